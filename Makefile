@@ -1,0 +1,70 @@
+# A newcomer needs two: `make run` and `make test`. Each installs what it needs into .venv.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+VENV ?= .venv
+PYTHON ?= python3
+BIN := $(VENV)/bin
+TORCH := torch==2.13.0
+CORES ?= $(shell nproc 2>/dev/null || echo 2)
+
+.PHONY: help run smoke test lint bench doctor clean install install-test install-lint install-bench
+help: ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 14
+
+doctor: # what is missing, in one line each
+	@$(PYTHON) envs/doctor.py
+
+run: install ## the default workflow, to results/report/index.html
+	@$(BIN)/snakemake --profile workflow/profiles/laptop --cores $(CORES)
+	echo "report: results/report/index.html"
+
+smoke: install ## the whole chain in two minutes, at a size that means nothing
+	@$(BIN)/snakemake --profile workflow/profiles/smoke --cores $(CORES)
+
+test: install-test ## all fast tests, and one run of the whole chain at smoke scale
+	@$(BIN)/python -m pytest -n $(CORES) --dist loadgroup
+
+lint: install-lint ## ruff, pyright, snakefmt, snakemake --lint
+	@$(VENV)-lint/bin/ruff check .
+	$(VENV)-lint/bin/ruff format --check .
+	$(VENV)-lint/bin/pyright
+	$(VENV)-lint/bin/snakefmt --check Snakefile workflow
+	$(BIN)/snakemake --lint
+
+bench: install-bench ## the figures of docs/benchmarks.md, measured here
+	@$(BIN)/python benchmarks/run.py --trl-python $(VENV)-bench/bin/python
+
+clean: ## results, not environments
+	rm -rf results .snakemake
+
+install: $(VENV)/.main
+install-test: $(VENV)/.test
+install-lint: $(VENV)/.main $(VENV)-lint/.lint
+install-bench: $(VENV)/.main $(VENV)-bench/.bench
+
+# torch comes first: pip then finds the CPU build where one is provided, and nothing later asks for another.
+$(VENV)/.main: envs/main.txt pyproject.toml | doctor
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r envs/main.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@
+
+$(VENV)/.test: $(VENV)/.main envs/test.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r envs/test.txt
+	touch $@
+
+$(VENV)-lint/.lint: envs/lint.txt | doctor
+	@test -x $(VENV)-lint/bin/python || $(PYTHON) -m venv $(VENV)-lint
+	$(VENV)-lint/bin/python -m pip install --quiet --disable-pip-version-check -r envs/lint.txt
+	touch $@
+
+$(VENV)-bench/.bench: envs/bench.txt | doctor
+	@test -x $(VENV)-bench/bin/python || $(PYTHON) -m venv $(VENV)-bench
+	$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH)
+	$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check -r envs/bench.txt
+	touch $@

@@ -1,0 +1,32 @@
+# From nothing to the tables of a paper. Data flows one way, and each arrow is a file under results/:
+#
+#   data -> SFT -> RL -> generate -> grade -> score -> statistics -> tables and figures -> report
+#
+#   snakemake --profile workflow/profiles/laptop            the default: the core of each paper, and the report
+#   snakemake -n --config scale=paper paper_ace             what one paper takes at its own size
+#
+# Every rule is a thin door to one module of src/rlvr; what is run is said in config/.
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+
+include: "workflow/rules/common.smk"
+
+
+rule all:
+    localrule: True
+    input:
+        f"{PATHS.results}/report/index.html",
+
+
+include: "workflow/rules/data.smk"
+include: "workflow/rules/sft.smk"
+include: "workflow/rules/rl.smk"
+include: "workflow/rules/evaluate.smk"
+include: "workflow/rules/analyse.smk"
+include: "workflow/rules/report.smk"
+include: "workflow/rules/targets.smk"
+
+
+report: "workflow/report/workflow.rst"

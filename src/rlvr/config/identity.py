@@ -1,0 +1,50 @@
+"""Identity: a readable slug and a hash of every field that changes the numbers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from rlvr import estimators
+from rlvr.config.schema import EvaluationSpec, PolicySpec, RunSpec, Strict
+
+# Goes up when the code changes the numbers of an unchanged specification: all that was made becomes stale.
+NUMERICS = 1
+
+
+def canonical(spec: Strict) -> str:
+    """The specification as JSON, the same for equal values however they were written (1, 1.0, 1e0)."""
+    return json.dumps(spec.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+
+
+def digest(spec: Strict) -> str:
+    return hashlib.sha256(f"{NUMERICS}:{canonical(spec)}".encode()).hexdigest()[:10]
+
+
+def data_id(spec: Strict) -> str:
+    return f"{getattr(spec, 'name', 'data')}-{digest(spec)}"
+
+
+def model_id(spec: Strict) -> str:
+    return f"{getattr(spec, 'name', 'model')}-{digest(spec)}"
+
+
+def policy_id(spec: PolicySpec) -> str:
+    return f"{spec.model.name}-{'sft' if spec.sft else 'base'}-{digest(spec)}"
+
+
+def run_id(spec: RunSpec) -> str:
+    """For example `qwen2-tiny-ace_grpo-alpha2.0-lr0.0002-seed1-3f5a0c2b9e`: what differs from defaults is named."""
+    settings = dict(spec.estimator)
+    name = settings.pop("name")
+    defaults = {key: setting.default for key, setting in estimators.signature(name).settings.items()}
+    words = [spec.base.model.name, f"{name}_{settings.pop('base')}" if "base" in settings else name]
+    words += [f"{key}{value}" for key, value in sorted(settings.items()) if value != defaults[key]]
+    if spec.rollout.dynamic_sampling:
+        words.append("dapo")
+    return "-".join([*words, f"lr{spec.rl.learning_rate:g}", f"seed{spec.seed}", digest(spec)])
+
+
+def evaluation_id(spec: EvaluationSpec) -> str:
+    s = spec.sampling
+    return f"{spec.data.name}-n{s.samples}-t{s.temperature:g}-p{s.top_p:g}-{digest(spec)}"

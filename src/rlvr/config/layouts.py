@@ -1,0 +1,105 @@
+"""What the last stages are told about a table, a figure or a page: plain data, complete, without paths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rlvr.config.plan import Item, Plan
+from rlvr.config.schema import Figure, Table
+
+
+def of_item(plan: Plan, paper: str, name: str) -> dict[str, Any]:
+    """The layout of a table or figure."""
+    item, made = plan.papers[paper].item(name), plan.papers[paper]
+    content = item.content
+    common = {
+        "name": name,
+        "title": content.title,
+        "note": content.note,
+        "scale": plan.scale,
+        "about_scale": plan.about,
+        "kind": content.kind,
+    }
+    if content.kind == "settings":
+        chosen = {model: made.settings[model] for model in content.models}
+        steps = [f"{model} {settings.rl.steps}" for model, settings in chosen.items() if settings.rl.steps]
+        settings = {model: value.model_dump(mode="json") for model, value in chosen.items()}
+        return {**common, "settings": settings, "steps": ", ".join(steps)}
+    return {**common, **_cells(plan, paper, item), **_measured(plan, paper, item)}
+
+
+def _cells(plan: Plan, paper: str, item: Item) -> dict[str, Any]:
+    settings = plan.papers[paper].settings
+    cells = [
+        {
+            "model": cell.model,
+            "stand_in": plan.stand_ins.get(cell.model, cell.model),
+            "arm": cell.row.arm,
+            "label": cell.row.label,
+            "published": cell.row.published,
+            "learning_rate": cell.learning_rate,
+            "policies": [policy for policy, _ in cell.policies],
+        }
+        for cell in item.cells
+    ]
+    statistics = next(iter(settings.values())).statistics.model_dump(mode="json")
+    return {"cells": cells, "statistics": statistics}
+
+
+def _measured(plan: Plan, paper: str, item: Item) -> dict[str, Any]:
+    if not item.evaluations or not isinstance(item.content, (Table, Figure)):
+        return {}
+    content = item.content
+    evaluation = plan.evaluations[next(iter(item.evaluations.values()))]
+    sampling = evaluation.sampling
+    compare = getattr(content, "compare_with", None)
+    labels = {cell.row.arm: cell.row.label for cell in item.cells}
+    return {
+        "benchmark": content.benchmark,
+        "benchmark_stand_in": evaluation.data.name,
+        "k": content.k,
+        "compare_with": compare,
+        "compare_label": labels.get(compare, ""),
+        "sampling": f"temperature {sampling.temperature:g}, top-p {sampling.top_p:g}",
+    }
+
+
+def of_page(plan: Plan, page: str, items: list[tuple[str, str]]) -> dict[str, Any]:
+    """The layout of a report page: its papers, tables and figures, and the policies behind each."""
+    papers = list(dict.fromkeys(paper for paper, _ in items))
+    return {
+        "page": page,
+        "scale": plan.scale,
+        "about_scale": plan.about,
+        "stand_ins": {"models": plan.stand_ins, "data": plan.data_stand_ins},
+        "papers": [
+            {
+                "name": paper,
+                "short": plan.papers[paper].paper.short,
+                "title": plan.papers[paper].paper.title,
+                "authors": plan.papers[paper].paper.authors,
+                "deviations": plan.papers[paper].paper.deviations,
+                "arms": {
+                    name: {"label": arm.label or name, "about": arm.about}
+                    for name, arm in plan.papers[paper].paper.arms.items()
+                },
+                "items": [_entry(plan, paper, name) for owner, name in items if owner == paper],
+            }
+            for paper in papers
+        ],
+    }
+
+
+def _entry(plan: Plan, paper: str, name: str) -> dict[str, Any]:
+    made = plan.papers[paper]
+    sources = [made.item(source) for source in made.statistics_of(name)]
+    cells = [cell for source in sources for cell in source.cells]
+    return {
+        "name": name,
+        "kind": "table" if name in made.tables else "figure",
+        "title": made.item(name).content.title,
+        "note": made.item(name).content.note,
+        "statistics": made.statistics_of(name),
+        "policies": list(dict.fromkeys(policy for cell in cells for policy, _ in cell.policies)),
+        "manifests": {policy: plan.stage(policy) for cell in cells for policy, _ in cell.policies},
+    }

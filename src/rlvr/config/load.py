@@ -1,0 +1,239 @@
+"""Reading and checking configuration files; every error names file, key and the nearest valid name."""
+
+from __future__ import annotations
+
+import copy
+import re
+import types
+import typing
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from rlvr import estimators
+from rlvr.config.schema import Data, Model, Paper, Scale, Settings
+
+
+class ConfigError(Exception):
+    """A mistake in a configuration file, in one line."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A part of some settings and where it stands: a file and the dotted key above it."""
+
+    file: str
+    key: str
+    content: dict[str, Any]
+
+    def place(self, location: tuple[Any, ...] = ()) -> str:
+        dotted = ".".join(str(part) for part in (*filter(None, [self.key]), *location))
+        return f"{self.file}: {dotted}" if dotted else self.file
+
+    def holds(self, location: tuple[Any, ...]) -> bool:
+        node: Any = self.content
+        for part in location:
+            if not isinstance(node, dict) or part not in node:
+                return False
+            node = node[part]
+        return True
+
+
+Schema = TypeVar("Schema", bound=BaseModel)
+
+
+def nearest(wrong: Any, names: typing.Iterable[str]) -> str:
+    """`; did you mean 'x'?` where a name is close, else the valid names."""
+    names = sorted(map(str, names))
+    close = get_close_matches(str(wrong), names, n=1, cutoff=0.5)
+    return f"; did you mean {close[0]!r}?" if close else f"; valid: {', '.join(names)}"
+
+
+def look_up(table: dict[str, Any], name: str, what: str, place: str) -> Any:
+    if name not in table:
+        raise ConfigError(f"{place}: unknown {what} {name!r}{nearest(name, table)}")
+    return table[name]
+
+
+def read_yaml(path: Path, root: Path) -> Layer:
+    file = str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
+    if not path.is_file():
+        siblings = [p.stem for p in path.parent.glob("*.yaml")] if path.parent.is_dir() else []
+        raise ConfigError(f"{file}: no such file{nearest(path.stem, siblings)}")
+    try:
+        content = yaml.load(path.read_text(), Loader=_UniqueKeys)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{file}: not valid YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(content, dict):
+        raise ConfigError(f"{file}: must be a mapping of keys to values")
+    return Layer(file, "", content)
+
+
+class _UniqueKeys(yaml.SafeLoader):
+    """YAML that refuses a key given twice, and reads 1e-5 as a number."""
+
+    def construct_mapping(self, node, deep=False):
+        keys = [key.value for key, _ in node.value]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise yaml.constructor.ConstructorError(None, None, f"key {key!r} is given twice", node.start_mark)
+        return super().construct_mapping(node, deep=deep)
+
+
+_UniqueKeys.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"^[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
+)
+
+
+def validate(schema: type[Schema], layers: list[Layer]) -> Schema:
+    """The merged layers as `schema`; an error is placed in the last layer that holds the key."""
+    try:
+        return schema.model_validate(merge(layers))
+    except ValidationError as error:
+        raise ConfigError(_explain(schema, layers, error)) from error
+
+
+def merge(layers: list[Layer]) -> dict[str, Any]:
+    """Later layers win, key by key. A layer that names another estimator replaces the estimator's settings."""
+    merged: dict[str, Any] = {}
+    for layer in layers:
+        _merge_into(merged, copy.deepcopy(layer.content))
+    return merged
+
+
+def _merge_into(target: dict[str, Any], update: dict[str, Any]) -> None:
+    for key, value in update.items():
+        current = target.get(key)
+        if key == "estimator" and isinstance(value, dict) and isinstance(current, dict):
+            other = "name" in value and value["name"] != current.get("name")
+            target[key] = value if other else {**current, **value}
+        elif isinstance(value, dict) and isinstance(current, dict):
+            _merge_into(current, value)
+        else:
+            target[key] = value
+
+
+def _explain(schema: type[BaseModel], layers: list[Layer], error: ValidationError) -> str:
+    lines = []
+    for detail in error.errors(include_url=False):
+        location = detail["loc"]
+        plain = tuple(part for part in location if part not in ("operator_fill", "math_words", "scratch", "hub"))
+        holder = next((layer for layer in reversed(layers) if plain and layer.holds(plain)), None)
+        if holder is None:  # a missing key, or a list entry: name the nearest layer that holds its parent
+            parents = [plain[:i] for i in range(len(plain) - 1, 0, -1)]
+            found = [layer for parent in parents for layer in reversed(layers) if layer.holds(parent)]
+            holder = found[0] if found else layers[-1]
+        message = detail["msg"].removeprefix("Value error, ")
+        if detail["type"] == "extra_forbidden":
+            message = f"unknown key{nearest(location[-1], _fields_at(schema, location[:-1]))}"
+        elif detail["type"] == "missing":
+            message = "this key is missing"
+        elif not isinstance(detail["input"], (dict, BaseModel)):
+            message += f" (got {detail['input']!r})"
+        lines.append(f"{holder.place(plain)}: {message}")
+    return "\n".join(lines)
+
+
+def _fields_at(schema: Any, location: tuple[Any, ...]) -> list[str]:
+    """The field names of the model that a location in `schema` leads to."""
+    models = _models(schema)
+    for part in location:
+        step: list[type[BaseModel]] = []
+        for model in models:
+            if part in model.model_fields:
+                step += _models(model.model_fields[part].annotation)
+            elif any(field.annotation == typing.Literal[part] for field in model.model_fields.values()):
+                step.append(model)  # the tag of a discriminated union
+        models = step or models
+    return [name for model in models for name in model.model_fields]
+
+
+def _models(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and not isinstance(annotation, types.GenericAlias):
+        return [annotation] if issubclass(annotation, BaseModel) else []
+    return [model for argument in typing.get_args(annotation) for model in _models(argument)]
+
+
+def named_entries(kind: Any, layer: Layer) -> dict[str, Any]:
+    """A file of named models or data sets: each entry gets its key as its name."""
+    adapter: TypeAdapter[Any] = TypeAdapter(kind)
+    entries = {}
+    for name, content in layer.content.items():
+        place = Layer(layer.file, name, content if isinstance(content, dict) else {})
+        try:
+            entries[name] = adapter.validate_python({"name": name, **place.content})
+        except ValidationError as error:
+            raise ConfigError(_explain(kind, [place], error)) from error
+    return entries
+
+
+def resolve_estimator(settings: dict[str, Any], layers: list[Layer]) -> dict[str, Any]:
+    """An estimator's settings with all defaults filled in, each checked against its signature.
+
+    ACE with alpha = 0 is its base estimator (ACE, App. D), and is resolved to it, so that both are one run.
+    """
+    holder = next((la for la in reversed(layers) if la.holds(("estimator", "name"))), layers[-1])
+    name = settings.get("name")
+    if name not in estimators.names():
+        place = holder.place(("estimator", "name"))
+        raise ConfigError(f"{place}: unknown estimator {name!r}{nearest(name, estimators.names())}")
+    known = estimators.signature(name).settings
+    resolved = {key: setting.default for key, setting in known.items()}
+    for key, value in settings.items():
+        if key == "name":
+            continue
+        holder = next((la for la in reversed(layers) if la.holds(("estimator", key))), layers[-1])
+        place = holder.place(("estimator", key))
+        if key not in known:
+            raise ConfigError(f"{place}: {name} has no such setting{nearest(key, known)}")
+        resolved[key] = _typed(value, known[key], place)
+    if name == "ace" and resolved["alpha"] == 0:
+        base = resolved["base"]
+        own = estimators.signature(base).settings
+        return {"name": base, **{key: resolved[key] for key in own}}
+    return {"name": name, **resolved}
+
+
+def _typed(value: Any, setting: estimators.Setting, place: str) -> Any:
+    if setting.choices is not None and value not in setting.choices:
+        raise ConfigError(f"{place}: {value!r} is not one of its values{nearest(value, setting.choices)}")
+    if setting.kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, setting.kind) or (setting.kind is not bool and isinstance(value, bool)):
+        raise ConfigError(f"{place}: must be of type {setting.kind.__name__} (got {value!r})")
+    return value
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The parsed files of one configuration folder."""
+
+    root: Path
+    defaults: Layer
+    models: dict[str, Any]
+    data: dict[str, Any]
+    scale: Scale
+    scale_layer: Layer
+    papers: dict[str, tuple[Paper, Layer]]
+
+
+def read_sources(root: Path, scale: str, papers: list[str]) -> Sources:
+    """Read config/ below `root` for one scale and some papers."""
+    folder = root / "config"
+    defaults = read_yaml(folder / "defaults.yaml", root)
+    validate(Settings, [defaults])
+    scale_layer = read_yaml(folder / "scale" / f"{scale}.yaml", root)
+    read = {name: read_yaml(folder / "papers" / f"{name}.yaml", root) for name in papers}
+    return Sources(
+        root,
+        defaults,
+        named_entries(Model, read_yaml(folder / "models.yaml", root)),
+        named_entries(Data, read_yaml(folder / "datasets.yaml", root)),
+        validate(Scale, [scale_layer]),
+        scale_layer,
+        {name: (validate(Paper, [layer]), layer) for name, layer in read.items()},
+    )

@@ -1,0 +1,321 @@
+"""From papers and a scale to everything that has to be made: models, data, runs, evaluations, tables, figures.
+
+The plan is pure bookkeeping: it reads configuration, writes nothing and imports no torch, since Snakemake
+builds it each time that it parses the Snakefile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from rlvr.config import identity
+from rlvr.config.load import ConfigError, Layer, Sources, look_up, nearest, read_sources, resolve_estimator, validate
+from rlvr.config.schema import EvaluationSpec, Figure, Paper, PolicySpec, Row, RunSpec, Settings, Table
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A model and an arm of a table or figure, and the policies (id, seed) whose scores make it."""
+
+    model: str
+    row: Row
+    policies: tuple[tuple[str, int | None], ...]
+    learning_rate: float | None = None
+
+
+@dataclass(frozen=True)
+class Item:
+    """A table or figure with what it is made of."""
+
+    name: str
+    content: Table | Figure
+    cells: tuple[Cell, ...]
+    evaluations: dict[str, str]  # model -> evaluation id, for scored items
+
+    def scored(self) -> list[tuple[str, str]]:
+        """The (policy, evaluation) pairs whose scores the item needs."""
+        pairs = [(policy, self.evaluations[c.model]) for c in self.cells for policy, _ in c.policies if self.evaluations]
+        return list(dict.fromkeys(pairs))
+
+    def policies(self) -> list[str]:
+        return list(dict.fromkeys(policy for cell in self.cells for policy, _ in cell.policies))
+
+
+@dataclass
+class PaperPlan:
+    paper: Paper
+    tables: dict[str, Item] = field(default_factory=dict)
+    figures: dict[str, Item] = field(default_factory=dict)
+    arms: dict[str, list[tuple[str, str]]] = field(default_factory=dict)  # arm -> (policy, evaluation)
+    settings: dict[str, Settings] = field(default_factory=dict)  # model -> settings without an arm
+    data: list[Any] = field(default_factory=list)  # every set that the paper uses, as this scale has it
+
+    def item(self, name: str) -> Item:
+        return self.tables[name] if name in self.tables else self.figures[name]
+
+    def all_items(self) -> list[str]:
+        return [*self.tables, *self.figures]
+
+    def statistics_of(self, name: str) -> list[str]:
+        """The items whose statistics a table or figure is drawn from: itself, or the tables that it shows."""
+        item = self.item(name)
+        if isinstance(item.content, Figure) and item.content.tables:
+            return item.content.tables
+        return [name] if item.cells else []
+
+
+@dataclass
+class Plan:
+    scale: str
+    about: str  # what the scale is, in a sentence for readers
+    stand_ins: dict[str, str]  # a paper's model -> the model in its place
+    data_stand_ins: dict[str, str]  # likewise of data sets
+    models: dict[str, Any] = field(default_factory=dict)
+    data: dict[str, Any] = field(default_factory=dict)
+    policies: dict[str, PolicySpec] = field(default_factory=dict)
+    runs: dict[str, RunSpec] = field(default_factory=dict)
+    evaluations: dict[str, EvaluationSpec] = field(default_factory=dict)
+    papers: dict[str, PaperPlan] = field(default_factory=dict)
+
+    def stage(self, policy: str) -> str:
+        """The folder below results/ that holds a policy's manifest, without its id: runs, sft or models."""
+        if policy in self.runs:
+            return f"runs/{policy}"
+        spec = self.policies[policy]
+        return f"sft/{policy}" if spec.sft else f"models/{identity.model_id(spec.model)}"
+
+    def base_of(self, policy: str) -> str:
+        """The policy that a run starts from; a base policy is its own."""
+        return identity.policy_id(self.runs[policy].base) if policy in self.runs else policy
+
+
+def make_plan(root: Path | str, scale: str, papers: list[str]) -> Plan:
+    """Expand configuration. Raises ConfigError, in words for the person who wrote the file."""
+    sources = read_sources(Path(root), scale, papers)
+    plan = Plan(scale, sources.scale.about, sources.scale.models, sources.scale.data)
+    for name in papers:
+        plan.papers[name] = _Expansion(sources, plan, name).expand()
+    return plan
+
+
+@dataclass(frozen=True)
+class _Arm:
+    """An arm with the chain of settings that it stands for, and a factor on one of them."""
+
+    layers: tuple[Layer, ...]
+    times: tuple[str, float] | None = None
+
+
+class _Expansion:
+    def __init__(self, sources: Sources, plan: Plan, name: str):
+        self.sources, self.plan = sources, plan
+        self.paper, self.layer = sources.papers[name]
+        self.result = PaperPlan(self.paper)
+        self.scale = sources.scale
+        self.seeds = self.paper.seeds[: self.scale.seeds]
+        self.arms = self._arms()
+
+    def expand(self) -> PaperPlan:
+        sets = [self.paper.data, self.paper.validation_data, *self.paper.benchmarks]
+        sets += [self.paper.sft_data] if self.scale.sft else []
+        self.result.data = [self._data(name, "data") for name in dict.fromkeys(sets)]
+        for model in self.paper.models:
+            self.result.settings[model] = validate(Settings, self._model_layers(model))
+        for name, table in self.paper.tables.items():
+            self.result.tables[name] = self._table(name, table)
+        for name, figure in self.paper.figures.items():
+            self.result.figures[name] = self._figure(name, figure)
+        for kind, known in (("tables", self.result.tables), ("figures", self.result.figures)):
+            for name in self.paper.core.get(kind, []):
+                look_up(known, name, kind[:-1], self._place("core", kind))
+        return self.result
+
+    def _place(self, *keys: str) -> str:
+        return self.layer.place(keys)
+
+    # ---- arms ----
+
+    def _arms(self) -> dict[str, _Arm]:
+        arms = {name: _Arm(tuple(self._arm_layers(name, ()))) for name in self.paper.arms}
+        for name, sweep in self.paper.sweeps.items():
+            for like in sweep.like:
+                place = self._place("sweeps", name, "like")
+                base: _Arm = look_up(arms, like, "arm", place)
+                for value in sweep.values:
+                    dotted = sweep.set or sweep.times or ""
+                    if sweep.set:
+                        changed: Any = value
+                        for part in reversed(dotted.split(".")):
+                            changed = {part: changed}
+                        made = _Arm((*base.layers, Layer(self.layer.file, f"sweeps.{name}", changed)))
+                    else:
+                        made = _Arm(base.layers, (dotted, value))
+                    arms[self._swept(like, name, value)] = made
+        return arms
+
+    def _swept(self, arm: str, sweep: str, value: float) -> str:
+        return f"{arm}-{sweep}-{value}"
+
+    def _arm_layers(self, name: str, seen: tuple[str, ...]) -> list[Layer]:
+        if name in seen:
+            raise ConfigError(f"{self._place('arms', name)}: `like` runs in a circle: {' -> '.join((*seen, name))}")
+        arm = look_up(self.paper.arms, name, "arm", self._place("arms", *seen[-1:], "like"))
+        above = self._arm_layers(arm.like, (*seen, name)) if arm.like else []
+        return [*above, Layer(self.layer.file, f"arms.{name}.settings", arm.settings)]
+
+    def _model_layers(self, model: str) -> list[Layer]:
+        entry = look_up(self.paper.models, model, "model", self._place("models"))
+        return [
+            self.sources.defaults,
+            Layer(self.layer.file, "settings", self.paper.settings),
+            Layer(self.layer.file, f"models.{model}.settings", entry.settings),
+            Layer(self.sources.scale_layer.file, "settings", self.scale.settings),
+        ]
+
+    # ---- what an arm trains ----
+
+    def _data(self, name: str, key: str) -> Any:
+        stand_in = self.scale.data.get(name, name)
+        data = look_up(self.sources.data, stand_in, "data set", self._place(key))
+        self.plan.data[identity.data_id(data)] = data
+        return data
+
+    def _base(self, model: str, settings: Settings) -> PolicySpec:
+        place = self._place("models")
+        entry = look_up(self.sources.models, self.scale.models.get(model, model), "model", place)
+        self.plan.models[identity.model_id(entry)] = entry
+        if self.scale.sft:
+            spec = PolicySpec(model=entry, sft=settings.sft, sft_data=self._data(self.paper.sft_data, "sft_data"))
+        else:
+            spec = PolicySpec(model=entry, sft=None, sft_data=None)
+        self.plan.policies[identity.policy_id(spec)] = spec
+        return spec
+
+    def _run(self, model: str, arm: str, seed: int, place: str) -> str:
+        made: _Arm = look_up(self.arms, arm, "arm", place)
+        layers = [*self._model_layers(model), *made.layers]
+        settings = validate(Settings, layers)
+        if made.times is not None:
+            settings = _multiply(settings, *made.times, place=self._place("sweeps"))
+        spec = RunSpec(
+            base=self._base(model, settings),
+            data=self._data(self.paper.data, "data"),
+            validation=self._data(self.paper.validation_data, "validation_data"),
+            estimator=resolve_estimator(settings.estimator, layers),
+            loss=settings.loss,
+            rollout=settings.rollout,
+            reward=settings.reward,
+            rl=settings.rl,
+            probe=settings.probe,
+            seed=seed,
+        )
+        run = identity.run_id(spec)
+        self.plan.runs[run] = spec
+        return run
+
+    def _cell(self, model: str, row: Row, place: str) -> Cell:
+        if row.arm == "base":
+            base = self._base(model, self.result.settings[model])
+            return Cell(model, row, ((identity.policy_id(base), None),))
+        runs = tuple((self._run(model, row.arm, seed, place), seed) for seed in self.seeds)
+        return Cell(model, row, runs, self.plan.runs[runs[0][0]].rl.learning_rate)
+
+    def _evaluations(self, benchmark: str, models: list[str], k: list[int], place: str) -> dict[str, str]:
+        if benchmark not in self.paper.benchmarks:
+            raise ConfigError(f"{place}.benchmark: unknown benchmark {benchmark!r}"
+                              f"{nearest(benchmark, self.paper.benchmarks)}")
+        found = {}
+        for model in models:
+            sampling = self.result.settings[model].evaluation
+            if k and max(k) > sampling.samples:
+                holders = [la for la in self._model_layers(model) if la.holds(("evaluation", "samples"))]
+                raise ConfigError(
+                    f"{place}.k: k = {max(k)} is larger than n = {sampling.samples} samples "
+                    f"({holders[-1].place(('evaluation', 'samples'))})"
+                )
+            spec = EvaluationSpec(data=self._data(benchmark, "benchmarks"), sampling=sampling)
+            found[model] = identity.evaluation_id(spec)
+            self.plan.evaluations[found[model]] = spec
+        return found
+
+    # ---- tables and figures ----
+
+    def _table(self, name: str, table: Table) -> Item:
+        place = self._place("tables", name)
+        models = [self._model_name(model, place) for model in table.models]
+        if table.kind == "settings":
+            return Item(name, table, (), {})
+        rows = list(table.rows)
+        if table.sweep is not None:
+            sweep = look_up(self.paper.sweeps, table.sweep, "sweep", f"{place}.sweep")
+            for like, value in ((like, value) for like in sweep.like for value in sweep.values):
+                arm = self._swept(like, table.sweep, value)
+                published = sweep.published.format(value=value) if sweep.published else None
+                rows.append(Row(arm=arm, label=sweep.label.format(name=table.sweep, value=value), published=published))
+        if table.benchmark is None or not table.k or not rows:
+            raise ConfigError(f"{place}: a pass@k table needs benchmark, k and rows (or a sweep)")
+        if table.compare_with is not None and table.compare_with not in [row.arm for row in rows]:
+            arms = [row.arm for row in rows]
+            raise ConfigError(f"{place}.compare_with: not a row: {table.compare_with!r}{nearest(table.compare_with, arms)}")
+        if table.reference and not (self.sources.root / "config" / "reference" / table.reference).is_file():
+            raise ConfigError(f"{place}.reference: no such file: config/reference/{table.reference}")
+        evaluations = self._evaluations(table.benchmark, models, table.k, place)
+        cells = tuple(self._cell(model, row, place) for model in models for row in rows)
+        self._note_arms(cells, evaluations)
+        return Item(name, table, cells, evaluations)
+
+    def _figure(self, name: str, figure: Figure) -> Item:
+        place = self._place("figures", name)
+        for table in figure.tables:
+            look_up(self.result.tables, table, "table", f"{place}.tables")
+        models = [self._model_name(model, place) for model in figure.models]
+        arms = list(figure.arms)
+        if figure.sweep is not None:
+            sweep = look_up(self.paper.sweeps, figure.sweep, "sweep", f"{place}.sweep")
+            arms += [self._swept(like, figure.sweep, value) for like in sweep.like for value in sweep.values]
+        rows = [Row(arm=arm, label=self._label(arm)) for arm in arms]
+        cells = tuple(self._cell(model, row, place) for model in models for row in rows)
+        evaluations = {}
+        if figure.benchmark is not None:
+            evaluations = self._evaluations(figure.benchmark, models, figure.k, place)
+            self._note_arms(cells, evaluations)
+        return Item(name, figure, cells, evaluations)
+
+    def _model_name(self, model: str, place: str) -> str:
+        look_up(self.paper.models, model, "model", f"{place}.models")
+        return model
+
+    def _label(self, arm: str) -> str:
+        """The label of an arm; a swept arm has that of the arm it varies."""
+        if arm == "base":
+            return "Base"
+        name = arm if arm in self.paper.arms else arm.split("-")[0]
+        return self.paper.arms[name].label or name if name in self.paper.arms else arm
+
+    def _note_arms(self, cells: tuple[Cell, ...], evaluations: dict[str, str]) -> None:
+        for cell in cells:
+            pairs = self.result.arms.setdefault(cell.row.arm, [])
+            pairs += [p for p in ((q, evaluations[cell.model]) for q, _ in cell.policies) if p not in pairs]
+
+
+def _multiply(settings: Settings, dotted: str, factor: float, *, place: str) -> Settings:
+    section, _, key = dotted.partition(".")
+    content = settings.model_dump()
+    if section not in content or key not in content[section]:
+        known = [f"{s}.{k}" for s, c in content.items() for k in c]
+        raise ConfigError(f"{place}: no such setting: {dotted!r}{nearest(dotted, known)}")
+    # Rounded to what a person would write, so that 3 x 1e-6 is 3e-06 and not 3.0000000000000001e-06.
+    content[section][key] = float(f"{content[section][key] * factor:.4g}")
+    return Settings.model_validate(content)
+
+
+def core_items(plan: Plan) -> list[tuple[str, str]]:
+    """The (paper, item) pairs of the default target: each paper's core tables and figures."""
+    return [
+        (name, item)
+        for name, made in plan.papers.items()
+        for item in chain(made.paper.core.get("tables", []), made.paper.core.get("figures", []))
+    ]

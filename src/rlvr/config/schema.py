@@ -1,0 +1,324 @@
+"""What configuration may say. Every knob of config/defaults.yaml has its type here; unknown keys are errors."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Positive = Annotated[int, Field(ge=1)]
+Natural = Annotated[int, Field(ge=0)]
+Fraction = Annotated[float, Field(ge=0, le=1)]
+Rate = Annotated[float, Field(gt=0)]
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=False, allow_inf_nan=False, protected_namespaces=())
+
+
+# ---- things that a paper refers to by name -------------------------------------------------------
+
+
+class ScratchModel(Strict):
+    """A tiny model made from a configuration and a seed, with the task's own tokenizer."""
+
+    name: str
+    source: Literal["scratch"]
+    architecture: Literal["qwen2", "qwen3", "llama"]
+    hidden_size: Positive
+    layers: Positive
+    heads: Positive
+    kv_heads: Positive
+    intermediate_size: Positive
+    tie_embeddings: bool
+    init_std: Rate
+    init_seed: Natural
+
+
+class HubModel(Strict):
+    """A published model, by hub name and revision; `template` wraps a problem into a prompt."""
+
+    name: str
+    source: Literal["hub"]
+    repo: str
+    revision: str
+    template: str
+    dtype: Literal["float32", "bfloat16"]
+
+
+Model = Annotated[ScratchModel | HubModel, Field(discriminator="source")]
+
+
+class OperatorFill(Strict):
+    """A split of the embedded operator-fill task."""
+
+    name: str
+    task: Literal["operator_fill"]
+    part: Literal["train", "sft", "validation", "easy", "hard"]
+    levels: Annotated[list[Annotated[int, Field(ge=2, le=7)]], Field(min_length=1)]
+    problems: Positive
+    max_solutions: Positive | None = None
+    demonstrations: Positive | None = None
+    random_share: Fraction = 0.0
+    seed: Natural
+    verifier: Literal["operators"] = "operators"
+
+
+class MathWords(Strict):
+    """A published set of word problems: a file in the set's own format, from the hub or brought along."""
+
+    name: str
+    task: Literal["math_words"]
+    repo: str
+    revision: str
+    file: str
+    prompt_field: str
+    gold_field: str
+    level_field: str | None = None
+    problems: Positive
+    verifier: Literal["math"] = "math"
+
+
+Data = Annotated[OperatorFill | MathWords, Field(discriminator="task")]
+
+
+# ---- settings ------------------------------------------------------------------------------------
+
+
+class Sft(Strict):
+    steps: Natural
+    sequences_per_step: Positive
+    learning_rate: Rate
+    warmup_fraction: Fraction
+    weight_decay: Annotated[float, Field(ge=0)]
+    betas: tuple[Fraction, Fraction]
+    max_grad_norm: Rate
+    seed: Natural
+
+
+class Rl(Strict):
+    epochs: Positive
+    steps: Positive | None
+    prompts_per_step: Positive
+    prompts_per_minibatch: Positive
+    sequences_per_microbatch: Positive
+    optimizer: Literal["AdamW"]
+    learning_rate: Rate
+    warmup_steps: Natural
+    weight_decay: Annotated[float, Field(ge=0)]
+    betas: tuple[Fraction, Fraction]
+    max_grad_norm: Rate
+    precision: Literal["float32", "bfloat16"]
+
+    @model_validator(mode="after")
+    def minibatches_fit(self):
+        if self.prompts_per_minibatch > self.prompts_per_step:
+            raise ValueError("prompts_per_minibatch is larger than prompts_per_step")
+        return self
+
+
+class Rollout(Strict):
+    samples_per_prompt: Annotated[int, Field(ge=2)]
+    temperature: Rate
+    max_prompt_tokens: Positive
+    max_response_tokens: Positive
+    dynamic_sampling: bool
+    max_sampling_rounds: Positive
+
+
+class Reward(Strict):
+    overlong_penalty: Annotated[float, Field(ge=0)]
+    overlong_buffer: Fraction
+
+
+class Loss(Strict):
+    clip_low: Fraction
+    clip_high: Annotated[float, Field(ge=0)]
+    aggregation: Literal["token_mean", "sequence_mean", "sequence_sum"]
+    kl_coefficient: Annotated[float, Field(ge=0)]
+
+
+class Probe(Strict):
+    """Held-out measurements during training; they draw from a generator of their own."""
+
+    problems: Natural
+    samples: Positive
+    every: Positive
+    dense_steps: Natural
+
+
+class Evaluation(Strict):
+    temperature: Annotated[float, Field(ge=0)]
+    top_p: Annotated[float, Field(gt=0, le=1)]
+    samples: Positive
+    max_response_tokens: Positive
+    seed: Natural
+
+
+class Statistics(Strict):
+    resamples: Positive
+    confidence: Annotated[float, Field(gt=0, lt=1)]
+    seed: Natural
+
+
+class Execution(Strict):
+    """How a run is carried out; nothing here changes its numbers, so nothing here is in its identity."""
+
+    save_every: Positive
+    keep_checkpoints: Annotated[int, Field(ge=2)]
+    gpu_memory_utilization: Fraction
+
+
+class Settings(Strict):
+    """Everything in config/defaults.yaml, merged with what a paper, a model, a scale and an arm say."""
+
+    sft: Sft
+    rl: Rl
+    rollout: Rollout
+    reward: Reward
+    estimator: dict[str, Any]
+    loss: Loss
+    probe: Probe
+    evaluation: Evaluation
+    statistics: Statistics
+    execution: Execution
+
+
+# ---- a paper and a scale -------------------------------------------------------------------------
+
+
+class PaperModel(Strict):
+    """A model in a paper, with the settings that the paper gives for it."""
+
+    settings: dict[str, Any] = {}
+
+
+class Arm(Strict):
+    """A named way to train: settings, on top of those of the arm it is `like`."""
+
+    like: str | None = None
+    label: str | None = None
+    about: str | None = None
+    settings: dict[str, Any] = {}
+
+
+class Sweep(Strict):
+    """One setting of some arms varied: set to each value, or multiplied by it."""
+
+    like: Annotated[list[str], Field(min_length=1)]
+    set: str | None = None
+    times: str | None = None
+    values: Annotated[list[float], Field(min_length=1)]
+    label: str = "{name} = {value}"
+    published: str | None = None
+
+    @model_validator(mode="after")
+    def one_way(self):
+        if (self.set is None) == (self.times is None):
+            raise ValueError("a sweep has either `set` or `times`, the dotted name of a setting")
+        return self
+
+
+class Row(Strict):
+    """A line of a table: an arm, and the method's name in the published table (null: not in it)."""
+
+    arm: str
+    label: str
+    published: str | None = None
+
+
+class Table(Strict):
+    title: str
+    kind: Literal["pass_at_k", "settings"] = "pass_at_k"
+    benchmark: str | None = None
+    models: list[str]
+    rows: list[Row] = []
+    sweep: str | None = None
+    k: list[Positive] = []
+    compare_with: str | None = None
+    reference: str | None = None
+    note: str | None = None
+
+
+class Figure(Strict):
+    title: str
+    kind: Literal["pass_at_k_curves", "overconfidence", "entropy", "frontier"]
+    tables: list[str] = []
+    models: list[str] = []
+    arms: list[str] = []
+    sweep: str | None = None
+    benchmark: str | None = None
+    k: list[Positive] = []
+    up_to_step: Positive | None = None
+    note: str | None = None
+
+
+class Paper(Strict):
+    name: str
+    short: str
+    title: str
+    authors: str
+    year: int
+    data: str
+    sft_data: str
+    validation_data: str
+    benchmarks: list[str]
+    seeds: Annotated[list[Natural], Field(min_length=1)]
+    settings: dict[str, Any] = {}
+    models: dict[str, PaperModel]
+    arms: dict[str, Arm]
+    sweeps: dict[str, Sweep] = {}
+    tables: dict[str, Table]
+    figures: dict[str, Figure] = {}
+    core: dict[Literal["tables", "figures"], list[str]] = {}
+    deviations: list[str] = []
+
+
+class Scale(Strict):
+    name: str
+    about: str
+    models: dict[str, str] = {}
+    data: dict[str, str] = {}
+    seeds: Positive | None = None
+    sft: bool
+    settings: dict[str, Any] = {}
+
+
+# ---- what a stage is told ------------------------------------------------------------------------
+
+
+class PolicySpec(Strict):
+    """The policy that RL starts from: a model, and the SFT that it gets (none for a published model)."""
+
+    model: Model
+    sft: Sft | None
+    sft_data: Data | None
+
+
+class RunSpec(Strict):
+    """One RL run, complete: two runs with equal specifications are the same run."""
+
+    base: PolicySpec
+    data: Data
+    validation: Data
+    estimator: dict[str, Any]
+    loss: Loss
+    rollout: Rollout
+    reward: Reward
+    rl: Rl
+    probe: Probe
+    seed: Natural
+
+    @property
+    def steps(self) -> int:
+        """Policy-gradient steps: `rl.steps`, or what `rl.epochs` over the training set make."""
+        if self.rl.steps is not None:
+            return self.rl.steps
+        return max(1, self.rl.epochs * self.data.problems // self.rl.prompts_per_step)
+
+
+class EvaluationSpec(Strict):
+    """How a benchmark is sampled."""
+
+    data: Data
+    sampling: Evaluation

@@ -1,0 +1,49 @@
+"""ACE: errors that the policy has grown more confident of are penalised more."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from rlvr.estimators import load_base
+
+
+def advantages(
+    rewards_PG: Tensor,
+    *,
+    log_ratio_PG: Tensor,
+    lengths_PG: Tensor,
+    base: Literal["grpo", "dr_grpo", "rloo"] = "grpo",
+    alpha: float = 1.0,
+    modulation: Literal["softplus", "relu"] = "softplus",
+    aggregation: Literal["mean", "sum"] = "mean",
+    negatives: Literal["below_mean", "zero_reward"] = "below_mean",
+    std: Literal["biased", "unbiased"] = "biased",
+    epsilon: float = 1e-6,
+) -> Tensor:
+    """ACE advantage (ACE, Def. 2, Eq. 5-6): A (1 + alpha f(c)) for errors, A unchanged otherwise.
+
+    A is the base estimator's advantage, c = sum_t log(pi / pi_ref) over the response's tokens
+    (`log_ratio_PG`, nats) and f is softplus, or ReLU (sec. 5.5). alpha = 0 is the base estimator.
+
+    The paper has two readings of c: summed over tokens (Def. 1; App. C, "in our main experiments") and
+    divided by the response length (sec. 4.3, Alg. 1, the sketch in App. C and sec. 5.1, which states the
+    settings of the experiments). `mean` is the default because sec. 5.1 describes what was run.
+    Errors are those at or below the group's mean (sec. 3, the default: with overlong shaping a wrong and
+    overlong rollout has a reward below zero) or those with reward zero (Alg. 1, Eq. 8); for binary rewards
+    they differ only in groups of equal rewards, where A is zero.
+
+    Raises ValueError for negative alpha.
+    """
+    if alpha < 0:
+        raise ValueError(f"alpha must not be negative: {alpha}")
+    base_PG = load_base(base, std=std, epsilon=epsilon)(rewards_PG)
+    confidence_PG = log_ratio_PG / lengths_PG if aggregation == "mean" else log_ratio_PG
+    modulated_PG = F.softplus(confidence_PG) if modulation == "softplus" else F.relu(confidence_PG)
+    error_PG = rewards_PG == 0
+    if negatives == "below_mean":
+        error_PG = rewards_PG <= rewards_PG.mean(dim=1, keepdim=True)
+    return torch.where(error_PG, base_PG * (1 + alpha * modulated_PG), base_PG)

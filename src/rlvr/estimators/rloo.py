@@ -1,0 +1,17 @@
+"""RLOO: each reward against the mean of the others."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+
+def advantages(rewards_PG: Tensor) -> Tensor:
+    """Leave-one-out advantage (Ahmadian et al. 2024): A_i = r_i - mean of r_j over j != i.
+
+    Equals G / (G - 1) times Dr.GRPO's. Raises ValueError for groups of one.
+    """
+    groups = rewards_PG.shape[1]
+    if groups < 2:
+        raise ValueError("RLOO needs at least two rollouts a prompt")
+    others_PG = (rewards_PG.sum(dim=1, keepdim=True) - rewards_PG) / (groups - 1)
+    return rewards_PG - others_PG

@@ -1,0 +1,1 @@
+"""Figures: data frames to PDF and PNG. No checkpoint is loaded and no interval computed here."""

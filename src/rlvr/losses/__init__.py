@@ -1,0 +1,1 @@
+"""Losses: token-level surrogates, divergences, and how token losses become one number."""

@@ -1,0 +1,21 @@
+"""The clipped surrogate of PPO."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def surrogate(
+    logprobs: Tensor, old_logprobs: Tensor, advantages: Tensor, *, clip_low: float, clip_high: float
+) -> tuple[Tensor, Tensor]:
+    """Token losses -min(rho A, clip(rho, 1 - clip_low, 1 + clip_high) A), and where the clip is active.
+
+    rho = pi(token) / pi_old(token), the token-level ratio that verl and TRL use; ACE's Eq. 2 writes the
+    sequence-level ratio but the paper trained with verl. clip_low = clip_high is PPO (Schulman et al. 2017),
+    0.2 / 0.28 is DAPO's clip-higher (Yu et al. 2025, Eq. 10). All arguments broadcast to (..., T).
+    """
+    ratio = (logprobs - old_logprobs).exp()
+    clipped = ratio.clamp(1 - clip_low, 1 + clip_high)
+    plain, bounded = ratio * advantages, clipped * advantages
+    return -torch.minimum(plain, bounded), bounded < plain

@@ -1,0 +1,1 @@
+"""Policies: models with their tokenizers, how they are stored, computed and sampled."""

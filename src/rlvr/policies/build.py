@@ -1,0 +1,83 @@
+"""Stage: data. Makes a tiny model from scratch, or notes a published one by hub name and revision."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import typer
+from pydantic import TypeAdapter
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import (
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+    Qwen2Config,
+    Qwen2ForCausalLM,
+    Qwen3Config,
+    Qwen3ForCausalLM,
+)
+
+from rlvr import provenance
+from rlvr.config.schema import Model, ScratchModel
+from rlvr.policies.store import Policy, publish_manifest, save
+from rlvr.records import publish_json
+from rlvr.tasks.operator_fill import VOCABULARY
+
+ARCHITECTURES = {
+    "qwen2": (Qwen2Config, Qwen2ForCausalLM),
+    "qwen3": (Qwen3Config, Qwen3ForCausalLM),
+    "llama": (LlamaConfig, LlamaForCausalLM),
+}
+LONGEST = 128  # positions of a tiny model
+
+
+def scratch_policy(spec: ScratchModel) -> Policy:
+    """A randomly initialised transformers model of the family, with the operator-fill tokenizer."""
+    config_class, model_class = ARCHITECTURES[spec.architecture]
+    words = Tokenizer(models.WordLevel({word: i for i, word in enumerate(VOCABULARY)}, unk_token="<unk>"))
+    words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()  # type: ignore[assignment]
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=words, bos_token="<bos>", eos_token="<eos>", pad_token="<pad>", unk_token="<unk>"
+    )
+    config = config_class(
+        vocab_size=len(VOCABULARY),
+        hidden_size=spec.hidden_size,
+        num_hidden_layers=spec.layers,
+        num_attention_heads=spec.heads,
+        num_key_value_heads=spec.kv_heads,
+        head_dim=spec.hidden_size // spec.heads,
+        intermediate_size=spec.intermediate_size,
+        tie_word_embeddings=spec.tie_embeddings,
+        max_position_embeddings=LONGEST,
+        initializer_range=spec.init_std,
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(spec.init_seed)  # transformers initialises from the global generator only
+        model = model_class(config)
+    return Policy(model, tokenizer, "<bos> {problem}")
+
+
+def main(
+    spec: Annotated[str, typer.Option(help="The model, as JSON (rlvr.config.schema.Model).")],
+    out: Annotated[Path, typer.Option(help="The manifest to write.")],
+) -> None:
+    """Make one model."""
+    model = TypeAdapter(Model).validate_json(spec)
+    if isinstance(model, ScratchModel):
+        policy = scratch_policy(model)
+        folder = out.parent / "policy"
+        parameters = sum(p.numel() for p in policy.model.parameters())
+        sums = save(policy, folder)
+        publish_manifest(out, folder, sums, policy.template, parameters=parameters, provenance=provenance.collect())
+    else:
+        hub = {"repo": model.repo, "revision": model.revision, "dtype": model.dtype}
+        publish_json(out, {"hub": hub, "template": model.template, "provenance": provenance.collect()})
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,143 @@
+"""Autoregressive sampling with a shared prompt and a key-value cache.
+
+The noise is an argument: sample i of a problem is a pure function of the weights, the prompt and row i of
+the noise, so a batch of 8 equals 8 batches of 1, and a resumed or sharded draw equals an uninterrupted one.
+
+Dimensions: P prompts, G samples a prompt, L prompt tokens, T response tokens, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rlvr.policies.decoder import GroupedDecoder, LayerCache, Prefix
+
+
+@dataclass
+class Samples:
+    """What was drawn; positions past `lengths_PG` hold the padding token and zeros.
+
+    `logprobs_PGT` and `entropy_PGT` (nats) are those of the policy itself, temperature 1, whatever the
+    sampling temperature; a finished response counts its end-of-sequence token in its length.
+    """
+
+    tokens_PGT: Tensor
+    logprobs_PGT: Tensor
+    entropy_PGT: Tensor
+    lengths_PG: Tensor
+    finished_PG: Tensor
+
+    def mask_PGT(self) -> Tensor:
+        return torch.arange(self.tokens_PGT.shape[2], device=self.lengths_PG.device) < self.lengths_PG[..., None]
+
+
+def uniform_noise(key: tuple[int, ...], samples: int, tokens: int) -> np.ndarray:
+    """Uniforms in [0, 1) of shape (samples, tokens) from a counter-based generator keyed by integers.
+
+    Row i depends on the key and on `tokens`, not on `samples`: drawing more samples keeps the first ones.
+    """
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence(key))).random((samples, tokens))
+
+
+def nucleus(logits_NV: Tensor, top_p: float) -> Tensor:
+    """Logits with every token outside the smallest set of probability >= `top_p` at minus infinity."""
+    if not 0 < top_p <= 1:
+        raise ValueError(f"top_p must be in (0, 1], not {top_p}")
+    if top_p == 1:
+        return logits_NV
+    ordered_NV, order_NV = logits_NV.sort(dim=-1, descending=True, stable=True)
+    before_NV = ordered_NV.softmax(-1).cumsum(-1) - ordered_NV.softmax(-1)
+    dropped_NV = torch.zeros_like(logits_NV, dtype=torch.bool).scatter(-1, order_NV, before_NV >= top_p)
+    return logits_NV.masked_fill(dropped_NV, float("-inf"))
+
+
+def pick(logits_NV: Tensor, noise_N: Tensor, *, temperature: float, top_p: float) -> Tensor:
+    """The token whose slice of the cumulative distribution holds the noise; temperature 0 is the argmax."""
+    if temperature == 0:
+        return logits_NV.argmax(-1)
+    cumulative_NV = nucleus(logits_NV / temperature, top_p).softmax(-1).cumsum(-1)
+    # Scaled by the total, so that rounding in the sum never leaves the noise above the last slice.
+    threshold_N1 = (noise_N * cumulative_NV[:, -1])[:, None].to(cumulative_NV.dtype)
+    return torch.searchsorted(cumulative_NV, threshold_N1, right=True).squeeze(-1).clamp_(max=logits_NV.shape[-1] - 1)
+
+
+@torch.no_grad()
+def sample(
+    decoder: GroupedDecoder,
+    prompts_PL: Tensor,
+    prompt_lengths_P: Tensor,
+    noise_PGT: Tensor,
+    *,
+    eos_token: int,
+    pad_token: int,
+    temperature: float = 1.0,
+    top_p: float = 1.0,
+) -> Samples:
+    """Draw G responses of at most T tokens to each of P prompts (padded on the right).
+
+    Rows that have ended are taken out of the batch once they are a quarter of it, so that short
+    responses do not cost as much as long ones.
+    """
+    prompts, groups, limit = noise_PGT.shape
+    device, rows = prompts_PL.device, prompts * groups
+    tokens = torch.full((rows, limit), pad_token, dtype=torch.long, device=device)
+    logprobs = torch.zeros(rows, limit, device=device)
+    entropy = torch.zeros(rows, limit, device=device)
+    lengths = torch.full((rows,), limit, dtype=torch.long, device=device)
+    finished = torch.zeros(rows, dtype=torch.bool, device=device)
+    noise = noise_PGT.reshape(rows, limit)
+
+    logits_PV, prefix = decoder.prefill(prompts_PL, prompt_lengths_P)
+    logits = logits_PV.float().repeat_interleave(groups, dim=0)
+    prefix.layers = [_allocate(cache, groups, limit) for cache in prefix.layers]
+    alive = torch.arange(rows, device=device)  # the rows still in the batch, in order
+    shape = (prompts, groups)
+    for t in range(limit):
+        log_p = logits.log_softmax(-1)
+        running = ~finished[alive]
+        chosen = pick(logits, noise[alive, t], temperature=temperature, top_p=top_p)
+        tokens[alive, t] = chosen.masked_fill(~running, pad_token)
+        logprobs[alive, t] = log_p.gather(-1, chosen[:, None]).squeeze(-1) * running
+        entropy[alive, t] = -(log_p.exp() * log_p).nan_to_num(0.0).sum(-1) * running
+        ended = alive[running & (chosen == eos_token)]
+        lengths[ended] = t + 1
+        finished[ended] = True
+        left = len(alive) - int(finished[alive].sum())
+        if left == 0 or t + 1 == limit:
+            break
+        if left <= 0.75 * len(alive):
+            keep = torch.nonzero(~finished[alive]).squeeze(-1)
+            prefix = _take(prefix, keep, shape[1])
+            alive, chosen, shape = alive[keep], chosen[keep], (left, 1)
+        logits = decoder.extend(chosen.view(*shape, 1), prefix, step=t).float().flatten(0, 2)
+    used, grid = int(lengths.max()), (prompts, groups, limit)
+    return Samples(
+        tokens.view(grid)[..., :used],
+        logprobs.view(grid)[..., :used],
+        entropy.view(grid)[..., :used],
+        lengths.view(prompts, groups),
+        finished.view(prompts, groups),
+    )
+
+
+def _allocate(cache: LayerCache, groups: int, limit: int) -> LayerCache:
+    prompts, heads, _, dim = cache.prompt_keys.shape
+    empty = cache.prompt_keys.new_empty(2, prompts, heads, groups, limit, dim)
+    return LayerCache(cache.prompt_keys, cache.prompt_values, empty[0], empty[1])
+
+
+def _take(prefix: Prefix, keep: Tensor, groups: int) -> Prefix:
+    """The prefix of the kept rows (indices into prompts x groups), each a prompt with one response."""
+    prompt, member = keep // groups, keep % groups
+    layers = []
+    for cache in prefix.layers:
+        if cache.keys is None or cache.values is None:
+            raise ValueError("sampling needs a preallocated response cache")
+        keys, values = cache.keys[prompt, :, member].unsqueeze(2), cache.values[prompt, :, member].unsqueeze(2)
+        layers.append(LayerCache(cache.prompt_keys[prompt], cache.prompt_values[prompt], keys, values))
+    padding = None if prefix.padding_PL is None else prefix.padding_PL[prompt]
+    return Prefix(prefix.lengths_P[prompt], padding, layers)

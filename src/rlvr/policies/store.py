@@ -1,0 +1,98 @@
+"""A policy on disk: a folder that `AutoModelForCausalLM.from_pretrained` loads, and a manifest that vouches for it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    PreTrainedTokenizerFast,
+)
+
+from rlvr.records import RecordError, publish_json, read_json, sha256
+
+
+@dataclass
+class Policy:
+    """A model, its tokenizer, and the template that wraps a problem into a prompt."""
+
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    template: str
+
+    @property
+    def eos(self) -> int:
+        return int(self.tokenizer.eos_token_id)  # type: ignore[arg-type]
+
+    @property
+    def pad(self) -> int:
+        pad = self.tokenizer.pad_token_id
+        return self.eos if pad is None else int(pad)  # type: ignore[arg-type]
+
+    def encode(self, problems: list[str]) -> list[list[int]]:
+        texts = [self.template.replace("{problem}", problem) for problem in problems]
+        return self.tokenizer(texts, add_special_tokens=False)["input_ids"]  # type: ignore[return-value]
+
+    def decode(self, tokens: list[list[int]]) -> list[str]:
+        return self.tokenizer.batch_decode(tokens, skip_special_tokens=True)
+
+
+def save(policy: Policy, folder: Path) -> dict[str, str]:
+    """Write model and tokenizer into a new folder, renamed into place when whole; returns checksums of its files."""
+    partial = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.parent.mkdir(parents=True, exist_ok=True)
+    policy.model.save_pretrained(partial)
+    policy.tokenizer.save_pretrained(partial)
+    sums = {file.name: sha256(file) for file in sorted(partial.iterdir())}
+    shutil.rmtree(folder, ignore_errors=True)
+    os.rename(partial, folder)
+    return sums
+
+
+def publish_manifest(path: Path, folder: Path, sums: dict[str, str], template: str, **more: Any) -> None:
+    """Publish a manifest; the policy's folder is named relative to it."""
+    relative = os.path.relpath(folder, path.parent)
+    publish_json(path, {"policy": relative, "files": sums, "template": template, **more})
+
+
+def load(manifest: Path, *, device: str | torch.device = "cpu", dtype: torch.dtype | None = None) -> Policy:
+    """The policy that a manifest names. Raises RecordError where a file is missing or differs from its checksum."""
+    content = read_json(manifest)
+    if "hub" in content:
+        location, options = content["hub"]["repo"], {"revision": content["hub"]["revision"]}
+        dtype = dtype or getattr(torch, content["hub"]["dtype"])
+    else:
+        folder = (manifest.parent / content["policy"]).resolve()
+        for name, expected in content["files"].items():
+            if not (folder / name).is_file() or sha256(folder / name) != expected:
+                raise RecordError(f"{folder / name} is missing or damaged; delete {manifest} to make it again")
+        location, options = str(folder), {}
+    tokenizer = load_tokenizer(location, **options)
+    model = AutoModelForCausalLM.from_pretrained(location, dtype=dtype or torch.float32, **options)
+    return Policy(model.to(device), tokenizer, content["template"])
+
+
+def load_tokenizer(location: str, **options: Any) -> PreTrainedTokenizerBase:
+    """The tokenizer that was saved.
+
+    transformers 5 takes the class declared beside a Qwen2 model for a mistake and builds a byte-level BPE from
+    the vocabulary instead, so a tokenizer that declares the general class is loaded by it.
+    """
+    declared = Path(location) / "tokenizer_config.json"
+    if declared.is_file() and read_json(declared).get("tokenizer_class") == "TokenizersBackend":
+        return PreTrainedTokenizerFast.from_pretrained(location)
+    return AutoTokenizer.from_pretrained(location, **options)
+
+
+def device() -> torch.device:
+    """The GPU where there is one, else the CPU."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")

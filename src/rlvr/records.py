@@ -1,0 +1,131 @@
+"""What travels between stages, and how files are written: whole or not at all.
+
+A JSONL file holds one record a line; a name ending in .gz is compressed without a time stamp, so that equal
+records give equal bytes.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A question with a checkable answer. `level` is its difficulty class, for per-level scores."""
+
+    id: str
+    prompt: str
+    gold: str
+    level: str
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """A prompt with a response to imitate."""
+
+    id: str
+    prompt: str
+    response: str
+
+
+@dataclass(frozen=True)
+class Completion:
+    """One sampled response. `logprob` is the sum over its tokens under the policy at temperature 1, in nats."""
+
+    problem: str
+    sample: int
+    text: str
+    tokens: int
+    finished: bool
+    logprob: float
+
+
+@dataclass(frozen=True)
+class Grade:
+    """A verifier's judgement of one completion; `status` is one of `rlvr.verifiers.STATUSES`."""
+
+    problem: str
+    sample: int
+    status: str
+    extracted: str | None
+
+
+Record = TypeVar("Record", Problem, Demonstration, Completion, Grade)
+
+
+class RecordError(ValueError):
+    """A file that does not hold what its reader expects; the message names file and line."""
+
+
+def publish(path: Path | str, data: bytes | str) -> None:
+    """Write a file so that a reader sees the old content or the new, never a part (same file system)."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with open(temporary, "wb") as file:
+        file.write(data.encode() if isinstance(data, str) else data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+
+
+def publish_json(path: Path | str, content: Any) -> None:
+    publish(path, json.dumps(content, indent=2, sort_keys=True) + "\n")
+
+
+def read_json(path: Path | str) -> Any:
+    try:
+        return json.loads(Path(path).read_text())
+    except json.JSONDecodeError as error:
+        raise RecordError(f"{path}: not valid JSON ({error}); delete the file and run again") from error
+
+
+def publish_lines(path: Path | str, rows: Iterable[dict[str, Any]]) -> None:
+    """Write dictionaries as JSONL."""
+    data = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+    if str(path).endswith(".gz"):
+        buffer = io.BytesIO()
+        with gzip.GzipFile(fileobj=buffer, mode="wb", compresslevel=3, mtime=0) as file:
+            file.write(data)
+        data = buffer.getvalue()
+    publish(path, data)
+
+
+def publish_records(path: Path | str, records: Iterable[Record]) -> None:
+    publish_lines(path, (asdict(record) for record in records))
+
+
+def read_lines(path: Path | str) -> Iterator[dict[str, Any]]:
+    opener = gzip.open if str(path).endswith(".gz") else open
+    with opener(path, "rt", encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                yield json.loads(line)
+            except json.JSONDecodeError as error:
+                raise RecordError(f"{path}, line {number}: not valid JSON ({error})") from error
+
+
+def read_records(path: Path | str, kind: type[Record]) -> list[Record]:
+    names = {field.name for field in fields(kind)}
+    records = []
+    for number, row in enumerate(read_lines(path), 1):
+        if set(row) != names:
+            raise RecordError(f"{path}, line {number}: fields {sorted(row)} are not those of {kind.__name__}")
+        records.append(kind(**row))
+    return records
+
+
+def sha256(path: Path | str) -> str:
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()

@@ -1,0 +1,1 @@
+"""The report: static pages, each one file, with every number's provenance."""

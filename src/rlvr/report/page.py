@@ -1,0 +1,148 @@
+"""Stage: report. One self-contained page: tables, figures, settings, and where every number came from."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import jinja2
+import pandas as pd
+import typer
+
+from rlvr.records import publish, read_json
+
+INTERVALS = "Bands: 95 % intervals"
+
+
+class Page:
+    """Gathers what a page shows from a results folder."""
+
+    def __init__(self, layout: dict[str, Any], results: Path):
+        self.layout, self.results = layout, results
+        self.manifests: dict[str, dict[str, Any]] = {}
+        for paper in layout["papers"]:
+            for item in paper["items"]:
+                for policy, folder in item["manifests"].items():
+                    self.manifests.setdefault(policy, read_json(results / folder / "manifest.json"))
+
+    def render(self) -> str:
+        folder = Path(__file__).parent
+        environment = jinja2.Environment(
+            loader=jinja2.FileSystemLoader(folder), autoescape=True, undefined=jinja2.StrictUndefined
+        )
+        runs = [self._run(policy) for policy in self.manifests]
+        seconds = sum(float(m.get("seconds", 0)) for m in self.manifests.values())
+        papers = [self._paper(paper) for paper in self.layout["papers"]]
+        shorts = ", ".join(paper["short"] for paper in papers)
+        return environment.get_template("page.html.j2").render(
+            title=f"{shorts}: reproduced" if self.layout["page"] != "index" else f"RLVR papers, reproduced: {shorts}",
+            page=self.layout["page"],
+            scale=self.layout["scale"],
+            about_scale=self.layout["about_scale"],
+            stand_ins=self.layout["stand_ins"],
+            papers=papers,
+            runs=runs,
+            seconds=_duration(seconds),
+            commits=self._every(list(self.manifests), "commit"),
+            locks=self._every(list(self.manifests), "lock_sha256"),
+            processors=self._every(list(self.manifests), "processor"),
+        )
+
+    def _paper(self, paper: dict[str, Any]) -> dict[str, Any]:
+        overlap = read_json(self.results / "papers" / paper["name"] / "overlap.json")
+        shared = {pair: count for pair, count in overlap["shared"].items() if count}
+        sizes = ", ".join(f"{name} {count}" for name, count in overlap["problems"].items())
+        shown = {row for item in paper["items"] for row in self._arms(paper["name"], item)}
+        return {
+            **paper,
+            "items": [self._item(paper["name"], item) for item in paper["items"]],
+            "arms": [arm for name, arm in paper["arms"].items() if name in shown],
+            "overlap": f"Different problems: {sizes}. Shared by two sets: {shared or 'none'}.",
+        }
+
+    def _arms(self, paper: str, item: dict[str, Any]) -> set[str]:
+        return {str(arm).split("-")[0] for source in item["statistics"] for arm in self._statistics(paper, source)["arm"]}
+
+    def _statistics(self, paper: str, name: str) -> pd.DataFrame:
+        return pd.read_csv(self.results / "papers" / paper / "statistics" / f"{name}.csv")
+
+    def _item(self, paper: str, item: dict[str, Any]) -> dict[str, Any]:
+        folder = self.results / "papers" / paper
+        entry: dict[str, Any] = {**item, "short": item["name"].replace("_", " "), "files": []}
+        entry["files"] = [f"{folder}/statistics/{name}.csv" for name in item["statistics"]]
+        entry["sources"] = [row for name in item["statistics"] for row in self._sources(self._statistics(paper, name))]
+        if item["kind"] == "table":
+            table = pd.read_csv(folder / "tables" / f"{item['name']}.csv", dtype=str, keep_default_na=False)
+            entry["columns"] = ["" if c.startswith("Unnamed") else c for c in table.columns]
+            entry["rows"] = [_row(cells) for cells in table.to_numpy().tolist()]
+            text = (folder / "tables" / f"{item['name']}.md").read_text()
+            entry["notes"] = [line[2:] for line in text.splitlines() if line.startswith("- ")]
+        else:
+            image = (folder / "figures" / f"{item['name']}.png").read_bytes()
+            entry["image"] = base64.b64encode(image).decode()
+            frame = self._statistics(paper, item["statistics"][0])
+            over = "training seeds (Student's t)" if "measure" in frame else "training seeds × problems (bootstrap)"
+            seeds = int(frame["seeds"].max())
+            entry["caption"] = f"{INTERVALS} over {seeds} {over}. Made at {self.layout['scale']} scale."
+        return entry
+
+    def _sources(self, frame: pd.DataFrame) -> list[dict[str, Any]]:
+        rows = []
+        for (label, model), cell in frame.groupby(["label", "model"], sort=False):
+            policies = list(dict.fromkeys(" ".join(cell["policies"]).split()))
+            seeds = [str(self.manifests[policy].get("seed", "")) for policy in policies]
+            rows.append(
+                {
+                    "label": label,
+                    "model": model,
+                    "seeds": ", ".join(dict.fromkeys(seeds)),
+                    "seconds": round(sum(float(self.manifests[policy].get("seconds", 0)) for policy in policies), 1),
+                    "commits": self._every(policies, "commit"),
+                    "locks": self._every(policies, "lock_sha256"),
+                    "runs": policies,
+                }
+            )
+        return rows
+
+    def _every(self, policies: list[str], fact: str) -> str:
+        return ", ".join(dict.fromkeys(str(self.manifests[policy]["provenance"][fact]) for policy in policies))
+
+    def _run(self, policy: str) -> dict[str, Any]:
+        manifest = self.manifests[policy]
+        return {
+            "id": policy,
+            "stage": manifest.get("stage", "published model"),
+            "seed": manifest.get("seed", ""),
+            "steps": manifest.get("step", ""),
+            "seconds": manifest.get("seconds", ""),
+            "resumed_from": manifest.get("resumed_from") or "",
+            "commit": manifest["provenance"]["commit"],
+            "lock": manifest["provenance"]["lock_sha256"],
+            "finished": manifest["provenance"]["finished"],
+            "spec": json.dumps(manifest.get("spec", manifest.get("hub")), indent=1, sort_keys=True),
+        }
+
+
+def _row(cells: list[str]) -> dict[str, Any]:
+    kind = "other" if len(cells) > 2 and not cells[0] and not cells[1] else "first ours"
+    return {"cells": cells, "kind": kind}
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds / 3600:.1f} h" if seconds >= 7200 else time.strftime("%-M min %-S s", time.gmtime(seconds))
+
+
+def main(
+    layout: Annotated[str, typer.Option(help="What the page shows, as JSON.")],
+    results: Annotated[Path, typer.Option(help="The results folder.")],
+    out: Annotated[Path, typer.Option(help="HTML file to write.")],
+) -> None:
+    """Write a report page."""
+    publish(out, Page(json.loads(layout), results).render())
+
+
+if __name__ == "__main__":
+    typer.run(main)

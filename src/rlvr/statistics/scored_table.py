@@ -1,0 +1,125 @@
+"""Stage: statistics. From the scores of a table's runs to its numbers: pass@k, intervals, differences, published."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pandas as pd
+import typer
+
+from rlvr.config.schema import Statistics
+from rlvr.records import RecordError, publish
+from rlvr.statistics.intervals import SeedsAndProblems
+from rlvr.statistics.pass_at_k import pass_at_k
+
+PERCENT = 100.0
+
+
+def summarise(layout: dict[str, Any], scores: dict[str, pd.DataFrame], published: pd.DataFrame | None) -> pd.DataFrame:
+    """One row a model, method and k, in percent.
+
+    `layout` names the cells (model, arm, label, published method, policies), the values of k, the arm to
+    compare with and the statistics settings; `scores` are score frames by policy id.
+    """
+    settings = Statistics.model_validate(layout["statistics"])
+    rows = []
+    for model in dict.fromkeys(cell["model"] for cell in layout["cells"]):
+        cells = [cell for cell in layout["cells"] if cell["model"] == model]
+        seeds = max(len(cell["policies"]) for cell in cells)
+        problems = _problems(scores, [policy for cell in cells for policy in cell["policies"]])
+        # One generator a model: the numbers of a model do not change when another one joins the table.
+        bootstrap = SeedsAndProblems(
+            seeds,
+            len(problems),
+            resamples=settings.resamples,
+            confidence=settings.confidence,
+            generator=np.random.default_rng(settings.seed),
+        )
+        baseline = next((cell for cell in cells if cell["arm"] == layout["compare_with"]), None)
+        for cell in cells:
+            for k in layout["k"]:
+                matrix_SN = _matrix(scores, cell["policies"], k)
+                against = None if baseline in (None, cell) else _matrix(scores, baseline["policies"], k)
+                first = scores[cell["policies"][0]]
+                row = {
+                    "model": model,
+                    "stand_in": cell["stand_in"],
+                    "arm": cell["arm"],
+                    "label": cell["label"],
+                    "learning_rate": cell["learning_rate"],
+                    "benchmark": layout["benchmark"],
+                    "k": k,
+                    **_interval("value", bootstrap.of(matrix_SN)),
+                    **_interval("difference", bootstrap.of_difference(matrix_SN, against) if against is not None else None),
+                    **_published(published, cell, layout["benchmark"], k),
+                    "seeds": 0 if cell["arm"] == "base" else len(cell["policies"]),
+                    "problems": len(problems),
+                    "samples": int(first["n"].min()),
+                    "policies": " ".join(cell["policies"]),
+                }
+                row["minus_published"] = row["value"] - row["published"] if row["published"] is not None else None
+                rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _problems(scores: dict[str, pd.DataFrame], policies: list[str]) -> list[str]:
+    problems = scores[policies[0]]["problem"].tolist()
+    for policy in policies:
+        if scores[policy]["problem"].tolist() != problems:
+            raise RecordError(f"{policy} was scored on other problems than {policies[0]}")
+    return problems
+
+
+def _matrix(scores: dict[str, pd.DataFrame], policies: list[str], k: int) -> np.ndarray:
+    """pass@k (S, N) of each policy on each problem."""
+    return np.stack([pass_at_k(scores[policy]["n"], scores[policy]["correct"], k) for policy in policies])
+
+
+def _interval(name: str, interval: Any) -> dict[str, float | None]:
+    parts = {name: "estimate", f"{name}_low": "low", f"{name}_high": "high"}
+    return {key: None if interval is None else PERCENT * getattr(interval, part) for key, part in parts.items()}
+
+
+def _published(frame: pd.DataFrame | None, cell: dict[str, Any], benchmark: str, k: int) -> dict[str, float | None]:
+    """The paper's value and half-width, where its table has this cell."""
+    empty = {"published": None, "published_ci": None}
+    if frame is None or cell["published"] is None:
+        return empty
+    names = frame["benchmark"].map(_plain)
+    found = frame[
+        (frame["model"].map(_plain) == _plain(cell["model"]))
+        & (frame["method"] == cell["published"])
+        & (names == _plain(benchmark))
+        & (frame["k"].astype(float) == k)
+    ]
+    if found.empty:
+        return empty
+    ci = pd.to_numeric(found["ci"]).iloc[0]
+    return {"published": float(found["value"].iloc[0]), "published_ci": None if pd.isna(ci) else float(ci)}
+
+
+def _plain(name: str) -> str:
+    return "".join(character for character in str(name).lower() if character.isalnum())
+
+
+def main(
+    layout: Annotated[str, typer.Option(help="What the table is made of, as JSON.")],
+    scores: Annotated[list[Path], typer.Argument(help="scores.csv of every policy in the table.")],
+    out: Annotated[Path, typer.Option(help="CSV to write.")],
+    reference: Annotated[Path | None, typer.Option(help="CSV with the published values.")] = None,
+) -> None:
+    """Compute a pass@k table."""
+    frames = {}
+    for path in scores:
+        frame = pd.read_csv(path)
+        frames[str(frame["policy"].iloc[0])] = frame
+    published = pd.read_csv(reference) if reference else None
+    table = summarise(json.loads(layout), frames, published)
+    publish(out, table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+
+
+if __name__ == "__main__":
+    typer.run(main)

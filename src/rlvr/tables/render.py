@@ -1,0 +1,49 @@
+"""A table in three formats, with its title, the scale it was made at, and notes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+from tabulate import tabulate
+
+from rlvr.records import publish
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """Cells as text, ready to be set; `notes` stand below the table."""
+
+    title: str
+    scale: str
+    frame: pd.DataFrame
+    notes: list[str]
+
+    def markdown(self) -> str:
+        body = tabulate(self.frame, headers="keys", tablefmt="pipe", showindex=False, disable_numparse=True)
+        notes = "\n".join(f"- {note}" for note in self.notes)
+        return f"# {self.title}\n\n**{self.scale}**\n\n{body}\n\n{notes}\n"
+
+    def latex(self) -> str:
+        body = tabulate(self.frame, headers="keys", tablefmt="latex_booktabs", showindex=False, disable_numparse=True)
+        for sign, command in (("α", r"$\alpha$"), ("−", "$-$"), ("±", r"$\pm$"), ("×", r"$\times$")):
+            body = body.replace(sign, command)
+        notes = " ".join(_escape(note) for note in [self.scale, *self.notes])
+        return (
+            "% needs \\usepackage{booktabs}\n\\begin{table}\n\\centering\\small\n"
+            f"\\caption{{{_escape(self.title)}. {notes}}}\n{body}\n\\end{{table}}\n"
+        )
+
+    def csv(self) -> str:
+        return self.frame.to_csv(index=False, lineterminator="\n")
+
+    def write(self, out: list[Path]) -> None:
+        writers = {".md": self.markdown, ".tex": self.latex, ".csv": self.csv}
+        for path in out:
+            publish(path, writers[path.suffix]())
+
+
+def _escape(text: str) -> str:
+    replacements = {"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "α": r"$\alpha$", "−": "$-$", "×": r"$\times$"}
+    return "".join(replacements.get(character, character) for character in text)

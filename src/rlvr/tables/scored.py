@@ -1,0 +1,91 @@
+"""Stage: tables. A pass@k table in the paper's form, published values and differences beside ours."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import pandas as pd
+import typer
+
+from rlvr.tables.render import Rendered
+
+OURS, GAIN, PUBLISHED, MINUS = "ours", "ours, against {arm}", "published", "ours − published"
+
+
+def scale_line(layout: dict[str, Any]) -> str:
+    """What a reader must know before any number: the scale it was made at."""
+    return f"Made at {layout['scale']} scale. {layout['about_scale']}"
+
+
+def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
+    ks = list(dict.fromkeys(statistics["k"]))
+    lines = []
+    for (_, _), cell in statistics.groupby(["model", "arm"], sort=False):
+        by_k = cell.set_index("k")
+        first = cell.iloc[0]
+        model = str(first["model"]) + (f" → {first['stand_in']}" if first["stand_in"] != first["model"] else "")
+        texts = {
+            OURS: [_with_interval(by_k.loc[k], "value") for k in ks],
+            GAIN.format(arm=layout["compare_label"]): [_with_interval(by_k.loc[k], "difference", "+") for k in ks],
+            PUBLISHED: [_published(by_k.loc[k]) for k in ks],
+            MINUS: [_signed(by_k.loc[k, "minus_published"]) for k in ks],
+        }
+        for what, values in texts.items():
+            if any(values):
+                head = (model, first["label"]) if what == OURS else ("", "")
+                lines.append([*head, what, *values])
+    frame = pd.DataFrame(lines, columns=["Model", "Method", "", *(f"@{k}" for k in ks)])
+    return Rendered(layout["title"], scale_line(layout), frame, _notes(layout, statistics))
+
+
+def _with_interval(row: Any, name: str, sign: str = "") -> str:
+    if pd.isna(row[name]):
+        return ""
+    return f"{row[name]:{sign}.1f} [{row[f'{name}_low']:{sign}.1f}, {row[f'{name}_high']:{sign}.1f}]"
+
+
+def _published(row: Any) -> str:
+    if pd.isna(row["published"]):
+        return ""
+    return f"{row['published']:.1f}" + ("" if pd.isna(row["published_ci"]) else f" ± {row['published_ci']:.1f}")
+
+
+def _signed(value: float) -> str:
+    return "" if pd.isna(value) else f"{value:+.1f}".replace("-", "−")
+
+
+def _notes(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:
+    first = statistics.iloc[0]
+    seeds = int(statistics["seeds"].max())
+    confidence = f"{100 * layout['statistics']['confidence']:g} %"
+    notes = [
+        f"pass@k in percent on {first['benchmark']}"
+        + (f" (here {layout['benchmark_stand_in']})" if layout["benchmark_stand_in"] != first["benchmark"] else "")
+        + f": {int(first['problems'])} problems, n = {int(first['samples'])} samples each, unbiased estimator; "
+        f"{layout['sampling']}; last checkpoint of each run.",
+        f"In brackets: {confidence} interval over {seeds} training seeds × problems (two-way bootstrap, paired for "
+        "differences); for a base policy over problems alone.",
+    ]
+    if statistics["published"].notna().any():
+        notes.append("Published: the paper's value ± its own 95 % half-width over training runs, where it gives one.")
+        if layout["scale"] != "paper":
+            notes.append(
+                "Ours and published are of different models and problems at this scale: their difference is shown "
+                "for completeness and does not measure reproduction."
+            )
+    return [*notes, *([layout["note"]] if layout["note"] else [])]
+
+
+def main(
+    layout: Annotated[str, typer.Option(help="Title, scale and notes, as JSON.")],
+    statistics: Annotated[Path, typer.Argument(help="CSV of rlvr.statistics.scored_table.")],
+    out: Annotated[list[Path], typer.Option(help="Files to write: .csv, .md, .tex.")],
+) -> None:
+    """Set a pass@k table."""
+    render(json.loads(layout), pd.read_csv(statistics)).write(out)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,141 @@
+r"""Fill in the operators: the embedded task, small enough for a laptop and real enough to learn.
+
+A problem gives n integers from 1..9 in fixed order and a target in 0..63: `8 8 6 2 = 58`. The response puts
++, - or * between them, evaluated from left to right with every intermediate value in 0..63, writes each step
+down and boxes the expression: `8 * 8 = 64 - 6 = 58 ... \boxed{ ( ( 8 * 8 ) - 6 ) ... }`. There are 3^(n-1)
+candidates; demonstrations follow a correct operator sequence or, for a declared share, a random one, so that
+SFT yields a base that samples widely and is often wrong.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+
+from rlvr.records import Demonstration, Problem
+
+OPERATORS = "+-*"
+LARGEST = 63  # every value on the way lies in 0..LARGEST
+DIGITS = range(1, 10)
+SPECIAL_TOKENS = ("<pad>", "<bos>", "<eos>", "<unk>")
+VOCABULARY = (*SPECIAL_TOKENS, *(str(i) for i in range(LARGEST + 1)), *OPERATORS, "=", "(", ")", "\\boxed{", "}")
+
+# Every problem belongs to exactly one part, by a hash of its text: splits cannot overlap.
+PARTS = {"train": 50, "sft": 30, "validation": 5, "easy": 8, "hard": 7}
+
+
+def part_of(numbers: tuple[int, ...], target: int) -> str:
+    """The one split that may hold this problem."""
+    point = int(hashlib.sha256(text_of(numbers, target).encode()).hexdigest(), 16) % sum(PARTS.values())
+    for part, share in PARTS.items():
+        point -= share
+        if point < 0:
+            return part
+    raise AssertionError("the shares cover every point")
+
+
+def text_of(numbers: tuple[int, ...], target: int) -> str:
+    return f"{' '.join(map(str, numbers))} = {target}"
+
+
+def values(numbers: tuple[int, ...], operators: tuple[str, ...]) -> list[int] | None:
+    """The value after each operator, or None if one of them leaves 0..63."""
+    value, path = numbers[0], []
+    for operator, number in zip(operators, numbers[1:], strict=True):
+        value = value + number if operator == "+" else value - number if operator == "-" else value * number
+        if not 0 <= value <= LARGEST:
+            return None
+        path.append(value)
+    return path
+
+
+def solutions(numbers: tuple[int, ...]) -> dict[int, list[tuple[str, ...]]]:
+    """Operator sequences by the target they reach."""
+    reached: dict[int, list[tuple[str, ...]]] = {}
+    for operators in product(OPERATORS, repeat=len(numbers) - 1):
+        path = values(numbers, operators)
+        if path is not None:
+            reached.setdefault(path[-1], []).append(operators)
+    return reached
+
+
+def respond(numbers: tuple[int, ...], operators: tuple[str, ...]) -> str:
+    """The response that carries this operator sequence out; its tokens are separated by spaces."""
+    path = values(numbers, operators)
+    if path is None:
+        raise ValueError(f"{operators} leaves 0..{LARGEST} on {numbers}")
+    steps = [str(numbers[0])]
+    boxed = ["("] * (len(numbers) - 1) + [str(numbers[0])]
+    for operator, number, value in zip(operators, numbers[1:], path, strict=True):
+        steps += [operator, str(number), "=", str(value)]
+        boxed += [operator, str(number), ")"]
+    return " ".join([*steps, "\\boxed{", *boxed, "}"])
+
+
+def generate_problems(
+    part: str, levels: list[int], count: int, max_solutions: int | None, generator: np.random.Generator
+) -> list[Problem]:
+    """Up to `count` different problems of one part, shared evenly between the levels (values of n), in turn.
+
+    A level whose part holds fewer problems than its share (n = 3 has about 4,000 in all) gives all of them.
+    `max_solutions` keeps only problems with at most that many correct operator sequences.
+    """
+    shares = [count // len(levels) + (i < count % len(levels)) for i in range(len(levels))]
+    by_level = [_draw(part, n, share, max_solutions, generator) for n, share in zip(levels, shares, strict=True)]
+    return [found[i] for i in range(max(shares)) for found in by_level if i < len(found)]
+
+
+def _draw(part: str, n: int, count: int, max_solutions: int | None, generator: np.random.Generator) -> list[Problem]:
+    found: dict[str, Problem] = {}
+    for numbers in _tuples(n, generator):
+        if len(found) == count:
+            break
+        reached = solutions(numbers)
+        targets = [t for t, ways in sorted(reached.items()) if max_solutions is None or len(ways) <= max_solutions]
+        targets = [target for target in targets if part_of(numbers, target) == part]
+        if targets:
+            # One target of each tuple on a pass, so that the problems spread over many tuples.
+            text = text_of(numbers, targets[int(generator.integers(len(targets)))])
+            found.setdefault(text, Problem(f"{part}-{text}", text, text, f"n={n}"))
+    return list(found.values())
+
+
+def _tuples(n: int, generator: np.random.Generator) -> Iterator[tuple[int, ...]]:
+    """Tuples of n digits in random order: a few passes through all of them where they are few, else draws."""
+    if len(DIGITS) ** n <= 1000:
+        everything = list(product(DIGITS, repeat=n))
+        for _ in range(12):
+            for i in generator.permutation(len(everything)):
+                yield everything[i]
+    else:
+        for _ in range(1_000_000):
+            yield tuple(int(i) for i in generator.integers(DIGITS.start, DIGITS.stop, size=n))
+
+
+def demonstrate(
+    problems: list[Problem], count: int, random_share: float, generator: np.random.Generator
+) -> list[Demonstration]:
+    """`count` responses, the levels in turn; a level with few problems has each of them answered several times.
+
+    For `random_share` of them the operators are random, and the target is missed more often than not.
+    """
+    levels: dict[str, list[Problem]] = {}
+    for problem in problems:
+        levels.setdefault(problem.level, []).append(problem)
+    demonstrations = []
+    for i in range(count):
+        own = list(levels.values())[i % len(levels)]
+        problem = own[(i // len(levels)) % len(own)]
+        left, right = problem.prompt.split(" = ")
+        numbers = tuple(int(number) for number in left.split())
+        reached = solutions(numbers)
+        if generator.random() < random_share:
+            candidates = [operators for found in reached.values() for operators in found]
+        else:
+            candidates = reached[int(right)]
+        operators = candidates[int(generator.integers(len(candidates)))]
+        demonstrations.append(Demonstration(problem.id, problem.prompt, respond(numbers, operators)))
+    return demonstrations

@@ -1,0 +1,259 @@
+"""Stage: RL. Rollouts, weights, update, step after step, from a base policy to a trained one."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import torch
+import typer
+
+from rlvr import estimators, provenance, verifiers
+from rlvr.config import identity
+from rlvr.config.schema import RunSpec
+from rlvr.policies.decoder import GroupedDecoder
+from rlvr.policies.store import Policy, device, load, publish_manifest, save
+from rlvr.records import Problem, publish_lines, read_json, read_records, sha256
+from rlvr.training import measures
+from rlvr.training.batches import STREAM_PROBE, PromptOrder, all_logprobs, autocast
+from rlvr.training.checkpoint import Checkpoints, Snapshot
+from rlvr.training.deterministic import one_thread
+from rlvr.training.progress import TO_BE_CONTINUED, Bar, StopRequest
+from rlvr.training.rollouts import Batch, Problems, collect, sample_prompts, verify
+from rlvr.training.update import NonFinite, update
+
+
+class Timer:
+    """Seconds a phase."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._began = time.perf_counter()
+
+    def lap(self, phase: str) -> None:
+        now = time.perf_counter()
+        self.seconds[phase] = round(now - self._began, 4)
+        self._began = now
+
+
+class Trainer:
+    """One run: its policy, its reference, its optimizer, and its rows of metrics."""
+
+    def __init__(self, spec: RunSpec, policy: Policy, reference: Policy, train: list[Problem], held_out: list[Problem]):
+        self.spec, self.policy = spec, policy
+        self.model = policy.model
+        self.decoder = GroupedDecoder(policy.model)
+        self.reference = GroupedDecoder(reference.model.requires_grad_(False), frozen=True)
+        self.problems = Problems(policy, train, spec.rollout.max_prompt_tokens)
+        self.held_out = None
+        if spec.probe.problems:
+            self.held_out = Problems(policy, held_out[: spec.probe.problems], spec.rollout.max_prompt_tokens)
+        self.order = PromptOrder(len(self.problems.prompts), spec.seed)
+        self.judge = verifiers.load(spec.data.verifier)
+        self.optimizer = torch.optim.AdamW(
+            self.model.parameters(), lr=spec.rl.learning_rate, betas=spec.rl.betas, weight_decay=spec.rl.weight_decay
+        )
+        settings = dict(spec.estimator)
+        self.advantages = estimators.load(settings.pop("name"))
+        self.settings, self.needs = settings, estimators.needs(spec.estimator["name"], settings)
+        self.step, self.position, self.updates = 0, 0, 0
+        self.metrics: list[dict[str, Any]] = []
+        self.probes: list[dict[str, Any]] = []
+
+    # ---- one step ----
+
+    def advance(self) -> dict[str, Any]:
+        """Take one step and return its row of metrics. Raises NonFinite, naming the step."""
+        spec, timer = self.spec, Timer()
+        with autocast(spec.rl.precision if self.model.device.type == "cuda" else "float32", self.model.device):
+            batch = self._collect()
+        timer.lap("rollout")
+        with autocast(spec.rl.precision, self.model.device):
+            reference_PGT = all_logprobs(self.reference, batch.groups, spec.rl.sequences_per_microbatch)
+        old_PGT = batch.samples.logprobs_PGT
+        log_ratio_PG = (old_PGT - reference_PGT).sum(-1)
+        available = {"log_ratio_PG": log_ratio_PG, "lengths_PG": batch.groups.lengths_PG.float()}
+        inputs = {name: available[name] for name in self.needs}
+        advantages_PG = self.advantages(batch.rewards_PG, **inputs, **self.settings)
+        timer.lap("reference")
+        self._set_learning_rate()
+        try:
+            totals = update(
+                self.model,
+                self.decoder,
+                self.optimizer,
+                batch.groups,
+                advantages_PG,
+                old_PGT,
+                reference_PGT,
+                loss=spec.loss,
+                rl=spec.rl,
+                longest=spec.rollout.max_response_tokens,
+            )
+        except NonFinite as error:
+            raise NonFinite(f"step {self.step + 1}: {error}") from error
+        timer.lap("update")
+        self.step += 1
+        self.position = batch.position
+        self.updates += len(totals.losses)
+        row = {"step": self.step, **self._figures(batch, log_ratio_PG, advantages_PG), **totals.figures()}
+        tokens, seconds = int(batch.groups.lengths_PG.sum()), sum(timer.seconds.values())
+        row["timing"] = {**timer.seconds, "step": round(seconds, 4), "tokens_per_second": round(tokens / seconds, 1)}
+        self.metrics.append(row)
+        return row
+
+    def _collect(self) -> Batch:
+        return collect(
+            self.policy,
+            GroupedDecoder(self.model, frozen=True),
+            self.problems,
+            self.order,
+            self.judge,
+            seed=self.spec.seed,
+            position=self.position,
+            prompts=self.spec.rl.prompts_per_step,
+            rollout=self.spec.rollout,
+            reward=self.spec.reward,
+        )
+
+    def _set_learning_rate(self) -> None:
+        warmup = self.spec.rl.warmup_steps
+        factor = min(1.0, (self.updates + 1) / warmup) if warmup else 1.0
+        for parameters in self.optimizer.param_groups:
+            parameters["lr"] = self.spec.rl.learning_rate * factor
+
+    def _figures(self, batch: Batch, log_ratio_PG: torch.Tensor, advantages_PG: torch.Tensor) -> dict[str, Any]:
+        mask_PGT = batch.groups.mask_PGT()
+        return {
+            "reward": float(batch.rewards_PG.mean()),
+            **measures.shares(batch.drawn_pass_rates),
+            **measures.entropy(self.policy, batch.groups.tokens_PGT, batch.samples.entropy_PGT, mask_PGT),
+            **measures.overconfidence(log_ratio_PG, batch.groups.lengths_PG, batch.correct_PG),
+            "positive_mass": float(advantages_PG.clamp(min=0).mean()),
+            "negative_mass": float((-advantages_PG).clamp(min=0).mean()),
+            "response_tokens": float(batch.groups.lengths_PG.float().mean()),
+            "prompts_drawn": len(batch.drawn_pass_rates),
+            "sampling_rounds": batch.rounds,
+            "statuses": dict(sorted(batch.statuses.items())),
+        }
+
+    # ---- held-out measurements ----
+
+    def probe_due(self) -> bool:
+        probe = self.spec.probe
+        return self.held_out is not None and (self.step <= probe.dense_steps or self.step % probe.every == 0)
+
+    def probe(self) -> None:
+        """Sample held-out problems at temperature 1 and note entropy and overconfident errors (ACE sec. 5.3, 5.4)."""
+        assert self.held_out is not None
+        spec, held_out = self.spec, self.held_out
+        groups, drawn = sample_prompts(
+            self.policy,
+            GroupedDecoder(self.model, frozen=True),
+            held_out.prompts,
+            [(spec.seed, STREAM_PROBE, self.step, i) for i in range(len(held_out.prompts))],
+            samples=spec.probe.samples,
+            max_tokens=spec.rollout.max_response_tokens,
+        )
+        reference_PGT = all_logprobs(self.reference, groups, spec.rl.sequences_per_microbatch)
+        judged = verify(self.policy, drawn, [p.gold for p in held_out.problems], self.judge)
+        correct_PG = torch.tensor([[float(s == "correct") for s in row] for row in judged], device=self.model.device)
+        log_ratio_PG = (drawn.logprobs_PGT - reference_PGT).sum(-1)
+        self.probes.append(
+            {
+                "step": self.step,
+                **measures.shares(correct_PG.mean(dim=1).tolist()),
+                **measures.entropy(self.policy, groups.tokens_PGT, drawn.entropy_PGT, groups.mask_PGT()),
+                **measures.overconfidence(log_ratio_PG, groups.lengths_PG, correct_PG),
+            }
+        )
+
+    # ---- to go on later ----
+
+    def snapshot(self) -> Snapshot:
+        tensors = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
+        state = {"position": self.position, "updates": self.updates, "seed": self.spec.seed}
+        return Snapshot(self.step, tensors, state, {"metrics": self.metrics, "probe": self.probes})
+
+    def restore(self, snapshot: Snapshot) -> None:
+        self.model.load_state_dict(snapshot.tensors["model"])
+        self.optimizer.load_state_dict(snapshot.tensors["optimizer"])
+        self.step, self.position = snapshot.step, snapshot.state["position"]
+        self.updates = snapshot.state["updates"]
+        self.metrics, self.probes = snapshot.rows["metrics"], snapshot.rows["probe"]
+
+
+def train(trainer: Trainer, checkpoints: Checkpoints, save_every: int) -> int:
+    """Run to the last step, from the newest whole checkpoint if there is one; returns the step gone on from.
+
+    Raises SystemExit(75) after saving when asked to stop, and NonFinite where training diverged: the last
+    checkpoint is from before.
+    """
+    if (snapshot := checkpoints.latest()) is not None:
+        trainer.restore(snapshot)
+    start, steps, stop = trainer.step, trainer.spec.steps, StopRequest()
+    if start == 0 and trainer.probe_due():
+        trainer.probe()
+    with Bar("rl", steps, start) as bar:
+        while trainer.step < steps:
+            row = trainer.advance()
+            if trainer.probe_due():
+                trainer.probe()
+            if trainer.step % save_every == 0 or stop.asked:
+                checkpoints.save(trainer.snapshot())
+            bar.advance(pass_rate=row["pass_rate"], entropy=row["entropy"], seconds=row["timing"]["step"])
+            if stop.asked:
+                print(f"asked to stop: saved at step {trainer.step}, to be continued", flush=True)
+                raise SystemExit(TO_BE_CONTINUED)
+    return start
+
+
+def main(
+    spec: Annotated[str, typer.Option(help="The run, as JSON (rlvr.config.schema.RunSpec).")],
+    base: Annotated[Path, typer.Option(help="Manifest of the policy to start from; also the reference.")],
+    problems: Annotated[Path, typer.Option(help="problems.jsonl to train on.")],
+    validation: Annotated[Path, typer.Option(help="problems.jsonl for held-out measurements.")],
+    out: Annotated[Path, typer.Option(help="Manifest to write; metrics.jsonl and probe.jsonl stand beside it.")],
+    state: Annotated[Path, typer.Option(help="Folder for checkpoints; survives a failed job.")],
+    save_every: Annotated[int, typer.Option(help="Steps between checkpoints.")] = 10,
+    keep: Annotated[int, typer.Option(help="Checkpoints to keep.")] = 2,
+) -> None:
+    """Train one run."""
+    one_thread()
+    run, where = RunSpec.model_validate_json(spec), device()
+    policy, reference = load(base, device=where, dtype=torch.float32), load(base, device=where)
+    trainer = Trainer(run, policy, reference, read_records(problems, Problem), read_records(validation, Problem))
+    fingerprint = {"run": identity.run_id(run), "base": str(read_json(base).get("files")), "problems": sha256(problems)}
+    checkpoints = Checkpoints(state, fingerprint, keep=keep)
+    began = time.perf_counter()
+    with checkpoints.lease():
+        try:
+            resumed_from = train(trainer, checkpoints, save_every)
+        except NonFinite as error:
+            raise SystemExit(f"training diverged at {error}; the last good checkpoint is in {state}") from error
+        folder = out.parent / f"policy-step{run.steps}"
+        sums = save(policy, folder)
+        publish_lines(out.parent / "metrics.jsonl", trainer.metrics)
+        publish_lines(out.parent / "probe.jsonl", trainer.probes)
+        publish_manifest(
+            out,
+            folder,
+            sums,
+            policy.template,
+            id=identity.run_id(run),
+            stage="rl",
+            step=run.steps,
+            seed=run.seed,
+            spec=run.model_dump(mode="json"),
+            prompts_left_out=trainer.problems.left_out,
+            seconds=round(sum(row["timing"]["step"] for row in trainer.metrics), 3),
+            wall_seconds_last_process=round(time.perf_counter() - began, 3),
+            resumed_from=resumed_from,
+            device=str(where),
+            provenance=provenance.collect(),
+        )
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,198 @@
+"""One step's rollouts: draw prompts, sample, verify, and (DAPO) draw again until every group informs.
+
+Dimensions: P prompts, G rollouts a prompt, T response tokens.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rlvr import verifiers
+from rlvr.config.schema import Reward, Rollout
+from rlvr.policies.decoder import GroupedDecoder
+from rlvr.policies.sampler import Samples, sample, uniform_noise
+from rlvr.policies.store import Policy
+from rlvr.records import Problem
+from rlvr.training.batches import STREAM_ROLLOUT, Groups, PromptOrder, pad_prompts
+
+
+@dataclass
+class Batch:
+    """The rollouts that a step learns from, and counts over everything that was drawn for it."""
+
+    groups: Groups
+    samples: Samples
+    correct_PG: Tensor  # 1.0 where the verifier says correct
+    rewards_PG: Tensor  # what the estimator sees: correct_PG, less a length penalty
+    drawn_pass_rates: list[float]  # of every prompt drawn, before dynamic sampling drops any
+    statuses: dict[str, int]
+    rounds: int
+    position: int  # where the walk through the training set stands now
+
+
+class Problems:
+    """A training set as token lists, without prompts over the limit (`left_out` counts them)."""
+
+    def __init__(self, policy: Policy, problems: list[Problem], max_prompt_tokens: int):
+        encoded = policy.encode([p.prompt for p in problems])
+        kept = [(p, e) for p, e in zip(problems, encoded, strict=True) if len(e) <= max_prompt_tokens]
+        if not kept:
+            raise ValueError(f"no problem has a prompt of at most {max_prompt_tokens} tokens")
+        self.problems = [p for p, _ in kept]
+        self.prompts = [e for _, e in kept]
+        self.left_out = len(problems) - len(kept)
+
+
+def draw_noise(keys: list[tuple[int, ...]], samples: int, tokens: int, device: torch.device) -> Tensor:
+    """Uniform noise (P, G, T), one key a prompt."""
+    return torch.from_numpy(np.stack([uniform_noise(key, samples, tokens) for key in keys])).to(device)
+
+
+def sample_prompts(
+    policy: Policy,
+    decoder: GroupedDecoder,
+    prompts: list[list[int]],
+    keys: list[tuple[int, ...]],
+    *,
+    samples: int,
+    max_tokens: int,
+    temperature: float = 1.0,
+    top_p: float = 1.0,
+) -> tuple[Groups, Samples]:
+    where = policy.model.device
+    prompts_PL, prompt_lengths_P = pad_prompts(prompts, policy.pad, where)
+    drawn = sample(
+        decoder,
+        prompts_PL,
+        prompt_lengths_P,
+        draw_noise(keys, samples, max_tokens, where),
+        eos_token=policy.eos,
+        pad_token=policy.pad,
+        temperature=temperature,
+        top_p=top_p,
+    )
+    return Groups(prompts_PL, prompt_lengths_P, drawn.tokens_PGT, drawn.lengths_PG), drawn
+
+
+def verify(policy: Policy, drawn: Samples, golds: list[str], judge: verifiers.Judge) -> list[list[str]]:
+    """A status for each of P x G rollouts."""
+    prompts, samples = drawn.lengths_PG.shape
+    rows = [drawn.tokens_PGT[p, g, : drawn.lengths_PG[p, g]].tolist() for p in range(prompts) for g in range(samples)]
+    texts, finished = policy.decode(rows), drawn.finished_PG.flatten().tolist()
+    statuses = [
+        verifiers.judge_completion(judge, text, golds[i // samples], done)[0]
+        for i, (text, done) in enumerate(zip(texts, finished, strict=True))
+    ]
+    return [statuses[p * samples : (p + 1) * samples] for p in range(prompts)]
+
+
+def overlong_penalty(lengths_PG: Tensor, *, limit: int, buffer: float, penalty: float) -> Tensor:
+    """Soft overlong punishment (DAPO: Yu et al. 2025, Eq. 13), scaled by `penalty`; zero or negative.
+
+    Zero up to limit - buffer tokens, then linear down to -penalty at the limit. `buffer` is a share of `limit`.
+    """
+    if penalty == 0 or buffer == 0:
+        return torch.zeros_like(lengths_PG, dtype=torch.float32)
+    tokens = buffer * limit
+    return penalty * ((limit - tokens - lengths_PG) / tokens).clamp(min=-1.0, max=0.0)
+
+
+def collect(
+    policy: Policy,
+    decoder: GroupedDecoder,
+    problems: Problems,
+    order: PromptOrder,
+    judge: verifiers.Judge,
+    *,
+    seed: int,
+    position: int,
+    prompts: int,
+    rollout: Rollout,
+    reward: Reward,
+) -> Batch:
+    """Rollouts of `prompts` prompts from `position` in the walk on.
+
+    With dynamic sampling, groups whose rollouts are all right or all wrong are dropped and further prompts
+    drawn, about as many as the kept share suggests, for at most `max_sampling_rounds` rounds; what then is
+    still missing is filled up with dropped groups, which weigh nothing.
+    """
+    kept: list[tuple[Groups, Samples, Tensor]] = []
+    spare: list[tuple[Groups, Samples, Tensor]] = []
+    pass_rates: list[float] = []
+    statuses: dict[str, int] = {}
+    rounds, missing = 0, prompts
+    while missing > 0 and rounds < (rollout.max_sampling_rounds if rollout.dynamic_sampling else 1):
+        share = max(0.25, (prompts - missing) / len(pass_rates)) if pass_rates else 1.0
+        count = math.ceil(missing / share)
+        rows = [order.at(position + i) for i in range(count)]
+        groups, drawn = sample_prompts(
+            policy,
+            decoder,
+            [problems.prompts[row] for row in rows],
+            [(seed, STREAM_ROLLOUT, position + i) for i in range(count)],
+            samples=rollout.samples_per_prompt,
+            max_tokens=rollout.max_response_tokens,
+            temperature=rollout.temperature,
+        )
+        judged = verify(policy, drawn, [problems.problems[row].gold for row in rows], judge)
+        correct_PG = torch.tensor([[float(s == "correct") for s in row] for row in judged], device=policy.model.device)
+        for status in (s for row in judged for s in row):
+            statuses[status] = statuses.get(status, 0) + 1
+        rates = correct_PG.mean(dim=1)
+        informs = (rates > 0) & (rates < 1) if rollout.dynamic_sampling else torch.ones_like(rates, dtype=torch.bool)
+        for chosen, store in ((informs, kept), (~informs, spare)):
+            if (index := torch.nonzero(chosen).squeeze(-1)).numel():
+                store.append((groups.select(index), _select(drawn, index), correct_PG[index]))
+        missing -= int(informs.sum())
+        pass_rates += rates.tolist()
+        position, rounds = position + count, rounds + 1
+    groups, drawn, correct_PG = _join([*kept, *spare], prompts, policy.pad)
+    penalty_PG = overlong_penalty(
+        groups.lengths_PG,
+        limit=rollout.max_response_tokens,
+        buffer=reward.overlong_buffer,
+        penalty=reward.overlong_penalty,
+    )
+    return Batch(groups, drawn, correct_PG, correct_PG + penalty_PG, pass_rates, statuses, rounds, position)
+
+
+def _select(drawn: Samples, rows: Tensor) -> Samples:
+    return Samples(
+        drawn.tokens_PGT[rows],
+        drawn.logprobs_PGT[rows],
+        drawn.entropy_PGT[rows],
+        drawn.lengths_PG[rows],
+        drawn.finished_PG[rows],
+    )
+
+
+def _join(parts: list[tuple[Groups, Samples, Tensor]], prompts: int, pad: int) -> tuple[Groups, Samples, Tensor]:
+    """The first `prompts` groups of all parts, padded to one shape."""
+    longest_prompt = max(groups.prompts_PL.shape[1] for groups, _, _ in parts)
+    longest = max(drawn.tokens_PGT.shape[2] for _, drawn, _ in parts)
+
+    def joined(tensors: list[Tensor], width: int, value: float) -> Tensor:
+        padded = [torch.nn.functional.pad(t, (0, width - t.shape[-1]), value=value) for t in tensors]
+        return torch.cat(padded)[:prompts]
+
+    tokens_PGT = joined([drawn.tokens_PGT for _, drawn, _ in parts], longest, pad)
+    lengths_PG = torch.cat([drawn.lengths_PG for _, drawn, _ in parts])[:prompts]
+    groups = Groups(
+        joined([groups.prompts_PL for groups, _, _ in parts], longest_prompt, pad),
+        torch.cat([groups.prompt_lengths_P for groups, _, _ in parts])[:prompts],
+        tokens_PGT,
+        lengths_PG,
+    )
+    drawn = Samples(
+        tokens_PGT,
+        joined([drawn.logprobs_PGT for _, drawn, _ in parts], longest, 0.0),
+        joined([drawn.entropy_PGT for _, drawn, _ in parts], longest, 0.0),
+        lengths_PG,
+        torch.cat([drawn.finished_PG for _, drawn, _ in parts])[:prompts],
+    )
+    return groups, drawn, torch.cat([correct for _, _, correct in parts])[:prompts]

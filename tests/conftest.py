@@ -1,0 +1,95 @@
+"""Shared pieces: a tiny policy, a tiny run, and the smoke chain, made once."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def run_module(module: str, *arguments: str, check: bool = True, **options) -> subprocess.CompletedProcess:
+    """Run a module of the package as a rule does: its own process, one thread."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    done = subprocess.run(
+        [sys.executable, "-m", module, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, **options
+    )
+    assert not check or done.returncode == 0, done.stderr[-3000:]
+    return done
+
+
+def snakemake(*arguments: str, check: bool = True) -> subprocess.CompletedProcess:
+    done = subprocess.run(
+        [sys.executable, "-m", "snakemake", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=900
+    )
+    assert not check or done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done
+
+
+def without_timing(path: Path) -> list[dict]:
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    return [{key: value for key, value in row.items() if key != "timing"} for row in rows]
+
+
+@pytest.fixture(scope="session")
+def plan():
+    from rlvr.config.plan import make_plan
+
+    return make_plan(ROOT, "smoke", ["ace"])
+
+
+@pytest.fixture
+def policy():
+    """A randomly initialised tiny Qwen2 with its tokenizer."""
+    return tiny("qwen2")
+
+
+def tiny(architecture: str):
+    from rlvr.config.load import read_sources
+    from rlvr.policies.build import scratch_policy
+
+    sources = read_sources(ROOT, "smoke", ["ace"])
+    return scratch_policy(sources.models[f"{architecture}-tiny"])
+
+
+@pytest.fixture(scope="session")
+def workbench(tmp_path_factory, plan):
+    """Data, model and a short SFT of the smoke scale, made by the stages' own commands."""
+    folder = tmp_path_factory.mktemp("workbench")
+    spec = next(spec for name, spec in plan.runs.items() if "-grpo-lr0.0002-seed1" in name and "qwen2" in name)
+    base = spec.base
+    for data in (spec.data, spec.validation, base.sft_data):
+        run_module("rlvr.tasks.prepare", "--spec", data.model_dump_json(), "--out", str(folder / data.name))
+    model = folder / "model" / "manifest.json"
+    run_module("rlvr.policies.build", "--spec", base.model.model_dump_json(), "--out", str(model))
+    sft = folder / "sft" / "manifest.json"
+    demonstrations = folder / base.sft_data.name / "demonstrations.jsonl"
+    run_module(
+        "rlvr.training.sft",
+        *("--spec", base.model_dump_json(), "--model", str(model), "--demonstrations", str(demonstrations)),
+        *("--out", str(sft), "--state", str(folder / "sft" / "state")),
+    )
+    return Workbench(folder, spec, sft)
+
+
+class Workbench:
+    """Where a run's inputs stand, and how to start one."""
+
+    def __init__(self, folder: Path, spec, base: Path):
+        self.folder, self.spec, self.base = folder, spec, base
+
+    def command(self, spec, out: Path, save_every: int = 1) -> list[str]:
+        return [
+            *("--spec", spec.model_dump_json(), "--base", str(self.base)),
+            *("--problems", str(self.folder / spec.data.name / "problems.jsonl")),
+            *("--validation", str(self.folder / spec.validation.name / "problems.jsonl")),
+            *("--out", str(out / "manifest.json"), "--state", str(out / "state"), "--save-every", str(save_every)),
+        ]
+
+    def train(self, spec, out: Path, check: bool = True, **options) -> subprocess.CompletedProcess:
+        return run_module("rlvr.training.rl", *self.command(spec, out, **options), check=check)

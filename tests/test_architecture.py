@@ -1,0 +1,62 @@
+"""Imports go one way (docs/architecture.md)."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[1] / "src" / "rlvr"
+
+# A room may import from these rooms, and from itself.
+MAY_IMPORT = {
+    "records": set(),
+    "provenance": set(),
+    "config": {"estimators"},
+    "estimators": set(),
+    "losses": set(),
+    "tasks": {"records", "config", "verifiers"},
+    "verifiers": set(),
+    "policies": {"records", "provenance", "config", "tasks"},
+    "training": {"records", "provenance", "config", "estimators", "losses", "tasks", "verifiers", "policies"},
+    "evaluation": {"records", "config", "verifiers", "policies", "training"},
+    "statistics": {"records", "config"},
+    "tables": {"records"},
+    "figures": set(),
+    "report": {"records"},
+}
+WITHOUT_TORCH = ("rlvr.config.plan", "rlvr.config.paths", "rlvr.config.layouts", "rlvr.statistics.scored_table",
+                 "rlvr.tables.scored", "rlvr.figures.draw", "rlvr.report.page", "rlvr.evaluation.grade",
+                 "rlvr.evaluation.score")
+
+
+def imports(path: Path) -> set[str]:
+    rooms = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+        if isinstance(node, ast.ImportFrom) and node.module == "rlvr":
+            names = [f"rlvr.{alias.name}" for alias in node.names]
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        rooms |= {name.split(".")[1] for name in names if name.startswith("rlvr.")}
+    return rooms
+
+
+def test_every_room_is_listed():
+    rooms = {path.stem if path.is_file() else path.name for path in SOURCE.iterdir()}
+    assert rooms - {"__init__", "__pycache__"} == set(MAY_IMPORT)
+
+
+@pytest.mark.parametrize("room", sorted(MAY_IMPORT))
+def test_imports_go_one_way(room):
+    files = [SOURCE / f"{room}.py"] if (SOURCE / f"{room}.py").exists() else sorted((SOURCE / room).rglob("*.py"))
+    for path in files:
+        wrong = imports(path) - MAY_IMPORT[room] - {room}
+        assert not wrong, f"{path.relative_to(SOURCE)} imports from {sorted(wrong)}"
+
+
+@pytest.mark.parametrize("module", WITHOUT_TORCH)
+def test_light_stages_do_not_load_torch(module):
+    code = f"import sys, {module}; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -1,0 +1,1 @@
+"""The DAG, planned by the real Snakemake on the real configuration."""

@@ -1,0 +1,50 @@
+"""Surrogate, divergence and aggregation, against hand calculations and autograd."""
+
+import math
+
+import pytest
+import torch
+
+from rlvr.losses import aggregation, kl, ppo_clip
+
+
+def test_surrogate_by_hand():
+    old = torch.zeros(4)
+    new = torch.tensor([1.5, 0.5, 1.5, 0.5]).log()
+    advantages = torch.tensor([1.0, 1.0, -1.0, -1.0])
+    loss, clipped = ppo_clip.surrogate(new, old, advantages, clip_low=0.2, clip_high=0.28)
+    torch.testing.assert_close(loss, torch.tensor([-1.28, -0.5, 1.5, 0.8]))
+    assert clipped.tolist() == [True, False, False, True]
+
+
+def test_on_policy_gradient_is_reinforce():
+    logprobs = torch.randn(5, dtype=torch.float64, requires_grad=True)
+    advantages = torch.randn(5, dtype=torch.float64)
+    loss, clipped = ppo_clip.surrogate(logprobs, logprobs.detach(), advantages, clip_low=0.2, clip_high=0.2)
+    loss.sum().backward()
+    torch.testing.assert_close(logprobs.grad, -advantages)
+    assert not clipped.any()
+
+
+def test_k3_is_the_divergence_in_expectation():
+    policy = torch.tensor([0.5, 0.3, 0.2], dtype=torch.float64)
+    reference = torch.tensor([0.2, 0.2, 0.6], dtype=torch.float64)
+    estimate = (policy * kl.k3(policy.log(), reference.log())).sum()
+    exact = (policy * (policy / reference).log()).sum()
+    torch.testing.assert_close(estimate, exact)
+    assert (kl.k3(policy.log(), reference.log()) >= 0).all()
+
+
+def test_aggregations_by_hand():
+    mask = torch.tensor([[[1, 1, 1, 1], [1, 0, 0, 0]]])
+    losses = torch.tensor([[[1.0, 2.0, 3.0, 4.0], [10.0, 0.0, 0.0, 0.0]]])
+
+    def total(mode):
+        weights = aggregation.token_weights(mask, mode=mode, sequences=2, tokens=5, longest=8)
+        return float((losses * weights).sum())
+
+    assert math.isclose(total("token_mean"), 20 / 5)
+    assert math.isclose(total("sequence_mean"), (2.5 + 10) / 2)
+    assert math.isclose(total("sequence_sum"), 20 / (2 * 8))
+    with pytest.raises(ValueError, match="token_mean"):
+        total("mean")

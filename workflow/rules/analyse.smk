@@ -1,0 +1,104 @@
+# Statistics -> tables and figures. Nothing here loads a model; drawing again computes nothing again.
+rule scored_statistics:
+    input:
+        scores=lambda w: [PATHS.scores(*pair) for pair in PLAN.papers[w.paper].item(w.scored).scored()],
+        reference=lambda w: reference_of(w, w.scored),
+    output:
+        f"{PATHS.results}/papers/{{paper}}/statistics/{{scored}}.csv",
+    params:
+        layout=lambda w: item_layout(w.paper, w.scored),
+        reference=lambda w, input: f"--reference {input.reference}" if input.reference else "",
+    log:
+        f"{PATHS.results}/logs/papers/{{paper}}/statistics/{{scored}}.log",
+    shell:
+        "python -m rlvr.statistics.scored_table {input.scores:q} --layout {params.layout:q} {params.reference} "
+        "--out {output:q} > {log:q} 2>&1"
+
+
+rule curve_statistics:
+    input:
+        lambda w: [PATHS.probe(run) for run in PLAN.papers[w.paper].item(w.curves).policies()],
+    output:
+        f"{PATHS.results}/papers/{{paper}}/statistics/{{curves}}.csv",
+    wildcard_constraints:
+        curves=one_of(CURVES),
+    params:
+        layout=lambda w: item_layout(w.paper, w.curves),
+        up_to=lambda w: (
+            f"--up-to-step {PLAN.papers[w.paper].figures[w.curves].content.up_to_step}"
+            if PLAN.papers[w.paper].figures[w.curves].content.up_to_step
+            else ""
+        ),
+    log:
+        f"{PATHS.results}/logs/papers/{{paper}}/statistics/{{curves}}.log",
+    shell:
+        "python -m rlvr.statistics.curves {input:q} --layout {params.layout:q} {params.up_to} "
+        "--out {output:q} > {log:q} 2>&1"
+
+
+rule table:
+    input:
+        f"{PATHS.results}/papers/{{paper}}/statistics/{{table}}.csv",
+    output:
+        f"{PATHS.results}/papers/{{paper}}/tables/{{table}}.csv",
+        report(
+            f"{PATHS.results}/papers/{{paper}}/tables/{{table}}.md",
+            caption="../report/table.rst",
+            category="{paper}",
+            subcategory="tables",
+            labels={"table": "{table}"},
+        ),
+        f"{PATHS.results}/papers/{{paper}}/tables/{{table}}.tex",
+    params:
+        layout=lambda w: item_layout(w.paper, w.table),
+        out=lambda w, output: " ".join(f"--out {path}" for path in output),
+    log:
+        f"{PATHS.results}/logs/papers/{{paper}}/tables/{{table}}.log",
+    shell:
+        "python -m rlvr.tables.scored {input:q} --layout {params.layout:q} {params.out} > {log:q} 2>&1"
+
+
+rule settings_table:
+    input:
+        lambda w: reference_of(w, w.settings_table),
+    output:
+        f"{PATHS.results}/papers/{{paper}}/tables/{{settings_table}}.csv",
+        report(
+            f"{PATHS.results}/papers/{{paper}}/tables/{{settings_table}}.md",
+            caption="../report/table.rst",
+            category="{paper}",
+            subcategory="tables",
+            labels={"table": "{settings_table}"},
+        ),
+        f"{PATHS.results}/papers/{{paper}}/tables/{{settings_table}}.tex",
+    params:
+        layout=lambda w: item_layout(w.paper, w.settings_table),
+        out=lambda w, output: " ".join(f"--out {path}" for path in output),
+    log:
+        f"{PATHS.results}/logs/papers/{{paper}}/tables/{{settings_table}}.log",
+    shell:
+        "python -m rlvr.tables.settings --reference {input:q} --layout {params.layout:q} {params.out} > {log:q} 2>&1"
+
+
+rule figure:
+    input:
+        lambda w: [PATHS.statistics(w.paper, name) for name in PLAN.papers[w.paper].statistics_of(w.figure)],
+    output:
+        f"{PATHS.results}/papers/{{paper}}/figures/{{figure}}.pdf",
+        report(
+            f"{PATHS.results}/papers/{{paper}}/figures/{{figure}}.png",
+            caption="../report/figure.rst",
+            category="{paper}",
+            subcategory="figures",
+            labels={"figure": "{figure}"},
+        ),
+    params:
+        layout=lambda w: json.dumps(
+            {k: v for k, v in layouts.of_item(PLAN, w.paper, w.figure).items() if k in ("kind", "title", "scale")},
+            sort_keys=True,
+        ),
+        out=lambda w, output: " ".join(f"--out {path}" for path in output),
+    log:
+        f"{PATHS.results}/logs/papers/{{paper}}/figures/{{figure}}.log",
+    shell:
+        "python -m rlvr.figures.draw {input:q} --layout {params.layout:q} {params.out} > {log:q} 2>&1"

@@ -1,0 +1,79 @@
+# The plan, where files stand, and what rules are told. No rules here.
+import json
+import os
+import sys
+from difflib import get_close_matches
+
+from snakemake.exceptions import WorkflowError
+
+from rlvr.config.load import ConfigError
+from rlvr.config.paths import Paths
+from rlvr.config import layouts
+from rlvr.config.plan import core_items, make_plan
+
+KNOWN = {"scale": "laptop", "papers": "ace", "results": "results"}
+for key in config:
+    if key not in KNOWN:
+        close = get_close_matches(key, KNOWN, n=1)
+        raise WorkflowError(
+            f"--config {key}: unknown key; " + (f"did you mean {close[0]!r}?" if close else f"valid: {', '.join(KNOWN)}")
+        )
+
+SETTING = {**KNOWN, **config}
+PATHS = Paths(SETTING["results"])
+try:
+    PLAN = make_plan(workflow.basedir, SETTING["scale"], str(SETTING["papers"]).split(","))
+except ConfigError as error:
+    raise WorkflowError(str(error)) from None
+
+# One thread a process: several runs side by side, never several threads in one (docs/benchmarks.md).
+shell.prefix(
+    f"export PATH={os.path.dirname(sys.executable)}:$PATH OMP_NUM_THREADS=1 MKL_NUM_THREADS=1; set -euo pipefail; "
+)
+
+
+def one_of(names):
+    """A wildcard constraint that admits these names and no others."""
+    return "|".join(map(re.escape, sorted(names))) or "(?!)"
+
+
+WITH_DEMONSTRATIONS = {name for name, data in PLAN.data.items() if getattr(data, "demonstrations", None)}
+SCORED = {name for paper in PLAN.papers.values() for name, item in {**paper.tables, **paper.figures}.items() if item.evaluations}
+CURVES = {name for paper in PLAN.papers.values() for name, item in paper.figures.items() if item.cells and not item.evaluations}
+SETTINGS_TABLES = {name for paper in PLAN.papers.values() for name, item in paper.tables.items() if item.content.kind == "settings"}
+TABLES = {name for paper in PLAN.papers.values() for name in paper.tables} - SETTINGS_TABLES
+FIGURES = {name for paper in PLAN.papers.values() for name in paper.figures}
+
+
+wildcard_constraints:
+    paper=one_of(PLAN.papers),
+    data=one_of(PLAN.data),
+    model=one_of(PLAN.models),
+    run=one_of(PLAN.runs),
+    sft=one_of(name for name, spec in PLAN.policies.items() if spec.sft),
+    policy=one_of([*PLAN.runs, *PLAN.policies]),
+    evaluation=one_of(PLAN.evaluations),
+    scored=one_of(SCORED),
+    curves=one_of(CURVES),
+    table=one_of(TABLES),
+    settings_table=one_of(SETTINGS_TABLES),
+    figure=one_of(FIGURES),
+    arm=one_of(arm for paper in PLAN.papers.values() for arm in paper.arms),
+
+
+def manifest(policy):
+    return PATHS.manifest(PLAN, policy)
+
+
+def problems_of(spec):
+    return PATHS.problems(spec)
+
+
+def item_layout(paper, item):
+    """What a table or figure is made of, as canonical JSON: a change of it runs the rule again."""
+    return json.dumps(layouts.of_item(PLAN, paper, item), sort_keys=True)
+
+
+def reference_of(wildcards, item):
+    reference = PLAN.papers[wildcards.paper].tables[item].content.reference if item in PLAN.papers[wildcards.paper].tables else None
+    return [f"config/reference/{reference}"] if reference else []

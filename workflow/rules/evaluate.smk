@@ -1,0 +1,66 @@
+# Generate -> grade -> score. Grading again samples nothing; scoring again grades nothing.
+from importlib import import_module
+
+EVALUATION = f"{PATHS.results}/evaluations/{{policy}}/{{evaluation}}"
+
+
+rule generate:
+    input:
+        policy=lambda w: manifest(w.policy),
+        problems=lambda w: problems_of(PLAN.evaluations[w.evaluation].data),
+    output:
+        f"{EVALUATION}/completions.jsonl.gz",
+    params:
+        spec=lambda w: PLAN.evaluations[w.evaluation].model_dump_json(),
+    log:
+        f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/generate.log",
+    threads: 1
+    resources:
+        mem_mb=2000,
+    shell:
+        "python -m rlvr.evaluation.generate --spec {params.spec:q} --policy {input.policy:q} "
+        "--problems {input.problems:q} --out {output:q} > {log:q} 2>&1"
+
+
+rule grade:
+    input:
+        completions=f"{EVALUATION}/completions.jsonl.gz",
+        problems=lambda w: problems_of(PLAN.evaluations[w.evaluation].data),
+    output:
+        f"{EVALUATION}/grades.jsonl.gz",
+    params:
+        verifier=lambda w: PLAN.evaluations[w.evaluation].data.verifier,
+        # A verifier whose verdicts changed grades again.
+        version=lambda w: import_module(f"rlvr.verifiers.{PLAN.evaluations[w.evaluation].data.verifier}").VERSION,
+    log:
+        f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/grade.log",
+    shell:
+        "python -m rlvr.evaluation.grade --verifier {params.verifier} --completions {input.completions:q} "
+        "--problems {input.problems:q} --out {output:q} > {log:q} 2>&1"
+
+
+rule score:
+    input:
+        completions=f"{EVALUATION}/completions.jsonl.gz",
+        grades=f"{EVALUATION}/grades.jsonl.gz",
+        problems=lambda w: problems_of(PLAN.evaluations[w.evaluation].data),
+    output:
+        f"{EVALUATION}/scores.csv",
+    log:
+        f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/score.log",
+    shell:
+        "python -m rlvr.evaluation.score --policy {wildcards.policy:q} --evaluation {wildcards.evaluation:q} "
+        "--completions {input.completions:q} --grades {input.grades:q} --problems {input.problems:q} "
+        "--out {output:q} > {log:q} 2>&1"
+
+
+rule arm:
+    # The scores of one arm alone, all its seeds and benchmarks: one ablation, and nothing else.
+    input:
+        lambda w: [PATHS.scores(*pair) for pair in PLAN.papers[w.paper].arms[w.arm]],
+    output:
+        f"{PATHS.results}/papers/{{paper}}/arms/{{arm}}.csv",
+    log:
+        f"{PATHS.results}/logs/papers/{{paper}}/arms/{{arm}}.log",
+    shell:
+        "python -m rlvr.evaluation.gather {input:q} --out {output:q} > {log:q} 2>&1"

@@ -1,0 +1,25 @@
+# Named collections of files, and nothing else.
+rule core:
+    localrule: True
+    input:
+        [
+            path
+            for paper, name in core_items(PLAN)
+            for path in (
+                PATHS.table(paper, name)
+                if name in PLAN.papers[paper].tables
+                else PATHS.figure(paper, name)
+            )
+        ],
+
+
+for paper in PLAN.papers:
+
+    rule:
+        name:
+            f"paper_{paper}"
+        localrule: True
+        input:
+            [path for name in PLAN.papers[paper].tables for path in PATHS.table(paper, name)],
+            [path for name in PLAN.papers[paper].figures for path in PATHS.figure(paper, name)],
+            f"{PATHS.results}/report/{paper}.html",
