@@ -1,1 +1,77 @@
 """The DAG, planned by the real Snakemake on the real configuration."""
+
+import re
+import shutil
+
+import pytest
+from conftest import ROOT, snakemake
+
+
+def planned(*arguments: str) -> dict[str, int]:
+    """Jobs by rule that a dry run would start."""
+    text = snakemake("-n", "--cores", "1", *arguments).stdout
+    return {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", text, flags=re.MULTILINE)}
+
+
+@pytest.fixture
+def fresh(tmp_path):
+    return str(tmp_path / "results")
+
+
+def test_paper_scale_plans_every_run_of_tables_1_to_4(fresh):
+    jobs = planned("--config", "scale=paper", f"results={fresh}", "--", "paper_ace")
+    tables = "table1 table2 table3 table4 readings frontier".split()
+    from rlvr.config.plan import make_plan
+
+    plan = make_plan(ROOT, "paper", ["ace"])
+    wanted = {run for name in tables for run in plan.papers["ace"].item(name).policies() if run in plan.runs}
+    assert jobs["rl"] == len(plan.runs) == len(wanted)
+    assert "sft" not in jobs
+    assert jobs["generate"] == jobs["grade"] == jobs["score"]
+    print(f"{jobs['total']} jobs, {jobs['rl']} RL runs")
+
+
+def test_one_table_plans_its_own_runs_only(fresh):
+    jobs = planned("--config", "scale=paper", f"results={fresh}", "--", f"{fresh}/papers/ace/tables/table4.md")
+    assert jobs["rl"] == 6 * 5 and jobs["scored_statistics"] == jobs["table"] == 1
+    assert jobs["model"] == 1
+
+
+def test_one_arm_alone(fresh):
+    jobs = planned("--config", "scale=paper", f"results={fresh}", "--", f"{fresh}/papers/ace/arms/ace_grpo-alpha-2.0.csv")
+    assert jobs["rl"] == 5 and jobs["generate"] == 5 and jobs["arm"] == 1
+
+
+def test_the_default_is_the_core_of_table_1(fresh):
+    jobs = planned("--config", f"results={fresh}")
+    assert (jobs["sft"], jobs["rl"], jobs["table"], jobs["figure"], jobs["report"]) == (1, 12, 2, 3, 1)
+
+
+def test_settings_table_needs_no_run(fresh):
+    jobs = planned("--config", "scale=paper", f"results={fresh}", "--", f"{fresh}/papers/ace/tables/table5.md")
+    assert set(jobs) == {"settings_table", "total"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("scale=lptop",), "config/scale/lptop.yaml: no such file; did you mean 'laptop'?"),
+        (("scal=laptop",), "--config scal: unknown key; did you mean 'scale'?"),
+        (("papers=acee",), "config/papers/acee.yaml: no such file; did you mean 'ace'?"),
+    ],
+)
+def test_a_mistake_on_the_command_line_is_named(arguments, message):
+    done = snakemake("-n", "--cores", "1", "--config", *arguments, check=False)
+    assert done.returncode != 0
+    assert message in done.stdout + done.stderr
+
+
+def test_a_mistake_in_a_file_stops_before_the_dag(tmp_path):
+    for name in ("config", "workflow"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    shutil.copy(ROOT / "Snakefile", tmp_path)
+    path = tmp_path / "config" / "papers" / "ace.yaml"
+    path.write_text(path.read_text().replace("{name: rloo}", "{name: rlo}"))
+    done = snakemake("-n", "--cores", "1", "-s", str(tmp_path / "Snakefile"), "-d", str(tmp_path), check=False)
+    assert done.returncode != 0
+    assert "arms.rloo.settings.estimator.name: unknown estimator 'rlo'; did you mean 'rloo'?" in done.stdout + done.stderr

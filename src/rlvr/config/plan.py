@@ -127,6 +127,8 @@ class _Expansion:
         for name, table in self.paper.tables.items():
             self.result.tables[name] = self._table(name, table)
         for name, figure in self.paper.figures.items():
+            if name in self.paper.tables:
+                raise ConfigError(f"{self._place('figures', name)}: a table has this name too; figures need their own")
             self.result.figures[name] = self._figure(name, figure)
         for kind, known in (("tables", self.result.tables), ("figures", self.result.figures)):
             for name in self.paper.core.get(kind, []):

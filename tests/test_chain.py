@@ -1,0 +1,98 @@
+"""The whole chain at smoke scale through the real Snakemake: data to report, and again to the byte."""
+
+import json
+import re
+
+import pandas as pd
+import pytest
+from conftest import snakemake, without_timing
+
+from rlvr.statistics.pass_at_k import pass_at_k
+
+pytestmark = [pytest.mark.chain, pytest.mark.xdist_group("chain")]
+PROFILE = ("--profile", "workflow/profiles/smoke", "--cores", "2")
+
+
+def run(results, *targets):
+    # Its own working folder for Snakemake's records, so that tests and a user's runs do not lock each other out.
+    config = ("--config", "scale=smoke", f"results={results}")
+    return snakemake(*PROFILE, *config, "--nolock", "--", *targets)
+
+
+@pytest.fixture(scope="module")
+def chain(tmp_path_factory):
+    results = tmp_path_factory.mktemp("chain")
+    run(results, "all")
+    return results
+
+
+def test_the_core_tables_hold_published_values_intervals_and_runs(chain):
+    text = (chain / "papers/ace/tables/core.md").read_text()
+    assert "Made at smoke scale" in text and "73.4 ± 0.8" in text and "n = 32 samples" in text
+    frame = pd.read_csv(chain / "papers/ace/statistics/core.csv")
+    assert set(frame["label"]) == {"Base", "GRPO", "DAPO", "ACE-GRPO", "ACE-DAPO"}
+    assert (frame["value_low"] <= frame["value"]).all() and (frame["value"] <= frame["value_high"]).all()
+    for suffix in ("csv", "tex"):
+        assert (chain / f"papers/ace/tables/core.{suffix}").stat().st_size > 500
+    for figure in ("core_curves", "core_overconfidence", "core_entropy"):
+        assert (chain / f"papers/ace/figures/{figure}.png").read_bytes().startswith(b"\x89PNG")
+        assert (chain / f"papers/ace/figures/{figure}.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_the_table_is_what_the_scores_say(chain):
+    frame = pd.read_csv(chain / "papers/ace/statistics/core.csv")
+    row = frame[(frame["label"] == "ACE-GRPO") & (frame["k"] == 4)].iloc[0]
+    scores = [pd.read_csv(next((chain / "evaluations" / p).glob("*easy*")) / "scores.csv") for p in row["policies"].split()]
+    expected = 100 * sum(pass_at_k(s["n"], s["correct"], 4).mean() for s in scores) / len(scores)
+    assert row["value"] == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_report_is_one_page_with_the_origin_of_every_number(chain):
+    page = (chain / "report/index.html").read_text()
+    assert not re.findall(r'(?:src|href)="(?!#|data:)[^"]+"', page), "the page needs nothing outside itself"
+    frame = pd.read_csv(chain / "papers/ace/statistics/core.csv")
+    for policy in {p for row in frame["policies"] for p in row.split()}:
+        assert f'<tr id="{policy}">' in page and f'href="#{policy}"' in page
+    manifest = json.loads(next((chain / "runs").glob("*/manifest.json")).read_text())
+    assert manifest["provenance"]["commit"] in page and manifest["provenance"]["lock_sha256"] in page
+    assert "smoke" in page and "undefined" not in page
+
+
+def test_no_problem_stands_in_two_sets(chain):
+    overlap = json.loads((chain / "papers/ace/overlap.json").read_text())
+    assert len(overlap["problems"]) == 5 and set(overlap["shared"].values()) == {0}
+
+
+def test_the_same_command_again_gives_the_same_bytes(chain, tmp_path):
+    run(tmp_path, f"{tmp_path}/papers/ace/arms/ace_dapo.csv", f"{tmp_path}/papers/ace/tables/table5.csv")
+    compared = 0
+    for path in tmp_path.rglob("*"):
+        first = chain / path.relative_to(tmp_path)
+        if path.name == "metrics.jsonl" and "state" not in path.parts:
+            assert without_timing(path) == without_timing(first)
+        elif path.suffix in (".csv", ".gz", ".safetensors") or path.name in ("probe.jsonl", "problems.jsonl"):
+            if not first.exists():
+                continue
+            assert path.read_bytes() == first.read_bytes(), path
+        else:
+            continue
+        compared += 1
+    assert compared > 20
+
+
+def test_grading_again_samples_nothing_and_drawing_again_trains_nothing(chain):
+    def jobs(rule):
+        done = snakemake(*PROFILE, "-n", "--nolock", "--forcerun", rule, "--config", "scale=smoke", f"results={chain}", "--", "all")
+        return set(re.findall(r"^(\w+) +\d+$", done.stdout, flags=re.MULTILINE))
+
+    assert jobs("grade").isdisjoint({"generate", "rl", "sft"})
+    assert jobs("figure").isdisjoint({"scored_statistics", "curve_statistics", "score", "rl"})
+
+
+def test_nothing_is_left_to_do(chain):
+    assert "Nothing to be done" in run(chain, "all").stderr + run(chain, "all").stdout
+
+
+def test_snakemakes_own_report(chain, tmp_path):
+    snakemake("--cores", "1", "--nolock", "--config", "scale=smoke", f"results={chain}", "--report", str(tmp_path / "r.zip"), "--", "all")
+    assert (tmp_path / "r.zip").stat().st_size > 10_000

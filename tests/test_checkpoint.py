@@ -1,0 +1,79 @@
+"""Checkpoints: whole or absent, checked, leased."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+from conftest import ROOT
+
+from rlvr.training.checkpoint import Checkpoints, Snapshot
+
+
+def snapshot(step: int) -> Snapshot:
+    tensors = {"model": {"w": torch.full((50,), float(step))}, "optimizer": {"state": {}, "param_groups": []}}
+    return Snapshot(step, tensors, {"position": 7 * step}, {"metrics": [{"step": i} for i in range(1, step + 1)]})
+
+
+@pytest.fixture
+def saved(tmp_path):
+    checkpoints = Checkpoints(tmp_path, {"run": "x"}, keep=3)
+    for step in (10, 20, 30, 40):
+        checkpoints.save(snapshot(step))
+    return checkpoints
+
+
+def test_the_newest_is_restored_whole_and_the_oldest_removed(saved, tmp_path):
+    found = saved.latest()
+    assert (found.step, found.state, len(found.rows["metrics"])) == (40, {"position": 280}, 40)
+    assert torch.equal(found.tensors["model"]["w"], torch.full((50,), 40.0))
+    assert sorted(p.name for p in tmp_path.glob("step-*")) == ["step-000020", "step-000030", "step-000040"]
+
+
+@pytest.mark.parametrize("harm", ["truncate", "flip", "remove", "no sums"])
+def test_a_damaged_checkpoint_gives_way_to_the_one_before(saved, tmp_path, capsys, harm):
+    newest = tmp_path / "step-000040"
+    tensors = newest / "tensors.pt"
+    if harm == "truncate":
+        os.truncate(tensors, tensors.stat().st_size // 2)
+    elif harm == "flip":
+        content = bytearray(tensors.read_bytes())
+        content[len(content) // 2] ^= 1
+        tensors.write_bytes(content)
+    elif harm == "remove":
+        (newest / "metrics.jsonl").unlink()
+    else:
+        (newest / "SHA256SUMS").write_text("{")
+    assert saved.latest().step == 30
+    assert "step-000040 is damaged" in capsys.readouterr().err
+
+
+def test_what_a_kill_left_half_written_is_ignored(saved, tmp_path):
+    half = tmp_path / ".step-000050.123.tmp"
+    half.mkdir()
+    (half / "tensors.pt").write_bytes(b"half")
+    assert saved.latest().step == 40
+    assert not half.exists()
+
+
+def test_another_runs_checkpoints_are_not_used(saved, tmp_path, capsys):
+    assert Checkpoints(tmp_path, {"run": "x"}).latest().step == 40
+    assert Checkpoints(tmp_path, {"run": "y"}).latest() is None
+    assert "another run" in capsys.readouterr().err
+
+
+def test_a_second_process_is_refused(saved, tmp_path):
+    code = (
+        "from pathlib import Path; from rlvr.training.checkpoint import Checkpoints\n"
+        f"with Checkpoints(Path({json.dumps(str(tmp_path))}), {{'run': 'x'}}).lease(): print('mine')"
+    )
+
+    def other():
+        return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+
+    with saved.lease():
+        refused = other()
+        assert refused.returncode == 1 and "in use by another process" in refused.stderr
+    assert other().stdout == "mine\n"

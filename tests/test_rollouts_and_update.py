@@ -1,0 +1,216 @@
+"""Batches, rewards, measures, and that the update is the gradient of the stated loss."""
+
+import math
+
+import pytest
+import torch
+from conftest import tiny
+
+from rlvr import verifiers
+from rlvr.losses import aggregation
+from rlvr.policies.decoder import GroupedDecoder
+from rlvr.records import Problem
+from rlvr.training import measures
+from rlvr.training.batches import Groups, PromptOrder, all_logprobs, chunks, pad_prompts, token_logprobs
+from rlvr.training.rollouts import Problems, collect, overlong_penalty, sample_prompts
+from rlvr.training.update import NonFinite, update
+
+
+def problems(count=6):
+    texts = ["8 8 6 = 58", "1 2 3 = 6", "9 1 2 4 = 20", "2 2 2 = 8", "5 5 1 = 24", "3 4 5 6 = 30"][:count]
+    return [Problem(f"p{i}", text, text, "n") for i, text in enumerate(texts)]
+
+
+@pytest.fixture
+def batch(plan):
+    policy = tiny("qwen3")
+    spec = next(iter(plan.runs.values()))
+    torch.manual_seed(0)
+    made = collect(
+        policy,
+        GroupedDecoder(policy.model, frozen=True),
+        Problems(policy, problems(), 16),
+        PromptOrder(6, seed=1),
+        verifiers.load("operators"),
+        seed=1,
+        position=0,
+        prompts=6,
+        rollout=spec.rollout.model_copy(update={"max_response_tokens": 9, "dynamic_sampling": False}),
+        reward=spec.reward,
+    )
+    return policy, spec, made
+
+
+def plain_loss(policy, groups, advantages, old, reference, loss):
+    """The objective written out, one sequence after another, through transformers' own forward pass."""
+    total, tokens = torch.zeros((), dtype=torch.float64), int(groups.lengths_PG.sum())
+    prompts, members = groups.lengths_PG.shape
+    for p in range(prompts):
+        for g in range(members):
+            n, length = int(groups.lengths_PG[p, g]), int(groups.prompt_lengths_P[p])
+            response = groups.tokens_PGT[p, g, :n]
+            whole = torch.cat([groups.prompts_PL[p, :length], response])[None]
+            log_p = policy.model(whole).logits[0, length - 1 : -1].log_softmax(-1)
+            new = log_p.gather(-1, response[:, None]).squeeze(-1).double()
+            ratio = (new - old[p, g, :n].double()).exp()
+            a = float(advantages[p, g])
+            surrogate = -torch.minimum(ratio * a, ratio.clamp(1 - loss.clip_low, 1 + loss.clip_high) * a)
+            d = reference[p, g, :n].double() - new
+            per_token = surrogate + loss.kl_coefficient * (d.exp() - d - 1)
+            weight = {"token_mean": 1 / tokens, "sequence_mean": 1 / (prompts * members * n)}.get(
+                loss.aggregation, 1 / (prompts * members * 9)
+            )
+            total = total + weight * per_token.sum()
+    return total
+
+
+@pytest.mark.parametrize("mode", aggregation.MODES)
+def test_the_update_is_the_gradient_of_the_stated_loss(batch, mode):
+    """An SGD step with rate 1 moves each weight by its gradient; with microbatches of one group each."""
+    policy, spec, made = batch
+    loss = spec.loss.model_copy(update={"aggregation": mode, "kl_coefficient": 0.3})
+    rl = spec.rl.model_copy(update={"prompts_per_minibatch": 6, "sequences_per_microbatch": 4, "max_grad_norm": 1e9})
+    generator = torch.Generator().manual_seed(3)
+    advantages = torch.randn(made.rewards_PG.shape, generator=generator)
+    old = made.samples.logprobs_PGT + 0.2 * torch.randn(made.samples.logprobs_PGT.shape, generator=generator)
+    reference = made.samples.logprobs_PGT + 0.2 * torch.randn(made.samples.logprobs_PGT.shape, generator=generator)
+    expected_loss = plain_loss(policy, made.groups, advantages, old, reference, loss)
+    gradients = torch.autograd.grad(expected_loss, list(policy.model.parameters()))
+    before = [p.detach().clone() for p in policy.model.parameters()]
+    totals = update(
+        policy.model, GroupedDecoder(policy.model), torch.optim.SGD(policy.model.parameters(), lr=1.0), made.groups,
+        advantages, old, reference, loss=loss, rl=rl, longest=9,
+    )  # fmt: skip
+    assert math.isclose(totals.losses[0], float(expected_loss.detach()), rel_tol=1e-4, abs_tol=1e-6)
+    for parameter, start, gradient in zip(policy.model.parameters(), before, gradients, strict=True):
+        torch.testing.assert_close(start - parameter, gradient, rtol=2e-3, atol=2e-5)
+
+
+def test_groups_of_zero_weight_are_left_out_without_effect(batch):
+    policy, spec, made = batch
+    loss = spec.loss.model_copy(update={"kl_coefficient": 0.0})
+    advantages = torch.randn(made.rewards_PG.shape, generator=torch.Generator().manual_seed(3))
+    advantages[1::2] = 0
+    expected = plain_loss(policy, made.groups, advantages, made.samples.logprobs_PGT, made.samples.logprobs_PGT, loss)
+    totals = update(
+        policy.model, GroupedDecoder(policy.model), torch.optim.SGD(policy.model.parameters(), lr=0.0), made.groups,
+        advantages, made.samples.logprobs_PGT, made.samples.logprobs_PGT,
+        loss=loss, rl=spec.rl.model_copy(update={"prompts_per_minibatch": 6}), longest=9,
+    )  # fmt: skip
+    assert math.isclose(totals.losses[0], float(expected.detach()), rel_tol=1e-4, abs_tol=1e-6)
+    assert totals.tokens == int(made.groups.lengths_PG[::2].sum())
+
+
+def test_no_step_is_taken_with_a_non_finite_loss(batch):
+    policy, spec, made = batch
+    advantages = torch.full(made.rewards_PG.shape, float("nan"))
+    before = [p.detach().clone() for p in policy.model.parameters()]
+    with pytest.raises(NonFinite):
+        update(
+            policy.model, GroupedDecoder(policy.model), torch.optim.SGD(policy.model.parameters(), lr=1.0),
+            made.groups, advantages, made.samples.logprobs_PGT, made.samples.logprobs_PGT,
+            loss=spec.loss, rl=spec.rl, longest=9,
+        )  # fmt: skip
+    assert all(torch.equal(p, b) for p, b in zip(policy.model.parameters(), before, strict=True))
+
+
+def test_chunks_cover_all_prompts_once_shortest_first():
+    lengths = torch.tensor([[5, 9], [2, 2], [7, 1], [3, 3], [8, 8]])
+    parts = list(chunks(torch.tensor([0, 1, 2, 3, 4]), lengths, 4))
+    assert [len(part) for part in parts] == [2, 2, 1]
+    assert torch.cat(parts).tolist() == [1, 3, 2, 4, 0]
+    assert len(list(chunks(torch.arange(5), lengths, 1))) == 5  # one group at least
+
+
+def test_chunked_logprobs_are_whole_ones(batch):
+    policy, _, made = batch
+    decoder = GroupedDecoder(policy.model)
+    torch.testing.assert_close(
+        all_logprobs(decoder, made.groups, 4), token_logprobs(decoder, made.groups), rtol=1e-4, atol=1e-5
+    )
+
+
+def test_prompt_order_visits_each_problem_once_an_epoch():
+    order = PromptOrder(7, seed=3)
+    epochs = [[order.at(i) for i in range(start, start + 7)] for start in (0, 7)]
+    assert sorted(epochs[0]) == sorted(epochs[1]) == list(range(7)) and epochs[0] != epochs[1]
+    assert [PromptOrder(7, seed=3).at(i) for i in range(7)] == epochs[0]
+    assert [PromptOrder(7, seed=4).at(i) for i in range(7)] != epochs[0]
+
+
+def test_overlong_penalty_is_dapos():
+    """Limit 20480, buffer 4096: nothing up to 16384 tokens, -0.5 halfway, -1 at the limit (DAPO, Eq. 13)."""
+    lengths = torch.tensor([[100, 16384, 18432, 20480, 30000]])
+    penalty = overlong_penalty(lengths, limit=20480, buffer=0.2, penalty=1.0)
+    torch.testing.assert_close(penalty, torch.tensor([[0.0, 0.0, -0.5, -1.0, -1.0]]))
+    assert overlong_penalty(lengths, limit=20480, buffer=0.2, penalty=0.0).abs().sum() == 0
+
+
+def test_measures_by_hand():
+    correct = torch.tensor([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    shift = torch.tensor([[3.0, 2.0, -1.0], [0.0, 4.0, 5.0]])
+    lengths = torch.tensor([[10, 10, 10], [10, 20, 10]])
+    found = measures.overconfidence(shift, lengths, correct)
+    assert found["oef"] == 0.5
+    assert found["overconfidence_sum"] == 3.0 and math.isclose(found["overconfidence_mean"], 0.2, rel_tol=1e-6)
+    assert measures.overconfidence(shift, lengths, torch.ones(2, 3))["oef"] is None
+    assert measures.shares([0.0, 1.0, 0.5, 0.0]) == {"pass_rate": 0.375, "all_wrong": 0.5, "all_right": 0.25}
+
+
+def test_decision_tokens_are_the_operators_before_the_box(policy):
+    text = "8 * 8 = 16 - 6 = 10 \\boxed{ ( ( 8 * 8 ) - 6 ) }"
+    tokens = torch.tensor(policy.tokenizer([[*text.split()]], is_split_into_words=True)["input_ids"])[:, None]
+    mask = torch.ones_like(tokens, dtype=torch.bool)
+    found = measures.decision_mask(policy, tokens, torch.zeros(tokens.shape), mask)
+    assert found[0, 0].nonzero().squeeze(-1).tolist() == [1, 5]
+
+
+def test_long_prompts_are_left_out_and_counted(policy):
+    kept = Problems(policy, problems(), 6)
+    assert kept.left_out == 2 and len(kept.prompts) == 4
+    with pytest.raises(ValueError, match="at most 2 tokens"):
+        Problems(policy, problems(), 2)
+
+
+def test_dynamic_sampling_drops_groups_that_do_not_inform(plan, policy):
+    """A judge that finds all rollouts of even problems right and half of the others'."""
+    spec = next(iter(plan.runs.values()))
+    calls = {"n": 0}
+
+    def judge(text, gold):
+        calls["n"] += 1
+        informs = gold.startswith(("1", "2", "3"))
+        return ("correct" if not informs or calls["n"] % 2 else "wrong"), None
+
+    def made(dynamic, rounds=6):
+        return collect(
+            policy, GroupedDecoder(policy.model, frozen=True), Problems(policy, problems(), 16), PromptOrder(6, seed=2),
+            judge, seed=2, position=0, prompts=5,
+            rollout=spec.rollout.model_copy(
+                update={"dynamic_sampling": dynamic, "max_sampling_rounds": rounds, "max_response_tokens": 4}
+            ),
+            reward=spec.reward,
+        )  # fmt: skip
+
+    batch = made(True)
+    rates = batch.correct_PG.mean(1)
+    assert len(rates) == 5 and ((rates > 0) & (rates < 1)).all()
+    assert batch.rounds > 1 and len(batch.drawn_pass_rates) > 5 and batch.position == len(batch.drawn_pass_rates)
+    assert made(False).rounds == 1
+    short = made(True, rounds=1)
+    assert len(short.correct_PG) == 5, "what is missing is filled with groups that weigh nothing"
+
+
+def test_sampling_is_a_function_of_its_key(policy):
+    decoder = GroupedDecoder(policy.model, frozen=True)
+    prompts = policy.encode(["8 8 6 = 58", "1 2 3 = 6"])
+    one = sample_prompts(policy, decoder, prompts, [(1, 0), (1, 1)], samples=4, max_tokens=6)[1]
+    two = sample_prompts(policy, decoder, prompts[::-1], [(1, 1), (1, 0)], samples=2, max_tokens=6)[1]
+    assert torch.equal(one.tokens_PGT[0, :2], two.tokens_PGT[1])
+
+
+def test_padding_is_on_the_right():
+    prompts, lengths = pad_prompts([[5, 6], [7]], 0, "cpu")
+    assert prompts.tolist() == [[5, 6], [7, 0]] and lengths.tolist() == [2, 1]
+    groups = Groups(prompts, lengths, torch.tensor([[[1, 2, 3]], [[4, 5, 6]]]), torch.tensor([[3], [1]]))
+    assert groups.select(torch.tensor([1])).tokens_PGT.tolist() == [[[4]]]

@@ -1,0 +1,122 @@
+"""pass@k against the hypergeometric law; intervals against simulation and simple cases."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from rlvr.statistics.curves import summarise as curves
+from rlvr.statistics.intervals import SeedsAndProblems, over_seeds
+from rlvr.statistics.pass_at_k import pass_at_k
+from rlvr.statistics.scored_table import summarise
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 64, 300])
+def test_pass_at_k_is_the_hypergeometric_tail(n):
+    counts = np.arange(n + 1)
+    for k in {1, 2, max(1, n // 2), n}:
+        if k <= n:
+            np.testing.assert_allclose(pass_at_k(n, counts, k), stats.hypergeom.sf(0, n, counts, k), atol=1e-12)
+
+
+def test_pass_at_k_does_not_overflow():
+    assert pass_at_k(100_000, 3, 1) == pytest.approx(3e-5)
+
+
+@pytest.mark.parametrize(("n", "c", "k"), [(4, 1, 5), (4, 5, 1), (4, -1, 1), (4, 1, 0)])
+def test_pass_at_k_refuses_what_makes_no_sense(n, c, k):
+    with pytest.raises(ValueError, match=r"samples|0\.\.n"):
+        pass_at_k(n, c, k)
+
+
+def bootstrap(seeds, problems, seed=0, resamples=4000):
+    return SeedsAndProblems(
+        seeds, problems, resamples=resamples, confidence=0.95, generator=np.random.default_rng(seed)
+    )
+
+
+def test_bootstrap_of_one_seed_is_that_of_problems():
+    values = np.random.default_rng(1).random((1, 60))
+    interval = bootstrap(3, 60).of(values)
+    reference = stats.bootstrap(
+        (values[0],), np.mean, method="percentile", n_resamples=4000, rng=np.random.default_rng(2)
+    ).confidence_interval
+    assert interval.low == pytest.approx(reference.low, abs=0.01)
+    assert interval.high == pytest.approx(reference.high, abs=0.01)
+
+
+def test_a_difference_is_paired():
+    """Two methods that differ by a constant on every problem differ by it without doubt."""
+    left = np.random.default_rng(1).random((3, 50))
+    interval = bootstrap(3, 50).of_difference(left, left - 0.1)
+    assert (interval.low, interval.high) == (pytest.approx(0.1), pytest.approx(0.1))
+
+
+def test_coverage_over_problems_and_seeds():
+    """About 95 of 100 intervals hold the truth; with five seeds a percentile bootstrap is a little short."""
+    generator = np.random.default_rng(3)
+    held = 0
+    for trial in range(200):
+        seeds, problems = generator.normal(0, 0.02, (5, 1)), generator.normal(0.5, 0.2, (1, 80))
+        interval = bootstrap(5, 80, seed=trial, resamples=400).of(seeds + problems + generator.normal(0, 0.1, (5, 80)))
+        held += interval.low <= 0.5 <= interval.high
+    assert 170 <= held <= 200
+
+
+def test_same_generator_same_interval():
+    values = np.random.default_rng(1).random((3, 40))
+    assert bootstrap(3, 40).of(values) == bootstrap(3, 40).of(values)
+
+
+def test_over_seeds_is_students_t():
+    values = np.array([1.0, 2.0, 4.0])
+    interval = over_seeds(values, 0.95)
+    low, high = stats.t.interval(0.95, 2, loc=values.mean(), scale=stats.sem(values))
+    assert (interval.low, interval.high) == (pytest.approx(low), pytest.approx(high))
+    assert np.isnan(over_seeds(values[:1], 0.95).low)
+
+
+def scores(policy, correct):
+    return pd.DataFrame({"policy": policy, "problem": [f"p{i}" for i in range(len(correct))], "n": 4, "correct": correct})
+
+
+LAYOUT = {
+    "benchmark": "math-500",
+    "k": [1, 2],
+    "compare_with": "a",
+    "statistics": {"resamples": 200, "confidence": 0.95, "seed": 0},
+    "cells": [
+        {"model": "M", "stand_in": "m", "arm": a, "label": a, "published": p, "learning_rate": 1.0, "policies": q}
+        for a, p, q in [("a", "A", ["a1", "a2"]), ("b", None, ["b1", "b2"])]
+    ],
+}
+
+
+def test_scored_table_by_hand():
+    frames = {"a1": scores("a1", [0, 4]), "a2": scores("a2", [2, 4]), "b1": scores("b1", [1, 4]), "b2": scores("b2", [3, 4])}
+    published = pd.DataFrame({"model": ["m"], "method": ["A"], "benchmark": ["MATH 500"], "k": [1], "value": [70.0], "ci": [1.5]})
+    table = summarise(LAYOUT, frames, published).set_index(["arm", "k"])
+    assert table.loc[("a", 1), "value"] == pytest.approx(100 * (0 + 1 + 0.5 + 1) / 4)
+    assert table.loc[("a", 2), "value"] == pytest.approx(100 * (0 + 1 + (1 - 1 / 6) + 1) / 4)
+    assert table.loc[("b", 1), "difference"] == pytest.approx(100 * (0.25 + 0.25) / 4)
+    assert table.loc[("a", 1), "published"] == 70 and table.loc[("a", 1), "minus_published"] == pytest.approx(-7.5)
+    assert np.isnan(table.loc[("b", 1), "published"]) and np.isnan(table.loc[("a", 1), "difference"])
+    assert table.loc[("a", 1), "policies"] == "a1 a2"
+
+
+def test_scores_of_other_problems_are_refused():
+    frames = {name: scores(name, [1, 2]) for name in ("a1", "a2", "b1")} | {"b2": scores("b2", [1, 2, 3])}
+    with pytest.raises(ValueError, match="b2 was scored on other problems"):
+        summarise(LAYOUT, frames, None)
+
+
+def test_curves_leave_out_what_no_seed_has():
+    rows = {"step": [0, 1, 30], "oef": [None, 0.5, 0.7], "entropy": [1.0, 0.9, 0.8]}
+    for measure in ("overconfidence_mean", "overconfidence_sum", "entropy_decision", "pass_rate", "all_wrong"):
+        rows[measure] = [0.1, 0.1, 0.1]
+    frames = {name: pd.DataFrame(rows) for name in ("a1", "a2")}
+    layout = {**LAYOUT, "cells": LAYOUT["cells"][:1]}
+    table = curves(layout, frames, 20)
+    oef = table[table["measure"] == "oef"]
+    assert oef["step"].tolist() == [1] and table["step"].max() == 1
+    assert table[(table["measure"] == "entropy") & (table["step"] == 0)]["value"].item() == 1.0

@@ -1,0 +1,164 @@
+"""Training as the rules start it: its own process, killed, stopped, broken, repeated."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+from conftest import ROOT, without_timing
+from transformers import AutoModelForCausalLM
+
+from rlvr.policies.store import load
+from rlvr.records import RecordError, read_json
+
+
+def changed(spec, **sections):
+    """A specification with some settings of some sections replaced."""
+    update = {name: getattr(spec, name).model_copy(update=change) for name, change in sections.items()}
+    return spec.model_copy(update=update)
+
+
+@pytest.fixture(scope="module")
+def long_spec(workbench):
+    return changed(workbench.spec, rl={"steps": 12}, probe={"every": 4, "dense_steps": 1})
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(workbench, long_spec, tmp_path_factory):
+    out = tmp_path_factory.mktemp("uninterrupted")
+    workbench.train(long_spec, out)
+    return out
+
+
+def same_results(left, right, steps=12):
+    assert without_timing(left / "metrics.jsonl") == without_timing(right / "metrics.jsonl")
+    assert (left / "probe.jsonl").read_bytes() == (right / "probe.jsonl").read_bytes()
+    weights = f"policy-step{steps}/model.safetensors"
+    assert (left / weights).read_bytes() == (right / weights).read_bytes()
+
+
+def start(workbench, spec, out, **options):
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    command = [sys.executable, "-m", "rlvr.training.rl", *workbench.command(spec, out, **options)]
+    return subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+def wait_for_step(process, step):
+    for line in process.stdout:
+        if line.startswith("{") and json.loads(line)["step"] >= step:
+            return
+    raise AssertionError(f"the run ended before step {step}")
+
+
+def test_a_run_repeats_itself_to_the_bit(workbench, long_spec, uninterrupted, tmp_path):
+    workbench.train(long_spec, tmp_path, save_every=5)
+    same_results(uninterrupted, tmp_path)
+
+
+def test_three_kills_change_nothing(workbench, long_spec, uninterrupted, tmp_path):
+    """SIGKILL at three random steps, some of them between checkpoints; then on to the end."""
+    steps = sorted(random.Random(20).sample(range(2, 11), 3))
+    for step in steps:
+        process = start(workbench, long_spec, tmp_path, save_every=2)
+        wait_for_step(process, step)
+        time.sleep(random.Random(step).uniform(0, 0.05))
+        process.kill()
+        assert process.wait() == -signal.SIGKILL
+        assert not (tmp_path / "manifest.json").exists()
+    workbench.train(long_spec, tmp_path, save_every=2)
+    same_results(uninterrupted, tmp_path)
+    assert read_json(tmp_path / "manifest.json")["resumed_from"] >= steps[-1] - 2
+
+
+def test_sigterm_saves_and_says_to_be_continued(workbench, long_spec, uninterrupted, tmp_path):
+    process = start(workbench, long_spec, tmp_path, save_every=100)
+    wait_for_step(process, 3)
+    process.terminate()
+    rest = process.stdout.read()
+    assert process.wait() == 75
+    assert "to be continued" in rest
+    assert list((tmp_path / "state").glob("step-*"))
+    workbench.train(long_spec, tmp_path, save_every=100)
+    same_results(uninterrupted, tmp_path)
+
+
+def test_a_damaged_checkpoint_costs_steps_not_results(workbench, long_spec, uninterrupted, tmp_path):
+    process = start(workbench, long_spec, tmp_path, save_every=2)
+    wait_for_step(process, 7)
+    process.kill()
+    process.wait()
+    newest = sorted((tmp_path / "state").glob("step-*"))[-1]
+    os.truncate(newest / "tensors.pt", 1000)
+    done = workbench.train(long_spec, tmp_path, save_every=2)
+    assert f"{newest.name} is damaged" in done.stderr
+    same_results(uninterrupted, tmp_path)
+
+
+def test_divergence_stops_with_its_step_and_keeps_the_last_good_checkpoint(workbench, tmp_path):
+    wild = changed(workbench.spec, rl={"steps": 12, "learning_rate": 1e30, "warmup_steps": 0})
+    done = workbench.train(wild, tmp_path, check=False)
+    assert done.returncode != 0
+    assert "training diverged at step 1" in done.stderr or "training diverged at step 2" in done.stderr
+    assert not (tmp_path / "manifest.json").exists()
+    for saved in (tmp_path / "state").glob("step-*"):
+        tensors = torch.load(saved / "tensors.pt", weights_only=True)
+        assert all(torch.isfinite(t).all() for t in tensors["model"].values())
+
+
+def test_checkpoints_load_with_transformers(workbench, uninterrupted):
+    for folder in (uninterrupted / "policy-step12", workbench.base.parent / "policy"):
+        model = AutoModelForCausalLM.from_pretrained(folder)
+        assert type(model).__name__ == "Qwen2ForCausalLM"
+    policy = load(uninterrupted / "manifest.json")
+    assert policy.decode(policy.encode(["8 8 6 = 58"])) == ["8 8 6 = 58"]
+
+
+def test_a_damaged_policy_is_refused(workbench, uninterrupted, tmp_path):
+    import shutil
+
+    shutil.copytree(uninterrupted, tmp_path / "copy")
+    weights = tmp_path / "copy" / "policy-step12" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-8])
+    with pytest.raises(RecordError, match="missing or damaged"):
+        load(tmp_path / "copy" / "manifest.json")
+
+
+def test_metrics_hold_what_a_reader_needs(uninterrupted):
+    rows = [json.loads(line) for line in (uninterrupted / "metrics.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in rows] == list(range(1, 13))
+    wanted = {"reward", "pass_rate", "all_wrong", "all_right", "entropy", "entropy_decision", "kl", "clip_fraction",
+              "grad_norm", "oef", "overconfidence_mean", "overconfidence_sum", "logprob_gap", "timing"}  # fmt: skip
+    assert wanted <= set(rows[0])
+    assert {"rollout", "reference", "update", "step", "tokens_per_second"} <= set(rows[0]["timing"])
+    assert rows[0]["oef"] == 0.0, "at step 1 the policy is the reference"
+    assert rows[0]["logprob_gap"] < 1e-5, "sampler and trainer agree on log-probabilities"
+    probes = [json.loads(line) for line in (uninterrupted / "probe.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in probes] == [0, 1, 4, 8, 12]
+
+
+@pytest.mark.parametrize("name", ["dr_grpo", "rloo", "ace"])
+def test_every_method_trains_by_its_name(workbench, plan, tmp_path, name):
+    estimator = next(s.estimator for s in plan.runs.values() if s.estimator["name"] == name)
+    workbench.train(workbench.spec.model_copy(update={"estimator": estimator}), tmp_path)
+    assert len(without_timing(tmp_path / "metrics.jsonl")) == 2
+
+
+def test_dapo_fills_its_batch_with_groups_that_inform(workbench, tmp_path):
+    """Dynamic sampling draws more prompts than a step learns from, and overlong answers lose reward."""
+    spec = changed(
+        workbench.spec,
+        rollout={"dynamic_sampling": True, "max_sampling_rounds": 4},
+        reward={"overlong_penalty": 1.0, "overlong_buffer": 0.5},
+        loss={"clip_high": 0.28, "aggregation": "token_mean", "kl_coefficient": 0.0},
+    )
+    workbench.train(spec, tmp_path)
+    rows = without_timing(tmp_path / "metrics.jsonl")
+    assert all(row["prompts_drawn"] > spec.rl.prompts_per_step and row["sampling_rounds"] > 1 for row in rows)
+    assert all(row["reward"] <= row["pass_rate"] + 1 for row in rows)
