@@ -33,7 +33,7 @@ lint: install-lint ## ruff, pyright, snakefmt, snakemake --lint
 	$(VENV)-lint/bin/ruff format --check .
 	$(VENV)-lint/bin/pyright
 	$(VENV)-lint/bin/snakefmt --check Snakefile workflow
-	$(BIN)/snakemake --lint
+	$(BIN)/python workflow/lint.py
 
 bench: install-bench ## the figures of docs/benchmarks.md, measured here
 	@$(BIN)/python benchmarks/run.py --trl-python $(VENV)-bench/bin/python

@@ -15,9 +15,9 @@ include: "workflow/rules/common.smk"
 
 
 rule all:
-    localrule: True
     input:
         f"{PATHS.results}/report/index.html",
+    localrule: True
 
 
 include: "workflow/rules/data.smk"

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def problems() -> list[str]:
     found = []
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036 - this file runs on whatever Python there is
         found.append(f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}: set PYTHON=python3.11")
     try:
         import ensurepip  # noqa: F401

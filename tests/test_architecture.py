@@ -26,9 +26,17 @@ MAY_IMPORT = {
     "figures": set(),
     "report": {"records"},
 }
-WITHOUT_TORCH = ("rlvr.config.plan", "rlvr.config.paths", "rlvr.config.layouts", "rlvr.statistics.scored_table",
-                 "rlvr.tables.scored", "rlvr.figures.draw", "rlvr.report.page", "rlvr.evaluation.grade",
-                 "rlvr.evaluation.score")
+WITHOUT_TORCH = (
+    "rlvr.config.plan",
+    "rlvr.config.paths",
+    "rlvr.config.layouts",
+    "rlvr.statistics.scored_table",
+    "rlvr.tables.scored",
+    "rlvr.figures.draw",
+    "rlvr.report.page",
+    "rlvr.evaluation.grade",
+    "rlvr.evaluation.score",
+)
 
 
 def imports(path: Path) -> set[str]:

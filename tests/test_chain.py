@@ -42,7 +42,9 @@ def test_the_core_tables_hold_published_values_intervals_and_runs(chain):
 def test_the_table_is_what_the_scores_say(chain):
     frame = pd.read_csv(chain / "papers/ace/statistics/core.csv")
     row = frame[(frame["label"] == "ACE-GRPO") & (frame["k"] == 4)].iloc[0]
-    scores = [pd.read_csv(next((chain / "evaluations" / p).glob("*easy*")) / "scores.csv") for p in row["policies"].split()]
+    scores = [
+        pd.read_csv(next((chain / "evaluations" / p).glob("*easy*")) / "scores.csv") for p in row["policies"].split()
+    ]
     expected = 100 * sum(pass_at_k(s["n"], s["correct"], 4).mean() for s in scores) / len(scores)
     assert row["value"] == pytest.approx(expected, rel=1e-5)
 
@@ -82,7 +84,9 @@ def test_the_same_command_again_gives_the_same_bytes(chain, tmp_path):
 
 def test_grading_again_samples_nothing_and_drawing_again_trains_nothing(chain):
     def jobs(rule):
-        done = snakemake(*PROFILE, "-n", "--nolock", "--forcerun", rule, "--config", "scale=smoke", f"results={chain}", "--", "all")
+        done = snakemake(
+            *PROFILE, "-n", "--nolock", "--forcerun", rule, "--config", "scale=smoke", f"results={chain}", "--", "all"
+        )
         return set(re.findall(r"^(\w+) +\d+$", done.stdout, flags=re.MULTILINE))
 
     assert jobs("grade").isdisjoint({"generate", "rl", "sft"})
@@ -94,5 +98,16 @@ def test_nothing_is_left_to_do(chain):
 
 
 def test_snakemakes_own_report(chain, tmp_path):
-    snakemake("--cores", "1", "--nolock", "--config", "scale=smoke", f"results={chain}", "--report", str(tmp_path / "r.zip"), "--", "all")
+    snakemake(
+        "--cores",
+        "1",
+        "--nolock",
+        "--config",
+        "scale=smoke",
+        f"results={chain}",
+        "--report",
+        str(tmp_path / "r.zip"),
+        "--",
+        "all",
+    )
     assert (tmp_path / "r.zip").stat().st_size > 10_000

@@ -40,26 +40,121 @@ def edit(root: Path, file: str, old: str, new: str) -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new", "message"),
     [
-        ("defaults.yaml", "learning_rate:", "learnign_rate:", r"config/defaults.yaml: sft.learnign_rate: unknown key; did you mean 'learning_rate'"),
-        ("papers/ace.yaml", "rl: {prompts_per_step: 2048", "rl: {promts_per_step: 2048", r"config/papers/ace.yaml: models.qwen2.5-math-7b.settings.rl.promts_per_step: unknown key; did you mean 'prompts_per_step'"),
-        ("papers/ace.yaml", "estimator: {name: rloo}", "estimator: {name: rlo}", r"config/papers/ace.yaml: arms.rloo.settings.estimator.name: unknown estimator 'rlo'; did you mean 'rloo'"),
-        ("papers/ace.yaml", "estimator: {modulation: relu}", "estimator: {modulaton: relu}", r"arms.ace_relu.settings.estimator.modulaton: ace has no such setting; did you mean 'modulation'"),
-        ("papers/ace.yaml", "estimator: {modulation: relu}", "estimator: {modulation: rilu}", r"arms.ace_relu.settings.estimator.modulation: 'rilu' is not one of its values; did you mean 'relu'"),
-        ("papers/ace.yaml", "estimator: {name: ace, alpha: 1.0}", "estimator: {name: ace, alpha: one}", r"arms.ace_grpo.settings.estimator.alpha: must be of type float \(got 'one'\)"),
-        ("papers/ace.yaml", "{arm: ace_relu,", "{arm: ace_rleu,", r"config/papers/ace.yaml: tables.table3: unknown arm 'ace_rleu'; did you mean 'ace_relu'"),
-        ("papers/ace.yaml", "benchmark: aime-2025", "benchmark: aime-2026", r"tables.table2.benchmark: unknown benchmark 'aime-2026'; did you mean 'aime-2025'"),
-        ("papers/ace.yaml", "k: [1, 2, 4, 8, 16, 32]", "k: [1, 2, 4, 8, 16, 999]", r"tables.table1.k: k = 999 is larger than n = 32 samples \(config/scale/smoke.yaml: settings.evaluation.samples\)"),
-        ("papers/ace.yaml", "compare_with: grpo", "compare_with: gpro", r"tables.table1.compare_with: not a row: 'gpro'; did you mean 'grpo'"),
-        ("papers/ace.yaml", "reference: ace_table1.csv", "reference: ace_tabel1.csv", r"tables.table1.reference: no such file: config/reference/ace_tabel1.csv"),
+        (
+            "defaults.yaml",
+            "learning_rate:",
+            "learnign_rate:",
+            r"config/defaults.yaml: sft.learnign_rate: unknown key; did you mean 'learning_rate'",
+        ),
+        (
+            "papers/ace.yaml",
+            "rl: {prompts_per_step: 2048",
+            "rl: {promts_per_step: 2048",
+            r"config/papers/ace.yaml: models.qwen2.5-math-7b.settings.rl.promts_per_step: unknown key; did you mean 'prompts_per_step'",  # noqa: E501
+        ),
+        (
+            "papers/ace.yaml",
+            "estimator: {name: rloo}",
+            "estimator: {name: rlo}",
+            r"config/papers/ace.yaml: arms.rloo.settings.estimator.name: unknown estimator 'rlo'; did you mean 'rloo'",
+        ),
+        (
+            "papers/ace.yaml",
+            "estimator: {modulation: relu}",
+            "estimator: {modulaton: relu}",
+            r"arms.ace_relu.settings.estimator.modulaton: ace has no such setting; did you mean 'modulation'",
+        ),
+        (
+            "papers/ace.yaml",
+            "estimator: {modulation: relu}",
+            "estimator: {modulation: rilu}",
+            r"arms.ace_relu.settings.estimator.modulation: 'rilu' is not one of its values; did you mean 'relu'",
+        ),
+        (
+            "papers/ace.yaml",
+            "estimator: {name: ace, alpha: 1.0}",
+            "estimator: {name: ace, alpha: one}",
+            r"arms.ace_grpo.settings.estimator.alpha: must be of type float \(got 'one'\)",
+        ),
+        (
+            "papers/ace.yaml",
+            "{arm: ace_relu,",
+            "{arm: ace_rleu,",
+            r"config/papers/ace.yaml: tables.table3: unknown arm 'ace_rleu'; did you mean 'ace_relu'",
+        ),
+        (
+            "papers/ace.yaml",
+            "benchmark: aime-2025",
+            "benchmark: aime-2026",
+            r"tables.table2.benchmark: unknown benchmark 'aime-2026'; did you mean 'aime-2025'",
+        ),
+        (
+            "papers/ace.yaml",
+            "k: [1, 2, 4, 8, 16, 32]",
+            "k: [1, 2, 4, 8, 16, 999]",
+            r"tables.table1.k: k = 999 is larger than n = 32 samples \(config/scale/smoke.yaml: settings.evaluation.samples\)",  # noqa: E501
+        ),
+        (
+            "papers/ace.yaml",
+            "compare_with: grpo",
+            "compare_with: gpro",
+            r"tables.table1.compare_with: not a row: 'gpro'; did you mean 'grpo'",
+        ),
+        (
+            "papers/ace.yaml",
+            "reference: ace_table1.csv",
+            "reference: ace_tabel1.csv",
+            r"tables.table1.reference: no such file: config/reference/ace_tabel1.csv",
+        ),
         ("papers/ace.yaml", "like: dapo", "like: ace_dapo", r"arms.ace_dapo: `like` runs in a circle"),
-        ("papers/ace.yaml", "data: dapo-math-17k", "data: dapo-math-17", r"config/papers/ace.yaml: data: unknown data set 'dapo-math-17'; did you mean 'dapo-math-17k'"),
-        ("papers/ace.yaml", "times: rl.learning_rate", "times: rl.learning_rat", r"no such setting: 'rl.learning_rat'; did you mean 'rl.learning_rate'"),
-        ("papers/ace.yaml", "figure2:", "table1:", r"config/papers/ace.yaml: figures.table1: a table has this name too"),
-        ("scale/smoke.yaml", "samples: 32", "samples: many", r"config/scale/smoke.yaml: settings.evaluation.samples: .*integer.* \(got 'many'\)"),
-        ("scale/smoke.yaml", "prompts_per_minibatch: 3", "prompts_per_minibatch: 30", r"rl: prompts_per_minibatch is larger than prompts_per_step"),
-        ("scale/smoke.yaml", "seeds: 2", "seeds: 2\nseeds: 3", r"config/scale/smoke.yaml: not valid YAML: .*'seeds' is given twice"),
-        ("models.yaml", "architecture: qwen3", "architecture: qwen4", r"config/models.yaml: qwen3-tiny.architecture: .*\(got 'qwen4'\)"),
-        ("datasets.yaml", "part: train, levels", "prat: train, levels", r"config/datasets.yaml: operators-train.prat: unknown key; did you mean 'part'"),
+        (
+            "papers/ace.yaml",
+            "data: dapo-math-17k",
+            "data: dapo-math-17",
+            r"config/papers/ace.yaml: data: unknown data set 'dapo-math-17'; did you mean 'dapo-math-17k'",
+        ),
+        (
+            "papers/ace.yaml",
+            "times: rl.learning_rate",
+            "times: rl.learning_rat",
+            r"no such setting: 'rl.learning_rat'; did you mean 'rl.learning_rate'",
+        ),
+        (
+            "papers/ace.yaml",
+            "figure2:",
+            "table1:",
+            r"config/papers/ace.yaml: figures.table1: a table has this name too",
+        ),
+        (
+            "scale/smoke.yaml",
+            "samples: 32",
+            "samples: many",
+            r"config/scale/smoke.yaml: settings.evaluation.samples: .*integer.* \(got 'many'\)",
+        ),
+        (
+            "scale/smoke.yaml",
+            "prompts_per_minibatch: 3",
+            "prompts_per_minibatch: 30",
+            r"rl: prompts_per_minibatch is larger than prompts_per_step",
+        ),
+        (
+            "scale/smoke.yaml",
+            "seeds: 2",
+            "seeds: 2\nseeds: 3",
+            r"config/scale/smoke.yaml: not valid YAML: .*'seeds' is given twice",
+        ),
+        (
+            "models.yaml",
+            "architecture: qwen3",
+            "architecture: qwen4",
+            r"config/models.yaml: qwen3-tiny.architecture: .*\(got 'qwen4'\)",
+        ),
+        (
+            "datasets.yaml",
+            "part: train, levels",
+            "prat: train, levels",
+            r"config/datasets.yaml: operators-train.prat: unknown key; did you mean 'part'",
+        ),
     ],
 )
 def test_a_mistake_is_named_with_file_key_and_nearest_name(copy, file, old, new, message):
@@ -85,7 +180,11 @@ def test_changing_one_value_of_a_sweep_plans_one_family_of_new_runs(copy):
 
 def test_tables_that_ask_for_the_same_run_share_it(plan):
     tables = plan.papers["ace"].tables
-    grpo = {name: [c for c in item.cells if c.row.arm == "grpo"][0].policies for name, item in tables.items() if name in ("table1", "table3", "readings", "core")}
+    grpo = {
+        name: next(c for c in item.cells if c.row.arm == "grpo").policies
+        for name, item in tables.items()
+        if name in ("table1", "table3", "readings", "core")
+    }
     assert len(set(grpo.values())) == 1
     base = next(c for c in tables["table4"].cells if c.row.arm == "ace_grpo-alpha-0.0").policies
     assert base == grpo["table1"]  # alpha = 0 is the base estimator
@@ -103,7 +202,12 @@ def test_identity_is_of_values_not_of_spelling(copy):
 
 @pytest.mark.parametrize(
     ("section", "change"),
-    [("rl", {"weight_decay": 0.5}), ("loss", {"clip_high": 0.3}), ("rollout", {"temperature": 0.9}), ("reward", {"overlong_buffer": 0.3})],
+    [
+        ("rl", {"weight_decay": 0.5}),
+        ("loss", {"clip_high": 0.3}),
+        ("rollout", {"temperature": 0.9}),
+        ("reward", {"overlong_buffer": 0.3}),
+    ],
 )
 def test_every_section_is_in_the_identity(plan, section, change):
     run, spec = next(iter(plan.runs.items()))
@@ -116,7 +220,11 @@ def test_paper_scale_holds_the_published_settings():
     plan = make_plan(ROOT, "paper", ["ace"])
     spec = next(s for n, s in plan.runs.items() if n.startswith("qwen2.5-math-7b-grpo-lr1e-05-seed1"))
     assert (spec.rl.prompts_per_step, spec.rl.prompts_per_minibatch, spec.rl.learning_rate) == (2048, 1024, 1e-5)
-    assert (spec.rollout.samples_per_prompt, spec.rollout.max_response_tokens, spec.loss.kl_coefficient) == (8, 3000, 0.001)
+    assert (spec.rollout.samples_per_prompt, spec.rollout.max_response_tokens, spec.loss.kl_coefficient) == (
+        8,
+        3000,
+        0.001,
+    )
     assert spec.base.model.repo == "Qwen/Qwen2.5-Math-7B" and spec.base.sft is None
     assert spec.steps == 10 * spec.data.problems // 2048
     evaluation = next(e for e in plan.evaluations.values() if e.data.name == "math-500")

@@ -20,7 +20,7 @@ def fresh(tmp_path):
 
 def test_paper_scale_plans_every_run_of_tables_1_to_4(fresh):
     jobs = planned("--config", "scale=paper", f"results={fresh}", "--", "paper_ace")
-    tables = "table1 table2 table3 table4 readings frontier".split()
+    tables = ["table1", "table2", "table3", "table4", "readings", "frontier"]
     from rlvr.config.plan import make_plan
 
     plan = make_plan(ROOT, "paper", ["ace"])
@@ -38,7 +38,9 @@ def test_one_table_plans_its_own_runs_only(fresh):
 
 
 def test_one_arm_alone(fresh):
-    jobs = planned("--config", "scale=paper", f"results={fresh}", "--", f"{fresh}/papers/ace/arms/ace_grpo-alpha-2.0.csv")
+    jobs = planned(
+        "--config", "scale=paper", f"results={fresh}", "--", f"{fresh}/papers/ace/arms/ace_grpo-alpha-2.0.csv"
+    )
     assert jobs["rl"] == 5 and jobs["generate"] == 5 and jobs["arm"] == 1
 
 
@@ -74,4 +76,6 @@ def test_a_mistake_in_a_file_stops_before_the_dag(tmp_path):
     path.write_text(path.read_text().replace("{name: rloo}", "{name: rlo}"))
     done = snakemake("-n", "--cores", "1", "-s", str(tmp_path / "Snakefile"), "-d", str(tmp_path), check=False)
     assert done.returncode != 0
-    assert "arms.rloo.settings.estimator.name: unknown estimator 'rlo'; did you mean 'rloo'?" in done.stdout + done.stderr
+    assert (
+        "arms.rloo.settings.estimator.name: unknown estimator 'rlo'; did you mean 'rloo'?" in done.stdout + done.stderr
+    )

@@ -77,7 +77,9 @@ def test_over_seeds_is_students_t():
 
 
 def scores(policy, correct):
-    return pd.DataFrame({"policy": policy, "problem": [f"p{i}" for i in range(len(correct))], "n": 4, "correct": correct})
+    return pd.DataFrame(
+        {"policy": policy, "problem": [f"p{i}" for i in range(len(correct))], "n": 4, "correct": correct}
+    )
 
 
 LAYOUT = {
@@ -93,8 +95,15 @@ LAYOUT = {
 
 
 def test_scored_table_by_hand():
-    frames = {"a1": scores("a1", [0, 4]), "a2": scores("a2", [2, 4]), "b1": scores("b1", [1, 4]), "b2": scores("b2", [3, 4])}
-    published = pd.DataFrame({"model": ["m"], "method": ["A"], "benchmark": ["MATH 500"], "k": [1], "value": [70.0], "ci": [1.5]})
+    frames = {
+        "a1": scores("a1", [0, 4]),
+        "a2": scores("a2", [2, 4]),
+        "b1": scores("b1", [1, 4]),
+        "b2": scores("b2", [3, 4]),
+    }
+    published = pd.DataFrame(
+        {"model": ["m"], "method": ["A"], "benchmark": ["MATH 500"], "k": [1], "value": [70.0], "ci": [1.5]}
+    )
     table = summarise(LAYOUT, frames, published).set_index(["arm", "k"])
     assert table.loc[("a", 1), "value"] == pytest.approx(100 * (0 + 1 + 0.5 + 1) / 4)
     assert table.loc[("a", 2), "value"] == pytest.approx(100 * (0 + 1 + (1 - 1 / 6) + 1) / 4)

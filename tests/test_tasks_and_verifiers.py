@@ -131,14 +131,24 @@ def test_math_verdicts_by_math_verify():
 
 
 AIME = MathWords(
-    name="aime-2025", task="math_words", repo="math-ai/aime25", revision="main", file="test.jsonl",
-    prompt_field="problem", gold_field="answer", problems=30,
+    name="aime-2025",
+    task="math_words",
+    repo="math-ai/aime25",
+    revision="main",
+    file="test.jsonl",
+    prompt_field="problem",
+    gold_field="answer",
+    problems=30,
 )
 
 
 def test_a_published_set_is_read_from_a_file_that_was_brought(tmp_path):
-    rows = [{"problem": "1+1?", "answer": "2"}, {"problem": "1+1? ", "answer": "2"}, {"problem": "", "answer": "3"},
-            {"problem": "What is 025?", "answer": "025"}]
+    rows = [
+        {"problem": "1+1?", "answer": "2"},
+        {"problem": "1+1? ", "answer": "2"},
+        {"problem": "", "answer": "3"},
+        {"problem": "What is 025?", "answer": "025"},
+    ]
     folder = tmp_path / "aime-2025"
     folder.mkdir()
     (folder / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

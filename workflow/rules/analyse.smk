@@ -1,15 +1,20 @@
 # Statistics -> tables and figures. Nothing here loads a model; drawing again computes nothing again.
 rule scored_statistics:
     input:
-        scores=lambda w: [PATHS.scores(*pair) for pair in PLAN.papers[w.paper].item(w.scored).scored()],
+        scores=lambda w: [
+            PATHS.scores(*pair)
+            for pair in PLAN.papers[w.paper].item(w.scored).scored()
+        ],
         reference=lambda w: reference_of(w, w.scored),
     output:
         f"{PATHS.results}/papers/{{paper}}/statistics/{{scored}}.csv",
-    params:
-        layout=lambda w: item_layout(w.paper, w.scored),
-        reference=lambda w, input: f"--reference {input.reference}" if input.reference else "",
     log:
         f"{PATHS.results}/logs/papers/{{paper}}/statistics/{{scored}}.log",
+    params:
+        layout=lambda w: item_layout(w.paper, w.scored),
+        reference=lambda w, input: (
+            f"--reference {input.reference}" if input.reference else ""
+        ),
     shell:
         "python -m rlvr.statistics.scored_table {input.scores:q} --layout {params.layout:q} {params.reference} "
         "--out {output:q} > {log:q} 2>&1"
@@ -17,9 +22,13 @@ rule scored_statistics:
 
 rule curve_statistics:
     input:
-        lambda w: [PATHS.probe(run) for run in PLAN.papers[w.paper].item(w.curves).policies()],
+        lambda w: [
+            PATHS.probe(run) for run in PLAN.papers[w.paper].item(w.curves).policies()
+        ],
     output:
         f"{PATHS.results}/papers/{{paper}}/statistics/{{curves}}.csv",
+    log:
+        f"{PATHS.results}/logs/papers/{{paper}}/statistics/{{curves}}.log",
     wildcard_constraints:
         curves=one_of(CURVES),
     params:
@@ -29,8 +38,6 @@ rule curve_statistics:
             if PLAN.papers[w.paper].figures[w.curves].content.up_to_step
             else ""
         ),
-    log:
-        f"{PATHS.results}/logs/papers/{{paper}}/statistics/{{curves}}.log",
     shell:
         "python -m rlvr.statistics.curves {input:q} --layout {params.layout:q} {params.up_to} "
         "--out {output:q} > {log:q} 2>&1"
@@ -49,11 +56,11 @@ rule table:
             labels={"table": "{table}"},
         ),
         f"{PATHS.results}/papers/{{paper}}/tables/{{table}}.tex",
+    log:
+        f"{PATHS.results}/logs/papers/{{paper}}/tables/{{table}}.log",
     params:
         layout=lambda w: item_layout(w.paper, w.table),
         out=lambda w, output: " ".join(f"--out {path}" for path in output),
-    log:
-        f"{PATHS.results}/logs/papers/{{paper}}/tables/{{table}}.log",
     shell:
         "python -m rlvr.tables.scored {input:q} --layout {params.layout:q} {params.out} > {log:q} 2>&1"
 
@@ -71,18 +78,21 @@ rule settings_table:
             labels={"table": "{settings_table}"},
         ),
         f"{PATHS.results}/papers/{{paper}}/tables/{{settings_table}}.tex",
+    log:
+        f"{PATHS.results}/logs/papers/{{paper}}/tables/{{settings_table}}.log",
     params:
         layout=lambda w: item_layout(w.paper, w.settings_table),
         out=lambda w, output: " ".join(f"--out {path}" for path in output),
-    log:
-        f"{PATHS.results}/logs/papers/{{paper}}/tables/{{settings_table}}.log",
     shell:
         "python -m rlvr.tables.settings --reference {input:q} --layout {params.layout:q} {params.out} > {log:q} 2>&1"
 
 
 rule figure:
     input:
-        lambda w: [PATHS.statistics(w.paper, name) for name in PLAN.papers[w.paper].statistics_of(w.figure)],
+        lambda w: [
+            PATHS.statistics(w.paper, name)
+            for name in PLAN.papers[w.paper].statistics_of(w.figure)
+        ],
     output:
         f"{PATHS.results}/papers/{{paper}}/figures/{{figure}}.pdf",
         report(
@@ -92,13 +102,17 @@ rule figure:
             subcategory="figures",
             labels={"figure": "{figure}"},
         ),
+    log:
+        f"{PATHS.results}/logs/papers/{{paper}}/figures/{{figure}}.log",
     params:
         layout=lambda w: json.dumps(
-            {k: v for k, v in layouts.of_item(PLAN, w.paper, w.figure).items() if k in ("kind", "title", "scale")},
+            {
+                k: v
+                for k, v in layouts.of_item(PLAN, w.paper, w.figure).items()
+                if k in ("kind", "title", "scale")
+            },
             sort_keys=True,
         ),
         out=lambda w, output: " ".join(f"--out {path}" for path in output),
-    log:
-        f"{PATHS.results}/logs/papers/{{paper}}/figures/{{figure}}.log",
     shell:
         "python -m rlvr.figures.draw {input:q} --layout {params.layout:q} {params.out} > {log:q} 2>&1"

@@ -16,13 +16,16 @@ for key in config:
     if key not in KNOWN:
         close = get_close_matches(key, KNOWN, n=1)
         raise WorkflowError(
-            f"--config {key}: unknown key; " + (f"did you mean {close[0]!r}?" if close else f"valid: {', '.join(KNOWN)}")
+            f"--config {key}: unknown key; "
+            + (f"did you mean {close[0]!r}?" if close else f"valid: {', '.join(KNOWN)}")
         )
 
 SETTING = {**KNOWN, **config}
 PATHS = Paths(SETTING["results"])
 try:
-    PLAN = make_plan(workflow.basedir, SETTING["scale"], str(SETTING["papers"]).split(","))
+    PLAN = make_plan(
+        workflow.basedir, SETTING["scale"], str(SETTING["papers"]).split(",")
+    )
 except ConfigError as error:
     raise WorkflowError(str(error)) from None
 
@@ -37,11 +40,30 @@ def one_of(names):
     return "|".join(map(re.escape, sorted(names))) or "(?!)"
 
 
-WITH_DEMONSTRATIONS = {name for name, data in PLAN.data.items() if getattr(data, "demonstrations", None)}
-SCORED = {name for paper in PLAN.papers.values() for name, item in {**paper.tables, **paper.figures}.items() if item.evaluations}
-CURVES = {name for paper in PLAN.papers.values() for name, item in paper.figures.items() if item.cells and not item.evaluations}
-SETTINGS_TABLES = {name for paper in PLAN.papers.values() for name, item in paper.tables.items() if item.content.kind == "settings"}
-TABLES = {name for paper in PLAN.papers.values() for name in paper.tables} - SETTINGS_TABLES
+WITH_DEMONSTRATIONS = {
+    name for name, data in PLAN.data.items() if getattr(data, "demonstrations", None)
+}
+SCORED = {
+    name
+    for paper in PLAN.papers.values()
+    for name, item in {**paper.tables, **paper.figures}.items()
+    if item.evaluations
+}
+CURVES = {
+    name
+    for paper in PLAN.papers.values()
+    for name, item in paper.figures.items()
+    if item.cells and not item.evaluations
+}
+SETTINGS_TABLES = {
+    name
+    for paper in PLAN.papers.values()
+    for name, item in paper.tables.items()
+    if item.content.kind == "settings"
+}
+TABLES = {
+    name for paper in PLAN.papers.values() for name in paper.tables
+} - SETTINGS_TABLES
 FIGURES = {name for paper in PLAN.papers.values() for name in paper.figures}
 
 
@@ -75,5 +97,39 @@ def item_layout(paper, item):
 
 
 def reference_of(wildcards, item):
-    reference = PLAN.papers[wildcards.paper].tables[item].content.reference if item in PLAN.papers[wildcards.paper].tables else None
+    reference = (
+        PLAN.papers[wildcards.paper].tables[item].content.reference
+        if item in PLAN.papers[wildcards.paper].tables
+        else None
+    )
     return [f"config/reference/{reference}"] if reference else []
+
+
+# Pages: index.html is the core of every paper, <paper>.html all of one paper.
+PAGES = {
+    "index": core_items(PLAN),
+    **{
+        name: [(name, item) for item in paper.all_items()]
+        for name, paper in PLAN.papers.items()
+    },
+}
+
+
+def page_files(page):
+    """Each item's rendered file, its statistics, and the manifests of the policies behind it."""
+    files = []
+    for paper, name in PAGES[page]:
+        item = PLAN.papers[paper].item(name)
+        files += (
+            PATHS.table(paper, name)
+            if name in PLAN.papers[paper].tables
+            else PATHS.figure(paper, name)
+        )
+        files += [
+            PATHS.statistics(paper, source)
+            for source in PLAN.papers[paper].statistics_of(name)
+        ]
+        files += [manifest(policy) for policy in item.policies()]
+    return list(
+        dict.fromkeys([*files, *(PATHS.overlap(paper) for paper, _ in PAGES[page])])
+    )

@@ -1,31 +1,31 @@
 # Problems, demonstrations and models: what everything starts from.
 rule data:
     output:
-        f"{PATHS.results}/data/{{data}}/problems.jsonl",
-        f"{PATHS.results}/data/{{data}}/card.json",
+        problems=f"{PATHS.results}/data/{{data}}/problems.jsonl",
+        card=f"{PATHS.results}/data/{{data}}/card.json",
+    log:
+        f"{PATHS.results}/logs/data/{{data}}.log",
     wildcard_constraints:
         data=one_of(set(PLAN.data) - WITH_DEMONSTRATIONS),
     params:
         spec=lambda w: PLAN.data[w.data].model_dump_json(),
-    log:
-        f"{PATHS.results}/logs/data/{{data}}.log",
     shell:
-        "python -m rlvr.tasks.prepare --spec {params.spec:q} --out $(dirname {output[0]:q}) > {log:q} 2>&1"
+        "python -m rlvr.tasks.prepare --spec {params.spec:q} --out $(dirname {output.problems:q}) > {log:q} 2>&1"
 
 
 rule demonstrations:
     output:
-        f"{PATHS.results}/data/{{data}}/problems.jsonl",
-        f"{PATHS.results}/data/{{data}}/demonstrations.jsonl",
-        f"{PATHS.results}/data/{{data}}/card.json",
+        problems=f"{PATHS.results}/data/{{data}}/problems.jsonl",
+        demonstrations=f"{PATHS.results}/data/{{data}}/demonstrations.jsonl",
+        card=f"{PATHS.results}/data/{{data}}/card.json",
+    log:
+        f"{PATHS.results}/logs/data/{{data}}.log",
     wildcard_constraints:
         data=one_of(WITH_DEMONSTRATIONS),
     params:
         spec=lambda w: PLAN.data[w.data].model_dump_json(),
-    log:
-        f"{PATHS.results}/logs/data/{{data}}.log",
     shell:
-        "python -m rlvr.tasks.prepare --spec {params.spec:q} --out $(dirname {output[0]:q}) > {log:q} 2>&1"
+        "python -m rlvr.tasks.prepare --spec {params.spec:q} --out $(dirname {output.problems:q}) > {log:q} 2>&1"
 
 
 rule overlap:
@@ -33,10 +33,14 @@ rule overlap:
         lambda w: [problems_of(data) for data in PLAN.papers[w.paper].data],
     output:
         f"{PATHS.results}/papers/{{paper}}/overlap.json",
-    params:
-        tolerate=lambda w: "--no-tolerate" if all(d.task == "operator_fill" for d in PLAN.papers[w.paper].data) else "--tolerate",
     log:
         f"{PATHS.results}/logs/papers/{{paper}}/overlap.log",
+    params:
+        tolerate=lambda w: (
+            "--no-tolerate"
+            if all(d.task == "operator_fill" for d in PLAN.papers[w.paper].data)
+            else "--tolerate"
+        ),
     shell:
         "python -m rlvr.tasks.overlap {input:q} {params.tolerate} --out {output:q} > {log:q} 2>&1"
 
@@ -44,9 +48,9 @@ rule overlap:
 rule model:
     output:
         f"{PATHS.results}/models/{{model}}/manifest.json",
-    params:
-        spec=lambda w: PLAN.models[w.model].model_dump_json(),
     log:
         f"{PATHS.results}/logs/models/{{model}}.log",
+    params:
+        spec=lambda w: PLAN.models[w.model].model_dump_json(),
     shell:
         "python -m rlvr.policies.build --spec {params.spec:q} --out {output:q} > {log:q} 2>&1"

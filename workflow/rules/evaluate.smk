@@ -10,13 +10,13 @@ rule generate:
         problems=lambda w: problems_of(PLAN.evaluations[w.evaluation].data),
     output:
         f"{EVALUATION}/completions.jsonl.gz",
-    params:
-        spec=lambda w: PLAN.evaluations[w.evaluation].model_dump_json(),
     log:
         f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/generate.log",
     threads: 1
     resources:
         mem_mb=2000,
+    params:
+        spec=lambda w: PLAN.evaluations[w.evaluation].model_dump_json(),
     shell:
         "python -m rlvr.evaluation.generate --spec {params.spec:q} --policy {input.policy:q} "
         "--problems {input.problems:q} --out {output:q} > {log:q} 2>&1"
@@ -28,12 +28,14 @@ rule grade:
         problems=lambda w: problems_of(PLAN.evaluations[w.evaluation].data),
     output:
         f"{EVALUATION}/grades.jsonl.gz",
+    log:
+        f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/grade.log",
     params:
         verifier=lambda w: PLAN.evaluations[w.evaluation].data.verifier,
         # A verifier whose verdicts changed grades again.
-        version=lambda w: import_module(f"rlvr.verifiers.{PLAN.evaluations[w.evaluation].data.verifier}").VERSION,
-    log:
-        f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/grade.log",
+        version=lambda w: import_module(
+            f"rlvr.verifiers.{PLAN.evaluations[w.evaluation].data.verifier}"
+        ).VERSION,
     shell:
         "python -m rlvr.evaluation.grade --verifier {params.verifier} --completions {input.completions:q} "
         "--problems {input.problems:q} --out {output:q} > {log:q} 2>&1"

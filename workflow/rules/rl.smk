@@ -5,18 +5,18 @@ rule rl:
         problems=lambda w: problems_of(PLAN.runs[w.run].data),
         validation=lambda w: problems_of(PLAN.runs[w.run].validation),
     output:
-        f"{PATHS.results}/runs/{{run}}/manifest.json",
-        f"{PATHS.results}/runs/{{run}}/metrics.jsonl",
-        f"{PATHS.results}/runs/{{run}}/probe.jsonl",
+        manifest=f"{PATHS.results}/runs/{{run}}/manifest.json",
+        metrics=f"{PATHS.results}/runs/{{run}}/metrics.jsonl",
+        probe=f"{PATHS.results}/runs/{{run}}/probe.jsonl",
+    log:
+        f"{PATHS.results}/logs/runs/{{run}}.log",
+    priority: 1  # the long jobs first
+    threads: 1
+    resources:
+        mem_mb=2000,
     params:
         spec=lambda w: PLAN.runs[w.run].model_dump_json(),
         state=f"{PATHS.results}/runs/{{run}}/state",  # no output: it must outlive a failed job
-    log:
-        f"{PATHS.results}/logs/runs/{{run}}.log",
-    threads: 1
-    priority: 1  # the long jobs first
-    resources:
-        mem_mb=2000,
     shell:
         "python -m rlvr.training.rl --spec {params.spec:q} --base {input.base:q} --problems {input.problems:q} "
-        "--validation {input.validation:q} --out {output[0]:q} --state {params.state:q} > {log:q} 2>&1"
+        "--validation {input.validation:q} --out {output.manifest:q} --state {params.state:q} > {log:q} 2>&1"

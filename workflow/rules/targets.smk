@@ -1,6 +1,5 @@
 # Named collections of files, and nothing else.
 rule core:
-    localrule: True
     input:
         [
             path
@@ -11,6 +10,7 @@ rule core:
                 else PATHS.figure(paper, name)
             )
         ],
+    localrule: True
 
 
 for paper in PLAN.papers:
@@ -18,8 +18,16 @@ for paper in PLAN.papers:
     rule:
         name:
             f"paper_{paper}"
-        localrule: True
         input:
-            [path for name in PLAN.papers[paper].tables for path in PATHS.table(paper, name)],
-            [path for name in PLAN.papers[paper].figures for path in PATHS.figure(paper, name)],
+            [
+                path
+                for name in PLAN.papers[paper].tables
+                for path in PATHS.table(paper, name)
+            ],
+            [
+                path
+                for name in PLAN.papers[paper].figures
+                for path in PATHS.figure(paper, name)
+            ],
             f"{PATHS.results}/report/{paper}.html",
+        localrule: True

@@ -52,14 +52,14 @@ def _measured(plan: Plan, paper: str, item: Item) -> dict[str, Any]:
     content = item.content
     evaluation = plan.evaluations[next(iter(item.evaluations.values()))]
     sampling = evaluation.sampling
-    compare = getattr(content, "compare_with", None)
+    compare = content.compare_with if isinstance(content, Table) else None
     labels = {cell.row.arm: cell.row.label for cell in item.cells}
     return {
         "benchmark": content.benchmark,
         "benchmark_stand_in": evaluation.data.name,
         "k": content.k,
         "compare_with": compare,
-        "compare_label": labels.get(compare, ""),
+        "compare_label": labels[compare] if compare else "",
         "sampling": f"temperature {sampling.temperature:g}, top-p {sampling.top_p:g}",
     }
 

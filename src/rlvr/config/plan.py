@@ -7,7 +7,6 @@ builds it each time that it parses the Snakefile.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +36,9 @@ class Item:
 
     def scored(self) -> list[tuple[str, str]]:
         """The (policy, evaluation) pairs whose scores the item needs."""
-        pairs = [(policy, self.evaluations[c.model]) for c in self.cells for policy, _ in c.policies if self.evaluations]
+        pairs = [
+            (policy, self.evaluations[c.model]) for c in self.cells for policy, _ in c.policies if self.evaluations
+        ]
         return list(dict.fromkeys(pairs))
 
     def policies(self) -> list[str]:
@@ -130,9 +131,10 @@ class _Expansion:
             if name in self.paper.tables:
                 raise ConfigError(f"{self._place('figures', name)}: a table has this name too; figures need their own")
             self.result.figures[name] = self._figure(name, figure)
-        for kind, known in (("tables", self.result.tables), ("figures", self.result.figures)):
-            for name in self.paper.core.get(kind, []):
-                look_up(known, name, kind[:-1], self._place("core", kind))
+        for name in self.paper.core.tables:
+            look_up(self.result.tables, name, "table", self._place("core.tables"))
+        for name in self.paper.core.figures:
+            look_up(self.result.figures, name, "figure", self._place("core.figures"))
         return self.result
 
     def _place(self, *keys: str) -> str:
@@ -227,8 +229,9 @@ class _Expansion:
 
     def _evaluations(self, benchmark: str, models: list[str], k: list[int], place: str) -> dict[str, str]:
         if benchmark not in self.paper.benchmarks:
-            raise ConfigError(f"{place}.benchmark: unknown benchmark {benchmark!r}"
-                              f"{nearest(benchmark, self.paper.benchmarks)}")
+            raise ConfigError(
+                f"{place}.benchmark: unknown benchmark {benchmark!r}{nearest(benchmark, self.paper.benchmarks)}"
+            )
         found = {}
         for model in models:
             sampling = self.result.settings[model].evaluation
@@ -261,7 +264,9 @@ class _Expansion:
             raise ConfigError(f"{place}: a pass@k table needs benchmark, k and rows (or a sweep)")
         if table.compare_with is not None and table.compare_with not in [row.arm for row in rows]:
             arms = [row.arm for row in rows]
-            raise ConfigError(f"{place}.compare_with: not a row: {table.compare_with!r}{nearest(table.compare_with, arms)}")
+            raise ConfigError(
+                f"{place}.compare_with: not a row: {table.compare_with!r}{nearest(table.compare_with, arms)}"
+            )
         if table.reference and not (self.sources.root / "config" / "reference" / table.reference).is_file():
             raise ConfigError(f"{place}.reference: no such file: config/reference/{table.reference}")
         evaluations = self._evaluations(table.benchmark, models, table.k, place)
@@ -319,5 +324,5 @@ def core_items(plan: Plan) -> list[tuple[str, str]]:
     return [
         (name, item)
         for name, made in plan.papers.items()
-        for item in chain(made.paper.core.get("tables", []), made.paper.core.get("figures", []))
+        for item in [*made.paper.core.tables, *made.paper.core.figures]
     ]

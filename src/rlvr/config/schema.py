@@ -253,6 +253,13 @@ class Figure(Strict):
     note: str | None = None
 
 
+class Core(Strict):
+    """The tables and figures that the default target builds."""
+
+    tables: list[str] = []
+    figures: list[str] = []
+
+
 class Paper(Strict):
     name: str
     short: str
@@ -270,7 +277,7 @@ class Paper(Strict):
     sweeps: dict[str, Sweep] = {}
     tables: dict[str, Table]
     figures: dict[str, Figure] = {}
-    core: dict[Literal["tables", "figures"], list[str]] = {}
+    core: Core = Core()
     deviations: list[str] = []
 
 

@@ -41,9 +41,7 @@ def main(
     out: Annotated[Path, typer.Option(help="scores.csv to write.")],
 ) -> None:
     """Count one benchmark's verdicts."""
-    frame = score(
-        read_records(problems, Problem), read_records(completions, Completion), read_records(grades, Grade)
-    )
+    frame = score(read_records(problems, Problem), read_records(completions, Completion), read_records(grades, Grade))
     frame.insert(0, "policy", policy)
     frame.insert(1, "evaluation", evaluation)
     publish(out, frame.to_csv(index=False, lineterminator="\n"))

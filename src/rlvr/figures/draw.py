@@ -1,5 +1,8 @@
 """Stage: figures. One function a kind; `layout["kind"]` picks it."""
 
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
+# (pandas' own annotations leave open whether a column is a series)
+
 from __future__ import annotations
 
 import json
@@ -95,7 +98,8 @@ def _over_steps(layout: dict[str, Any], frame: pd.DataFrame, panels: dict[str, s
                 axes.fill_between(cell["step"], cell["value_low"], cell["value_high"], color=tint, alpha=0.13)
             low, high = own["value"].min(), own["value"].max()
             margin = max(0.25 * (high - low), 1e-3)
-            axes.set_ylim(low - margin, high + margin)  # wide intervals of few seeds are cut, the curves are not
+            # Wide intervals of few seeds are cut, the curves are not.
+            axes.set_ylim(max(0.0, low - margin), min(1.0, high + margin) if measure == "oef" else high + margin)
             axes.set(xlabel="training step", ylabel=label)
             axes.set_title(str(own["stand_in"].iloc[0]) if len(own) else model)
     _legend(figure, grid[0][0])
@@ -114,7 +118,13 @@ def frontier(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
             tint = colour(str(name), position)
             errors = [[(p["value"] - p["value_low"]), (p["value_high"] - p["value"])] for p in (x, y)]
             axes.errorbar(
-                x["value"], y["value"], xerr=errors[0], yerr=errors[1], color=tint, marker="o", elinewidth=0.6,
+                x["value"],
+                y["value"],
+                xerr=errors[0],
+                yerr=errors[1],
+                color=tint,
+                marker="o",
+                elinewidth=0.6,
                 label=x["label"].iloc[0],
             )
             for across, up, rate in zip(x["value"], y["value"], x["learning_rate"], strict=True):
@@ -126,7 +136,7 @@ def frontier(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
 
 def _legend(figure: Figure, axes: Axes) -> None:
     handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=min(7, len(labels)))
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(7, len(labels)))
 
 
 KINDS: dict[str, Callable[[dict[str, Any], list[pd.DataFrame]], Figure]] = {

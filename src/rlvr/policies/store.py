@@ -78,7 +78,8 @@ def load(manifest: Path, *, device: str | torch.device = "cpu", dtype: torch.dty
         location, options = str(folder), {}
     tokenizer = load_tokenizer(location, **options)
     model = AutoModelForCausalLM.from_pretrained(location, dtype=dtype or torch.float32, **options)
-    return Policy(model.to(device), tokenizer, content["template"])
+    model.to(device)  # type: ignore[arg-type]
+    return Policy(model, tokenizer, content["template"])
 
 
 def load_tokenizer(location: str, **options: Any) -> PreTrainedTokenizerBase:

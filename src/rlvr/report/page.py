@@ -1,5 +1,8 @@
 """Stage: report. One self-contained page: tables, figures, settings, and where every number came from."""
 
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
+# (pandas' own annotations leave open whether a column is a series)
+
 from __future__ import annotations
 
 import base64
@@ -64,7 +67,9 @@ class Page:
         }
 
     def _arms(self, paper: str, item: dict[str, Any]) -> set[str]:
-        return {str(arm).split("-")[0] for source in item["statistics"] for arm in self._statistics(paper, source)["arm"]}
+        return {
+            str(arm).split("-")[0] for source in item["statistics"] for arm in self._statistics(paper, source)["arm"]
+        }
 
     def _statistics(self, paper: str, name: str) -> pd.DataFrame:
         return pd.read_csv(self.results / "papers" / paper / "statistics" / f"{name}.csv")

@@ -1,5 +1,8 @@
 """Stage: statistics. From the probes of runs to curves over training steps, with intervals over seeds."""
 
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
+# (pandas' own annotations leave open whether a column is a series)
+
 from __future__ import annotations
 
 import json

@@ -1,5 +1,8 @@
 """Stage: statistics. From the scores of a table's runs to its numbers: pass@k, intervals, differences, published."""
 
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
+# (pandas' own annotations leave open whether a column is a series)
+
 from __future__ import annotations
 
 import json
@@ -53,7 +56,9 @@ def summarise(layout: dict[str, Any], scores: dict[str, pd.DataFrame], published
                     "benchmark": layout["benchmark"],
                     "k": k,
                     **_interval("value", bootstrap.of(matrix_SN)),
-                    **_interval("difference", bootstrap.of_difference(matrix_SN, against) if against is not None else None),
+                    **_interval(
+                        "difference", bootstrap.of_difference(matrix_SN, against) if against is not None else None
+                    ),
                     **_published(published, cell, layout["benchmark"], k),
                     "seeds": 0 if cell["arm"] == "base" else len(cell["policies"]),
                     "problems": len(problems),
@@ -85,7 +90,7 @@ def _interval(name: str, interval: Any) -> dict[str, float | None]:
 
 def _published(frame: pd.DataFrame | None, cell: dict[str, Any], benchmark: str, k: int) -> dict[str, float | None]:
     """The paper's value and half-width, where its table has this cell."""
-    empty = {"published": None, "published_ci": None}
+    empty: dict[str, float | None] = {"published": None, "published_ci": None}
     if frame is None or cell["published"] is None:
         return empty
     names = frame["benchmark"].map(_plain)

@@ -1,5 +1,8 @@
 """Stage: tables. A pass@k table in the paper's form, published values and differences beside ours."""
 
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
+# (pandas' own annotations leave open whether a column is a series)
+
 from __future__ import annotations
 
 import json

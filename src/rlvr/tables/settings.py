@@ -1,5 +1,8 @@
 """Stage: tables. Training hyper-parameters, generated from the configuration, beside the published ones."""
 
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
+# (pandas' own annotations leave open whether a column is a series)
+
 from __future__ import annotations
 
 import json

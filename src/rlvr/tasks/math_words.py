@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from rlvr.config.schema import MathWords
-from rlvr.records import Problem
+from rlvr.records import Problem, read_lines
 
 
 class DataUnavailable(RuntimeError):
@@ -63,4 +63,4 @@ def _find(spec: MathWords, folder: Path) -> Path:
 
 
 def _read(path: Path) -> pd.DataFrame:
-    return pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_json(path, lines=True, dtype=False)
+    return pd.read_parquet(path) if path.suffix == ".parquet" else pd.DataFrame(list(read_lines(path)))

@@ -28,8 +28,10 @@ def decision_mask(policy: Policy, tokens_PGT: Tensor, entropy_PGT: Tensor, mask_
         before_box = (tokens_PGT == box).cumsum(-1) == 0
         return torch.isin(tokens_PGT, operators) & before_box & mask_PGT
     kept = entropy_PGT[mask_PGT]
-    threshold = kept.quantile(1 - FORKING_SHARE) if kept.numel() < 2**24 else kept[:: kept.numel() // 2**23].quantile(
-        1 - FORKING_SHARE
+    threshold = (
+        kept.quantile(1 - FORKING_SHARE)
+        if kept.numel() < 2**24
+        else kept[:: kept.numel() // 2**23].quantile(1 - FORKING_SHARE)
     )
     return (entropy_PGT >= threshold) & mask_PGT
 
