@@ -1,0 +1,114 @@
+"""`make bench`: the figures of docs/benchmarks.md, measured here and now. Ratios are of runs side by side in time."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import torch
+
+from rlvr import provenance
+from rlvr.config.plan import make_plan
+from rlvr.policies.store import load
+from rlvr.records import Problem, read_records
+from rlvr.training.deterministic import one_thread
+from rlvr.training.rl import Trainer
+
+ROOT = Path(__file__).resolve().parents[1]
+STEPS = 12  # measured, after two to warm up
+
+
+def call(*command: str) -> str:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "PYTHONWARNINGS": "ignore"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(command[:3])} failed:\n{done.stderr[-2000:]}")
+    return done.stdout
+
+
+def prepare(folder: Path):
+    """The laptop scale's data and base policy, from results/ where they have been made, else made here."""
+    plan = make_plan(ROOT, "laptop", ["ace"])
+    spec = next(s for s in plan.runs.values() if s.estimator["name"] == "grpo" and not s.rollout.dynamic_sampling)
+    problems = folder / "problems"
+    for name, data in (("problems", spec.data), ("sft", spec.base.sft_data)):
+        call(sys.executable, "-m", "rlvr.tasks.prepare", "--spec", data.model_dump_json(), "--out", str(folder / name))
+    model, base = folder / "model" / "manifest.json", folder / "base" / "manifest.json"
+    call(sys.executable, "-m", "rlvr.policies.build", "--spec", spec.base.model.model_dump_json(), "--out", str(model))
+    call(
+        *(sys.executable, "-m", "rlvr.training.sft", "--spec", spec.base.model_dump_json(), "--model", str(model)),
+        *("--demonstrations", str(folder / "sft" / "demonstrations.jsonl")),
+        *("--out", str(base), "--state", str(folder / "base" / "state")),
+    )
+    return spec, base, problems / "problems.jsonl"
+
+
+def own_steps(spec, base: Path, problems: Path, precision: str) -> list[float]:
+    spec = spec.model_copy(update={"rl": spec.rl.model_copy(update={"precision": precision})})
+    trainer = Trainer(spec, load(base), load(base), read_records(problems, Problem), [])
+    return [trainer.advance()["timing"]["step"] for _ in range(STEPS + 2)][2:]
+
+
+def trl_steps(python: str, spec, base: Path, problems: Path, bf16: bool, folder: Path) -> list[float]:
+    settings = {
+        "prompts": spec.rl.prompts_per_step,
+        "minibatch": spec.rl.prompts_per_minibatch,
+        "samples": spec.rollout.samples_per_prompt,
+        "max_tokens": spec.rollout.max_response_tokens,
+        "lr": spec.rl.learning_rate,
+        "beta": spec.loss.kl_coefficient,
+        "steps": STEPS + 2,
+        "bf16": bf16,
+    }
+    text = call(
+        *(python, "benchmarks/trl_step.py", "--source", str(ROOT / "src"), "--policy", str(base.parent / "policy")),
+        *("--problems", str(problems), "--settings", json.dumps(settings), "--scratch", str(folder / "trl")),
+    )
+    line = next(line for line in text.splitlines() if line.startswith("RESULT "))
+    return json.loads(line.removeprefix("RESULT "))[2:]
+
+
+def dry_run(folder: Path) -> float:
+    began = time.perf_counter()
+    call(
+        *(sys.executable, "-m", "snakemake", "-n", "--quiet", "all", "--cores", "1"),
+        *("--config", "scale=paper", f"results={folder / 'none'}", "--", "paper_ace"),
+    )
+    return time.perf_counter() - began
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--trl-python", required=True, help="Python of the environment that has TRL")
+    arguments = parser.parse_args()
+    one_thread()
+    print(f"machine: {provenance._processor()}, {os.cpu_count()} cores, Python {platform.python_version()}, torch {torch.__version__}")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        seconds = sorted(dry_run(folder) for _ in range(3))[1]
+        print(f"snakemake -n paper_ace at paper scale: {seconds:.1f} s (median of 3; to reach: at most 5)")
+        spec, base, problems = prepare(folder)
+        medians = {}
+        for precision in ("float32", "bfloat16"):
+            medians["ours", precision] = statistics.median(own_steps(spec, base, problems, precision))
+            trl = trl_steps(arguments.trl_python, spec, base, problems, precision == "bfloat16", folder)
+            medians["TRL", precision] = statistics.median(trl)
+        rows = spec.rl.prompts_per_step * spec.rollout.samples_per_prompt
+        print(f"RL step, {rows} rollouts, one thread, median of {STEPS} steps, seconds:")
+        for (who, precision), value in medians.items():
+            print(f"  {who:5} {precision:9} {value:.3f}")
+        for precision in ("float32", "bfloat16"):
+            ratio = medians["TRL", precision] / medians["ours", precision]
+            print(f"  TRL / ours, {precision}: {ratio:.2f} (to reach: at least 2.5)")
+
+
+if __name__ == "__main__":
+    main()
