@@ -52,7 +52,8 @@ def prepare(folder: Path):
 
 
 def own_steps(spec, base: Path, problems: Path, precision: str) -> list[float]:
-    spec = spec.model_copy(update={"rl": spec.rl.model_copy(update={"precision": precision})})
+    without_probe = spec.probe.model_copy(update={"problems": 0})
+    spec = spec.model_copy(update={"rl": spec.rl.model_copy(update={"precision": precision}), "probe": without_probe})
     trainer = Trainer(spec, load(base), load(base), read_records(problems, Problem), [])
     return [trainer.advance()["timing"]["step"] for _ in range(STEPS + 2)][2:]
 
@@ -90,7 +91,8 @@ def main() -> None:
     parser.add_argument("--trl-python", required=True, help="Python of the environment that has TRL")
     arguments = parser.parse_args()
     one_thread()
-    print(f"machine: {provenance._processor()}, {os.cpu_count()} cores, Python {platform.python_version()}, torch {torch.__version__}")
+    machine = f"{provenance.processor()}, {os.cpu_count()} cores"
+    print(f"machine: {machine}, Python {platform.python_version()}, torch {torch.__version__}")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         seconds = sorted(dry_run(folder) for _ in range(3))[1]

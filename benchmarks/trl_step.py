@@ -7,12 +7,15 @@ import argparse
 import json
 import sys
 import time
+from pathlib import Path
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--source", required=True, help="src/ of the project, for the verifier")
 parser.add_argument("--policy", required=True)
 parser.add_argument("--problems", required=True)
-parser.add_argument("--settings", required=True, help="JSON: prompts, minibatch, samples, max_tokens, lr, beta, steps, bf16")
+parser.add_argument(
+    "--settings", required=True, help="JSON: prompts, minibatch, samples, max_tokens, lr, beta, steps, bf16"
+)
 parser.add_argument("--scratch", required=True)
 arguments = parser.parse_args()
 
@@ -28,12 +31,14 @@ from rlvr.verifiers import judge_completion, load  # noqa: E402
 
 settings = json.loads(arguments.settings)
 judge = load("operators")
-problems = [json.loads(line) for line in open(arguments.problems, encoding="utf-8")]
+problems = [json.loads(line) for line in Path(arguments.problems).read_text().splitlines()]
 tokenizer = PreTrainedTokenizerFast.from_pretrained(arguments.policy, padding_side="left")
 
 
 def reward(completions, gold, **_):
-    return [float(judge_completion(judge, text, g, True)[0] == "correct") for text, g in zip(completions, gold, strict=True)]
+    return [
+        float(judge_completion(judge, text, g, True)[0] == "correct") for text, g in zip(completions, gold, strict=True)
+    ]
 
 
 class Timed(GRPOTrainer):

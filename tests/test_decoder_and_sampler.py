@@ -6,7 +6,7 @@ import torch
 from conftest import tiny
 
 from rlvr.policies.decoder import GroupedDecoder, supports
-from rlvr.policies.sampler import nucleus, pick, sample, uniform_noise
+from rlvr.policies.sampler import nucleus, pick, probabilities, sample, uniform_noise
 
 
 @pytest.fixture(params=["qwen2", "qwen3", "llama"])
@@ -29,6 +29,9 @@ def test_logits_are_those_of_transformers(model):
         whole = torch.cat([prompts_PL[p, :length].expand(3, -1), responses_PGT[p]], dim=-1)
         theirs = model(whole).logits[:, length - 1 : -1]
         torch.testing.assert_close(ours[p], theirs, rtol=1e-4, atol=2e-6)
+    scored = GroupedDecoder(model).logprobs(prompts_PL, lengths_P, responses_PGT)
+    expected = ours.log_softmax(-1).gather(-1, responses_PGT[..., None]).squeeze(-1)
+    torch.testing.assert_close(scored, expected, rtol=1e-4, atol=2e-6)
 
 
 def test_gradients_are_those_of_transformers(model):
@@ -78,14 +81,19 @@ def test_more_samples_keep_the_first_ones():
 
 
 def test_pick_follows_the_distribution():
-    logits = torch.log(torch.tensor([0.5, 0.3, 0.15, 0.05]))
+    logits = torch.log(torch.tensor([[0.5, 0.3, 0.15, 0.05]]))
     noise = (torch.arange(10_000) + 0.5) / 10_000
-    counts = torch.bincount(pick(logits.expand(10_000, 4), noise, temperature=1.0, top_p=1.0), minlength=4) / 10_000
-    torch.testing.assert_close(counts, torch.tensor([0.5, 0.3, 0.15, 0.05]), atol=2e-4, rtol=0)
+
+    def shares(temperature, top_p=1.0):
+        shaped = probabilities(logits, temperature=temperature, top_p=top_p)
+        return torch.bincount(pick(shaped.expand(10_000, 4), noise), minlength=4) / 10_000
+
+    torch.testing.assert_close(shares(1.0), torch.tensor([0.5, 0.3, 0.15, 0.05]), atol=2e-4, rtol=0)
     half = torch.tensor([0.5, 0.3, 0.15, 0.05]) ** 2
-    counts = torch.bincount(pick(logits.expand(10_000, 4), noise, temperature=0.5, top_p=1.0), minlength=4) / 10_000
-    torch.testing.assert_close(counts, half / half.sum(), atol=2e-4, rtol=0)
-    assert pick(logits[None], torch.tensor([0.9999999]), temperature=0, top_p=1.0).item() == 0
+    torch.testing.assert_close(shares(0.5), half / half.sum(), atol=2e-4, rtol=0)
+    torch.testing.assert_close(shares(1.0, 0.7), torch.tensor([0.625, 0.375, 0.0, 0.0]), atol=2e-4, rtol=0)
+    assert shares(0.0)[0] == 1.0
+    assert pick(torch.tensor([[0.25, 0.75, 0.0]]), torch.tensor([1.0])).item() <= 2
 
 
 def test_nucleus_keeps_the_smallest_sufficient_set():

@@ -6,7 +6,7 @@ on a CPU is several times faster than SDPA at small sizes (docs/benchmarks.md). 
 to transformers' own forward pass.
 
 Dimensions: P prompts, G responses a prompt, L prompt tokens, T response tokens, D hidden, V vocabulary,
-H heads, E head dimension.
+K key-value heads, R query heads for each of them, E head dimension.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def supports(model: PreTrainedModel) -> bool:
 
 @dataclass
 class LayerCache:
-    """Keys and values of one layer: the prompts' (P, H, L, E), and the responses' (P, H, G, T, E)."""
+    """Keys and values of one layer: the prompts' (P, K, L, E), and the responses' (P, K, G, T, E)."""
 
     prompt_keys: Tensor
     prompt_values: Tensor
@@ -109,13 +109,15 @@ class GroupedDecoder:
             return first_PG1V
         return torch.cat([first_PG1V, self.extend(responses_PGT[:, :, :-1], prefix)], dim=2)
 
-    def sequences(self, tokens_BT: Tensor) -> Tensor:
-        """Logits (B, T, V) of the token after each position of plain sequences, padded on the right."""
-        hidden_BTD = self.model.model.embed_tokens(tokens_BT)
-        rotary = self._rotary(hidden_BTD, torch.zeros(1, dtype=torch.long, device=tokens_BT.device), tokens_BT.shape[1])
-        for layer in self.layers:
-            hidden_BTD, _ = layer.prompt(hidden_BTD, rotary)
-        return self._logits(hidden_BTD)
+    def logprobs(self, prompts_PL: Tensor, lengths_P: Tensor, responses_PGT: Tensor) -> Tensor:
+        """log pi (P, G, T) of each response token given what precedes it, temperature 1, in float32."""
+        first_PV, prefix = self.prefill(prompts_PL, lengths_P)
+        first_PG = first_PV.float().log_softmax(-1).gather(-1, responses_PGT[:, :, 0])
+        if responses_PGT.shape[2] == 1:
+            return first_PG[..., None]
+        logits = self.extend(responses_PGT[:, :, :-1], prefix).float()
+        rest = logits.gather(-1, responses_PGT[:, :, 1:, None]).squeeze(-1) - logits.logsumexp(-1)
+        return torch.cat([first_PG[..., None], rest], dim=2)
 
     def _rotary(self, like: Tensor, starts_P: Tensor, length: int) -> tuple[Tensor, Tensor]:
         """Cosine and signed sine (P or 1, 1, 1, T, E) of the positions from `starts_P` on."""
@@ -134,7 +136,7 @@ def rms_norm(x: Tensor, weight: Tensor, epsilon: float) -> Tensor:
     return F.rms_norm(x, (x.shape[-1],), weight, epsilon)
 
 
-def rotate(x: Tensor, rotary: tuple[Tensor, Tensor]) -> Tensor:
+def rotate(x: Tensor, rotary: tuple[Tensor, ...]) -> Tensor:
     """Rotary embedding of (..., T, E); the sign of the rotated half is folded into the sine."""
     cos_TE, signed_sin_TE = rotary
     return torch.addcmul(x * cos_TE, x.roll(x.shape[-1] // 2, dims=-1), signed_sin_TE)
@@ -149,40 +151,56 @@ class _Layer:
         self.joined = self._join() if frozen else None
 
     def _join(self) -> tuple[Tensor, Tensor | None, Tensor]:
-        """Query-key-value weight and bias, and gate-up weight, each as one matrix."""
+        """Query-key-value weight and bias, and gate-up weight, each as one matrix for sampling."""
         attention, mlp = self.layer.self_attn, self.layer.mlp
         projections = [attention.q_proj, attention.k_proj, attention.v_proj]
         bias = None if attention.q_proj.bias is None else torch.cat([p.bias for p in projections])
         gate_up = torch.cat([mlp.gate_proj.weight, mlp.up_proj.weight])
         return torch.cat([p.weight for p in projections]), bias, gate_up
 
+    def _project(self, normed: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values: one product in sampling, three in training, where the gradients of one would
+        have to be put together again."""
+        d, attention = self.decoder, self.layer.self_attn
+        if self.joined is None:
+            return attention.q_proj(normed), attention.k_proj(normed), attention.v_proj(normed)
+        weight, bias, _ = self.joined
+        sizes = [d.heads * d.head_dim, d.kv_heads * d.head_dim, d.kv_heads * d.head_dim]
+        query, key, value = F.linear(normed, weight, bias).split(sizes, dim=-1)
+        return query, key, value
+
     def _heads(self, hidden: Tensor, rotary) -> tuple[Tensor, Tensor, Tensor]:
-        """Scaled queries, keys and values (P, H, G, T, E) of hidden states (P, G, T, D)."""
+        """Scaled queries (P, K, G, R, T, E), keys and values (P, K, G, T, E) of hidden states (P, G, T, D).
+
+        K key-value heads serve R query heads each; keys and values are never repeated.
+        """
         d = self.decoder
-        weight, bias, _ = self.joined or self._join()
-        joint = F.linear(rms_norm(hidden, self.layer.input_layernorm.weight, d.epsilon), weight, bias)
-        joint = joint.unflatten(-1, (d.heads + 2 * d.kv_heads, d.head_dim)).movedim(-2, 1)
-        query, key, value = joint.split([d.heads, d.kv_heads, d.kv_heads], dim=1)
+        query, key, value = self._project(rms_norm(hidden, self.layer.input_layernorm.weight, d.epsilon))
+        query = query.unflatten(-1, (d.kv_heads, -1, d.head_dim)).permute(0, 3, 1, 4, 2, 5)
+        key, value = (x.unflatten(-1, (d.kv_heads, d.head_dim)).movedim(-2, 1) for x in (key, value))
         if self.query_norm is not None and self.key_norm is not None:
             query = rms_norm(query, self.query_norm.weight, d.epsilon)
             key = rms_norm(key, self.key_norm.weight, d.epsilon)
-        query, key = rotate(query, rotary) * d.head_dim**-0.5, rotate(key, rotary)
-        if d.kv_heads != d.heads:
-            key, value = (x.repeat_interleave(d.heads // d.kv_heads, dim=1) for x in (key, value))
-        return query, key, value
+        scale = d.head_dim**-0.5
+        turned = rotate(query, tuple(part.unsqueeze(3) * scale for part in rotary))
+        return turned, rotate(key, rotary), value
 
     def _finish(self, hidden: Tensor, attended: Tensor) -> Tensor:
-        """Output projection and MLP; `attended` is (P, H, G, T, E)."""
+        """Output projection and MLP; `attended` is (P, K, G, R, T, E)."""
         layer = self.layer
-        _, _, gate_up = self.joined or self._join()
-        hidden = hidden + layer.self_attn.o_proj(attended.movedim(1, -2).flatten(-2))
+        heads = attended.permute(0, 2, 4, 1, 3, 5).flatten(-3)
+        hidden = hidden + layer.self_attn.o_proj(heads)
         normed = rms_norm(hidden, layer.post_attention_layernorm.weight, self.decoder.epsilon)
-        gate, up = F.linear(normed, gate_up).chunk(2, dim=-1)
+        if self.joined is None:
+            gate, up = layer.mlp.gate_proj(normed), layer.mlp.up_proj(normed)
+        else:
+            gate, up = F.linear(normed, self.joined[2]).chunk(2, dim=-1)
         return hidden + layer.mlp.down_proj(F.silu(gate) * up)
 
     def prompt(self, hidden_PLD: Tensor, rotary) -> tuple[Tensor, LayerCache]:
         query, key, value = self._heads(hidden_PLD[:, None], rotary)
-        attended = mask_future(query @ key.transpose(-1, -2)).softmax(-1) @ value
+        scores = mask_future((query.flatten(3, 4) @ key.transpose(-1, -2)).view(*query.shape[:-1], -1))
+        attended = (scores.softmax(-1).flatten(3, 4) @ value).view_as(query)
         hidden_PLD = self._finish(hidden_PLD[:, None], attended)[:, 0]
         return hidden_PLD, LayerCache(key[:, :, 0], value[:, :, 0])
 
@@ -194,23 +212,22 @@ class _Layer:
             cache.keys[:, :, :, step] = key[:, :, :, 0]
             cache.values[:, :, :, step] = value[:, :, :, 0]
             key, value = cache.keys[:, :, :, : step + 1], cache.values[:, :, :, : step + 1]
-        prompts, heads, groups, length, dim = query.shape
-        prompt_length = cache.prompt_keys.shape[2]
-        to_prompt = query.reshape(prompts, heads, groups * length, dim) @ cache.prompt_keys.transpose(-1, -2)
+        shape = query.shape[:-1]  # P, K, G, R, T
+        to_prompt = query.flatten(2, 4) @ cache.prompt_keys.transpose(-1, -2)
         if padding_PL is not None:
             to_prompt = to_prompt.masked_fill(padding_PL[:, None, None], float("-inf"))
-        to_response = query @ key.transpose(-1, -2)
+        to_response = (query.flatten(3, 4) @ key.transpose(-1, -2)).view(*shape, -1)
         if step is None:
             to_response = mask_future(to_response)
-        to_prompt = to_prompt.view(prompts, heads, groups, length, prompt_length)
-        weights = torch.cat([to_prompt, to_response], dim=-1).softmax(-1)
-        on_prompt = weights[..., :prompt_length].reshape(prompts, heads, groups * length, prompt_length)
-        attended = (on_prompt @ cache.prompt_values).view_as(query) + weights[..., prompt_length:] @ value
+        weights = torch.cat([to_prompt.view(*shape, -1), to_response], dim=-1).softmax(-1)
+        on_prompt, on_response = weights.split([to_prompt.shape[-1], to_response.shape[-1]], dim=-1)
+        attended = (on_prompt.flatten(2, 4) @ cache.prompt_values).view(*shape, -1)
+        attended = attended + (on_response.flatten(3, 4) @ value).view(*shape, -1)
         return self._finish(hidden, attended)
 
 
 def mask_future(scores: Tensor) -> Tensor:
-    """Scores (..., T, T) with every key after its query at minus infinity."""
+    """Scores (..., T, T) with every key after its query at minus infinity; added, since that has no backward pass."""
     length = scores.shape[-1]
-    future = torch.ones(length, length, dtype=torch.bool, device=scores.device).triu(1)
-    return scores.masked_fill(future, float("-inf"))
+    future = torch.full((length, length), float("-inf"), dtype=scores.dtype, device=scores.device).triu(1)
+    return scores + future

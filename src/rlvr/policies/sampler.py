@@ -55,14 +55,20 @@ def nucleus(logits_NV: Tensor, top_p: float) -> Tensor:
     return logits_NV.masked_fill(dropped_NV, float("-inf"))
 
 
-def pick(logits_NV: Tensor, noise_N: Tensor, *, temperature: float, top_p: float) -> Tensor:
-    """The token whose slice of the cumulative distribution holds the noise; temperature 0 is the argmax."""
+def probabilities(logits_NV: Tensor, *, temperature: float, top_p: float) -> Tensor:
+    """The distribution that is sampled from; temperature 0 is all on the argmax."""
     if temperature == 0:
-        return logits_NV.argmax(-1)
-    cumulative_NV = nucleus(logits_NV / temperature, top_p).softmax(-1).cumsum(-1)
+        return torch.nn.functional.one_hot(logits_NV.argmax(-1), logits_NV.shape[-1]).to(logits_NV.dtype)
+    return nucleus(logits_NV / temperature, top_p).softmax(-1)
+
+
+def pick(probabilities_NV: Tensor, noise_N: Tensor) -> Tensor:
+    """The token whose slice of the cumulative distribution holds the noise."""
+    cumulative_NV = probabilities_NV.cumsum(-1)
     # Scaled by the total, so that rounding in the sum never leaves the noise above the last slice.
     threshold_N1 = (noise_N * cumulative_NV[:, -1])[:, None].to(cumulative_NV.dtype)
-    return torch.searchsorted(cumulative_NV, threshold_N1, right=True).squeeze(-1).clamp_(max=logits_NV.shape[-1] - 1)
+    last = cumulative_NV.shape[-1] - 1
+    return torch.searchsorted(cumulative_NV, threshold_N1, right=True).squeeze(-1).clamp_(max=last)
 
 
 @torch.no_grad()
@@ -98,11 +104,14 @@ def sample(
     shape = (prompts, groups)
     for t in range(limit):
         log_p = logits.log_softmax(-1)
+        p = log_p.exp()
         running = ~finished[alive]
-        chosen = pick(logits, noise[alive, t], temperature=temperature, top_p=top_p)
+        plain = temperature == 1 and top_p == 1
+        shaped = p if plain else probabilities(logits, temperature=temperature, top_p=top_p)
+        chosen = pick(shaped, noise[alive, t])
         tokens[alive, t] = chosen.masked_fill(~running, pad_token)
         logprobs[alive, t] = log_p.gather(-1, chosen[:, None]).squeeze(-1) * running
-        entropy[alive, t] = -(log_p.exp() * log_p).nan_to_num(0.0).sum(-1) * running
+        entropy[alive, t] = -(p * log_p).sum(-1) * running
         ended = alive[running & (chosen == eos_token)]
         lengths[ended] = t + 1
         finished[ended] = True
@@ -138,6 +147,13 @@ def _take(prefix: Prefix, keep: Tensor, groups: int) -> Prefix:
         if cache.keys is None or cache.values is None:
             raise ValueError("sampling needs a preallocated response cache")
         keys, values = cache.keys[prompt, :, member].unsqueeze(2), cache.values[prompt, :, member].unsqueeze(2)
-        layers.append(LayerCache(cache.prompt_keys[prompt], cache.prompt_values[prompt], keys, values))
+        layers.append(
+            LayerCache(
+                cache.prompt_keys[prompt].contiguous(),
+                cache.prompt_values[prompt].contiguous(),
+                keys.contiguous(),
+                values.contiguous(),
+            )
+        )
     padding = None if prefix.padding_PL is None else prefix.padding_PL[prompt]
     return Prefix(prefix.lengths_P[prompt], padding, layers)

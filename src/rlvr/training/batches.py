@@ -60,9 +60,8 @@ def chunks(rows: Tensor, lengths_PG: Tensor, sequences: int) -> Iterator[Tensor]
 
 def token_logprobs(decoder: GroupedDecoder, groups: Groups) -> Tensor:
     """log pi (P, G, T) of every response token, temperature 1; zeros on padding."""
-    logits = decoder.logits(groups.prompts_PL, groups.prompt_lengths_P, groups.tokens_PGT).float()
-    picked = logits.gather(-1, groups.tokens_PGT[..., None]).squeeze(-1) - logits.logsumexp(-1)
-    return picked * groups.mask_PGT()
+    logprobs_PGT = decoder.logprobs(groups.prompts_PL, groups.prompt_lengths_P, groups.tokens_PGT)
+    return logprobs_PGT * groups.mask_PGT()
 
 
 @torch.no_grad()

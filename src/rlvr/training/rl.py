@@ -200,10 +200,11 @@ def train(trainer: Trainer, checkpoints: Checkpoints, save_every: int) -> int:
             row = trainer.advance()
             if trainer.probe_due():
                 trainer.probe()
-            if trainer.step % save_every == 0 or stop.asked:
+            stopping = stop.asked  # read once: the signal may come between the save and the exit
+            if trainer.step % save_every == 0 or stopping:
                 checkpoints.save(trainer.snapshot())
             bar.advance(pass_rate=row["pass_rate"], entropy=row["entropy"], seconds=row["timing"]["step"])
-            if stop.asked:
+            if stopping:
                 print(f"asked to stop: saved at step {trainer.step}, to be continued", flush=True)
                 raise SystemExit(TO_BE_CONTINUED)
     return start

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import operator
+from functools import lru_cache
 
 from rlvr.verifiers import last_boxed
 
@@ -16,6 +17,7 @@ LONGEST = 400  # characters of an expression worth parsing
 _OPERATIONS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
 
 
+@lru_cache(maxsize=50_000)  # rollouts of one problem repeat each other
 def judge(text: str, gold: str) -> tuple[str, str | None]:
     extracted = last_boxed(text)
     if extracted is None:
