@@ -26,7 +26,7 @@ smoke: install ## the whole chain in two minutes, at a size that means nothing
 	@$(BIN)/snakemake --profile workflow/profiles/smoke --cores $(CORES)
 
 test: install-test ## all fast tests, and one run of the whole chain at smoke scale
-	@$(BIN)/python -m pytest -n $(CORES) --dist loadgroup
+	@$(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder
 
 lint: install-lint ## ruff, pyright, snakefmt, snakemake --lint
 	@$(VENV)-lint/bin/ruff check .

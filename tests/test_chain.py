@@ -9,7 +9,7 @@ from conftest import snakemake, without_timing
 
 from rlvr.statistics.pass_at_k import pass_at_k
 
-pytestmark = [pytest.mark.chain, pytest.mark.xdist_group("chain")]
+pytestmark = pytest.mark.chain
 PROFILE = ("--profile", "workflow/profiles/smoke", "--cores", "2")
 
 

@@ -24,7 +24,7 @@ def collect() -> dict[str, Any]:
         "lock_sha256": hashlib.sha256(LOCK.read_bytes()).hexdigest()[:16] if LOCK.is_file() else "no lock file",
         "packages": {name: _version(name) for name in PACKAGES},
         "python": platform.python_version(),
-        "processor": _processor(),
+        "processor": processor(),
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
 
@@ -53,7 +53,7 @@ def _version(package: str) -> str:
         return "not installed"
 
 
-def _processor() -> str:
+def processor() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))

@@ -18,7 +18,7 @@ import pandas as pd
 import typer
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import MaxNLocator, NullFormatter
 
 # Okabe and Ito's colours, told apart by every reader; one a method, the same in all figures.
 COLOURS = {
@@ -101,6 +101,7 @@ def _over_steps(layout: dict[str, Any], frame: pd.DataFrame, panels: dict[str, s
             # Wide intervals of few seeds are cut, the curves are not.
             axes.set_ylim(max(0.0, low - margin), min(1.0, high + margin) if measure == "oef" else high + margin)
             axes.set(xlabel="training step", ylabel=label)
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
             axes.set_title(str(own["stand_in"].iloc[0]) if len(own) else model)
     _legend(figure, grid[0][0])
     return figure

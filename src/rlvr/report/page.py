@@ -84,6 +84,8 @@ class Page:
             entry["columns"] = ["" if c.startswith("Unnamed") else c for c in table.columns]
             entry["rows"] = [_row(cells) for cells in table.to_numpy().tolist()]
             text = (folder / "tables" / f"{item['name']}.md").read_text()
+            frames = [self._statistics(paper, name) for name in item["statistics"]]
+            entry["in_short"] = [sentence for frame in frames for sentence in _in_short(frame)]
             entry["notes"] = [line[2:] for line in text.splitlines() if line.startswith("- ")]
         else:
             image = (folder / "figures" / f"{item['name']}.png").read_bytes()
@@ -132,8 +134,27 @@ class Page:
 
 
 def _row(cells: list[str]) -> dict[str, Any]:
+    """A table row; a cell is a text and, set smaller below it, its interval."""
     kind = "other" if len(cells) > 2 and not cells[0] and not cells[1] else "first ours"
-    return {"cells": cells, "kind": kind}
+    return {"cells": [cell.replace("]", "").split(" [", 1) for cell in cells], "kind": kind}
+
+
+def _in_short(frame: pd.DataFrame) -> list[str]:
+    """A sentence a model: each method against the table's baseline at the largest k."""
+    sentences = []
+    if "difference" not in frame or frame["difference"].isna().all():
+        return sentences
+    last = frame[(frame["k"] == frame["k"].max())]
+    for model, cells in last.groupby("model", sort=False):
+        baseline = cells[cells["difference"].isna()]["label"].iloc[0]
+        parts = []
+        for cell in cells[cells["difference"].notna()].to_dict("records"):
+            low, high = cell["difference_low"], cell["difference_high"]
+            verdict = "higher" if low > 0 else "lower" if high < 0 else "not resolved"
+            numbers = f"{cell['difference']:+.1f} [{low:+.1f}, {high:+.1f}]".replace("-", "−")
+            parts.append(f"{cell['label']} {numbers}, {verdict}")
+        sentences.append(f"{model}, pass@{frame['k'].max()} against {baseline}: " + "; ".join(parts) + ".")
+    return sentences
 
 
 def _duration(seconds: float) -> str:

@@ -24,7 +24,8 @@ def scale_line(layout: dict[str, Any]) -> str:
 
 def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
     ks = list(dict.fromkeys(statistics["k"]))
-    lines = []
+    lines: list[list[str]] = []
+    shown = ""  # each model is named once
     for (_, _), cell in statistics.groupby(["model", "arm"], sort=False):
         by_k = cell.set_index("k")
         first = cell.iloc[0]
@@ -37,8 +38,9 @@ def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
         }
         for what, values in texts.items():
             if any(values):
-                head = (model, first["label"]) if what == OURS else ("", "")
+                head = ("" if model == shown else model, first["label"]) if what == OURS else ("", "")
                 lines.append([*head, what, *values])
+                shown = model
     frame = pd.DataFrame(lines, columns=["Model", "Method", "", *(f"@{k}" for k in ks)])
     return Rendered(layout["title"], scale_line(layout), frame, _notes(layout, statistics))
 
@@ -46,7 +48,8 @@ def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
 def _with_interval(row: Any, name: str, sign: str = "") -> str:
     if pd.isna(row[name]):
         return ""
-    return f"{row[name]:{sign}.1f} [{row[f'{name}_low']:{sign}.1f}, {row[f'{name}_high']:{sign}.1f}]"
+    text = f"{row[name]:{sign}.1f} [{row[f'{name}_low']:{sign}.1f}, {row[f'{name}_high']:{sign}.1f}]"
+    return text.replace("-", "−")
 
 
 def _published(row: Any) -> str:
