@@ -153,7 +153,9 @@ def _in_short(frame: pd.DataFrame) -> list[str]:
             verdict = "higher" if low > 0 else "lower" if high < 0 else "not resolved"
             numbers = f"{cell['difference']:+.1f} [{low:+.1f}, {high:+.1f}]".replace("-", "−")
             parts.append(f"{cell['label']} {numbers}, {verdict}")
-        sentences.append(f"{model}, pass@{frame['k'].max()} against {baseline}: " + "; ".join(parts) + ".")
+        stand_in = cells["stand_in"].iloc[0]
+        name = model if stand_in == model else f"{stand_in} (in place of {model})"
+        sentences.append(f"{name}, pass@{frame['k'].max()} against {baseline}: " + "; ".join(parts) + ".")
     return sentences
 
 

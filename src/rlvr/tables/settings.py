@@ -50,6 +50,8 @@ def render(layout: dict[str, Any], published: pd.DataFrame) -> Rendered:
         columns += [model, f"{model} (published)"]
     notes = [
         f"{differing} of {len(ROWS) * len(layout['settings'])} values differ from the published ones at this scale.",
+        "The published row `Enable thinking` (Qwen3: False) is no knob here: prompts are templates without a thinking "
+        "block (config/models.yaml).",
         "Without any arm's settings: DAPO arms change clip range, aggregation, KL and sampling (config/papers/).",
     ]
     if layout["steps"]:
