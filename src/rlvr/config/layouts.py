@@ -24,7 +24,7 @@ def of_item(plan: Plan, paper: str, name: str) -> dict[str, Any]:
         chosen = {model: made.settings[model] for model in content.models}
         steps = [f"{model} {settings.rl.steps}" for model, settings in chosen.items() if settings.rl.steps]
         settings = {model: value.model_dump(mode="json") for model, value in chosen.items()}
-        return {**common, "settings": settings, "steps": ", ".join(steps)}
+        return {**common, "models": content.models, "settings": settings, "steps": ", ".join(steps)}
     return {**common, **_cells(plan, paper, item), **_measured(plan, paper, item)}
 
 

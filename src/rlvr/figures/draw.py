@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -157,7 +158,8 @@ def main(
     content = json.loads(layout)
     plt.style.use(Path(__file__).with_name("rlvr.mplstyle"))
     figure = KINDS[content["kind"]](content, [pd.read_csv(path) for path in statistics])
-    figure.suptitle(f"{content['title']} · {content['scale']} scale", fontsize=11)
+    title = f"{content['title']} · {content['scale']} scale"
+    figure.suptitle(textwrap.fill(title, int(11 * figure.get_figwidth())), fontsize=11)
     for path in out:
         path.parent.mkdir(parents=True, exist_ok=True)
         # Without dates and versions, so that equal data give equal files.

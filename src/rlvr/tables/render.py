@@ -10,6 +10,8 @@ from tabulate import tabulate
 
 from rlvr.records import publish
 
+SIGNS = {"α": r"$\alpha$", "−": "$-$", "±": r"$\pm$", "×": r"$\times$", "→": r"$\to$"}
+
 
 @dataclass(frozen=True)
 class Rendered:
@@ -27,7 +29,7 @@ class Rendered:
 
     def latex(self) -> str:
         body = tabulate(self.frame, headers="keys", tablefmt="latex_booktabs", showindex=False, disable_numparse=True)
-        for sign, command in (("α", r"$\alpha$"), ("−", "$-$"), ("±", r"$\pm$"), ("×", r"$\times$")):
+        for sign, command in SIGNS.items():
             body = body.replace(sign, command)
         notes = " ".join(_escape(note) for note in [self.scale, *self.notes])
         return (
@@ -45,5 +47,5 @@ class Rendered:
 
 
 def _escape(text: str) -> str:
-    replacements = {"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "α": r"$\alpha$", "−": "$-$", "×": r"$\times$"}
+    replacements = {"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "<": "$<$", **SIGNS}
     return "".join(replacements.get(character, character) for character in text)

@@ -39,14 +39,15 @@ def render(layout: dict[str, Any], published: pd.DataFrame) -> Rendered:
     for label, dotted in ROWS.items():
         section, key = dotted.split(".")
         line = [label]
-        for model, settings in layout["settings"].items():
+        for model in layout["models"]:
+            settings = layout["settings"][model]
             value, paper = settings[section][key], _value(published, model, label)
             same = paper is not None and _same(value, paper)
             differing += not same
             line += [f"{value:g}" if isinstance(value, float) else str(value), ("" if paper is None else paper)]
         lines.append(line)
     columns = ["Hyperparameter"]
-    for model in layout["settings"]:
+    for model in layout["models"]:
         columns += [model, f"{model} (published)"]
     notes = [
         f"{differing} of {len(ROWS) * len(layout['settings'])} values differ from the published ones at this scale.",
