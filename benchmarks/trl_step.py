@@ -7,6 +7,7 @@ import argparse
 import json
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 parser = argparse.ArgumentParser()
@@ -23,7 +24,10 @@ import torch  # noqa: E402
 
 torch.set_num_threads(1)
 from datasets import Dataset  # noqa: E402
-from transformers import PreTrainedTokenizerFast  # noqa: E402
+from transformers import (
+    PreTrainedTokenizerFast,
+    TrainerCallback,
+)
 from trl import GRPOConfig, GRPOTrainer  # noqa: E402
 
 sys.path.insert(0, arguments.source)
@@ -41,14 +45,14 @@ def reward(completions, gold, **_):
     ]
 
 
-class Timed(GRPOTrainer):
-    seconds: list = []  # noqa: RUF012
+class Clock(TrainerCallback):
+    """Notes the end of each optimizer step: a step's time is from one end to the next, all of it."""
 
-    def training_step(self, *args, **kwargs):
-        began = time.perf_counter()
-        result = super().training_step(*args, **kwargs)
-        self.seconds.append(time.perf_counter() - began)
-        return result
+    def __init__(self):
+        self.ends = []
+
+    def on_step_end(self, *_, **__):
+        self.ends.append(time.perf_counter())
 
 
 minibatches = settings["prompts"] // settings["minibatch"]
@@ -73,9 +77,15 @@ configuration = GRPOConfig(
     dataloader_num_workers=0,
 )
 data = Dataset.from_list([{"prompt": f"<bos> {p['prompt']}", "gold": p["gold"]} for p in problems])
-trainer = Timed(
-    model=arguments.policy, args=configuration, reward_funcs=reward, train_dataset=data, processing_class=tokenizer
+clock = Clock()
+trainer = GRPOTrainer(
+    model=arguments.policy,
+    args=configuration,
+    reward_funcs=reward,
+    train_dataset=data,
+    processing_class=tokenizer,
+    callbacks=[clock],
 )
 trainer.train()
-steps = [sum(trainer.seconds[i : i + minibatches]) for i in range(0, len(trainer.seconds), minibatches)]
-print("RESULT " + json.dumps(steps))
+ends = clock.ends[minibatches - 1 :: minibatches]  # of rollout batches
+print("RESULT " + json.dumps([later - earlier for earlier, later in pairwise(ends)]))
