@@ -24,10 +24,7 @@ import torch  # noqa: E402
 
 torch.set_num_threads(1)
 from datasets import Dataset  # noqa: E402
-from transformers import (
-    PreTrainedTokenizerFast,
-    TrainerCallback,
-)
+from transformers import PreTrainedTokenizerFast, TrainerCallback  # noqa: E402
 from trl import GRPOConfig, GRPOTrainer  # noqa: E402
 
 sys.path.insert(0, arguments.source)
