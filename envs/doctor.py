@@ -28,7 +28,15 @@ def problems() -> list[str]:
     return found
 
 
+def notes() -> list[str]:
+    if shutil.which("cc") is None:
+        return ["no C compiler: needed only where a pinned package has no wheel for this machine: apt-get install gcc"]
+    return []
+
+
 if __name__ == "__main__":
     for line in problems():
         print(f"missing: {line}", file=sys.stderr)
+    for line in notes():
+        print(f"note: {line}", file=sys.stderr)
     sys.exit(1 if problems() else 0)
