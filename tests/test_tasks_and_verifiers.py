@@ -67,7 +67,8 @@ def test_a_cut_response_is_truncated_not_unparsable():
 
 
 def test_values_stay_in_range():
-    assert values((8, 8, 6), ("*", "-")) == [64 - 6] or values((8, 8, 6), ("*", "-")) is None
+    assert values((8, 7, 6, 2), ("*", "-", "+")) == [56, 50, 52]
+    assert values((8, 8, 6), ("*", "-")) is None  # 64 on the way
     assert values((9, 9), ("*",)) is None
     assert values((1, 2), ("-",)) is None
 
@@ -116,7 +117,8 @@ def test_random_demonstrations_miss_more_often(splits):
 
 
 def test_the_tokenizer_knows_every_word(policy):
-    text = respond((8, 8, 6, 2), ("*", "-", "+")) if values((8, 8, 6, 2), ("*", "-", "+")) else respond((8, 7), ("+",))
+    text = respond((8, 7, 6, 2), ("*", "-", "+"))
+    assert text == "8 * 7 = 56 - 6 = 50 + 2 = 52 \\boxed{ ( ( ( 8 * 7 ) - 6 ) + 2 ) }"
     tokens = policy.tokenizer(text, add_special_tokens=False)["input_ids"]
     assert policy.tokenizer.unk_token_id not in tokens
     assert policy.decode([tokens]) == [text]

@@ -158,7 +158,11 @@ def test_dapo_fills_its_batch_with_groups_that_inform(workbench, tmp_path):
         reward={"overlong_penalty": 1.0, "overlong_buffer": 0.5},
         loss={"clip_high": 0.28, "aggregation": "token_mean", "kl_coefficient": 0.0},
     )
-    workbench.train(spec, tmp_path)
-    rows = without_timing(tmp_path / "metrics.jsonl")
+    workbench.train(spec, tmp_path / "shaped")
+    rows = without_timing(tmp_path / "shaped" / "metrics.jsonl")
     assert all(row["prompts_drawn"] > spec.rl.prompts_per_step and row["sampling_rounds"] > 1 for row in rows)
-    assert all(row["reward"] <= row["pass_rate"] + 1 for row in rows)
+    workbench.train(changed(spec, reward={"overlong_penalty": 0.0}), tmp_path / "plain")
+    plain = without_timing(tmp_path / "plain" / "metrics.jsonl")
+    # The first step's rollouts are the same, and most of them reach into the buffer.
+    assert rows[0]["pass_rate"] == plain[0]["pass_rate"]
+    assert rows[0]["reward"] < plain[0]["reward"] - 0.1

@@ -1,8 +1,8 @@
 r"""Fill in the operators: the embedded task, small enough for a laptop and real enough to learn.
 
-A problem gives n integers from 1..9 in fixed order and a target in 0..63: `8 8 6 2 = 58`. The response puts
+A problem gives n integers from 1..9 in fixed order and a target in 0..63: `8 7 6 2 = 52`. The response puts
 +, - or * between them, evaluated from left to right with every intermediate value in 0..63, writes each step
-down and boxes the expression: `8 * 8 = 64 - 6 = 58 ... \boxed{ ( ( 8 * 8 ) - 6 ) ... }`. There are 3^(n-1)
+down and boxes the expression: `8 * 7 = 56 - 6 = 50 + 2 = 52 \boxed{ ( ( ( 8 * 7 ) - 6 ) + 2 ) }`. There are 3^(n-1)
 candidates; demonstrations follow a correct operator sequence or, for a declared share, a random one, so that
 SFT yields a base that samples widely and is often wrong.
 """
