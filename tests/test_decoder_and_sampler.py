@@ -1,11 +1,11 @@
-"""The grouped forward pass against transformers' own; the sampler against exact probabilities."""
+"""The forward pass against transformers' own; the sampler against exact probabilities."""
 
 import numpy as np
 import pytest
 import torch
 from conftest import tiny
 
-from rlvr.policies.decoder import GroupedDecoder, supports
+from rlvr.policies.decoder import Decoder, supports
 from rlvr.policies.sampler import nucleus, pick, probabilities, sample, uniform_noise
 
 
@@ -22,22 +22,36 @@ def batch(prompts=5, groups=3, longest=8, tokens=12):
     return prompts_PL, lengths_P, responses_PGT
 
 
+def rows(responses_PGT):
+    """Responses as rows, in an order that is not the prompts', and the prompt of each."""
+    prompts, members, _ = responses_PGT.shape
+    order = torch.randperm(prompts * members, generator=torch.Generator().manual_seed(4))
+    return order, torch.arange(prompts).repeat_interleave(members)[order], responses_PGT.flatten(0, 1)[order]
+
+
+def grouped(values_N, order, like_PGT):
+    return torch.empty_like(values_N).index_copy(0, order, values_N).unflatten(0, like_PGT.shape[:2])
+
+
 def test_logits_are_those_of_transformers(model):
     prompts_PL, lengths_P, responses_PGT = batch()
-    ours = GroupedDecoder(model).logits(prompts_PL, lengths_P, responses_PGT)
+    order, prompt_N, responses_NT = rows(responses_PGT)
+    logits_NTV = Decoder(model).logits(prompts_PL, lengths_P, prompt_N, responses_NT)
+    ours = grouped(logits_NTV, order, responses_PGT)
     for p, length in enumerate(lengths_P.tolist()):
         whole = torch.cat([prompts_PL[p, :length].expand(3, -1), responses_PGT[p]], dim=-1)
         theirs = model(whole).logits[:, length - 1 : -1]
         torch.testing.assert_close(ours[p], theirs, rtol=1e-4, atol=2e-6)
-    scored = GroupedDecoder(model).logprobs(prompts_PL, lengths_P, responses_PGT)
-    expected = ours.log_softmax(-1).gather(-1, responses_PGT[..., None]).squeeze(-1)
+    scored = Decoder(model).logprobs(prompts_PL, lengths_P, prompt_N, responses_NT)
+    expected = logits_NTV.log_softmax(-1).gather(-1, responses_NT[..., None]).squeeze(-1)
     torch.testing.assert_close(scored, expected, rtol=1e-4, atol=2e-6)
 
 
 def test_gradients_are_those_of_transformers(model):
     prompts_PL, _, responses_PGT = batch()
     lengths_P = torch.full((5,), 8)
-    GroupedDecoder(model).logits(prompts_PL, lengths_P, responses_PGT).logsumexp(-1).sum().backward()
+    _, prompt_N, responses_NT = rows(responses_PGT)
+    Decoder(model).logits(prompts_PL, lengths_P, prompt_N, responses_NT).logsumexp(-1).sum().backward()
     ours = {name: p.grad.clone() for name, p in model.named_parameters()}
     model.zero_grad()
     whole = torch.cat([prompts_PL[:, None].expand(-1, 3, -1), responses_PGT], dim=-1).flatten(0, 1)
@@ -49,9 +63,10 @@ def test_gradients_are_those_of_transformers(model):
 def test_sampled_logprobs_are_those_of_a_forward_pass(model):
     prompts_PL, lengths_P, _ = batch()
     noise = torch.rand(5, 3, 20, generator=torch.Generator().manual_seed(2))
-    drawn = sample(GroupedDecoder(model, frozen=True), prompts_PL, lengths_P, noise, eos_token=9, pad_token=0)
-    logits = GroupedDecoder(model).logits(prompts_PL, lengths_P, drawn.tokens_PGT)
-    log_p = logits.log_softmax(-1)
+    drawn = sample(Decoder(model, frozen=True), prompts_PL, lengths_P, noise, eos_token=9, pad_token=0)
+    order, prompt_N, tokens_NT = rows(drawn.tokens_PGT)
+    logits = Decoder(model).logits(prompts_PL, lengths_P, prompt_N, tokens_NT)
+    log_p = grouped(logits.log_softmax(-1), order, drawn.tokens_PGT)
     expected = log_p.gather(-1, drawn.tokens_PGT[..., None]).squeeze(-1) * drawn.mask_PGT()
     torch.testing.assert_close(drawn.logprobs_PGT, expected, rtol=1e-4, atol=1e-5)
     entropy = -(log_p.exp() * log_p).sum(-1) * drawn.mask_PGT()
@@ -59,13 +74,15 @@ def test_sampled_logprobs_are_those_of_a_forward_pass(model):
 
 
 def test_a_batch_of_many_is_many_batches_of_one(policy):
-    """Also where rows end at different times and are taken out of the batch."""
+    """Also where responses end at different times, and where they part after a common beginning."""
     prompts_PL, lengths_P, _ = batch()
     noise = torch.from_numpy(np.stack([uniform_noise((3, p), 6, 24) for p in range(5)]))
-    frozen = GroupedDecoder(policy.model, frozen=True)
+    frozen = Decoder(policy.model, frozen=True)
     ends = torch.tensor(range(4, 30))  # an end token that about a third of draws hit: use one of them
     together = sample(frozen, prompts_PL, lengths_P, noise, eos_token=int(ends[3]), pad_token=0)
     assert together.lengths_PG.unique().numel() > 1
+    firsts = together.tokens_PGT[..., 0].tolist()
+    assert any(1 < len(set(row)) < len(row) for row in firsts), "some but not all begin alike"
     for p in range(5):
         for g in range(6):
             prompt, length = prompts_PL[p : p + 1, : lengths_P[p]], lengths_P[p : p + 1]
@@ -86,14 +103,14 @@ def test_pick_follows_the_distribution():
 
     def shares(temperature, top_p=1.0):
         shaped = probabilities(logits, temperature=temperature, top_p=top_p)
-        return torch.bincount(pick(shaped.expand(10_000, 4), noise), minlength=4) / 10_000
+        return torch.bincount(pick(shaped.cumsum(-1).repeat(10_000, 1), noise), minlength=4) / 10_000
 
     torch.testing.assert_close(shares(1.0), torch.tensor([0.5, 0.3, 0.15, 0.05]), atol=2e-4, rtol=0)
     half = torch.tensor([0.5, 0.3, 0.15, 0.05]) ** 2
     torch.testing.assert_close(shares(0.5), half / half.sum(), atol=2e-4, rtol=0)
     torch.testing.assert_close(shares(1.0, 0.7), torch.tensor([0.625, 0.375, 0.0, 0.0]), atol=2e-4, rtol=0)
     assert shares(0.0)[0] == 1.0
-    assert pick(torch.tensor([[0.25, 0.75, 0.0]]), torch.tensor([1.0])).item() <= 2
+    assert pick(torch.tensor([[0.25, 1.0, 1.0]]), torch.tensor([1.0])).item() <= 2
 
 
 def test_nucleus_keeps_the_smallest_sufficient_set():
@@ -111,4 +128,4 @@ def test_other_architectures_are_refused():
     other = GPT2LMHeadModel(GPT2Config(n_layer=1, n_head=2, n_embd=16, vocab_size=50))
     assert not supports(other)
     with pytest.raises(ValueError, match="GPT2LMHeadModel"):
-        GroupedDecoder(other)
+        Decoder(other)

@@ -8,7 +8,7 @@ from conftest import tiny
 
 from rlvr import verifiers
 from rlvr.losses import aggregation
-from rlvr.policies.decoder import GroupedDecoder
+from rlvr.policies.decoder import Decoder
 from rlvr.records import Problem
 from rlvr.training import measures
 from rlvr.training.batches import Groups, PromptOrder, all_logprobs, chunks, pad_prompts, token_logprobs
@@ -28,7 +28,7 @@ def batch(plan):
     torch.manual_seed(0)
     made = collect(
         policy,
-        GroupedDecoder(policy.model, frozen=True),
+        Decoder(policy.model, frozen=True),
         Problems(policy, problems(), 16),
         PromptOrder(6, seed=1),
         verifiers.load("operators"),
@@ -78,7 +78,7 @@ def test_the_update_is_the_gradient_of_the_stated_loss(batch, mode):
     gradients = torch.autograd.grad(expected_loss, list(policy.model.parameters()))
     before = [p.detach().clone() for p in policy.model.parameters()]
     totals = update(
-        policy.model, GroupedDecoder(policy.model), torch.optim.SGD(policy.model.parameters(), lr=1.0), made.groups,
+        policy.model, Decoder(policy.model), torch.optim.SGD(policy.model.parameters(), lr=1.0), made.groups,
         advantages, old, reference, loss=loss, rl=rl, longest=9,
     )  # fmt: skip
     assert math.isclose(totals.losses[0], float(expected_loss.detach()), rel_tol=1e-4, abs_tol=1e-6)
@@ -93,7 +93,7 @@ def test_groups_of_zero_weight_are_left_out_without_effect(batch):
     advantages[1::2] = 0
     expected = plain_loss(policy, made.groups, advantages, made.samples.logprobs_PGT, made.samples.logprobs_PGT, loss)
     totals = update(
-        policy.model, GroupedDecoder(policy.model), torch.optim.SGD(policy.model.parameters(), lr=0.0), made.groups,
+        policy.model, Decoder(policy.model), torch.optim.SGD(policy.model.parameters(), lr=0.0), made.groups,
         advantages, made.samples.logprobs_PGT, made.samples.logprobs_PGT,
         loss=loss, rl=spec.rl.model_copy(update={"prompts_per_minibatch": 6}), longest=9,
     )  # fmt: skip
@@ -107,27 +107,66 @@ def test_no_step_is_taken_with_a_non_finite_loss(batch):
     before = [p.detach().clone() for p in policy.model.parameters()]
     with pytest.raises(NonFinite):
         update(
-            policy.model, GroupedDecoder(policy.model), torch.optim.SGD(policy.model.parameters(), lr=1.0),
+            policy.model, Decoder(policy.model), torch.optim.SGD(policy.model.parameters(), lr=1.0),
             made.groups, advantages, made.samples.logprobs_PGT, made.samples.logprobs_PGT,
             loss=spec.loss, rl=spec.rl, longest=9,
         )  # fmt: skip
     assert all(torch.equal(p, b) for p, b in zip(policy.model.parameters(), before, strict=True))
 
 
-def test_chunks_cover_all_prompts_once_shortest_first():
-    lengths = torch.tensor([[5, 9], [2, 2], [7, 1], [3, 3], [8, 8]])
-    parts = list(chunks(torch.tensor([0, 1, 2, 3, 4]), lengths, 4))
-    assert [len(part) for part in parts] == [2, 2, 1]
-    assert torch.cat(parts).tolist() == [1, 3, 2, 4, 0]
-    assert len(list(chunks(torch.arange(5), lengths, 1))) == 5  # one group at least
+def test_chunks_cover_all_rollouts_once_shortest_first_and_equal_ones_together():
+    tokens = torch.tensor([[[4, 5, 6], [4, 5, 6], [7, 0, 0]], [[4, 5, 6], [8, 9, 0], [8, 9, 0]]])
+    lengths = torch.tensor([[3, 3, 1], [3, 2, 2]])
+    groups = Groups(torch.tensor([[1, 2], [3, 0]]), torch.tensor([2, 1]), tokens, lengths)
+    parts = list(chunks(groups, 2))
+    assert [part.tokens_NT.tolist() for part in parts] == [[[7, 0], [8, 9]], [[4, 5, 6], [4, 5, 6]]]
+    assert [part.members_M.tolist() for part in parts] == [[2, 4, 5], [0, 1, 3]]
+    for part in parts:
+        for member, row in zip(part.members_M.tolist(), part.rows_M.tolist(), strict=True):
+            p, g = divmod(member, 3)
+            n = int(lengths[p, g])
+            assert part.lengths_N[row] == n and part.tokens_NT[row, :n].tolist() == tokens[p, g, :n].tolist()
+            place = part.prompt_N[row]
+            length = int(part.prompt_lengths_P[place])
+            assert part.prompts_PL[place, :length].tolist() == groups.prompts_PL[p, :length].tolist()
+    assert len(list(chunks(groups, 1))) == 4
 
 
 def test_chunked_logprobs_are_whole_ones(batch):
     policy, _, made = batch
-    decoder = GroupedDecoder(policy.model)
-    torch.testing.assert_close(
-        all_logprobs(decoder, made.groups, 4), token_logprobs(decoder, made.groups), rtol=1e-4, atol=1e-5
-    )
+    decoder, shape = Decoder(policy.model), made.groups.tokens_PGT.shape
+    whole = torch.zeros(shape)
+    for p in range(shape[0]):  # no two rollouts together
+        for g in range(shape[1]):
+            one = made.groups.select(torch.tensor([p]))
+            one.tokens_PGT, one.lengths_PG = one.tokens_PGT[:, g : g + 1], one.lengths_PG[:, g : g + 1]
+            (chunk,) = chunks(one, 1)
+            scored = token_logprobs(decoder, chunk)
+            whole[p, g, : scored.shape[1]] = scored[0].detach()
+    torch.testing.assert_close(all_logprobs(decoder, made.groups, 4), whole, rtol=1e-4, atol=1e-5)
+
+
+def test_equal_rollouts_are_computed_once_and_count_each(batch):
+    """A group whose rollouts are all one: the loss and gradient of the objective written out for each."""
+    policy, spec, made = batch
+    made.groups.tokens_PGT[:] = made.groups.tokens_PGT[:, :1]
+    made.groups.lengths_PG[:] = made.groups.lengths_PG[:, :1]
+    loss = spec.loss.model_copy(update={"kl_coefficient": 0.1, "aggregation": "sequence_mean"})
+    advantages = torch.randn(made.rewards_PG.shape, generator=torch.Generator().manual_seed(5))
+    old = all_logprobs(Decoder(policy.model), made.groups, 8)
+    assert sum(len(c.tokens_NT) for c in chunks(made.groups, 4)) == len(made.groups.prompts_PL)
+    expected = plain_loss(policy, made.groups, advantages, old, old, loss)
+    gradients = torch.autograd.grad(expected, list(policy.model.parameters()))
+    before = [p.detach().clone() for p in policy.model.parameters()]
+    rl = spec.rl.model_copy(update={"prompts_per_minibatch": 6, "max_grad_norm": 1e9})
+    totals = update(
+        policy.model, Decoder(policy.model), torch.optim.SGD(policy.model.parameters(), lr=1.0), made.groups,
+        advantages, old, old, loss=loss, rl=rl, longest=9,
+    )  # fmt: skip
+    assert math.isclose(totals.losses[0], float(expected.detach()), rel_tol=1e-4, abs_tol=1e-6)
+    assert totals.tokens == int(made.groups.lengths_PG.sum())
+    for parameter, start, gradient in zip(policy.model.parameters(), before, gradients, strict=True):
+        torch.testing.assert_close(start - parameter, gradient, rtol=2e-3, atol=2e-5)
 
 
 def test_prompt_order_visits_each_problem_once_an_epoch():
@@ -184,7 +223,7 @@ def test_dynamic_sampling_drops_groups_that_do_not_inform(plan, policy):
 
     def made(dynamic, rounds=6):
         return collect(
-            policy, GroupedDecoder(policy.model, frozen=True), Problems(policy, problems(), 16), PromptOrder(6, seed=2),
+            policy, Decoder(policy.model, frozen=True), Problems(policy, problems(), 16), PromptOrder(6, seed=2),
             judge, seed=2, position=0, prompts=5,
             rollout=spec.rollout.model_copy(
                 update={"dynamic_sampling": dynamic, "max_sampling_rounds": rounds, "max_response_tokens": 4}
@@ -202,7 +241,7 @@ def test_dynamic_sampling_drops_groups_that_do_not_inform(plan, policy):
 
 
 def test_sampling_is_a_function_of_its_key(policy):
-    decoder = GroupedDecoder(policy.model, frozen=True)
+    decoder = Decoder(policy.model, frozen=True)
     prompts = policy.encode(["8 8 6 = 58", "1 2 3 = 6"])
     one = sample_prompts(policy, decoder, prompts, [(1, 0), (1, 1)], samples=4, max_tokens=6)[1]
     two = sample_prompts(policy, decoder, prompts[::-1], [(1, 1), (1, 0)], samples=2, max_tokens=6)[1]

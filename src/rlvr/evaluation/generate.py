@@ -10,7 +10,7 @@ import torch
 import typer
 
 from rlvr.config.schema import EvaluationSpec
-from rlvr.policies.decoder import GroupedDecoder
+from rlvr.policies.decoder import Decoder
 from rlvr.policies.store import Policy, device, load
 from rlvr.records import Completion, Problem, publish_records, read_records
 from rlvr.training.batches import STREAM_EVALUATION
@@ -28,7 +28,7 @@ def noise_key(seed: int, problem: Problem) -> tuple[int, ...]:
 
 def generate(policy: Policy, problems: list[Problem], spec: EvaluationSpec, rows: int = ROWS) -> list[Completion]:
     """n completions of each problem, in the order of the problems."""
-    sampling, decoder = spec.sampling, GroupedDecoder(policy.model, frozen=True)
+    sampling, decoder = spec.sampling, Decoder(policy.model, frozen=True)
     prompts = policy.encode([p.prompt for p in problems])
     completions: list[Completion] = []
     at_once = max(1, rows // sampling.samples)

@@ -1,16 +1,17 @@
-"""A grouped forward pass of Llama, Qwen2 and Qwen3 models over their own transformers weights.
+"""A forward pass of Llama, Qwen2 and Qwen3 models over their own transformers weights, for many responses a prompt.
 
-RLVR draws G responses to one prompt. Here the prompt's keys and values are computed once and shared by
-its G responses, in sampling and in the update alike, and attention is an explicit matmul-softmax, which
+RLVR draws G responses to one prompt. Here a prompt's keys and values are computed once and handed to all
+of its responses, in sampling and in the update alike, and attention is an explicit matmul-softmax, which
 on a CPU is several times faster than SDPA at small sizes (docs/benchmarks.md). A test holds the result
 to transformers' own forward pass.
 
-Dimensions: P prompts, G responses a prompt, L prompt tokens, T response tokens, D hidden, V vocabulary,
-K key-value heads, R query heads for each of them, E head dimension.
+Dimensions: P prompts, N rows (each a response to one of the prompts), L prompt tokens, T response tokens,
+S keys, D hidden, V vocabulary, K key-value heads, R query heads for each of them, E head dimension.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,9 +24,12 @@ if TYPE_CHECKING:
 
 ARCHITECTURES = {"LlamaForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"}
 
+# What a layer's tokens attend to: given their own keys and values, all keys and values (N, K, S, E).
+AttendTo = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
+
 
 def supports(model: PreTrainedModel) -> bool:
-    """Whether `GroupedDecoder` computes this model (architecture, activation, full attention)."""
+    """Whether `Decoder` computes this model (architecture, activation, full attention)."""
     config = model.config
     kinds = set(getattr(config, "layer_types", None) or ["full_attention"])
     return (
@@ -37,25 +41,62 @@ def supports(model: PreTrainedModel) -> bool:
 
 
 @dataclass
-class LayerCache:
-    """Keys and values of one layer: the prompts' (P, K, L, E), and the responses' (P, K, G, T, E)."""
-
-    prompt_keys: Tensor
-    prompt_values: Tensor
-    keys: Tensor | None = None
-    values: Tensor | None = None
-
-
-@dataclass
 class Prefix:
-    """What responses need of their prompts: lengths, keys, values, and which padded keys to leave out."""
+    """What responses need of their prompts: lengths, keys and values a layer, and the keys to leave out."""
 
     lengths_P: Tensor
-    padding_PL: Tensor | None  # None where all prompts have one length
-    layers: list[LayerCache]
+    mask_PL: Tensor | None  # minus infinity on padding; None where all prompts have one length
+    keys: list[Tensor]  # (P, K, L, E) a layer
+    values: list[Tensor]
 
 
-class GroupedDecoder:
+class Branches:
+    """Keys and values of responses that grow a token at a time and share what they have in common.
+
+    Responses to one prompt that are still equal are one row; `grow` copies a row where they part. Rows 0 to
+    `count` are in use, so that a step computes on views, and a row that goes on alone is never moved.
+    """
+
+    def __init__(self, prefix: Prefix, rows: int, tokens: int):
+        prompts, heads, length, dim = prefix.keys[0].shape
+        self.prefix, self.prompt_tokens, self.step, self.count = prefix, length, -1, prompts
+        self.prompt_N = torch.arange(rows, device=prefix.lengths_P.device).clamp_(max=prompts - 1)
+        shape = (max(rows, prompts), heads, length + tokens, dim)
+        self.keys, self.values = ([_room(part, shape) for part in parts] for parts in (prefix.keys, prefix.values))
+
+    def grow(self, rows_M: Tensor, tokens_M: Tensor) -> tuple[Tensor, Tensor]:
+        """Let response m, now in row `rows_M[m]`, go on with `tokens_M[m]`; rows that no response names are dropped.
+
+        Returns the new row of each response, and the token that each row takes.
+        """
+        span = int(tokens_M.max()) + 1
+        distinct_N, which_M = torch.unique(rows_M * span + tokens_M, return_inverse=True)
+        parents_N, tokens_N = distinct_N // span, distinct_N % span
+        count = len(distinct_N)
+        heirs_N = torch.ones(count, dtype=torch.bool, device=parents_N.device)
+        heirs_N[1:] = parents_N[1:] != parents_N[:-1]
+        heirs_N &= parents_N < count  # the first child of a row takes its place
+        free_N = torch.ones_like(heirs_N)
+        free_N[parents_N[heirs_N]] = False
+        places_N = parents_N.clone()
+        if not bool(heirs_N.all()):
+            old, new = parents_N[~heirs_N], torch.nonzero(free_N).squeeze(-1)
+            places_N[~heirs_N] = new
+            used = self.prompt_tokens + self.step + 1
+            for store in (*self.keys, *self.values):
+                store[new, :, :used] = store[old, :, :used]
+            self.prompt_N[new] = self.prompt_N[old]
+        self.count, self.step = count, self.step + 1
+        return places_N[which_M], torch.empty_like(tokens_N).index_copy_(0, places_N, tokens_N)
+
+
+def _room(prompt: Tensor, shape: tuple[int, ...]) -> Tensor:
+    store = prompt.new_empty(shape)
+    store[: prompt.shape[0], :, : prompt.shape[2]] = prompt
+    return store
+
+
+class Decoder:
     """View of a model's weights; gradients flow to them where autograd is on.
 
     `frozen=True` joins the projection weights once, for sampling: make a new decoder after an update.
@@ -77,55 +118,86 @@ class GroupedDecoder:
         """Logits (P, V) of the token after each prompt (padded on the right), and the prompts' prefix."""
         length = prompts_PL.shape[1]
         padding_PL = torch.arange(length, device=prompts_PL.device) >= lengths_P[:, None]
-        prefix = Prefix(lengths_P, padding_PL if bool(padding_PL.any()) else None, [])
         hidden_PLD = self.model.model.embed_tokens(prompts_PL)
-        rotary = self._rotary(hidden_PLD, torch.zeros_like(lengths_P[:1]), length)
+        mask_PL = None
+        if bool(padding_PL.any()):
+            mask_PL = torch.zeros_like(padding_PL, dtype=hidden_PLD.dtype).masked_fill_(padding_PL, float("-inf"))
+        prefix = Prefix(lengths_P, mask_PL, [], [])
+
+        def attend_to(key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+            prefix.keys.append(key)
+            prefix.values.append(value)
+            return key, value
+
+        rotary = self._rotary(hidden_PLD, torch.arange(length, device=prompts_PL.device)[None])
+        future_LL = _future(hidden_PLD, length)
         for layer in self.layers:
-            hidden_PLD, cache = layer.prompt(hidden_PLD, rotary)
-            prefix.layers.append(cache)
+            hidden_PLD = layer(hidden_PLD, rotary, future_LL, attend_to)
         last_PD = hidden_PLD[torch.arange(len(lengths_P), device=lengths_P.device), lengths_P - 1]
         return self._logits(last_PD), prefix
 
-    def extend(self, tokens_PGT: Tensor, prefix: Prefix, *, step: int | None = None) -> Tensor:
-        """Logits (P, G, T, V) of the tokens after `tokens_PGT`.
+    def extend(self, prefix: Prefix, prompt_N: Tensor, tokens_NT: Tensor) -> Tensor:
+        """Logits (N, T, V) of the tokens after `tokens_NT`, row n a response to prompt `prompt_N[n]` from its start."""
+        hidden_NTD = self.model.model.embed_tokens(tokens_NT)
+        length = tokens_NT.shape[1]
+        positions_NT = prefix.lengths_P[prompt_N, None] + torch.arange(length, device=tokens_NT.device)
+        rotary = self._rotary(hidden_NTD, positions_NT)
+        future_TT = _future(hidden_NTD, length)
+        if prefix.mask_PL is None:
+            mask = F.pad(future_TT, (prefix.keys[0].shape[2], 0))
+        else:
+            before = prefix.mask_PL[prompt_N][:, None, None, None].expand(-1, 1, 1, length, -1)
+            mask = torch.cat([before, future_TT.expand(len(tokens_NT), 1, 1, -1, -1)], dim=-1)
+        for layer, keys, values in zip(self.layers, prefix.keys, prefix.values, strict=True):
 
-        With `step`, T is 1 and the tokens stand `step` tokens into their responses: the keys of earlier
-        steps are read from (and this step's written to) the preallocated response cache. Without it, the
-        T tokens are responses from their start and attend causally.
-        """
-        hidden = self.model.model.embed_tokens(tokens_PGT)
-        same_length = prefix.padding_PL is None and (prefix.lengths_P == prefix.lengths_P[0]).all()
-        lengths_P = prefix.lengths_P[:1] if same_length else prefix.lengths_P
-        rotary = self._rotary(hidden, lengths_P + (step or 0), tokens_PGT.shape[2])
-        for layer, cache in zip(self.layers, prefix.layers, strict=True):
-            hidden = layer.responses(hidden, cache, prefix.padding_PL, rotary, step)
-        return self._logits(hidden)
+            def attend_to(key: Tensor, value: Tensor, before=(keys, values)) -> tuple[Tensor, Tensor]:
+                return torch.cat([before[0][prompt_N], key], 2), torch.cat([before[1][prompt_N], value], 2)
 
-    def logits(self, prompts_PL: Tensor, lengths_P: Tensor, responses_PGT: Tensor) -> Tensor:
-        """Logits (P, G, T, V) that predict each response token from what precedes it."""
+            hidden_NTD = layer(hidden_NTD, rotary, mask, attend_to)
+        return self._logits(hidden_NTD)
+
+    def step(self, tokens_N: Tensor, branches: Branches) -> Tensor:
+        """Logits (N, V) of the token after `tokens_N`, the newest token of each row in use."""
+        prefix, prompt_N = branches.prefix, branches.prompt_N[: branches.count]
+        hidden_N1D = self.model.model.embed_tokens(tokens_N)[:, None]
+        place, used = branches.prompt_tokens + branches.step, branches.prompt_tokens + branches.step + 1
+        rotary = self._rotary(hidden_N1D, (prefix.lengths_P[prompt_N] + branches.step)[:, None])
+        mask = None
+        if prefix.mask_PL is not None:
+            mask = F.pad(prefix.mask_PL[prompt_N], (0, branches.step + 1))[:, None, None, None]
+        for layer, keys, values in zip(self.layers, branches.keys, branches.values, strict=True):
+
+            def attend_to(key: Tensor, value: Tensor, store=(keys, values)) -> tuple[Tensor, Tensor]:
+                for part, newest in zip(store, (key, value), strict=True):
+                    part[: branches.count, :, place] = newest[:, :, 0]
+                return store[0][: branches.count, :, :used], store[1][: branches.count, :, :used]
+
+            hidden_N1D = layer(hidden_N1D, rotary, mask, attend_to)
+        return self._logits(hidden_N1D[:, 0])
+
+    def logits(self, prompts_PL: Tensor, lengths_P: Tensor, prompt_N: Tensor, responses_NT: Tensor) -> Tensor:
+        """Logits (N, T, V) that predict each response token from what precedes it."""
         first_PV, prefix = self.prefill(prompts_PL, lengths_P)
-        first_PG1V = first_PV[:, None, None].expand(-1, responses_PGT.shape[1], 1, -1)
-        if responses_PGT.shape[2] == 1:
-            return first_PG1V
-        return torch.cat([first_PG1V, self.extend(responses_PGT[:, :, :-1], prefix)], dim=2)
+        first_N1V = first_PV[prompt_N, None]
+        if responses_NT.shape[1] == 1:
+            return first_N1V
+        return torch.cat([first_N1V, self.extend(prefix, prompt_N, responses_NT[:, :-1])], dim=1)
 
-    def logprobs(self, prompts_PL: Tensor, lengths_P: Tensor, responses_PGT: Tensor) -> Tensor:
-        """log pi (P, G, T) of each response token given what precedes it, temperature 1, in float32."""
+    def logprobs(self, prompts_PL: Tensor, lengths_P: Tensor, prompt_N: Tensor, responses_NT: Tensor) -> Tensor:
+        """log pi (N, T) of each response token given what precedes it, temperature 1, in float32."""
         first_PV, prefix = self.prefill(prompts_PL, lengths_P)
-        first_PG = first_PV.float().log_softmax(-1).gather(-1, responses_PGT[:, :, 0])
-        if responses_PGT.shape[2] == 1:
-            return first_PG[..., None]
-        logits = self.extend(responses_PGT[:, :, :-1], prefix).float()
-        rest = logits.gather(-1, responses_PGT[:, :, 1:, None]).squeeze(-1) - logits.logsumexp(-1)
-        return torch.cat([first_PG[..., None], rest], dim=2)
+        first_N = first_PV.float().log_softmax(-1)[prompt_N, responses_NT[:, 0]]
+        if responses_NT.shape[1] == 1:
+            return first_N[:, None]
+        logits_NTV = self.extend(prefix, prompt_N, responses_NT[:, :-1]).float()
+        rest_NT = logits_NTV.gather(-1, responses_NT[:, 1:, None]).squeeze(-1) - logits_NTV.logsumexp(-1)
+        return torch.cat([first_N[:, None], rest_NT], dim=1)
 
-    def _rotary(self, like: Tensor, starts_P: Tensor, length: int) -> tuple[Tensor, Tensor]:
-        """Cosine and signed sine (P or 1, 1, 1, T, E) of the positions from `starts_P` on."""
-        positions_PT = starts_P[:, None] + torch.arange(length, device=like.device)
-        cos_PTE, sin_PTE = self.model.model.rotary_emb(like, positions_PT)
-        half = sin_PTE.shape[-1] // 2
-        signed_PTE = torch.cat([-sin_PTE[..., :half], sin_PTE[..., half:]], dim=-1)
-        return cos_PTE[:, None, None], signed_PTE[:, None, None]
+    def _rotary(self, like: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
+        """Cosine and signed sine (N or 1, 1, T, E) of positions (N or 1, T)."""
+        cos, sin = self.model.model.rotary_emb(like, positions)
+        half = sin.shape[-1] // 2
+        return cos[:, None], torch.cat([-sin[..., :half], sin[..., half:]], dim=-1)[:, None]
 
     def _logits(self, hidden: Tensor) -> Tensor:
         norm = self.model.model.norm
@@ -136,14 +208,19 @@ def rms_norm(x: Tensor, weight: Tensor, epsilon: float) -> Tensor:
     return F.rms_norm(x, (x.shape[-1],), weight, epsilon)
 
 
-def rotate(x: Tensor, rotary: tuple[Tensor, ...]) -> Tensor:
+def rotate(x: Tensor, rotary: tuple[Tensor, Tensor]) -> Tensor:
     """Rotary embedding of (..., T, E); the sign of the rotated half is folded into the sine."""
     cos_TE, signed_sin_TE = rotary
     return torch.addcmul(x * cos_TE, x.roll(x.shape[-1] // 2, dims=-1), signed_sin_TE)
 
 
+def _future(like: Tensor, length: int) -> Tensor:
+    """(T, T): minus infinity on keys after their query; a mask that is added has no backward pass."""
+    return torch.full((length, length), float("-inf"), dtype=like.dtype, device=like.device).triu_(1)
+
+
 class _Layer:
-    def __init__(self, layer, decoder: GroupedDecoder, frozen: bool):
+    def __init__(self, layer, decoder: Decoder, frozen: bool):
         self.layer, self.decoder = layer, decoder
         attention = layer.self_attn
         self.query_norm = getattr(attention, "q_norm", None)
@@ -169,65 +246,27 @@ class _Layer:
         query, key, value = F.linear(normed, weight, bias).split(sizes, dim=-1)
         return query, key, value
 
-    def _heads(self, hidden: Tensor, rotary) -> tuple[Tensor, Tensor, Tensor]:
-        """Scaled queries (P, K, G, R, T, E), keys and values (P, K, G, T, E) of hidden states (P, G, T, D).
-
-        K key-value heads serve R query heads each; keys and values are never repeated.
-        """
-        d = self.decoder
-        query, key, value = self._project(rms_norm(hidden, self.layer.input_layernorm.weight, d.epsilon))
-        query = query.unflatten(-1, (d.kv_heads, -1, d.head_dim)).permute(0, 3, 1, 4, 2, 5)
-        key, value = (x.unflatten(-1, (d.kv_heads, d.head_dim)).movedim(-2, 1) for x in (key, value))
+    def __call__(
+        self, hidden_NTD: Tensor, rotary: tuple[Tensor, Tensor], mask: Tensor | None, attend_to: AttendTo
+    ) -> Tensor:
+        """The layer's output (N, T, D); `mask` is added to the scores (N, K, R, T, S)."""
+        d, layer = self.decoder, self.layer
+        query, key, value = self._project(rms_norm(hidden_NTD, layer.input_layernorm.weight, d.epsilon))
+        query = query.unflatten(-1, (d.kv_heads, -1, d.head_dim)).permute(0, 2, 3, 1, 4)  # N, K, R, T, E
+        key, value = (x.unflatten(-1, (d.kv_heads, d.head_dim)).transpose(1, 2) for x in (key, value))
         if self.query_norm is not None and self.key_norm is not None:
             query = rms_norm(query, self.query_norm.weight, d.epsilon)
             key = rms_norm(key, self.key_norm.weight, d.epsilon)
-        scale = d.head_dim**-0.5
-        turned = rotate(query, tuple(part.unsqueeze(3) * scale for part in rotary))
-        return turned, rotate(key, rotary), value
-
-    def _finish(self, hidden: Tensor, attended: Tensor) -> Tensor:
-        """Output projection and MLP; `attended` is (P, K, G, R, T, E)."""
-        layer = self.layer
-        heads = attended.permute(0, 2, 4, 1, 3, 5).flatten(-3)
-        hidden = hidden + layer.self_attn.o_proj(heads)
-        normed = rms_norm(hidden, layer.post_attention_layernorm.weight, self.decoder.epsilon)
+        cos, sin = (part.unsqueeze(2) * d.head_dim**-0.5 for part in rotary)
+        query, key = rotate(query, (cos, sin)), rotate(key, rotary)
+        keys, values = attend_to(key, value)
+        scores = (query.flatten(2, 3) @ keys.transpose(-1, -2)).view(*query.shape[:-1], -1)
+        weights = (scores if mask is None else scores + mask).softmax(-1)
+        attended = (weights.flatten(2, 3) @ values).view_as(query)
+        hidden_NTD = hidden_NTD + layer.self_attn.o_proj(attended.permute(0, 3, 1, 2, 4).flatten(-3))
+        normed = rms_norm(hidden_NTD, layer.post_attention_layernorm.weight, d.epsilon)
         if self.joined is None:
             gate, up = layer.mlp.gate_proj(normed), layer.mlp.up_proj(normed)
         else:
             gate, up = F.linear(normed, self.joined[2]).chunk(2, dim=-1)
-        return hidden + layer.mlp.down_proj(F.silu(gate) * up)
-
-    def prompt(self, hidden_PLD: Tensor, rotary) -> tuple[Tensor, LayerCache]:
-        query, key, value = self._heads(hidden_PLD[:, None], rotary)
-        scores = mask_future((query.flatten(3, 4) @ key.transpose(-1, -2)).view(*query.shape[:-1], -1))
-        attended = (scores.softmax(-1).flatten(3, 4) @ value).view_as(query)
-        hidden_PLD = self._finish(hidden_PLD[:, None], attended)[:, 0]
-        return hidden_PLD, LayerCache(key[:, :, 0], value[:, :, 0])
-
-    def responses(self, hidden: Tensor, cache: LayerCache, padding_PL, rotary, step: int | None) -> Tensor:
-        query, key, value = self._heads(hidden, rotary)
-        if step is not None:
-            if cache.keys is None or cache.values is None:
-                raise ValueError("sampling needs a preallocated response cache")
-            cache.keys[:, :, :, step] = key[:, :, :, 0]
-            cache.values[:, :, :, step] = value[:, :, :, 0]
-            key, value = cache.keys[:, :, :, : step + 1], cache.values[:, :, :, : step + 1]
-        shape = query.shape[:-1]  # P, K, G, R, T
-        to_prompt = query.flatten(2, 4) @ cache.prompt_keys.transpose(-1, -2)
-        if padding_PL is not None:
-            to_prompt = to_prompt.masked_fill(padding_PL[:, None, None], float("-inf"))
-        to_response = (query.flatten(3, 4) @ key.transpose(-1, -2)).view(*shape, -1)
-        if step is None:
-            to_response = mask_future(to_response)
-        weights = torch.cat([to_prompt.view(*shape, -1), to_response], dim=-1).softmax(-1)
-        on_prompt, on_response = weights.split([to_prompt.shape[-1], to_response.shape[-1]], dim=-1)
-        attended = (on_prompt.flatten(2, 4) @ cache.prompt_values).view(*shape, -1)
-        attended = attended + (on_response.flatten(3, 4) @ value).view(*shape, -1)
-        return self._finish(hidden, attended)
-
-
-def mask_future(scores: Tensor) -> Tensor:
-    """Scores (..., T, T) with every key after its query at minus infinity; added, since that has no backward pass."""
-    length = scores.shape[-1]
-    future = torch.full((length, length), float("-inf"), dtype=scores.dtype, device=scores.device).triu(1)
-    return scores + future
+        return hidden_NTD + layer.mlp.down_proj(F.silu(gate) * up)

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rlvr.policies.decoder import GroupedDecoder, LayerCache, Prefix
+from rlvr.policies.decoder import Branches, Decoder
 
 
 @dataclass
@@ -62,9 +62,8 @@ def probabilities(logits_NV: Tensor, *, temperature: float, top_p: float) -> Ten
     return nucleus(logits_NV / temperature, top_p).softmax(-1)
 
 
-def pick(probabilities_NV: Tensor, noise_N: Tensor) -> Tensor:
+def pick(cumulative_NV: Tensor, noise_N: Tensor) -> Tensor:
     """The token whose slice of the cumulative distribution holds the noise."""
-    cumulative_NV = probabilities_NV.cumsum(-1)
     # Scaled by the total, so that rounding in the sum never leaves the noise above the last slice.
     threshold_N1 = (noise_N * cumulative_NV[:, -1])[:, None].to(cumulative_NV.dtype)
     last = cumulative_NV.shape[-1] - 1
@@ -73,7 +72,7 @@ def pick(probabilities_NV: Tensor, noise_N: Tensor) -> Tensor:
 
 @torch.no_grad()
 def sample(
-    decoder: GroupedDecoder,
+    decoder: Decoder,
     prompts_PL: Tensor,
     prompt_lengths_P: Tensor,
     noise_PGT: Tensor,
@@ -85,8 +84,7 @@ def sample(
 ) -> Samples:
     """Draw G responses of at most T tokens to each of P prompts (padded on the right).
 
-    Rows that have ended are taken out of the batch once they are a quarter of it, so that short
-    responses do not cost as much as long ones.
+    Responses to one prompt are computed once for as long as they are equal, and finished ones are left out.
     """
     prompts, groups, limit = noise_PGT.shape
     device, rows = prompts_PL.device, prompts * groups
@@ -97,32 +95,27 @@ def sample(
     finished = torch.zeros(rows, dtype=torch.bool, device=device)
     noise = noise_PGT.reshape(rows, limit)
 
-    logits_PV, prefix = decoder.prefill(prompts_PL, prompt_lengths_P)
-    logits = logits_PV.float().repeat_interleave(groups, dim=0)
-    prefix.layers = [_allocate(cache, groups, limit) for cache in prefix.layers]
-    alive = torch.arange(rows, device=device)  # the rows still in the batch, in order
-    shape = (prompts, groups)
+    logits_NV, prefix = decoder.prefill(prompts_PL, prompt_lengths_P)
+    branches = Branches(prefix, rows, limit)
+    alive = torch.arange(rows, device=device)  # the responses that go on, and the branch that each is on
+    branch = alive // groups
     for t in range(limit):
-        log_p = logits.log_softmax(-1)
+        log_p = logits_NV.float().log_softmax(-1)
         p = log_p.exp()
-        running = ~finished[alive]
         plain = temperature == 1 and top_p == 1
-        shaped = p if plain else probabilities(logits, temperature=temperature, top_p=top_p)
-        chosen = pick(shaped, noise[alive, t])
-        tokens[alive, t] = chosen.masked_fill(~running, pad_token)
-        logprobs[alive, t] = log_p.gather(-1, chosen[:, None]).squeeze(-1) * running
-        entropy[alive, t] = -(p * log_p).sum(-1) * running
-        ended = alive[running & (chosen == eos_token)]
-        lengths[ended] = t + 1
-        finished[ended] = True
-        left = len(alive) - int(finished[alive].sum())
-        if left == 0 or t + 1 == limit:
+        shaped = p if plain else probabilities(logits_NV.float(), temperature=temperature, top_p=top_p)
+        chosen = pick(shaped.cumsum(-1)[branch], noise[alive, t])
+        tokens[alive, t] = chosen
+        logprobs[alive, t] = log_p[branch, chosen]
+        entropy[alive, t] = -(p * log_p).sum(-1)[branch]
+        ends = chosen == eos_token
+        lengths[alive[ends]] = t + 1
+        finished[alive[ends]] = True
+        alive, branch, chosen = alive[~ends], branch[~ends], chosen[~ends]
+        if len(alive) == 0 or t + 1 == limit:
             break
-        if left <= 0.75 * len(alive):
-            keep = torch.nonzero(~finished[alive]).squeeze(-1)
-            prefix = _take(prefix, keep, shape[1])
-            alive, chosen, shape = alive[keep], chosen[keep], (left, 1)
-        logits = decoder.extend(chosen.view(*shape, 1), prefix, step=t).float().flatten(0, 2)
+        branch, newest_N = branches.grow(branch, chosen)
+        logits_NV = decoder.step(newest_N, branches)
     used, grid = int(lengths.max()), (prompts, groups, limit)
     return Samples(
         tokens.view(grid)[..., :used],
@@ -131,29 +124,3 @@ def sample(
         lengths.view(prompts, groups),
         finished.view(prompts, groups),
     )
-
-
-def _allocate(cache: LayerCache, groups: int, limit: int) -> LayerCache:
-    prompts, heads, _, dim = cache.prompt_keys.shape
-    empty = cache.prompt_keys.new_empty(2, prompts, heads, groups, limit, dim)
-    return LayerCache(cache.prompt_keys, cache.prompt_values, empty[0], empty[1])
-
-
-def _take(prefix: Prefix, keep: Tensor, groups: int) -> Prefix:
-    """The prefix of the kept rows (indices into prompts x groups), each a prompt with one response."""
-    prompt, member = keep // groups, keep % groups
-    layers = []
-    for cache in prefix.layers:
-        if cache.keys is None or cache.values is None:
-            raise ValueError("sampling needs a preallocated response cache")
-        keys, values = cache.keys[prompt, :, member].unsqueeze(2), cache.values[prompt, :, member].unsqueeze(2)
-        layers.append(
-            LayerCache(
-                cache.prompt_keys[prompt].contiguous(),
-                cache.prompt_values[prompt].contiguous(),
-                keys.contiguous(),
-                values.contiguous(),
-            )
-        )
-    padding = None if prefix.padding_PL is None else prefix.padding_PL[prompt]
-    return Prefix(prefix.lengths_P[prompt], padding, layers)

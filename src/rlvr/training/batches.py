@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rlvr.policies.decoder import GroupedDecoder
+from rlvr.policies.decoder import Decoder
 
 # Streams of the keyed noise: (seed, stream, counter) names every random number of a run.
 STREAM_ORDER, STREAM_ROLLOUT, STREAM_PROBE, STREAM_EVALUATION = range(4)
@@ -51,27 +51,64 @@ def pad_prompts(prompts: list[list[int]], pad: int, device: torch.device | str) 
     return torch.tensor(rows, device=device), torch.tensor(lengths, device=device)
 
 
-def chunks(rows: Tensor, lengths_PG: Tensor, sequences: int) -> Iterator[Tensor]:
-    """Split prompt indices into chunks of at most `sequences` sequences (one group at least), by length."""
-    longest_P = lengths_PG[rows].max(dim=1).values
-    ordered = rows[torch.argsort(longest_P, stable=True)]
-    yield from ordered.split(max(1, sequences // lengths_PG.shape[1]))
+@dataclass
+class Chunk:
+    """Some distinct responses of a batch, N rows of like length, and the M rollouts that they stand for.
+
+    `members_M` indexes the batch's P x G rollouts, `rows_M` the row of each.
+    """
+
+    prompts_PL: Tensor
+    prompt_lengths_P: Tensor
+    prompt_N: Tensor
+    tokens_NT: Tensor
+    lengths_N: Tensor
+    members_M: Tensor
+    rows_M: Tensor
+
+    def mask_MT(self) -> Tensor:
+        """Which tokens of each rollout are its own."""
+        steps_T = torch.arange(self.tokens_NT.shape[1], device=self.lengths_N.device)
+        return steps_T < self.lengths_N[self.rows_M, None]
 
 
-def token_logprobs(decoder: GroupedDecoder, groups: Groups) -> Tensor:
-    """log pi (P, G, T) of every response token, temperature 1; zeros on padding."""
-    logprobs_PGT = decoder.logprobs(groups.prompts_PL, groups.prompt_lengths_P, groups.tokens_PGT)
-    return logprobs_PGT * groups.mask_PGT()
+def chunks(groups: Groups, sequences: int) -> Iterator[Chunk]:
+    """Split a batch into chunks of at most `sequences` distinct responses, shortest first.
+
+    Rollouts of a group that are equal to the last token are one row: a policy computes it once.
+    """
+    prompts, members = groups.lengths_PG.shape
+    prompt_M = torch.arange(prompts, device=groups.lengths_PG.device).repeat_interleave(members)
+    keys = torch.cat([groups.lengths_PG.view(-1, 1), prompt_M[:, None], groups.tokens_PGT.flatten(0, 1)], dim=1)
+    distinct, which_M = torch.unique(keys, dim=0, return_inverse=True)  # sorted: by length, then prompt
+    for first in range(0, len(distinct), sequences):
+        part = distinct[first : first + sequences]
+        used, prompt_N = torch.unique(part[:, 1], return_inverse=True)
+        prompt_lengths_P = groups.prompt_lengths_P[used]
+        members_M = torch.nonzero((which_M >= first) & (which_M < first + sequences)).squeeze(-1)
+        yield Chunk(
+            groups.prompts_PL[used, : int(prompt_lengths_P.max())],
+            prompt_lengths_P,
+            prompt_N,
+            part[:, 2 : 2 + int(part[-1, 0])],
+            part[:, 0],
+            members_M,
+            which_M[members_M] - first,
+        )
+
+
+def token_logprobs(decoder: Decoder, chunk: Chunk) -> Tensor:
+    """log pi (M, T) of every response token of the chunk's rollouts, temperature 1; zeros on padding."""
+    logprobs_NT = decoder.logprobs(chunk.prompts_PL, chunk.prompt_lengths_P, chunk.prompt_N, chunk.tokens_NT)
+    return logprobs_NT[chunk.rows_M] * chunk.mask_MT()
 
 
 @torch.no_grad()
-def all_logprobs(decoder: GroupedDecoder, groups: Groups, sequences: int) -> Tensor:
+def all_logprobs(decoder: Decoder, groups: Groups, sequences: int) -> Tensor:
     """`token_logprobs` of a whole batch, a chunk at a time, in the shape of `groups.tokens_PGT`."""
     result = torch.zeros(groups.tokens_PGT.shape, device=groups.tokens_PGT.device)
-    everyone = torch.arange(len(groups.prompts_PL), device=result.device)
-    for rows in chunks(everyone, groups.lengths_PG, sequences):
-        part = groups.select(rows)
-        result[rows, :, : part.tokens_PGT.shape[2]] = token_logprobs(decoder, part)
+    for chunk in chunks(groups, sequences):
+        result.view(-1, result.shape[-1])[chunk.members_M, : chunk.tokens_NT.shape[1]] = token_logprobs(decoder, chunk)
     return result
 
 

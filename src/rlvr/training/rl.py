@@ -12,7 +12,7 @@ import typer
 from rlvr import estimators, provenance, verifiers
 from rlvr.config import identity
 from rlvr.config.schema import RunSpec
-from rlvr.policies.decoder import GroupedDecoder
+from rlvr.policies.decoder import Decoder
 from rlvr.policies.store import Policy, device, load, publish_manifest, save
 from rlvr.records import Problem, publish_lines, read_json, read_records, sha256
 from rlvr.training import measures
@@ -43,8 +43,8 @@ class Trainer:
     def __init__(self, spec: RunSpec, policy: Policy, reference: Policy, train: list[Problem], held_out: list[Problem]):
         self.spec, self.policy = spec, policy
         self.model = policy.model
-        self.decoder = GroupedDecoder(policy.model)
-        self.reference = GroupedDecoder(reference.model.requires_grad_(False), frozen=True)
+        self.decoder = Decoder(policy.model)
+        self.reference = Decoder(reference.model.requires_grad_(False), frozen=True)
         self.problems = Problems(policy, train, spec.rollout.max_prompt_tokens)
         self.held_out = None
         if spec.probe.problems:
@@ -106,7 +106,7 @@ class Trainer:
     def _collect(self) -> Batch:
         return collect(
             self.policy,
-            GroupedDecoder(self.model, frozen=True),
+            Decoder(self.model, frozen=True),
             self.problems,
             self.order,
             self.judge,
@@ -150,7 +150,7 @@ class Trainer:
         spec, held_out = self.spec, self.held_out
         groups, drawn = sample_prompts(
             self.policy,
-            GroupedDecoder(self.model, frozen=True),
+            Decoder(self.model, frozen=True),
             held_out.prompts,
             [(spec.seed, STREAM_PROBE, self.step, i) for i in range(len(held_out.prompts))],
             samples=spec.probe.samples,

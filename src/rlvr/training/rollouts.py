@@ -14,7 +14,7 @@ from torch import Tensor
 
 from rlvr import verifiers
 from rlvr.config.schema import Reward, Rollout
-from rlvr.policies.decoder import GroupedDecoder
+from rlvr.policies.decoder import Decoder
 from rlvr.policies.sampler import Samples, sample, uniform_noise
 from rlvr.policies.store import Policy
 from rlvr.records import Problem
@@ -55,7 +55,7 @@ def draw_noise(keys: list[tuple[int, ...]], samples: int, tokens: int, device: t
 
 def sample_prompts(
     policy: Policy,
-    decoder: GroupedDecoder,
+    decoder: Decoder,
     prompts: list[list[int]],
     keys: list[tuple[int, ...]],
     *,
@@ -104,7 +104,7 @@ def overlong_penalty(lengths_PG: Tensor, *, limit: int, buffer: float, penalty: 
 
 def collect(
     policy: Policy,
-    decoder: GroupedDecoder,
+    decoder: Decoder,
     problems: Problems,
     order: PromptOrder,
     judge: verifiers.Judge,

@@ -13,7 +13,7 @@ import typer
 from rlvr import provenance
 from rlvr.config import identity
 from rlvr.config.schema import PolicySpec, Sft
-from rlvr.policies.decoder import GroupedDecoder
+from rlvr.policies.decoder import Decoder
 from rlvr.policies.store import Policy, device, load, publish_manifest, save
 from rlvr.records import Demonstration, publish_lines, read_json, read_records, sha256
 from rlvr.training.batches import Groups, PromptOrder, chunks, pad_prompts, token_logprobs
@@ -42,12 +42,12 @@ def encode(policy: Policy, demonstrations: list[Demonstration]) -> Groups:
     return Groups(prompts_PL, prompt_lengths_P, responses[:, None], lengths_P[:, None])
 
 
-def step_loss(decoder: GroupedDecoder, groups: Groups) -> torch.Tensor:
+def step_loss(decoder: Decoder, groups: Groups) -> torch.Tensor:
     """Mean negative log-likelihood a response token; gradients are accumulated a chunk at a time."""
     tokens = int(groups.lengths_PG.sum())
     total = torch.zeros((), device=groups.prompts_PL.device)
-    for rows in chunks(torch.arange(len(groups.prompts_PL)), groups.lengths_PG, SEQUENCES_PER_CHUNK):
-        loss = -token_logprobs(decoder, groups.select(rows)).sum() / tokens
+    for chunk in chunks(groups, SEQUENCES_PER_CHUNK):
+        loss = -token_logprobs(decoder, chunk).sum() / tokens
         loss.backward()
         total += loss.detach()
     return total
@@ -56,7 +56,7 @@ def step_loss(decoder: GroupedDecoder, groups: Groups) -> torch.Tensor:
 def train(policy: Policy, spec: Sft, demonstrations: list[Demonstration], checkpoints: Checkpoints, save_every: int):
     """Train in place; returns one row of metrics a step. Exits with 75 after saving when asked to stop."""
     groups, order = encode(policy, demonstrations), PromptOrder(len(demonstrations), spec.seed)
-    model, decoder = policy.model, GroupedDecoder(policy.model)
+    model, decoder = policy.model, Decoder(policy.model)
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=spec.learning_rate, betas=spec.betas, weight_decay=spec.weight_decay
     )

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from rlvr.config.schema import Loss, Rl
 from rlvr.losses import aggregation, kl, ppo_clip
-from rlvr.policies.decoder import GroupedDecoder
+from rlvr.policies.decoder import Decoder
 from rlvr.training.batches import Groups, autocast, chunks, token_logprobs
 
 
@@ -46,7 +46,7 @@ class Totals:
 
 def update(
     model: torch.nn.Module,
-    decoder: GroupedDecoder,
+    decoder: Decoder,
     optimizer: torch.optim.Optimizer,
     groups: Groups,
     advantages_PG: Tensor,
@@ -65,18 +65,19 @@ def update(
         informing = rows
         if loss.kl_coefficient == 0:  # a group of zero weights has no gradient at all: leave it out
             informing = rows[(advantages_PG[rows] != 0).any(dim=1)]
-        minibatch = torch.zeros((), device=advantages_PG.device)
-        for chunk in chunks(informing, groups.lengths_PG, rl.sequences_per_microbatch) if informing.numel() else ():
-            part = groups.select(chunk)
-            width = part.tokens_PGT.shape[2]
+        part, minibatch = groups.select(informing), torch.zeros((), device=advantages_PG.device)
+        old_MT, reference_MT = (x[informing].flatten(0, 1) for x in (old_logprobs_PGT, reference_logprobs_PGT))
+        advantages_M = advantages_PG[informing].flatten()
+        for chunk in chunks(part, rl.sequences_per_microbatch) if informing.numel() else ():
+            chosen, width = chunk.members_M, chunk.tokens_NT.shape[1]
             with autocast(rl.precision, advantages_PG.device):
-                logprobs = token_logprobs(decoder, part)
-            old, reference = old_logprobs_PGT[chunk, :, :width], reference_logprobs_PGT[chunk, :, :width]
+                logprobs = token_logprobs(decoder, chunk)
+            old = old_MT[chosen, :width]
             policy_loss, clipped = ppo_clip.surrogate(
-                logprobs, old, advantages_PG[chunk][..., None], clip_low=loss.clip_low, clip_high=loss.clip_high
+                logprobs, old, advantages_M[chosen, None], clip_low=loss.clip_low, clip_high=loss.clip_high
             )
-            divergence = kl.k3(logprobs, reference)
-            mask = part.mask_PGT()
+            divergence = kl.k3(logprobs, reference_MT[chosen, :width])
+            mask = chunk.mask_MT()
             weights = aggregation.token_weights(
                 mask, mode=loss.aggregation, sequences=sequences, tokens=tokens, longest=longest
             )
