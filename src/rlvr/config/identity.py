@@ -13,8 +13,12 @@ NUMERICS = 2
 
 
 def canonical(spec: Strict) -> str:
-    """The specification as JSON, the same for equal values however they were written (1, 1.0, 1e0)."""
-    return json.dumps(spec.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+    """The specification as JSON, the same for equal values however they were written (1, 1.0, 1e0).
+
+    A field that the schema gives a neutral default is left out while it has it, so that a knob added later
+    does not make every earlier run another run.
+    """
+    return json.dumps(spec.model_dump(mode="json", exclude_defaults=True), sort_keys=True, separators=(",", ":"))
 
 
 def digest(spec: Strict) -> str:
