@@ -1,5 +1,6 @@
 """Batches, rewards, measures, and that the update is the gradient of the stated loss."""
 
+import itertools
 import math
 
 import pytest
@@ -7,6 +8,7 @@ import torch
 from conftest import tiny
 
 from rlvr import verifiers
+from rlvr.estimators import Estimator
 from rlvr.losses import aggregation
 from rlvr.policies.decoder import Decoder
 from rlvr.records import Problem
@@ -82,6 +84,54 @@ def test_the_update_is_the_gradient_of_the_stated_loss(batch, mode):
         advantages, old, reference, loss=loss, rl=rl, longest=9,
     )  # fmt: skip
     assert math.isclose(totals.losses[0], float(expected_loss.detach()), rel_tol=1e-4, abs_tol=1e-6)
+    for parameter, start, gradient in zip(policy.model.parameters(), before, gradients, strict=True):
+        torch.testing.assert_close(start - parameter, gradient, rtol=2e-3, atol=2e-5)
+
+
+@pytest.mark.parametrize("score", ["rloo", "grpo"])
+def test_a_coupled_update_is_the_gradient_of_the_estimators_own_loss(batch, score):
+    """PACS' cross-entropy written out through transformers' own forward pass, away from the reference."""
+    policy, spec, made = batch
+    prompts, members = made.groups.lengths_PG.shape
+    reference = made.samples.logprobs_PGT.sum(-1) + torch.randn(
+        prompts, members, generator=torch.Generator().manual_seed(7)
+    )
+    rewards = (torch.arange(members) < torch.arange(1, prompts + 1)[:, None] % members).float()
+    estimator = Estimator("pacs", {"beta": 0.5, "score": score})
+
+    def coupled(rows, logp_PG):
+        given = {"logp_PG": logp_PG, "logp_ref_PG": reference[rows]}
+        return estimator.advantages(rewards[rows], given, {}), -estimator.objective(rewards[rows], given)
+
+    sequences = []
+    for p, g in itertools.product(range(prompts), range(members)):
+        length, response = (
+            int(made.groups.prompt_lengths_P[p]),
+            made.groups.tokens_PGT[p, g, : made.groups.lengths_PG[p, g]],
+        )
+        whole = torch.cat([made.groups.prompts_PL[p, :length], response])[None]
+        log_p = policy.model(whole).logits[0, length - 1 : -1].log_softmax(-1)
+        sequences.append(log_p.gather(-1, response[:, None]).sum())
+    logp = torch.stack(sequences).view(prompts, members)
+    proxy = 0.5 * (logp - reference)
+    if score == "rloo":
+        psi = proxy - (proxy.sum(1, keepdim=True) - proxy) / (members - 1)
+    else:
+        psi = (proxy - proxy.mean(1, keepdim=True)) / proxy.std(1, keepdim=True, correction=0)
+    right = rewards.sum(1, keepdim=True)
+    balanced = torch.where(rewards == 1, members / (2 * right), members / (2 * (members - right)))
+    balanced = torch.where((right == 0) | (right == members), torch.ones_like(balanced), balanced)
+    expected = torch.nn.functional.binary_cross_entropy_with_logits(psi, rewards, weight=balanced)
+    gradients = torch.autograd.grad(expected, list(policy.model.parameters()))
+    before = [p.detach().clone() for p in policy.model.parameters()]
+    totals = update(
+        policy.model, Decoder(policy.model), torch.optim.SGD(policy.model.parameters(), lr=1.0), made.groups,
+        torch.zeros(prompts, members), made.samples.logprobs_PGT, made.samples.logprobs_PGT,
+        loss=spec.loss.model_copy(update={"kl_coefficient": 0.0}),
+        rl=spec.rl.model_copy(update={"prompts_per_minibatch": 6, "sequences_per_microbatch": 4, "max_grad_norm": 1e9}),
+        longest=9, coupled=coupled,
+    )  # fmt: skip
+    assert math.isclose(totals.losses[0], float(expected.detach()), rel_tol=1e-4)
     for parameter, start, gradient in zip(policy.model.parameters(), before, gradients, strict=True):
         torch.testing.assert_close(start - parameter, gradient, rtol=2e-3, atol=2e-5)
 

@@ -1,6 +1,7 @@
 """Training as the rules start it: its own process, killed, stopped, broken, repeated."""
 
 import json
+import math
 import os
 import random
 import signal
@@ -13,8 +14,12 @@ import torch
 from conftest import ROOT, without_timing
 from transformers import AutoModelForCausalLM
 
+from rlvr import estimators
 from rlvr.policies.store import load
-from rlvr.records import RecordError, read_json
+from rlvr.records import Problem, RecordError, read_json, read_records
+from rlvr.training.checkpoint import Checkpoints
+from rlvr.training.deterministic import one_thread
+from rlvr.training.rl import Trainer
 
 
 def changed(spec, **sections):
@@ -143,11 +148,65 @@ def test_metrics_hold_what_a_reader_needs(uninterrupted):
     assert [row["step"] for row in probes] == [0, 1, 4, 8, 12]
 
 
-@pytest.mark.parametrize("name", ["dr_grpo", "rloo", "ace"])
-def test_every_method_trains_by_its_name(workbench, plan, tmp_path, name):
-    estimator = next(s.estimator for s in plan.runs.values() if s.estimator["name"] == name)
-    workbench.train(workbench.spec.model_copy(update={"estimator": estimator}), tmp_path)
-    assert len(without_timing(tmp_path / "metrics.jsonl")) == 2
+def trainer(workbench, estimator: dict) -> Trainer:
+    name = estimator["name"]
+    settings = {key: value for key, value in estimator.items() if key != "name"}
+    spec = workbench.spec.model_copy(update={"estimator": {"name": name, **estimators.resolve(name, settings)}})
+    problems = read_records(workbench.folder / spec.data.name / "problems.jsonl", Problem)
+    return Trainer(spec, load(workbench.base), load(workbench.base), problems, problems[:2])
+
+
+@pytest.mark.parametrize("name", estimators.names())
+def test_every_method_trains_by_its_name(workbench, name):
+    one_thread()
+    made = trainer(workbench, {"name": name})
+    before = [p.detach().clone() for p in made.model.parameters()]
+    rows = [made.advance() for _ in range(2)]
+    assert all(math.isfinite(row["loss"]) and math.isfinite(row["grad_norm"]) for row in rows)
+    weighed = any(row["positive_mass"] + row["negative_mass"] > 0 for row in rows)
+    assert weighed and any(not torch.equal(p, b) for p, b in zip(made.model.parameters(), before, strict=True))
+    assert set(rows[-1].get("estimator", {})) >= set(estimators.signature(name).state)
+
+
+@pytest.mark.parametrize("name", [n for n in estimators.names() if estimators.signature(n).controlled])
+def test_a_controllers_state_is_in_the_checkpoint(workbench, tmp_path, name):
+    """Three steps are two steps, a checkpoint on disk, and one step: to the bit, controller included."""
+    one_thread()
+    whole, first, second = (trainer(workbench, {"name": name}) for _ in range(3))
+    expected = [without_time(whole.advance()) for _ in range(3)]
+    checkpoints = Checkpoints(tmp_path, {"run": name})
+    with checkpoints.lease():
+        for _ in range(2):
+            first.advance()
+        checkpoints.save(first.snapshot())
+        second.restore(checkpoints.latest())
+    assert second.estimator_state == first.estimator_state != {}
+    assert without_time(second.advance()) == expected[2]
+    for ours, theirs in zip(second.model.parameters(), whole.model.parameters(), strict=True):
+        assert torch.equal(ours, theirs)
+
+
+def test_the_reference_can_be_reset(workbench, tmp_path):
+    """With a reset each step the policy starts every step at its reference; a checkpoint carries the reference."""
+    one_thread()
+
+    def made(every):
+        started = trainer(workbench, {"name": "pacs"})
+        started.spec = changed(started.spec, rl={"reference_reset": every})
+        return started
+
+    never, each, again = made(0), made(1), made(1)
+    shifted, still = ([t.advance() for _ in range(3)][-1] for t in (never, each))
+    assert shifted["oef"] > 0 and still["oef"] == 0  # no error is above its reference where that is the policy itself
+    checkpoints = Checkpoints(tmp_path, {"run": "reset"})
+    with checkpoints.lease():
+        checkpoints.save(each.snapshot())
+        again.restore(checkpoints.latest())
+    assert without_time(again.advance()) == without_time(each.advance())
+
+
+def without_time(row: dict) -> dict:
+    return {key: value for key, value in row.items() if key != "timing"}
 
 
 def test_dapo_fills_its_batch_with_groups_that_inform(workbench, tmp_path):

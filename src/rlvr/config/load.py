@@ -7,7 +7,6 @@ import re
 import types
 import typing
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,6 +15,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from rlvr import estimators
 from rlvr.config.schema import Data, Model, Paper, Scale, Settings
+from rlvr.estimators import nearest
 
 
 class ConfigError(Exception):
@@ -44,13 +44,6 @@ class Layer:
 
 
 Schema = TypeVar("Schema", bound=BaseModel)
-
-
-def nearest(wrong: Any, names: typing.Iterable[str]) -> str:
-    """`; did you mean 'x'?` where a name is close, else the valid names."""
-    names = sorted(map(str, names))
-    close = get_close_matches(str(wrong), names, n=1, cutoff=0.5)
-    return f"; did you mean {close[0]!r}?" if close else f"; valid: {', '.join(names)}"
 
 
 def look_up(table: dict[str, Any], name: str, what: str, place: str) -> Any:
@@ -181,31 +174,16 @@ def resolve_estimator(settings: dict[str, Any], layers: list[Layer]) -> dict[str
     if name not in estimators.names():
         place = holder.place(("estimator", "name"))
         raise ConfigError(f"{place}: unknown estimator {name!r}{nearest(name, estimators.names())}")
-    known = estimators.signature(name).settings
-    resolved = {key: setting.default for key, setting in known.items()}
-    for key, value in settings.items():
-        if key == "name":
-            continue
-        holder = next((la for la in reversed(layers) if la.holds(("estimator", key))), layers[-1])
-        place = holder.place(("estimator", key))
-        if key not in known:
-            raise ConfigError(f"{place}: {name} has no such setting{nearest(key, known)}")
-        resolved[key] = _typed(value, known[key], place)
+    try:
+        resolved = estimators.resolve(name, {key: value for key, value in settings.items() if key != "name"})
+    except estimators.SettingError as error:
+        holder = next((la for la in reversed(layers) if la.holds(("estimator", error.key))), layers[-1])
+        raise ConfigError(f"{holder.place(('estimator', error.key))}: {error.message}") from error
     if name == "ace" and resolved["alpha"] == 0:
         base = resolved["base"]
         own = estimators.signature(base).settings
         return {"name": base, **{key: resolved[key] for key in own}}
     return {"name": name, **resolved}
-
-
-def _typed(value: Any, setting: estimators.Setting, place: str) -> Any:
-    if setting.choices is not None and value not in setting.choices:
-        raise ConfigError(f"{place}: {value!r} is not one of its values{nearest(value, setting.choices)}")
-    if setting.kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if not isinstance(value, setting.kind) or (setting.kind is not bool and isinstance(value, bool)):
-        raise ConfigError(f"{place}: must be of type {setting.kind.__name__} (got {value!r})")
-    return value
 
 
 @dataclass(frozen=True)

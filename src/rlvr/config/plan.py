@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from rlvr.config import identity
-from rlvr.config.load import ConfigError, Layer, Sources, look_up, nearest, read_sources, resolve_estimator, validate
+from rlvr.config.load import ConfigError, Layer, Sources, look_up, read_sources, resolve_estimator, validate
 from rlvr.config.schema import EvaluationSpec, Figure, Paper, PolicySpec, Row, RunSpec, Settings, Table
+from rlvr.estimators import nearest
 
 
 @dataclass(frozen=True)

@@ -109,6 +109,7 @@ class Rl(Strict):
     betas: tuple[Fraction, Fraction]
     max_grad_norm: Rate
     precision: Literal["float32", "bfloat16"]
+    reference_reset: Natural = 0
 
     @model_validator(mode="after")
     def minibatches_fit(self):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from math import log
 from typing import Literal
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from rlvr.estimators import load_base
+from rlvr.estimators import base_masses, load_base
 
 
 def advantages(
@@ -24,7 +25,7 @@ def advantages(
     std: Literal["biased", "unbiased"] = "biased",
     epsilon: float = 1e-6,
 ) -> Tensor:
-    """ACE advantage (ACE, Def. 2, Eq. 5-6): A (1 + alpha f(c)) for errors, A unchanged otherwise.
+    """Confidence-aware error penalty (ACE, Def. 2, Eq. 5-6): A (1 + alpha f(c)) for errors, A unchanged otherwise.
 
     A is the base estimator's advantage, c = sum_t log(pi / pi_ref) over the response's tokens
     (`log_ratio_PG`, nats) and f is softplus, or ReLU (sec. 5.5). alpha = 0 is the base estimator.
@@ -47,3 +48,18 @@ def advantages(
     if negatives == "below_mean":
         error_PG = rewards_PG <= rewards_PG.mean(dim=1, keepdim=True)
     return torch.where(error_PG, base_PG * (1 + alpha * modulated_PG), base_PG)
+
+
+def masses(
+    p: Tensor,
+    groups: int,
+    *,
+    base: Literal["grpo", "dr_grpo", "rloo"] = "grpo",
+    alpha: float = 1.0,
+    modulation: Literal["softplus", "relu"] = "softplus",
+    std: Literal["biased", "unbiased"] = "biased",
+    epsilon: float = 1e-6,
+) -> tuple[Tensor, Tensor]:
+    """m_S = m, m_F = m (1 + alpha f(c)); at pi = pi_ref f(0) = ln 2 (softplus) or 0 (ReLU), m the base's mass"""
+    success, failure = base_masses(base, p, groups, std=std, epsilon=epsilon)
+    return success, failure * (1 + alpha * (log(2) if modulation == "softplus" else 0.0))

@@ -6,8 +6,10 @@ from torch import Tensor
 
 
 def advantages(rewards_PG: Tensor) -> Tensor:
-    """Centred advantage (Liu et al. 2025, "Dr. GRPO"; FADE, sec. 8): A = r - mean(r).
-
-    Masses for binary rewards at solve rate p: m_S = m_F = p (1 - p).
-    """
+    """Centred advantage (Liu et al. 2025, "Dr. GRPO"; FADE, sec. 2.2): A = r - mean(r)."""
     return rewards_PG - rewards_PG.mean(dim=1, keepdim=True)
+
+
+def masses(p: Tensor, groups: int) -> tuple[Tensor, Tensor]:
+    """m_S = m_F = pq"""
+    return p * (1 - p), p * (1 - p)

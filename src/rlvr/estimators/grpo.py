@@ -6,6 +6,8 @@ from typing import Literal
 
 from torch import Tensor
 
+from rlvr.estimators import _groups
+
 
 def advantages(rewards_PG: Tensor, *, std: Literal["biased", "unbiased"] = "biased", epsilon: float = 1e-6) -> Tensor:
     """Group-normalised advantage (Shao et al. 2024; ACE, Eq. 1): A = (r - mean(r)) / (std(r) + epsilon).
@@ -13,9 +15,16 @@ def advantages(rewards_PG: Tensor, *, std: Literal["biased", "unbiased"] = "bias
     `std` divides the squared deviations by G (`biased`, ACE sec. 3, the default because it is the
     definition in print) or by G - 1 (`unbiased`, ACE App. C's sketch and verl's code); for binary rewards
     unbiased advantages are sqrt((G - 1) / G) times the biased ones. A group of equal rewards gets zeros.
-
-    Masses for binary rewards at solve rate p, biased: m_S = m_F = sqrt(p (1 - p)).
     """
     centred_PG = rewards_PG - rewards_PG.mean(dim=1, keepdim=True)
     spread_P1 = rewards_PG.std(dim=1, keepdim=True, correction=0 if std == "biased" else 1)
-    return centred_PG / (spread_P1 + epsilon)
+    return _groups.divide(centred_PG, spread_P1 + epsilon) if epsilon == 0 else centred_PG / (spread_P1 + epsilon)
+
+
+def masses(
+    p: Tensor, groups: int, *, std: Literal["biased", "unbiased"] = "biased", epsilon: float = 1e-6
+) -> tuple[Tensor, Tensor]:
+    """m_S = m_F = sqrt(pq)"""
+    spread = (p * (1 - p) * (1 if std == "biased" else groups / (groups - 1))).sqrt()
+    mass = _groups.divide(p * (1 - p), spread + epsilon)
+    return mass, mass

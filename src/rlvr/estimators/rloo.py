@@ -15,3 +15,9 @@ def advantages(rewards_PG: Tensor) -> Tensor:
         raise ValueError("RLOO needs at least two rollouts a prompt")
     others_PG = (rewards_PG.sum(dim=1, keepdim=True) - rewards_PG) / (groups - 1)
     return rewards_PG - others_PG
+
+
+def masses(p: Tensor, groups: int) -> tuple[Tensor, Tensor]:
+    """m_S = m_F = pq G / (G - 1)"""
+    mass = p * (1 - p) * groups / (groups - 1)
+    return mass, mass

@@ -9,9 +9,10 @@ from typing import Annotated, Any
 import torch
 import typer
 
-from rlvr import estimators, provenance, verifiers
+from rlvr import provenance, verifiers
 from rlvr.config import identity
 from rlvr.config.schema import RunSpec
+from rlvr.estimators import Estimator
 from rlvr.policies.decoder import Decoder
 from rlvr.policies.store import Policy, device, load, publish_manifest, save
 from rlvr.records import Problem, publish_lines, read_json, read_records, sha256
@@ -21,7 +22,7 @@ from rlvr.training.checkpoint import Checkpoints, Snapshot
 from rlvr.training.deterministic import one_thread
 from rlvr.training.progress import TO_BE_CONTINUED, Bar, StopRequest
 from rlvr.training.rollouts import Batch, Problems, collect, sample_prompts, verify
-from rlvr.training.update import NonFinite, update
+from rlvr.training.update import Coupled, NonFinite, update
 
 
 class Timer:
@@ -44,19 +45,18 @@ class Trainer:
         self.spec, self.policy = spec, policy
         self.model = policy.model
         self.decoder = Decoder(policy.model)
-        self.reference = Decoder(reference.model.requires_grad_(False), frozen=True)
+        self.reference_model = reference.model.requires_grad_(False)
+        self.reference = Decoder(self.reference_model, frozen=True)
         self.problems = Problems(policy, train, spec.rollout.max_prompt_tokens)
         self.held_out = None
         if spec.probe.problems:
             self.held_out = Problems(policy, held_out[: spec.probe.problems], spec.rollout.max_prompt_tokens)
         self.order = PromptOrder(len(self.problems.prompts), spec.seed)
         self.judge = verifiers.load(spec.data.verifier)
-        self.optimizer = torch.optim.AdamW(
-            self.model.parameters(), lr=spec.rl.learning_rate, betas=spec.rl.betas, weight_decay=spec.rl.weight_decay
-        )
+        self.optimizer = self._fresh_optimizer()
         settings = dict(spec.estimator)
-        self.advantages = estimators.load(settings.pop("name"))
-        self.settings, self.needs = settings, estimators.needs(spec.estimator["name"], settings)
+        self.estimator = Estimator(settings.pop("name"), settings)
+        self.estimator_state: dict[str, float] = {}
         self.step, self.position, self.updates = 0, 0, 0
         self.metrics: list[dict[str, Any]] = []
         self.probes: list[dict[str, Any]] = []
@@ -66,16 +66,16 @@ class Trainer:
     def advance(self) -> dict[str, Any]:
         """Take one step and return its row of metrics. Raises NonFinite, naming the step."""
         spec, timer = self.spec, Timer()
+        if spec.rl.reference_reset and self.step and self.step % spec.rl.reference_reset == 0:
+            self._reset_reference()
         with autocast(spec.rl.precision if self.model.device.type == "cuda" else "float32", self.model.device):
             batch = self._collect()
         timer.lap("rollout")
         with autocast(spec.rl.precision, self.model.device):
             reference_PGT = all_logprobs(self.reference, batch.groups, spec.rl.sequences_per_microbatch)
         old_PGT = batch.samples.logprobs_PGT
-        log_ratio_PG = (old_PGT - reference_PGT).sum(-1)
-        available = {"log_ratio_PG": log_ratio_PG, "lengths_PG": batch.groups.lengths_PG.float()}
-        inputs = {name: available[name] for name in self.needs}
-        advantages_PG = self.advantages(batch.rewards_PG, **inputs, **self.settings)
+        given = self._given(batch, reference_PGT)
+        advantages_PG, self.estimator_state = self.estimator.step(batch.rewards_PG, given, self.estimator_state)
         timer.lap("reference")
         self._set_learning_rate()
         try:
@@ -90,6 +90,7 @@ class Trainer:
                 loss=spec.loss,
                 rl=spec.rl,
                 longest=spec.rollout.max_response_tokens,
+                coupled=self._coupled(batch, given) if self.estimator.coupled else None,
             )
         except NonFinite as error:
             raise NonFinite(f"step {self.step + 1}: {error}") from error
@@ -97,7 +98,9 @@ class Trainer:
         self.step += 1
         self.position = batch.position
         self.updates += len(totals.losses)
-        row = {"step": self.step, **self._figures(batch, log_ratio_PG, advantages_PG), **totals.figures()}
+        row = {"step": self.step, **self._figures(batch, given["log_ratio_PG"], advantages_PG), **totals.figures()}
+        if self.estimator_state:
+            row["estimator"] = self.estimator_state
         tokens, seconds = int(batch.groups.lengths_PG.sum()), sum(timer.seconds.values())
         row["timing"] = {**timer.seconds, "step": round(seconds, 4), "tokens_per_second": round(tokens / seconds, 1)}
         self.metrics.append(row)
@@ -116,6 +119,42 @@ class Trainer:
             rollout=self.spec.rollout,
             reward=self.spec.reward,
         )
+
+    def _given(self, batch: Batch, reference_PGT: torch.Tensor) -> dict[str, Any]:
+        """What an estimator may need of a step. Entropy is FADE's H_t (Algorithm 2): a response's mean surprisal."""
+        old_PG, lengths_PG = batch.samples.logprobs_PGT.sum(-1), batch.groups.lengths_PG.float()
+        return {
+            "log_ratio_PG": (batch.samples.logprobs_PGT - reference_PGT).sum(-1),
+            "lengths_PG": lengths_PG,
+            "logp_PG": old_PG,  # before the step's first update, the policy is the one that sampled
+            "logp_old_PG": old_PG,
+            "logp_ref_PG": reference_PGT.sum(-1),
+            "entropy": float((-old_PG / lengths_PG).mean()),
+        }
+
+    def _coupled(self, batch: Batch, given: dict[str, Any]) -> Coupled:
+        """Weights and objective of some prompts, as functions of the current log pi."""
+
+        def weigh(rows: torch.Tensor, logp_PG: torch.Tensor) -> tuple[torch.Tensor, float]:
+            now = {key: value[rows] if isinstance(value, torch.Tensor) else value for key, value in given.items()}
+            now["logp_PG"] = logp_PG
+            rewards_PG = batch.rewards_PG[rows]
+            weights_PG = self.estimator.advantages(rewards_PG, now, self.estimator_state)
+            return weights_PG, -self.estimator.objective(rewards_PG, now)
+
+        return weigh
+
+    def _fresh_optimizer(self) -> torch.optim.Optimizer:
+        rl = self.spec.rl
+        return torch.optim.AdamW(
+            self.model.parameters(), lr=rl.learning_rate, betas=rl.betas, weight_decay=rl.weight_decay
+        )
+
+    def _reset_reference(self) -> None:
+        """Make the policy its own reference and forget the optimizer's moments (PACS, sec. 3.4, after Eq. 7)."""
+        self.reference_model.load_state_dict(self.model.state_dict())
+        self.reference = Decoder(self.reference_model, frozen=True)
+        self.optimizer = self._fresh_optimizer()
 
     def _set_learning_rate(self) -> None:
         warmup = self.spec.rl.warmup_steps
@@ -173,14 +212,24 @@ class Trainer:
 
     def snapshot(self) -> Snapshot:
         tensors = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
-        state = {"position": self.position, "updates": self.updates, "seed": self.spec.seed}
+        if self.spec.rl.reference_reset:
+            tensors["reference"] = self.reference_model.state_dict()
+        state = {
+            "position": self.position,
+            "updates": self.updates,
+            "seed": self.spec.seed,
+            "estimator": self.estimator_state,
+        }
         return Snapshot(self.step, tensors, state, {"metrics": self.metrics, "probe": self.probes})
 
     def restore(self, snapshot: Snapshot) -> None:
         self.model.load_state_dict(snapshot.tensors["model"])
         self.optimizer.load_state_dict(snapshot.tensors["optimizer"])
+        if "reference" in snapshot.tensors:
+            self.reference_model.load_state_dict(snapshot.tensors["reference"])
+            self.reference = Decoder(self.reference_model, frozen=True)
         self.step, self.position = snapshot.step, snapshot.state["position"]
-        self.updates = snapshot.state["updates"]
+        self.updates, self.estimator_state = snapshot.state["updates"], snapshot.state["estimator"]
         self.metrics, self.probes = snapshot.rows["metrics"], snapshot.rows["probe"]
 
 

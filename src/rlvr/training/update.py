@@ -5,6 +5,7 @@ Dimensions: P prompts, G rollouts a prompt, T response tokens.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
@@ -13,11 +14,15 @@ from torch import Tensor
 from rlvr.config.schema import Loss, Rl
 from rlvr.losses import aggregation, kl, ppo_clip
 from rlvr.policies.decoder import Decoder
-from rlvr.training.batches import Groups, autocast, chunks, token_logprobs
+from rlvr.training.batches import Groups, all_logprobs, autocast, chunks, token_logprobs
 
 
 class NonFinite(RuntimeError):
     """A loss or gradient that is not a finite number; no optimizer step was taken with it."""
+
+
+# Of some prompts (indices) and their current log pi (P, G): their weights (P, G), and the loss that these descend.
+Coupled = Callable[[Tensor, Tensor], tuple[Tensor, float]]
 
 
 @dataclass
@@ -56,44 +61,79 @@ def update(
     loss: Loss,
     rl: Rl,
     longest: int,
+    coupled: Coupled | None = None,
 ) -> Totals:
-    """Take one optimizer step a minibatch. Raises NonFinite before a step with a non-finite loss or gradient."""
+    """Take one optimizer step a minibatch. Raises NonFinite before a step with a non-finite loss or gradient.
+
+    With `coupled` weights (PACS) a minibatch's loss is the estimator's own: its weights are taken at the policy as it
+    is, and -mean(A log pi) with A fixed has the gradient of that loss.
+    """
     totals = Totals()
+    batch = _Batch(groups, old_logprobs_PGT, reference_logprobs_PGT, loss, rl, longest, coupled is not None)
     for rows in torch.arange(len(groups.prompts_PL), device=advantages_PG.device).split(rl.prompts_per_minibatch):
         optimizer.zero_grad(set_to_none=True)
-        sequences, tokens = rows.numel() * groups.lengths_PG.shape[1], int(groups.lengths_PG[rows].sum())
-        informing = rows
-        if loss.kl_coefficient == 0:  # a group of zero weights has no gradient at all: leave it out
-            informing = rows[(advantages_PG[rows] != 0).any(dim=1)]
-        part, minibatch = groups.select(informing), torch.zeros((), device=advantages_PG.device)
-        old_MT, reference_MT = (x[informing].flatten(0, 1) for x in (old_logprobs_PGT, reference_logprobs_PGT))
-        advantages_M = advantages_PG[informing].flatten()
-        for chunk in chunks(part, rl.sequences_per_microbatch) if informing.numel() else ():
-            chosen, width = chunk.members_M, chunk.tokens_NT.shape[1]
-            with autocast(rl.precision, advantages_PG.device):
-                logprobs = token_logprobs(decoder, chunk)
-            old = old_MT[chosen, :width]
-            policy_loss, clipped = ppo_clip.surrogate(
-                logprobs, old, advantages_M[chosen, None], clip_low=loss.clip_low, clip_high=loss.clip_high
-            )
-            divergence = kl.k3(logprobs, reference_MT[chosen, :width])
-            mask = chunk.mask_MT()
-            weights = aggregation.token_weights(
-                mask, mode=loss.aggregation, sequences=sequences, tokens=tokens, longest=longest
-            )
-            value = ((policy_loss + loss.kl_coefficient * divergence) * weights).sum()
-            value.backward()
-            with torch.no_grad():
-                minibatch += value.detach()
-                totals.tokens += int(mask.sum())
-                totals.clipped += float((clipped & mask).sum())
-                totals.kl += float((divergence * mask).sum())
-                if not totals.grad_norms:
-                    totals.disagreement.append(float(((logprobs - old).abs() * mask).sum() / mask.sum()))
+        weights_PG, own_loss = advantages_PG[rows], None
+        if coupled is not None:
+            logp_PG = all_logprobs(decoder, groups.select(rows), rl.sequences_per_microbatch).sum(-1)
+            weights_PG, own_loss = coupled(rows, logp_PG)
+        value = batch.backward(decoder, rows, weights_PG, totals)
         norm = torch.nn.utils.clip_grad_norm_(model.parameters(), rl.max_grad_norm)
-        if not torch.isfinite(minibatch + norm):
-            raise NonFinite(f"loss {float(minibatch)}, gradient norm {float(norm)}")
+        if not torch.isfinite(value + norm):
+            raise NonFinite(f"loss {float(value)}, gradient norm {float(norm)}")
         optimizer.step()
-        totals.losses.append(float(minibatch))
+        totals.losses.append(float(value) if own_loss is None else own_loss)
         totals.grad_norms.append(float(norm))
     return totals
+
+
+@dataclass
+class _Batch:
+    """What the minibatches of a step have in common."""
+
+    groups: Groups
+    old_PGT: Tensor
+    reference_PGT: Tensor
+    loss: Loss
+    rl: Rl
+    longest: int
+    score_function: bool  # -A log pi summed over tokens, a mean over responses, in place of the clipped surrogate
+
+    def backward(self, decoder: Decoder, rows: Tensor, weights_PG: Tensor, totals: Totals) -> Tensor:
+        """Add the gradient of one minibatch's loss, a chunk at a time; returns the loss."""
+        lengths_PG = self.groups.lengths_PG[rows]
+        sequences, tokens = lengths_PG.numel(), int(lengths_PG.sum())
+        if self.loss.kl_coefficient == 0:  # a group of zero weights has no gradient at all: leave it out
+            informs = (weights_PG != 0).any(dim=1)
+            rows, weights_PG = rows[informs], weights_PG[informs]
+        whole = torch.zeros((), device=weights_PG.device)
+        if rows.numel() == 0:
+            return whole
+        old_MT, reference_MT = (x[rows].flatten(0, 1) for x in (self.old_PGT, self.reference_PGT))
+        weights_M = weights_PG.flatten()
+        for chunk in chunks(self.groups.select(rows), self.rl.sequences_per_microbatch):
+            chosen, width, mask_MT = chunk.members_M, chunk.tokens_NT.shape[1], chunk.mask_MT()
+            with autocast(self.rl.precision, weights_PG.device):
+                logprobs_MT = token_logprobs(decoder, chunk)
+            old = old_MT[chosen, :width]
+            losses_MT, clipped_MT = self._policy_loss(logprobs_MT, old, weights_M[chosen, None])
+            divergence_MT = kl.k3(logprobs_MT, reference_MT[chosen, :width])
+            each_MT = mask_MT / sequences
+            if not self.score_function:
+                each_MT = aggregation.token_weights(
+                    mask_MT, mode=self.loss.aggregation, sequences=sequences, tokens=tokens, longest=self.longest
+                )
+            value = ((losses_MT + self.loss.kl_coefficient * divergence_MT) * each_MT).sum()
+            value.backward()
+            with torch.no_grad():
+                whole += value.detach()
+                totals.tokens += int(mask_MT.sum())
+                totals.clipped += float((clipped_MT & mask_MT).sum())
+                totals.kl += float((divergence_MT * mask_MT).sum())
+                if not totals.grad_norms:
+                    totals.disagreement.append(float(((logprobs_MT - old).abs() * mask_MT).sum() / mask_MT.sum()))
+        return whole
+
+    def _policy_loss(self, logprobs: Tensor, old: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
+        if self.score_function:
+            return -weights * logprobs, torch.zeros_like(logprobs, dtype=torch.bool)
+        return ppo_clip.surrogate(logprobs, old, weights, clip_low=self.loss.clip_low, clip_high=self.loss.clip_high)

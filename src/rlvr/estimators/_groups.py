@@ -1,0 +1,40 @@
+"""What several estimators ask of a group: its mean, its spread, which rollouts are correct."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+Std = Literal["biased", "unbiased"]
+
+
+def mean(rewards_PG: Tensor) -> Tensor:
+    """(P, 1); the solve rate, for binary rewards."""
+    return rewards_PG.mean(dim=1, keepdim=True)
+
+
+def centred(rewards_PG: Tensor) -> Tensor:
+    return rewards_PG - mean(rewards_PG)
+
+
+def correct(rewards_PG: Tensor) -> Tensor:
+    """Rewards as classes: correct above one half, so that a mildly shaped reward keeps its class."""
+    return rewards_PG > 0.5
+
+
+def solve_rate(rewards_PG: Tensor) -> Tensor:
+    """Share of correct rollouts (P, 1)."""
+    return mean(correct(rewards_PG).to(rewards_PG.dtype))
+
+
+def divide(numerator: Tensor, denominator: Tensor) -> Tensor:
+    """The quotient, and zero where the denominator is zero."""
+    safe = torch.where(denominator == 0, torch.ones_like(denominator), denominator)
+    return torch.where(denominator == 0, torch.zeros_like(numerator), numerator / safe)
+
+
+def masked(p: Tensor, inside: Tensor) -> Tensor:
+    """`inside` where 0 < p < 1, and zero in groups of equal rewards."""
+    return torch.where((p > 0) & (p < 1), inside, torch.zeros_like(p))

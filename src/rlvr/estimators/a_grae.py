@@ -1,0 +1,73 @@
+"""A-GRAE: from easy to hard problems, and from negative to balanced groups, as the mean reward grows."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from rlvr.estimators import _groups, base_masses, load_base
+
+
+def advantages(
+    rewards_PG: Tensor,
+    *,
+    omega: float,
+    alpha: float = 1.0,
+    levels: Literal["both", "group", "sample"] = "both",
+    base: Literal["grpo", "dr_grpo", "rloo"] = "grpo",
+    easy: Literal["paper", "code"] = "paper",
+    std: Literal["biased", "unbiased"] = "biased",
+    epsilon: float = 1e-6,
+) -> Tensor:
+    """Asymmetric group-relative advantage (A-GRAE, Eq. 12-13): A s(p), x min(1, omega / alpha) where A > 0.
+
+    s(p) = omega / (2 sqrt(p)) + (1 - omega) / (2 sqrt(1 - p)).
+
+    A is the base estimator's, p the solve rate and omega the mean reward of the step's whole batch (Eq. 11), the
+    controller's state. `levels` keeps the sample level (Eq. 12) or the group level (Eq. 13) only (Table 5). alpha is
+    1 for text and 0.5 for images in the paper. `easy="code"` replaces 1 / (2 sqrt(1 - p)) by 1 / (2 (1 - sqrt(p))),
+    as in the released code (7.74 against 1.41 at p = 7/8); the equation is the default, since the code's branch is
+    guarded by a value that its schedule does not produce after the first step. `std` as in `grpo`; their code is
+    unbiased. Raises ValueError unless 0 < alpha <= 1.
+    """
+    if not 0 < alpha <= 1:
+        raise ValueError(f"alpha must be in (0, 1]: {alpha}")
+    weights_PG = load_base(base, std=std, epsilon=epsilon)(rewards_PG)
+    if levels != "group":
+        weights_PG = weights_PG * sample_factor(_groups.solve_rate(rewards_PG), omega, easy)
+    if levels != "sample":
+        weights_PG = torch.where(weights_PG > 0, weights_PG * min(1.0, omega / alpha), weights_PG)
+    return weights_PG
+
+
+def sample_factor(p: Tensor, omega: float, easy: str) -> Tensor:
+    """The factor of Eq. 12; 1 where p is 0 or 1, which the paper leaves out."""
+    inside = (p > 0) & (p < 1)
+    safe = torch.where(inside, p, torch.full_like(p, 0.5))
+    easier = 1 - safe.sqrt() if easy == "code" else (1 - safe).sqrt()
+    return torch.where(inside, 0.5 * (omega / safe.sqrt() + (1 - omega) / easier), torch.ones_like(p))
+
+
+def controller(state: dict[str, float], rewards_PG: Tensor) -> dict[str, float]:
+    """omega, the batch's mean reward; kept in [0, 1] for shaped rewards."""
+    return {"omega": min(1.0, max(0.0, float(rewards_PG.mean())))}
+
+
+def masses(
+    p: Tensor,
+    groups: int,
+    *,
+    omega: float = 0.5,
+    alpha: float = 1.0,
+    levels: Literal["both", "group", "sample"] = "both",
+    base: Literal["grpo", "dr_grpo", "rloo"] = "grpo",
+    easy: Literal["paper", "code"] = "paper",
+    std: Literal["biased", "unbiased"] = "biased",
+    epsilon: float = 1e-6,
+) -> tuple[Tensor, Tensor]:
+    """m_F = m (omega / (2 sqrt(p)) + (1 - omega) / (2 sqrt(q))), m_S = m_F min(1, omega / alpha), m the base's mass"""
+    success, failure = base_masses(base, p, groups, std=std, epsilon=epsilon)
+    sample = sample_factor(p, omega, easy) if levels != "group" else torch.ones_like(p)
+    return success * sample * (min(1.0, omega / alpha) if levels != "sample" else 1.0), failure * sample

@@ -1,0 +1,22 @@
+"""MaxRL: the maximum-likelihood weight."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from rlvr.estimators import _groups
+
+
+def advantages(rewards_PG: Tensor, *, epsilon: float = 0.0) -> Tensor:
+    """MaxRL (Tajwar et al. 2026; FADE, sec. 8.3): A = (r - mean(r)) / (mean(r) + epsilon).
+
+    The sum of Dr.GRPO over an endless row of retries of failures: q = pq + pq^2 + ... The paper has no epsilon,
+    its code 1e-6. A group all wrong gets zeros.
+    """
+    return _groups.divide(_groups.centred(rewards_PG), _groups.mean(rewards_PG) + epsilon)
+
+
+def masses(p: Tensor, groups: int, *, epsilon: float = 0.0) -> tuple[Tensor, Tensor]:
+    """m_S = m_F = q"""
+    mass = _groups.divide(p * (1 - p), p + epsilon)
+    return mass, mass

@@ -1,0 +1,105 @@
+"""PACS: RL as the supervised prediction of the reward, by a score made of the policy."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from rlvr.estimators import _groups
+
+
+def advantages(
+    rewards_PG: Tensor,
+    *,
+    logp_PG: Tensor,
+    logp_ref_PG: Tensor,
+    beta: float = 1.0,
+    score: Literal["rloo", "grpo", "dr_grpo"] = "rloo",
+    class_weights: bool = True,
+) -> Tensor:
+    """Policy weight of the PACS loss (PACS, Eq. 4, 6-8): A_i = G dJ/dlog pi(y_i|x), J = -L_PACS of the group.
+
+    r_hat = beta (log pi - log pi_ref), summed over tokens; psi is r_hat less the mean of the others (`rloo`, the
+    paper's), less the group's mean (`dr_grpo`), or that over the group's std (`grpo`). With the residual
+    e_i = w_i (R_i - sigmoid(psi_i)),
+
+        A = beta (e - mean of the other e)      rloo          A = beta (e - mean(e))      dr_grpo
+        A = beta (e - mean(e) - psi mean(e psi)) / std        grpo
+
+    A changes with the policy, so it is taken anew at each minibatch; the gradient of mean(A log pi) with A fixed is
+    that of the loss. At pi = pi_ref psi is 0: A is beta times RLOO of the rewards without class weights, and has the
+    flat mass beta G / (4 (G - 1)) with them. `class_weights` are the released code's, G / (2 n) for n rollouts of a
+    class, 1 in groups of one class; the paper cites King and Zeng and gives no formula. Its Eq. 5 also has a term
+    l grad log pi, which the released code's plain autograd leaves out, and so do we. Where all r_hat are equal the
+    std is taken as 1. Rewards are read as classes.
+    """
+    residual_PG = class_weight(rewards_PG, class_weights) * (
+        _groups.correct(rewards_PG).to(rewards_PG.dtype) - torch.sigmoid(scores(logp_PG, logp_ref_PG, beta, score))
+    )
+    groups = rewards_PG.shape[1]
+    if score == "rloo":
+        return beta * _groups.centred(residual_PG) * groups / (groups - 1)
+    if score == "dr_grpo":
+        return beta * _groups.centred(residual_PG)
+    spread_P1 = _spread(beta * (logp_PG - logp_ref_PG))
+    psi_PG = scores(logp_PG, logp_ref_PG, beta, score)
+    along_P1 = _groups.mean(residual_PG * psi_PG)
+    return beta * (_groups.centred(residual_PG) - psi_PG * along_P1) / spread_P1
+
+
+def scores(logp_PG: Tensor, logp_ref_PG: Tensor, beta: float, score: str) -> Tensor:
+    """psi (PACS, Eq. 6-7; sec. 5.2 for the other two)."""
+    proxy_PG = beta * (logp_PG - logp_ref_PG)
+    centred_PG = _groups.centred(proxy_PG)
+    if score == "rloo":
+        groups = proxy_PG.shape[1]
+        if groups < 2:
+            raise ValueError("PACS with RLOO needs at least two rollouts a prompt")
+        return centred_PG * groups / (groups - 1)
+    return centred_PG / _spread(proxy_PG) if score == "grpo" else centred_PG
+
+
+def _spread(proxy_PG: Tensor) -> Tensor:
+    std_P1 = proxy_PG.std(dim=1, keepdim=True, correction=0)
+    return torch.where(std_P1 == 0, torch.ones_like(std_P1), std_P1)
+
+
+def class_weight(rewards_PG: Tensor, on: bool) -> Tensor:
+    right_PG = _groups.correct(rewards_PG)
+    if not on:
+        return torch.ones_like(rewards_PG)
+    groups, successes_P1 = rewards_PG.shape[1], right_PG.sum(dim=1, keepdim=True).to(rewards_PG.dtype)
+    balanced_PG = groups / (2 * torch.where(right_PG, successes_P1, groups - successes_P1))
+    return torch.where((successes_P1 > 0) & (successes_P1 < groups), balanced_PG, torch.ones_like(rewards_PG))
+
+
+def objective(
+    rewards_PG: Tensor,
+    *,
+    logp_PG: Tensor,
+    logp_ref_PG: Tensor,
+    beta: float = 1.0,
+    score: Literal["rloo", "grpo", "dr_grpo"] = "rloo",
+    class_weights: bool = True,
+) -> Tensor:
+    """-L_PACS a prompt (P), Eq. 8: the mean of w (R log sigmoid(psi) + (1 - R) log(1 - sigmoid(psi)))."""
+    psi_PG, right_PG = scores(logp_PG, logp_ref_PG, beta, score), _groups.correct(rewards_PG)
+    likelihood_PG = torch.where(right_PG, F.logsigmoid(psi_PG), F.logsigmoid(-psi_PG))
+    return (class_weight(rewards_PG, class_weights) * likelihood_PG).mean(dim=1)
+
+
+def masses(
+    p: Tensor,
+    groups: int,
+    *,
+    beta: float = 1.0,
+    score: Literal["rloo", "grpo", "dr_grpo"] = "rloo",
+    class_weights: bool = True,
+) -> tuple[Tensor, Tensor]:
+    """At pi = pi_ref: m_S = m_F = beta/4 G / (G - 1) in mixed groups (class weights), beta pq G / (G - 1) without"""
+    mass = _groups.masked(p, torch.full_like(p, 0.25)) if class_weights else p * (1 - p)
+    mass = beta * mass * (groups / (groups - 1) if score == "rloo" else 1.0)
+    return mass, mass

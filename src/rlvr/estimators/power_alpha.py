@@ -1,0 +1,40 @@
+"""Power-alpha: difficulty focus, the two signs in balance."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from torch import Tensor
+
+from rlvr.estimators import _groups
+
+
+def advantages(rewards_PG: Tensor, *, alpha: float = 2.0, scale: Literal["none", "peak"] = "none") -> Tensor:
+    """Power-alpha (FADE, sec. 8.2): A = (r - mean(r)) (1 - mean(r))^(alpha - 1).
+
+    alpha = 1 is Dr.GRPO; larger values move the mode to 1 / (1 + alpha), smaller ones towards solved problems.
+    `scale="peak"` multiplies by C = (1 + alpha)^(1 + alpha) / (4 alpha^alpha), so that the largest mass is
+    Dr.GRPO's 1/4 (sec. 4.3, Eq. 27); `none`, the form of sec. 8.2 and of Algorithm 1, is the default.
+    A group all right gets zeros. Raises ValueError for alpha <= 0.
+    """
+    mean_P1 = _groups.mean(rewards_PG)
+    return (rewards_PG - mean_P1) * power(1 - mean_P1, alpha - 1) * peak(alpha, scale)
+
+
+def power(base: Tensor, exponent: float) -> Tensor:
+    """base^exponent for base > 0, zero elsewhere (where the centred reward is zero too, or rewards left [0, 1])."""
+    return _groups.divide(base.clamp(min=0) ** (exponent + 1), base.clamp(min=0))
+
+
+def peak(alpha: float, scale: str) -> float:
+    if alpha <= 0:
+        raise ValueError(f"alpha must be positive: {alpha}")
+    return (1 + alpha) ** (1 + alpha) / (4 * alpha**alpha) if scale == "peak" else 1.0
+
+
+def masses(
+    p: Tensor, groups: int, *, alpha: float = 2.0, scale: Literal["none", "peak"] = "none"
+) -> tuple[Tensor, Tensor]:
+    """m_S = m_F = p q^alpha"""
+    mass = p * (1 - p) ** alpha * peak(alpha, scale)
+    return mass, mass
