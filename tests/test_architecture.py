@@ -25,8 +25,11 @@ MAY_IMPORT = {
     "tables": {"records"},
     "figures": set(),
     "report": {"records"},
+    "commands": {"estimators"},
+    "__main__": {"commands"},
 }
 WITHOUT_TORCH = (
+    "rlvr.commands",
     "rlvr.config.plan",
     "rlvr.config.paths",
     "rlvr.config.layouts",

@@ -11,6 +11,7 @@ the rewards: those annotated `Tensor` are one number a rollout (`log_ratio_PG`, 
     controller(state, rewards_PG, *, <what it needs>, <settings>) -> state   a step's from the one before; {} at first
     masses(p, groups, *, <settings>) -> (m_S, m_F)                           closed form for binary rewards
     objective(rewards_PG, *, <as advantages>) -> objective_P                 where the weights need `logp_PG`
+    needs(*, <settings>) -> names of tensors                                 where some settings need fewer
 
 The signatures are the only registry: configuration is checked against them without importing torch.
 
@@ -102,7 +103,7 @@ def signature(name: str) -> Signature:
     settings = {**_settings(main), **(_settings(controller) if controller else {})}
     summary = " ".join((ast.get_docstring(main) or "").partition("\n\n")[0].split())
     return Signature(
-        tuple(_needs(main, "Tensor")),
+        tuple(_needs(main, "Tensor")) + _optional_tensors(main),
         tuple(_needs(main, "float")),
         tuple(_needs(controller, "Tensor") + _needs(controller, "float")) if controller else (),
         settings,
@@ -119,15 +120,24 @@ def _needs(function: ast.FunctionDef, annotation: str) -> list[str]:
     return [
         argument.arg
         for argument, default in _arguments(function)
-        if default is None and argument.annotation and ast.unparse(argument.annotation) == annotation
+        if default is None and _written(argument) == annotation
     ]
+
+
+def _optional_tensors(function: ast.FunctionDef) -> tuple[str, ...]:
+    """Tensors that some settings do without; the module's `needs` says which."""
+    return tuple(a.arg for a, _ in _arguments(function) if _written(a) == "Tensor | None")
+
+
+def _written(argument: ast.arg) -> str:
+    return ast.unparse(argument.annotation) if argument.annotation else ""
 
 
 def _settings(function: ast.FunctionDef) -> dict[str, Setting]:
     found = {}
     for argument, default in _arguments(function):
-        if default is not None:
-            value, written = ast.literal_eval(default), ast.unparse(argument.annotation) if argument.annotation else ""
+        if default is not None and _written(argument) != "Tensor | None":
+            value, written = ast.literal_eval(default), _written(argument)
             choices = _choices(argument.annotation)
             kind = type(choices[0]) if choices else _KINDS.get(written.partition(" |")[0], type(value))
             found[argument.arg] = Setting(value, kind, written.endswith("| None"), choices)
@@ -191,7 +201,8 @@ class Estimator:
         main, steered = module.advantages.__kwdefaults__ or {}, getattr(self._controller, "__kwdefaults__", None) or {}
         self._main_settings = {key: value for key, value in self.settings.items() if key in main}
         self._controller_settings = {key: value for key, value in self.settings.items() if key in steered}
-        self.needs = set(self.signature.needs) | set(self.signature.controller_needs)
+        chosen = module.needs(**self.settings) if hasattr(module, "needs") else set(self.signature.needs)
+        self.needs = chosen | set(self.signature.controller_needs)
 
     @property
     def coupled(self) -> bool:
@@ -207,7 +218,7 @@ class Estimator:
 
     def advantages(self, rewards_PG, given: Mapping[str, Any], state: Mapping[str, float]):
         """The weights (P, G) under a state."""
-        inputs = {key: given[key] for key in self.signature.needs}
+        inputs = {key: given[key] for key in self.signature.needs if key in self.needs}
         inputs |= {key: state[key] for key in self.signature.state}
         return self._advantages(rewards_PG, **inputs, **self._main_settings)
 

@@ -16,7 +16,7 @@ def advantages(
     rewards_PG: Tensor,
     *,
     log_ratio_PG: Tensor,
-    lengths_PG: Tensor,
+    lengths_PG: Tensor | None = None,
     base: Literal["grpo", "dr_grpo", "rloo"] = "grpo",
     alpha: float = 1.0,
     modulation: Literal["softplus", "relu"] = "softplus",
@@ -37,17 +37,24 @@ def advantages(
     overlong rollout has a reward below zero) or those with reward zero (Alg. 1, Eq. 8); for binary rewards
     they differ only in groups of equal rewards, where A is zero.
 
-    Raises ValueError for negative alpha.
+    `lengths_PG` (tokens) is needed for `mean` only. Raises ValueError for negative alpha.
     """
     if alpha < 0:
         raise ValueError(f"alpha must not be negative: {alpha}")
+    if aggregation == "mean" and lengths_PG is None:
+        raise ValueError("c divided by the length needs lengths")
     base_PG = load_base(base, std=std, epsilon=epsilon)(rewards_PG)
-    confidence_PG = log_ratio_PG / lengths_PG if aggregation == "mean" else log_ratio_PG
+    confidence_PG = log_ratio_PG / lengths_PG if aggregation == "mean" and lengths_PG is not None else log_ratio_PG
     modulated_PG = F.softplus(confidence_PG) if modulation == "softplus" else F.relu(confidence_PG)
     error_PG = rewards_PG == 0
     if negatives == "below_mean":
         error_PG = rewards_PG <= rewards_PG.mean(dim=1, keepdim=True)
     return torch.where(error_PG, base_PG * (1 + alpha * modulated_PG), base_PG)
+
+
+def needs(*, aggregation: str, **settings) -> set[str]:
+    """What these settings need: a summed c needs no lengths."""
+    return {"log_ratio_PG", "lengths_PG"} if aggregation == "mean" else {"log_ratio_PG"}
 
 
 def masses(

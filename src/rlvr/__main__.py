@@ -1,0 +1,3 @@
+from rlvr.commands import main
+
+main()

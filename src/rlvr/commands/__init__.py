@@ -1,0 +1,26 @@
+"""`rlvr`: what the package can do for someone with data of their own, a command a file. Lines in, lines out."""
+
+from __future__ import annotations
+
+import typer
+
+from rlvr.commands.weigh import weigh
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Policy weights, evaluation and grading on data of your own. The workflow itself is run by snakemake.",
+)
+
+
+@app.callback()
+def _rlvr() -> None:
+    pass
+
+
+app.command()(weigh)
+
+
+def main() -> None:
+    app()

@@ -1,0 +1,143 @@
+"""`rlvr` as a user calls it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+from conftest import ROOT
+from typer.testing import CliRunner
+
+from rlvr import estimators
+from rlvr.commands import app
+
+LINES = [
+    {
+        "step": step,
+        "rewards": [[1, 0, 0, 1], [0, 0, 0, 0], [1, 1, 1, 0]],
+        "lengths": [[10, 12, 8, 9], [20, 5, 6, 7], [11, 12, 13, 14]],
+        "logp": [[-3.0, -4.5, -2.0, -1.0], [-8.0, -2.0, -3.0, -1.5], [-4.0, -4.0, -4.5, -6.0]],
+        "logp_ref": [[-3.5, -4.0, -3.0, -1.0], [-6.0, -2.5, -3.0, -2.5], [-4.0, -5.0, -4.0, -5.0]],
+        "logp_old": [[-3.1, -4.4, -2.0, -1.1], [-8.0, -2.1, -3.0, -1.5], [-4.1, -4.0, -4.5, -6.1]],
+        "entropy": 0.8 - 0.1 * step,
+    }
+    for step in range(2)
+]
+
+
+def rlvr(*arguments: str, lines=LINES, text: str | None = None):
+    given = text if text is not None else "".join(json.dumps(line) + "\n" for line in lines)
+    done = CliRunner().invoke(app, arguments, input=given)
+    return SimpleNamespace(returncode=done.exit_code, stdout=done.stdout, stderr=done.stderr)
+
+
+def weighed(*arguments: str, lines=LINES) -> list[dict]:
+    done = rlvr("weigh", *arguments, lines=lines)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_weights_are_those_of_the_function():
+    made = weighed("ace", "--set", "alpha=2.0", "--set", "base=dr_grpo", "--group-mass")
+    assert [line["step"] for line in made] == [0, 1] and made[0]["state"] == {}
+    tensors = {
+        key: torch.tensor(LINES[0][key], dtype=torch.float64) for key in ("rewards", "lengths", "logp", "logp_ref")
+    }
+    expected = estimators.load("ace")(
+        tensors["rewards"],
+        log_ratio_PG=tensors["logp"] - tensors["logp_ref"],
+        lengths_PG=tensors["lengths"],
+        alpha=2.0,
+        base="dr_grpo",
+    )
+    assert made[0]["weights"] == expected.tolist()
+    weights, rewards = expected, tensors["rewards"]
+    assert made[0]["m_S"] == pytest.approx((weights * rewards).mean(1).tolist())
+    assert made[0]["m_F"] == pytest.approx((-weights * (1 - rewards)).mean(1).tolist())
+
+
+def test_state_goes_from_line_to_line():
+    first, second = weighed("fade", "--set", "ema=smooth")
+    assert {"alpha", "delta", "p_hat", "h_hat"} <= set(first["state"])
+    assert second["state"]["p_hat"] == pytest.approx(0.98 * first["state"]["p_hat"] + 0.02 * 5 / 12)
+    assert second["state"]["h_hat"] == pytest.approx(0.98 * 0.8 + 0.02 * 0.7)
+    assert weighed("a_grae")[0]["state"] == {"omega": pytest.approx(5 / 12)}
+
+
+def test_only_what_the_method_needs_must_be_there():
+    bare = [{"step": 7, "rewards": LINES[0]["rewards"]}]
+    assert weighed("grpo", lines=bare)[0]["step"] == 7
+    some = [{key: LINES[0][key] for key in ("rewards", "logp", "logp_ref")}]
+    assert weighed("ace", "--set", "aggregation=sum", lines=some)[0]["step"] == 0
+    done = rlvr("weigh", "ace", lines=some)
+    assert done.returncode == 2 and "line 1: lengths: is missing" in done.stderr
+
+
+def test_every_method_weighs_by_its_name():
+    for name in estimators.names():
+        for line in weighed(name, "--group-mass"):
+            assert torch.isfinite(torch.tensor(line["weights"])).all() and len(line["m_S"]) == 3, name
+
+
+def broken(**changes) -> list[dict]:
+    return [LINES[0], {**LINES[1], **changes}]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (broken(rewards=[[1, 0, 0, 1], [0, 0, 0], [1, 1, 1, 0]]), "line 2: rewards[1]: has 3 rollouts"),
+        (broken(rewards=[[1, 0, 0, float("nan")]] * 3), "line 2: rewards[0][3]: must be a finite number"),
+        (broken(rewards=[[1, 0, 0, "1"]] * 3), "line 2: rewards[0][3]: must be a finite number"),
+        (broken(rewards=[[1, 0, True, 1]] * 3), "line 2: rewards[0][2]: must be a finite number"),
+        (broken(rewards=[]), "line 2: rewards: must be a list of groups"),
+        (broken(logp=[[1.0] * 4] * 2), "line 2: logp: has 2 groups, rewards have 3"),
+        (broken(lengths=[[1, 2, 3, 0]] * 3), "line 2: lengths: must be positive"),
+        (broken(step="two"), "line 2: step: must be an integer"),
+        ([LINES[0], {k: v for k, v in LINES[1].items() if k != "logp_ref"}], "line 2: logp_ref: is missing"),
+        ([LINES[0], [1, 2]], "line 2: must be a JSON object"),
+    ],
+)
+def test_a_bad_line_is_named_and_nothing_is_written(lines, message):
+    done = rlvr("weigh", "ace", lines=lines)
+    assert done.returncode == 2 and done.stdout == "" and message in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("gpro",), "unknown method 'gpro'; did you mean 'grpo'?"),
+        ((), "name a method"),
+        (("ace", "--set", "alfa=1"), "alfa: ace has no such setting; did you mean 'alpha'?"),
+        (("ace", "--set", "alpha=big"), "alpha: must be a finite number of type float (got 'big')"),
+        (("ace", "--set", "alpha"), "must be KEY=VALUE"),
+        (("ace", "--set", "alpha=1", "--set", "alpha=2"), "alpha: is given twice"),
+        (("ace", "--set", "base=gpro"), "base: 'gpro' is not one of its values; did you mean 'grpo'?"),
+        (("pass_at_k", "--set", "k=5"), "line 1: k must be between 1 and the 4 rollouts of a group: 5"),
+        (("pass_at_k", "--set", "k=2.5"), "k: must be a finite number of type int"),
+        (("pacs", "--set", "class_weights=maybe"), "class_weights: must be of type bool"),
+        (("fade", "--set", "target_entropy=nan"), "target_entropy: must be a finite number"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments, message):
+    done = rlvr("weigh", *arguments)
+    assert done.returncode == 2 and done.stdout == "" and message in done.stderr, done.stderr
+
+
+def test_bad_json_is_named():
+    done = rlvr("weigh", "grpo", text='{"rewards": [[1, 0]]}\n{"rewards": [[1, 0]\n')
+    assert done.returncode == 2 and done.stdout == "" and "line 2: not valid JSON" in done.stderr
+
+
+def test_the_list_shows_every_method_with_settings_and_source():
+    """As its own process, and by the name that installing the package gives it."""
+    command = [str(Path(sys.executable).with_name("rlvr")), "weigh", "--list"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0
+    blocks = {block.split(":")[0]: block for block in done.stdout.split("\n\n")}
+    assert set(blocks) == set(estimators.names())
+    assert "FADE, Eq. 11" in blocks["fade"] and "--set  ema=paper  (paper, smooth)" in blocks["fade"]
+    assert "needs  rewards, logp, logp_ref" in blocks["ace"] and "target_entropy=null" in blocks["fade"]
