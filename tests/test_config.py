@@ -19,9 +19,28 @@ PAPERS = sorted(path.stem for path in (ROOT / "config" / "papers").glob("*.yaml"
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_paper_plans_at_every_scale(paper, scale):
     plan = make_plan(ROOT, scale, [paper])
-    assert plan.runs and plan.papers[paper].tables
+    assert plan.papers[paper].all_items() and bool(plan.runs) == bool(plan.papers[paper].paper.arms)
     for run, spec in plan.runs.items():
         assert identity.run_id(spec) == run
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_analytic_contents_exist(paper):
+    from rlvr.theory.analytic import CONTENTS
+
+    made = make_plan(ROOT, "smoke", [paper]).papers[paper]
+    contents = [made.item(n).content.content for n in made.all_items() if made.item(n).content.kind == "analytic"]
+    assert set(contents) <= set(CONTENTS)
+    assert paper == "methods" or paper == "ace" or contents
+
+
+def test_every_method_is_in_the_comparison():
+    from rlvr import estimators
+
+    plan = make_plan(ROOT, "smoke", ["methods"])
+    assert {spec.estimator["name"] for spec in plan.runs.values()} == set(estimators.names())
+    arms = [cell.row.arm for cell in plan.papers["methods"].item("methods").cells]
+    assert arms == ["base", *plan.papers["methods"].paper.arms]
 
 
 @pytest.fixture

@@ -29,8 +29,6 @@ rule curve_statistics:
         f"{PATHS.results}/papers/{{paper}}/statistics/{{curves}}.csv",
     log:
         f"{PATHS.results}/logs/papers/{{paper}}/statistics/{{curves}}.log",
-    wildcard_constraints:
-        curves=one_of(CURVES),
     params:
         layout=lambda w: item_layout(w.paper, w.curves),
         up_to=lambda w: (
@@ -41,6 +39,35 @@ rule curve_statistics:
     shell:
         "python -m rlvr.statistics.curves {input:q} --layout {params.layout:q} {params.up_to} "
         "--out {output:q} > {log:q} 2>&1"
+
+
+rule analytic_statistics:
+    # Closed forms: no run, the same at any scale.
+    output:
+        f"{PATHS.results}/papers/{{paper}}/statistics/{{analytic}}.csv",
+    log:
+        f"{PATHS.results}/logs/papers/{{paper}}/statistics/{{analytic}}.log",
+    params:
+        content=lambda w: PLAN.papers[w.paper].item(w.analytic).content.content,
+    shell:
+        "python -m rlvr.theory.analytic --content {params.content} --out {output:q} > {log:q} 2>&1"
+
+
+rule ledger:
+    # What the papers state, checked. `snakemake theory` asks for it.
+    output:
+        f"{PATHS.results}/theory/ledger.csv",
+        report(
+            f"{PATHS.results}/theory/ledger.md",
+            caption="../report/table.rst",
+            category="theory",
+        ),
+    log:
+        f"{PATHS.results}/logs/theory/ledger.log",
+    params:
+        out=lambda w, output: " ".join(f"--out {path}" for path in output),
+    shell:
+        "python -m rlvr.theory.ledger {params.out} > {log:q} 2>&1"
 
 
 rule table:
@@ -63,6 +90,28 @@ rule table:
         out=lambda w, output: " ".join(f"--out {path}" for path in output),
     shell:
         "python -m rlvr.tables.scored {input:q} --layout {params.layout:q} {params.out} > {log:q} 2>&1"
+
+
+rule analytic_table:
+    input:
+        f"{PATHS.results}/papers/{{paper}}/statistics/{{analytic_table}}.csv",
+    output:
+        f"{PATHS.results}/papers/{{paper}}/tables/{{analytic_table}}.csv",
+        report(
+            f"{PATHS.results}/papers/{{paper}}/tables/{{analytic_table}}.md",
+            caption="../report/table.rst",
+            category="{paper}",
+            subcategory="tables",
+            labels={"table": "{analytic_table}"},
+        ),
+        f"{PATHS.results}/papers/{{paper}}/tables/{{analytic_table}}.tex",
+    log:
+        f"{PATHS.results}/logs/papers/{{paper}}/tables/{{analytic_table}}.log",
+    params:
+        layout=lambda w: item_layout(w.paper, w.analytic_table),
+        out=lambda w, output: " ".join(f"--out {path}" for path in output),
+    shell:
+        "python -m rlvr.tables.analytic {input:q} --layout {params.layout:q} {params.out} > {log:q} 2>&1"
 
 
 rule settings_table:

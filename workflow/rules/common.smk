@@ -3,6 +3,7 @@ import json
 import os
 import sys
 from difflib import get_close_matches
+from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
@@ -11,7 +12,15 @@ from rlvr.config.paths import Paths
 from rlvr.config import layouts
 from rlvr.config.plan import core_items, make_plan
 
-KNOWN = {"scale": "laptop", "papers": "ace", "results": "results"}
+KNOWN = {
+    "scale": "laptop",
+    "papers": ",".join(
+        sorted(
+            path.stem for path in Path(workflow.basedir, "config/papers").glob("*.yaml")
+        )
+    ),
+    "results": "results",
+}
 for key in config:
     if key not in KNOWN:
         close = get_close_matches(key, KNOWN, n=1)
@@ -43,28 +52,44 @@ def one_of(names):
 WITH_DEMONSTRATIONS = {
     name for name, data in PLAN.data.items() if getattr(data, "demonstrations", None)
 }
-SCORED = {
-    name
-    for paper in PLAN.papers.values()
-    for name, item in {**paper.tables, **paper.figures}.items()
-    if item.evaluations
-}
-CURVES = {
-    name
-    for paper in PLAN.papers.values()
-    for name, item in paper.figures.items()
-    if item.cells and not item.evaluations
-}
-SETTINGS_TABLES = {
-    name
-    for paper in PLAN.papers.values()
-    for name, item in paper.tables.items()
-    if item.content.kind == "settings"
-}
-TABLES = {
-    name for paper in PLAN.papers.values() for name in paper.tables
-} - SETTINGS_TABLES
-FIGURES = {name for paper in PLAN.papers.values() for name in paper.figures}
+
+
+def is_kind(item, kind):
+    """What makes an item's statistics: scores, probes along training, closed forms, or nothing."""
+    if item.content.kind in ("analytic", "settings"):
+        return item.content.kind == kind
+    return kind == ("scored" if item.evaluations else "curves") and bool(item.cells)
+
+
+def places(folder, names_of):
+    """A wildcard constraint for the names that each paper has below a folder, so that papers may share names."""
+    found = {paper: sorted(names_of(plan)) for paper, plan in PLAN.papers.items()}
+    branches = [
+        f"(?<=/{paper}/{folder}/)(?:{'|'.join(map(re.escape, names))})"
+        for paper, names in found.items()
+        if names
+    ]
+    return "|".join(branches) or "(?!)"
+
+
+def statistics_of_kind(kind):
+    return places(
+        "statistics",
+        lambda plan: [
+            name for name in plan.all_items() if is_kind(plan.item(name), kind)
+        ],
+    )
+
+
+def tables_of_kind(*kinds):
+    return places(
+        "tables",
+        lambda plan: [
+            name
+            for name, item in plan.tables.items()
+            if any(is_kind(item, kind) for kind in kinds)
+        ],
+    )
 
 
 wildcard_constraints:
@@ -75,11 +100,13 @@ wildcard_constraints:
     sft=one_of(name for name, spec in PLAN.policies.items() if spec.sft),
     policy=one_of([*PLAN.runs, *PLAN.policies]),
     evaluation=one_of(PLAN.evaluations),
-    scored=one_of(SCORED),
-    curves=one_of(CURVES),
-    table=one_of(TABLES),
-    settings_table=one_of(SETTINGS_TABLES),
-    figure=one_of(FIGURES),
+    scored=statistics_of_kind("scored"),
+    curves=statistics_of_kind("curves"),
+    analytic=statistics_of_kind("analytic"),
+    table=tables_of_kind("scored"),
+    settings_table=tables_of_kind("settings"),
+    analytic_table=tables_of_kind("analytic"),
+    figure=places("figures", lambda plan: plan.figures),
     arm=one_of(arm for paper in PLAN.papers.values() for arm in paper.arms),
 
 
@@ -130,6 +157,7 @@ def page_files(page):
             for source in PLAN.papers[paper].statistics_of(name)
         ]
         files += [manifest(policy) for policy in item.policies()]
-    return list(
-        dict.fromkeys([*files, *(PATHS.overlap(paper) for paper, _ in PAGES[page])])
-    )
+    overlaps = [
+        PATHS.overlap(paper) for paper, _ in PAGES[page] if PLAN.papers[paper].data
+    ]
+    return list(dict.fromkeys([*files, *overlaps]))

@@ -31,3 +31,10 @@ for paper in PLAN.papers:
             ],
             f"{PATHS.results}/report/{paper}.html",
         localrule: True
+
+
+rule theory:
+    input:
+        f"{PATHS.results}/theory/ledger.csv",
+        f"{PATHS.results}/theory/ledger.md",
+    localrule: True

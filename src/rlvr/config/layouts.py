@@ -20,6 +20,8 @@ def of_item(plan: Plan, paper: str, name: str) -> dict[str, Any]:
         "about_scale": plan.about,
         "kind": content.kind,
     }
+    if content.kind == "analytic":
+        return common
     if content.kind == "settings":
         chosen = {model: made.settings[model] for model in content.models}
         steps = [f"{model} {settings.rl.steps}" for model, settings in chosen.items() if settings.rl.steps]
@@ -79,6 +81,7 @@ def of_page(plan: Plan, page: str, items: list[tuple[str, str]]) -> dict[str, An
                 "title": plan.papers[paper].paper.title,
                 "authors": plan.papers[paper].paper.authors,
                 "deviations": plan.papers[paper].paper.deviations,
+                "sets": bool(plan.papers[paper].data),
                 "arms": {
                     name: {"label": arm.label or name, "about": arm.about}
                     for name, arm in plan.papers[paper].paper.arms.items()
@@ -97,6 +100,7 @@ def _entry(plan: Plan, paper: str, name: str) -> dict[str, Any]:
     return {
         "name": name,
         "kind": "table" if name in made.tables else "figure",
+        "analytic": made.item(name).content.kind == "analytic",
         "title": made.item(name).content.title,
         "note": made.item(name).content.note,
         "statistics": made.statistics_of(name),

@@ -66,7 +66,7 @@ class PaperPlan:
         item = self.item(name)
         if isinstance(item.content, Figure) and item.content.tables:
             return item.content.tables
-        return [name] if item.cells else []
+        return [name] if item.cells or item.content.kind == "analytic" else []
 
 
 @dataclass
@@ -123,7 +123,7 @@ class _Expansion:
     def expand(self) -> PaperPlan:
         sets = [self.paper.data, self.paper.validation_data, *self.paper.benchmarks]
         sets += [self.paper.sft_data] if self.scale.sft else []
-        self.result.data = [self._data(name, "data") for name in dict.fromkeys(sets)]
+        self.result.data = [self._data(name, "data") for name in dict.fromkeys(sets) if name is not None]
         for model in self.paper.models:
             self.result.settings[model] = validate(Settings, self._model_layers(model))
         for name, table in self.paper.tables.items():
@@ -182,7 +182,9 @@ class _Expansion:
 
     # ---- what an arm trains ----
 
-    def _data(self, name: str, key: str) -> Any:
+    def _data(self, name: str | None, key: str) -> Any:
+        if name is None:
+            raise ConfigError(f"{self._place(key)}: this key is missing")
         stand_in = self.scale.data.get(name, name)
         data = look_up(self.sources.data, stand_in, "data set", self._place(key))
         self.plan.data[identity.data_id(data)] = data
@@ -254,7 +256,11 @@ class _Expansion:
         models = [self._model_name(model, place) for model in table.models]
         if table.kind == "settings":
             return Item(name, table, (), {})
+        if table.kind == "analytic":
+            return self._analytic(name, table, place)
         rows = list(table.rows)
+        if table.every_arm:
+            rows = [Row(arm=arm, label=self._label(arm)) for arm in ("base", *self.paper.arms)]
         if table.sweep is not None:
             sweep = look_up(self.paper.sweeps, table.sweep, "sweep", f"{place}.sweep")
             for like, value in ((like, value) for like in sweep.like for value in sweep.values):
@@ -262,7 +268,7 @@ class _Expansion:
                 published = sweep.published.format(value=value) if sweep.published else None
                 rows.append(Row(arm=arm, label=sweep.label.format(name=table.sweep, value=value), published=published))
         if table.benchmark is None or not table.k or not rows:
-            raise ConfigError(f"{place}: a pass@k table needs benchmark, k and rows (or a sweep)")
+            raise ConfigError(f"{place}: a pass@k table needs benchmark, k and rows (or a sweep, or every_arm)")
         if table.compare_with is not None and table.compare_with not in [row.arm for row in rows]:
             arms = [row.arm for row in rows]
             raise ConfigError(
@@ -279,6 +285,8 @@ class _Expansion:
         place = self._place("figures", name)
         for table in figure.tables:
             look_up(self.result.tables, table, "table", f"{place}.tables")
+        if figure.kind == "analytic":
+            return self._analytic(name, figure, place)
         models = [self._model_name(model, place) for model in figure.models]
         arms = list(figure.arms)
         if figure.sweep is not None:
@@ -291,6 +299,11 @@ class _Expansion:
             evaluations = self._evaluations(figure.benchmark, models, figure.k, place)
             self._note_arms(cells, evaluations)
         return Item(name, figure, cells, evaluations)
+
+    def _analytic(self, name: str, content: Table | Figure, place: str) -> Item:
+        if content.content is None:
+            raise ConfigError(f"{place}.content: this key is missing; a function of rlvr.theory.analytic")
+        return Item(name, content, (), {})
 
     def _model_name(self, model: str, place: str) -> str:
         look_up(self.paper.models, model, "model", f"{place}.models")

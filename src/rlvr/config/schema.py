@@ -229,11 +229,15 @@ class Row(Strict):
 
 
 class Table(Strict):
+    """A pass@k table of rows (or a sweep, or every arm), one of settings, or an analytic one by its content's name."""
+
     title: str
-    kind: Literal["pass_at_k", "settings"] = "pass_at_k"
+    kind: Literal["pass_at_k", "settings", "analytic"] = "pass_at_k"
+    content: str | None = None
     benchmark: str | None = None
-    models: list[str]
+    models: list[str] = []
     rows: list[Row] = []
+    every_arm: bool = False
     sweep: str | None = None
     k: list[Positive] = []
     compare_with: str | None = None
@@ -243,7 +247,8 @@ class Table(Strict):
 
 class Figure(Strict):
     title: str
-    kind: Literal["pass_at_k_curves", "overconfidence", "entropy", "frontier"]
+    kind: Literal["pass_at_k_curves", "overconfidence", "entropy", "frontier", "analytic"]
+    content: str | None = None
     tables: list[str] = []
     models: list[str] = []
     arms: list[str] = []
@@ -267,19 +272,27 @@ class Paper(Strict):
     title: str
     authors: str
     year: int
-    data: str
-    sft_data: str
-    validation_data: str
-    benchmarks: list[str]
-    seeds: Annotated[list[Natural], Field(min_length=1)]
+    data: str | None = None  # needed where there are arms, as the four below
+    sft_data: str | None = None
+    validation_data: str | None = None
+    benchmarks: list[str] = []
+    seeds: list[Natural] = []
     settings: dict[str, Any] = {}
-    models: dict[str, PaperModel]
-    arms: dict[str, Arm]
+    models: dict[str, PaperModel] = {}
+    arms: dict[str, Arm] = {}
     sweeps: dict[str, Sweep] = {}
-    tables: dict[str, Table]
+    tables: dict[str, Table] = {}
     figures: dict[str, Figure] = {}
     core: Core = Core()
     deviations: list[str] = []
+
+    @model_validator(mode="after")
+    def trains_on_something(self):
+        needed = ("data", "sft_data", "validation_data", "benchmarks", "seeds", "models")
+        missing = [name for name in needed if not getattr(self, name)]
+        if self.arms and missing:
+            raise ValueError(f"a paper with arms needs {', '.join(missing)}")
+        return self
 
 
 class Scale(Strict):

@@ -136,6 +136,24 @@ def frontier(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     return figure
 
 
+def analytic(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
+    """Closed forms: a panel a group of lines; the dashed line of a label is what the panel's note says."""
+    frame = frames[0].fillna({"panel": ""})
+    panels = list(dict.fromkeys(frame["panel"]))
+    figure, grid = plt.subplots(1, len(panels), figsize=(4.6 * len(panels) + 0.6, 3.9), squeeze=False)
+    for axes, panel in zip(grid[0], panels, strict=True):
+        own = frame[frame["panel"] == panel]
+        for (label, style), line in own.groupby(["label", "style"], sort=False):
+            position = list(dict.fromkeys(own["label"])).index(label)
+            tint = list(COLOURS.values())[1:][position % (len(COLOURS) - 1)]
+            dashes = {"color": tint, "linestyle": "--" if style == "dashed" else "-"}
+            first = style == own.loc[own["label"] == label, "style"].iloc[0]
+            axes.plot(line["x"], line["y"], label=label if first else None, **dashes)
+        axes.set(xlabel=own["x_label"].iloc[0], ylabel=own["y_label"].iloc[0], title=panel)
+        axes.legend(fontsize=8)
+    return figure
+
+
 def _legend(figure: Figure, axes: Axes) -> None:
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=min(7, len(labels)))
@@ -146,6 +164,7 @@ KINDS: dict[str, Callable[[dict[str, Any], list[pd.DataFrame]], Figure]] = {
     "overconfidence": overconfidence,
     "entropy": entropy,
     "frontier": frontier,
+    "analytic": analytic,
 }
 
 
@@ -158,7 +177,7 @@ def main(
     content = json.loads(layout)
     plt.style.use(Path(__file__).with_name("rlvr.mplstyle"))
     figure = KINDS[content["kind"]](content, [pd.read_csv(path) for path in statistics])
-    title = f"{content['title']} · {content['scale']} scale"
+    title = content["title"] if content["kind"] == "analytic" else f"{content['title']} · {content['scale']} scale"
     figure.suptitle(textwrap.fill(title, int(11 * figure.get_figwidth())), fontsize=11)
     for path in out:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -55,18 +55,24 @@ class Page:
         )
 
     def _paper(self, paper: dict[str, Any]) -> dict[str, Any]:
-        overlap = read_json(self.results / "papers" / paper["name"] / "overlap.json")
-        shared = {pair: count for pair, count in overlap["shared"].items() if count}
-        sizes = ", ".join(f"{name} {count}" for name, count in overlap["problems"].items())
+        overlap = self._overlap(paper["name"]) if paper["sets"] else ""
         shown = {row for item in paper["items"] for row in self._arms(paper["name"], item)}
         return {
             **paper,
             "items": [self._item(paper["name"], item) for item in paper["items"]],
             "arms": [arm for name, arm in paper["arms"].items() if name in shown],
-            "overlap": f"Different problems: {sizes}. Shared by two sets: {shared or 'none'}.",
+            "overlap": overlap,
         }
 
+    def _overlap(self, paper: str) -> str:
+        overlap = read_json(self.results / "papers" / paper / "overlap.json")
+        shared = {pair: count for pair, count in overlap["shared"].items() if count}
+        sizes = ", ".join(f"{name} {count}" for name, count in overlap["problems"].items())
+        return f"Different problems: {sizes}. Shared by two sets: {shared or 'none'}."
+
     def _arms(self, paper: str, item: dict[str, Any]) -> set[str]:
+        if item["analytic"]:
+            return set()
         return {
             str(arm).split("-")[0] for source in item["statistics"] for arm in self._statistics(paper, source)["arm"]
         }
@@ -78,19 +84,22 @@ class Page:
         folder = self.results / "papers" / paper
         entry: dict[str, Any] = {**item, "short": item["name"].replace("_", " "), "files": []}
         entry["files"] = [f"{folder}/statistics/{name}.csv" for name in item["statistics"]]
-        entry["sources"] = [row for name in item["statistics"] for row in self._sources(self._statistics(paper, name))]
+        frames = [] if item["analytic"] else [self._statistics(paper, name) for name in item["statistics"]]
+        entry["sources"] = [row for frame in frames for row in self._sources(frame)]
         if item["kind"] == "table":
             table = pd.read_csv(folder / "tables" / f"{item['name']}.csv", dtype=str, keep_default_na=False)
             entry["columns"] = ["" if c.startswith("Unnamed") else c for c in table.columns]
             entry["rows"] = [_row(cells) for cells in table.to_numpy().tolist()]
             text = (folder / "tables" / f"{item['name']}.md").read_text()
-            frames = [self._statistics(paper, name) for name in item["statistics"]]
             entry["in_short"] = [sentence for frame in frames for sentence in _in_short(frame)]
             entry["notes"] = [line[2:] for line in text.splitlines() if line.startswith("- ")]
         else:
             image = (folder / "figures" / f"{item['name']}.png").read_bytes()
             entry["image"] = base64.b64encode(image).decode()
-            frame = self._statistics(paper, item["statistics"][0])
+            if item["analytic"]:
+                entry["caption"] = "Closed forms: the same at any scale, no run behind them."
+                return entry
+            frame = frames[0]
             over = "training seeds (Student's t)" if "measure" in frame else "training seeds × problems (bootstrap)"
             seeds = int(frame["seeds"].max())
             entry["caption"] = f"{INTERVALS} over {seeds} {over}. Made at {self.layout['scale']} scale."

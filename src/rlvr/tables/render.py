@@ -10,7 +10,9 @@ from tabulate import tabulate
 
 from rlvr.records import publish
 
-SIGNS = {"α": r"$\alpha$", "−": "$-$", "±": r"$\pm$", "×": r"$\times$", "→": r"$\to$"}
+GREEK = {"α": "alpha", "δ": "delta", "η": "eta", "ρ": "rho", "Σ": "Sigma"}
+SIGNS = {letter: rf"$\{name}$" for letter, name in GREEK.items()}
+SIGNS |= {"−": "$-$", "±": r"$\pm$", "×": r"$\times$", "→": r"$\to$", "²": "$^2$"}
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ def by_successes(groups: int) -> Tensor:
 
 
 def class_masses(weights_PG: Tensor, rewards_PG: Tensor) -> tuple[Tensor, Tensor]:
-    return (weights_PG * rewards_PG).mean(1), -(weights_PG * (1 - rewards_PG)).mean(1)
+    return (weights_PG * rewards_PG).mean(1), 0 - (weights_PG * (1 - rewards_PG)).mean(1)
 
 
 def generator(seed: int = 0) -> torch.Generator:

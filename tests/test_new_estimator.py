@@ -1,0 +1,88 @@
+"""A new estimator is one file and one line of configuration: the laws, the command and a run pick it up."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+from conftest import ROOT
+
+pytestmark = pytest.mark.chain
+
+FILE = '''"""A cubic weight, made up for a test."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from rlvr.estimators import _groups
+
+
+def advantages(rewards_PG: Tensor, *, power: float = 3.0) -> Tensor:
+    """Cubic focus (a test): A = (r - mean(r)) (1 - mean(r))^power."""
+    return _groups.centred(rewards_PG) * (1 - _groups.mean(rewards_PG)).clamp(min=0) ** power
+
+
+def masses(p: Tensor, groups: int, *, power: float = 3.0) -> tuple[Tensor, Tensor]:
+    """m_S = m_F = p q^(1 + power)"""
+    mass = p * (1 - p) ** (1 + power)
+    return mass, mass
+'''
+LINE = "  cubic: {label: Cubic, settings: {estimator: {name: cubic, power: 2.0}}}\n"
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("copy") / "project"
+    left_out = shutil.ignore_patterns(".git", "results", ".venv*", ".snakemake")
+    shutil.copytree(ROOT, folder, ignore=left_out)
+    (folder / "src/rlvr/estimators/cubic.py").write_text(FILE)
+    arms = folder / "config/papers/methods.yaml"
+    arms.write_text(arms.read_text().replace("arms:\n", "arms:\n" + LINE, 1))
+    return folder
+
+
+def call(copy, *command: str, **options) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(copy / "src"), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, timeout=900, **options)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+def test_the_laws_are_held_to_it(copy):
+    tests = ("tests/test_estimators.py", "tests/test_config.py", "-k", "cubic or comparison")
+    out = call(copy, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rA", *tests)
+    for law in ("finite_on_every", "permuting", "masses_are", "expected_gradient_is", "float32", "says_what_it_is"):
+        assert f"PASSED tests/test_estimators.py::test_{law}" in out, law
+
+
+def test_the_command_knows_it(copy):
+    out = call(
+        copy, sys.executable, "-m", "rlvr", "weigh", "cubic", "--set", "power=1", input='{"rewards": [[1, 0]]}\n'
+    )
+    assert json.loads(out)["weights"] == [[0.25, -0.25]]
+    assert "cubic: Cubic focus (a test)" in call(copy, sys.executable, "-m", "rlvr", "weigh", "--list")
+
+
+def test_a_run_is_made_with_it_and_it_alone(copy, tmp_path):
+    target = tmp_path / "papers/methods/arms/cubic.csv"
+    config = ("--config", "scale=smoke", "papers=methods", f"results={tmp_path}")
+    call(
+        copy,
+        sys.executable,
+        "-m",
+        "snakemake",
+        "--profile",
+        "workflow/profiles/smoke",
+        *config,
+        "--cores",
+        "2",
+        "--",
+        str(target),
+    )
+    frame = pd.read_csv(target)
+    assert len(frame) and frame["policy"].str.contains("-cubic-power2.0-").all()
+    assert all("cubic" in run.name for run in (tmp_path / "runs").iterdir())
