@@ -36,7 +36,7 @@ lint: install-lint ## ruff, pyright, snakefmt, snakemake --lint
 	$(BIN)/python workflow/lint.py
 
 bench: install-bench ## the figures of docs/benchmarks.md, measured here
-	@$(BIN)/python benchmarks/run.py --trl-python $(VENV)-bench/bin/python
+	@$(BIN)/python benchmarks/run.py --python $(VENV)-bench/bin/python
 
 clean: ## results, not environments
 	rm -rf results .snakemake
@@ -63,8 +63,9 @@ $(VENV)-lint/.lint: envs/lint.txt | doctor
 	$(VENV)-lint/bin/python -m pip install --quiet --disable-pip-version-check -r envs/lint.txt
 	touch $@
 
-$(VENV)-bench/.bench: envs/bench.txt | doctor
+$(VENV)-bench/.bench: envs/bench.txt envs/bench-verl.txt | doctor
 	@test -x $(VENV)-bench/bin/python || $(PYTHON) -m venv $(VENV)-bench
 	$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH)
 	$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check -r envs/bench.txt
+	$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r envs/bench-verl.txt
 	touch $@

@@ -82,6 +82,24 @@ def trl_steps(python: str, spec, base: Path, problems: Path, bf16: bool, folder:
     return json.loads(line.removeprefix("RESULT "))[2:]
 
 
+def weights(python: str) -> None:
+    """Every method on 8,192 x 16 rollouts, and verl's own functions, in one process."""
+    text = call(
+        *(python, "benchmarks/verl_weights.py", "--source", str(ROOT / "src")),
+        *("--prompts", "8192", "--rollouts", "16", "--repeats", "21"),
+    )
+    found = json.loads(next(x for x in text.splitlines() if x.startswith("RESULT ")).removeprefix("RESULT "))
+    ours, verl = found["ours"], found["verl"]
+    slowest = sorted(ours, key=ours.get, reverse=True)[:3]
+    print(f"weights of 8,192 x 16 rollouts, {len(ours)} methods, one thread, median of 21, milliseconds (to reach: 5):")
+    print("  slowest: " + ", ".join(f"{name} {ours[name]:.2f}" for name in slowest) + f"; grpo {ours['grpo']:.2f}")
+    for name, value in verl.items():
+        print(f"  verl 0.9.1 {name} {value:.0f}: {value / ours['grpo']:.0f} times ours")
+    print(
+        f"  (to reach, against the first: at least 100; largest difference {found['largest_difference_grpo_unbiased']:.1e})"
+    )
+
+
 def dry_run(folder: Path) -> float:
     began = time.perf_counter()
     call(
@@ -91,9 +109,18 @@ def dry_run(folder: Path) -> float:
     return time.perf_counter() - began
 
 
+def theory(folder: Path) -> float:
+    began = time.perf_counter()
+    call(
+        *(sys.executable, "-m", "snakemake", "--quiet", "all", "--cores", "1", "--nolock"),
+        *("--config", f"results={folder / 'theory'}", "--", "theory"),
+    )
+    return time.perf_counter() - began
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--trl-python", required=True, help="Python of the environment that has TRL")
+    parser.add_argument("--python", required=True, help="Python of the environment that has TRL and verl")
     arguments = parser.parse_args()
     one_thread()
     machine = f"{provenance.processor()}, {os.cpu_count()} cores"
@@ -102,11 +129,13 @@ def main() -> None:
         folder = Path(name)
         seconds = sorted(dry_run(folder) for _ in range(3))[1]
         print(f"snakemake -n paper_ace at paper scale: {seconds:.1f} s (median of 3; to reach: at most 5)")
+        weights(arguments.python)
+        print(f"snakemake theory: {theory(folder):.1f} s, start of snakemake included (to reach: at most 60)")
         spec, base, problems = prepare(folder)
         medians = {}
         for precision in ("float32", "bfloat16"):
             medians["ours", precision] = statistics.median(own_steps(spec, base, problems, precision))
-            trl = trl_steps(arguments.trl_python, spec, base, problems, precision == "bfloat16", folder)
+            trl = trl_steps(arguments.python, spec, base, problems, precision == "bfloat16", folder)
             medians["TRL", precision] = statistics.median(trl)
         rows = spec.rl.prompts_per_step * spec.rollout.samples_per_prompt
         print(f"RL step, {rows} rollouts, one thread, median of {STEPS} steps, seconds:")

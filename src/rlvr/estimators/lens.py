@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import log
 from typing import Literal
 
 import torch
@@ -37,27 +36,25 @@ def advantages(
     """
     if alpha < 0:
         raise ValueError(f"alpha must not be negative: {alpha}")
-    right_PG, p_P1 = _groups.correct(rewards_PG), _groups.solve_rate(rewards_PG)
+    right_PG = _groups.correct(rewards_PG)
     binary_PG = right_PG.to(rewards_PG.dtype)
-    penalty_PG = penalties(right_PG, logp_old_PG, lengths_PG, difficulty)
+    penalty_PG = penalties(binary_PG, logp_old_PG, lengths_PG, difficulty)
     calibrated_PG = binary_PG - (1 - binary_PG) * penalty_PG / rewards_PG.shape[1]
-    normalised = load_base("grpo", std=std, epsilon=epsilon)
-    mixed_PG = normalised(binary_PG if groups == "negative" else calibrated_PG)
-    negative_PG = torch.zeros_like(binary_PG) if groups == "mixed" else alpha * _groups.centred(calibrated_PG)
-    return torch.where(p_P1 == 0, negative_PG, torch.where(p_P1 == 1, torch.zeros_like(binary_PG), mixed_PG))
+    # All-right groups have equal calibrated rewards, hence zeros.
+    mixed_PG = load_base("grpo", std=std, epsilon=epsilon)(binary_PG if groups == "negative" else calibrated_PG)
+    weight = 0.0 if groups == "mixed" else alpha
+    return torch.where(_groups.mean(binary_PG) == 0, weight * _groups.centred(calibrated_PG), mixed_PG)
 
 
-def penalties(right_PG: Tensor, logp_old_PG: Tensor, lengths_PG: Tensor, difficulty: str) -> Tensor:
-    """pibar / (D - pibar) in (0, 1], computed from logarithms: exp(log pibar - log D) / (1 - the same)."""
-    log_confidence_PG = logp_old_PG / lengths_PG
-    log_difficulty_P1 = log(2) + log_confidence_PG.amax(dim=1, keepdim=True)
-    chosen_PG = logp_old_PG if difficulty == "sequence" else log_confidence_PG
-    inverse_PG = torch.where(right_PG, -chosen_PG, torch.full_like(chosen_PG, float("-inf")))
-    log_importance_P1 = log(right_PG.shape[1]) - torch.logsumexp(inverse_PG, dim=1, keepdim=True)
-    has_success_P1 = right_PG.any(dim=1, keepdim=True)
-    larger_P1 = torch.maximum(log_difficulty_P1, log_importance_P1)
-    ratio_PG = (log_confidence_PG - torch.where(has_success_P1, larger_P1, log_difficulty_P1)).exp()
-    return ratio_PG / (1 - ratio_PG)
+def penalties(binary_PG: Tensor, logp_old_PG: Tensor, lengths_PG: Tensor, difficulty: str) -> Tensor:
+    """pibar / (D - pibar), in [0, 1]."""
+    confidence_PG = (logp_old_PG / lengths_PG).exp()
+    # Of a long response 1 / pi is astronomical and D_imp inert: 80 nats are enough for that, and do not overflow.
+    inverse_PG = (-logp_old_PG).clamp(max=80).exp() if difficulty == "sequence" else 1 / confidence_PG
+    inverse_P1 = _groups.mean(binary_PG * inverse_PG)
+    importance_P1 = torch.where(inverse_P1 > 0, 1 / inverse_P1, 0.0)  # without a success it is undefined, and left out
+    difficulty_P1 = torch.maximum(2 * confidence_PG.amax(dim=1, keepdim=True), importance_P1)
+    return confidence_PG / (difficulty_P1 - confidence_PG)
 
 
 def masses(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import log
+
 import torch
 from torch import Tensor
 
@@ -17,16 +19,16 @@ def advantages(rewards_PG: Tensor, *, beta: float = 1.0) -> Tensor:
     if beta <= 0 or groups < 2:
         raise ValueError(f"LogMeanExp needs beta > 0 and at least two rollouts a prompt: {beta}, {groups}")
     scaled_PG = beta * rewards_PG
-    ordered_PG, order_PG = scaled_PG.sort(dim=1)
-    shifted_PG = (ordered_PG - ordered_PG[:, -1:]).exp()
-    below_PG = shifted_PG.cumsum(dim=1)  # sums of small terms first: what is left without the largest keeps its digits
-    total_P1 = below_PG[:, -1:]
-    second_P1 = (ordered_PG - ordered_PG[:, -2:-1])[:, :-1].exp().sum(dim=1, keepdim=True)
-    without_PG = torch.log1p(-shifted_PG / total_P1)
-    largest_P1 = ordered_PG[:, -2:-1] - ordered_PG[:, -1:] + second_P1.log() - total_P1.log()
-    without_PG = torch.cat([without_PG[:, :-1], largest_P1], dim=1)
-    gain_PG = -(without_PG + torch.log(torch.tensor(groups / (groups - 1), dtype=rewards_PG.dtype))) / beta
-    return torch.empty_like(gain_PG).scatter_(1, order_PG, gain_PG)
+    largest_P1, place_P1 = scaled_PG.max(dim=1, keepdim=True)
+    others_PG = scaled_PG.scatter(1, place_P1, float("-inf"))
+    second_P1 = others_PG.amax(dim=1, keepdim=True)
+    shares_PG = (others_PG - second_P1).exp()
+    rest_P1 = shares_PG.sum(dim=1, keepdim=True)  # of the others, so that they keep their digits beside the largest
+    ratio_P1 = (second_P1 - largest_P1).exp()
+    whole_P1 = 1 + ratio_P1 * rest_P1
+    without_PG = torch.log1p(-ratio_P1 * shares_PG / whole_P1)
+    without_PG = without_PG.scatter(1, place_P1, second_P1 - largest_P1 + rest_P1.log() - whole_P1.log())
+    return -(without_PG + log(groups / (groups - 1))) / beta
 
 
 def masses(p: Tensor, groups: int, *, beta: float = 1.0) -> tuple[Tensor, Tensor]:

@@ -1,0 +1,76 @@
+"""Milliseconds for the weights of a batch: every method of ours, and verl's GRPO functions. One thread. Prints JSON.
+
+Runs in the benchmark environment, where verl is, and finds our estimators by path: they need torch alone.
+"""
+
+import argparse
+import json
+import sys
+import time
+from types import SimpleNamespace
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--source", required=True, help="src/ of the project")
+parser.add_argument("--prompts", type=int, required=True)
+parser.add_argument("--rollouts", type=int, required=True)
+parser.add_argument("--repeats", type=int, required=True)
+arguments = parser.parse_args()
+
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+
+torch.set_num_threads(1)
+sys.path.insert(0, arguments.source)
+from rlvr import estimators  # noqa: E402
+from rlvr.estimators import Estimator  # noqa: E402
+
+generator = torch.Generator().manual_seed(0)
+shape = (arguments.prompts, arguments.rollouts)
+rates = torch.rand(arguments.prompts, 1, generator=generator)
+rewards = (torch.rand(shape, generator=generator) < rates).float()
+lengths = torch.randint(10, 500, shape, generator=generator).float()
+logp = -0.3 * lengths
+given = {
+    "lengths_PG": lengths,
+    "logp_PG": logp,
+    "logp_old_PG": logp,
+    "logp_ref_PG": logp + 0.1 * torch.randn(shape, generator=generator),
+    "log_ratio_PG": 0.1 * torch.randn(shape, generator=generator),
+    "entropy": 0.5,
+}
+
+
+def median_ms(function, repeats: int) -> float:
+    function()
+    seconds = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        function()
+        seconds.append(time.perf_counter() - began)
+    return 1000 * sorted(seconds)[len(seconds) // 2]
+
+
+def step(estimator: Estimator):
+    return lambda: estimator.step(rewards, given, {})
+
+
+ours = {name: median_ms(step(Estimator(name)), arguments.repeats) for name in estimators.names()}
+
+from verl.trainer.ppo import core_algos  # noqa: E402
+
+flat, uids = rewards.flatten()[:, None], np.repeat(np.arange(arguments.prompts), arguments.rollouts).astype(str)
+mask = torch.ones_like(flat)  # one token a response: the scalar part, without the spread over tokens
+
+
+def verl(function):
+    return lambda: function(token_level_rewards=flat, response_mask=mask, index=uids, config=SimpleNamespace())
+
+
+theirs = {
+    name: median_ms(verl(getattr(core_algos, name)), 3)
+    for name in ("compute_grpo_outcome_advantage", "compute_grpo_vectorized_outcome_advantage")
+}
+unbiased = Estimator("grpo", {"std": "unbiased"}).advantages(rewards, {}, {})
+verl_weights = verl(core_algos.compute_grpo_outcome_advantage)()[0].view(shape)
+gap = float((unbiased - verl_weights).abs().max())
+print("RESULT " + json.dumps({"ours": ours, "verl": theirs, "largest_difference_grpo_unbiased": gap}))
