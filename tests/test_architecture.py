@@ -25,6 +25,7 @@ MAY_IMPORT = {
     "tables": {"records"},
     "figures": set(),
     "report": {"records"},
+    "theory": {"estimators", "records"},
     "commands": {"estimators"},
     "__main__": {"commands"},
 }

@@ -54,6 +54,32 @@ def test_settings_table_needs_no_run(fresh):
     assert set(jobs) == {"settings_table", "total"}
 
 
+def test_papers_share_names_of_tables(fresh):
+    """table1 is trained for in one paper and a closed form in another."""
+    ace = planned("--config", "scale=paper", f"results={fresh}", "--", f"{fresh}/papers/ace/tables/table1.md")
+    assert ace["rl"] > 0 and "analytic_table" not in ace
+    for table in ("table1", "table2", "table7", "table8"):
+        jobs = planned("--config", f"results={fresh}", "--", f"{fresh}/papers/fade/tables/{table}.md")
+        assert jobs == {"analytic_statistics": 1, "analytic_table": 1, "total": 2}
+
+
+def test_closed_forms_need_no_run(fresh):
+    jobs = planned("--config", f"results={fresh}", "--", "theory", "paper_fade", "paper_lens", "paper_agrae")
+    assert set(jobs) == {
+        *("analytic_statistics", "analytic_table", "figure", "ledger", "report", "theory", "total"),
+        *("paper_fade", "paper_lens", "paper_agrae"),
+    }
+
+
+def test_theory_and_analytic_tables_are_made(tmp_path):
+    table, figure = tmp_path / "papers/fade/tables/table8.md", tmp_path / "papers/lens/figures/figure4.pdf"
+    snakemake("--cores", "2", "--nolock", "--config", f"results={tmp_path}", "--", "theory", str(table), str(figure))
+    assert "| 0.25 | 2.2500" in table.read_text() and "no run behind them" in table.read_text()
+    assert figure.read_bytes().startswith(b"%PDF")
+    assert (tmp_path / "theory/ledger.csv").read_text().count("\n") >= 36
+    assert "# Theory ledger" in (tmp_path / "theory/ledger.md").read_text()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
