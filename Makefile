@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 TORCH := torch==2.13.0
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: help run smoke test lint bench doctor clean install install-test install-lint install-bench
+.PHONY: help run smoke test test-methods lint bench doctor clean install install-test install-lint install-bench
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 14
 
@@ -27,6 +27,9 @@ smoke: install ## the whole chain in two minutes, at a size that means nothing
 
 test: install-test ## all fast tests, and one run of the whole chain at smoke scale
 	@$(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder
+
+test-methods: install-test ## every method through the whole chain at smoke scale, about five minutes
+	@$(BIN)/python -m pytest -m long tests/test_methods_chain.py
 
 lint: install-lint ## ruff, pyright, snakefmt, snakemake --lint
 	@$(VENV)-lint/bin/ruff check .

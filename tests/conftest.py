@@ -23,9 +23,9 @@ def run_module(module: str, *arguments: str, check: bool = True, **options) -> s
     return done
 
 
-def snakemake(*arguments: str, check: bool = True) -> subprocess.CompletedProcess:
+def snakemake(*arguments: str, check: bool = True, timeout: float = 900) -> subprocess.CompletedProcess:
     done = subprocess.run(
-        [sys.executable, "-m", "snakemake", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=900
+        [sys.executable, "-m", "snakemake", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=timeout
     )
     assert not check or done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done

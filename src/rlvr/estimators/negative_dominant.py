@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-import torch
 from torch import Tensor
 
-from rlvr.estimators import base_masses, load_base
+from rlvr.estimators import positive_dominant
 
 
 def advantages(
@@ -24,8 +23,7 @@ def advantages(
     """
     if beta <= 0:
         raise ValueError(f"beta must be positive: {beta}")
-    base_PG = load_base(base, std=std, epsilon=epsilon)(rewards_PG)
-    return torch.where(base_PG > 0, base_PG / beta, base_PG)
+    return positive_dominant.advantages(rewards_PG, beta=1 / beta, base=base, std=std, epsilon=epsilon)
 
 
 def masses(
@@ -38,5 +36,4 @@ def masses(
     epsilon: float = 1e-6,
 ) -> tuple[Tensor, Tensor]:
     """m_S = m / beta, m_F = m, m the base's mass (GRPO: sqrt(pq))"""
-    success, failure = base_masses(base, p, groups, std=std, epsilon=epsilon)
-    return success / beta, failure
+    return positive_dominant.masses(p, groups, beta=1 / beta, base=base, std=std, epsilon=epsilon)
