@@ -41,7 +41,7 @@ class Page:
         papers = [self._paper(paper) for paper in self.layout["papers"]]
         shorts = ", ".join(paper["short"] for paper in papers)
         return environment.get_template("page.html.j2").render(
-            title=f"{shorts}: reproduced" if self.layout["page"] != "index" else f"RLVR papers, reproduced: {shorts}",
+            title=self._title(shorts),
             page=self.layout["page"],
             scale=self.layout["scale"],
             about_scale=self.layout["about_scale"],
@@ -53,6 +53,11 @@ class Page:
             locks=self._every(list(self.manifests), "lock_sha256"),
             processors=self._every(list(self.manifests), "processor"),
         )
+
+    def _title(self, shorts: str) -> str:
+        if not self.manifests:
+            return f"{shorts}: closed forms"
+        return f"{shorts}: reproduced" if self.layout["page"] != "index" else f"RLVR papers, reproduced: {shorts}"
 
     def _paper(self, paper: dict[str, Any]) -> dict[str, Any]:
         overlap = self._overlap(paper["name"]) if paper["sets"] else ""
@@ -89,7 +94,9 @@ class Page:
         if item["kind"] == "table":
             table = pd.read_csv(folder / "tables" / f"{item['name']}.csv", dtype=str, keep_default_na=False)
             entry["columns"] = ["" if c.startswith("Unnamed") else c for c in table.columns]
-            entry["rows"] = [_row(cells) for cells in table.to_numpy().tolist()]
+            rows = table.to_numpy().tolist()
+            plain = [{"cells": [[cell] for cell in cells], "kind": "plain"} for cells in rows]
+            entry["rows"] = plain if item["analytic"] else [_row(cells) for cells in rows]
             text = (folder / "tables" / f"{item['name']}.md").read_text()
             entry["in_short"] = [sentence for frame in frames for sentence in _in_short(frame)]
             entry["notes"] = [line[2:] for line in text.splitlines() if line.startswith("- ")]
