@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "figures": set(),
     "report": {"records"},
     "theory": {"estimators", "records"},
-    "commands": {"estimators"},
+    "commands": {"estimators", "statistics"},
     "__main__": {"commands"},
 }
 WITHOUT_TORCH = (

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 from conftest import ROOT
+from scipy import stats
 from typer.testing import CliRunner
 
 from rlvr import estimators
@@ -141,3 +142,63 @@ def test_the_list_shows_every_method_with_settings_and_source():
     assert set(blocks) == set(estimators.names())
     assert "FADE, Eq. 11" in blocks["fade"] and "--set  ema=paper  (paper, smooth)" in blocks["fade"]
     assert "needs  rewards, logp, logp_ref" in blocks["ace"] and "target_entropy=null" in blocks["fade"]
+
+
+# ---- rlvr passk ----
+
+COUNTS = [{"problem": f"p{i}", "n": 16, "c": c} for i, c in enumerate([0, 0, 1, 3, 8, 12, 16, 16])]
+
+
+def passk(*arguments: str, lines=COUNTS) -> list[dict]:
+    done = rlvr("passk", *arguments, lines=lines)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_passk_is_the_hypergeometric_law_with_both_intervals():
+    for row in passk("--k", "1,2,8,16"):
+        expected = [stats.hypergeom.sf(0, 16, line["c"], row["k"]) for line in COUNTS]
+        assert row["value"] == pytest.approx(sum(expected) / 8, abs=1e-12)
+        for interval in ("over_samples", "over_problems"):
+            low, high = row[interval]
+            assert 0 <= low <= row["value"] <= high <= 1
+        assert row["problems"] == 8 and row["confidence"] == 0.95
+    one, both = passk("--k", "8")[0], passk("--k", "1,8")[1]
+    assert one == both, "an interval does not depend on the other k"
+    assert passk("--k", "8", "--seed", "1")[0]["over_problems"] != one["over_problems"]
+
+
+def test_passk_interval_over_problems_is_scipys_bca():
+    import numpy as np
+
+    values = np.array([line["c"] / 16 for line in COUNTS])
+    generator = np.random.Generator(np.random.Philox(np.random.SeedSequence((0, 1))))
+    found = stats.bootstrap((values,), np.mean, n_resamples=9999, rng=generator, batch=500).confidence_interval
+    assert passk("--k", "1")[0]["over_problems"] == pytest.approx([found.low, found.high])
+
+
+def test_passk_of_one_problem_or_equal_ones_says_so():
+    assert passk(lines=COUNTS[:1])[0]["over_problems"] == [None, None]
+    assert passk(lines=[{**COUNTS[6], "problem": i} for i in range(3)])[0]["over_problems"] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("lines", "arguments", "message"),
+    [
+        ([*COUNTS, COUNTS[0]], (), "line 9: problem: 'p0' stands in line 1 too"),
+        ([{"problem": "a", "n": 4, "c": 5}], (), "line 1: c: 5 correct of 4 samples"),
+        ([{"problem": "a", "n": 4, "c": 1}], ("--k", "8"), "line 1: n: 4 samples are fewer than k = 8"),
+        ([{"problem": "a", "n": 4}], (), "line 1: c: is missing"),
+        ([{"problem": "a", "n": 4.5, "c": 1}], (), "line 1: n: must be a whole number"),
+        ([{"problem": "a", "n": 4, "c": -1}], (), "line 1: c: must be a whole number, not negative"),
+        ([{"problem": None, "n": 4, "c": 1}], (), "line 1: problem: must be a name"),
+        ([{"problme": "a", "n": 4, "c": 1}], (), "line 1: problem: is missing; did you mean 'problme'?"),
+        (COUNTS, ("--k", "1,x"), "--k: must be whole numbers"),
+        (COUNTS, ("--k", "0"), "--k: must be positive"),
+        (COUNTS, ("--confidence", "1.5"), "--confidence: must be between 0 and 1"),
+        ([], (), "no counts"),
+    ],
+)
+def test_passk_names_what_is_wrong(lines, arguments, message):
+    done = rlvr("passk", *arguments, lines=lines)
+    assert done.returncode == 2 and done.stdout == "" and message in done.stderr, done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from rlvr.commands.passk import passk
 from rlvr.commands.weigh import weigh
 
 app = typer.Typer(
@@ -20,6 +21,7 @@ def _rlvr() -> None:
 
 
 app.command()(weigh)
+app.command()(passk)
 
 
 def main() -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rlvr import estimators
+from rlvr.commands.lines import LineError, fail, number, parse, present, read
 from rlvr.estimators import Estimator, SettingError, nearest
 
 if TYPE_CHECKING:
@@ -24,18 +24,12 @@ TENSORS = {
     "logp_ref": "logp_ref_PG",
     "logp_old": "logp_old_PG",
 }
+KNOWN = ("step", "rewards", "entropy", *TENSORS)
 FIELDS_OF = {
     **{value: (key,) for key, value in TENSORS.items()},
     "log_ratio_PG": ("logp", "logp_ref"),
     "entropy": ("entropy",),
 }
-
-
-class LineError(ValueError):
-    """What is wrong with a field of a line; `field` is empty where it is the line as a whole."""
-
-    def __init__(self, field: str, message: str):
-        super().__init__(f"{field}: {message}" if field else message)
 
 
 @dataclass
@@ -69,17 +63,14 @@ def weigh(
     try:
         estimator = Estimator(name, parse_settings(name, settings or []))
     except SettingError as error:
-        _fail(f"--set {error}")
-    lines = (file.read_text() if file else sys.stdin.read()).splitlines()
+        fail("weigh", f"--set {error}")
     written, state = [], {}
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
+    for place, line in read("weigh", file):
         try:
             step = read_step(line, estimator, len(written))
             weights_PG, state = estimator.step(step.rewards_PG, step.given, state)
         except ValueError as error:
-            _fail(f"line {number}: {error}")
+            fail("weigh", f"line {place}: {error}")
         made: dict[str, Any] = {"step": step.step, "weights": weights_PG.tolist(), "state": state}
         if group_mass:
             made |= masses(step.rewards_PG, weights_PG)
@@ -100,7 +91,8 @@ def masses(rewards_PG: Tensor, weights_PG: Tensor) -> dict[str, list[float]]:
 def parse_settings(name: str, settings: list[str]) -> dict[str, Any]:
     """KEY=VALUE words in the types of the method's settings. Raises SettingError; exits for an unknown method."""
     if name not in estimators.names():
-        _fail(f"unknown method {name!r}{nearest(name, estimators.names())}" if name else "name a method; see --list")
+        message = f"unknown method {name!r}{nearest(name, estimators.names())}" if name else "name a method; see --list"
+        fail("weigh", message)
     known, parsed = estimators.signature(name).settings, {}
     for word in settings:
         key, equals, value = word.partition("=")
@@ -134,12 +126,7 @@ def read_step(line: str, estimator: Estimator, place: int) -> Step:
     """A line as tensors in float64. Raises LineError, naming the field."""
     import torch
 
-    try:
-        content = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise LineError("", f"not valid JSON: {error}") from error
-    if not isinstance(content, dict):
-        raise LineError("", "must be a JSON object")
+    content = parse(line)
     step = content.get("step", place)
     if not isinstance(step, int) or isinstance(step, bool):
         raise LineError("step", f"must be an integer (got {step!r})")
@@ -148,7 +135,7 @@ def read_step(line: str, estimator: Estimator, place: int) -> Step:
     shape, given = (len(rewards), len(rewards[0])), {}
     for field in fields:
         if field == "entropy":
-            given["entropy"] = _number(_present(content, field), field)
+            given["entropy"] = number(present(content, field, KNOWN), field)
             continue
         rows = _matrix(content, field, shape)
         if field == "lengths" and min(map(min, rows)) <= 0:
@@ -159,16 +146,8 @@ def read_step(line: str, estimator: Estimator, place: int) -> Step:
     return Step(step, torch.tensor(rewards, dtype=torch.float64), given)
 
 
-def _present(content: dict[str, Any], field: str) -> Any:
-    if field not in content:
-        others = [key for key in content if key not in (*TENSORS, "rewards", "entropy", "step")]
-        close = nearest(field, others) if others else ""
-        raise LineError(field, "is missing" + (close if close.startswith("; did") else ""))
-    return content[field]
-
-
 def _matrix(content: dict[str, Any], field: str, shape: tuple[int, int] | None) -> list[list[float]]:
-    rows = _present(content, field)
+    rows = present(content, field, KNOWN)
     if not isinstance(rows, list) or not rows or not all(isinstance(row, list) and row for row in rows):
         raise LineError(field, "must be a list of groups, each a list of numbers, none empty")
     prompts, width = shape or (len(rows), len(rows[0]))
@@ -178,14 +157,8 @@ def _matrix(content: dict[str, Any], field: str, shape: tuple[int, int] | None) 
         if len(row) != width:
             raise LineError(f"{field}[{p}]", f"has {len(row)} rollouts, the first group of rewards has {width}")
         for g, value in enumerate(row):
-            _number(value, f"{field}[{p}][{g}]")
+            number(value, f"{field}[{p}][{g}]")
     return rows
-
-
-def _number(value: Any, place: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise LineError(place, f"must be a finite number (got {value!r})")
-    return float(value)
 
 
 def describe(name: str) -> str:
@@ -198,8 +171,3 @@ def describe(name: str) -> str:
         others = f"  ({', '.join(map(str, setting.choices))})" if setting.choices else f"  {setting.kind.__name__}"
         lines.append(f"  --set  {key}={default}{others}")
     return "\n".join(lines)
-
-
-def _fail(message: str) -> NoReturn:
-    typer.echo(f"rlvr weigh: {message}", err=True)
-    raise typer.Exit(2)

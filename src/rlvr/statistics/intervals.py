@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from rlvr.statistics.pass_at_k import pass_at_k
+
 Matrix = NDArray[np.float64]
 
 
@@ -66,3 +68,40 @@ def over_seeds(values_S: Matrix, confidence: float) -> Interval:
         return Interval(mean, float("nan"), float("nan"))
     half = stats.t.ppf((1 + confidence) / 2, len(values_S) - 1) * stats.sem(values_S)
     return Interval(mean, mean - float(half), mean + float(half))
+
+
+def over_samples(n_N: NDArray[np.int64], c_N: NDArray[np.int64], k: int, confidence: float) -> Interval:
+    """pass@k of these problems, had other samples been drawn from the same policy.
+
+    Each problem's variance of the unbiased estimator is exact, the sum over c ~ Binomial(n, p) with Jeffreys'
+    p = (c + 1/2) / (n + 1), so that a problem with no or only correct samples keeps some; the interval is normal.
+    """
+    found = pass_at_k(n_N, c_N, k)
+    variances, cache = np.empty(len(found)), {}
+    for i, (n, c) in enumerate(zip(n_N.tolist(), c_N.tolist(), strict=True)):
+        if (n, c) not in cache:
+            counts = np.arange(n + 1)
+            chance, value = stats.binom.pmf(counts, n, (c + 0.5) / (n + 1)), pass_at_k(n, counts, k)
+            cache[n, c] = float(chance @ value**2 - (chance @ value) ** 2)
+        variances[i] = cache[n, c]
+    mean, half = (
+        float(found.mean()),
+        stats.norm.ppf((1 + confidence) / 2) * np.sqrt(max(variances.sum(), 0.0)) / len(found),
+    )
+    return Interval(mean, max(0.0, mean - float(half)), min(1.0, mean + float(half)))
+
+
+def over_problems(values_N: Matrix, *, resamples: int, confidence: float, generator: np.random.Generator) -> Interval:
+    """The mean over problems, had other problems of this kind been asked: BCa bootstrap (Efron 1987), by scipy.
+
+    Equal values have no spread to resample: the interval is then the point, and one problem has none (NaN).
+    """
+    mean = float(values_N.mean())
+    if len(values_N) < 2:
+        return Interval(mean, float("nan"), float("nan"))
+    if np.ptp(values_N) == 0:
+        return Interval(mean, mean, mean)
+    found = stats.bootstrap(
+        (values_N,), np.mean, n_resamples=resamples, confidence_level=confidence, method="BCa", rng=generator, batch=500
+    ).confidence_interval
+    return Interval(mean, float(found.low), float(found.high))

@@ -1,0 +1,97 @@
+"""`rlvr passk`: pass@k of counts of one's own, with two intervals, each named after what it covers."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rlvr.commands.lines import LineError, count, fail, parse, present, read
+
+if TYPE_CHECKING:
+    from rlvr.statistics.intervals import Interval
+
+FIELDS = ("problem", "n", "c")
+
+
+def passk(
+    k: Annotated[str, typer.Option("--k", metavar="K,K,...", help="Values of k, with commas.")] = "1",
+    confidence: Annotated[float, typer.Option(help="Of both intervals, between 0 and 1.")] = 0.95,
+    resamples: Annotated[int, typer.Option(help="Bootstrap draws of the interval over problems.", min=100)] = 9999,
+    seed: Annotated[int, typer.Option(help="Of those draws: the same seed gives the same interval.", min=0)] = 0,
+    file: Annotated[Path | None, typer.Option("--input", help="Read this file, not standard input.")] = None,
+) -> None:
+    """Print unbiased pass@k and its intervals, a JSON line a k.
+
+    In, a line a problem: {"problem": "aime-1", "n": 128, "c": 17}, c of n samples correct. Out: {"k": 8, "value": 0.61,
+    "over_samples": [low, high], "over_problems": [low, high], ...}. The first interval is of these problems and other
+    samples, the second of other problems of this kind (BCa bootstrap).
+    """
+    import numpy as np
+
+    from rlvr.statistics.intervals import over_problems, over_samples
+    from rlvr.statistics.pass_at_k import pass_at_k
+
+    wanted = _values(k)
+    if not 0 < confidence < 1:
+        fail("passk", f"--confidence: must be between 0 and 1 (got {confidence})")
+    counts = _counts(read("passk", file), max(wanted))
+    n, c = (np.array([row[i] for row in counts], dtype=np.int64) for i in (0, 1))
+    for value in wanted:
+        # A generator a k: an interval does not depend on which other k are asked for.
+        generator = np.random.Generator(np.random.Philox(np.random.SeedSequence((seed, value))))
+        each = pass_at_k(n, c, value)
+        problems = over_problems(each, resamples=resamples, confidence=confidence, generator=generator)
+        samples = over_samples(n, c, value, confidence)
+        made: dict[str, Any] = {
+            "k": value,
+            "value": float(each.mean()),
+            "over_samples": _ends(samples),
+            "over_problems": _ends(problems),
+            "problems": len(counts),
+            "n": int(n.min()),
+            "confidence": confidence,
+        }
+        typer.echo(json.dumps(made, allow_nan=False))
+
+
+def _ends(interval: Interval) -> list[float | None]:
+    return [None if math.isnan(end) else end for end in (interval.low, interval.high)]
+
+
+def _values(text: str) -> list[int]:
+    try:
+        values = [int(word) for word in text.split(",")]
+    except ValueError:
+        fail("passk", f"--k: must be whole numbers with commas between (got {text!r})")
+    if min(values) < 1 or len(set(values)) < len(values):
+        fail("passk", f"--k: must be positive, each once (got {text!r})")
+    return values
+
+
+def _counts(lines: list[tuple[int, str]], largest: int) -> list[tuple[int, int]]:
+    seen: dict[str, int] = {}
+    counts = []
+    for number, line in lines:
+        try:
+            content = parse(line)
+            problem = present(content, "problem", FIELDS)
+            if not isinstance(problem, (str, int)) or isinstance(problem, bool):
+                raise LineError("problem", f"must be a name or a number (got {problem!r})")
+            n, c = (count(present(content, field, FIELDS), field) for field in ("n", "c"))
+            if c > n:
+                raise LineError("c", f"{c} correct of {n} samples")
+            if n < largest:
+                raise LineError("n", f"{n} samples are fewer than k = {largest}")
+            if str(problem) in seen:
+                raise LineError("problem", f"{problem!r} stands in line {seen[str(problem)]} too")
+        except ValueError as error:
+            fail("passk", f"line {number}: {error}")
+        seen[str(problem)] = number
+        counts.append((n, c))
+    if not counts:
+        fail("passk", 'no counts: expected lines like {"problem": "aime-1", "n": 128, "c": 17}')
+    return counts
