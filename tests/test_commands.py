@@ -128,6 +128,34 @@ def test_wrong_arguments_are_named(arguments, message):
     assert done.returncode == 2 and done.stdout == "" and message in done.stderr, done.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "line", "message"),
+    [
+        (("rloo",), {"rewards": [[1e308, -1e308]]}, "line 1: weights[0][0]: came out as inf"),
+        (("power_alpha", "--set", "alpha=1000", "--set", "scale=peak"), {"rewards": [[1, 0]]}, "line 1: "),
+        (
+            ("fade", "--set", "control=schedule"),
+            {"rewards": [[1, 0]], "entropy": 1},
+            "line 1: control = schedule needs",
+        ),
+    ],
+)
+def test_numbers_out_of_range_are_named_and_nothing_is_written(arguments, line, message):
+    done = rlvr("weigh", *arguments, lines=[line])
+    assert done.returncode == 2 and done.stdout == "" and message in done.stderr, (done.stderr, done.stdout)
+
+
+def test_lines_end_at_newlines_only_and_a_byte_order_mark_is_no_content():
+    text = "\ufeff" + json.dumps({"rewards": [[1, 0]], "note": "a\u2028b"}, ensure_ascii=False) + "\r\n\n"
+    done = rlvr("weigh", "dr_grpo", text=text)
+    assert done.returncode == 0 and json.loads(done.stdout)["weights"] == [[0.5, -0.5]], done.stderr
+
+
+def test_no_lines_is_an_error():
+    done = rlvr("weigh", "grpo", text="\n")
+    assert done.returncode == 2 and "no steps" in done.stderr
+
+
 def test_bad_json_is_named():
     done = rlvr("weigh", "grpo", text='{"rewards": [[1, 0]]}\n{"rewards": [[1, 0]\n')
     assert done.returncode == 2 and done.stdout == "" and "line 2: not valid JSON" in done.stderr

@@ -304,7 +304,6 @@ def w8(name, **settings):
         ("mc_grpo", {}, "quantile", 1.0),
         ("positive_dominant", {"beta": 1.0}, "grpo", 1.0),
         ("negative_dominant", {"beta": 1.0}, "grpo", 1.0),
-        ("hard_focused", {"base": "dr_grpo", "gamma": 0.0}, "dr_grpo", 0.0),
         ("ace", {"alpha": 0.0}, "grpo", 1.0),
         ("ace", {"alpha": 0.0, "base": "rloo"}, "rloo", 1.0),
         ("lens", {"groups": "mixed"}, "grpo", 1.0),  # equally confident: the calibration is affine
@@ -472,9 +471,9 @@ def test_grpo_lead_by_hand():
 
 
 def test_mc_grpo_of_the_released_code():
-    """A majority has deviation zero, so the minority gets 1 / 0.001; one rollout at the median is left out."""
+    """A majority has deviation zero, so the minority gets 1 / 0.001."""
     rewards = torch.tensor([[1.0, 0.0, 0.0, 0.0, 0.0], [0.2, 0.5, 0.9, 0.4, 0.1]], dtype=torch.float64)
-    found = weigh("mc_grpo", rewards, {}, scale="mad", drop_median=True)
+    found = weigh("mc_grpo", rewards, {}, scale="mad")
     np.testing.assert_allclose(found[0], [1000.0, 0, 0, 0, 0])
     np.testing.assert_allclose(found[1], np.array([-0.2, 0.1, 0.5, 0.0, -0.3]) / 0.201, rtol=1e-9, atol=1e-12)
 
@@ -511,6 +510,60 @@ def test_pacs_objective_is_sklearns_kind_of_cross_entropy():
     expected = torch.nn.functional.binary_cross_entropy_with_logits(psi, rewards[0], weight=balanced)
     found = importlib.import_module("rlvr.estimators.pacs").objective(rewards, logp_PG=logp, logp_ref_PG=ref)
     torch.testing.assert_close(-found[0], expected)
+
+
+# ---- rewards that are not 0 and 1 ----
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", ["grpo", "positive_dominant", "ace", "a_grae", "t2t", "hard_focused"])
+def test_a_group_of_equal_rewards_gets_zeros_though_its_mean_rounds(name, dtype):
+    for value, groups in ((0.1, 3), (0.9, 3), (-0.7, 7)):
+        rewards = torch.full((1, groups), value, dtype=dtype)
+        given = at_the_reference(rewards)
+        for epsilon in (0.0, 1e-6):
+            assert weigh(name, rewards, given, epsilon=epsilon).abs().max() == 0
+
+
+def test_a_length_penalty_does_not_make_a_correct_rollout_wrong():
+    penalised = torch.tensor([[0.4, 0.2, 0.0, -0.6]], dtype=torch.float64)  # two correct, two wrong, all overlong
+    assert weigh("nsr", penalised, {}).tolist() == [[0, 0, -1, -1]]
+    assert weigh("pass_at_k", penalised, {}, k=1)[0, 0] > 0
+
+
+def test_max_rl_does_not_turn_its_sign_below_zero():
+    below = torch.tensor([[-1.0, -0.5, 0.0, 0.0], [1.0, -1.0, -1.0, 0.0]], dtype=torch.float64)
+    assert weigh("max_rl", below, {}).abs().max() == 0
+
+
+def test_asym_power_alpha_is_dr_grpo_for_any_rewards():
+    rewards = torch.tensor([[-1.0, -0.5, 0.0, 0.0], [1.5, 1.0, 1.2, 0.9]], dtype=torch.float64)
+    same(weigh("asym_power_alpha", rewards, {}, alpha_s=1.0, alpha_f=1.0), weigh("dr_grpo", rewards, {}))
+    same(weigh("power_alpha", rewards, {}, alpha=1.0), weigh("dr_grpo", rewards, {}))
+
+
+def test_ace_never_scales_a_positive_weight():
+    rewards = torch.tensor([[-1.0, -1.0, -1.0, 0.0]], dtype=torch.float64)
+    given = {"log_ratio_PG": torch.full((1, 4), 5.0).double(), "lengths_PG": torch.ones(1, 4).double()}
+    for negatives in ("below_mean", "zero_reward"):
+        found = weigh("ace", rewards, given, negatives=negatives)
+        assert found[0, 3] == weigh("grpo", rewards, {})[0, 3] > 0
+
+
+def test_pacs_with_a_grpo_score_survives_rounding_at_the_reference():
+    """Two passes over the same weights differ by about 1e-5 nats: that is not a spread."""
+    rewards = outcomes(4)
+    reference = at_the_reference(rewards)["logp_ref_PG"]
+    noise = 1e-5 * torch.randn(rewards.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    given = {"logp_PG": reference + noise, "logp_ref_PG": reference}
+    assert weigh("pacs", rewards, given, score="grpo").abs().max() < 2
+
+
+def test_lens_with_hopeless_rollouts_is_finite():
+    rewards = torch.tensor([[0.0, 0.0], [1.0, 0.0]])
+    given = {"logp_old_PG": torch.tensor([[-4000.0, -9000.0], [-4000.0, -3.0]]), "lengths_PG": torch.full((2, 2), 10.0)}
+    for difficulty in ("sequence", "length_normalised"):
+        assert torch.isfinite(weigh("lens", rewards, given, difficulty=difficulty)).all()
 
 
 # ---- controllers ----
@@ -555,6 +608,9 @@ def test_fade_targets_and_ablations():
     assert by_entropy[0]["alpha"] == 3.0 and by_entropy[-1]["alpha"] == 1.0
     with pytest.raises(ValueError, match="entropy"):
         fade([(0.5, float("nan"))])
+    for wrong in ({"delta_min": 0.0}, {"alpha_max": -3.0}, {"rate": 5.0}, {"control": "schedule"}):
+        with pytest.raises(ValueError, match="needs"):
+            fade(steps, **wrong)
 
 
 def test_fade_baselines_differ():
@@ -585,6 +641,8 @@ def test_wrong_settings_are_named():
         Estimator("ace", {"modulation": "softmax"})
     with pytest.raises(estimators.SettingError, match="alpha: must be of type float"):
         Estimator("ace", {"alpha": "much"})
+    with pytest.raises(estimators.SettingError, match="alpha: must be finite"):
+        Estimator("ace", {"alpha": float("nan")})
     assert Estimator("fade", {"target_entropy": 1}).settings["target_entropy"] == 1.0
     with pytest.raises(KeyError):
         Estimator("grop")
@@ -596,7 +654,8 @@ def test_wrong_settings_are_named():
         ("ace", {"alpha": -1.0}), ("lens", {"alpha": -1.0}), ("a_grae", {"alpha": 0.0}), ("asym_grpo", {"delta": 0.0}),
         ("power_alpha", {"alpha": 0.0}), ("asym_power_alpha", {"alpha_f": -1.0}), ("pass_at_k", {"k": 9}),
         ("pass_mix", {"k": 0}), ("quantile", {"tau": 0.0}), ("log_mean_exp", {"beta": 0.0}),
-        ("positive_dominant", {"beta": 0.0}),
+        ("positive_dominant", {"beta": 0.0}), ("hard_focused", {"gamma": -1.0}), ("easy_focused", {"gamma": 0.0}),
+        ("grpo", {"epsilon": -1.0}), ("ha_dw", {"lam": 0.0}), ("pacs", {"beta": -1.0}), ("mc_grpo", {"epsilon": 0.0}),
     ],
 )  # fmt: skip
 def test_impossible_values_are_refused(name, settings):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from rlvr.commands.consistency import consistency
 from rlvr.commands.passk import passk
 from rlvr.commands.weigh import weigh
 
@@ -22,6 +23,7 @@ def _rlvr() -> None:
 
 app.command()(weigh)
 app.command()(passk)
+app.command()(consistency)
 
 
 def main() -> None:

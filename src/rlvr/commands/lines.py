@@ -28,12 +28,13 @@ def fail(command: str, message: str) -> NoReturn:
 def read(command: str, file: Path | None) -> list[tuple[int, str]]:
     """The lines of a file or of standard input that are not empty, with their numbers."""
     try:
-        text = file.read_bytes().decode() if file else sys.stdin.buffer.read().decode()
+        stream = sys.stdin.buffer.read() if file is None and sys.stdin is not None else b""
+        text = (file.read_bytes() if file else stream).decode("utf-8-sig")
     except OSError as error:
         fail(command, f"{file}: {error.strerror}")
     except UnicodeDecodeError as error:
         fail(command, f"not UTF-8: byte {error.start}")
-    return [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    return [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
 
 
 def parse(line: str) -> dict[str, Any]:

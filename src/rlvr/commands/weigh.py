@@ -65,11 +65,15 @@ def weigh(
     except SettingError as error:
         fail("weigh", f"--set {error}")
     written, state = [], {}
-    for place, line in read("weigh", file):
+    lines = read("weigh", file)
+    if not lines:
+        fail("weigh", 'no steps: expected lines like {"step": 0, "rewards": [[1, 0], [0, 0]]}')
+    for place, line in lines:
         try:
             step = read_step(line, estimator, len(written))
             weights_PG, state = estimator.step(step.rewards_PG, step.given, state)
-        except ValueError as error:
+            _finite(weights_PG)
+        except (ValueError, ArithmeticError) as error:
             fail("weigh", f"line {place}: {error}")
         made: dict[str, Any] = {"step": step.step, "weights": weights_PG.tolist(), "state": state}
         if group_mass:
@@ -79,9 +83,16 @@ def weigh(
         typer.echo(line)
 
 
+def _finite(weights_PG: Tensor) -> None:
+    bad = (~weights_PG.isfinite()).nonzero()
+    if len(bad):
+        p, g = bad[0].tolist()
+        raise LineError(f"weights[{p}][{g}]", f"came out as {float(weights_PG[p, g])}: the numbers given are too large")
+
+
 def masses(rewards_PG: Tensor, weights_PG: Tensor) -> dict[str, list[float]]:
     """m_S and m_F of each group: means over all its rollouts of A where correct, of -A where wrong (FADE, Eq. 3)."""
-    right_PG = (rewards_PG > 0.5).to(weights_PG.dtype)
+    right_PG = (rewards_PG > 0).to(weights_PG.dtype)
     return {
         "m_S": (weights_PG * right_PG).mean(dim=1).tolist(),
         "m_F": (0 - weights_PG * (1 - right_PG)).mean(dim=1).tolist(),

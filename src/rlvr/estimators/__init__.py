@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -61,6 +62,8 @@ class Setting:
             return float(value)
         if not isinstance(value, self.kind) or (self.kind is not bool and isinstance(value, bool)):
             raise SettingError(key, f"must be of type {self.kind.__name__} (got {value!r})")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise SettingError(key, f"must be finite (got {value!r})")
         return value
 
 

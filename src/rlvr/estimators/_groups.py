@@ -20,8 +20,8 @@ def centred(rewards_PG: Tensor) -> Tensor:
 
 
 def correct(rewards_PG: Tensor) -> Tensor:
-    """Rewards as classes: correct above one half, so that a mildly shaped reward keeps its class."""
-    return rewards_PG > 0.5
+    """Rewards as classes: correct above zero. A wrong rollout has 0 less a length penalty, a correct one 1 less it."""
+    return rewards_PG > 0
 
 
 def solve_rate(rewards_PG: Tensor) -> Tensor:

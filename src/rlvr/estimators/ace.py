@@ -35,7 +35,7 @@ def advantages(
     settings of the experiments). `mean` is the default because sec. 5.1 describes what was run.
     Errors are those at or below the group's mean (sec. 3, the default: with overlong shaping a wrong and
     overlong rollout has a reward below zero) or those with reward zero (Alg. 1, Eq. 8); for binary rewards
-    they differ only in groups of equal rewards, where A is zero.
+    they differ only in groups of equal rewards, where A is zero. A rollout with A >= 0 is never scaled.
 
     `lengths_PG` (tokens) is needed for `mean` only. Raises ValueError for negative alpha.
     """
@@ -49,7 +49,7 @@ def advantages(
     error_PG = rewards_PG == 0
     if negatives == "below_mean":
         error_PG = rewards_PG <= rewards_PG.mean(dim=1, keepdim=True)
-    return torch.where(error_PG, base_PG * (1 + alpha * modulated_PG), base_PG)
+    return torch.where(error_PG & (base_PG < 0), base_PG * (1 + alpha * modulated_PG), base_PG)
 
 
 def needs(*, aggregation: str, **settings) -> set[str]:

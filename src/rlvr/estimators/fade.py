@@ -40,7 +40,7 @@ def controller(
     rate: float = 0.02,
     delta_min: float = 0.3,
     control: Literal["both", "alpha", "delta", "entropy", "schedule"] = "both",
-    total_steps: float = 33_000.0,
+    total_steps: float | None = None,
 ) -> dict[str, float]:
     """One step of the scheduler (FADE, Eq. 11, Algorithm 2, Fig. 9): p_hat, h_hat, alpha, delta.
 
@@ -55,11 +55,16 @@ def controller(
     The printed form is the default because no number of the paper tells them apart.
 
     `control` is an ablation: `alpha` keeps delta at 1, `delta` keeps alpha at 1, `schedule` replaces both by Eq. 17-18
-    over `total_steps` (their time constants scale with it), and `entropy` drives alpha from entropy too: the paper
-    gives no formula, ours falls linearly from alpha_max at h_0 to 1 at H*. Raises ValueError for a negative entropy.
+    over `total_steps`, the run's own (their time constants scale with it), and `entropy` drives alpha from entropy
+    too: the paper gives no formula, ours falls linearly from alpha_max at h_0 to 1 at H*. Raises ValueError for a
+    negative entropy and for settings under which a weight would have no sign.
     """
     if not entropy >= 0:
         raise ValueError(f"entropy must be a number of nats, not negative: {entropy}")
+    if not (0 < delta_min <= 1 and alpha_max >= 1 and 0 <= rate <= 1 and target_share >= 0):
+        raise ValueError("needs 0 < delta_min <= 1, alpha_max >= 1, 0 <= rate <= 1 and target_share >= 0")
+    if control == "schedule" and (total_steps is None or total_steps <= 0):
+        raise ValueError("control = schedule needs total_steps, the number of steps of the run")
     h_0, step = state.get("h_0", entropy), state.get("step", 0.0)
     keep = rate if ema == "paper" else 1 - rate
     p_hat = keep * state.get("p_hat", 0.5) + (1 - keep) * float(rewards_PG.mean())
@@ -73,7 +78,7 @@ def controller(
         alpha = 1.0
     elif control == "entropy":
         alpha = 1 + (alpha_max - 1) * (clip((h_hat - target) / (h_0 - target), 0.0, 1.0) if h_0 > target else 0.0)
-    elif control == "schedule":
+    elif control == "schedule" and total_steps is not None:
         alpha, delta = schedule(step / total_steps)
     return {"step": step + 1, "p_hat": p_hat, "h_hat": h_hat, "h_0": h_0, "alpha": alpha, "delta": delta}
 

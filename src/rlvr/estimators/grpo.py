@@ -15,10 +15,15 @@ def advantages(rewards_PG: Tensor, *, std: Literal["biased", "unbiased"] = "bias
     `std` divides the squared deviations by G (`biased`, ACE sec. 3, the default because it is the
     definition in print) or by G - 1 (`unbiased`, ACE App. C's sketch and verl's code); for binary rewards
     unbiased advantages are sqrt((G - 1) / G) times the biased ones. A group of equal rewards gets zeros.
+    Raises ValueError for a negative epsilon.
     """
+    if epsilon < 0 or (std == "unbiased" and rewards_PG.shape[1] < 2):
+        raise ValueError(f"needs epsilon >= 0, and two rollouts for the unbiased std: {epsilon}, {rewards_PG.shape[1]}")
     centred_PG = rewards_PG - rewards_PG.mean(dim=1, keepdim=True)
     spread_P1 = rewards_PG.std(dim=1, keepdim=True, correction=0 if std == "biased" else 1)
-    return _groups.divide(centred_PG, spread_P1 + epsilon) if epsilon == 0 else centred_PG / (spread_P1 + epsilon)
+    # Equal rewards can have a mean that differs from them in the last bit, and a std that is this difference.
+    equal_P1 = rewards_PG.amax(dim=1, keepdim=True) == rewards_PG.amin(dim=1, keepdim=True)
+    return centred_PG / (spread_P1 + epsilon).masked_fill(equal_P1, float("inf"))
 
 
 def masses(

@@ -25,6 +25,8 @@ def advantages(
     better than it, positives shrink and negatives grow. lam = 1.5 and the base GRPO are the released code's; FADE's
     masses have Dr.GRPO as base and leave out the factor on the negative side, which the formula has.
     """
+    if lam <= 0:
+        raise ValueError(f"lam must be positive: {lam}")
     base_PG = load_base(base, std=std, epsilon=epsilon)(rewards_PG)
     above_P1 = _groups.mean(rewards_PG) - anchor
     return base_PG * lam * torch.exp(-torch.sign(base_PG) * above_P1)
@@ -32,6 +34,8 @@ def advantages(
 
 def controller(state: dict[str, float], rewards_PG: Tensor, *, rate: float = 0.1) -> dict[str, float]:
     """C before this step: the first step's own mean, later moved by `rate` (ours: FADE says "a running baseline")."""
+    if not 0 <= rate <= 1:
+        raise ValueError(f"rate must be in [0, 1]: {rate}")
     now = float(rewards_PG.mean())
     anchor = state.get("next_anchor", now)
     return {"anchor": anchor, "next_anchor": anchor + rate * (now - anchor)}

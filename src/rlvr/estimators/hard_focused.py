@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+import torch
 from torch import Tensor
 
 from rlvr.estimators import _groups, base_masses, load_base
@@ -17,12 +18,16 @@ def advantages(
     std: Literal["biased", "unbiased"] = "biased",
     epsilon: float = 1e-6,
 ) -> Tensor:
-    """Hard-focused (A-GRAE, sec. 4.1, Table 1b): gamma A / sqrt(p), p the solve rate; zero where the base's A is.
+    """Hard-focused (A-GRAE, sec. 4.1, Table 1b): gamma A / sqrt(p), p the solve rate, for 0 < p < 1.
 
-    gamma = 1/2 keeps the largest sum of |A| at GRPO's.
+    gamma = 1/2 keeps the largest sum of |A| at GRPO's. Elsewhere nothing is rescaled; for binary rewards
+    A is 0 there. Raises ValueError for gamma <= 0.
     """
+    if gamma <= 0:
+        raise ValueError(f"gamma must be positive: {gamma}")
     base_PG, p_P1 = load_base(base, std=std, epsilon=epsilon)(rewards_PG), _groups.solve_rate(rewards_PG)
-    return gamma * _groups.divide(base_PG, p_P1.sqrt())
+    inside = (p_P1 > 0) & (p_P1 < 1)
+    return base_PG * torch.where(inside, gamma / p_P1.sqrt(), 1.0)
 
 
 def masses(

@@ -47,14 +47,15 @@ def advantages(
 
 
 def penalties(binary_PG: Tensor, logp_old_PG: Tensor, lengths_PG: Tensor, difficulty: str) -> Tensor:
-    """pibar / (D - pibar), in [0, 1]."""
-    confidence_PG = (logp_old_PG / lengths_PG).exp()
+    """pibar / (D - pibar), in [0, 1]; all of it relative to the group's largest pibar, so that nothing underflows."""
+    log_confidence_PG = logp_old_PG / lengths_PG
+    top_P1 = log_confidence_PG.amax(dim=1, keepdim=True)
+    confidence_PG = (log_confidence_PG - top_P1).exp()
+    chosen_PG = logp_old_PG if difficulty == "sequence" else log_confidence_PG
     # Of a long response 1 / pi is astronomical and D_imp inert: 80 nats are enough for that, and do not overflow.
-    inverse_PG = (-logp_old_PG).clamp(max=80).exp() if difficulty == "sequence" else 1 / confidence_PG
-    inverse_P1 = _groups.mean(binary_PG * inverse_PG)
+    inverse_P1 = _groups.mean(binary_PG * (top_P1 - chosen_PG).clamp(max=80).exp())
     importance_P1 = torch.where(inverse_P1 > 0, 1 / inverse_P1, 0.0)  # without a success it is undefined, and left out
-    difficulty_P1 = torch.maximum(2 * confidence_PG.amax(dim=1, keepdim=True), importance_P1)
-    return confidence_PG / (difficulty_P1 - confidence_PG)
+    return confidence_PG / (importance_P1.clamp(min=2.0) - confidence_PG)
 
 
 def masses(

@@ -18,7 +18,7 @@ def advantages(rewards_PG: Tensor, *, beta: float = 1.0) -> Tensor:
     groups = rewards_PG.shape[1]
     if beta <= 0 or groups < 2:
         raise ValueError(f"LogMeanExp needs beta > 0 and at least two rollouts a prompt: {beta}, {groups}")
-    scaled_PG = beta * rewards_PG
+    scaled_PG = beta * rewards_PG.double()  # differences of logarithms: float32 would lose a small beta
     largest_P1, place_P1 = scaled_PG.max(dim=1, keepdim=True)
     others_PG = scaled_PG.scatter(1, place_P1, float("-inf"))
     second_P1 = others_PG.amax(dim=1, keepdim=True)
@@ -28,7 +28,7 @@ def advantages(rewards_PG: Tensor, *, beta: float = 1.0) -> Tensor:
     whole_P1 = 1 + ratio_P1 * rest_P1
     without_PG = torch.log1p(-ratio_P1 * shares_PG / whole_P1)
     without_PG = without_PG.scatter(1, place_P1, second_P1 - largest_P1 + rest_P1.log() - whole_P1.log())
-    return -(without_PG + log(groups / (groups - 1))) / beta
+    return (-(without_PG + log(groups / (groups - 1))) / beta).to(rewards_PG.dtype)
 
 
 def masses(p: Tensor, groups: int, *, beta: float = 1.0) -> tuple[Tensor, Tensor]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from rlvr.estimators import _groups
@@ -11,9 +12,11 @@ def advantages(rewards_PG: Tensor, *, epsilon: float = 0.0) -> Tensor:
     """MaxRL (Tajwar et al. 2026; FADE, sec. 8.3): A = (r - mean(r)) / (mean(r) + epsilon).
 
     The sum of Dr.GRPO over an endless row of retries of failures: q = pq + pq^2 + ... The paper has no epsilon,
-    its code 1e-6. A group all wrong gets zeros.
+    its code 1e-6. A group all wrong gets zeros, as does one whose mean a length penalty takes to zero or below.
     """
-    return _groups.divide(_groups.centred(rewards_PG), _groups.mean(rewards_PG) + epsilon)
+    mean_P1 = _groups.mean(rewards_PG)
+    positive_P1 = torch.where(mean_P1 > 0, mean_P1 + epsilon, 0.0)
+    return _groups.divide(rewards_PG - mean_P1, positive_P1)
 
 
 def masses(p: Tensor, groups: int, *, epsilon: float = 0.0) -> tuple[Tensor, Tensor]:

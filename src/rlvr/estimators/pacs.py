@@ -33,9 +33,11 @@ def advantages(
     that of the loss. At pi = pi_ref psi is 0: A is beta times RLOO of the rewards without class weights, and has the
     flat mass beta G / (4 (G - 1)) with them. `class_weights` are the released code's, G / (2 n) for n rollouts of a
     class, 1 in groups of one class; the paper cites King and Zeng and gives no formula. Its Eq. 5 also has a term
-    l grad log pi, which the released code's plain autograd leaves out, and so do we. Where all r_hat are equal the
-    std is taken as 1. Rewards are read as classes.
+    l grad log pi, which the released code's plain autograd leaves out, and so do we. Where all r_hat are equal (to
+    1e-4 nats) the std is taken as 1. Rewards are read as classes.
     """
+    if beta <= 0:
+        raise ValueError(f"beta must be positive: {beta}")
     residual_PG = class_weight(rewards_PG, class_weights) * (
         _groups.correct(rewards_PG).to(rewards_PG.dtype) - torch.sigmoid(scores(logp_PG, logp_ref_PG, beta, score))
     )
@@ -62,9 +64,12 @@ def scores(logp_PG: Tensor, logp_ref_PG: Tensor, beta: float, score: str) -> Ten
     return centred_PG / _spread(proxy_PG) if score == "grpo" else centred_PG
 
 
+ROUNDING = 1e-4  # nats: two passes over the same weights differ by about 1e-5 a response
+
+
 def _spread(proxy_PG: Tensor) -> Tensor:
     std_P1 = proxy_PG.std(dim=1, keepdim=True, correction=0)
-    return torch.where(std_P1 == 0, torch.ones_like(std_P1), std_P1)
+    return torch.where(std_P1 < ROUNDING, torch.ones_like(std_P1), std_P1)
 
 
 def class_weight(rewards_PG: Tensor, on: bool) -> Tensor:

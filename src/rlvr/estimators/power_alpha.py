@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+import torch
 from torch import Tensor
 
 from rlvr.estimators import _groups
@@ -22,8 +23,11 @@ def advantages(rewards_PG: Tensor, *, alpha: float = 2.0, scale: Literal["none",
 
 
 def power(base: Tensor, exponent: float) -> Tensor:
-    """base^exponent for base > 0, zero elsewhere (where the centred reward is zero too, or rewards left [0, 1])."""
-    return _groups.divide(base.clamp(min=0) ** (exponent + 1), base.clamp(min=0))
+    """base^exponent, base kept in [0, 1]; zero for a negative power of zero, where the centred reward is zero too."""
+    if exponent == 0:
+        return torch.ones_like(base)
+    raised = base.clamp(0, 1) ** exponent
+    return raised if exponent > 0 else torch.where(base > 0, raised, 0.0)
 
 
 def peak(alpha: float, scale: str) -> float:

@@ -64,10 +64,11 @@ def probabilities(logits_NV: Tensor, *, temperature: float, top_p: float) -> Ten
 
 def pick(cumulative_NV: Tensor, noise_N: Tensor) -> Tensor:
     """The token whose slice of the cumulative distribution holds the noise."""
-    # Scaled by the total, so that rounding in the sum never leaves the noise above the last slice.
-    threshold_N1 = (noise_N * cumulative_NV[:, -1])[:, None].to(cumulative_NV.dtype)
-    last = cumulative_NV.shape[-1] - 1
-    return torch.searchsorted(cumulative_NV, threshold_N1, right=True).squeeze(-1).clamp_(max=last)
+    total_N = cumulative_NV[:, -1]
+    # Below the total whatever rounding does: the slice found then is never an empty one.
+    below_N = torch.nextafter(total_N, torch.zeros_like(total_N))
+    threshold_N = torch.minimum((noise_N * total_N).to(total_N.dtype), below_N)
+    return torch.searchsorted(cumulative_NV, threshold_N[:, None], right=True).squeeze(-1)
 
 
 @torch.no_grad()

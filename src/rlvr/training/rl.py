@@ -151,7 +151,10 @@ class Trainer:
         )
 
     def _reset_reference(self) -> None:
-        """Make the policy its own reference and forget the optimizer's moments (PACS, sec. 3.4, after Eq. 7)."""
+        """Make the policy its own reference and forget the optimizer's moments (PACS, sec. 3.4, after Eq. 7).
+
+        From here on OEF, overconfidence and KL are against the policy of this step.
+        """
         self.reference_model.load_state_dict(self.model.state_dict())
         self.reference = Decoder(self.reference_model, frozen=True)
         self.optimizer = self._fresh_optimizer()
@@ -272,7 +275,9 @@ def main(
     """Train one run."""
     one_thread()
     run, where = RunSpec.model_validate_json(spec), device()
-    policy, reference = load(base, device=where, dtype=torch.float32), load(base, device=where)
+    # A reference that is reset holds the policy's own weights, so it needs their precision.
+    kept = torch.float32 if run.rl.reference_reset else None
+    policy, reference = load(base, device=where, dtype=torch.float32), load(base, device=where, dtype=kept)
     trainer = Trainer(run, policy, reference, read_records(problems, Problem), read_records(validation, Problem))
     fingerprint = {"run": identity.run_id(run), "base": str(read_json(base).get("files")), "problems": sha256(problems)}
     checkpoints = Checkpoints(state, fingerprint, keep=keep)

@@ -119,7 +119,7 @@ def collect(
 
     With dynamic sampling, groups whose rollouts are all right or all wrong are dropped and further prompts
     drawn, about as many as the kept share suggests, for at most `max_sampling_rounds` rounds; what then is
-    still missing is filled up with dropped groups, which weigh nothing.
+    still missing is filled up with dropped groups; most weights are zero in them.
     """
     kept: list[tuple[Groups, Samples, Tensor]] = []
     spare: list[tuple[Groups, Samples, Tensor]] = []

@@ -74,7 +74,8 @@ def update(
         optimizer.zero_grad(set_to_none=True)
         weights_PG, own_loss = advantages_PG[rows], None
         if coupled is not None:
-            logp_PG = all_logprobs(decoder, groups.select(rows), rl.sequences_per_microbatch).sum(-1)
+            with autocast(rl.precision, advantages_PG.device):
+                logp_PG = all_logprobs(decoder, groups.select(rows), rl.sequences_per_microbatch).sum(-1)
             weights_PG, own_loss = coupled(rows, logp_PG)
         value = batch.backward(decoder, rows, weights_PG, totals)
         norm = torch.nn.utils.clip_grad_norm_(model.parameters(), rl.max_grad_norm)

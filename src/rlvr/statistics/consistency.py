@@ -1,0 +1,111 @@
+"""Published pass@k rows against what an unbiased pass@k at one fixed n can be.
+
+For n samples a problem and c correct, pass@k is non-decreasing and concave in k, and pass@(m k) <= m pass@k; so is its
+mean over problems. Each printed value stands for an interval of half a unit in its last digit either way, and a row is
+only found inconsistent if no values inside these intervals keep the law.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from fractions import Fraction
+
+import pandas as pd
+
+ROW = ("paper", "table", "model", "method", "benchmark")
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A value as it stands in print, in percent, with the half-width of its rounding."""
+
+    k: int
+    value: Fraction
+    half: Fraction
+
+    @staticmethod
+    def of(k: int, text: str) -> Printed:
+        digits = len(text.partition(".")[2])
+        return Printed(k, Fraction(text), Fraction(1, 2 * 10**digits))
+
+    @property
+    def low(self) -> Fraction:
+        return self.value - self.half
+
+    @property
+    def high(self) -> Fraction:
+        return self.value + self.half
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A law that a row breaks, and by how much at least (percentage points, after rounding is allowed for)."""
+
+    law: str
+    where: str
+    by: float
+
+
+def check(row: list[Printed]) -> list[Finding]:
+    """The laws that a row of pass@k values, in the order of k, cannot keep."""
+    row = sorted(row, key=lambda printed: printed.k)
+    return [*_monotone(row), *_concave(row), *_subadditive(row)]
+
+
+def _monotone(row: list[Printed]) -> list[Finding]:
+    found = []
+    for a, b in itertools.pairwise(row):
+        if a.low > b.high:
+            where = f"k = {a.k}, {b.k}: {float(a.value):g}, {float(b.value):g}"
+            found.append(Finding("non-decreasing in k", where, float(a.low - b.high)))
+    return found
+
+
+def _concave(row: list[Printed]) -> list[Finding]:
+    """A middle value must reach the chord between its neighbours."""
+    found = []
+    for a, b, c in zip(row, row[1:], row[2:], strict=False):
+        share = Fraction(b.k - a.k, c.k - a.k)
+        chord = (1 - share) * a.low + share * c.low
+        if b.high < chord:
+            values = ", ".join(f"{float(x.value):g}" for x in (a, b, c))
+            found.append(Finding("concave in k", f"k = {a.k}, {b.k}, {c.k}: {values}", float(chord - b.high)))
+    return found
+
+
+def _subadditive(row: list[Printed]) -> list[Finding]:
+    found = []
+    for a, b in itertools.combinations(row, 2):
+        if b.k % a.k == 0 and b.low > (b.k // a.k) * a.high:
+            where = f"k = {a.k}, {b.k}: {float(b.value):g} > {b.k // a.k} x {float(a.value):g}"
+            found.append(Finding("pass@mk at most m pass@k", where, float(b.low - (b.k // a.k) * a.high)))
+    return found
+
+
+def granularity(printed: Printed, problems: int) -> Finding | None:
+    """With k = n every problem is solved or not: the value is a multiple of 1 / problems, for a single run."""
+    steps = printed.value * problems / 100
+    nearest = Fraction(100 * round(steps), problems)
+    distance = abs(printed.value - nearest) - printed.half
+    if distance <= 0:
+        return None
+    where = f"k = n = {printed.k}: {float(printed.value):g} of {problems} problems"
+    return Finding("a multiple of 1 / problems", where, float(distance))
+
+
+def check_table(frame: pd.DataFrame, sizes: dict[str, int] | None = None, samples: int | None = None) -> pd.DataFrame:
+    """A row a finding, of a reference table (paper, table, model, method, benchmark, k, value; all text).
+
+    `sizes` (problems a benchmark) and `samples` (n), where they are known, check granularity at k = n as well.
+    """
+    rows = []
+    for _, cells in frame.groupby(list(ROW), sort=False):
+        row = [Printed.of(int(k), value) for k, value in zip(cells["k"], cells["value"], strict=True)]
+        found = check(row)
+        first = cells.iloc[0]
+        size = (sizes or {}).get(str(first["benchmark"]))
+        if size and samples:
+            found += [f for p in row if p.k == samples and (f := granularity(p, size))]
+        rows += [{name: first[name] for name in ROW} | vars(f) for f in found]
+    return pd.DataFrame(rows, columns=[*ROW, "law", "where", "by"])
