@@ -63,7 +63,7 @@ def test_the_command_lists_findings_and_counts_rows():
     assert "ACE  T2  Llama-3.1-8B-Instruct  GRPO" in done.stdout and "\n14 of " in done.stdout
     table = ROOT / "config/reference/agrae_table2.csv"
     sized = CliRunner().invoke(
-        app, ["consistency", str(table), "--samples", "256", "--problems", "AIME 2025=30", "--csv"]
+        app, ["consistency", str(table), "--samples", "256", "--problems", "AIME2025=30", "--csv"]
     )
     assert "a multiple of 1 / problems" in sized.stdout and "47.3" in sized.stdout
 
