@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import log
-
 import torch
 from torch import Tensor
 
@@ -18,17 +16,20 @@ def advantages(rewards_PG: Tensor, *, beta: float = 1.0) -> Tensor:
     groups = rewards_PG.shape[1]
     if beta <= 0 or groups < 2:
         raise ValueError(f"LogMeanExp needs beta > 0 and at least two rollouts a prompt: {beta}, {groups}")
-    scaled_PG = beta * rewards_PG.double()  # differences of logarithms: float32 would lose a small beta
+    scaled_PG = beta * rewards_PG
     largest_P1, place_P1 = scaled_PG.max(dim=1, keepdim=True)
+    excess_PG = torch.expm1(scaled_PG - largest_P1)  # in [-1, 0]; small differences keep their digits
+    mean_P1 = excess_PG.mean(dim=1, keepdim=True)
+    without_PG = 1 + (groups * mean_P1 - excess_PG) / (groups - 1)
+    gain_PG = torch.log1p((excess_PG - mean_P1) / (groups - 1) / without_PG)
+    # Without a largest reward far above the others, what is left is a sum of their own small terms.
     others_PG = scaled_PG.scatter(1, place_P1, float("-inf"))
     second_P1 = others_PG.amax(dim=1, keepdim=True)
-    shares_PG = (others_PG - second_P1).exp()
-    rest_P1 = shares_PG.sum(dim=1, keepdim=True)  # of the others, so that they keep their digits beside the largest
-    ratio_P1 = (second_P1 - largest_P1).exp()
-    whole_P1 = 1 + ratio_P1 * rest_P1
-    without_PG = torch.log1p(-ratio_P1 * shares_PG / whole_P1)
-    without_PG = without_PG.scatter(1, place_P1, second_P1 - largest_P1 + rest_P1.log() - whole_P1.log())
-    return (-(without_PG + log(groups / (groups - 1))) / beta).to(rewards_PG.dtype)
+    rest_P1 = (others_PG - second_P1).exp().sum(dim=1, keepdim=True)
+    alone_P1 = torch.log1p(mean_P1) - (second_P1 - largest_P1) - (rest_P1 / (groups - 1)).log()
+    far_P1 = second_P1 < largest_P1 - 1
+    gain_PG = gain_PG.scatter(1, place_P1, torch.where(far_P1, alone_P1, gain_PG.gather(1, place_P1)))
+    return gain_PG / beta
 
 
 def masses(p: Tensor, groups: int, *, beta: float = 1.0) -> tuple[Tensor, Tensor]:
