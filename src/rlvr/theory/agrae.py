@@ -32,8 +32,10 @@ def weighted_fine_tuning() -> Finding:
         stated = torch.autograd.grad(float(ratio.detach()) * a * theta.log_softmax(0)[0], theta)[0]
         return gap(found, stated)
 
-    return conditional(
-        difference(0.1), difference(0.6), "where the clip is not active; a clipped token has no gradient"
+    return holds(
+        difference(0.1),
+        1e-12,
+        f"without clip and KL, as B.1 says; a clipped token has no gradient (difference {difference(0.6):.1f})",
     )
 
 
@@ -81,21 +83,22 @@ def logit_update() -> Finding:
 def unsampled_logits() -> Finding:
     zero = _logit_update([0, 2, 3], torch.tensor([1.4, -0.7, -0.7], dtype=torch.float64))[[1, 4]]
     other = _logit_update([0, 2, 3], torch.tensor([0.8, -0.7, -0.7], dtype=torch.float64))[[1, 4]]
-    return conditional(float(zero.abs().max()), float(other.abs().max()), "C = 0 exactly, and only then")
+    detail = f"in a table of logits, a response each; with C = -0.6 they move by up to {float(other.abs().max()):.3f}"
+    return holds(float(zero.abs().max()), 1e-12, detail)
 
 
 @chapter.says(
-    "Theorem 1 and case C, read of probabilities",
-    "Under GRPO the probability of an unsampled response stays where it is.",
-    "one step of 0.1 along Eq. 6 on 5 responses",
+    "Appendix B.5, case C",
+    "Under GRPO the probabilities of unsampled responses remain constant.",
+    "change of log pi along Eq. 6, 5 responses",
 )
 def unsampled_probabilities() -> Finding:
     update = _logit_update([0, 2, 3], torch.tensor([1.4, -0.7, -0.7], dtype=torch.float64))
-    moved = (LOGITS + 0.1 * update).softmax(0) - LOGITS.softmax(0)
+    change = update - LOGITS.softmax(0) @ update  # of log pi, a unit of step
     return fails(
-        float(moved[[1, 4]].abs().max()),
-        f"logits {[round(float(x), 1) for x in LOGITS]}, sampled 0, 2, 3 with advantages 1.4, -0.7, -0.7: the unsampled "
-        f"probabilities move by {float(moved[1]):+.4f} and {float(moved[4]):+.4f}, since the softmax's normaliser does",
+        float(change[[1, 4]].abs().max()),
+        f"logits {[round(float(x), 1) for x in LOGITS]}, sampled 0, 2, 3 with advantages 1.4, -0.7, -0.7: log pi of both unsampled "
+        f"responses changes by {float(change[1]):+.3f} a unit of step, through the softmax's normaliser",
         "for logits, and for the ratio of two unsampled probabilities",
     )
 
@@ -111,7 +114,18 @@ def sampled_positives() -> Finding:
         update = _logit_update([0, 1, 2, 3], _grpo(rewards[None])[0])
         moved = (LOGITS + 0.01 * update).log_softmax(0) - LOGITS.log_softmax(0)
         least = min(least, float(moved[:4][rewards == 1].min()))
-    return holds(max(0.0, -least), 0.0, "for distinct responses and a small step")
+    sample = [0, 0, 0, 0, 0, 0, 1, 2]  # the first response six times, another correct one once, a wrong one once
+    rewards = torch.tensor([[1.0] * 7 + [0.0]], dtype=torch.float64)
+    logits = torch.tensor([0.7, 0.1, 0.1, 0.1], dtype=torch.float64).log().requires_grad_()
+    objective = (_grpo(rewards)[0] * logits.log_softmax(0)[torch.tensor(sample)]).sum()
+    update = torch.autograd.grad(objective, logits)[0]
+    change = float((update - logits.detach().softmax(0) @ update)[1])
+    return conditional(
+        max(0.0, -least),
+        -change,
+        f"the responses are distinct. With pi = (0.7, 0.1, 0.1, 0.1) and the first drawn six times, log pi of the second correct one "
+        f"changes by {change:.2f} a unit of step",
+    )
 
 
 @chapter.says(
@@ -139,9 +153,8 @@ def update_magnitude() -> Finding:
     stated = 2 * 16 * (p * (1 - p)).sqrt()
     found = _grpo(rewards).abs().sum(1)
     other = _grpo(rewards, std="unbiased").abs().sum(1)
-    return conditional(
-        gap(found, stated), gap(other, stated), "std over G, as in B.2; verl's std over G - 1 gives 3 % less at G = 16"
-    )
+    detail = f"std over G, as in B.2; with verl's, over G - 1, the sum is up to {gap(other, stated):.2f} less at G = 16"
+    return holds(gap(found, stated), 1e-10, detail)
 
 
 @chapter.says(
@@ -184,8 +197,8 @@ def gamma_normalisation() -> Finding:
         hard = Estimator("hard_focused", EXACT).advantages(rewards, {}, {}).abs().sum(1).max()
         return float(1 - hard / _grpo(rewards).abs().sum(1).max())
 
-    return conditional(
-        short(256), short(8), "as a supremum, G -> infinity; at G = 8 the largest is 6 % below GRPO's", tolerance=2.5e-3
+    return holds(
+        short(256), 2.5e-3, f"as a supremum, for large G; at G = 8 the largest is {100 * short(8):.0f} % below GRPO's"
     )
 
 
@@ -201,3 +214,41 @@ def attention_shift() -> Finding:
     low, high = (Estimator("a_grae", settings).advantages(rewards, {}, {"omega": w}).abs().sum(1) for w in (0.3, 0.6))
     wrong = ((high - low) * torch.sign(0.5 - p)).clamp(max=0).abs()
     return holds(float(wrong.max()), 1e-12)
+
+
+def _negative_dominant_step() -> torch.Tensor:
+    """Change of log pi a unit of step: logits below, 0 correct, 2 and 3 wrong, 1 and 4 unsampled, beta = 10."""
+    logits = torch.tensor([-0.5, -1.1, 2.2, -0.3, -1.2], dtype=torch.float64).requires_grad_()
+    rewards = torch.tensor([[1.0, 0.0, 0.0]], dtype=torch.float64)
+    a = Estimator("negative_dominant", EXACT).advantages(rewards, {}, {})[0]
+    update = torch.autograd.grad((a * logits.log_softmax(0)[torch.tensor([0, 2, 3])]).sum(), logits)[0]
+    return update - logits.detach().softmax(0) @ update
+
+
+@chapter.says(
+    "Appendix B.5, case A",
+    "With negative-dominant groups the probability of a sampled correct response strictly increases.",
+    "change of log pi along Eq. 34, 5 responses, beta = 10",
+)
+def negative_dominant_positives() -> Finding:
+    change = float(_negative_dominant_step()[0])
+    return fails(
+        min(0.0, change),
+        f"logits (-0.5, -1.1, 2.2, -0.3, -1.2), sampled 0 (correct), 2 and 3: log pi of the correct one changes by {change:+.3f} a unit "
+        "of step, since the overconfident response 2 takes more",
+        "for its logit, which does increase",
+    )
+
+
+@chapter.says(
+    "Appendix B.5, case C",
+    "With negative-dominant groups the probabilities of all unsampled responses increase.",
+    "the same step",
+)
+def negative_dominant_unsampled() -> Finding:
+    change = _negative_dominant_step()[[1, 4]]
+    return fails(
+        min(0.0, float(change.max())),
+        f"the same logits and sample: log pi of the two changes by {float(change[0]):+.3f} and {float(change[1]):+.3f} a unit of step",
+        "for their logits; for probabilities, where no sampled response is overconfident",
+    )

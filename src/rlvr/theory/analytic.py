@@ -21,9 +21,9 @@ from rlvr.records import publish
 from rlvr.theory import fade, lens
 from rlvr.theory.statement import by_successes, class_masses
 
-GROUPS = 16  # of FADE's Figure 7; the paper states no other
+GROUPS = 16  # of FADE's Figure 7; sec. 14.1 has 8 to 16
 STATE = {"omega": 0.5, "anchor": 0.5, "alpha": 2.0, "delta": 0.5}  # where a method's masses depend on its controller
-# What Table 1 and its kin show, with the settings that the papers use; shown beside the name.
+# What Table 1 and its kin show with other settings than the defaults; shown beside the name.
 SETTINGS: dict[str, dict[str, Any]] = {
     "power_alpha": {"alpha": 2.0},
     "asym_power_alpha": {"alpha_s": 2.0, "alpha_f": 1.0},
@@ -175,7 +175,7 @@ def fade_figure2() -> pd.DataFrame:
 
 
 def fade_figure7() -> pd.DataFrame:
-    """Variance of the weight p q^alpha estimated from 16 rollouts (FADE Figure 7): exact, and Eq. 30 dashed."""
+    """Variance of the weight C p q^alpha estimated from 16 rollouts (FADE Figure 7): exact, and Eq. 30 dashed."""
     p = [i / 200 for i in range(1, 200)]
     lines = []
     for alpha in (1.0, 2.0, 3.0):

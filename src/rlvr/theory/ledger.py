@@ -17,9 +17,10 @@ CONTENT = {"holds": "Note", "holds under a condition": "Condition", "fails": "Co
 CHAPTERS = (ace.chapter, fade.chapter, lens.chapter, agrae.chapter, pacs.chapter)
 INTRODUCTION = """# Theory ledger
 
-Every theorem, proposition and identity of the five papers that can be checked exactly on a small policy, in float64: what
-it says in our words, how it was checked, the largest deviation found, and a verdict. A statement that fails as printed
-often holds in another reading, which then is given. A failed derivation says nothing about how well a method trains.
+Theorems, propositions and identities of the five papers that can be checked exactly on a small policy: what they say in
+our words, how each was checked, the largest deviation found, and a verdict. `Holds under a condition` is used where the paper
+does not state the condition. A statement that fails as printed often holds in another reading, which then is given. A failed
+derivation says nothing about how well a method trains. Statements marked as ours are consequences that the papers do not draw.
 
 One check alone: `python -m rlvr.theory.ledger --only {example}`.
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from rlvr.estimators import Estimator
+from rlvr.estimators import Estimator, lens
 from rlvr.theory.statement import LOGITS, RIGHT, Chapter, Finding, conditional, fails, gap, generator, holds, scores
 
 chapter = Chapter("LENS")
@@ -49,7 +49,11 @@ def value_function() -> Finding:
     weight = RIGHT - (1 - RIGHT) * pi / (D - pi)
     on = (pi * weight) @ scores(pi)
     off = (weight / 5) @ scores(pi)
-    return conditional(gap(found, on), gap(found, off), "answers are drawn from the policy itself")
+    return holds(
+        gap(found, on),
+        1e-12,
+        f"on-policy, as the theorem says; for answers drawn uniformly the two differ by {gap(found, off):.2f}",
+    )
 
 
 @chapter.says(
@@ -82,17 +86,29 @@ def penalty_shape() -> Finding:
 
 @chapter.says(
     "Appendix B.1, consistency",
-    "If the model holds the truth, the expected gradient weight is zero at it.",
-    "p* - (1 - p*) p* / (1 - p*) on a grid of p*, and its value at p* = 1",
+    "If the model holds the truth, the expected gradient of the likelihood is zero at it.",
+    "Eq. 9 enumerated over 5 answers drawn uniformly: fractional p*, and p* in {0, 1}; drawn from pi* for comparison",
 )
 def consistency() -> Finding:
-    p = torch.linspace(0.001, 0.999, 999, dtype=torch.float64)
-    inside = float((p - (1 - p) * (p / (1 - p))).abs().max())
+    def expected(p: torch.Tensor, sampler: torch.Tensor) -> torch.Tensor:
+        pi = p / p.sum()
+        safe = torch.where(p < 1, 1 - p, torch.ones_like(p))
+        term = torch.where(p < 1, p - (1 - p) * p / safe, torch.ones_like(p))  # where p = 1, r = 1 always
+        return (sampler * term) @ scores(pi)
+
+    uniform = torch.full((5,), 0.2, dtype=torch.float64)
+    fractional = torch.tensor([0.9, 0.5, 0.3, 0.2, 0.1], dtype=torch.float64)
+    on_policy = expected(RIGHT, RIGHT / RIGHT.sum())
+    assert float(on_policy.abs().max()) < 1e-12
     return conditional(
-        inside,
-        1.0,
-        "p* < 1. At p* = 1, the case of verifiable rewards, pi = D and the term is r = 1, not 0; the optimum then lies "
-        "on the constraint pi <= D",
+        float(expected(fractional, uniform).abs().max()),
+        float(
+            expected(RIGHT * torch.tensor([1.0, 1, 0, 0, 0]), torch.tensor([0.5, 0.1, 0.2, 0.1, 0.1]).double())
+            .abs()
+            .max()
+        ),
+        "p* < 1, or answers drawn from the truth itself. With verifiable rewards (p* in {0, 1}) and another sampler the term of a "
+        "correct answer is r = 1, and the gradient at the truth is not zero. The proof shows a stationary point; the text says maximiser",
     )
 
 
@@ -108,22 +124,23 @@ def _groups(count: int, size: int):
 
 @chapter.says(
     "Sec. 5.1",
-    "Calibrated rewards lie in [-1, 1], and after division by G every error of a mixed group stays below its mean.",
+    "Calibrated rewards lie in [-1, 1], and after division by G correct rollouts of a mixed group stay above its mean and errors below.",
     "20,000 random groups of 8, both readings of D_imp",
 )
 def sign_invariance() -> Finding:
     rewards, given = _groups(20_000, 8)
-    worst = 0.0
+    mixed, worst = (rewards.mean(1) > 0) & (rewards.mean(1) < 1), 0.0
     for difficulty in ("sequence", "length_normalised"):
-        weights = Estimator("lens", {"difficulty": difficulty}).advantages(rewards, given, {})
-        mixed = (rewards.mean(1) > 0) & (rewards.mean(1) < 1)
-        worst = max(worst, float((weights * (1 - rewards))[mixed].max()))
-    return holds(max(0.0, worst), 0.0)
+        penalty = lens.penalties(rewards, given["logp_old_PG"], given["lengths_PG"], difficulty)
+        weights = Estimator("lens", {"difficulty": difficulty}).advantages(rewards, given, {})[mixed]
+        wrong = (rewards[mixed] == 0) & (weights >= 0) | (rewards[mixed] == 1) & (weights <= 0)
+        worst = max(worst, float(penalty.max()) - 1, float(-penalty.min()), float(wrong.sum()))
+    return holds(max(0.0, worst), 1e-12)
 
 
 @chapter.says(
     "Sec. 5.1, final objective",
-    "All-wrong groups get a small, nonzero signal: |A| is at most alpha (1/G) (1 - 1/G).",
+    "All-wrong groups whose confidences differ get a small, nonzero signal: |A| is at most alpha (1/G) (1 - 1/G).",
     "20,000 random all-wrong groups of 16, alpha = 0.25 (the bound is ours)",
 )
 def negative_groups() -> Finding:
@@ -147,26 +164,42 @@ def importance_estimate() -> Finding:
     pi = LOGITS.softmax(0)
     raw = float((pi * RIGHT / pi).sum())
     normalised = float((pi * RIGHT / pi ** (1 / 20)).sum())
-    return conditional(
+    return holds(
         abs(raw - 2),
-        abs(normalised - 2),
-        "pi is the whole sequence's probability, as Eq. 14 prints it; with pi^(1/T), T = 20, which the rest of the "
-        f"section uses, its mean is {normalised:.2f} and not 2",
+        1e-12,
+        "with the whole sequence's probability, as Eq. 14 prints it; with pi^(1/T), T = 20, which the rest of the section "
+        f"uses, the mean is {normalised:.2f} and not 2",
     )
 
 
 @chapter.says(
     "Appendix C",
-    "With the policy as preference the penalty of an error is exactly the correctness rate of the policy.",
-    "1 / (D - 1) with D = 1 / p, against p",
+    "With the policy as preference the weight of an error is exactly `the correction rate` of the policy.",
+    "1 / (D - 1) with D = 1 / p, against the odds p / (1 - p) and the rate p",
 )
 def policy_preference() -> Finding:
     p = torch.linspace(0.05, 0.9, 18, dtype=torch.float64)
+    weight = 1 / (1 / p - 1)
     rewards = torch.tensor([[1.0, 0, 0, 0]], dtype=torch.float64)
-    contrastive = -float(Estimator("binary_contrastive").advantages(rewards, {}, {})[0, 1])
-    assert abs(contrastive - 0.25 / 0.75) < 1e-12
-    return fails(
-        gap(1 / (1 / p - 1), p),
-        "it is p / (1 - p), the odds: 9.0 at p = 0.9",
-        "`odds` for `rate`; the weight then is FADE's binary contrastive",
+    assert abs(-float(Estimator("binary_contrastive").advantages(rewards, {}, {})[0, 1]) - 0.25 / 0.75) < 1e-12
+    return conditional(
+        gap(weight, p / (1 - p)),
+        gap(weight, p),
+        "the term, which the paper does not define, means the odds p / (1 - p), and not the rate p; the weight is FADE's binary "
+        "contrastive",
+    )
+
+
+@chapter.says(
+    "Sec. 4.1, after Eq. 5",
+    "The difficulty D, one over the sum of p* over answers, lies in (0, 1].",
+    "p* in {0, 1} with one and two correct answers; fractional p*",
+)
+def difficulty_range() -> Finding:
+    exact = [1 / float(torch.tensor(p).sum()) for p in ([1.0, 0.0, 0.0], [1.0, 1.0, 0.0])]
+    fractional = 1 / sum((0.3, 0.2, 0.1))
+    return conditional(
+        max(0.0, max(exact) - 1),
+        fractional - 1,
+        f"p* sums to 1 at least, as with a correct answer; for p* = (0.3, 0.2, 0.1), which the section allows, D = {fractional:.2f}",
     )

@@ -71,21 +71,26 @@ def printed_derivative() -> Finding:
 
 @chapter.says(
     "Appendix A.1",
-    "The effective advantage l + beta (R - sigmoid(psi)) reinforces correct responses.",
-    "its largest value for R = 1 over psi in [-30, 30], beta = 1 and 2",
+    "With the effective advantage l + beta (R - sigmoid(psi)) the update is a valid policy gradient, weighted by prediction error.",
+    "its effect on the logit of a correct answer among two, at the reference and away from it, against the gradient of E[R]; beta = 1",
 )
 def effective_advantage() -> Finding:
-    psi = torch.linspace(-30, 30, 60_001, dtype=torch.float64)
+    reference = torch.tensor([0.5, 0.5], dtype=torch.float64)
 
-    def largest(beta: float) -> float:
-        return float((F.logsigmoid(psi) + beta * torch.sigmoid(-psi)).max())
+    def effect(pi: torch.Tensor) -> tuple[float, float]:
+        psi, right = pi.log() - reference.log(), torch.tensor([1.0, 0.0], dtype=torch.float64)
+        a = _likelihood(psi, right) + (right - torch.sigmoid(psi))
+        return float(((pi * a) @ scores(pi))[0]), float(((pi * right) @ scores(pi))[0])
 
-    at_zero = math.log(0.5) + 0.5
-    return fails(
-        -at_zero if largest(1.0) <= 0 else 0.0,
-        f"for beta <= 1 it is never positive for a correct response (sup {largest(1.0):.1e}), and {at_zero:.3f} at psi = 0; "
-        f"at beta = 2 it is positive for some psi (up to {largest(2.0):.2f})",
-        "without the actor term, as released: beta (1 - sigmoid(psi)) > 0",
+    near, accuracy = effect(reference)
+    far, needed = effect(torch.tensor([0.02, 0.98], dtype=torch.float64))
+    return conditional(
+        abs(near - accuracy),
+        needed - far if far < 0 else 0.0,
+        f"near the reference: there it is the gradient of E[R]. With pi = (0.02, 0.98) and a uniform reference the logit of the correct "
+        f"answer 0 changes by {far:+.4f} a unit of step, where E[R] asks for {needed:+.4f}. For beta <= 1 a correct response's "
+        "effective advantage is never positive (-0.193 at psi = 0)",
+        1e-12,
     )
 
 
@@ -98,9 +103,9 @@ def gibbs_form() -> Finding:
     total = float((REFERENCE.softmax(0) * math.exp(math.log(0.8 / 0.2))).sum())
     return fails(
         total - 1,
-        f"sums to {total:.0f}, no distribution; with verifiable rewards E[R] is 0 or 1 and the exponent infinite. A mean of "
-        "psi over the group is zero too, which no label but 1/2 allows",
-        "up to a normalisation that the derivation does not have, and for 0 < E[R] < 1",
+        f"sums to {total:.0f}, no distribution; with verifiable rewards E[R] is 0 or 1 and the exponent infinite. psi of a group sums to "
+        "zero too, which no label common to the group but 1/2 allows",
+        "for a fixed sampling distribution, 0 < E[R] < 1, and labels for which that expression sums to 1",
     )
 
 
@@ -125,13 +130,15 @@ def diverse_minimum() -> Finding:
     rarest = all(int(w.argmax()) == 0 for w in winners)
     return fails(
         top if rarest else 0.0,
-        f"reference {reference.tolist()}, answers 0 and 1 correct: at beta = 0.5, 1 and 2 the grid's minimum puts probability "
-        f"{top:.0f} on answer 0, the rarest correct one",
+        f"reference {[round(float(x), 2) for x in reference]}, answers 0 and 1 correct: at beta = 0.5, 1 and 2 the minimum over a grid of "
+        "twentieths puts everything on answer 0, the rarest correct one (off the grid, at least 0.99)",
         "no claim about the path of training, where the reference is reset and psi starts at 0",
     )
 
 
-@chapter.says("Sec. 3.4", "The RLOO score is G / (G - 1) times the Dr.GRPO score.", "random groups of 8")
+@chapter.says(
+    "Eq. 6 and sec. 5.2 (ours)", "The RLOO score is G / (G - 1) times the Dr.GRPO score.", "random groups of 8"
+)
 def rloo_and_dr_grpo() -> Finding:
     logp, reference = normal(100, 8), normal(100, 8, seed=1)
     first, second = (pacs.scores(logp, reference, 1.0, score) for score in ("rloo", "dr_grpo"))
@@ -153,7 +160,7 @@ def rloo_variance() -> Finding:
 
 
 @chapter.says(
-    "Eq. 4-8 at pi = pi_ref",
+    "Eq. 4-8 at pi = pi_ref (ours)",
     "A step from the reference is an RLOO step.",
     "the weight at psi = 0 against RLOO, all successes of 16; with class weights for comparison",
 )
@@ -170,24 +177,53 @@ def first_step() -> Finding:
 
 
 @chapter.says(
-    "Sec. 3.5", "Class weights balance the attention to correct and wrong responses.", "masses at psi = 0, p = k/16"
+    "Sec. 3.5, the released code's weights (ours)",
+    "With balanced class weights every mixed group has the same mass, G / (4 (G - 1)) to either side, at pi = pi_ref.",
+    "masses at psi = 0, p = k/16; the paper gives no formula for its weights",
 )
 def class_balance() -> Finding:
     rewards = by_successes(16)[1:-1]
     given = {"logp_PG": torch.zeros_like(rewards), "logp_ref_PG": torch.zeros_like(rewards)}
     weights = Estimator("pacs").advantages(rewards, given, {})
-    mass_s = (weights * rewards).mean(1)
-    return holds(
-        gap(mass_s, torch.full_like(mass_s, 16 / 60)),
-        1e-12,
-        "flat: 0.267 for every 0 < p < 1, so that all mixed prompts weigh alike",
+    flat = torch.full((15,), 16 / 60, dtype=torch.float64)
+    deviation = max(gap((weights * rewards).mean(1), flat), gap(-(weights * (1 - rewards)).mean(1), flat))
+    return holds(deviation, 1e-12, "within a group the two masses are equal without class weights too")
+
+
+@chapter.says(
+    "Sec. 3.4",
+    "As predictions approach the labels the residual vanishes, and the update with it.",
+    "largest weight of a group whose scores are +-10 on its labels: half correct, and all correct",
+)
+def vanishing() -> Finding:
+    def largest(rewards: torch.Tensor, proxy: torch.Tensor) -> float:
+        given = {"logp_PG": proxy, "logp_ref_PG": torch.zeros_like(proxy)}
+        return float(Estimator("pacs").advantages(rewards, given, {}).abs().max())
+
+    proxy = torch.tensor([[10.0, 10.0, -10.0, -10.0]], dtype=torch.float64)
+    mixed, unanimous = (
+        largest(torch.tensor([[1.0, 1, 0, 0]]).double(), proxy),
+        largest(torch.ones(1, 4).double(), proxy),
+    )
+    return conditional(
+        mixed,
+        unanimous,
+        f"the group has both labels: scores of a group sum to zero, so that in an all-correct one they cannot all approach 1, and the "
+        f"largest weight there is {unanimous:.2f}",
+        1e-4,
     )
 
 
 @chapter.says(
-    "Sec. 3.4", "As predictions approach the labels the residual, and with it the update, vanishes.", "psi = 0 to 40"
+    "Sec. 3.4, loss function analysis",
+    "For a correct output, minimising log sigmoid(psi) increases psi.",
+    "derivative of log sigmoid",
 )
-def vanishing() -> Finding:
-    psi = torch.linspace(0, 40, 401, dtype=torch.float64)
-    update = 1 - torch.sigmoid(psi)
-    return holds(float(update[-1]) + float(update.diff().clamp(min=0).max()), 1e-12)
+def minimised_sign() -> Finding:
+    psi = torch.linspace(-5, 5, 11, dtype=torch.float64)
+    slope = torch.sigmoid(-psi)
+    return fails(
+        float(slope.min()),
+        "log sigmoid increases in psi, so that minimising it lowers psi",
+        "for the loss, minus log sigmoid",
+    )
