@@ -129,3 +129,14 @@ def test_curves_leave_out_what_no_seed_has():
     oef = table[table["measure"] == "oef"]
     assert oef["step"].tolist() == [1] and table["step"].max() == 1
     assert table[(table["measure"] == "entropy") & (table["step"] == 0)]["value"].item() == 1.0
+
+
+def test_a_page_says_hours_where_it_took_hours():
+    from rlvr.report.page import _duration
+
+    assert (_duration(59.6), _duration(648), _duration(3600), _duration(4248)) == (
+        "0 min 59 s",
+        "10 min 48 s",
+        "1.0 h",
+        "1.2 h",
+    )

@@ -176,7 +176,7 @@ def _in_short(frame: pd.DataFrame) -> list[str]:
 
 
 def _duration(seconds: float) -> str:
-    return f"{seconds / 3600:.1f} h" if seconds >= 7200 else time.strftime("%-M min %-S s", time.gmtime(seconds))
+    return f"{seconds / 3600:.1f} h" if seconds >= 3600 else time.strftime("%-M min %-S s", time.gmtime(seconds))
 
 
 def main(
