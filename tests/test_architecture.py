@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "figures": set(),
     "report": {"records"},
     "theory": {"estimators", "records"},
-    "commands": {"estimators", "statistics"},
+    "commands": {"estimators", "statistics", "verifiers"},
     "__main__": {"commands"},
 }
 WITHOUT_TORCH = (

@@ -10,19 +10,24 @@ import typer
 
 from rlvr import verifiers
 from rlvr.records import Completion, Grade, Problem, publish_records, read_records
+from rlvr.training.progress import Bar
+from rlvr.verifiers.pool import Pool
 
 
-def grade(completions: list[Completion], problems: list[Problem], verifier: str) -> list[Grade]:
-    """Verdicts in the order of the completions."""
-    judge, golds = verifiers.load(verifier), {problem.id: problem.gold for problem in problems}
-    grades = []
+def grade(completions: list[Completion], problems: list[Problem], verifier: str, workers: int = 1) -> list[Grade]:
+    """Verdicts in the order of the completions; what takes too long or too much memory is a status of its own."""
+    golds = {problem.id: problem.gold for problem in problems}
     for completion in completions:
         if completion.problem not in golds:
             sys.exit(f"a completion is of problem {completion.problem!r}, which the benchmark does not have")
-        status, extracted = verifiers.judge_completion(
-            judge, completion.text, golds[completion.problem], completion.finished
-        )
-        grades.append(Grade(completion.problem, completion.sample, status, extracted))
+    grades = []
+    with Pool(verifier, workers=workers) as pool, Bar("grade", len(completions)) as bar:
+        verdicts = pool.judge((completion.text, golds[completion.problem]) for completion in completions)
+        for completion, verdict in zip(completions, verdicts, strict=True):
+            status, extracted = verifiers.settle((verdict.status, verdict.extracted), completion.finished)
+            grades.append(Grade(completion.problem, completion.sample, status, extracted))
+            if bar.progress or len(grades) == len(completions):
+                bar.advance(len(grades) - bar.done)
     return grades
 
 
@@ -31,9 +36,10 @@ def main(
     completions: Annotated[Path, typer.Option(help="completions.jsonl.gz")],
     problems: Annotated[Path, typer.Option(help="problems.jsonl of the benchmark.")],
     out: Annotated[Path, typer.Option(help="grades.jsonl.gz to write.")],
+    workers: Annotated[int, typer.Option(help="Processes that judge what takes time.", min=1)] = 1,
 ) -> None:
     """Grade completions."""
-    grades = grade(read_records(completions, Completion), read_records(problems, Problem), verifier)
+    grades = grade(read_records(completions, Completion), read_records(problems, Problem), verifier, workers)
     publish_records(out, grades)
 
 

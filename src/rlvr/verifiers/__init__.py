@@ -1,7 +1,9 @@
 """Verifiers: is a completion's answer right? One module a verifier, `judge(text, gold) -> (status, extracted)`.
 
-A verifier's file name is its name in configuration. `VERSION` in each module goes up when a verdict changes,
-which grades again and samples nothing.
+A verifier's file name is its name in configuration. `VERSION` in each module goes up when a verdict changes, which
+grades again and samples nothing. A judgement is pure, and may take long on a hostile answer: `rlvr.verifiers.pool`
+runs it where it can be killed. A module may define `quick(text, gold)`, which decides the plain cases at once and says
+None of others. docs/grading.md says what each accepts.
 """
 
 from __future__ import annotations
@@ -10,31 +12,55 @@ import importlib
 import re
 from collections.abc import Callable
 
-STATUSES = ("correct", "wrong", "unparsable", "truncated")
+STATUSES = ("correct", "wrong", "unparsable", "truncated", "timeout", "out_of_memory")
 
-Judge = Callable[[str, str], tuple[str, str | None]]
+Judgement = tuple[str, str | None]
+Judge = Callable[[str, str], Judgement]
+
+
+def names() -> list[str]:
+    return ["choice", "exact", "math", "operators"]
 
 
 def load(name: str) -> Judge:
     return importlib.import_module(f"rlvr.verifiers.{name}").judge
 
 
+def load_quick(name: str) -> Callable[[str, str], Judgement | None] | None:
+    return getattr(importlib.import_module(f"rlvr.verifiers.{name}"), "quick", None)
+
+
 def last_boxed(text: str) -> str | None:
     r"""The content of the last closed \boxed{...}, braces matched, or None."""
     found = None
     for match in re.finditer(r"\\boxed\s*\{", text):
-        depth = 1
-        for end in range(match.end(), len(text)):
-            depth += (text[end] == "{") - (text[end] == "}")
-            if depth == 0:
-                found = text[match.end() : end].strip()
-                break
+        content = _closed(text, match.end())
+        found = content if content is not None else found
     return found
 
 
-def judge_completion(judge: Judge, text: str, gold: str, finished: bool) -> tuple[str, str | None]:
+def ends_in_open_box(text: str) -> bool:
+    r"""Whether the last \boxed{ is never closed: the final answer is missing, whatever stood in an earlier box."""
+    last = text.rfind("\\boxed")
+    opened = re.match(r"\\boxed\s*\{", text[last:]) if last >= 0 else None
+    return opened is not None and _closed(text, last + opened.end()) is None
+
+
+def _closed(text: str, start: int) -> str | None:
+    """What stands between an opened brace and the one that closes it."""
+    depth = 1
+    for match in re.compile(r"[{}]").finditer(text, start):
+        depth += 1 if match.group() == "{" else -1
+        if depth == 0:
+            return text[start : match.start()].strip()
+    return None
+
+
+def judge_completion(judge: Judge, text: str, gold: str, finished: bool) -> Judgement:
     """A response that hit the token limit without an answer is `truncated`, not merely unparsable."""
-    status, extracted = judge(text, gold)
-    if status == "unparsable" and not finished:
-        status = "truncated"
-    return status, extracted
+    return settle(judge(text, gold), finished)
+
+
+def settle(judgement: Judgement, finished: bool) -> Judgement:
+    status, extracted = judgement
+    return ("truncated", extracted) if status == "unparsable" and not finished else (status, extracted)

@@ -1,31 +1,118 @@
-"""Mathematical answers by math-verify, behind an exact match of the normalised text.
+r"""Mathematical answers: plain numbers at once, everything else by math-verify on a cleaned answer.
 
-math-verify's own time-out is a SIGALRM, which fires in a main thread only: call this from a process's main
-thread, as `rlvr.evaluation.grade` and the trainer do.
+docs/grading.md lists what is decided before math-verify, and where the verdict then differs from its own. A judgement
+can take without end on a hostile answer (towers of powers, huge factorials): run it in `rlvr.verifiers.pool`. Called
+from a main thread without it, math-verify's own time-out of 5 seconds stands (a SIGALRM, which a main thread gets).
 """
 
 from __future__ import annotations
 
+import re
+import threading
+from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
-from rlvr.verifiers import last_boxed
+from rlvr.verifiers import Judgement, ends_in_open_box, last_boxed
+from rlvr.verifiers._text import plain
 
-VERSION = 1
+VERSION = 2
+LONGEST = 2_000  # characters of an answer worth parsing
+IN_A_WORKER = False  # set by the pool, which brings its own time limit
+
+_INTEGER = re.compile(r"[-+−]?\d+")
+_VARIABLE = re.compile(
+    r"(?!\\pi|\\infty|\\e(?![a-z]))\\?[a-zA-Z]+(?:_\{?\w+\}?)?(?:\s*\([^()=]*\))?'*|\\(?:text|mathrm)\{[^{}]*\}"
+)
+_APPROXIMATELY = re.compile(r"\\approx(?![a-zA-Z])|\\simeq(?![a-zA-Z])|≈")
+_EQUALS = re.compile(r"(?<![<>!\\=])=(?!=)")
 
 
 @lru_cache(maxsize=100_000)
-def judge(text: str, gold: str) -> tuple[str, str | None]:
-    extracted = last_boxed(text)
-    if extracted is not None and _normal(extracted) == _normal(gold):
-        return "correct", extracted
-    from math_verify import parse, verify  # sympy takes a second to import: not before it is needed
-
-    answer = parse(f"\\boxed{{{extracted}}}" if extracted is not None else text)
+def quick(text: str, gold: str) -> Judgement | None:
+    """Integers and answers that are the gold's text; None where mathematics is needed."""
+    if ends_in_open_box(text):
+        return "unparsable", None
+    boxed = last_boxed(text)
+    if boxed is None:
+        return None
+    if len(boxed) > LONGEST:
+        return "unparsable", boxed[:LONGEST]
+    answer, wanted = plain(boxed), plain(gold)
     if not answer:
-        return "unparsable", extracted
-    right = verify(parse(f"\\boxed{{{gold}}}"), answer)
-    return ("correct" if right else "wrong"), extracted if extracted is not None else str(answer[-1])
+        return "unparsable", boxed
+    if answer == wanted:
+        return "correct", boxed
+    if _INTEGER.fullmatch(answer) and _INTEGER.fullmatch(wanted):
+        return ("correct" if _integer(answer) == _integer(wanted) else "wrong"), boxed
+    return None
 
 
-def _normal(answer: str) -> str:
-    return answer.strip().strip("$").replace(" ", "").rstrip(".")
+def _integer(text: str) -> tuple[bool, str]:
+    """Sign and digits, so that a million digits are compared and never converted."""
+    digits = text.lstrip("-+−").lstrip("0") or "0"
+    return text[0] in "-−" and digits != "0", digits
+
+
+@lru_cache(maxsize=100_000)
+def judge(text: str, gold: str) -> Judgement:
+    """The last box, else what math-verify finds in the text; `unparsable` where it finds nothing."""
+    decided = quick(text, gold)
+    if decided is not None:
+        return decided
+    boxed, wanted = last_boxed(text), plain(gold)
+    if boxed is None:
+        found = _parse(text[-LONGEST:])
+        return _verdict(_parse_boxed(wanted), found), str(found[-1]) if found else None
+    answers = sides(plain(boxed), wanted)
+    verdicts = [_verdict(_parse_boxed(wanted), _parse_boxed(answer)) for answer in answers]
+    return next((verdict for verdict in verdicts if verdict != "correct"), "correct"), boxed
+
+
+def sides(answer: str, gold: str) -> list[str]:
+    """What of an answer must equal the gold: of x = 5 the 5, of 2 + 3 = 5 both, of pi ~ 3.14 the exact side."""
+    if not _APPROXIMATELY.search(gold):
+        exact, *rounded = _APPROXIMATELY.split(answer)
+        answer = rounded[-1] if rounded and _VARIABLE.fullmatch(exact.strip()) else exact
+    if _EQUALS.search(gold):
+        return [answer]
+    first, *others = (side.strip() for side in _EQUALS.split(answer))
+    named = bool(others) and _VARIABLE.fullmatch(first)
+    return [side for side in (others if named else [first, *others])]
+
+
+def _parse(text: str) -> list:
+    from math_verify import parse  # sympy takes a second to import: not before it is needed
+
+    return _unless_out_of_memory(
+        lambda: parse(text, parsing_timeout=_seconds(), raise_on_error=True),  # type: ignore[arg-type]
+        [],
+    )
+
+
+def _parse_boxed(answer: str) -> list:
+    return _parse(f"\\boxed{{{answer}}}")
+
+
+def _verdict(gold: list, answer: list) -> str:
+    from math_verify import verify
+
+    if not answer:
+        return "unparsable"
+    right = _unless_out_of_memory(lambda: verify(gold, answer, timeout_seconds=_seconds(), raise_on_error=True), False)
+    return "correct" if right else "wrong"
+
+
+def _unless_out_of_memory(call: Callable[[], Any], otherwise: Any) -> Any:
+    """math-verify's result, and its own fallback for an error inside, but for memory: that is a status of its own."""
+    try:
+        return call()
+    except MemoryError:
+        raise
+    except Exception:
+        return otherwise
+
+
+def _seconds() -> int | None:
+    """math-verify's time-out, where its signal can be delivered and no pool stands guard."""
+    return None if IN_A_WORKER or threading.current_thread() is not threading.main_thread() else 5

@@ -33,6 +33,9 @@ def judge(text: str, gold: str) -> tuple[str, str | None]:
     return ("correct" if right else "wrong"), extracted
 
 
+quick = judge  # always fast: the expression is short, and integers of a few numbers stay small
+
+
 def _evaluate(node: ast.expr) -> tuple[list[int], int]:
     """The integers of an expression in order, and its value. Raises ValueError for any other syntax."""
     if isinstance(node, ast.Constant) and type(node.value) is int:

@@ -1,0 +1,69 @@
+"""`rlvr grade`: verdicts on answers of one's own, in workers that a hostile answer cannot take down."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rlvr import verifiers
+from rlvr.commands.lines import LineError, fail, parse, present, read
+from rlvr.estimators import nearest
+
+FIELDS = ("id", "completion", "gold", "finished")
+
+
+def grade(
+    verifier: Annotated[str, typer.Option(help="One of " + ", ".join(verifiers.names()) + ".")],
+    workers: Annotated[int, typer.Option(help="Processes.", min=1, max=256)] = 1,
+    timeout: Annotated[float, typer.Option(help="Seconds a judgement.", min=0.1)] = 5.0,
+    memory_mb: Annotated[int, typer.Option("--memory-mb", help="Address space of a worker.", min=512)] = 2048,
+    file: Annotated[Path | None, typer.Option("--input", help="Read this file, not standard input.")] = None,
+) -> None:
+    """Print each line with `correct`, `status`, `extracted` and `seconds` added, in order.
+
+    In: {"id": ..., "completion": "... \\\\boxed{5}", "gold": "5"}, and "finished": false for a completion that was cut
+    off. A line that is not like this has the status `invalid` with an `error`, and never stops the rest.
+    docs/grading.md says what each verifier accepts.
+    """
+    from rlvr.verifiers.pool import Pool
+
+    if verifier not in verifiers.names():
+        fail("grade", f"--verifier: unknown verifier {verifier!r}{nearest(verifier, verifiers.names())}")
+    lines = [_checked(line) for _, line in read("grade", file)]
+    questions = [(line["completion"], line["gold"]) for line in lines if "error" not in line]
+    invalid = 0
+    with Pool(verifier, workers=workers, seconds=timeout, memory_mb=memory_mb) as pool:
+        verdicts = pool.judge(questions)
+        for line in lines:
+            if "error" in line:
+                invalid += 1
+                made: dict[str, Any] = {**line, "correct": False, "status": "invalid"}
+                made |= {"extracted": None, "seconds": 0.0}
+            else:
+                found = next(verdicts)
+                status, extracted = verifiers.settle((found.status, found.extracted), line.get("finished", True))
+                made = {**line, "correct": status == "correct", "status": status}
+                made |= {"extracted": extracted, "seconds": found.seconds}
+            typer.echo(json.dumps(made, ensure_ascii=True))
+    if invalid:
+        print(f"rlvr grade: {invalid} of {len(lines)} lines are not valid; see their `error`", file=sys.stderr)
+
+
+def _checked(line: str) -> dict[str, Any]:
+    """A line's content, or `error`."""
+    content: dict[str, Any] = {}
+    try:
+        content = parse(line)
+        for field in ("id", "completion", "gold"):
+            value = present(content, field, FIELDS)
+            if field != "id" and not isinstance(value, str):
+                raise LineError(field, f"must be a text (got {str(value)[:40]})")
+        if not isinstance(content.get("finished", True), bool):
+            raise LineError("finished", "must be true or false")
+    except ValueError as error:
+        return {**{key: value for key, value in content.items() if key == "id"}, "error": str(error)}
+    return content

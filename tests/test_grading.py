@@ -1,0 +1,163 @@
+"""Verdicts: the decisions of docs/grading.md, agreement with math-verify, hostile answers, and `rlvr grade`."""
+
+import json
+import os
+import threading
+
+import pytest
+from conftest import ROOT
+from typer.testing import CliRunner
+
+from rlvr.commands import app
+from rlvr.verifiers import choice, ends_in_open_box, exact, last_boxed
+from rlvr.verifiers import math as maths
+from rlvr.verifiers.pool import Pool, _outcome
+
+
+def boxed(answer: str) -> str:
+    return f"so the answer is \\boxed{{{answer}}}"
+
+
+DECISIONS = [
+    (r"1\,000", "1000", "correct"), ("1,000", "1000", "correct"), ("1{,}000", "1000", "correct"),
+    ("1,0000", "10000", "wrong"), ("5.", "5", "correct"), ("５", "5", "correct"), ("5\x00", "5", "correct"),
+    ("\u202e5", "5", "correct"), ("{{5}}", "5", "correct"), (r"5\%", "5", "correct"), (r"5\%", "0.05", "wrong"),
+    ("x = 5", "5", "correct"), ("f(x) = 2x", "2x", "correct"), ("2 + 3 = 5", "5", "correct"),
+    ("1 = 2 = 5", "5", "wrong"), ("1 = 5", "5", "wrong"), (r"\pi \approx 3.14", r"\pi", "correct"),
+    (r"x \approx 3.14", "3.14", "correct"), (r"5 \approx 6", "6", "wrong"), ("2 + 3", "5", "correct"),
+    ("5, 6", "6", "wrong"), (r"5 \text{ or } 6", "6", "wrong"), ("0.333333", r"\frac13", "correct"),
+    (r"\dfrac{1}{2}", r"\frac12", "correct"), ("0.5", r"\frac12", "correct"), ("007", "7", "correct"),
+    ("-0", "0", "correct"), ("−5", "-5", "correct"), ("9" * 1900, "9" * 1900, "correct"),
+    ("9" * 1900, "8" * 1900, "wrong"), ("", "5", "unparsable"), ("1" * 2001, "1", "unparsable"),
+    (r"\{1,2\}", r"\{2,1\}", "correct"), ("(1,2)", "(2,1)", "wrong"), ("x^2+1", "1+x^2", "correct"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def pool():
+    with Pool("math", workers=2, seconds=2.0) as made:
+        yield made
+
+
+def test_doubtful_cases_are_decided_as_documented(pool):
+    questions = [(boxed(answer), gold) for answer, gold, _ in DECISIONS]
+    for (answer, gold, expected), verdict in zip(DECISIONS, pool.judge(questions), strict=True):
+        assert verdict.status == expected, (answer[:40], gold[:40], verdict)
+    documented = (ROOT / "docs/grading.md").read_text()
+    assert all(f"`{answer}`" in documented for answer in (r"1\,000", r"5\%", "1 = 2 = 5", r"5 \approx 6"))
+
+
+def test_boxes():
+    assert last_boxed(r"\boxed{1} then \boxed{\frac{1}{2}}") == r"\frac{1}{2}" and last_boxed("none") is None
+    assert ends_in_open_box(r"\boxed{1} and \boxed{\frac{1}{2}") and not ends_in_open_box(r"\boxed{1}")
+    assert maths.judge(r"\boxed{5} wait \boxed{6", "5")[0] == "unparsable"
+    assert maths.judge(r"\boxed{4} no, \boxed{5}", "5")[0] == "correct"
+
+
+AGREED = [
+    (r"\frac{3}{6}", r"\frac12"), ("12", "12"), ("12", "13"), (r"\sqrt{8}", r"2\sqrt2"), (r"3\pi", r"\pi"),
+    ("0.25", "1/4"), (r"\{1,2,3\}", r"\{3,2,1\}"), ("[1,2)", "[1,2)"), ("[1,2)", "(1,2)"), (r"\infty", "-\\infty"),
+    (r"x^2-1", "(x-1)(x+1)"), (r"\frac{\sqrt{3}}{3}", r"\frac{1}{\sqrt3}"), ("2^{10}", "1024"), (r"\text{5 cm}", "5"),
+    (r"\begin{pmatrix}1&2\end{pmatrix}", r"\begin{pmatrix}1&3\end{pmatrix}"), ("y=2x", "2x"), (r"\log_2 8", "3"),
+    (r"\sin(\pi/6)", "0.5"), ("1.5", "1.50"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("answer", "gold"), AGREED)
+def test_elsewhere_the_verdict_is_math_verifys(answer, gold):
+    from math_verify import parse, verify
+
+    theirs = verify(parse(f"\\boxed{{{gold}}}"), parse(f"\\boxed{{{answer}}}"))
+    assert maths.judge(boxed(answer), gold)[0] == ("correct" if theirs else "wrong")
+
+
+def hostile() -> list[str]:
+    powers = ["9^{9^{9^9}}", "9**9**9**9", "2^{2^{2^{2^{2^2}}}}", "10^{10^{10}}"]
+    factorials = ["10^{9}!", "(10^8)!", r"\binom{10^9}{5\cdot10^8}", "99999999!"]
+    numbers = [r"1.5\times10^{999999999}", r"\log_2(2^{2^{40}})", r"\sum_{n=1}^{10^9} \frac{1}{n^2}"]
+    nested = ["(" * 300 + "5" + ")" * 300, r"\frac{1}{" * 200 + "2" + "}" * 200]
+    large = [r"\begin{pmatrix}" + r"\\".join("&".join("1" * 30) for _ in range(30)) + r"\end{pmatrix}"]
+    return [*powers, *factorials, *numbers, *nested, *large]
+
+
+def test_hostile_answers_are_stopped_and_spare_the_others(pool):
+    questions = []
+    for answer in hostile():
+        questions += [(boxed(answer), "7"), (boxed(r"\frac{10}{2}"), "5")]
+    verdicts = list(pool.judge(questions))
+    assert all(verdict.status == "correct" for verdict in verdicts[1::2])
+    assert all(verdict.status != "correct" for verdict in verdicts[::2])
+    assert all(verdict.seconds <= 2.5 for verdict in verdicts)
+    assert {v.status for v in verdicts[::2]} >= {"timeout"}
+
+
+def test_a_worker_over_its_memory_or_taken_down_is_a_status():
+    """The limit of the real workers, met by plain allocation: sympy catches some of its own memory errors."""
+    with Pool("math", seconds=20.0, memory_mb=1024) as small:
+        greedy = small._pool.schedule(bytearray, args=(3 << 30,), timeout=20.0)
+        assert _outcome(greedy, 20.0).status == "out_of_memory"
+        killed = small._pool.schedule(os._exit, args=(1,), timeout=20.0)
+        assert _outcome(killed, 20.0).status == "out_of_memory"
+        assert [v.status for v in small.judge([(boxed(r"\frac{4}{2}"), "2")])] == ["correct"]
+
+
+def test_the_pool_can_be_used_from_threads(pool):
+    found = {}
+
+    def judge(name):
+        found[name] = [v.status for v in pool.judge([(boxed(rf"\frac{{{2 * name}}}{{2}}"), str(name))] * 3)]
+
+    threads = [threading.Thread(target=judge, args=(i,)) for i in range(2, 6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {i: ["correct"] * 3 for i in range(2, 6)}
+
+
+@pytest.mark.parametrize(
+    ("text", "gold", "expected"),
+    [
+        (r"\boxed{B}", "B", "correct"), (r"\boxed{\text{(B)}}", "B", "correct"), (r"\boxed{B. Paris}", "B", "correct"),
+        ("The answer is (C).", "C", "correct"), ("A? No, the answer is: D", "D", "correct"), ("B", "B", "correct"),
+        (r"\boxed{A or B}", "A", "unparsable"), (r"\boxed{C}", "B", "wrong"), ("I do not know", "A", "unparsable"),
+        ("answer: **A**", "A", "correct"), (r"\boxed{Apple}", "A", "unparsable"), ("A dog", "A", "unparsable"),
+    ],
+)  # fmt: skip
+def test_choices(text, gold, expected):
+    assert choice.judge(text, gold)[0] == expected
+
+
+def test_exact():
+    assert exact.judge(boxed("Paris"), "Paris")[0] == "correct" and exact.judge("  Paris\n", "Paris")[0] == "correct"
+    assert exact.judge(boxed("paris"), "Paris")[0] == "wrong" and exact.judge(" ", "Paris")[0] == "unparsable"
+
+
+def run(*arguments: str, text: str):
+    return CliRunner().invoke(app, ["grade", *arguments], input=text)
+
+
+def test_the_command_keeps_the_order_and_survives_bad_lines():
+    lines = [
+        {"id": 1, "completion": boxed("5"), "gold": "5", "extra": [1]},
+        "nonsense",
+        {"id": 3, "completion": boxed("6"), "gold": "5"},
+        {"id": 4, "gold": "5"},
+        {"id": 5, "completion": "cut off at \\boxed{", "gold": "5", "finished": False},
+        {"id": 6, "completion": 7, "gold": "5"},
+        {"id": 7, "completion": boxed(r"\frac{10}{2}"), "gold": "5"},
+    ]
+    text = "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines)
+    done = run("--verifier", "math", text=text)
+    assert done.exit_code == 0 and "3 of 7 lines are not valid" in done.stderr
+    made = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [m["status"] for m in made] == ["correct", "invalid", "wrong", "invalid", "truncated", "invalid", "correct"]
+    assert [m.get("id") for m in made] == [1, None, 3, 4, 5, 6, 7]
+    assert made[0]["correct"] is True and made[0]["extra"] == [1] and made[0]["extracted"] == "5"
+    assert made[3]["error"] == "completion: is missing" and "must be a text" in made[5]["error"]
+    assert all(set(m) >= {"correct", "status", "extracted", "seconds"} for m in made)
+
+
+def test_the_command_names_an_unknown_verifier():
+    done = run("--verifier", "maths", text="")
+    assert done.exit_code == 2 and "did you mean 'math'" in done.stderr
