@@ -22,7 +22,7 @@ MAY_IMPORT = {
     "training": {"records", "provenance", "config", "estimators", "losses", "tasks", "verifiers", "policies"},
     "evaluation": {"records", "config", "verifiers", "policies", "training"},
     "statistics": {"records", "config"},
-    "tables": {"records"},
+    "tables": {"records", "statistics"},
     "figures": set(),
     "report": {"records"},
     "theory": {"estimators", "records"},

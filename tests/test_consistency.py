@@ -77,3 +77,11 @@ def test_the_command_names_what_is_wrong(tmp_path):
     assert done.exit_code == 2 and "none.csv" in done.stderr
     done = CliRunner().invoke(app, ["consistency", str(bad), "--problems", "AIME"])
     assert done.exit_code == 2 and "BENCHMARK=N" in done.stderr
+
+
+def test_findings_are_footnotes_where_the_numbers_stand():
+    from rlvr.statistics.consistency import in_words, pass_at_k_cells
+
+    frame = pd.read_csv(ROOT / "config/reference/ace_table2.csv", dtype=str, keep_default_na=False)
+    words = in_words(check_table(pass_at_k_cells(frame)))
+    assert len(words) == 5 and words[0].startswith("Llama-3.1-8B-Instruct, Base: not ") and "0.7 > 2 x 0.2" in words[0]

@@ -72,7 +72,8 @@ rule ledger:
 
 rule table:
     input:
-        f"{PATHS.results}/papers/{{paper}}/statistics/{{table}}.csv",
+        statistics=f"{PATHS.results}/papers/{{paper}}/statistics/{{table}}.csv",
+        reference=lambda w: reference_of(w, w.table),
     output:
         f"{PATHS.results}/papers/{{paper}}/tables/{{table}}.csv",
         report(
@@ -87,9 +88,13 @@ rule table:
         f"{PATHS.results}/logs/papers/{{paper}}/tables/{{table}}.log",
     params:
         layout=lambda w: item_layout(w.paper, w.table),
+        reference=lambda w, input: (
+            f"--reference {input.reference}" if input.reference else ""
+        ),
         out=lambda w, output: " ".join(f"--out {path}" for path in output),
     shell:
-        "python -m rlvr.tables.scored {input:q} --layout {params.layout:q} {params.out} > {log:q} 2>&1"
+        "python -m rlvr.tables.scored {input.statistics:q} --layout {params.layout:q} {params.reference} {params.out} "
+        "> {log:q} 2>&1"
 
 
 rule analytic_table:

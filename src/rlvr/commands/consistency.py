@@ -64,6 +64,8 @@ def _read(file: Path) -> Any:
     """The pass@k cells of a reference table; other tables (settings, single numbers) have none."""
     import pandas as pd
 
+    from rlvr.statistics.consistency import pass_at_k_cells
+
     try:
         frame = pd.read_csv(file, dtype=str, keep_default_na=False)
     except (OSError, UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
@@ -71,5 +73,4 @@ def _read(file: Path) -> Any:
     missing = [column for column in COLUMNS if column not in frame]
     if missing:
         fail("consistency", f"{file}: no column {missing[0]!r}; expected {', '.join(COLUMNS)}")
-    number = frame["value"].str.fullmatch(r"\d+(\.\d+)?") & frame["k"].str.fullmatch(r"[1-9]\d*")
-    return frame.loc[number]
+    return pass_at_k_cells(frame)

@@ -94,6 +94,21 @@ def granularity(printed: Printed, problems: int) -> Finding | None:
     return Finding("a multiple of 1 / problems", where, float(distance))
 
 
+def pass_at_k_cells(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a reference table (all text) that hold a pass@k: a whole k and a plain number."""
+    number = frame["value"].str.fullmatch(r"\d+(\.\d+)?") & frame["k"].str.fullmatch(r"[1-9]\d*")
+    return frame.loc[number]
+
+
+def in_words(findings: pd.DataFrame) -> list[str]:
+    """A sentence a published row that cannot be an unbiased pass@k at one fixed n."""
+    sentences = []
+    for _, part in findings.groupby(list(ROW), sort=False):
+        first, laws = part.iloc[0], " and ".join(dict.fromkeys(part["law"]))
+        sentences.append(f"{first['model']}, {first['method']}: not {laws} ({'; '.join(part['where'].head(2))})")
+    return sentences
+
+
 def check_table(frame: pd.DataFrame, sizes: dict[str, int] | None = None, samples: int | None = None) -> pd.DataFrame:
     """A row a finding, of a reference table (paper, table, model, method, benchmark, k, value; all text).
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import pandas as pd
 import typer
 
+from rlvr.statistics.consistency import check_table, in_words, pass_at_k_cells
 from rlvr.tables.render import Rendered
 
 OURS, GAIN, PUBLISHED, MINUS = "ours", "ours, against {arm}", "published", "ours − published"
@@ -22,7 +23,8 @@ def scale_line(layout: dict[str, Any]) -> str:
     return f"Made at {layout['scale']} scale. {layout['about_scale']}"
 
 
-def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
+def render(layout: dict[str, Any], statistics: pd.DataFrame, reference: pd.DataFrame | None = None) -> Rendered:
+    """`reference` is the published table as text; what its rows cannot be stands in the notes."""
     ks = list(dict.fromkeys(statistics["k"]))
     lines: list[list[str]] = []
     shown = ""  # each model is named once
@@ -42,7 +44,19 @@ def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
                 lines.append([*head, what, *values])
                 shown = model
     frame = pd.DataFrame(lines, columns=["Model", "Method", "", *(f"@{k}" for k in ks)])
-    return Rendered(layout["title"], scale_line(layout), frame, _notes(layout, statistics))
+    notes = _notes(layout, statistics) + (_findings(reference) if reference is not None else [])
+    return Rendered(layout["title"], scale_line(layout), frame, notes)
+
+
+def _findings(reference: pd.DataFrame) -> list[str]:
+    found = in_words(check_table(pass_at_k_cells(reference)))
+    if not found:
+        return []
+    return [
+        "Published rows that no unbiased pass@k at one fixed n can give, rounding allowed for (`rlvr consistency`): "
+        + ". ".join(found)
+        + "."
+    ]
 
 
 def _with_interval(row: Any, name: str, sign: str = "") -> str:
@@ -88,9 +102,11 @@ def main(
     layout: Annotated[str, typer.Option(help="Title, scale and notes, as JSON.")],
     statistics: Annotated[Path, typer.Argument(help="CSV of rlvr.statistics.scored_table.")],
     out: Annotated[list[Path], typer.Option(help="Files to write: .csv, .md, .tex.")],
+    reference: Annotated[Path | None, typer.Option(help="CSV with the published values, to check them.")] = None,
 ) -> None:
     """Set a pass@k table."""
-    render(json.loads(layout), pd.read_csv(statistics)).write(out)
+    published = pd.read_csv(reference, dtype=str, keep_default_na=False) if reference else None
+    render(json.loads(layout), pd.read_csv(statistics), published).write(out)
 
 
 if __name__ == "__main__":
