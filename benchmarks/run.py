@@ -129,6 +129,7 @@ def main() -> None:
         seconds = sorted(dry_run(folder) for _ in range(3))[1]
         print(f"snakemake -n paper_ace at paper scale: {seconds:.1f} s (median of 3; to reach: at most 5)")
         weights(arguments.python)
+        print(call(sys.executable, "benchmarks/grading.py"), end="")
         print(f"snakemake theory: {theory(folder):.1f} s, start of snakemake included (to reach: at most 60)")
         spec, base, problems = prepare(folder)
         medians = {}
