@@ -8,7 +8,7 @@ from scipy import stats
 from rlvr.statistics.curves import summarise as curves
 from rlvr.statistics.intervals import SeedsAndProblems, over_seeds
 from rlvr.statistics.pass_at_k import pass_at_k
-from rlvr.statistics.scored_table import summarise
+from rlvr.statistics.scored_table import holm, summarise
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 64, 300])
@@ -50,6 +50,39 @@ def test_a_difference_is_paired():
     left = np.random.default_rng(1).random((3, 50))
     interval = bootstrap(3, 50).of_difference(left, left - 0.1)
     assert (interval.low, interval.high) == (pytest.approx(0.1), pytest.approx(0.1))
+
+
+def test_the_p_of_a_difference_is_that_of_the_interval_which_reaches_zero():
+    generator = np.random.default_rng(4)
+    left, right = generator.normal(0.5, 0.2, (1, 60)), generator.normal(0.43, 0.2, (1, 60))
+    made = bootstrap(1, 60, resamples=20_000)
+    p = made.of_difference(left, right).p
+    assert p == pytest.approx(stats.ttest_rel(left[0], right[0]).pvalue, rel=0.25)
+    assert p == made.of_difference(right, left).p
+    draws = made.draws(left) - made.draws(right)
+    assert abs(np.quantile(draws, p / 2 if draws.mean() > 0 else 1 - p / 2)) < 0.002
+    assert made.of_difference(left, left).p == 1 and made.of_difference(left + 1, left).p == pytest.approx(2 / 20_001)
+
+
+@pytest.mark.parametrize(("between_problems", "uniform"), [(0.2, True), (0.0, False)])
+def test_p_of_a_true_null(between_problems, uniform):
+    """Uniform where methods differ from problem to problem; conservative where all is noise (Owen 2007, sec. 5)."""
+    generator, found = np.random.default_rng(5), []
+    for trial in range(300):
+        left, right = (
+            generator.normal(0.5, between_problems, (1, 60)) + generator.normal(0, 0.1, (4, 60)) for _ in range(2)
+        )
+        found.append(bootstrap(4, 60, seed=trial, resamples=400).of_difference(left, right).p)
+    assert np.mean(np.array(found) <= 0.05) <= 0.08
+    if uniform:
+        assert stats.kstest(found, "uniform").pvalue > 0.01
+
+
+def test_holm_by_hand():
+    """Holm (1979): the i-th smallest of m times m - i + 1, never below the one before; a blank is no test."""
+    p = pd.Series([0.01, np.nan, 0.04, 0.03, 0.6], index=[3, 1, 4, 0, 9])
+    np.testing.assert_allclose(holm(p), [0.04, np.nan, 0.09, 0.09, 0.6])
+    assert holm(pd.Series([np.nan, None], dtype=float)).isna().all()
 
 
 def test_coverage_over_problems_and_seeds():
@@ -109,8 +142,34 @@ def test_scored_table_by_hand():
     assert table.loc[("a", 2), "value"] == pytest.approx(100 * (0 + 1 + (1 - 1 / 6) + 1) / 4)
     assert table.loc[("b", 1), "difference"] == pytest.approx(100 * (0.25 + 0.25) / 4)
     assert table.loc[("a", 1), "published"] == 70 and table.loc[("a", 1), "minus_published"] == pytest.approx(-7.5)
+    assert table["difference_p"].notna().tolist() == [False, False, True, True]
+    assert (table["difference_p_holm"].dropna() >= table["difference_p"].dropna()).all()
     assert np.isnan(table.loc[("b", 1), "published"]) and np.isnan(table.loc[("a", 1), "difference"])
     assert table.loc[("a", 1), "policies"] == "a1 a2"
+
+
+def test_tables_and_pages_mark_what_stays_after_the_correction():
+    """2 correct of 4 against 1 on every second problem: (1/2 - 1/4) / 2 at k = 1, (5/6 - 1/2) / 2 at k = 2."""
+    from rlvr.report.page import _in_short
+    from rlvr.tables.scored import render
+
+    frames = {a: scores(a, [1] * 40) for a in ("a1", "a2")} | {b: scores(b, [2, 1] * 20) for b in ("b1", "b2")}
+    layout = {**LAYOUT, "title": "T", "scale": "laptop", "about_scale": "", "note": "", "compare_label": "a"}
+    layout |= {
+        "sampling": "",
+        "benchmark_stand_in": "",
+        "statistics": {"resamples": 999, "confidence": 0.95, "seed": 0},
+    }
+    table = summarise(layout, frames, None)
+    shown = render(layout, table)
+    assert [str(cell)[:6] for cell in shown.frame.iloc[-1, -2:]] == ["+12.5†", "+16.7†"]
+    assert any(
+        note.startswith("†: differs from a at 5 % after Holm's correction over the table's 2") for note in shown.notes
+    )
+    assert "$\\dagger$" in shown.latex() and _in_short(table, 0.05)[0].endswith(", higher.")
+    doubtful = table.assign(difference_p_holm=0.2)
+    assert "†" not in "".join(render(layout, doubtful).frame.iloc[-1])
+    assert _in_short(doubtful, 0.05)[0].endswith("higher in this cell alone, not over the whole table.")
 
 
 def test_scores_of_other_problems_are_refused():

@@ -98,7 +98,7 @@ class Page:
             plain = [{"cells": [[cell] for cell in cells], "kind": "plain"} for cells in rows]
             entry["rows"] = plain if item["analytic"] else [_row(cells) for cells in rows]
             text = (folder / "tables" / f"{item['name']}.md").read_text()
-            entry["in_short"] = [sentence for frame in frames for sentence in _in_short(frame)]
+            entry["in_short"] = [sentence for frame in frames for sentence in _in_short(frame, entry["level"])]
             entry["notes"] = [line[2:] for line in text.splitlines() if line.startswith("- ")]
         else:
             image = (folder / "figures" / f"{item['name']}.png").read_bytes()
@@ -155,8 +155,8 @@ def _row(cells: list[str]) -> dict[str, Any]:
     return {"cells": [cell.replace("]", "").split(" [", 1) for cell in cells], "kind": kind}
 
 
-def _in_short(frame: pd.DataFrame) -> list[str]:
-    """A sentence a model: each method against the table's baseline at the largest k."""
+def _in_short(frame: pd.DataFrame, level: float | None) -> list[str]:
+    """A sentence a model: each method against the table's baseline at the largest k, after Holm's correction."""
     sentences = []
     if "difference" not in frame or frame["difference"].isna().all():
         return sentences
@@ -167,6 +167,8 @@ def _in_short(frame: pd.DataFrame) -> list[str]:
         for cell in cells[cells["difference"].notna()].to_dict("records"):
             low, high = cell["difference_low"], cell["difference_high"]
             verdict = "higher" if low > 0 else "lower" if high < 0 else "not resolved"
+            if low * high > 0 and level is not None and cell["difference_p_holm"] > level:
+                verdict += " in this cell alone, not over the whole table"
             numbers = f"{cell['difference']:+.1f} [{low:+.1f}, {high:+.1f}]".replace("-", "−")
             parts.append(f"{cell['label']} {numbers}, {verdict}")
         stand_in = cells["stand_in"].iloc[0]

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 import pandas as pd
 import typer
+from statsmodels.stats.multitest import multipletests
 
 from rlvr.config.schema import Statistics
 from rlvr.records import RecordError, publish
@@ -23,6 +24,8 @@ PERCENT = 100.0
 
 def summarise(layout: dict[str, Any], scores: dict[str, pd.DataFrame], published: pd.DataFrame | None) -> pd.DataFrame:
     """One row a model, method and k, in percent.
+
+    Each difference has its p and, over all differences of the table, Holm's (1979) adjusted one.
 
     `layout` names the cells (model, arm, label, published method, policies), the values of k, the arm to
     compare with and the statistics settings; `scores` are score frames by policy id.
@@ -46,6 +49,7 @@ def summarise(layout: dict[str, Any], scores: dict[str, pd.DataFrame], published
             for k in layout["k"]:
                 matrix_SN = _matrix(scores, cell["policies"], k)
                 against = None if baseline in (None, cell) else _matrix(scores, baseline["policies"], k)
+                difference = None if against is None else bootstrap.of_difference(matrix_SN, against)
                 first = scores[cell["policies"][0]]
                 row = {
                     "model": model,
@@ -56,9 +60,8 @@ def summarise(layout: dict[str, Any], scores: dict[str, pd.DataFrame], published
                     "benchmark": layout["benchmark"],
                     "k": k,
                     **_interval("value", bootstrap.of(matrix_SN)),
-                    **_interval(
-                        "difference", bootstrap.of_difference(matrix_SN, against) if against is not None else None
-                    ),
+                    **_interval("difference", difference),
+                    "difference_p": None if difference is None else difference.p,
                     **_published(published, cell, layout["benchmark"], k),
                     "seeds": 0 if cell["arm"] == "base" else len(cell["policies"]),
                     "problems": len(problems),
@@ -67,7 +70,15 @@ def summarise(layout: dict[str, Any], scores: dict[str, pd.DataFrame], published
                 }
                 row["minus_published"] = row["value"] - row["published"] if row["published"] is not None else None
                 rows.append(row)
-    return pd.DataFrame(rows)
+    frame = pd.DataFrame(rows)
+    return frame.assign(difference_p_holm=holm(frame["difference_p"]))
+
+
+def holm(p: pd.Series) -> pd.Series:
+    """Adjusted p-values of one family; cells without one stay without one."""
+    known = p.dropna().astype(float)
+    adjusted = multipletests(known, method="holm")[1] if len(known) else known
+    return pd.Series(adjusted, index=known.index, dtype=float).reindex(p.index)
 
 
 def _problems(scores: dict[str, pd.DataFrame], policies: list[str]) -> list[str]:

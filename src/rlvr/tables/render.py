@@ -12,7 +12,7 @@ from rlvr.records import publish
 
 GREEK = {"α": "alpha", "δ": "delta", "η": "eta", "ρ": "rho", "Σ": "Sigma"}
 SIGNS = {letter: rf"$\{name}$" for letter, name in GREEK.items()}
-SIGNS |= {"−": "$-$", "±": r"$\pm$", "×": r"$\times$", "→": r"$\to$", "²": "$^2$"}
+SIGNS |= {"−": "$-$", "±": r"$\pm$", "×": r"$\times$", "→": r"$\to$", "²": "$^2$", "†": r"$\dagger$"}
 
 
 @dataclass(frozen=True)

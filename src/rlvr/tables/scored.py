@@ -16,6 +16,7 @@ from rlvr.statistics.consistency import check_table, in_words, pass_at_k_cells
 from rlvr.tables.render import Rendered
 
 OURS, GAIN, PUBLISHED, MINUS = "ours", "ours, against {arm}", "published", "ours − published"
+HOLDS = "†"
 
 
 def scale_line(layout: dict[str, Any]) -> str:
@@ -26,6 +27,7 @@ def scale_line(layout: dict[str, Any]) -> str:
 def render(layout: dict[str, Any], statistics: pd.DataFrame, reference: pd.DataFrame | None = None) -> Rendered:
     """`reference` is the published table as text; what its rows cannot be stands in the notes."""
     ks = list(dict.fromkeys(statistics["k"]))
+    level = 1 - layout["statistics"]["confidence"]
     lines: list[list[str]] = []
     shown = ""  # each model is named once
     for (_, _), cell in statistics.groupby(["model", "arm"], sort=False):
@@ -34,7 +36,7 @@ def render(layout: dict[str, Any], statistics: pd.DataFrame, reference: pd.DataF
         model = str(first["model"]) + (f" → {first['stand_in']}" if first["stand_in"] != first["model"] else "")
         texts = {
             OURS: [_with_interval(by_k.loc[k], "value") for k in ks],
-            GAIN.format(arm=layout["compare_label"]): [_with_interval(by_k.loc[k], "difference", "+") for k in ks],
+            GAIN.format(arm=layout["compare_label"]): [_difference(by_k.loc[k], level) for k in ks],
             PUBLISHED: [_published(by_k.loc[k]) for k in ks],
             MINUS: [_signed(by_k.loc[k, "minus_published"]) for k in ks],
         }
@@ -59,10 +61,15 @@ def _findings(reference: pd.DataFrame) -> list[str]:
     ]
 
 
-def _with_interval(row: Any, name: str, sign: str = "") -> str:
+def _difference(row: Any, level: float) -> str:
+    """With a dagger where Holm's adjusted p is at most `level`."""
+    return _with_interval(row, "difference", "+", HOLDS if row["difference_p_holm"] <= level else "")
+
+
+def _with_interval(row: Any, name: str, sign: str = "", mark: str = "") -> str:
     if pd.isna(row[name]):
         return ""
-    text = f"{row[name]:{sign}.1f} [{row[f'{name}_low']:{sign}.1f}, {row[f'{name}_high']:{sign}.1f}]"
+    text = f"{row[name]:{sign}.1f}{mark} [{row[f'{name}_low']:{sign}.1f}, {row[f'{name}_high']:{sign}.1f}]"
     return text.replace("-", "−")
 
 
@@ -88,6 +95,13 @@ def _notes(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:
         f"In brackets: {confidence} interval over {seeds} training seeds × problems (two-way bootstrap, paired for "
         "differences); for a base policy over problems alone.",
     ]
+    compared = int(statistics["difference_p"].notna().sum())
+    if compared:
+        level = f"{100 * (1 - layout['statistics']['confidence']):g} %"
+        notes.append(
+            f"{HOLDS}: differs from {layout['compare_label']} at {level} after Holm's correction over the table's "
+            f"{compared} differences (two-sided p of the same bootstrap, {layout['statistics']['resamples']:,} draws)."
+        )
     if statistics["published"].notna().any():
         notes.append("Published: the paper's value ± its own 95 % half-width over training runs, where it gives one.")
         if layout["scale"] != "paper":

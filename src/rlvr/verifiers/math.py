@@ -16,7 +16,7 @@ from typing import Any
 from rlvr.verifiers import Judgement, ends_in_open_box, last_boxed
 from rlvr.verifiers._text import plain
 
-VERSION = 2
+VERSION = 3
 LONGEST = 2_000  # characters of an answer worth parsing
 IN_A_WORKER = False  # set by the pool, which brings its own time limit
 
@@ -25,7 +25,7 @@ _VARIABLE = re.compile(
     r"(?!\\pi|\\infty|\\e(?![a-z]))\\?[a-zA-Z]+(?:_\{?\w+\}?)?(?:\s*\([^()=]*\))?'*|\\(?:text|mathrm)\{[^{}]*\}"
 )
 _APPROXIMATELY = re.compile(r"\\approx(?![a-zA-Z])|\\simeq(?![a-zA-Z])|≈")
-_EQUALS = re.compile(r"(?<![<>!\\=])=(?!=)")
+_EQUALS = re.compile(r"(?<![<>!\\=])=(?!=)|\\equiv(?![a-zA-Z])")
 
 
 @lru_cache(maxsize=100_000)
