@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import threading
 
 import pytest
@@ -11,7 +12,7 @@ from typer.testing import CliRunner
 from rlvr.commands import app
 from rlvr.verifiers import choice, ends_in_open_box, exact, last_boxed
 from rlvr.verifiers import math as maths
-from rlvr.verifiers.pool import Pool, _outcome
+from rlvr.verifiers.pool import Pool, _judge, _outcome
 
 
 def boxed(answer: str) -> str:
@@ -130,6 +131,20 @@ def test_a_worker_over_its_memory_or_taken_down_is_a_status():
         killed = small._pool.schedule(os._exit, args=(1,), timeout=20.0)
         assert _outcome(killed, 20.0).status == "out_of_memory"
         assert [v.status for v in small.judge([(boxed(r"\frac{4}{2}"), "2")])] == ["correct"]
+
+
+def test_a_broken_installation_is_no_verdict(monkeypatch):
+    """Not "unparsable" for every answer: the stage fails and says what is missing."""
+    monkeypatch.setitem(sys.modules, "math_verify", None)
+    maths.judge.cache_clear()
+    with pytest.raises(ImportError, match="math_verify"):
+        _judge("math", boxed(r"\frac{10}{2}"), "5")
+
+    def missing():
+        raise ImportError("no antlr4")
+
+    with pytest.raises(ImportError, match="antlr4"):
+        maths._or_its_fallback(missing, [])
 
 
 def test_the_pool_can_be_used_from_threads(pool):

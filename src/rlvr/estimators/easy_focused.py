@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-import torch
 from torch import Tensor
 
-from rlvr.estimators import _groups, base_masses, load_base
+from rlvr.estimators import _groups, base_masses, hard_focused, load_base
 
 
 def advantages(
@@ -23,11 +22,8 @@ def advantages(
     gamma = 1/2 keeps the largest sum of |A| at GRPO's. Elsewhere nothing is rescaled; for binary rewards
     A is 0 there. Raises ValueError for gamma <= 0.
     """
-    if gamma <= 0:
-        raise ValueError(f"gamma must be positive: {gamma}")
-    base_PG, p_P1 = load_base(base, std=std, epsilon=epsilon)(rewards_PG), _groups.solve_rate(rewards_PG)
-    inside = (p_P1 > 0) & (p_P1 < 1)
-    return base_PG * torch.where(inside, gamma / (1 - p_P1).sqrt(), 1.0)
+    base_PG = load_base(base, std=std, epsilon=epsilon)(rewards_PG)
+    return base_PG * hard_focused.factor(1 - _groups.solve_rate(rewards_PG), gamma)
 
 
 def masses(
@@ -41,4 +37,4 @@ def masses(
 ) -> tuple[Tensor, Tensor]:
     """m_S = m_F = m gamma / sqrt(q); with GRPO sqrt(p) / 2"""
     success, failure = base_masses(base, p, groups, std=std, epsilon=epsilon)
-    return gamma * _groups.divide(success, (1 - p).sqrt()), gamma * _groups.divide(failure, (1 - p).sqrt())
+    return success * hard_focused.factor(1 - p, gamma), failure * hard_focused.factor(1 - p, gamma)

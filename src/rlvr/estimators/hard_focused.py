@@ -23,11 +23,14 @@ def advantages(
     gamma = 1/2 keeps the largest sum of |A| at GRPO's. Elsewhere nothing is rescaled; for binary rewards
     A is 0 there. Raises ValueError for gamma <= 0.
     """
+    return load_base(base, std=std, epsilon=epsilon)(rewards_PG) * factor(_groups.solve_rate(rewards_PG), gamma)
+
+
+def factor(share: Tensor, gamma: float) -> Tensor:
+    """gamma / sqrt(share) inside (0, 1), 1 at its ends: of the correct here, of the wrong in `easy_focused`."""
     if gamma <= 0:
         raise ValueError(f"gamma must be positive: {gamma}")
-    base_PG, p_P1 = load_base(base, std=std, epsilon=epsilon)(rewards_PG), _groups.solve_rate(rewards_PG)
-    inside = (p_P1 > 0) & (p_P1 < 1)
-    return base_PG * torch.where(inside, gamma / p_P1.sqrt(), 1.0)
+    return torch.where((share > 0) & (share < 1), gamma / share.sqrt(), 1.0)
 
 
 def masses(
@@ -41,4 +44,4 @@ def masses(
 ) -> tuple[Tensor, Tensor]:
     """m_S = m_F = m gamma / sqrt(p); with GRPO sqrt(q) / 2"""
     success, failure = base_masses(base, p, groups, std=std, epsilon=epsilon)
-    return gamma * _groups.divide(success, p.sqrt()), gamma * _groups.divide(failure, p.sqrt())
+    return success * factor(p, gamma), failure * factor(p, gamma)

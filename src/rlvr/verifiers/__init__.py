@@ -3,7 +3,8 @@
 A verifier's file name is its name in configuration. `VERSION` in each module goes up when a verdict changes, which
 grades again and samples nothing. A judgement is pure, and may take long on a hostile answer: `rlvr.verifiers.pool`
 runs it where it can be killed. A module may define `quick(text, gold)`, which decides the plain cases at once and says
-None of others. docs/grading.md says what each accepts.
+None of others, and `prepare()`, which each worker calls before its first question. docs/grading.md says what each
+accepts.
 """
 
 from __future__ import annotations
@@ -28,6 +29,10 @@ def load(name: str) -> Judge:
 
 def load_quick(name: str) -> Callable[[str, str], Judgement | None] | None:
     return getattr(importlib.import_module(f"rlvr.verifiers.{name}"), "quick", None)
+
+
+def load_prepare(name: str) -> Callable[[], None]:
+    return getattr(importlib.import_module(f"rlvr.verifiers.{name}"), "prepare", lambda: None)
 
 
 def last_boxed(text: str) -> str | None:

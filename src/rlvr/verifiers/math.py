@@ -7,6 +7,7 @@ from a main thread without it, math-verify's own time-out of 5 seconds stands (a
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from rlvr.verifiers._text import plain
 
 VERSION = 3
 LONGEST = 2_000  # characters of an answer worth parsing
-IN_A_WORKER = False  # set by the pool, which brings its own time limit
+IN_A_WORKER = False  # set by `prepare`
 
 _INTEGER = re.compile(r"[-+−]?\d+")
 _VARIABLE = re.compile(
@@ -84,7 +85,7 @@ def sides(answer: str, gold: str) -> list[str]:
 def _parse(text: str) -> list:
     from math_verify import parse  # sympy takes a second to import: not before it is needed
 
-    return _unless_out_of_memory(
+    return _or_its_fallback(
         lambda: parse(text, parsing_timeout=_seconds(), raise_on_error=True),  # type: ignore[arg-type]
         [],
     )
@@ -99,18 +100,26 @@ def _verdict(gold: list, answer: list) -> str:
 
     if not answer:
         return "unparsable"
-    right = _unless_out_of_memory(lambda: verify(gold, answer, timeout_seconds=_seconds(), raise_on_error=True), False)
+    right = _or_its_fallback(lambda: verify(gold, answer, timeout_seconds=_seconds(), raise_on_error=True), False)
     return "correct" if right else "wrong"
 
 
-def _unless_out_of_memory(call: Callable[[], Any], otherwise: Any) -> Any:
-    """math-verify's result, and its own fallback for an error inside, but for memory: that is a status of its own."""
+def _or_its_fallback(call: Callable[[], Any], otherwise: Any) -> Any:
+    """math-verify's result, and its own fallback for an error inside; lack of memory and of a module is passed on."""
     try:
         return call()
-    except MemoryError:
+    except (MemoryError, ImportError):
         raise
     except Exception:
         return otherwise
+
+
+def prepare() -> None:
+    """In a worker, which has its own time limit: without math-verify's, and sympy loaded before the first question."""
+    global IN_A_WORKER
+    IN_A_WORKER = True
+    logging.disable(logging.WARNING)  # math-verify warns once a call that its own time-out is off
+    judge("\\boxed{x+1}", "1+x")
 
 
 def _seconds() -> int | None:

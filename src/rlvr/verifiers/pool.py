@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import multiprocessing
 import resource
 import time
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 
 from pebble import ProcessExpired, ProcessPool
 
-from rlvr.verifiers import Judgement, load, load_quick
+from rlvr.verifiers import Judgement, load, load_prepare, load_quick
 
 AHEAD = 64  # judgements handed out before the first is awaited, a worker
 
@@ -96,19 +95,14 @@ def _outcome(future, limit: float) -> Verdict:
 def _start(verifier: str, memory_mb: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (memory_mb << 20, memory_mb << 20))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    logging.disable(logging.WARNING)  # math-verify warns once a call that its own time-out is off
-    module = __import__(f"rlvr.verifiers.{verifier}", fromlist=["judge"])
-    if hasattr(module, "IN_A_WORKER"):
-        module.IN_A_WORKER = True
-    if verifier == "math":  # not on the first question's time
-        module.judge("\\boxed{x+1}", "1+x")
+    load_prepare(verifier)()
 
 
 def _judge(verifier: str, text: str, gold: str) -> tuple[Judgement, float]:
     began = time.perf_counter()
     try:
         judgement = load(verifier)(text, gold)
-    except MemoryError:
+    except (MemoryError, ImportError):  # a broken installation is no verdict on an answer
         raise
     except Exception:  # a parser that fails on an answer has not read it
         judgement = ("unparsable", None)
