@@ -28,7 +28,7 @@ from transformers import PreTrainedTokenizerFast, TrainerCallback  # noqa: E402
 from trl import GRPOConfig, GRPOTrainer  # noqa: E402
 
 sys.path.insert(0, arguments.source)
-from rlvr.verifiers import judge_completion, load  # noqa: E402
+from rlvr.verifiers import load  # noqa: E402
 
 settings = json.loads(arguments.settings)
 judge = load("operators")
@@ -37,9 +37,7 @@ tokenizer = PreTrainedTokenizerFast.from_pretrained(arguments.policy, padding_si
 
 
 def reward(completions, gold, **_):
-    return [
-        float(judge_completion(judge, text, g, True)[0] == "correct") for text, g in zip(completions, gold, strict=True)
-    ]
+    return [float(judge(text, g)[0] == "correct") for text, g in zip(completions, gold, strict=True)]
 
 
 class Clock(TrainerCallback):

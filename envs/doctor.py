@@ -29,9 +29,12 @@ def problems() -> list[str]:
 
 
 def notes() -> list[str]:
+    found = []
     if shutil.which("cc") is None:
-        return ["no C compiler: needed only where a pinned package has no wheel for this machine: apt-get install gcc"]
-    return []
+        found.append("no C compiler: needed only where a package has no wheel for this machine: apt-get install gcc")
+    if shutil.which("bwrap") is None:
+        found.append("no bubblewrap: needed only to judge code, which is never run without: apt-get install bubblewrap")
+    return found
 
 
 if __name__ == "__main__":

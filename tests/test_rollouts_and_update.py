@@ -7,7 +7,6 @@ import pytest
 import torch
 from conftest import tiny
 
-from rlvr import verifiers
 from rlvr.estimators import Estimator
 from rlvr.losses import aggregation
 from rlvr.policies.decoder import Decoder
@@ -16,6 +15,7 @@ from rlvr.training import measures
 from rlvr.training.batches import Groups, PromptOrder, all_logprobs, chunks, pad_prompts, token_logprobs
 from rlvr.training.rollouts import Problems, collect, overlong_penalty, sample_prompts
 from rlvr.training.update import NonFinite, update
+from rlvr.verifiers.pool import Pool, Verdict
 
 
 def problems(count=6):
@@ -33,7 +33,7 @@ def batch(plan):
         Decoder(policy.model, frozen=True),
         Problems(policy, problems(), 16),
         PromptOrder(6, seed=1),
-        verifiers.load("operators"),
+        Pool("operators"),
         seed=1,
         position=0,
         prompts=6,
@@ -262,19 +262,21 @@ def test_long_prompts_are_left_out_and_counted(policy):
 
 
 def test_dynamic_sampling_drops_groups_that_do_not_inform(plan, policy):
-    """A judge that finds all rollouts of even problems right and half of the others'."""
+    """With a verifier that finds all rollouts of even problems right and half of the others'."""
     spec = next(iter(plan.runs.values()))
     calls = {"n": 0}
 
-    def judge(text, gold):
-        calls["n"] += 1
-        informs = gold.startswith(("1", "2", "3"))
-        return ("correct" if not informs or calls["n"] % 2 else "wrong"), None
+    class Alternating(Pool):
+        def judge(self, questions):
+            for _, gold in questions:
+                calls["n"] += 1
+                informs = gold.startswith(("1", "2", "3"))
+                yield Verdict("correct" if not informs or calls["n"] % 2 else "wrong", None, 0.0)
 
     def made(dynamic, rounds=6):
         return collect(
             policy, Decoder(policy.model, frozen=True), Problems(policy, problems(), 16), PromptOrder(6, seed=2),
-            judge, seed=2, position=0, prompts=5,
+            Alternating("operators"), seed=2, position=0, prompts=5,
             rollout=spec.rollout.model_copy(
                 update={"dynamic_sampling": dynamic, "max_sampling_rounds": rounds, "max_response_tokens": 4}
             ),

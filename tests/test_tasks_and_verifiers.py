@@ -61,9 +61,9 @@ def test_verdicts_on_operator_fill(text, status):
 
 
 def test_a_cut_response_is_truncated_not_unparsable():
-    assert verifiers.judge_completion(judge, "8 * 8 =", "8 8 6 = 58", finished=False)[0] == "truncated"
-    assert verifiers.judge_completion(judge, "8 * 8 =", "8 8 6 = 58", finished=True)[0] == "unparsable"
-    assert verifiers.judge_completion(judge, "\\boxed{8*8-6}", "8 8 6 = 58", finished=False)[0] == "correct"
+    assert verifiers.settle(judge("8 * 8 =", "8 8 6 = 58"), finished=False)[0] == "truncated"
+    assert verifiers.settle(judge("8 * 8 =", "8 8 6 = 58"), finished=True)[0] == "unparsable"
+    assert verifiers.settle(judge("\\boxed{8*8-6}", "8 8 6 = 58"), finished=False)[0] == "correct"
 
 
 def test_values_stay_in_range():

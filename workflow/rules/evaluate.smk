@@ -30,6 +30,7 @@ rule grade:
         f"{EVALUATION}/grades.jsonl.gz",
     log:
         f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/grade.log",
+    threads: PLAN.judges
     params:
         verifier=lambda w: PLAN.evaluations[w.evaluation].data.verifier,
         # A verifier whose verdicts changed grades again.
@@ -38,7 +39,7 @@ rule grade:
         ).VERSION,
     shell:
         "python -m rlvr.evaluation.grade --verifier {params.verifier} --completions {input.completions:q} "
-        "--problems {input.problems:q} --out {output:q} > {log:q} 2>&1"
+        "--problems {input.problems:q} --workers {threads} --out {output:q} > {log:q} 2>&1"
 
 
 rule score:

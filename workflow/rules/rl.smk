@@ -14,9 +14,14 @@ rule rl:
     threads: 1
     resources:
         mem_mb=2000,
+        # How a run is carried out: no parameter, since a change of it makes no run stale.
+        save_every=lambda w: PLAN.execution[w.run].save_every,
+        keep=lambda w: PLAN.execution[w.run].keep_checkpoints,
+        judges=lambda w: PLAN.execution[w.run].judges,
     params:
         spec=lambda w: PLAN.runs[w.run].model_dump_json(),
         state=f"{PATHS.results}/runs/{{run}}/state",  # no output: it must outlive a failed job
     shell:
         "python -m rlvr.training.rl --spec {params.spec:q} --base {input.base:q} --problems {input.problems:q} "
-        "--validation {input.validation:q} --out {output.manifest:q} --state {params.state:q} > {log:q} 2>&1"
+        "--validation {input.validation:q} --out {output.manifest:q} --state {params.state:q} "
+        "--save-every {resources.save_every} --keep {resources.keep} --judges {resources.judges} > {log:q} 2>&1"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,7 +20,9 @@ FIELDS = ("id", "completion", "gold", "finished")
 def grade(
     verifier: Annotated[str, typer.Option(help="One of " + ", ".join(verifiers.names()) + ".")],
     workers: Annotated[int, typer.Option(help="Processes.", min=1, max=256)] = 1,
-    timeout: Annotated[float, typer.Option(help="Seconds a judgement.", min=0.1)] = 5.0,
+    timeout: Annotated[
+        float | None, typer.Option(help="Seconds a judgement; of `code`, of all its tests.", min=0.1)
+    ] = None,
     memory_mb: Annotated[int, typer.Option("--memory-mb", help="Address space of a worker.", min=512)] = 2048,
     file: Annotated[Path | None, typer.Option("--input", help="Read this file, not standard input.")] = None,
 ) -> None:
@@ -33,10 +36,15 @@ def grade(
 
     if verifier not in verifiers.names():
         fail("grade", f"--verifier: unknown verifier {verifier!r}{nearest(verifier, verifiers.names())}")
-    lines = [_checked(line) for _, line in read("grade", file)]
+    check_gold = verifiers.hook(verifier, "check_gold", verifiers.nothing)
+    lines = [_checked(line, check_gold) for _, line in read("grade", file)]
     questions = [(line["completion"], line["gold"]) for line in lines if "error" not in line]
     invalid = 0
-    with Pool(verifier, workers=workers, seconds=timeout, memory_mb=memory_mb) as pool:
+    try:
+        pool = Pool(verifier, workers=workers, seconds=timeout, memory_mb=memory_mb)
+    except verifiers.VerifierError as error:
+        fail("grade", str(error))
+    with pool:
         verdicts = pool.judge(questions)
         for line in lines:
             if "error" in line:
@@ -53,7 +61,7 @@ def grade(
         print(f"rlvr grade: {invalid} of {len(lines)} lines are not valid; see their `error`", file=sys.stderr)
 
 
-def _checked(line: str) -> dict[str, Any]:
+def _checked(line: str, check_gold: Callable[[str], None]) -> dict[str, Any]:
     """A line's content, or `error`."""
     content: dict[str, Any] = {}
     try:
@@ -64,6 +72,7 @@ def _checked(line: str) -> dict[str, Any]:
                 raise LineError(field, f"must be a text (got {str(value)[:40]})")
         if not isinstance(content.get("finished", True), bool):
             raise LineError("finished", "must be true or false")
-    except ValueError as error:
+        check_gold(content["gold"])
+    except (ValueError, verifiers.VerifierError) as error:
         return {**{key: value for key, value in content.items() if key == "id"}, "error": str(error)}
     return content

@@ -12,7 +12,7 @@ from typing import Any
 
 from rlvr.config import identity
 from rlvr.config.load import ConfigError, Layer, Sources, look_up, read_sources, resolve_estimator, validate
-from rlvr.config.schema import EvaluationSpec, Figure, Paper, PolicySpec, Row, RunSpec, Settings, Table
+from rlvr.config.schema import EvaluationSpec, Execution, Figure, Paper, PolicySpec, Row, RunSpec, Settings, Table
 from rlvr.estimators import nearest
 
 
@@ -79,6 +79,7 @@ class Plan:
     data: dict[str, Any] = field(default_factory=dict)
     policies: dict[str, PolicySpec] = field(default_factory=dict)
     runs: dict[str, RunSpec] = field(default_factory=dict)
+    execution: dict[str, Execution] = field(default_factory=dict)  # how each run is carried out
     evaluations: dict[str, EvaluationSpec] = field(default_factory=dict)
     papers: dict[str, PaperPlan] = field(default_factory=dict)
 
@@ -88,6 +89,11 @@ class Plan:
             return f"runs/{policy}"
         spec = self.policies[policy]
         return f"sft/{policy}" if spec.sft else f"models/{identity.model_id(spec.model)}"
+
+    @property
+    def judges(self) -> int:
+        """Processes that grade a benchmark: as many as the runs have."""
+        return max((execution.judges for execution in self.execution.values()), default=1)
 
     def base_of(self, policy: str) -> str:
         """The policy that a run starts from; a base policy is its own."""
@@ -221,6 +227,7 @@ class _Expansion:
         )
         run = identity.run_id(spec)
         self.plan.runs[run] = spec
+        self.plan.execution[run] = settings.execution
         return run
 
     def _cell(self, model: str, row: Row, place: str) -> Cell:

@@ -168,6 +168,7 @@ class Execution(Strict):
     save_every: Positive
     keep_checkpoints: Annotated[int, Field(ge=2)]
     gpu_memory_utilization: Fraction
+    judges: Positive
 
 
 class Settings(Strict):

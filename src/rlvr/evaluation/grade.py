@@ -39,7 +39,10 @@ def main(
     workers: Annotated[int, typer.Option(help="Processes that judge what takes time.", min=1)] = 1,
 ) -> None:
     """Grade completions."""
-    grades = grade(read_records(completions, Completion), read_records(problems, Problem), verifier, workers)
+    try:
+        grades = grade(read_records(completions, Completion), read_records(problems, Problem), verifier, workers)
+    except verifiers.VerifierError as error:
+        sys.exit(f"{problems}: {error}")
     publish_records(out, grades)
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import torch
 import typer
 
-from rlvr import provenance, verifiers
+from rlvr import provenance
 from rlvr.config import identity
 from rlvr.config.schema import RunSpec
 from rlvr.estimators import Estimator
@@ -23,6 +23,8 @@ from rlvr.training.deterministic import one_thread
 from rlvr.training.progress import TO_BE_CONTINUED, Bar, StopRequest
 from rlvr.training.rollouts import Batch, Problems, collect, sample_prompts, verify
 from rlvr.training.update import Coupled, NonFinite, update
+from rlvr.verifiers import VerifierError
+from rlvr.verifiers.pool import Pool
 
 
 class Timer:
@@ -41,7 +43,16 @@ class Timer:
 class Trainer:
     """One run: its policy, its reference, its optimizer, and its rows of metrics."""
 
-    def __init__(self, spec: RunSpec, policy: Policy, reference: Policy, train: list[Problem], held_out: list[Problem]):
+    def __init__(
+        self,
+        spec: RunSpec,
+        policy: Policy,
+        reference: Policy,
+        train: list[Problem],
+        held_out: list[Problem],
+        *,
+        judges: int = 1,
+    ):
         self.spec, self.policy = spec, policy
         self.model = policy.model
         self.decoder = Decoder(policy.model)
@@ -52,7 +63,7 @@ class Trainer:
         if spec.probe.problems:
             self.held_out = Problems(policy, held_out[: spec.probe.problems], spec.rollout.max_prompt_tokens)
         self.order = PromptOrder(len(self.problems.prompts), spec.seed)
-        self.judge = verifiers.load(spec.data.verifier)
+        self.verifier = Pool(spec.data.verifier, workers=judges)
         self.optimizer = self._fresh_optimizer()
         settings = dict(spec.estimator)
         self.estimator = Estimator(settings.pop("name"), settings)
@@ -112,7 +123,7 @@ class Trainer:
             Decoder(self.model, frozen=True),
             self.problems,
             self.order,
-            self.judge,
+            self.verifier,
             seed=self.spec.seed,
             position=self.position,
             prompts=self.spec.rl.prompts_per_step,
@@ -199,7 +210,7 @@ class Trainer:
             max_tokens=spec.rollout.max_response_tokens,
         )
         reference_PGT = all_logprobs(self.reference, groups, spec.rl.sequences_per_microbatch)
-        judged = verify(self.policy, drawn, [p.gold for p in held_out.problems], self.judge)
+        judged = verify(self.policy, drawn, [p.gold for p in held_out.problems], self.verifier)
         correct_PG = torch.tensor([[float(s == "correct") for s in row] for row in judged], device=self.model.device)
         log_ratio_PG = (drawn.logprobs_PGT - reference_PGT).sum(-1)
         self.probes.append(
@@ -271,6 +282,7 @@ def main(
     state: Annotated[Path, typer.Option(help="Folder for checkpoints; survives a failed job.")],
     save_every: Annotated[int, typer.Option(help="Steps between checkpoints.")] = 10,
     keep: Annotated[int, typer.Option(help="Checkpoints to keep.")] = 2,
+    judges: Annotated[int, typer.Option(help="Processes that judge what takes time.", min=1)] = 1,
 ) -> None:
     """Train one run."""
     one_thread()
@@ -278,15 +290,18 @@ def main(
     # A reference that is reset holds the policy's own weights, so it needs their precision.
     kept = torch.float32 if run.rl.reference_reset else None
     policy, reference = load(base, device=where, dtype=torch.float32), load(base, device=where, dtype=kept)
-    trainer = Trainer(run, policy, reference, read_records(problems, Problem), read_records(validation, Problem))
+    train_set, held_out = read_records(problems, Problem), read_records(validation, Problem)
+    trainer = Trainer(run, policy, reference, train_set, held_out, judges=judges)
     fingerprint = {"run": identity.run_id(run), "base": str(read_json(base).get("files")), "problems": sha256(problems)}
     checkpoints = Checkpoints(state, fingerprint, keep=keep)
     began = time.perf_counter()
-    with checkpoints.lease():
+    with checkpoints.lease(), trainer.verifier:
         try:
             resumed_from = train(trainer, checkpoints, save_every)
         except NonFinite as error:
             raise SystemExit(f"training diverged at {error}; the last good checkpoint is in {state}") from error
+        except VerifierError as error:
+            raise SystemExit(f"{problems}: {error}") from error
         folder = out.parent / f"policy-step{run.steps}"
         sums = save(policy, folder)
         publish_lines(out.parent / "metrics.jsonl", trainer.metrics)

@@ -19,6 +19,7 @@ from rlvr.policies.sampler import Samples, sample, uniform_noise
 from rlvr.policies.store import Policy
 from rlvr.records import Problem
 from rlvr.training.batches import STREAM_ROLLOUT, Groups, PromptOrder, pad_prompts
+from rlvr.verifiers.pool import Pool
 
 
 @dataclass
@@ -79,14 +80,15 @@ def sample_prompts(
     return Groups(prompts_PL, prompt_lengths_P, drawn.tokens_PGT, drawn.lengths_PG), drawn
 
 
-def verify(policy: Policy, drawn: Samples, golds: list[str], judge: verifiers.Judge) -> list[list[str]]:
+def verify(policy: Policy, drawn: Samples, golds: list[str], verifier: Pool) -> list[list[str]]:
     """A status for each of P x G rollouts."""
     prompts, samples = drawn.lengths_PG.shape
     rows = [drawn.tokens_PGT[p, g, : drawn.lengths_PG[p, g]].tolist() for p in range(prompts) for g in range(samples)]
     texts, finished = policy.decode(rows), drawn.finished_PG.flatten().tolist()
+    verdicts = verifier.judge((text, golds[i // samples]) for i, text in enumerate(texts))
     statuses = [
-        verifiers.judge_completion(judge, text, golds[i // samples], done)[0]
-        for i, (text, done) in enumerate(zip(texts, finished, strict=True))
+        verifiers.settle((verdict.status, verdict.extracted), done)[0]
+        for verdict, done in zip(verdicts, finished, strict=True)
     ]
     return [statuses[p * samples : (p + 1) * samples] for p in range(prompts)]
 
@@ -107,7 +109,7 @@ def collect(
     decoder: Decoder,
     problems: Problems,
     order: PromptOrder,
-    judge: verifiers.Judge,
+    verifier: Pool,
     *,
     seed: int,
     position: int,
@@ -139,7 +141,7 @@ def collect(
             max_tokens=rollout.max_response_tokens,
             temperature=rollout.temperature,
         )
-        judged = verify(policy, drawn, [problems.problems[row].gold for row in rows], judge)
+        judged = verify(policy, drawn, [problems.problems[row].gold for row in rows], verifier)
         correct_PG = torch.tensor([[float(s == "correct") for s in row] for row in judged], device=policy.model.device)
         for status in (s for row in judged for s in row):
             statuses[status] = statuses.get(status, 0) + 1

@@ -2,9 +2,14 @@
 
 A verifier's file name is its name in configuration. `VERSION` in each module goes up when a verdict changes, which
 grades again and samples nothing. A judgement is pure, and may take long on a hostile answer: `rlvr.verifiers.pool`
-runs it where it can be killed. A module may define `quick(text, gold)`, which decides the plain cases at once and says
-None of others, and `prepare()`, which each worker calls before its first question. docs/grading.md says what each
-accepts.
+runs it where it can be killed. docs/grading.md says what each accepts.
+
+A module may define as well
+    quick(text, gold)   decides the plain cases at once and says None of others
+    prepare()           what each worker calls before its first question
+    check()             raises VerifierError where this machine lacks what the verifier needs
+    check_gold(gold)    raises VerifierError for a gold that it cannot read
+    SECONDS             the limit of a judgement, where it is not 5
 """
 
 from __future__ import annotations
@@ -12,27 +17,34 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable
+from typing import Any
 
 STATUSES = ("correct", "wrong", "unparsable", "truncated", "timeout", "out_of_memory")
 
 Judgement = tuple[str, str | None]
 Judge = Callable[[str, str], Judgement]
+Quick = Callable[[str, str], Judgement | None]
+
+
+class VerifierError(RuntimeError):
+    """What is wrong with a gold or with this machine: no verdict on an answer."""
 
 
 def names() -> list[str]:
-    return ["choice", "exact", "math", "operators"]
+    return ["choice", "code", "exact", "math", "operators"]
 
 
 def load(name: str) -> Judge:
     return importlib.import_module(f"rlvr.verifiers.{name}").judge
 
 
-def load_quick(name: str) -> Callable[[str, str], Judgement | None] | None:
-    return getattr(importlib.import_module(f"rlvr.verifiers.{name}"), "quick", None)
+def hook(verifier: str, name: str, otherwise: Any) -> Any:
+    """What a verifier defines beside its `judge`, or `otherwise`."""
+    return getattr(importlib.import_module(f"rlvr.verifiers.{verifier}"), name, otherwise)
 
 
-def load_prepare(name: str) -> Callable[[], None]:
-    return getattr(importlib.import_module(f"rlvr.verifiers.{name}"), "prepare", lambda: None)
+def nothing(*_: object) -> None:
+    """What a verifier does that needs no preparation and no check."""
 
 
 def last_boxed(text: str) -> str | None:
@@ -61,11 +73,7 @@ def _closed(text: str, start: int) -> str | None:
     return None
 
 
-def judge_completion(judge: Judge, text: str, gold: str, finished: bool) -> Judgement:
-    """A response that hit the token limit without an answer is `truncated`, not merely unparsable."""
-    return settle(judge(text, gold), finished)
-
-
 def settle(judgement: Judgement, finished: bool) -> Judgement:
+    """A response that hit the token limit without an answer is `truncated`, not merely unparsable."""
     status, extracted = judgement
     return ("truncated", extracted) if status == "unparsable" and not finished else (status, extracted)

@@ -9,11 +9,13 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import TimeoutError
 from dataclasses import dataclass
+from functools import cached_property
 
 from pebble import ProcessExpired, ProcessPool
 
-from rlvr.verifiers import Judgement, load, load_prepare, load_quick
+from rlvr.verifiers import Judgement, Quick, VerifierError, hook, load, nothing
 
+SECONDS = 5.0  # of a judgement, where its verifier says nothing else
 AHEAD = 64  # judgements handed out before the first is awaited, a worker
 
 
@@ -27,27 +29,40 @@ class Verdict:
 class Pool:
     """Workers for one verifier; a context manager, safe to call from any thread.
 
-    What `quick` decides needs no worker. A judgement over `seconds` is `timeout`, one over `memory_mb` of address
-    space, or that takes its worker down, `out_of_memory`; its worker is replaced, and no other verdict changes. Equal
-    questions are asked once.
+    What `quick` decides needs no worker, and no worker starts before one is needed. A judgement over `seconds`
+    (default: the verifier's own limit) is `timeout`, one over `memory_mb` of address space, or that takes its worker
+    down, `out_of_memory`; its worker is replaced, and no other verdict changes. Equal questions are asked once. Raises
+    VerifierError where this machine lacks what the verifier needs, and for a gold that cannot be read.
     """
 
-    def __init__(self, verifier: str, *, workers: int = 1, seconds: float = 5.0, memory_mb: int = 2048):
-        self.verifier, self.workers, self.seconds = verifier, workers, seconds
-        self._quick = load_quick(verifier)
-        self._pool = ProcessPool(
-            max_workers=workers,
+    def __init__(self, verifier: str, *, workers: int = 1, seconds: float | None = None, memory_mb: int = 2048):
+        hook(verifier, "check", nothing)()
+        self.verifier, self.workers = verifier, workers
+        self.seconds = seconds or hook(verifier, "SECONDS", SECONDS)
+        self._quick: Quick = hook(verifier, "quick", nothing)
+        self.memory_mb = memory_mb
+
+    @cached_property
+    def _pool(self) -> ProcessPool:
+        return ProcessPool(
+            max_workers=self.workers,
             context=multiprocessing.get_context("forkserver"),  # no threads or locks of the caller come along
             initializer=_start,
-            initargs=(verifier, memory_mb),
+            initargs=(self.verifier, self.memory_mb),
         )
 
     def __enter__(self) -> Pool:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._pool.stop()
-        self._pool.join()
+        self.close()
+
+    def close(self) -> None:
+        """Stop the workers, where any were started."""
+        if "_pool" in self.__dict__:
+            self._pool.stop()
+            self._pool.join()
+            del self._pool
 
     def judge(self, questions: Iterable[tuple[str, str]]) -> Iterator[Verdict]:
         """Verdicts of (text, gold), in their order."""
@@ -69,7 +84,7 @@ class Pool:
             yield self._settle(waiting.popleft(), known, asked)
 
     def _at_once(self, question: tuple[str, str]) -> Verdict | None:
-        decided = self._quick(*question) if self._quick else None
+        decided = self._quick(*question)
         return None if decided is None else Verdict(*decided, 0.0)
 
     def _settle(self, entry, known, asked) -> Verdict:
@@ -93,16 +108,20 @@ def _outcome(future, limit: float) -> Verdict:
 
 
 def _start(verifier: str, memory_mb: int) -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (memory_mb << 20, memory_mb << 20))
+    # Beside what the worker has at its start: it imports the caller's main module, which may have brought torch.
+    with open("/proc/self/statm") as file:
+        begun = int(file.read().split()[0]) * resource.getpagesize()
+    limit = begun + (memory_mb << 20)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    load_prepare(verifier)()
+    hook(verifier, "prepare", nothing)()
 
 
 def _judge(verifier: str, text: str, gold: str) -> tuple[Judgement, float]:
     began = time.perf_counter()
     try:
         judgement = load(verifier)(text, gold)
-    except (MemoryError, ImportError):  # a broken installation is no verdict on an answer
+    except (MemoryError, ImportError, VerifierError):  # a broken installation is no verdict on an answer
         raise
     except Exception:  # a parser that fails on an answer has not read it
         judgement = ("unparsable", None)

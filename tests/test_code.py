@@ -1,0 +1,552 @@
+"""The code verifier: what counts as an answer, when outputs are equal, and what a program in the sandbox cannot do."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from rlvr.verifiers import VerifierError, code, sandbox
+from rlvr.verifiers.pool import Pool
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("bwrap") is None and not os.environ.get("CI"), reason="needs bubblewrap: apt-get install bubblewrap"
+)
+
+SECRET = "expected-7c1f93"  # the expected output of every attack: a program that writes it has got out, or guessed
+FAST = {"seconds": 2.0, "memory_mb": 256}
+
+
+def block(program: str) -> str:
+    return f"Here it is.\n```python\n{program}\n```\n"
+
+
+def stdin_gold(*tests: tuple[str, str], **more) -> str:
+    return json.dumps({"kind": "stdin", "tests": [{"input": a, "output": b} for a, b in tests], **more})
+
+
+def call_gold(entry: str, *tests: tuple[list, object], **more) -> str:
+    listed = [{"input": a, "output": b} for a, b in tests]
+    return json.dumps({"kind": "call", "entry": entry, "tests": listed, **more})
+
+
+ADD = stdin_gold(("3 4\n", "7\n"), ("1 2\n", "3\n"))
+
+
+# ---- what is an answer ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "program"),
+    [
+        ("```python\nprint(1)\n```", "print(1)\n"),
+        ("```py\nprint(1)\n```\nor better\n```\nprint(2)\n```", "print(2)\n"),
+        ("```python\nprint(1)\n```\nIt prints\n```text\n1\n```", "print(1)\n"),
+        ("```cpp\nint main() {}\n```", None),
+        ("print(1)", None),
+        ("```python\nprint(1)\n```\nNo, wait:\n```python\nprint(2)", None),  # cut off: the final answer is missing
+        ("~~~python\nprint('```')\n~~~", "print('```')\n"),
+        ("````python\ns = '''\n```\n'''\n````", "s = '''\n```\n'''\n"),
+    ],
+)
+def test_the_answer_is_the_last_closed_block(text, program):
+    assert code.last_program(text) == program
+
+
+@pytest.mark.parametrize(
+    ("program", "status"),
+    [
+        ("a, b = map(int, input().split())\nprint(a + b)", "correct"),
+        ("import sys\nprint(sum(map(int, sys.stdin.read().split())))", "correct"),
+        ("if __name__ == '__main__':\n    print(sum(map(int, input().split())))", "correct"),
+        ("print(7)", "wrong"),  # the first test alone
+        ("print(int(input()))", "wrong"),  # an error
+        ("def f(:", "wrong"),  # no Python
+        ("print(sum(map(int, input().split())))\nraise SystemExit(1)", "wrong"),
+        ("while True:\n    pass", "timeout"),
+        ("x = [0] * 10**9", "out_of_memory"),
+    ],
+)
+def test_programs_that_read_their_input(program, status):
+    gold = json.dumps({**json.loads(ADD), **FAST})
+    assert code.judge(block(program), gold) == (status, program + "\n")
+
+
+def test_calls_of_a_function_and_of_a_solution():
+    gold = call_gold("top", ([[3, 1, 2], 2], [3, 2]), ([[5], 1], [5]))
+    function = "def top(xs: List[int], k: int) -> List[int]:\n    return nlargest(k, xs)"
+    body = "print('working')\n        return tuple(sorted(xs)[::-1][:k])"
+    method = f"class Solution:\n    def top(self, xs, k):\n        {body}"
+    assert code.judge(block(function), gold)[0] == "correct"
+    assert code.judge(block(method), gold)[0] == "correct"
+    assert code.judge(block(function.replace("nlargest", "nsmallest")), gold)[0] == "wrong"
+    assert code.judge(block("def bottom(xs, k):\n    return [3, 2]"), gold)[0] == "wrong"
+
+
+@pytest.mark.parametrize(
+    ("output", "wanted", "tolerance", "equal"),
+    [
+        ("1 2\n3\n", "1 2\n3", 0, True),
+        ("  1 2  \n3\n\n", "1 2\n3", 0, True),
+        ("1  2\n3", "1 2\n3", 0, True),
+        ("1 2 3", "1 2\n3", 0, False),
+        ("1.0", "1", 0, True),
+        ("0.30000000000000004", "0.3", 0, False),
+        ("0.30000000000000004", "0.3", 1e-9, True),
+        ("1000001", "1000000", 1e-5, True),  # relative
+        ("1000100", "1000000", 1e-5, False),
+        ("nan", "nan", 0, True),  # the same text
+        ("nan", "1", 10.0, False),
+        ("inf", "1", 10.0, False),
+        ("YES", "yes", 0, False),
+        ("1e999999999", "5", 1e-6, False),
+        ("9" * 5000, "9" * 5000, 0, True),
+        ("9" * 5000, "8" * 5000, 1e-6, False),
+        ("", "", 0, True),
+        ("", "0", 0, False),
+    ],
+)
+def test_equal_outputs(output, wanted, tolerance, equal):
+    assert code.same_output(output, wanted, tolerance) is equal
+
+
+@pytest.mark.parametrize(
+    ("result", "wanted", "tolerance", "equal"),
+    [
+        ("[1, 2]", [1, 2], 0, True),
+        ("[1, 2]", [2, 1], 0, False),
+        ("[1, 2, 3]", [1, 2], 0, False),
+        ("true", True, 0, True),
+        ("1", True, 0, True),  # as in Python, and in LiveCodeBench
+        ('"1"', 1, 0, False),
+        ("null", 0, 0, False),
+        ("0.1000001", 0.1, 1e-6, True),
+        ("0.1000001", 0.1, 0, False),
+        ('{"a": [1.0]}', {"a": [1]}, 0, True),
+        ('{"a": 1, "b": 2}', {"a": 1}, 0, False),
+        ("NaN", 1, 5.0, False),
+        ("[" * 100_000, [1], 0, False),
+        ("not JSON", "not JSON", 0, False),
+        (str(10**400), 5, 1e-6, False),
+    ],
+)
+def test_equal_results(result, wanted, tolerance, equal):
+    assert code.same_result(result, wanted, tolerance) is equal
+
+
+@pytest.mark.parametrize(
+    "gold",
+    ["5", "{}", '{"kind": "stdin", "tests": []}', '{"kind": "call", "tests": [{"input": [], "output": 1}]}', "[]"],
+)
+def test_a_gold_that_cannot_be_read_is_an_error_and_no_verdict(gold):
+    with pytest.raises(VerifierError, match="gold of the verifier"):
+        code.judge(block("print(1)"), gold)
+
+
+# ---- the command ---------------------------------------------------------------------------------
+
+
+def rlvr(*arguments: str, given: str, **environment: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "rlvr", *arguments]
+    environment = {**os.environ, **environment}
+    return subprocess.run(command, input=given, capture_output=True, text=True, env=environment)
+
+
+def test_rlvr_grade_judges_code_and_goes_on_after_a_bad_gold():
+    lines = [
+        {"id": 1, "completion": block("print(sum(map(int, input().split())))"), "gold": ADD},
+        {"id": 2, "completion": block("print(7)"), "gold": "5"},
+        {"id": 3, "completion": block("print(7)"), "gold": ADD},
+    ]
+    done = rlvr("grade", "--verifier", "code", given="".join(json.dumps(line) + "\n" for line in lines))
+    made = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(line["id"], line["status"], line["correct"]) for line in made] == [
+        (1, "correct", True),
+        (2, "invalid", False),
+        (3, "wrong", False),
+    ]
+    assert "gold of the verifier" in made[1]["error"]
+
+
+def test_without_bubblewrap_nothing_is_run(tmp_path):
+    line = json.dumps({"id": 1, "completion": block("print(1)"), "gold": ADD})
+    done = rlvr("grade", "--verifier", "code", given=line, PATH=str(tmp_path))
+    assert done.returncode == 2 and not done.stdout
+    assert "bubblewrap (bwrap) is not installed" in done.stderr and "apt-get install bubblewrap" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("#!/bin/sh\necho 'No permissions to create new namespace' >&2\nexit 1\n", "does not work on this machine"),
+        ("#!/bin/sh\nshift 1000\n", "does not work on this machine"),
+        ("#!/no/such/interpreter\n", "cannot be started"),
+    ],
+)
+def test_a_bubblewrap_that_does_not_work_is_refused(script, message):
+    with tempfile.TemporaryDirectory() as folder:  # tmp_path is for its owner alone
+        os.chmod(folder, 0o755)
+        broken = Path(folder, "bwrap")
+        broken.write_text(script)
+        broken.chmod(0o755)
+        line = json.dumps({"id": 1, "completion": block("print(1)"), "gold": ADD})
+        done = rlvr("grade", "--verifier", "code", given=line, PATH=f"{folder}:{os.environ['PATH']}")
+    assert done.returncode == 2 and not done.stdout
+    assert message in done.stderr and "Traceback" not in done.stderr
+
+
+# ---- attacks -------------------------------------------------------------------------------------
+# Each program tries to harm, to get out, or to be found right without the answer. None may be correct, and none may
+# leave anything behind. The expected output is SECRET, which the parent's environment and command line hold too.
+
+READS = {
+    "environment": "import os\nprint('\\n'.join(os.environ.values()))",
+    "the parent's environment": "print(open('/proc/%d/environ' % __import__('os').getppid(), 'rb').read())",
+    "every process's memory and environment": """
+import glob
+for path in glob.glob('/proc/[0-9]*/environ') + glob.glob('/proc/[0-9]*/cmdline'):
+    try:
+        text = open(path, errors='replace').read()
+    except OSError:
+        continue
+    if 'expected-' in text:
+        start = text.index('expected-')
+        print(text[start:start + 15])
+""",
+    "files of the host": """
+import os
+for folder in ('/root', '/home', '/etc', '/var', '/opt', '/srv', '/mnt', '/proc/1/root/home', '/proc/self/cwd/../home'):
+    try:
+        print(os.listdir(folder))
+    except OSError:
+        pass
+""",
+    "the working directory of the parent": "import os\nos.chdir('/proc/1/cwd')\nprint(os.listdir('..'))",
+    "open descriptors": """
+import os
+for fd in range(3, 64):
+    try:
+        print(os.read(fd, 4096).decode())
+    except OSError:
+        pass
+""",
+    "passwd": "print(open('/etc/passwd').read())",
+    "frames": """
+import sys
+frame = sys._getframe()
+while frame:
+    for value in [*frame.f_locals.values(), *frame.f_globals.values()]:
+        if 'expected-' in str(value)[:10000] and value != SOURCE:
+            print(value)
+    frame = frame.f_back
+""".replace("SOURCE", "open('/program.py').read()"),
+    "objects": """
+import gc
+for thing in gc.get_objects():
+    if isinstance(thing, dict) and ('tests' in thing or 'expected' in thing or 'output' in thing):
+        print(thing)
+""",
+    "traces of the judge": """
+import sys
+for name in list(sys.modules):
+    if 'rlvr' in name or 'verif' in name:
+        print(sys.modules[name].read_gold.cache_info())
+""",
+}
+FORGES = {
+    "a verdict on the standard output": 'print(\'correct\')\nprint(\'{"status": "correct", "passed": true}\')',
+    "a verdict on every descriptor": """
+import os
+for fd in range(64):
+    try:
+        os.write(fd, b'correct')
+    except OSError:
+        pass
+""",
+    "an exit code": "import os\nos._exit(0)",
+    "an exit by exception": "raise SystemExit(0)",
+    "a kill of itself": "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)",
+    "a signal to its group": "import os, signal\nos.killpg(0, signal.SIGTERM)",
+    "an answer that is equal to everything": """
+class Any(str):
+    __eq__ = lambda self, other: True
+    __hash__ = str.__hash__
+print(Any('x'))
+""",
+    "built-ins replaced": """
+import builtins
+builtins.print = lambda *a, **k: None
+builtins.all = builtins.any = lambda *a: True
+builtins.len = lambda x: 1
+str.strip
+""",
+    "modules replaced": """
+import json, sys
+json.loads = json.dumps = lambda *a, **k: True
+sys.modules['decimal'] = sys.modules['json'] = type(sys)('x')
+""",
+    "an exit hook": "import atexit, os\natexit.register(lambda: os._exit(0))\nprint('?')",
+    "a test framework of its own": "import unittest\nunittest.main(exit=False)",
+    "a flood": "import sys\nwhile True:\n    sys.stdout.write('x' * 65536)",
+    "a flood of errors": "import sys\nwhile True:\n    sys.stderr.write('x' * 65536)",
+    "an endless line without an end": "import os\nwhile True:\n    os.write(1, b'1')",
+}
+HARMS = {
+    "a fork bomb": "import os\nwhile True:\n    os.fork()",
+    "forks that fork before they end": """
+import os
+while True:
+    try:
+        if os.fork() and os.fork():
+            os._exit(0)
+    except OSError:
+        pass
+""",
+    "threads": """
+import threading, time
+while True:
+    threading.Thread(target=time.sleep, args=(100,)).start()
+""",
+    "memory": "x = []\nwhile True:\n    x.append(bytearray(10**7))",
+    "memory in many processes": """
+import os, time
+for _ in range(12):
+    if os.fork() == 0:
+        x = b'x' * (200 * 10**6)
+        time.sleep(100)
+time.sleep(100)
+""",
+    "a full disk": """
+for folder in ('/tmp', '/dev/shm', '/dev', '/', '/usr', '/var/tmp'):
+    try:
+        with open(folder + '/big', 'wb') as file:
+            while True:
+                file.write(bytes(10**6))
+    except OSError as error:
+        pass
+import os
+print(sum(os.path.getsize(f + '/big') for f in ('/tmp', '/dev/shm') if os.path.exists(f + '/big')) > 50 * 10**6)
+""",
+    "a process that stays": """
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        time.sleep(1000)
+    os._exit(0)
+print('left')
+""",
+    "signals ignored": """
+import signal, time
+for number in range(1, 32):
+    try:
+        signal.signal(number, signal.SIG_IGN)
+    except (OSError, ValueError):
+        pass
+while True:
+    time.sleep(1)
+""",
+    "signals to all": """
+import os, signal
+for pid in range(2, 40000):
+    try:
+        os.kill(pid, signal.SIGKILL) if pid != os.getpid() else None
+    except OSError:
+        pass
+os.kill(-1, signal.SIGKILL)
+""",
+    "limits raised": """
+import resource
+for name in ('RLIMIT_AS', 'RLIMIT_NPROC', 'RLIMIT_FSIZE', 'RLIMIT_CPU'):
+    try:
+        resource.setrlimit(getattr(resource, name), (resource.RLIM_INFINITY,) * 2)
+        print('raised', name)
+    except (ValueError, OSError):
+        pass
+x = bytearray(10**10)
+""",
+    "a crash": "import ctypes\nctypes.string_at(0)",
+    "a deep recursion": "def f(n):\n    return f(n + 1)\nf(0)",
+    "a namespace of its own": """
+import ctypes, os
+libc = ctypes.CDLL(None)
+print('inside' if libc.unshare(0x10000000) == 0 else 'refused')
+print('mounted' if libc.mount(b'none', b'/tmp', b'tmpfs', 0, None) == 0 else 'refused')
+""",
+    "a trace of its neighbours, which stops the sandbox's own init": """
+import ctypes
+libc = ctypes.CDLL(None)
+for pid in range(1, 40000):
+    if libc.ptrace(16, pid, 0, 0) == 0 and pid > 1:
+        print('attached', pid)
+""",
+    "a terminal that types": """
+import fcntl, termios
+for fd in range(3):
+    for c in b'id\\n':
+        fcntl.ioctl(fd, termios.TIOCSTI, bytes([c]))
+""",
+}
+NETWORK = """
+import socket
+found = []
+for family, address in ((socket.AF_INET, ('127.0.0.1', PORT)), (socket.AF_UNIX, '\\0abstract-PORT')):
+    try:
+        s = socket.socket(family, socket.SOCK_STREAM)
+        s.settimeout(1)
+        s.connect(address)
+        found.append(s.recv(100).decode())
+    except OSError:
+        pass
+print('\\n'.join(found))
+"""
+ATTACKS = {**READS, **FORGES, **HARMS}
+
+
+def test_there_are_at_least_25_attacks():
+    assert len(ATTACKS) + 1 >= 25
+
+
+@pytest.fixture(scope="module")
+def bystander():
+    """A process of the same user as this test, which no attack may end."""
+    with subprocess.Popen(["sleep", "600"], env={"SECRET": SECRET}) as process:
+        yield process
+        process.kill()
+
+
+def leftovers() -> list[str]:
+    """Sandboxes that are running; an ended one that the system has not yet reaped holds nothing."""
+    found = []
+    for process in psutil.process_iter(["name", "cmdline", "status"]):
+        ours = process.info["name"] == "bwrap" or "/driver.py" in (process.info["cmdline"] or [])
+        if ours and process.info["status"] != psutil.STATUS_ZOMBIE:
+            found.append(" ".join(process.info["cmdline"] or [])[:100])
+    return found
+
+
+@pytest.mark.parametrize("attack", sorted(ATTACKS))
+def test_attacks_neither_pass_nor_harm(attack, bystander, monkeypatch):
+    monkeypatch.setenv("SECRET", SECRET)
+    gold = stdin_gold(("", SECRET), **FAST)
+    began = time.monotonic()
+    status, _ = code.judge(block(ATTACKS[attack]), gold)
+    assert status in ("wrong", "timeout", "out_of_memory"), f"{attack}: {status}"
+    assert time.monotonic() - began < 30  # killed at its limit of 2 s, whatever the machine is doing beside
+    assert bystander.poll() is None
+    deadline = time.monotonic() + 20
+    while leftovers() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not leftovers()
+    assert code.judge(block("print(sum(map(int, input().split())))"), ADD)[0] == "correct"  # and the next is judged
+
+
+@pytest.mark.parametrize("attack", sorted(ATTACKS))
+def test_what_attacks_write_holds_nothing_of_the_host(attack, bystander, monkeypatch):
+    monkeypatch.setenv("SECRET", SECRET)
+    outcome = sandbox.run(ATTACKS[attack], b"", sandbox.Limits(seconds=2.0, memory_mb=256, output_mb=1))
+    written = outcome.output.decode("utf-8", "replace")
+    assert SECRET not in written + outcome.errors
+    for word in ("raised", "inside", "mounted", "attached", "True", "root:"):
+        assert word not in written
+    if attack == "files of the host":
+        assert written == ""
+    if attack == "memory in many processes":
+        assert outcome.stopped == "memory"
+    assert len(outcome.output) <= (1 << 20) + (1 << 17)
+
+
+def test_processes_are_limited_for_root_too():
+    program = """
+import os, time
+count = 0
+try:
+    while count < 200:
+        if os.fork() == 0:
+            time.sleep(10)
+            os._exit(0)
+        count += 1
+except OSError:
+    print(count)
+"""
+    outcome = sandbox.run(program, b"", sandbox.Limits(processes=8))
+    assert 0 < int(outcome.output) < 8
+
+
+def test_no_network_and_no_socket_of_the_host():
+    import socket
+
+    def serve(server):
+        while True:
+            try:
+                connection, _ = server.accept()
+            except OSError:
+                return
+            connection.sendall(SECRET.encode())
+            connection.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as inet, socket.socket(socket.AF_UNIX) as unix:
+        port = inet.getsockname()[1]
+        unix.bind(f"\0abstract-{port}")
+        unix.listen()
+        for server in (inet, unix):
+            threading.Thread(target=serve, args=(server,), daemon=True).start()
+        program = NETWORK.replace("PORT", str(port))
+        # The program does reach both where no sandbox holds it: so the sandbox is what stops it.
+        free = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        assert free.stdout.count(SECRET) == 2
+        outcome = sandbox.run(program, b"")
+        assert outcome.code == 0 and outcome.output.strip() == b""
+
+
+@pytest.mark.parametrize("attack", ["an answer that is equal to everything", "built-ins replaced", "an exit code"])
+def test_calls_cannot_be_forged_either(attack):
+    gold = call_gold("f", ([1], SECRET), **FAST)
+    for body in (ATTACKS[attack], ATTACKS[attack] + "\ndef f(x):\n    return True"):
+        assert code.judge(block(body), gold)[0] == "wrong"
+    liar = "class Any(dict):\n    __eq__ = lambda s, o: True\ndef f(x):\n    return Any()"
+    assert code.judge(block(liar), gold)[0] == "wrong"
+    number = (
+        "class One(int):\n    __eq__ = lambda s, o: True\ndef f(x):\n    return One(3)"
+    )
+    assert code.judge(block(number), call_gold("f", ([1], 4)))[0] == "wrong"
+
+
+def test_a_killed_judge_takes_its_sandbox_with_it():
+    """A pool kills a judgement that is over its limit; the program inside must not live on."""
+    gold = stdin_gold(("", "1"), seconds=60)
+    with Pool("code", seconds=1.0) as pool:
+        verdicts = list(pool.judge([(block("while True:\n    pass"), gold), (block("print(1)"), gold)]))
+    assert [verdict.status for verdict in verdicts] == ["timeout", "correct"]
+    deadline = time.monotonic() + 20
+    while leftovers() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not leftovers()
+
+
+def test_the_sandbox_can_be_used_from_threads():
+    found = {}
+
+    def judge(i):
+        gold = stdin_gold((f"{i} 1", str(i + 1)))
+        found[i] = code.judge(block("print(sum(map(int, input().split())))"), gold)[0]
+
+    threads = [threading.Thread(target=judge, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert list(found.values()) == ["correct"] * 8
+
+
+def test_large_inputs_and_outputs_pass():
+    numbers = " ".join(map(str, range(200_000)))
+    gold = stdin_gold((numbers, numbers))
+    assert code.judge(block("print(*input().split())"), gold)[0] == "correct"
