@@ -513,9 +513,7 @@ def test_calls_cannot_be_forged_either(attack):
         assert code.judge(block(body), gold)[0] == "wrong"
     liar = "class Any(dict):\n    __eq__ = lambda s, o: True\ndef f(x):\n    return Any()"
     assert code.judge(block(liar), gold)[0] == "wrong"
-    number = (
-        "class One(int):\n    __eq__ = lambda s, o: True\ndef f(x):\n    return One(3)"
-    )
+    number = "class One(int):\n    __eq__ = lambda s, o: True\ndef f(x):\n    return One(3)"
     assert code.judge(block(number), call_gold("f", ([1], 4)))[0] == "wrong"
 
 
