@@ -38,14 +38,35 @@ class Demonstration:
 
 @dataclass(frozen=True)
 class Completion:
-    """One sampled response. `logprob` is the sum over its tokens under the policy at temperature 1, in nats."""
+    """One sampled response, and what drew it.
+
+    `logprob` is the sum over its tokens under the policy at temperature 1, in nats; `finish` is why it ended: "stop"
+    (the policy's own end) or "length" (the token limit).
+    """
 
     problem: str
     sample: int
     text: str
     tokens: int
-    finished: bool
+    finish: str
     logprob: float
+    engine: str
+    version: str
+
+    @property
+    def finished(self) -> bool:
+        return self.finish == "stop"
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """A completion's tokens and their log-probabilities as the engine saw them."""
+
+    problem: str
+    sample: int
+    prompt: list[int]
+    response: list[int]
+    logprobs: list[float]
 
 
 @dataclass(frozen=True)
@@ -58,7 +79,7 @@ class Grade:
     extracted: str | None
 
 
-Record = TypeVar("Record", Problem, Demonstration, Completion, Grade)
+Record = TypeVar("Record", Problem, Demonstration, Completion, Tokens, Grade)
 
 
 class RecordError(ValueError):

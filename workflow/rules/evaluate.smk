@@ -9,17 +9,40 @@ rule generate:
         policy=lambda w: manifest(w.policy),
         problems=lambda w: problems_of(PLAN.evaluations[w.evaluation].data),
     output:
-        f"{EVALUATION}/completions.jsonl.gz",
+        completions=f"{EVALUATION}/completions.jsonl.gz",
+        tokens=f"{EVALUATION}/tokens.jsonl.gz",
     log:
         f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/generate.log",
     threads: 1
     resources:
         mem_mb=2000,
+        tensor_parallel=PLAN.execution.tensor_parallel,
+        gpu_memory=str(PLAN.execution.gpu_memory_utilization),
     params:
         spec=lambda w: PLAN.evaluations[w.evaluation].model_dump_json(),
+        state=f"{EVALUATION}/state",  # no output: it must outlive a failed job
     shell:
         "python -m rlvr.evaluation.generate --spec {params.spec:q} --policy {input.policy:q} "
-        "--problems {input.problems:q} --out {output:q} > {log:q} 2>&1"
+        "--problems {input.problems:q} --out {output.completions:q} --tokens {output.tokens:q} "
+        "--state {params.state:q} --tensor-parallel {resources.tensor_parallel} "
+        "--gpu-memory {resources.gpu_memory} > {log:q} 2>&1"
+
+
+rule agreement:
+    # The engine's log-probabilities against the trainer's, on some of an evaluation's samples.
+    input:
+        policy=lambda w: manifest(w.policy),
+        tokens=f"{EVALUATION}/tokens.jsonl.gz",
+    output:
+        f"{EVALUATION}/agreement.json",
+    log:
+        f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/agreement.log",
+    threads: 1
+    resources:
+        mem_mb=2000,
+    shell:
+        "python -m rlvr.evaluation.agreement --policy {input.policy:q} --tokens {input.tokens:q} --out {output:q} "
+        "> {log:q} 2>&1"
 
 
 rule grade:
@@ -30,7 +53,7 @@ rule grade:
         f"{EVALUATION}/grades.jsonl.gz",
     log:
         f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/grade.log",
-    threads: PLAN.judges
+    threads: PLAN.execution.judges
     params:
         verifier=lambda w: PLAN.evaluations[w.evaluation].data.verifier,
         # A verifier whose verdicts changed grades again.

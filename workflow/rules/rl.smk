@@ -15,9 +15,9 @@ rule rl:
     resources:
         mem_mb=2000,
         # How a run is carried out: no parameter, since a change of it makes no run stale.
-        save_every=lambda w: PLAN.execution[w.run].save_every,
-        keep=lambda w: PLAN.execution[w.run].keep_checkpoints,
-        judges=lambda w: PLAN.execution[w.run].judges,
+        save_every=lambda w: PLAN.executions[w.run].save_every,
+        keep=lambda w: PLAN.executions[w.run].keep_checkpoints,
+        judges=lambda w: PLAN.executions[w.run].judges,
     params:
         spec=lambda w: PLAN.runs[w.run].model_dump_json(),
         state=f"{PATHS.results}/runs/{{run}}/state",  # no output: it must outlive a failed job

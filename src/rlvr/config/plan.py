@@ -75,11 +75,12 @@ class Plan:
     about: str  # what the scale is, in a sentence for readers
     stand_ins: dict[str, str]  # a paper's model -> the model in its place
     data_stand_ins: dict[str, str]  # likewise of data sets
+    execution: Execution  # how what belongs to no single run is carried out
     models: dict[str, Any] = field(default_factory=dict)
     data: dict[str, Any] = field(default_factory=dict)
     policies: dict[str, PolicySpec] = field(default_factory=dict)
     runs: dict[str, RunSpec] = field(default_factory=dict)
-    execution: dict[str, Execution] = field(default_factory=dict)  # how each run is carried out
+    executions: dict[str, Execution] = field(default_factory=dict)  # how each run is carried out
     evaluations: dict[str, EvaluationSpec] = field(default_factory=dict)
     papers: dict[str, PaperPlan] = field(default_factory=dict)
 
@@ -90,11 +91,6 @@ class Plan:
         spec = self.policies[policy]
         return f"sft/{policy}" if spec.sft else f"models/{identity.model_id(spec.model)}"
 
-    @property
-    def judges(self) -> int:
-        """Processes that grade a benchmark: as many as the runs have."""
-        return max((execution.judges for execution in self.execution.values()), default=1)
-
     def base_of(self, policy: str) -> str:
         """The policy that a run starts from; a base policy is its own."""
         return identity.policy_id(self.runs[policy].base) if policy in self.runs else policy
@@ -103,7 +99,9 @@ class Plan:
 def make_plan(root: Path | str, scale: str, papers: list[str]) -> Plan:
     """Expand configuration. Raises ConfigError, in words for the person who wrote the file."""
     sources = read_sources(Path(root), scale, papers)
-    plan = Plan(scale, sources.scale.about, sources.scale.models, sources.scale.data)
+    general = [sources.defaults, Layer(sources.scale_layer.file, "settings", sources.scale.settings)]
+    execution = validate(Settings, general).execution
+    plan = Plan(scale, sources.scale.about, sources.scale.models, sources.scale.data, execution)
     for name in papers:
         plan.papers[name] = _Expansion(sources, plan, name).expand()
     return plan
@@ -227,7 +225,7 @@ class _Expansion:
         )
         run = identity.run_id(spec)
         self.plan.runs[run] = spec
-        self.plan.execution[run] = settings.execution
+        self.plan.executions[run] = settings.execution
         return run
 
     def _cell(self, model: str, row: Row, place: str) -> Cell:

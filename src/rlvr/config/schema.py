@@ -154,6 +154,7 @@ class Evaluation(Strict):
     samples: Positive
     max_response_tokens: Positive
     seed: Natural
+    engine: Literal["in_process", "vllm"] = "in_process"
 
 
 class Statistics(Strict):
@@ -169,6 +170,7 @@ class Execution(Strict):
     keep_checkpoints: Annotated[int, Field(ge=2)]
     gpu_memory_utilization: Fraction
     judges: Positive
+    tensor_parallel: Positive
 
 
 class Settings(Strict):

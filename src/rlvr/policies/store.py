@@ -64,22 +64,39 @@ def publish_manifest(path: Path, folder: Path, sums: dict[str, str], template: s
     publish_json(path, {"policy": relative, "files": sums, "template": template, **more})
 
 
-def load(manifest: Path, *, device: str | torch.device = "cpu", dtype: torch.dtype | None = None) -> Policy:
-    """The policy that a manifest names. Raises RecordError where a file is missing or differs from its checksum."""
+@dataclass(frozen=True)
+class Location:
+    """Where a policy's model and tokenizer are loaded from: a folder, or a name on the hub with its revision."""
+
+    location: str
+    options: dict[str, str]
+    dtype: str
+    template: str
+    positions: int | None  # the longest sequence, where the folder says it
+
+
+def locate(manifest: Path) -> Location:
+    """What a manifest names. Raises RecordError where a file is missing or differs from its checksum."""
     content = read_json(manifest)
     if "hub" in content:
-        location, options = content["hub"]["repo"], {"revision": content["hub"]["revision"]}
-        dtype = dtype or getattr(torch, content["hub"]["dtype"])
-    else:
-        folder = (manifest.parent / content["policy"]).resolve()
-        for name, expected in content["files"].items():
-            if not (folder / name).is_file() or sha256(folder / name) != expected:
-                raise RecordError(f"{folder / name} is missing or damaged; delete {manifest} to make it again")
-        location, options = str(folder), {}
-    tokenizer = load_tokenizer(location, **options)
-    model = AutoModelForCausalLM.from_pretrained(location, dtype=dtype or torch.float32, **options)
+        hub = content["hub"]
+        return Location(hub["repo"], {"revision": hub["revision"]}, hub["dtype"], content["template"], None)
+    folder = (manifest.parent / content["policy"]).resolve()
+    for name, expected in content["files"].items():
+        if not (folder / name).is_file() or sha256(folder / name) != expected:
+            raise RecordError(f"{folder / name} is missing or damaged; delete {manifest} to make it again")
+    positions = read_json(folder / "config.json").get("max_position_embeddings")
+    return Location(str(folder), {}, "float32", content["template"], positions)
+
+
+def load(manifest: Path, *, device: str | torch.device = "cpu", dtype: torch.dtype | None = None) -> Policy:
+    """The policy that a manifest names, in its own precision or another. Raises RecordError like `locate`."""
+    found = locate(manifest)
+    tokenizer = load_tokenizer(found.location, **found.options)
+    dtype = dtype or getattr(torch, found.dtype)
+    model = AutoModelForCausalLM.from_pretrained(found.location, dtype=dtype, **found.options)
     model.to(device)  # type: ignore[arg-type]
-    return Policy(model, tokenizer, content["template"])
+    return Policy(model, tokenizer, found.template)
 
 
 def load_tokenizer(location: str, **options: Any) -> PreTrainedTokenizerBase:

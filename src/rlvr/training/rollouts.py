@@ -49,9 +49,9 @@ class Problems:
         self.left_out = len(problems) - len(kept)
 
 
-def draw_noise(keys: list[tuple[int, ...]], samples: int, tokens: int, device: torch.device) -> Tensor:
-    """Uniform noise (P, G, T), one key a prompt."""
-    return torch.from_numpy(np.stack([uniform_noise(key, samples, tokens) for key in keys])).to(device)
+def draw_noise(keys: list[tuple[int, ...]], first: int, samples: int, tokens: int, device: torch.device) -> Tensor:
+    """Uniform noise (P, G, T) of `samples` samples from the `first` on, one key a prompt."""
+    return torch.from_numpy(np.stack([uniform_noise(key, first + samples, tokens)[first:] for key in keys])).to(device)
 
 
 def sample_prompts(
@@ -62,6 +62,7 @@ def sample_prompts(
     *,
     samples: int,
     max_tokens: int,
+    first: int = 0,
     temperature: float = 1.0,
     top_p: float = 1.0,
 ) -> tuple[Groups, Samples]:
@@ -71,7 +72,7 @@ def sample_prompts(
         decoder,
         prompts_PL,
         prompt_lengths_P,
-        draw_noise(keys, samples, max_tokens, where),
+        draw_noise(keys, first, samples, max_tokens, where),
         eos_token=policy.eos,
         pad_token=policy.pad,
         temperature=temperature,

@@ -1,0 +1,79 @@
+"""Stage: agreement. Do the engine that sampled and the trainer's forward pass agree on log-probabilities?
+
+A policy gradient weighs what one of them drew by ratios that the other computes; where they disagree, the update is
+off-policy without saying so (docs/evaluation.md).
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import torch
+import typer
+
+from rlvr.policies.decoder import Decoder
+from rlvr.policies.store import Policy, device, load
+from rlvr.records import Tokens, publish_json, read_records
+from rlvr.training.batches import Groups, all_logprobs, pad_prompts
+from rlvr.training.deterministic import one_thread
+
+WARN = 1.1  # mean exp|d| above which NeMo-RL warns
+
+
+@torch.no_grad()
+def trainer_logprobs(policy: Policy, audited: list[Tokens], at_once: int = 16) -> list[np.ndarray]:
+    """log pi of each response's tokens, by the trainer's own forward pass over the whole sequence."""
+    decoder, found = Decoder(policy.model, frozen=True), []
+    for start in range(0, len(audited), at_once):
+        part = audited[start : start + at_once]
+        where = policy.model.device
+        prompts_PL, prompt_lengths_P = pad_prompts([row.prompt for row in part], policy.pad, where)
+        responses_PT, lengths_P = pad_prompts([row.response for row in part], policy.pad, where)
+        groups = Groups(prompts_PL, prompt_lengths_P, responses_PT[:, None], lengths_P[:, None])
+        logprobs_PGT = all_logprobs(decoder, groups, at_once)
+        found += [logprobs_PGT[i, 0, : len(row.response)].double().cpu().numpy() for i, row in enumerate(part)]
+    return found
+
+
+def agreement(engine: list[np.ndarray], trainer: list[np.ndarray]) -> dict[str, Any]:
+    """Figures of d = log pi_engine - log pi_trainer, nats, over tokens, and over sequences of their sums.
+
+    `mean_exp_abs` is mean exp|d| over tokens (1 where they agree); `effective_sample_size` is that of the sequences
+    under the weights exp(-sum d), as a share: (sum w)^2 / (n sum w^2).
+    """
+    d = np.concatenate(engine) - np.concatenate(trainer)
+    sums = np.array([(a - b).sum() for a, b in zip(engine, trainer, strict=True)])
+    weights = np.exp(-(sums - sums.mean()))
+    return {
+        "sequences": len(sums),
+        "tokens": len(d),
+        "mean_abs": float(np.abs(d).mean()),
+        "max_abs": float(np.abs(d).max()),
+        "mean_exp_abs": float(np.exp(np.abs(d)).mean()),
+        "max_abs_sequence": float(np.abs(sums).max()),
+        "effective_sample_size": float(weights.sum() ** 2 / (len(weights) * (weights**2).sum())),
+    }
+
+
+def main(
+    policy: Annotated[Path, typer.Option(help="Manifest of the policy.")],
+    tokens: Annotated[Path, typer.Option(help="tokens.jsonl.gz of the evaluation.")],
+    out: Annotated[Path, typer.Option(help="agreement.json to write.")],
+) -> None:
+    """Compare the log-probabilities of an engine and of the trainer; warn where they are apart."""
+    one_thread()
+    audited = read_records(tokens, Tokens)
+    made = agreement(
+        [np.array(row.logprobs) for row in audited], trainer_logprobs(load(policy, device=device()), audited)
+    )
+    if not math.isfinite(made["mean_exp_abs"]) or made["mean_exp_abs"] > WARN:
+        print(f"warning: mean exp|d log p| is {made['mean_exp_abs']:.3g}, more than {WARN}", file=sys.stderr)
+    publish_json(out, made)
+
+
+if __name__ == "__main__":
+    typer.run(main)

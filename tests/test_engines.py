@@ -1,0 +1,218 @@
+"""Generation: what is recorded, parts, kill and resume, agreement with the trainer. vLLM's tests run where it is."""
+
+import gzip
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import ROOT, run_module
+
+from rlvr.config.schema import Evaluation, EvaluationSpec
+from rlvr.engines import names, vllm
+from rlvr.engines.in_process import InProcess
+from rlvr.evaluation.agreement import agreement, trainer_logprobs
+from rlvr.evaluation.generate import Part, parts_of
+from rlvr.records import Completion, Problem, RecordError, Tokens, read_records
+
+SAMPLING = Evaluation(temperature=0.8, top_p=0.95, samples=24, max_response_tokens=16, seed=3)
+
+
+@pytest.fixture(scope="module")
+def bench(workbench):
+    """A policy, a benchmark, and the command that samples it."""
+    spec = EvaluationSpec(data=workbench.spec.validation, sampling=SAMPLING)
+    problems = workbench.folder / workbench.spec.validation.name / "problems.jsonl"
+
+    def command(out: Path, *more: str, engine: str = "in_process") -> list[str]:
+        asked = spec.model_copy(update={"sampling": SAMPLING.model_copy(update={"engine": engine})})
+        return [
+            *("--spec", asked.model_dump_json(), "--policy", str(workbench.base), "--problems", str(problems)),
+            *("--out", str(out / "completions.jsonl.gz"), "--tokens", str(out / "tokens.jsonl.gz")),
+            *("--state", str(out / "state"), *more),
+        ]
+
+    return command
+
+
+@pytest.fixture(scope="module")
+def whole(bench, tmp_path_factory):
+    out = tmp_path_factory.mktemp("whole")
+    run_module("rlvr.evaluation.generate", *bench(out))
+    return out
+
+
+def test_every_engine_is_a_module():
+    assert names() == sorted(p.stem for p in (ROOT / "src/rlvr/engines").glob("*.py") if p.stem != "__init__")
+
+
+def test_parts_cover_every_sample_once():
+    for problems, samples, rows in ((8, 24, 1024), (8, 24, 48), (8, 24, 24), (5, 24, 10), (1, 1, 1), (7, 3, 10)):
+        parts = parts_of(problems, samples, rows)
+        drawn = [(p, s) for x in parts for p in range(x.start, x.stop) for s in range(x.first, x.last)]
+        assert drawn == [(p, s) for p in range(problems) for s in range(samples)]
+        assert all((x.stop - x.start) * (x.last - x.first) <= rows for x in parts)
+        assert len({x.name for x in parts}) == len(parts)
+    assert parts_of(2, 5, 3) == [Part(0, 1, 0, 3), Part(0, 1, 3, 5), Part(1, 2, 0, 3), Part(1, 2, 3, 5)]
+
+
+def test_what_is_recorded(whole):
+    done = read_records(whole / "completions.jsonl.gz", Completion)
+    tokens = read_records(whole / "tokens.jsonl.gz", Tokens)
+    assert len(done) == 8 * 24 and len(tokens) == 8
+    assert {c.finish for c in done} <= {"stop", "length"} and all(c.finish == "stop" for c in done if c.tokens < 16)
+    assert all(c.engine == "in_process" and "torch 2" in c.version for c in done)
+    first = {(c.problem, c.sample): c for c in done}
+    for row in tokens:
+        completion = first[row.problem, row.sample]
+        assert len(row.response) == len(row.logprobs) == completion.tokens
+        assert sum(row.logprobs) == pytest.approx(completion.logprob, abs=1e-3)
+    assert not (whole / "state").exists()
+
+
+@pytest.mark.parametrize("rows", [7, 24, 50])
+def test_batching_changes_no_sample(bench, whole, tmp_path, rows):
+    run_module("rlvr.evaluation.generate", *bench(tmp_path, "--rows", str(rows)))
+    theirs = read_records(whole / "completions.jsonl.gz", Completion)
+    ours = read_records(tmp_path / "completions.jsonl.gz", Completion)
+    assert [replace(c, logprob=0.0) for c in ours] == [replace(c, logprob=0.0) for c in theirs]
+    assert [c.logprob for c in ours] == pytest.approx([c.logprob for c in theirs], abs=2e-4)
+
+
+def parts_in(folder: Path) -> dict[str, tuple[int, int]]:
+    return {path.name: (path.stat().st_ino, path.stat().st_mtime_ns) for path in folder.glob("part-*.jsonl.gz")}
+
+
+@pytest.fixture(scope="module")
+def in_small_parts(bench, tmp_path_factory):
+    out = tmp_path_factory.mktemp("small")
+    run_module("rlvr.evaluation.generate", *bench(out, "--rows", "2"))
+    return out
+
+
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGKILL, -9), (signal.SIGTERM, 75)])
+def test_killed_midway_no_finished_sample_is_drawn_twice(bench, in_small_parts, tmp_path, how, code):
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "rlvr.evaluation.generate", *bench(tmp_path, "--rows", "2")]
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 120
+        while len(parts_in(tmp_path / "state")) < 5 and time.monotonic() < deadline:
+            time.sleep(0.002)
+        process.send_signal(how)
+    kept = parts_in(tmp_path / "state")
+    assert process.returncode == code and 5 <= len(kept) < 8 * 12
+    assert not (tmp_path / "completions.jsonl.gz").exists()
+
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        output, _ = process.communicate(timeout=120)
+    steps = [json.loads(line)["step"] for line in output.splitlines() if line.startswith("{")]
+    assert steps == list(range(len(kept) + 1, 8 * 12 + 1))  # what was finished is not drawn again
+    for name in ("completions.jsonl.gz", "tokens.jsonl.gz"):
+        assert (tmp_path / name).read_bytes() == (in_small_parts / name).read_bytes()
+
+
+def test_parts_of_something_else_are_not_used(bench, whole, tmp_path):
+    state = tmp_path / "state"
+    state.mkdir()
+    (state / "fingerprint.json").write_text('{"engine": "another"}')
+    (state / "part-000000-000000.jsonl.gz").write_bytes(gzip.compress(b"{}\n"))
+    done = run_module("rlvr.evaluation.generate", *bench(tmp_path))
+    assert "of another policy, benchmark or engine" in done.stdout
+    assert (tmp_path / "completions.jsonl.gz").read_bytes() == (whole / "completions.jsonl.gz").read_bytes()
+
+
+def test_a_damaged_part_is_named(workbench, tmp_path):
+    from rlvr.evaluation.generate import Parts, generate
+    from rlvr.policies.store import load
+
+    problems = read_records(workbench.folder / workbench.spec.validation.name / "problems.jsonl", Problem)[:4]
+    engine, parts = InProcess(load(workbench.base), SAMPLING), Parts(tmp_path / "state", {})
+    generate(engine, problems, 24, parts, 48)
+    path = sorted((tmp_path / "state").glob("part-*"))[1]
+    path.write_bytes(gzip.compress(b"".join(gzip.decompress(path.read_bytes()).splitlines(keepends=True)[:-1])))
+    with pytest.raises(RecordError, match=f"{path.name} is damaged; delete it"):
+        generate(engine, problems, 24, parts, 48)
+
+
+# ---- agreement -----------------------------------------------------------------------------------
+
+
+def test_agreement_by_hand():
+    found = agreement(
+        [np.log([0.5, 0.5]), np.log([0.25])], [np.log([0.5, 0.25]), np.log([0.25])]
+    )  # one token of three differs by log 2
+    assert found["tokens"] == 3 and found["sequences"] == 2
+    assert found["max_abs"] == found["max_abs_sequence"] == pytest.approx(np.log(2))
+    assert found["mean_abs"] == pytest.approx(np.log(2) / 3)
+    assert found["mean_exp_abs"] == pytest.approx(4 / 3)
+    assert found["effective_sample_size"] == pytest.approx((0.5 + 1) ** 2 / (2 * (0.25 + 1)))
+
+
+def test_the_sampler_and_the_trainer_agree(workbench, whole, tmp_path):
+    arguments = ("--policy", str(workbench.base), "--tokens", str(whole / "tokens.jsonl.gz"))
+    done = run_module("rlvr.evaluation.agreement", *arguments, "--out", str(tmp_path / "agreement.json"))
+    found = json.loads((tmp_path / "agreement.json").read_text())
+    assert found["max_abs"] < 1e-4 and found["mean_exp_abs"] < 1.0001 and "warning" not in done.stderr
+
+
+def test_disagreement_is_seen_and_warned_of(workbench, whole, tmp_path):
+    """Log-probabilities after temperature, as an engine reports them that is not told otherwise."""
+    rows = [json.loads(line) for line in gzip.decompress((whole / "tokens.jsonl.gz").read_bytes()).splitlines()]
+    for row in rows:
+        row["logprobs"] = [value / 2 - 0.2 for value in row["logprobs"]]
+    (tmp_path / "tokens.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    arguments = ("--policy", str(workbench.base), "--tokens", str(tmp_path / "tokens.jsonl"))
+    done = run_module("rlvr.evaluation.agreement", *arguments, "--out", str(tmp_path / "agreement.json"))
+    assert "warning: mean exp|d log p|" in done.stderr
+
+
+def test_trainer_logprobs_are_those_of_transformers(workbench):
+    import torch
+
+    from rlvr.policies.store import load
+
+    policy = load(workbench.base)
+    rows = [Tokens("a", 0, [1, 12, 70, 9], [30, 71, 2], [0.0] * 3), Tokens("b", 0, [1, 5], [7, 2], [0.0] * 2)]
+    for row, ours in zip(rows, trainer_logprobs(policy, rows), strict=True):
+        with torch.no_grad():
+            logits = policy.model(torch.tensor([row.prompt + row.response])).logits[0].log_softmax(-1)
+        theirs = [float(logits[len(row.prompt) - 1 + t, token]) for t, token in enumerate(row.response)]
+        assert ours == pytest.approx(theirs, abs=1e-5)
+
+
+# ---- vLLM ----------------------------------------------------------------------------------------
+
+
+def test_every_parameter_of_vllm_is_given_by_the_evaluation_or_neutral():
+    given = vllm.parameters(SAMPLING, eos=2)
+    assert (given["temperature"], given["top_p"], given["max_tokens"]) == (0.8, 0.95, 16)
+    neutral = {"top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0}
+    assert {name: given[name] for name in neutral} == neutral
+    started = vllm.options("folder", None, "float32", 128, 2, 0.5)
+    assert started["generation_config"] == "vllm" and started["logprobs_mode"] == "raw_logprobs"
+    assert started["tensor_parallel_size"] == 2 and started["enable_prefix_caching"]
+
+
+def test_a_seed_a_sample():
+    seeds = {
+        vllm.sample_seed(seed, Problem(name, "", "", ""), i)
+        for seed in (0, 1)
+        for name in ("a", "b")
+        for i in range(50)
+    }
+    assert len(seeds) == 200 and all(0 <= seed < 2**63 for seed in seeds)
+    assert vllm.sample_seed(0, Problem("a", "", "", ""), 0) == vllm.sample_seed(0, Problem("a", "x", "y", "z"), 0)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("vllm") is not None, reason="vllm is here")
+def test_where_vllm_is_missing_the_error_says_what_to_do(bench, tmp_path):
+    done = run_module("rlvr.evaluation.generate", *bench(tmp_path, engine="vllm"), check=False)
+    assert done.returncode == 1 and "vllm, and it is not installed" in done.stderr
+    assert "in_process" in done.stderr and "Traceback" not in done.stderr
