@@ -50,6 +50,8 @@ rule score:
         f"{EVALUATION}/scores.csv",
     log:
         f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/score.log",
+    params:
+        version=import_module("rlvr.evaluation.votes").VERSION,
     shell:
         "python -m rlvr.evaluation.score --policy {wildcards.policy:q} --evaluation {wildcards.evaluation:q} "
         "--completions {input.completions:q} --grades {input.grades:q} --problems {input.problems:q} "

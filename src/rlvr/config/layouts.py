@@ -60,6 +60,7 @@ def _measured(plan: Plan, paper: str, item: Item) -> dict[str, Any]:
         "benchmark": content.benchmark,
         "benchmark_stand_in": evaluation.data.name,
         "k": content.k,
+        **({"measures": content.measures} if isinstance(content, Table) and content.measures else {}),
         "compare_with": compare,
         "compare_label": labels[compare] if compare else "",
         "sampling": f"temperature {sampling.temperature:g}, top-p {sampling.top_p:g}",

@@ -240,6 +240,7 @@ class Table(Strict):
     every_arm: bool = False
     sweep: str | None = None
     k: list[Positive] = []
+    measures: list[Literal["avg", "maj"]] = []  # columns beside k: avg@n, maj@n
     compare_with: str | None = None
     reference: str | None = None
     note: str | None = None

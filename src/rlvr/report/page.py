@@ -160,7 +160,8 @@ def _in_short(frame: pd.DataFrame, level: float | None) -> list[str]:
     sentences = []
     if "difference" not in frame or frame["difference"].isna().all():
         return sentences
-    last = frame[(frame["k"] == frame["k"].max())]
+    frame = frame.loc[frame["score"] == "pass"]
+    last = frame[frame["k"] == frame["k"].max()]
     for model, cells in last.groupby("model", sort=False):
         baseline = cells[cells["difference"].isna()]["label"].iloc[0]
         parts = []

@@ -17,6 +17,12 @@ from rlvr.tables.render import Rendered
 
 OURS, GAIN, PUBLISHED, MINUS = "ours", "ours, against {arm}", "published", "ours − published"
 HOLDS = "†"
+HEADERS = {"pass": "@{k}", "avg": "avg@{k}", "maj": "maj@{k}"}
+ABOUT = {
+    "avg": "avg@n: the mean share of correct samples, which is the unbiased pass@1.",
+    "maj": "maj@n: the share of problems whose most frequent answer is correct; a tie counts by its share, and wrong "
+    "answers are the same where their text is.",
+}
 
 
 def scale_line(layout: dict[str, Any]) -> str:
@@ -26,26 +32,26 @@ def scale_line(layout: dict[str, Any]) -> str:
 
 def render(layout: dict[str, Any], statistics: pd.DataFrame, reference: pd.DataFrame | None = None) -> Rendered:
     """`reference` is the published table as text; what its rows cannot be stands in the notes."""
-    ks = list(dict.fromkeys(statistics["k"]))
+    columns = list(dict.fromkeys(zip(statistics["score"], statistics["k"], strict=True)))
     level = 1 - layout["statistics"]["confidence"]
     lines: list[list[str]] = []
     shown = ""  # each model is named once
     for (_, _), cell in statistics.groupby(["model", "arm"], sort=False):
-        by_k = cell.set_index("k")
+        by_column = cell.set_index(["score", "k"])
         first = cell.iloc[0]
         model = str(first["model"]) + (f" → {first['stand_in']}" if first["stand_in"] != first["model"] else "")
         texts = {
-            OURS: [_with_interval(by_k.loc[k], "value") for k in ks],
-            GAIN.format(arm=layout["compare_label"]): [_difference(by_k.loc[k], level) for k in ks],
-            PUBLISHED: [_published(by_k.loc[k]) for k in ks],
-            MINUS: [_signed(by_k.loc[k, "minus_published"]) for k in ks],
+            OURS: [_with_interval(by_column.loc[column], "value") for column in columns],
+            GAIN.format(arm=layout["compare_label"]): [_difference(by_column.loc[column], level) for column in columns],
+            PUBLISHED: [_published(by_column.loc[column]) for column in columns],
+            MINUS: [_signed(by_column.loc[column, "minus_published"]) for column in columns],
         }
         for what, values in texts.items():
             if any(values):
                 head = ("" if model == shown else model, first["label"]) if what == OURS else ("", "")
                 lines.append([*head, what, *values])
                 shown = model
-    frame = pd.DataFrame(lines, columns=["Model", "Method", "", *(f"@{k}" for k in ks)])
+    frame = pd.DataFrame(lines, columns=["Model", "Method", "", *(HEADERS[score].format(k=k) for score, k in columns)])
     notes = _notes(layout, statistics) + (_findings(reference) if reference is not None else [])
     return Rendered(layout["title"], scale_line(layout), frame, notes)
 
@@ -90,11 +96,12 @@ def _notes(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:
     notes = [
         f"pass@k in percent on {first['benchmark']}"
         + (f" (here {layout['benchmark_stand_in']})" if layout["benchmark_stand_in"] != first["benchmark"] else "")
-        + f": {int(first['problems'])} problems, n = {int(first['samples'])} samples each, unbiased estimator; "
+        + f": {_sizes(first)}, n = {int(first['samples'])} samples each, unbiased estimator; "
         f"{layout['sampling']}; last checkpoint of each run.",
         f"In brackets: {confidence} interval over {seeds} training seeds × problems (two-way bootstrap, paired for "
         "differences); for a base policy over problems alone.",
     ]
+    notes += [ABOUT[score] for score in dict.fromkeys(statistics["score"]) if score in ABOUT]
     compared = int(statistics["difference_p"].notna().sum())
     if compared:
         level = f"{100 * (1 - layout['statistics']['confidence']):g} %"
@@ -110,6 +117,11 @@ def _notes(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:
                 "for completeness and does not measure reproduction."
             )
     return [*notes, *([layout["note"]] if layout["note"] else [])]
+
+
+def _sizes(first: Any) -> str:
+    problems, clusters = int(first["problems"]), int(first["clusters"])
+    return f"{problems} problems" + ("" if clusters == problems else f" in {clusters} clusters, drawn whole")
 
 
 def main(
