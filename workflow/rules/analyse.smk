@@ -20,6 +20,23 @@ rule scored_statistics:
         "--out {output:q} > {log:q} 2>&1"
 
 
+rule across_statistics:
+    input:
+        lambda w: [
+            PATHS.scores(*pair)
+            for pair in PLAN.papers[w.paper].item(w.across).scored()
+        ],
+    output:
+        f"{PATHS.results}/papers/{{paper}}/statistics/{{across}}.csv",
+    log:
+        f"{PATHS.results}/logs/papers/{{paper}}/statistics/{{across}}.log",
+    params:
+        layout=lambda w: item_layout(w.paper, w.across),
+    shell:
+        "python -m rlvr.statistics.across_benchmarks {input:q} --layout {params.layout:q} --out {output:q} "
+        "> {log:q} 2>&1"
+
+
 rule curve_statistics:
     input:
         lambda w: [

@@ -229,12 +229,13 @@ class Row(Strict):
 
 
 class Table(Strict):
-    """A pass@k table of rows (or a sweep, or every arm), one of settings, or an analytic one by its content's name."""
+    """A pass@k table of rows (or a sweep, or every arm) on one benchmark or across several; settings; closed forms."""
 
     title: str
-    kind: Literal["pass_at_k", "settings", "analytic"] = "pass_at_k"
+    kind: Literal["pass_at_k", "across_benchmarks", "settings", "analytic"] = "pass_at_k"
     content: str | None = None
     benchmark: str | None = None
+    benchmarks: list[str] = []  # of a table across benchmarks
     models: list[str] = []
     rows: list[Row] = []
     every_arm: bool = False

@@ -155,12 +155,17 @@ def _row(cells: list[str]) -> dict[str, Any]:
     return {"cells": [cell.replace("]", "").split(" [", 1) for cell in cells], "kind": kind}
 
 
+# Of each kind of table the measure that its sentences are about, by its name in them.
+IN_SHORT = {"pass": "pass@{k}", "iqm": "IQM of pass@{k} over the benchmarks"}
+
+
 def _in_short(frame: pd.DataFrame, level: float | None) -> list[str]:
     """A sentence a model: each method against the table's baseline at the largest k, after Holm's correction."""
     sentences = []
     if "difference" not in frame or frame["difference"].isna().all():
         return sentences
-    frame = frame.loc[frame["score"] == "pass"]
+    score = next(name for name in IN_SHORT if name in set(frame["score"]))
+    frame = frame.loc[frame["score"] == score]
     last = frame[frame["k"] == frame["k"].max()]
     for model, cells in last.groupby("model", sort=False):
         baseline = cells[cells["difference"].isna()]["label"].iloc[0]
@@ -174,7 +179,9 @@ def _in_short(frame: pd.DataFrame, level: float | None) -> list[str]:
             parts.append(f"{cell['label']} {numbers}, {verdict}")
         stand_in = cells["stand_in"].iloc[0]
         name = model if stand_in == model else f"{stand_in} (in place of {model})"
-        sentences.append(f"{name}, pass@{frame['k'].max()} against {baseline}: " + "; ".join(parts) + ".")
+        sentences.append(
+            f"{name}, {IN_SHORT[score].format(k=frame['k'].max())} against {baseline}: " + "; ".join(parts) + "."
+        )
     return sentences
 
 

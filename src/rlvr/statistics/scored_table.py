@@ -16,10 +16,11 @@ from statsmodels.stats.multitest import multipletests
 
 from rlvr.config.schema import Statistics
 from rlvr.records import publish
-from rlvr.statistics.intervals import SeedsAndProblems
+from rlvr.statistics.intervals import Difference, Interval, SeedsAndProblems
 from rlvr.statistics.scores import Measure, avg, maj, matrix, pass_at, problems_of, read, units_of
 
 PERCENT = 100.0
+NOT_PUBLISHED: dict[str, float | None] = {"published": None, "published_ci": None}
 
 
 def summarise(layout: dict[str, Any], scores: dict[str, pd.DataFrame], published: pd.DataFrame | None) -> pd.DataFrame:
@@ -55,23 +56,10 @@ def summarise(layout: dict[str, Any], scores: dict[str, pd.DataFrame], published
                 against = None if baseline in (None, cell) else matrix(other, measure)
                 difference = None if against is None else bootstrap.of_difference(matrix_SC, against)
                 row = {
-                    "model": model,
-                    "stand_in": cell["stand_in"],
-                    "arm": cell["arm"],
-                    "label": cell["label"],
-                    "learning_rate": cell["learning_rate"],
-                    "benchmark": layout["benchmark"],
-                    "score": score,
-                    "k": k,
-                    **_interval("value", bootstrap.of(matrix_SC)),
-                    **_interval("difference", difference),
-                    "difference_p": None if difference is None else difference.p,
+                    **head(cell, layout["benchmark"], score, k),
+                    **numbers(bootstrap.of(matrix_SC), difference),
                     **_published(published if score == "pass" else None, cell, layout["benchmark"], k),
-                    "seeds": 0 if cell["arm"] == "base" else len(cell["policies"]),
-                    "problems": len(problems),
-                    "clusters": units,
-                    "samples": samples,
-                    "policies": " ".join(cell["policies"]),
+                    **sizes(cell, problems=len(problems), clusters=units, samples=samples),
                 }
                 row["minus_published"] = row["value"] - row["published"] if row["published"] is not None else None
                 rows.append(row)
@@ -95,14 +83,31 @@ def _columns(layout: dict[str, Any], samples: int) -> list[tuple[str, int, Measu
     ]
 
 
-def _interval(name: str, interval: Any) -> dict[str, float | None]:
-    parts = {name: "estimate", f"{name}_low": "low", f"{name}_high": "high"}
-    return {key: None if interval is None else PERCENT * getattr(interval, part) for key, part in parts.items()}
+def head(cell: dict[str, Any], benchmark: str, score: str, k: int | None) -> dict[str, Any]:
+    """What a row is of."""
+    named = {key: cell[key] for key in ("model", "stand_in", "arm", "label", "learning_rate")}
+    return {**named, "benchmark": benchmark, "score": score, "k": k}
+
+
+def numbers(value: Interval, difference: Difference | None, unit: float = PERCENT) -> dict[str, float | None]:
+    """A row's value and its difference to the baseline's, which the baseline has not."""
+    made: dict[str, float | None] = {}
+    for name, interval in (("value", value), ("difference", difference)):
+        for key, part in {name: "estimate", f"{name}_low": "low", f"{name}_high": "high"}.items():
+            made[key] = None if interval is None else unit * getattr(interval, part)
+    return {**made, "difference_p": None if difference is None else difference.p}
+
+
+def sizes(cell: dict[str, Any], *, problems: int, clusters: int, samples: int) -> dict[str, Any]:
+    """How much a row is made of, and of which policies."""
+    seeds = 0 if cell["arm"] == "base" else len(cell["policies"])
+    made = {"seeds": seeds, "problems": problems, "clusters": clusters, "samples": samples}
+    return {**made, "policies": " ".join(cell["policies"])}
 
 
 def _published(frame: pd.DataFrame | None, cell: dict[str, Any], benchmark: str, k: int) -> dict[str, float | None]:
     """The paper's value and half-width, where its table has this cell."""
-    empty: dict[str, float | None] = {"published": None, "published_ci": None}
+    empty = dict(NOT_PUBLISHED)
     if frame is None or cell["published"] is None:
         return empty
     names = frame["benchmark"].map(_plain)

@@ -1,4 +1,4 @@
-"""Stage: tables. A pass@k table in the paper's form, published values and differences beside ours."""
+"""Stage: tables. A scored table in the paper's form, published values and differences beside ours."""
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
 # (pandas' own annotations leave open whether a column is a series)
@@ -17,11 +17,14 @@ from rlvr.tables.render import Rendered
 
 OURS, GAIN, PUBLISHED, MINUS = "ours", "ours, against {arm}", "published", "ours − published"
 HOLDS = "†"
-HEADERS = {"pass": "@{k}", "avg": "avg@{k}", "maj": "maj@{k}"}
+HEADERS = {"pass": "@{k}", "avg": "avg@{k}", "maj": "maj@{k}", "mean": "mean @{k}", "iqm": "IQM @{k}"}
 ABOUT = {
     "avg": "avg@n: the mean share of correct samples, which is the unbiased pass@1.",
     "maj": "maj@n: the share of problems whose most frequent answer is correct; a tie counts by its share, and wrong "
     "answers are the same where their text is.",
+    "mean": "Mean: over the benchmarks, each with the same weight, of pass@k.",
+    "iqm": "IQM: the interquartile mean of pass@k over all training runs x benchmarks, without floor(count / 4) scores "
+    "at each end (Agarwal et al. 2021); with fewer than four scores it is the mean.",
 }
 
 
@@ -90,16 +93,19 @@ def _signed(value: float) -> str:
 
 
 def _notes(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:
-    first = statistics.iloc[0]
     seeds = int(statistics["seeds"].max())
     confidence = f"{100 * layout['statistics']['confidence']:g} %"
+    across = "benchmarks" in layout
+    drawn = (
+        "training runs, each drawn with its scores on all benchmarks, × problems, drawn within each benchmark "
+        "(stratified bootstrap, paired for differences): other runs and other problems, not other benchmarks"
+        if across
+        else "training seeds × problems (two-way bootstrap, paired for differences)"
+    )
     notes = [
-        f"pass@k in percent on {first['benchmark']}"
-        + (f" (here {layout['benchmark_stand_in']})" if layout["benchmark_stand_in"] != first["benchmark"] else "")
-        + f": {_sizes(first)}, n = {int(first['samples'])} samples each, unbiased estimator; "
-        f"{layout['sampling']}; last checkpoint of each run.",
-        f"In brackets: {confidence} interval over {seeds} training seeds × problems (two-way bootstrap, paired for "
-        "differences); for a base policy over problems alone.",
+        f"pass@k in percent on {_benchmarks(layout)}: {_sizes(statistics.iloc[0])}; {layout['sampling']}; last "
+        "checkpoint of each run.",
+        f"In brackets: {confidence} interval over {seeds} {drawn}; for a base policy over problems alone.",
     ]
     notes += [ABOUT[score] for score in dict.fromkeys(statistics["score"]) if score in ABOUT]
     compared = int(statistics["difference_p"].notna().sum())
@@ -119,9 +125,17 @@ def _notes(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:
     return [*notes, *([layout["note"]] if layout["note"] else [])]
 
 
+def _benchmarks(layout: dict[str, Any]) -> str:
+    """Each benchmark by its name in the paper, and what stands in for it here."""
+    named = [(benchmark["name"], benchmark["stand_in"]) for benchmark in layout.get("benchmarks", [])]
+    named = named or [(layout["benchmark"], layout["benchmark_stand_in"])]
+    return ", ".join(name + (f" (here {here})" if here != name else "") for name, here in named)
+
+
 def _sizes(first: Any) -> str:
     problems, clusters = int(first["problems"]), int(first["clusters"])
-    return f"{problems} problems" + ("" if clusters == problems else f" in {clusters} clusters, drawn whole")
+    drawn = "" if clusters == problems else f" in {clusters} clusters, drawn whole"
+    return f"{problems} problems{drawn}, n = {int(first['samples'])} samples each, unbiased estimator"
 
 
 def main(
