@@ -11,7 +11,8 @@ BIN := $(VENV)/bin
 TORCH := torch==2.13.0
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: help run smoke test test-methods lint bench doctor clean install install-test install-lint install-bench
+.PHONY: help run smoke test test-methods lint bench doctor clean
+.PHONY: install install-diversity install-test install-lint install-bench
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 14
 
@@ -45,6 +46,7 @@ clean: ## results, not environments
 	rm -rf results .snakemake
 
 install: $(VENV)/.main
+install-diversity: $(VENV)/.diversity
 install-test: $(VENV)/.test
 install-lint: $(VENV)/.main $(VENV)-lint/.lint
 install-bench: $(VENV)/.main $(VENV)-bench/.bench
@@ -57,7 +59,11 @@ $(VENV)/.main: envs/main.txt pyproject.toml | doctor
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
-$(VENV)/.test: $(VENV)/.main envs/test.txt
+$(VENV)/.diversity: $(VENV)/.main envs/embedding.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r envs/embedding.txt
+	touch $@
+
+$(VENV)/.test: $(VENV)/.main $(VENV)/.diversity envs/test.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r envs/test.txt
 	touch $@
 
