@@ -194,7 +194,7 @@ def test_a_table_across_benchmarks_needs_them(tmp_path):
     path = tmp_path / "config/papers/ace.yaml"
     text = path.read_text()
     for old, new, message in [
-        ("    benchmarks: [math-500, aime-2025]\n", "", "needs benchmarks, k and rows"),
+        ("    benchmarks: [math-500, aime-2025]\n", "", "a pass@k table needs benchmarks, k and rows"),
         ("    benchmarks: [math-500, aime-2025]", "    benchmarks: [math-501]", "unknown benchmark 'math-501'"),
     ]:
         path.write_text(text.replace(old, new, 1))

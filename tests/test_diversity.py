@@ -3,6 +3,8 @@
 import importlib.util
 import json
 import math
+import os
+import subprocess
 import sys
 from collections import Counter
 from itertools import combinations
@@ -249,9 +251,6 @@ def test_a_model_that_is_not_at_hand_is_named(tmp_path, monkeypatch):
     with pytest.raises(EmbeddingError, match=str(tmp_path)):
         embedding.load(str(tmp_path))
     code = "from rlvr.evaluation.embedding import load; load('someone/no-such-model')"
-    import os
-    import subprocess
-
     offline = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", code], env=offline, capture_output=True, text=True)
     assert "EmbeddingError: embedding 'someone/no-such-model' is not in the hub's cache" in done.stderr
@@ -338,3 +337,58 @@ def test_the_stage_writes_a_row_a_problem(tmp_path):
     assert out.read_bytes() == first
     done = run_module("rlvr.evaluation.diversity", *options, "--embedding=no-such-model", check=False)
     assert done.returncode == 1 and "neither a packaged model" in done.stderr and "Traceback" not in done.stderr
+
+
+def diversity_frame(policy: str, s_div: list[float], cut: int = 0) -> pd.DataFrame:
+    made = {"policy": policy, "problem": ["p", "q"], "n": 4, "correct": 2, "s_div": s_div, "cut": cut, "m": 2}
+    return pd.DataFrame({**made, "distinct_at_m": [1.5, 2.0], "answer_entropy": [0.0, 0.5]})
+
+
+def test_a_table_of_diversity_by_hand():
+    from test_statistics import LAYOUT
+
+    from rlvr.report.page import _in_short
+    from rlvr.statistics.diversity_table import summarise
+    from rlvr.tables.scored import render
+
+    frames = {
+        "a1": diversity_frame("a1", [0.02, math.nan]),
+        "a2": diversity_frame("a2", [0.04, 0.06], cut=1),
+        "b1": diversity_frame("b1", [0.05, 0.07]),
+        "b2": diversity_frame("b2", [0.08, 0.10]),
+    }
+    published = {"model": ["m"], "method": ["A"], "benchmark": ["MATH500 S_div"], "k": [math.nan], "value": [0.0278]}
+    layout = {**LAYOUT, "k": [], "title": "T", "scale": "laptop", "about_scale": "", "note": "", "compare_label": "a"}
+    layout |= {"sampling": "t", "benchmark_stand_in": "x", "embedding": NAME}
+    table = summarise(layout, frames, pd.DataFrame({**published, "ci": [math.nan]}))
+    cells = table.set_index(["arm", "score"])
+    assert cells.loc[("a", "s_div"), "value"] == pytest.approx((0.02 + 0.05) / 2)
+    assert cells.loc[("b", "s_div"), "difference"] == pytest.approx((0.03 + 0.04) / 2), "p alone at seed 1"
+    assert cells.loc[("a", "s_div"), "known"] == 1.5 and cells.loc[("a", "s_div"), "cut_share"] == pytest.approx(2 / 6)
+    assert cells.loc[("a", "s_div"), "published"] == 0.0278 and cells["published"].notna().sum() == 1
+    assert cells.loc[("b", "distinct_at_m"), "difference"] == 0 and cells.loc[("b", "distinct_at_m"), "k"] == 2
+    assert cells["difference_p_holm"].notna().sum() == 3
+    shown = render(layout, table)
+    assert list(shown.frame.columns) == ["Model", "Method", "", "S_div", "distinct @2", "answer entropy"]
+    assert shown.frame.iloc[0, 3].startswith("0.0350 [0.02") and "33.3 % of the responses" in shown.notes[2]
+    assert _in_short(table, 0.05)[0].startswith("m (in place of M), S_div against a: b +0.0350 [+0.03")
+
+
+def test_the_embedding_is_one_for_all_papers(tmp_path):
+    import shutil
+
+    from conftest import ROOT
+
+    from rlvr.config.load import ConfigError
+    from rlvr.config.plan import make_plan
+
+    plan = make_plan(ROOT, "laptop", ["methods"])
+    item = plan.papers["methods"].tables["diversity"]
+    assert plan.diversity.embedding == NAME and item.scored() == plan.papers["methods"].tables["methods"].scored()
+    assert "embedding" not in "".join(spec.model_dump_json() for spec in plan.evaluations.values())
+    assert make_plan(ROOT, "paper", ["methods"]).diversity.embedding == "Qwen/Qwen3-Embedding-0.6B"
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    path = tmp_path / "config/papers/methods.yaml"
+    path.write_text(path.read_text().replace("\nmodels:", "\nsettings: {diversity: {common: 4}}\n\nmodels:", 1))
+    with pytest.raises(ConfigError, match=r"methods.yaml: settings.diversity: is set in defaults or a scale"):
+        make_plan(tmp_path, "laptop", ["methods"])

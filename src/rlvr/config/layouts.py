@@ -69,6 +69,8 @@ def _measured(plan: Plan, paper: str, item: Item) -> dict[str, Any]:
         }
     else:
         measured = {"benchmark": content.benchmark, "benchmark_stand_in": evaluations[0].data.name}
+    if content.kind == "diversity":
+        measured["embedding"] = plan.diversity.embedding
     return {
         **measured,
         "k": content.k,

@@ -12,7 +12,7 @@ from typing import Any
 
 from rlvr.config import identity
 from rlvr.config.load import ConfigError, Layer, Sources, look_up, read_sources, resolve_estimator, validate
-from rlvr.config.schema import EvaluationSpec, Figure, Paper, PolicySpec, Row, RunSpec, Settings, Table
+from rlvr.config.schema import Diversity, EvaluationSpec, Figure, Paper, PolicySpec, Row, RunSpec, Settings, Table
 from rlvr.estimators import nearest
 
 
@@ -78,6 +78,7 @@ class Plan:
     about: str  # what the scale is, in a sentence for readers
     stand_ins: dict[str, str]  # a paper's model -> the model in its place
     data_stand_ins: dict[str, str]  # likewise of data sets
+    diversity: Diversity  # one way to measure it for every evaluation, whichever papers share it
     models: dict[str, Any] = field(default_factory=dict)
     data: dict[str, Any] = field(default_factory=dict)
     policies: dict[str, PolicySpec] = field(default_factory=dict)
@@ -100,7 +101,9 @@ class Plan:
 def make_plan(root: Path | str, scale: str, papers: list[str]) -> Plan:
     """Expand configuration. Raises ConfigError, in words for the person who wrote the file."""
     sources = read_sources(Path(root), scale, papers)
-    plan = Plan(scale, sources.scale.about, sources.scale.models, sources.scale.data)
+    of_scale = Layer(sources.scale_layer.file, "settings", sources.scale.settings)
+    common = validate(Settings, [sources.defaults, of_scale])
+    plan = Plan(scale, sources.scale.about, sources.scale.models, sources.scale.data, common.diversity)
     for name in papers:
         plan.papers[name] = _Expansion(sources, plan, name).expand()
     return plan
@@ -129,6 +132,8 @@ class _Expansion:
         self.result.data = [self._data(name, "data") for name in dict.fromkeys(sets) if name is not None]
         for model in self.paper.models:
             self.result.settings[model] = validate(Settings, self._model_layers(model))
+            if self.result.settings[model].diversity != self.plan.diversity:
+                raise ConfigError(f"{self._place('settings')}.diversity: is set in defaults or a scale, for all papers")
         for name, table in self.paper.tables.items():
             self.result.tables[name] = self._table(name, table)
         for name, figure in self.paper.figures.items():
@@ -278,9 +283,11 @@ class _Expansion:
                 rows.append(Row(arm=arm, label=sweep.label.format(name=table.sweep, value=value), published=published))
         across = table.kind == "across_benchmarks"
         benchmarks = table.benchmarks if across else [name for name in (table.benchmark,) if name is not None]
-        if not benchmarks or not table.k or not rows:
-            needs = "benchmarks" if across else "benchmark"
-            raise ConfigError(f"{place}: a pass@k table needs {needs}, k and rows (or a sweep, or every_arm)")
+        counted = table.kind == "diversity"  # without a k
+        if not benchmarks or not rows or not (table.k or counted):
+            what = "diversity" if counted else "pass@k"
+            needs = ("benchmarks" if across else "benchmark") + ("" if counted else ", k")
+            raise ConfigError(f"{place}: a {what} table needs {needs} and rows (or a sweep, or every_arm)")
         if table.compare_with is not None and table.compare_with not in [row.arm for row in rows]:
             arms = [row.arm for row in rows]
             raise ConfigError(

@@ -32,7 +32,6 @@ from rlvr.verifiers._text import visible
 if TYPE_CHECKING:
     from rlvr.evaluation.embedding import Encoder
 
-VERSION = 1  # goes up when a measure changes
 Vectors = NDArray[np.float64]
 
 

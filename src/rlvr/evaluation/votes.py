@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from rlvr.verifiers._text import plain
 
-VERSION = 1  # goes up when a vote changes, which scores again and grades nothing
+VERSION = 1  # goes up when a vote or a measure of diversity changes, which scores again and grades nothing
 LONGEST = 2_000  # characters of an answer that are read for decoration; a longer text is compared without its spaces
 
 CORRECT = ("correct", "")

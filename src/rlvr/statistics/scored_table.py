@@ -23,7 +23,7 @@ PERCENT = 100.0
 NOT_PUBLISHED: dict[str, float | None] = {"published": None, "published_ci": None}
 
 
-def summarise(layout: dict[str, Any], scores: dict[str, pd.DataFrame], published: pd.DataFrame | None) -> pd.DataFrame:
+def summarise(layout: dict[str, Any], scores: dict[str, pd.DataFrame], reference: pd.DataFrame | None) -> pd.DataFrame:
     """One row a model, method and column, in percent: `score` is pass (pass@k), avg (avg@n) or maj (maj@n; k is n).
 
     Each difference has its p and, over all differences of the table, Holm's (1979) adjusted one.
@@ -58,7 +58,7 @@ def summarise(layout: dict[str, Any], scores: dict[str, pd.DataFrame], published
                 row = {
                     **head(cell, layout["benchmark"], score, k),
                     **numbers(bootstrap.of(matrix_SC), difference),
-                    **_published(published if score == "pass" else None, cell, layout["benchmark"], k),
+                    **published(reference if score == "pass" else None, cell, layout["benchmark"], k),
                     **sizes(cell, problems=len(problems), clusters=units, samples=samples),
                 }
                 row["minus_published"] = row["value"] - row["published"] if row["published"] is not None else None
@@ -105,8 +105,10 @@ def sizes(cell: dict[str, Any], *, problems: int, clusters: int, samples: int) -
     return {**made, "policies": " ".join(cell["policies"])}
 
 
-def _published(frame: pd.DataFrame | None, cell: dict[str, Any], benchmark: str, k: int) -> dict[str, float | None]:
-    """The paper's value and half-width, where its table has this cell."""
+def published(
+    frame: pd.DataFrame | None, cell: dict[str, Any], benchmark: str, k: int | None
+) -> dict[str, float | None]:
+    """The paper's value and half-width, where its table has this cell; k is None where the table has no k."""
     empty = dict(NOT_PUBLISHED)
     if frame is None or cell["published"] is None:
         return empty
@@ -115,7 +117,7 @@ def _published(frame: pd.DataFrame | None, cell: dict[str, Any], benchmark: str,
         (frame["model"].map(_plain) == _plain(cell["model"]))
         & (frame["method"] == cell["published"])
         & (names == _plain(benchmark))
-        & (frame["k"].astype(float) == k)
+        & (frame["k"].isna() if k is None else frame["k"].astype(float) == k)
     ]
     if found.empty:
         return empty
@@ -138,8 +140,7 @@ def main(
     for path in scores:
         frame = read(path)
         frames[str(frame["policy"].iloc[0])] = frame
-    published = pd.read_csv(reference) if reference else None
-    table = summarise(json.loads(layout), frames, published)
+    table = summarise(json.loads(layout), frames, pd.read_csv(reference) if reference else None)
     publish(out, table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
 
 

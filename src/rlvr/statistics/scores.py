@@ -61,11 +61,18 @@ def units_of(frame: pd.DataFrame) -> NDArray[np.int64]:
 
 
 def matrix(frames: Sequence[pd.DataFrame], measure: Measure) -> Matrix:
-    """(S, C) the measure of each policy on each unit: a cluster has the mean of its problems.
+    """(S, C) the measure of each policy on each unit: a cluster has the mean of its problems that have a value.
 
-    So each cluster weighs the same in a mean, however many versions of its problem a benchmark holds.
+    So each cluster weighs the same in a mean, however many versions of its problem a benchmark holds. A unit of
+    which no problem has a value is NaN.
     """
-    values_SN = np.stack([measure(frame) for frame in frames])
     units = units_of(frames[0])
-    sizes = np.bincount(units)
-    return np.stack([np.bincount(units, weights=row) / sizes for row in values_SN])
+    return np.stack([_by_unit(measure(frame), units) for frame in frames])
+
+
+def _by_unit(values_N: Matrix, units_N: NDArray[np.int64]) -> Matrix:
+    known_N = ~np.isnan(values_N)
+    count = int(units_N.max()) + 1
+    sizes_C = np.bincount(units_N, weights=known_N, minlength=count)
+    sums_C = np.bincount(units_N, weights=np.where(known_N, values_N, 0.0), minlength=count)
+    return np.divide(sums_C, sizes_C, out=np.full(count, np.nan), where=sizes_C > 0)
