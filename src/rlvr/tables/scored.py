@@ -25,7 +25,7 @@ ABOUT = {
     "maj": "maj@n: the share of problems whose most frequent answer is correct; a tie counts by its share, and wrong "
     "answers are the same where their text is.",
     "mean": "Mean: over the benchmarks, each with the same weight, of pass@k.",
-    "iqm": "IQM: the interquartile mean of pass@k over all training runs x benchmarks, without floor(count / 4) scores "
+    "iqm": "IQM: the interquartile mean of pass@k over all training runs × benchmarks, without floor(count / 4) scores "
     "at each end (Agarwal et al. 2021); with fewer than four scores it is the mean.",
     "s_div": "S_div: mean cosine distance over the pairs of a problem's correct responses (PACS, Eq. 13), over the "
     "problems with at least 2.",
@@ -148,10 +148,10 @@ def _embedded(layout: dict[str, Any], statistics: pd.DataFrame) -> str:
     own = statistics.loc[statistics["score"] == "s_div"]
     low, high = own["known"].min(), own["known"].max()
     cut = own["cut_share"].fillna(0.0).max()
-    between = f"{low:.0f}" if low == high else f"{low:.0f} to {high:.0f}, by method,"
+    between = f"{low:.0f} problems" if low == high else f"{low:.0f} to {high:.0f} problems, by method"
     return (
         f"Embeddings of {layout['embedding']}, which did not read to the end of {100 * cut:.1f} % of the "
-        f"responses at most. S_div is of {between} problems a seed; a difference is over the problems that both "
+        f"responses at most. S_div is of {between} (mean over seeds); a difference is over the problems that both "
         "methods have, and need not be that of the two values."
     )
 
