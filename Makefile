@@ -11,7 +11,8 @@ BIN := $(VENV)/bin
 TORCH := torch==2.13.0
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: help run smoke test test-methods lint bench doctor clean install install-test install-lint install-bench
+.PHONY: help run smoke test test-methods lint bench doctor clean
+.PHONY: install install-test install-lint install-bench
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 14
 
@@ -50,10 +51,11 @@ install-lint: $(VENV)/.main $(VENV)-lint/.lint
 install-bench: $(VENV)/.main $(VENV)-bench/.bench
 
 # torch comes first: pip then finds the CPU build where one is provided, and nothing later asks for another.
-$(VENV)/.main: envs/main.txt pyproject.toml | doctor
+$(VENV)/.main: envs/main.txt envs/embedding.txt pyproject.toml | doctor
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r envs/main.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r envs/embedding.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 

@@ -21,13 +21,13 @@ MAY_IMPORT = {
     "policies": {"records", "provenance", "config", "tasks"},
     "training": {"records", "provenance", "config", "estimators", "losses", "tasks", "verifiers", "policies"},
     "engines": {"records", "config", "policies", "training"},
-    "evaluation": {"records", "config", "verifiers", "policies", "training", "engines"},
+    "evaluation": {"records", "config", "verifiers", "policies", "training", "engines", "statistics"},
     "statistics": {"records", "config"},
     "tables": {"records", "statistics"},
     "figures": set(),
     "report": {"records"},
     "theory": {"estimators", "records"},
-    "commands": {"estimators", "statistics", "verifiers"},
+    "commands": {"estimators", "statistics", "verifiers", "evaluation"},
     "__main__": {"commands"},
 }
 WITHOUT_TORCH = (
@@ -36,11 +36,13 @@ WITHOUT_TORCH = (
     "rlvr.config.paths",
     "rlvr.config.layouts",
     "rlvr.statistics.scored_table",
+    "rlvr.statistics.across_benchmarks",
     "rlvr.tables.scored",
     "rlvr.figures.draw",
     "rlvr.report.page",
     "rlvr.evaluation.grade",
     "rlvr.evaluation.score",
+    "rlvr.evaluation.diversity",
 )
 
 

@@ -199,3 +199,35 @@ def test_a_page_says_hours_where_it_took_hours():
         "1.0 h",
         "1.2 h",
     )
+
+
+def known_bootstrap(seeds, problems, seed=0, resamples=2000):
+    from rlvr.statistics.intervals import SeedsAndKnownProblems
+
+    return SeedsAndKnownProblems(
+        seeds, problems, resamples=resamples, confidence=0.95, generator=np.random.default_rng(seed)
+    )
+
+
+def test_where_every_problem_has_a_value_nothing_changes():
+    values = np.random.default_rng(1).random((3, 40))
+    found, expected = known_bootstrap(3, 40).of(values), bootstrap(3, 40, resamples=2000).of(values)
+    assert (found.estimate, found.low, found.high) == pytest.approx((expected.estimate, expected.low, expected.high))
+    left, right = values, values[:1] ** 2
+    found = known_bootstrap(3, 40).of_difference(left, right)
+    expected = bootstrap(3, 40, resamples=2000).of_difference(left, right)
+    assert (found.estimate, found.low, found.p) == pytest.approx((expected.estimate, expected.low, expected.p))
+
+
+def test_a_measure_that_some_problems_have_not_by_hand():
+    nan = float("nan")
+    left, right = np.array([[1.0, 3.0, nan], [5.0, nan, nan]]), np.array([[0.0, nan, 9.0], [1.0, 1.0, 1.0]])
+    made = known_bootstrap(2, 3)
+    assert made.of(left).estimate == pytest.approx((2 + 5) / 2), "a seed's mean over what it has, then over seeds"
+    difference = made.of_difference(left, right)
+    assert difference.estimate == pytest.approx((1 + 4) / 2), "where both have a value, seed by seed"
+    assert (difference.low, difference.high) == (1, 4)
+    one = known_bootstrap(2, 3).of(np.array([[1.0, 3.0, nan], [nan, nan, nan]]))
+    assert one.estimate == 2 and (one.low, one.high) == (1, 3)
+    none = made.of_difference(np.full((2, 3), nan), right)
+    assert np.isnan([none.estimate, none.low, none.p]).all()

@@ -20,6 +20,44 @@ rule scored_statistics:
         "--out {output:q} > {log:q} 2>&1"
 
 
+rule across_statistics:
+    input:
+        lambda w: [
+            PATHS.scores(*pair)
+            for pair in PLAN.papers[w.paper].item(w.across).scored()
+        ],
+    output:
+        f"{PATHS.results}/papers/{{paper}}/statistics/{{across}}.csv",
+    log:
+        f"{PATHS.results}/logs/papers/{{paper}}/statistics/{{across}}.log",
+    params:
+        layout=lambda w: item_layout(w.paper, w.across),
+    shell:
+        "python -m rlvr.statistics.across_benchmarks {input:q} --layout {params.layout:q} --out {output:q} "
+        "> {log:q} 2>&1"
+
+
+rule diversity_statistics:
+    input:
+        diversity=lambda w: [
+            PATHS.diversity(*pair)
+            for pair in PLAN.papers[w.paper].item(w.diverse).scored()
+        ],
+        reference=lambda w: reference_of(w, w.diverse),
+    output:
+        f"{PATHS.results}/papers/{{paper}}/statistics/{{diverse}}.csv",
+    log:
+        f"{PATHS.results}/logs/papers/{{paper}}/statistics/{{diverse}}.log",
+    params:
+        layout=lambda w: item_layout(w.paper, w.diverse),
+        reference=lambda w, input: (
+            f"--reference {input.reference}" if input.reference else ""
+        ),
+    shell:
+        "python -m rlvr.statistics.diversity_table {input.diversity:q} --layout {params.layout:q} {params.reference} "
+        "--out {output:q} > {log:q} 2>&1"
+
+
 rule curve_statistics:
     input:
         lambda w: [

@@ -56,7 +56,7 @@ WITH_DEMONSTRATIONS = {
 
 def is_kind(item, kind):
     """What makes an item's statistics: scores, probes along training, closed forms, or nothing."""
-    if item.content.kind in ("analytic", "settings"):
+    if item.content.kind in ("analytic", "settings", "across_benchmarks", "diversity"):
         return item.content.kind == kind
     return kind == ("scored" if item.evaluations else "curves") and bool(item.cells)
 
@@ -101,9 +101,11 @@ wildcard_constraints:
     policy=one_of([*PLAN.runs, *PLAN.policies]),
     evaluation=one_of(PLAN.evaluations),
     scored=statistics_of_kind("scored"),
+    across=statistics_of_kind("across_benchmarks"),
+    diverse=statistics_of_kind("diversity"),
     curves=statistics_of_kind("curves"),
     analytic=statistics_of_kind("analytic"),
-    table=tables_of_kind("scored"),
+    table=tables_of_kind("scored", "across_benchmarks", "diversity"),
     settings_table=tables_of_kind("settings"),
     analytic_table=tables_of_kind("analytic"),
     figure=places("figures", lambda plan: plan.figures),

@@ -74,10 +74,32 @@ rule score:
         f"{EVALUATION}/scores.csv",
     log:
         f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/score.log",
+    params:
+        version=import_module("rlvr.evaluation.votes").VERSION,
     shell:
         "python -m rlvr.evaluation.score --policy {wildcards.policy:q} --evaluation {wildcards.evaluation:q} "
         "--completions {input.completions:q} --grades {input.grades:q} --problems {input.problems:q} "
         "--out {output:q} > {log:q} 2>&1"
+
+
+rule diversity:
+    # How different the correct solutions are. Asked for by tables of this kind alone: it needs an embedding model.
+    input:
+        completions=f"{EVALUATION}/completions.jsonl.gz",
+        grades=f"{EVALUATION}/grades.jsonl.gz",
+        problems=lambda w: problems_of(PLAN.evaluations[w.evaluation].data),
+    output:
+        f"{EVALUATION}/diversity.csv",
+    log:
+        f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/diversity.log",
+    params:
+        embedding=PLAN.diversity.embedding,
+        common=PLAN.diversity.common,
+        version=import_module("rlvr.evaluation.votes").VERSION,
+    shell:
+        "python -m rlvr.evaluation.diversity --policy {wildcards.policy:q} --evaluation {wildcards.evaluation:q} "
+        "--completions {input.completions:q} --grades {input.grades:q} --problems {input.problems:q} "
+        "--embedding {params.embedding:q} --common {params.common} --out {output:q} > {log:q} 2>&1"
 
 
 rule arm:

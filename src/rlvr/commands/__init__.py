@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from rlvr.commands.consistency import consistency
+from rlvr.commands.diversity import diversity
 from rlvr.commands.grade import grade
 from rlvr.commands.passk import passk
 from rlvr.commands.weigh import weigh
@@ -26,6 +27,7 @@ app.command()(weigh)
 app.command()(passk)
 app.command()(grade)
 app.command()(consistency)
+app.command()(diversity)
 
 
 def main() -> None:

@@ -52,14 +52,29 @@ def _measured(plan: Plan, paper: str, item: Item) -> dict[str, Any]:
     if not item.evaluations or not isinstance(item.content, (Table, Figure)):
         return {}
     content = item.content
-    evaluation = plan.evaluations[next(iter(item.evaluations.values()))]
-    sampling = evaluation.sampling
+    evaluations = [plan.evaluations[evaluation] for evaluation in next(iter(item.evaluations.values()))]
+    sampling = evaluations[0].sampling
     compare = content.compare_with if isinstance(content, Table) else None
     labels = {cell.row.arm: cell.row.label for cell in item.cells}
+    if isinstance(content, Table) and content.kind == "across_benchmarks":
+        measured: dict[str, Any] = {
+            "benchmarks": [
+                {
+                    "name": name,
+                    "stand_in": evaluations[i].data.name,
+                    "evaluations": {model: ids[i] for model, ids in item.evaluations.items()},
+                }
+                for i, name in enumerate(content.benchmarks)
+            ]
+        }
+    else:
+        measured = {"benchmark": content.benchmark, "benchmark_stand_in": evaluations[0].data.name}
+    if content.kind == "diversity":
+        measured["embedding"] = plan.diversity.embedding
     return {
-        "benchmark": content.benchmark,
-        "benchmark_stand_in": evaluation.data.name,
+        **measured,
         "k": content.k,
+        **({"measures": content.measures} if isinstance(content, Table) and content.measures else {}),
         "compare_with": compare,
         "compare_label": labels[compare] if compare else "",
         "sampling": f"temperature {sampling.temperature:g}, top-p {sampling.top_p:g}",

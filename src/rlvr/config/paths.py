@@ -34,6 +34,9 @@ class Paths:
     def scores(self, policy: str, evaluation: str) -> str:
         return f"{self.results}/evaluations/{policy}/{evaluation}/scores.csv"
 
+    def diversity(self, policy: str, evaluation: str) -> str:
+        return f"{self.results}/evaluations/{policy}/{evaluation}/diversity.csv"
+
     def statistics(self, paper: str, item: str) -> str:
         return f"{self.results}/papers/{paper}/statistics/{item}.csv"
 

@@ -12,7 +12,18 @@ from typing import Any
 
 from rlvr.config import identity
 from rlvr.config.load import ConfigError, Layer, Sources, look_up, read_sources, resolve_estimator, validate
-from rlvr.config.schema import EvaluationSpec, Execution, Figure, Paper, PolicySpec, Row, RunSpec, Settings, Table
+from rlvr.config.schema import (
+    Diversity,
+    EvaluationSpec,
+    Execution,
+    Figure,
+    Paper,
+    PolicySpec,
+    Row,
+    RunSpec,
+    Settings,
+    Table,
+)
 from rlvr.estimators import nearest
 
 
@@ -33,12 +44,15 @@ class Item:
     name: str
     content: Table | Figure
     cells: tuple[Cell, ...]
-    evaluations: dict[str, str]  # model -> evaluation id, for scored items
+    evaluations: dict[str, tuple[str, ...]]  # model -> evaluation ids, one a benchmark, for scored items
 
     def scored(self) -> list[tuple[str, str]]:
         """The (policy, evaluation) pairs whose scores the item needs."""
         pairs = [
-            (policy, self.evaluations[c.model]) for c in self.cells for policy, _ in c.policies if self.evaluations
+            (policy, evaluation)
+            for cell in self.cells
+            for evaluation in self.evaluations.get(cell.model, ())
+            for policy, _ in cell.policies
         ]
         return list(dict.fromkeys(pairs))
 
@@ -76,6 +90,7 @@ class Plan:
     stand_ins: dict[str, str]  # a paper's model -> the model in its place
     data_stand_ins: dict[str, str]  # likewise of data sets
     execution: Execution  # how what belongs to no single run is carried out
+    diversity: Diversity  # one way to measure it for every evaluation, whichever papers share it
     models: dict[str, Any] = field(default_factory=dict)
     data: dict[str, Any] = field(default_factory=dict)
     policies: dict[str, PolicySpec] = field(default_factory=dict)
@@ -99,9 +114,9 @@ class Plan:
 def make_plan(root: Path | str, scale: str, papers: list[str]) -> Plan:
     """Expand configuration. Raises ConfigError, in words for the person who wrote the file."""
     sources = read_sources(Path(root), scale, papers)
-    general = [sources.defaults, Layer(sources.scale_layer.file, "settings", sources.scale.settings)]
-    execution = validate(Settings, general).execution
-    plan = Plan(scale, sources.scale.about, sources.scale.models, sources.scale.data, execution)
+    of_scale = Layer(sources.scale_layer.file, "settings", sources.scale.settings)
+    common, made = validate(Settings, [sources.defaults, of_scale]), sources.scale
+    plan = Plan(scale, made.about, made.models, made.data, common.execution, common.diversity)
     for name in papers:
         plan.papers[name] = _Expansion(sources, plan, name).expand()
     return plan
@@ -130,6 +145,8 @@ class _Expansion:
         self.result.data = [self._data(name, "data") for name in dict.fromkeys(sets) if name is not None]
         for model in self.paper.models:
             self.result.settings[model] = validate(Settings, self._model_layers(model))
+            if self.result.settings[model].diversity != self.plan.diversity:
+                raise ConfigError(f"{self._place('settings')}.diversity: is set in defaults or a scale, for all papers")
         for name, table in self.paper.tables.items():
             self.result.tables[name] = self._table(name, table)
         for name, figure in self.paper.figures.items():
@@ -235,7 +252,13 @@ class _Expansion:
         runs = tuple((self._run(model, row.arm, seed, place), seed) for seed in self.seeds)
         return Cell(model, row, runs, self.plan.runs[runs[0][0]].rl.learning_rate)
 
-    def _evaluations(self, benchmark: str, models: list[str], k: list[int], place: str) -> dict[str, str]:
+    def _evaluations(
+        self, benchmarks: list[str], models: list[str], k: list[int], place: str
+    ) -> dict[str, tuple[str, ...]]:
+        found = [self._evaluations_on(benchmark, models, k, place) for benchmark in benchmarks]
+        return {model: tuple(ids[model] for ids in found) for model in models}
+
+    def _evaluations_on(self, benchmark: str, models: list[str], k: list[int], place: str) -> dict[str, str]:
         if benchmark not in self.paper.benchmarks:
             raise ConfigError(
                 f"{place}.benchmark: unknown benchmark {benchmark!r}{nearest(benchmark, self.paper.benchmarks)}"
@@ -272,8 +295,13 @@ class _Expansion:
                 arm = self._swept(like, table.sweep, value)
                 published = sweep.published.format(value=value) if sweep.published else None
                 rows.append(Row(arm=arm, label=sweep.label.format(name=table.sweep, value=value), published=published))
-        if table.benchmark is None or not table.k or not rows:
-            raise ConfigError(f"{place}: a pass@k table needs benchmark, k and rows (or a sweep, or every_arm)")
+        across = table.kind == "across_benchmarks"
+        benchmarks = table.benchmarks if across else [name for name in (table.benchmark,) if name is not None]
+        counted = table.kind == "diversity"  # without a k
+        if not benchmarks or not rows or not (table.k or counted):
+            what = "diversity" if counted else "pass@k"
+            needs = ("benchmarks" if across else "benchmark") + ("" if counted else ", k")
+            raise ConfigError(f"{place}: a {what} table needs {needs} and rows (or a sweep, or every_arm)")
         if table.compare_with is not None and table.compare_with not in [row.arm for row in rows]:
             arms = [row.arm for row in rows]
             raise ConfigError(
@@ -281,7 +309,7 @@ class _Expansion:
             )
         if table.reference and not (self.sources.root / "config" / "reference" / table.reference).is_file():
             raise ConfigError(f"{place}.reference: no such file: config/reference/{table.reference}")
-        evaluations = self._evaluations(table.benchmark, models, table.k, place)
+        evaluations = self._evaluations(benchmarks, models, table.k, place)
         cells = tuple(self._cell(model, row, place) for model in models for row in rows)
         self._note_arms(cells, evaluations)
         return Item(name, table, cells, evaluations)
@@ -301,7 +329,7 @@ class _Expansion:
         cells = tuple(self._cell(model, row, place) for model in models for row in rows)
         evaluations = {}
         if figure.benchmark is not None:
-            evaluations = self._evaluations(figure.benchmark, models, figure.k, place)
+            evaluations = self._evaluations([figure.benchmark], models, figure.k, place)
             self._note_arms(cells, evaluations)
         return Item(name, figure, cells, evaluations)
 
@@ -321,10 +349,11 @@ class _Expansion:
         name = arm if arm in self.paper.arms else arm.split("-")[0]
         return self.paper.arms[name].label or name if name in self.paper.arms else arm
 
-    def _note_arms(self, cells: tuple[Cell, ...], evaluations: dict[str, str]) -> None:
+    def _note_arms(self, cells: tuple[Cell, ...], evaluations: dict[str, tuple[str, ...]]) -> None:
         for cell in cells:
             pairs = self.result.arms.setdefault(cell.row.arm, [])
-            pairs += [p for p in ((q, evaluations[cell.model]) for q, _ in cell.policies) if p not in pairs]
+            made = [(policy, evaluation) for evaluation in evaluations[cell.model] for policy, _ in cell.policies]
+            pairs += [pair for pair in made if pair not in pairs]
 
 
 def _multiply(settings: Settings, dotted: str, factor: float, *, place: str) -> Settings:

@@ -163,6 +163,13 @@ class Statistics(Strict):
     seed: Natural
 
 
+class Diversity(Strict):
+    """How the diversity of completions is measured, one way for all papers of a plan: it is in no identity."""
+
+    embedding: str
+    common: Positive
+
+
 class Execution(Strict):
     """How a run is carried out; nothing here changes its numbers, so nothing here is in its identity."""
 
@@ -185,6 +192,7 @@ class Settings(Strict):
     probe: Probe
     evaluation: Evaluation
     statistics: Statistics
+    diversity: Diversity
     execution: Execution
 
 
@@ -232,17 +240,19 @@ class Row(Strict):
 
 
 class Table(Strict):
-    """A pass@k table of rows (or a sweep, or every arm), one of settings, or an analytic one by its content's name."""
+    """Rows (or a sweep, or every arm) on one benchmark or several: pass@k, diversity. Or settings, or closed forms."""
 
     title: str
-    kind: Literal["pass_at_k", "settings", "analytic"] = "pass_at_k"
+    kind: Literal["pass_at_k", "across_benchmarks", "diversity", "settings", "analytic"] = "pass_at_k"
     content: str | None = None
     benchmark: str | None = None
+    benchmarks: list[str] = []  # of a table across benchmarks
     models: list[str] = []
     rows: list[Row] = []
     every_arm: bool = False
     sweep: str | None = None
     k: list[Positive] = []
+    measures: list[Literal["avg", "maj"]] = []  # columns beside k: avg@n, maj@n
     compare_with: str | None = None
     reference: str | None = None
     note: str | None = None

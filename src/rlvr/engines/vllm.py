@@ -11,6 +11,8 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from rlvr.config.schema import Evaluation
 from rlvr.engines import EngineError, Sampled
 from rlvr.policies.store import load_tokenizer, locate
@@ -61,6 +63,7 @@ def options(location: str, revision: str | None, dtype: str, longest: int, tenso
         "enable_prefix_caching": True,
         "gpu_memory_utilization": memory,
         "max_model_len": longest,
+        "enforce_eager": not torch.cuda.is_available(),  # compiling for a CPU takes longer than a small model's samples
         "seed": 0,
     }
 

@@ -1,4 +1,4 @@
-"""Stage: score. Counts a problem: how many samples, how many correct, how many of each other status."""
+"""Stage: score. Counts a problem: samples, correct ones, those of each other status, and the majority's verdict."""
 
 from __future__ import annotations
 
@@ -9,27 +9,38 @@ from typing import Annotated
 import pandas as pd
 import typer
 
+from rlvr.evaluation.votes import majority, votes
 from rlvr.records import Completion, Grade, Problem, RecordError, publish, read_records
 from rlvr.verifiers import STATUSES
 
 
 def score(problems: list[Problem], completions: list[Completion], grades: list[Grade]) -> pd.DataFrame:
-    """One row a problem. Raises RecordError where completions and grades do not match one to one."""
+    """One row a problem. Raises RecordError where completions and grades do not match one to one.
+
+    `majority` is maj@n of the problem, in 0..1. `cluster` is a column where some problem has one; a problem without
+    is a cluster of its own.
+    """
     if [(c.problem, c.sample) for c in completions] != [(g.problem, g.sample) for g in grades]:
         raise RecordError("completions and grades are not of the same samples; grade again")
     counts: dict[str, Counter[str]] = {problem.id: Counter() for problem in problems}
+    answers: dict[str, list[tuple[str, str | None]]] = {problem.id: [] for problem in problems}
     tokens: Counter[str] = Counter()
     for completion, grade in zip(completions, grades, strict=True):
         counts[grade.problem][grade.status] += 1
+        answers[grade.problem].append((grade.status, grade.extracted))
         tokens[grade.problem] += completion.tokens
     rows = []
     for problem in problems:
         n = sum(counts[problem.id].values())
         if n == 0:
             raise RecordError(f"problem {problem.id!r} has no completion")
-        row = {"problem": problem.id, "level": problem.level, "n": n}
-        rows.append({**row, **{s: counts[problem.id][s] for s in STATUSES}, "mean_tokens": tokens[problem.id] / n})
-    return pd.DataFrame(rows)
+        row = {"problem": problem.id, "level": problem.level, "n": n, **{s: counts[problem.id][s] for s in STATUSES}}
+        rows.append({**row, "mean_tokens": tokens[problem.id] / n, "majority": majority(votes(answers[problem.id]))})
+    frame = pd.DataFrame(rows)
+    clusters = [getattr(problem, "cluster", "") for problem in problems]
+    if any(clusters):
+        frame["cluster"] = [cluster or problem.id for cluster, problem in zip(clusters, problems, strict=True)]
+    return frame
 
 
 def main(

@@ -40,6 +40,7 @@ def colour(arm: str, position: int) -> str:
 
 def pass_at_k_curves(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     """A row a model; for each table our curves with their intervals, and the published ones beside them."""
+    frames = [frame.loc[frame["score"] == "pass"] for frame in frames]
     models = list(dict.fromkeys(model for frame in frames for model in frame["model"]))
     size = (2.7 * 2 * len(frames) + 0.6, 2.6 * len(models) + 0.9)
     figure, grid = plt.subplots(len(models), 2 * len(frames), figsize=size, squeeze=False)

@@ -155,12 +155,19 @@ def _row(cells: list[str]) -> dict[str, Any]:
     return {"cells": [cell.replace("]", "").split(" [", 1) for cell in cells], "kind": kind}
 
 
+# Of each kind of table the measure that its sentences are about, by its name in them.
+IN_SHORT = {"pass": "pass@{k}", "iqm": "IQM of pass@{k} over the benchmarks", "s_div": "S_div"}
+DIGITS = {"s_div": 4}  # of others one: they are in percent
+
+
 def _in_short(frame: pd.DataFrame, level: float | None) -> list[str]:
     """A sentence a model: each method against the table's baseline at the largest k, after Holm's correction."""
     sentences = []
     if "difference" not in frame or frame["difference"].isna().all():
         return sentences
-    last = frame[(frame["k"] == frame["k"].max())]
+    score = next(name for name in IN_SHORT if name in set(frame["score"]))
+    frame = frame.loc[frame["score"] == score]
+    last, digits = frame[frame["k"] == frame["k"].max()], DIGITS.get(score, 1)
     for model, cells in last.groupby("model", sort=False):
         baseline = cells[cells["difference"].isna()]["label"].iloc[0]
         parts = []
@@ -169,11 +176,13 @@ def _in_short(frame: pd.DataFrame, level: float | None) -> list[str]:
             verdict = "higher" if low > 0 else "lower" if high < 0 else "not resolved"
             if low * high > 0 and level is not None and cell["difference_p_holm"] > level:
                 verdict += " in this cell alone, not over the whole table"
-            numbers = f"{cell['difference']:+.1f} [{low:+.1f}, {high:+.1f}]".replace("-", "−")
+            numbers = f"{cell['difference']:+.{digits}f} [{low:+.{digits}f}, {high:+.{digits}f}]".replace("-", "−")
             parts.append(f"{cell['label']} {numbers}, {verdict}")
         stand_in = cells["stand_in"].iloc[0]
         name = model if stand_in == model else f"{stand_in} (in place of {model})"
-        sentences.append(f"{name}, pass@{frame['k'].max()} against {baseline}: " + "; ".join(parts) + ".")
+        sentences.append(
+            f"{name}, {IN_SHORT[score].format(k=frame['k'].max())} against {baseline}: " + "; ".join(parts) + "."
+        )
     return sentences
 
 

@@ -38,40 +38,79 @@ class SeedsAndProblems:
     """
 
     def __init__(self, seeds: int, problems: int, *, resamples: int, confidence: float, generator: np.random.Generator):
-        self.seeds_BS = _draw(seeds, resamples, generator)
-        self.problems_BN = _draw(problems, resamples, generator)
+        self.seeds_BS = draw(seeds, resamples, generator)
+        self.problems_BN = draw(problems, resamples, generator)
         self.tail = (1 - confidence) / 2
 
     def of(self, scores_SN: Matrix) -> Interval:
         """Of the mean over seeds and problems. A matrix with one row is a policy without a training seed."""
-        return self._interval(scores_SN.mean(), self.draws(scores_SN))
+        return from_draws(self.mean(scores_SN), self.draws(scores_SN), self.tail)
 
     def of_difference(self, left_SN: Matrix, right_SN: Matrix) -> Difference:
-        """Of mean(left) - mean(right), paired; its p is two-sided: 2 (1 + #{draws on the rarer side of 0}) / (B + 1).
-
-        That is the level at which the percentile interval reaches 0 (Davison & Hinkley 1997, sec. 4.4); draws at 0
-        count on both sides, and p is at most 1. It shares the narrowness of the intervals at few seeds.
-        """
+        """Of mean(left) - mean(right), paired."""
         difference_SN = left_SN - right_SN  # a policy without a training seed is set against every seed
         draws = self.draws(difference_SN)
-        rarer = min((draws <= 0).sum(), (draws >= 0).sum())
-        interval = self._interval(difference_SN.mean(), draws)
-        return Difference(
-            interval.estimate, interval.low, interval.high, min(1.0, 2 * (1 + int(rarer)) / (len(draws) + 1))
-        )
+        interval = from_draws(self.mean(difference_SN), draws, self.tail)
+        return Difference(interval.estimate, interval.low, interval.high, two_sided_p(draws))
+
+    def mean(self, scores_SN: Matrix) -> float:
+        return float(scores_SN.mean())
 
     def draws(self, scores_SN: Matrix) -> NDArray[np.float64]:
+        rows = self._rows(scores_SN)
+        return ((self.problems_BN @ scores_SN.T) * rows).sum(axis=1)
+
+    def _rows(self, scores_SN: Matrix) -> NDArray[np.float64]:
+        """(B, S) the weight of each seed in each draw."""
         rows = self.seeds_BS if len(scores_SN) > 1 else np.ones((len(self.problems_BN), 1))
         if scores_SN.shape != (rows.shape[1], self.problems_BN.shape[1]):
             raise ValueError(f"scores are {scores_SN.shape}, not {rows.shape[1]} seeds x {self.problems_BN.shape[1]}")
-        return ((self.problems_BN @ scores_SN.T) * rows).sum(axis=1)
-
-    def _interval(self, estimate: float, draws: NDArray[np.float64]) -> Interval:
-        low, high = np.quantile(draws, [self.tail, 1 - self.tail])
-        return Interval(float(estimate), float(low), float(high))
+        return rows
 
 
-def _draw(count: int, resamples: int, generator: np.random.Generator) -> NDArray[np.float64]:
+class SeedsAndKnownProblems(SeedsAndProblems):
+    """The same of a measure that not every problem has (NaN): a seed's mean is over the problems that have it.
+
+    A difference is over the problems, seed by seed, on which both have the measure, so that it need not be the
+    difference of the two means. Draws without any value are left out.
+    """
+
+    def mean(self, scores_SN: Matrix) -> float:
+        known_SN = ~np.isnan(scores_SN)
+        seeds = known_SN.any(axis=1)
+        return float(np.nanmean(scores_SN[seeds], axis=1).mean()) if seeds.any() else float("nan")
+
+    def draws(self, scores_SN: Matrix) -> NDArray[np.float64]:
+        known_SN = ~np.isnan(scores_SN)
+        weights_BS = self.problems_BN @ known_SN.T.astype(float)
+        sums_BS = self.problems_BN @ np.where(known_SN, scores_SN, 0.0).T
+        means_BS = np.divide(sums_BS, weights_BS, out=np.zeros_like(sums_BS), where=weights_BS > 0)
+        rows_BS = self._rows(scores_SN) * (weights_BS > 0)
+        drawn = rows_BS.sum(axis=1) > 0
+        return (means_BS * rows_BS).sum(axis=1)[drawn] / rows_BS.sum(axis=1)[drawn]
+
+
+def from_draws(estimate: float, draws: NDArray[np.float64], tail: float) -> Interval:
+    """The percentile interval of bootstrap draws; NaN bounds where there are none."""
+    if not len(draws):
+        return Interval(float(estimate), float("nan"), float("nan"))
+    low, high = np.quantile(draws, [tail, 1 - tail])
+    return Interval(float(estimate), float(low), float(high))
+
+
+def two_sided_p(draws: NDArray[np.float64]) -> float:
+    """Of no difference, from draws of a difference: 2 (1 + #{draws on the rarer side of 0}) / (B + 1).
+
+    That is the level at which the percentile interval reaches 0 (Davison & Hinkley 1997, sec. 4.4); draws at 0
+    count on both sides, and p is at most 1. It shares the narrowness of the intervals at few seeds.
+    """
+    if not len(draws):
+        return float("nan")
+    rarer = min((draws <= 0).sum(), (draws >= 0).sum())
+    return min(1.0, 2 * (1 + int(rarer)) / (len(draws) + 1))
+
+
+def draw(count: int, resamples: int, generator: np.random.Generator) -> NDArray[np.float64]:
     """Weights of a bootstrap sample: how often each of `count` things was drawn, over `count`."""
     return generator.multinomial(count, np.full(count, 1 / count), size=resamples) / count
 

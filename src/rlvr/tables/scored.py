@@ -1,4 +1,4 @@
-"""Stage: tables. A pass@k table in the paper's form, published values and differences beside ours."""
+"""Stage: tables. A scored table in the paper's form, published values and differences beside ours."""
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
 # (pandas' own annotations leave open whether a column is a series)
@@ -17,6 +17,22 @@ from rlvr.tables.render import Rendered
 
 OURS, GAIN, PUBLISHED, MINUS = "ours", "ours, against {arm}", "published", "ours − published"
 HOLDS = "†"
+HEADERS = {"pass": "@{k}", "avg": "avg@{k}", "maj": "maj@{k}", "mean": "mean @{k}", "iqm": "IQM @{k}"}
+HEADERS |= {"s_div": "S_div", "distinct_at_m": "distinct @{k}", "answer_entropy": "answer entropy"}
+DIGITS = {"s_div": 4, "distinct_at_m": 2, "answer_entropy": 3}  # of others one: they are in percent
+ABOUT = {
+    "avg": "avg@n: the mean share of correct samples, which is the unbiased pass@1.",
+    "maj": "maj@n: the share of problems whose most frequent answer is correct; a tie counts by its share, and wrong "
+    "answers are the same where their text is.",
+    "mean": "Mean: over the benchmarks, each with the same weight, of pass@k.",
+    "iqm": "IQM: the interquartile mean of pass@k over all training runs × benchmarks, without floor(count / 4) scores "
+    "at each end (Agarwal et al. 2021); with fewer than four scores it is the mean.",
+    "s_div": "S_div: mean cosine distance over the pairs of a problem's correct responses (PACS, Eq. 13), over the "
+    "problems with at least 2.",
+    "distinct_at_m": "Distinct: expected number of different correct texts among so many correct samples, drawn "
+    "without replacement (Hurlbert 1971), over the problems that have them.",
+    "answer_entropy": "Answer entropy: Shannon entropy in nats over the different answers of a problem's samples.",
+}
 
 
 def scale_line(layout: dict[str, Any]) -> str:
@@ -26,26 +42,27 @@ def scale_line(layout: dict[str, Any]) -> str:
 
 def render(layout: dict[str, Any], statistics: pd.DataFrame, reference: pd.DataFrame | None = None) -> Rendered:
     """`reference` is the published table as text; what its rows cannot be stands in the notes."""
-    ks = list(dict.fromkeys(statistics["k"]))
+    columns = list(dict.fromkeys(zip(statistics["score"], statistics["k"], strict=True)))
     level = 1 - layout["statistics"]["confidence"]
     lines: list[list[str]] = []
     shown = ""  # each model is named once
     for (_, _), cell in statistics.groupby(["model", "arm"], sort=False):
-        by_k = cell.set_index("k")
+        by_column = cell.set_index(["score", "k"])
         first = cell.iloc[0]
         model = str(first["model"]) + (f" → {first['stand_in']}" if first["stand_in"] != first["model"] else "")
+        rows = [(by_column.loc[column], DIGITS.get(column[0], 1)) for column in columns]
         texts = {
-            OURS: [_with_interval(by_k.loc[k], "value") for k in ks],
-            GAIN.format(arm=layout["compare_label"]): [_difference(by_k.loc[k], level) for k in ks],
-            PUBLISHED: [_published(by_k.loc[k]) for k in ks],
-            MINUS: [_signed(by_k.loc[k, "minus_published"]) for k in ks],
+            OURS: [_with_interval(row, "value", digits) for row, digits in rows],
+            GAIN.format(arm=layout["compare_label"]): [_difference(row, digits, level) for row, digits in rows],
+            PUBLISHED: [_published(row, digits) for row, digits in rows],
+            MINUS: [_signed(row["minus_published"], digits) for row, digits in rows],
         }
         for what, values in texts.items():
             if any(values):
                 head = ("" if model == shown else model, first["label"]) if what == OURS else ("", "")
                 lines.append([*head, what, *values])
                 shown = model
-    frame = pd.DataFrame(lines, columns=["Model", "Method", "", *(f"@{k}" for k in ks)])
+    frame = pd.DataFrame(lines, columns=["Model", "Method", "", *(HEADERS[score].format(k=k) for score, k in columns)])
     notes = _notes(layout, statistics) + (_findings(reference) if reference is not None else [])
     return Rendered(layout["title"], scale_line(layout), frame, notes)
 
@@ -61,40 +78,40 @@ def _findings(reference: pd.DataFrame) -> list[str]:
     ]
 
 
-def _difference(row: Any, level: float) -> str:
+def _difference(row: Any, digits: int, level: float) -> str:
     """With a dagger where Holm's adjusted p is at most `level`."""
-    return _with_interval(row, "difference", "+", HOLDS if row["difference_p_holm"] <= level else "")
+    return _with_interval(row, "difference", digits, "+", HOLDS if row["difference_p_holm"] <= level else "")
 
 
-def _with_interval(row: Any, name: str, sign: str = "", mark: str = "") -> str:
+def _with_interval(row: Any, name: str, digits: int, sign: str = "", mark: str = "") -> str:
     if pd.isna(row[name]):
         return ""
-    text = f"{row[name]:{sign}.1f}{mark} [{row[f'{name}_low']:{sign}.1f}, {row[f'{name}_high']:{sign}.1f}]"
-    return text.replace("-", "−")
+    value, low, high = (f"{row[key]:{sign}.{digits}f}" for key in (name, f"{name}_low", f"{name}_high"))
+    return f"{value}{mark} [{low}, {high}]".replace("-", "−")
 
 
-def _published(row: Any) -> str:
+def _published(row: Any, digits: int) -> str:
     if pd.isna(row["published"]):
         return ""
-    return f"{row['published']:.1f}" + ("" if pd.isna(row["published_ci"]) else f" ± {row['published_ci']:.1f}")
+    half = "" if pd.isna(row["published_ci"]) else f" ± {row['published_ci']:.{digits}f}"
+    return f"{row['published']:.{digits}f}{half}"
 
 
-def _signed(value: float) -> str:
-    return "" if pd.isna(value) else f"{value:+.1f}".replace("-", "−")
+def _signed(value: float, digits: int) -> str:
+    return "" if pd.isna(value) else f"{value:+.{digits}f}".replace("-", "−")
 
 
 def _notes(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:
-    first = statistics.iloc[0]
     seeds = int(statistics["seeds"].max())
     confidence = f"{100 * layout['statistics']['confidence']:g} %"
     notes = [
-        f"pass@k in percent on {first['benchmark']}"
-        + (f" (here {layout['benchmark_stand_in']})" if layout["benchmark_stand_in"] != first["benchmark"] else "")
-        + f": {int(first['problems'])} problems, n = {int(first['samples'])} samples each, unbiased estimator; "
-        f"{layout['sampling']}; last checkpoint of each run.",
-        f"In brackets: {confidence} interval over {seeds} training seeds × problems (two-way bootstrap, paired for "
-        "differences); for a base policy over problems alone.",
+        f"{_measured(layout)} on {_benchmarks(layout)}: {_sizes(statistics.iloc[0])}; {layout['sampling']}; last "
+        "checkpoint of each run.",
+        f"In brackets: {confidence} interval over {seeds} {_drawn(layout)}; for a base policy over problems alone.",
     ]
+    if "embedding" in layout:
+        notes.append(_embedded(layout, statistics))
+    notes += [ABOUT[score] for score in dict.fromkeys(statistics["score"]) if score in ABOUT]
     compared = int(statistics["difference_p"].notna().sum())
     if compared:
         level = f"{100 * (1 - layout['statistics']['confidence']):g} %"
@@ -110,6 +127,46 @@ def _notes(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:
                 "for completeness and does not measure reproduction."
             )
     return [*notes, *([layout["note"]] if layout["note"] else [])]
+
+
+def _measured(layout: dict[str, Any]) -> str:
+    return "Diversity" if "embedding" in layout else "pass@k in percent, unbiased estimator,"
+
+
+def _drawn(layout: dict[str, Any]) -> str:
+    """What the bootstrap draws again."""
+    if "benchmarks" in layout:
+        return (
+            "training runs, each drawn with its scores on all benchmarks, × problems, drawn within each benchmark "
+            "(stratified bootstrap, paired for differences): other runs and other problems, not other benchmarks"
+        )
+    return "training seeds × problems (two-way bootstrap, paired for differences)"
+
+
+def _embedded(layout: dict[str, Any], statistics: pd.DataFrame) -> str:
+    """How many problems S_div is of, and how much of the responses the encoder read."""
+    own = statistics.loc[statistics["score"] == "s_div"]
+    low, high = own["known"].min(), own["known"].max()
+    cut = own["cut_share"].fillna(0.0).max()
+    between = f"{low:.0f} problems" if low == high else f"{low:.0f} to {high:.0f} problems, by method"
+    return (
+        f"Embeddings of {layout['embedding']}, which did not read to the end of {100 * cut:.1f} % of the "
+        f"responses at most. S_div is of {between} (mean over seeds); a difference is over the problems that both "
+        "methods have, and need not be that of the two values."
+    )
+
+
+def _benchmarks(layout: dict[str, Any]) -> str:
+    """Each benchmark by its name in the paper, and what stands in for it here."""
+    named = [(benchmark["name"], benchmark["stand_in"]) for benchmark in layout.get("benchmarks", [])]
+    named = named or [(layout["benchmark"], layout["benchmark_stand_in"])]
+    return ", ".join(name + (f" (here {here})" if here != name else "") for name, here in named)
+
+
+def _sizes(first: Any) -> str:
+    problems, clusters = int(first["problems"]), int(first["clusters"])
+    drawn = "" if clusters == problems else f" in {clusters} clusters, drawn whole"
+    return f"{problems} problems{drawn}, n = {int(first['samples'])} samples each"
 
 
 def main(

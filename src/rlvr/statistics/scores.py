@@ -1,0 +1,78 @@
+"""Score frames (a policy's scores.csv on a benchmark) to matrices: seeds x units of resampling.
+
+Dimensions: S policies of one method (its training seeds), N problems, C clusters of problems.
+"""
+
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportReturnType=false
+# (pandas' own annotations leave open whether a column is a series)
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rlvr.records import RecordError
+from rlvr.statistics.pass_at_k import pass_at_k
+
+Matrix = NDArray[np.float64]
+Measure = Callable[[pd.DataFrame], Matrix]
+
+
+def read(path: Path) -> pd.DataFrame:
+    """Ids stay text, as the problems' file has them."""
+    return pd.read_csv(path, dtype={"problem": str, "cluster": str, "level": str})
+
+
+def pass_at(k: int) -> Measure:
+    """pass@k of each problem, the unbiased estimator."""
+    return lambda frame: pass_at_k(frame["n"], frame["correct"], k)
+
+
+def avg(frame: pd.DataFrame) -> Matrix:
+    """avg@n of each problem: the share of its n samples that is correct, which is the unbiased pass@1 at that n."""
+    return (frame["correct"] / frame["n"]).to_numpy(dtype=float)
+
+
+def maj(frame: pd.DataFrame) -> Matrix:
+    """maj@n of each problem, as the score stage has voted."""
+    if "majority" not in frame:
+        raise RecordError("scores.csv has no column `majority`: it is from an earlier version; score again")
+    return frame["majority"].to_numpy(dtype=float)
+
+
+def problems_of(frames: Sequence[pd.DataFrame], names: Sequence[str]) -> list[str]:
+    """The problems that all frames are of, in order. Raises RecordError where they differ."""
+    problems = frames[0]["problem"].tolist()
+    for frame, name in zip(frames, names, strict=True):
+        if frame["problem"].tolist() != problems:
+            raise RecordError(f"{name} was scored on other problems than {names[0]}")
+    return problems
+
+
+def units_of(frame: pd.DataFrame) -> NDArray[np.int64]:
+    """(N,) the unit of resampling that each problem belongs to, 0..C-1: its cluster, or itself."""
+    if "cluster" not in frame:
+        return np.arange(len(frame))
+    return pd.factorize(frame["cluster"])[0].astype(np.int64)
+
+
+def matrix(frames: Sequence[pd.DataFrame], measure: Measure) -> Matrix:
+    """(S, C) the measure of each policy on each unit: a cluster has the mean of its problems that have a value.
+
+    So each cluster weighs the same in a mean, however many versions of its problem a benchmark holds. A unit of
+    which no problem has a value is NaN.
+    """
+    units = units_of(frames[0])
+    return np.stack([_by_unit(measure(frame), units) for frame in frames])
+
+
+def _by_unit(values_N: Matrix, units_N: NDArray[np.int64]) -> Matrix:
+    known_N = ~np.isnan(values_N)
+    count = int(units_N.max()) + 1
+    sizes_C = np.bincount(units_N, weights=known_N, minlength=count)
+    sums_C = np.bincount(units_N, weights=np.where(known_N, values_N, 0.0), minlength=count)
+    return np.divide(sums_C, sizes_C, out=np.full(count, np.nan), where=sizes_C > 0)

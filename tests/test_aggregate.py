@@ -1,0 +1,202 @@
+"""The IQM and the mean over benchmarks: by hand, by scipy, by simulation; the table made of them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import ROOT
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+from test_statistics import LAYOUT
+
+from rlvr.config import layouts
+from rlvr.config.load import ConfigError
+from rlvr.config.plan import make_plan
+from rlvr.records import RecordError
+from rlvr.statistics.across_benchmarks import summarise
+from rlvr.statistics.aggregate import RunsAndProblemsByBenchmark, iqm, mean
+from rlvr.statistics.intervals import SeedsAndProblems
+from rlvr.tables.scored import render
+
+SETTINGS = {"resamples": 2000, "confidence": 0.95}
+
+
+def bootstrap(seeds, problems, seed=0, **options):
+    return RunsAndProblemsByBenchmark(seeds, problems, **{**SETTINGS, **options}, generator=np.random.default_rng(seed))
+
+
+def test_iqm_by_hand():
+    """Eight scores: two are left out at each end."""
+    scores_SM = np.array([[0.0, 0.1], [0.2, 0.4], [0.6, 0.7], [0.9, 1.0]])
+    assert iqm(scores_SM) == pytest.approx((0.2 + 0.4 + 0.6 + 0.7) / 4)
+    assert iqm(scores_SM[:3]) == pytest.approx((0.1 + 0.2 + 0.4 + 0.6) / 4), "six: floor(6 / 4) = 1 at each end"
+    assert iqm(scores_SM[:1]) == pytest.approx(0.05), "fewer than four: the mean"
+    assert mean(scores_SM) == pytest.approx(scores_SM.mean())
+
+
+shapes = st.tuples(st.integers(1, 6), st.integers(1, 5))
+matrices = shapes.flatmap(lambda shape: arrays(float, shape, elements=st.floats(0, 1, width=32)))
+
+
+@given(matrices)
+def test_iqm_laws(scores_SM):
+    value = float(iqm(scores_SM))
+    assert value == pytest.approx(stats.trim_mean(scores_SM.ravel(), 0.25))
+    assert scores_SM.min() - 1e-9 <= value <= scores_SM.max() + 1e-9
+    assert float(iqm(scores_SM[::-1, ::-1])) == pytest.approx(value)
+    assert float(iqm(scores_SM + 1)) == pytest.approx(value + 1) and float(iqm(3 * scores_SM)) == pytest.approx(
+        3 * value
+    )
+    assert iqm(np.stack([scores_SM, scores_SM])) == pytest.approx([value, value]), "draws come first"
+
+
+def test_iqm_of_one_benchmark_is_the_trimmed_mean_over_runs():
+    scores_SN = np.random.default_rng(0).random((8, 30))
+    found = bootstrap(8, [30]).of(iqm, [scores_SN])
+    assert found.estimate == pytest.approx(stats.trim_mean(scores_SN.mean(1), 0.25))
+    assert found.low < found.estimate < found.high
+
+
+def test_the_mean_over_one_benchmark_is_the_two_way_bootstrap():
+    scores_SN = np.random.default_rng(1).random((4, 50))
+    found = bootstrap(4, [50], resamples=20_000).of(mean, [scores_SN])
+    other = SeedsAndProblems(4, 50, resamples=20_000, confidence=0.95, generator=np.random.default_rng(5))
+    expected = other.of(scores_SN)
+    assert found.estimate == pytest.approx(expected.estimate)
+    assert (found.low, found.high) == (pytest.approx(expected.low, abs=0.005), pytest.approx(expected.high, abs=0.005))
+
+
+def test_benchmarks_weigh_the_same_whatever_their_size():
+    scores = [np.ones((2, 3)), np.zeros((2, 300))]
+    assert bootstrap(2, [3, 300]).of(mean, scores).estimate == 0.5
+
+
+def test_same_seed_same_interval():
+    generator = np.random.default_rng(2)
+    scores = [generator.random((3, 20)), generator.random((3, 10))]
+    assert bootstrap(3, [20, 10]).of(iqm, scores) == bootstrap(3, [20, 10]).of(iqm, scores)
+    assert bootstrap(3, [20, 10]).of(iqm, scores) != bootstrap(3, [20, 10], seed=1).of(iqm, scores)
+
+
+def test_a_run_is_drawn_with_all_its_scores():
+    """Runs that are good everywhere: a mean over three benchmarks varies as one does, not by 1 / sqrt(3)."""
+    ability = np.random.default_rng(3).normal(0.5, 0.1, (6, 1))
+    scores = [np.repeat(ability, 10, axis=1)] * 3
+    width = {}
+    for shared in (True, False):
+        found = bootstrap(6, [10] * 3, shared_runs=shared, resamples=8000).of(mean, scores)
+        width[shared] = found.high - found.low
+    assert width[True] / width[False] == pytest.approx(np.sqrt(3), rel=0.05)
+
+
+def test_problems_are_drawn_within_their_benchmark():
+    """Equal problems in each benchmark leave nothing to draw, however far the benchmarks are apart."""
+    found = bootstrap(1, [40, 5]).of(mean, [np.full((1, 40), 0.9), np.full((1, 5), 0.1)])
+    assert (found.low, found.estimate, found.high) == pytest.approx((0.5, 0.5, 0.5))
+
+
+def test_differences_are_paired_and_a_base_policy_stands_beside_each_run():
+    generator = np.random.default_rng(4)
+    scores = [generator.random((3, 30)), generator.random((3, 20))]
+    for aggregate in (mean, iqm):
+        found = bootstrap(3, [30, 20]).of_difference(aggregate, scores, [part - 0.1 for part in scores])
+        assert (found.low, found.estimate, found.high) == pytest.approx((0.1, 0.1, 0.1))
+        assert found.p == pytest.approx(2 / 2001)
+        assert bootstrap(3, [30, 20]).of_difference(aggregate, scores, scores).p == 1
+    base = [part[:1] for part in scores]
+    single = bootstrap(3, [30, 20]).of(iqm, base)
+    assert single.estimate == pytest.approx(iqm(np.repeat([[part.mean() for part in base]], 3, axis=0)))
+
+
+def test_scores_of_another_size_are_refused():
+    with pytest.raises(ValueError, match="not 3 seeds x 20"):
+        bootstrap(3, [30, 20]).of(mean, [np.ones((3, 30)), np.ones((3, 21))])
+
+
+def test_coverage_over_runs_and_problems():
+    """About 95 of 100 intervals hold the truth; with eight runs a percentile bootstrap is a little short."""
+    generator, held = np.random.default_rng(6), 0
+    for trial in range(150):
+        ability = generator.normal(0, 0.02, (8, 1))
+        scores = [
+            level + ability + generator.normal(0, 0.15, (1, size)) + generator.normal(0, 0.05, (8, size))
+            for level, size in ((0.7, 60), (0.3, 40))
+        ]
+        found = bootstrap(8, [60, 40], seed=trial, resamples=400).of(mean, scores)
+        held += found.low <= 0.5 <= found.high
+    assert 128 <= held <= 150
+
+
+def frame(policy: str, evaluation: str, correct: list[int]) -> pd.DataFrame:
+    problems = [f"{evaluation}{i}" for i in range(len(correct))]
+    return pd.DataFrame({"policy": policy, "evaluation": evaluation, "problem": problems, "n": 4, "correct": correct})
+
+
+def across(**changes) -> dict:
+    benchmarks = [{"name": name, "stand_in": name, "evaluations": {"M": name}} for name in ("x", "y")]
+    return {**LAYOUT, "benchmarks": benchmarks, "k": [1], **changes}
+
+
+COUNTS = {"a1": ([0, 4], [2]), "a2": ([2, 4], [1]), "b1": ([1, 4], [4]), "b2": ([3, 4], [3])}
+
+
+def by_pair(counts=COUNTS) -> dict[tuple[str, str], pd.DataFrame]:
+    return {(name, e): frame(name, e, c) for name, both in counts.items() for e, c in zip("xy", both, strict=True)}
+
+
+def test_a_table_across_benchmarks_by_hand():
+    table = summarise(across(), by_pair()).set_index(["arm", "score"])
+    a, b = np.array([[0.5, 0.5], [0.75, 0.25]]), np.array([[0.625, 1.0], [0.875, 0.75]])
+    assert table.loc[("a", "mean"), "value"] == pytest.approx(100 * a.mean())
+    assert table.loc[("a", "iqm"), "value"] == pytest.approx(100 * 0.5)
+    assert table.loc[("b", "iqm"), "value"] == pytest.approx(100 * (0.75 + 0.875) / 2)
+    assert table.loc[("b", "mean"), "difference"] == pytest.approx(100 * (b.mean() - a.mean()))
+    assert table.loc[("b", "iqm"), "difference"] == pytest.approx(100 * (0.8125 - 0.5))
+    assert table["difference_p_holm"].notna().tolist() == [False, False, True, True]
+    assert set(table["problems"]) == {3} and set(table["samples"]) == {4}
+
+
+def test_the_table_and_the_page_say_what_it_covers():
+    from rlvr.report.page import _in_short
+
+    layout = across(title="T", scale="laptop", about_scale="", note="", compare_label="a", sampling="t")
+    table = summarise(layout, by_pair())
+    shown = render(layout, table)
+    assert list(shown.frame.columns) == ["Model", "Method", "", "mean @1", "IQM @1"]
+    assert "on x, y: 3 problems" in shown.notes[0] and "not other benchmarks" in shown.notes[1]
+    assert _in_short(table, 0.05)[0].startswith(
+        "m (in place of M), IQM of pass@1 over the benchmarks against a: b +31.2"
+    )
+
+
+def test_every_policy_needs_the_same_problems_on_each_benchmark():
+    scores = {**by_pair(), ("b2", "y"): frame("b2", "z", [1])}
+    with pytest.raises(RecordError, match="b2 was scored on other problems than a1"):
+        summarise(across(), scores)
+
+
+def test_the_table_of_ace_reuses_what_tables_1_and_2_evaluate():
+    plan = make_plan(ROOT, "paper", ["ace"])
+    made = plan.papers["ace"]
+    item = made.tables["benchmarks"]
+    assert set(item.scored()) == {*made.tables["table1"].scored(), *made.tables["table2"].scored()}
+    assert "benchmarks" not in made.paper.core.tables
+    layout = layouts.of_item(plan, "ace", "benchmarks")
+    assert [benchmark["name"] for benchmark in layout["benchmarks"]] == ["math-500", "aime-2025"]
+    assert set(layout["benchmarks"][0]["evaluations"]) == set(item.content.models)
+
+
+def test_a_table_across_benchmarks_needs_them(tmp_path):
+    import shutil
+
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    path = tmp_path / "config/papers/ace.yaml"
+    text = path.read_text()
+    for old, new, message in [
+        ("    benchmarks: [math-500, aime-2025]\n", "", "a pass@k table needs benchmarks, k and rows"),
+        ("    benchmarks: [math-500, aime-2025]", "    benchmarks: [math-501]", "unknown benchmark 'math-501'"),
+    ]:
+        path.write_text(text.replace(old, new, 1))
+        with pytest.raises(ConfigError, match=message):
+            make_plan(tmp_path, "smoke", ["ace"])
