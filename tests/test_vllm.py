@@ -1,0 +1,121 @@
+"""The engine vLLM, for real, on a CPU: `make test-vllm`, in an environment of its own."""
+
+import gzip
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, run_module
+from scipy.stats import chi2_contingency
+
+from rlvr.config.schema import Evaluation, EvaluationSpec
+from rlvr.records import Completion, publish_json, read_json, read_records, sha256
+
+pytestmark = pytest.mark.vllm
+
+SAMPLING = Evaluation(temperature=0.8, top_p=0.95, samples=150, max_response_tokens=16, seed=3, engine="vllm")
+MEMORY = ("--gpu-memory", "0.1")  # of this machine's memory, where there is no GPU
+
+
+@pytest.fixture(scope="module")
+def bench(workbench):
+    def command(out: Path, *more: str, policy: Path | None = None, **changes) -> list[str]:
+        spec = EvaluationSpec(data=workbench.spec.validation, sampling=SAMPLING.model_copy(update=changes))
+        problems = workbench.folder / workbench.spec.validation.name / "problems.jsonl"
+        return [
+            *("--spec", spec.model_dump_json(), "--policy", str(policy or workbench.base), "--problems", str(problems)),
+            *("--out", str(out / "completions.jsonl.gz"), "--tokens", str(out / "tokens.jsonl.gz")),
+            *("--state", str(out / "state"), *MEMORY, *more),
+        ]
+
+    return command
+
+
+def sample(command: list[str]) -> list[Completion]:
+    run_module("rlvr.evaluation.generate", *command)
+    return read_records(Path(command[command.index("--out") + 1]), Completion)
+
+
+@pytest.fixture(scope="module")
+def whole(bench, tmp_path_factory):
+    out = tmp_path_factory.mktemp("whole")
+    return out, sample(bench(out, "--rows", "300"))
+
+
+def test_what_is_recorded(whole):
+    out, done = whole
+    assert len(done) == 8 * 150 and {c.engine for c in done} == {"vllm"}
+    assert all(c.version.startswith("vllm 0.") for c in done)
+    assert {c.finish for c in done} <= {"stop", "length"} and all(c.finish == "stop" for c in done if c.tokens < 16)
+    assert [(c.problem, c.sample) for c in done] == sorted(((c.problem, c.sample) for c in done), key=_order(done))
+
+
+def _order(done):
+    problems = list(dict.fromkeys(c.problem for c in done))
+    return lambda pair: (problems.index(pair[0]), pair[1])
+
+
+def test_vllm_and_the_trainer_agree(whole, workbench, tmp_path):
+    arguments = ("--policy", str(workbench.base), "--tokens", str(whole[0] / "tokens.jsonl.gz"))
+    run_module("rlvr.evaluation.agreement", *arguments, "--out", str(tmp_path / "agreement.json"))
+    found = read_json(tmp_path / "agreement.json")
+    assert found["sequences"] == 8 and found["max_abs"] < 1e-4
+
+
+def test_vllm_draws_from_the_distribution_that_the_sampler_in_process_draws_from(whole, bench, tmp_path):
+    theirs = sample(bench(tmp_path, engine="in_process"))
+    levels = []
+    for problem in {c.problem for c in theirs}:
+        counts = [Counter(c.text for c in done if c.problem == problem) for done in (whole[1], theirs)]
+        common = [text for text, n in (counts[0] + counts[1]).items() if n >= 10]
+        table = [[count[text] for text in common] for count in counts]
+        table = [[*row, 150 - sum(row)] for row in table]
+        table = list(zip(*[column for column in zip(*table, strict=True) if sum(column)], strict=True))
+        levels.append(chi2_contingency(table).pvalue if len(table[0]) > 1 else 1.0)
+    assert min(levels) > 1e-4 / len(levels)  # one in ten thousand, over all problems
+
+
+def test_samples_are_independent_and_repeatable(whole, bench, tmp_path):
+    by_sample = Counter((c.problem, c.text) for c in whole[1])
+    assert max(by_sample.values()) < 150  # not one sample 150 times, as one seed for all would give
+    again = sample(bench(tmp_path, "--rows", "300", samples=150))
+    assert again == whole[1]
+    other = sample(bench(tmp_path / "other", seed=4))
+    assert [c.text for c in other] != [c.text for c in whole[1]]
+
+
+def test_a_models_generation_config_overrides_nothing(whole, bench, workbench, tmp_path):
+    manifest = read_json(workbench.base)
+    folder = tmp_path / "policy"
+    shutil.copytree(workbench.base.parent / manifest["policy"], folder)
+    overrides = {"top_k": 1, "repetition_penalty": 3.0, "temperature": 0.1, "min_p": 0.9}
+    settings = read_json(folder / "generation_config.json") if (folder / "generation_config.json").exists() else {}
+    publish_json(folder / "generation_config.json", {**settings, **overrides, "do_sample": True})
+    sums = {path.name: sha256(path) for path in folder.iterdir()}
+    publish_json(tmp_path / "manifest.json", {**manifest, "policy": "policy", "files": sums})
+    assert sample(bench(tmp_path / "out", "--rows", "300", policy=tmp_path / "manifest.json")) == whole[1]
+
+
+def test_killed_midway_no_finished_sample_is_drawn_twice(whole, bench, tmp_path):
+    command = [sys.executable, "-m", "rlvr.evaluation.generate", *bench(tmp_path, "--rows", "300")]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 300
+        while not list((tmp_path / "state").glob("part-*")) and time.monotonic() < deadline:
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+    kept = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "state").glob("part-*")}
+    assert 1 <= len(kept) < 4
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        output, _ = process.communicate(timeout=300)
+    steps = [json.loads(line)["step"] for line in output.splitlines() if line.startswith('{"stage": "generate"')]
+    assert steps == list(range(len(kept) + 1, 5))
+    for name in ("completions.jsonl.gz", "tokens.jsonl.gz"):
+        assert gzip.decompress((tmp_path / name).read_bytes()) == gzip.decompress((whole[0] / name).read_bytes())
