@@ -36,13 +36,13 @@ rule overlap:
     log:
         f"{PATHS.results}/logs/papers/{{paper}}/overlap.log",
     params:
-        tolerate=lambda w: (
-            "--no-tolerate"
+        how=lambda w: (
+            "--no-tolerate --no-near"
             if all(d.task == "operator_fill" for d in PLAN.papers[w.paper].data)
-            else "--tolerate"
+            else "--tolerate --near"
         ),
     shell:
-        "python -m rlvr.tasks.overlap {input:q} {params.tolerate} --out {output:q} > {log:q} 2>&1"
+        "python -m rlvr.tasks.overlap {input:q} {params.how} --out {output:q} > {log:q} 2>&1"
 
 
 rule model:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from rlvr.commands import data
 from rlvr.commands.consistency import consistency
 from rlvr.commands.grade import grade
 from rlvr.commands.passk import passk
@@ -26,6 +27,7 @@ app.command()(weigh)
 app.command()(passk)
 app.command()(grade)
 app.command()(consistency)
+app.add_typer(data.app, name="data")
 
 
 def main() -> None:

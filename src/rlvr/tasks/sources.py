@@ -1,0 +1,99 @@
+"""Where a published set's files are: brought along in data/<set>/, prepared there before, or on the model hub."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rlvr.config.schema import Files, Published, is_commit
+from rlvr.records import sha256
+from rlvr.tasks.rows import ENDINGS, DataError
+
+OURS = {"problems.jsonl", "demonstrations.jsonl", "card.json"}  # what preparing writes into the same folder
+
+
+class DataUnavailable(DataError):
+    """A set that is neither on disk nor to be had; the message says which file to bring."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The files of a set with their checksums, and the hub's commit that they are of (None: brought, unknown)."""
+
+    paths: tuple[Path, ...]
+    sums: dict[str, str]
+    commit: str | None
+
+
+def find(spec: Published, folder: Path = Path("data"), files: list[Path] | None = None) -> Found:
+    """The files given, else those brought to `folder`/<set>/, else the hub's. Checks the checksums that are known."""
+    paths = files or brought(spec, folder / spec.name)
+    commit = None
+    if not paths:
+        paths, commit = from_hub(spec, folder / spec.name)
+    missing = [path for path in paths if not path.is_file()]
+    if missing:
+        raise DataError(f"{missing[0]}: no such file")
+    sums = {_label(path): sha256(path) for path in paths}
+    for name, expected in spec.sha256.items():
+        for label, found in sums.items():
+            if label.endswith(Path(name).name) and found != expected:
+                raise DataError(f"{label} has the SHA-256 {found}, and must have {expected}")
+    return Found(tuple(paths), sums, commit)
+
+
+def _label(path: Path) -> str:
+    """A file's name with its folder, which tells the subjects of MATH apart."""
+    return "/".join(path.parts[-2:])
+
+
+def brought(spec: Files, home: Path) -> list[Path]:
+    """The files in a folder: those the entry names, else the only one there that could be the set; [] where none is."""
+    if not home.is_dir():
+        return []
+    matches = {pattern: _matching(pattern, home) for pattern in spec.files}
+    if any(matches.values()):
+        lacking = [pattern for pattern, found in matches.items() if not found]
+        if lacking:
+            raise DataUnavailable(
+                f"{home}/: {lacking[0]} is missing beside the other files; {how_to_bring(spec, home)}"
+            )
+        return list(dict.fromkeys(path for found in matches.values() for path in found))
+    others = [path for path in sorted(home.iterdir()) if path.name.endswith(ENDINGS) and path.name not in OURS]
+    if len(others) > 1:
+        raise DataUnavailable(
+            f"{home}/: which of {', '.join(path.name for path in others)} is the set? {how_to_bring(spec, home)}"
+        )
+    return others
+
+
+def _matching(pattern: str, home: Path) -> list[Path]:
+    return sorted(home.glob(pattern)) or sorted(home.glob(Path(pattern).name))
+
+
+def from_hub(spec: Files, home: Path) -> tuple[list[Path], str]:
+    """The files at the entry's revision, in the hub client's cache, and the commit that this is."""
+    try:
+        from huggingface_hub import snapshot_download
+
+        got = snapshot_download(spec.repo, repo_type="dataset", revision=spec.revision, allow_patterns=spec.files)
+        snapshot = Path(got)
+    except Exception as error:  # the hub's client raises many kinds; each means that the file is not here
+        raise DataUnavailable(
+            f"no file in {home}/ and the hub cannot be reached ({type(error).__name__}); {how_to_bring(spec, home)}"
+        ) from error
+    paths = [path for pattern in spec.files for path in sorted(snapshot.glob(pattern))]
+    if not paths:
+        raise DataUnavailable(f"{spec.repo} has no {spec.files[0]} at revision {spec.revision}")
+    return paths, snapshot.name if is_commit(snapshot.name) else spec.revision
+
+
+def how_to_bring(spec: Files, home: Path) -> str:
+    names = ", ".join(f"{spec.repo}/{pattern}" for pattern in spec.files)
+    places = ", ".join(str(home / _place(pattern)) for pattern in spec.files)
+    return f"bring {names} (revision {spec.revision}) as {places}"
+
+
+def _place(pattern: str) -> str:
+    """Where a brought file stands: its bare name, but with its folder where that varies."""
+    return pattern if "*" in str(Path(pattern).parent) else Path(pattern).name
