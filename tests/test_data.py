@@ -8,6 +8,7 @@ import os
 import pickle
 import subprocess
 import sys
+import tempfile
 import zlib
 from pathlib import Path
 
@@ -44,8 +45,12 @@ def parquet(path: Path, rows: list[dict]) -> Path:
     return path
 
 
-def loaded(name: str, *paths: Path, folder: Path = Path("nowhere")):
-    return published.load(SETS[name], paths, folder)
+def loaded(name: str | Published, *paths: Path):
+    """What is written of some files, and the tally."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "out"
+        tally = published.write(SETS[name] if isinstance(name, str) else name, paths, out)
+        return read_records(out / "problems.jsonl", Problem), tally
 
 
 def golds(problems: list[Problem]) -> list[tuple[str, str]]:
@@ -332,7 +337,7 @@ def test_gpqa_options_have_an_order_of_the_seed_and_the_question_alone(tmp_path)
     backwards, _ = loaded("gpqa-diamond", lines(tmp_path / "b.jsonl", rows[::-1]))
     assert sorted(golds(backwards)) == sorted(golds(problems))
     other = SETS["gpqa-diamond"].model_copy(update={"shuffle_seed": 1})
-    changed, _ = published.load(other, (tmp_path / "gpqa_diamond.csv",))
+    changed, _ = loaded(other, tmp_path / "gpqa_diamond.csv")
     assert [p.gold for p in changed] != [p.gold for p in problems]
     assert verifiers.load("choice")("\\boxed{" + problems[0].gold + "}", problems[0].gold)[0] == "correct"
 
@@ -453,10 +458,11 @@ def test_taco_without_eval(tmp_path):
         row("code", "__import__('os').system('false')"),
         row("unequal", json.dumps({"inputs": ["1"], "outputs": []})),
         row("none", ""),
+        row("numbers", '{"inputs": [[NaN, 1], "1"], "outputs": ["1", "1"]}'),
     ]
     problems, tally = loaded("taco-train", lines(tmp_path / "t.jsonl", rows))
     found = {p.prompt.split("\n")[0]: json.loads(p.gold) for p in problems}
-    assert list(found) == ["stdin", "lines", "literal", "wrapped", "mixed", "some"]
+    assert list(found) == ["stdin", "lines", "literal", "wrapped", "mixed", "some", "numbers"]
     one, three = {"input": "1\n", "output": "1\n"}, {"input": "3\n", "output": "3\n"}
     assert found["stdin"] == {"kind": "stdin", "tests": [one, three], "seconds": 2.0}
     assert found["lines"] == {"kind": "stdin", "tests": [{"input": "1\n2", "output": "3"}], "memory_mb": 256}
@@ -464,7 +470,8 @@ def test_taco_without_eval(tmp_path):
     assert found["wrapped"]["tests"] == [{"input": [1], "output": [1]}, {"input": [2], "output": [2]}]
     assert found["mixed"]["tests"] == [{"input": [1], "output": [1]}, {"input": [2], "output": [2, 3]}]
     assert found["some"] == {"kind": "call", "entry": "f", "tests": [{"input": [1], "output": 2}]}
-    assert tally.tests_dropped == {"empty output": 1, "out of range": 1}
+    assert found["numbers"]["tests"] == [{"input": "1", "output": "1"}]
+    assert tally.tests_dropped == {"empty output": 1, "out of range": 1, "not a text": 1}
     assert tally.left_out == {
         "no usable test": 1,
         "tests not readable": 1,
@@ -704,7 +711,7 @@ def test_the_hubs_commit_is_recorded(tmp_path, monkeypatch):
     found = sources.find(SETS["math-verse"], tmp_path / "data")
     assert found.commit == commit and [path.name for path in found.paths] == ["testmini.parquet"]
     assert (asked["repo"], asked["revision"], asked["repo_type"]) == ("AI4Math/MathVerse", "main", "dataset")
-    with pytest.raises(DataUnavailable, match=r"has no test\.jsonl"):
+    with pytest.raises(DataUnavailable, match=r"the hub gave no test\.jsonl of HuggingFaceH4/MATH-500; bring "):
         sources.find(SETS["math-500"], tmp_path / "data")
 
 
@@ -732,7 +739,7 @@ def test_a_row_of_another_form_is_named(tmp_path):
         loaded("livecodebench-v6", path)
     spec = SETS["aime-2025"].model_copy(update={"fields": {"golden": "answer"}})
     with pytest.raises(DataError, match="the adapter integers has no 'golden'"):
-        published.load(spec, (path,))
+        loaded(spec, path)
 
 
 # ---- overlap ----

@@ -14,7 +14,7 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Policy weights, evaluation and grading on data of your own. The workflow itself is run by snakemake.",
+    help="Policy weights, evaluation, grading and data sets. The workflow itself is run by snakemake.",
 )
 
 

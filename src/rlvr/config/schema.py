@@ -135,7 +135,7 @@ class Published(Files):
         "words",
     ]
     fields: dict[str, str] = {}  # our name -> the file's, where it is not the adapter's own
-    problems: Positive | None = None  # as published, after repeated ones are left out; null: not stated
+    problems: Positive | None = None  # as published; the card says what is left of them; null: not stated
     sha256: dict[str, str] = {}  # of files, where known
     shuffle_seed: Natural = 0  # of the order of options
     since: Day | None = None  # first and last day, both included

@@ -87,12 +87,6 @@ def _replace(made: Path, target: Path) -> None:
         os.replace(made, target)
 
 
-def load(spec: Published, paths: tuple[Path, ...], folder: Path = Path("data")) -> tuple[list[Problem], Tally]:
-    """The problems in memory, for a small set; pictures are named and not written."""
-    tally = Tally()
-    return [problem for problem, _ in _kept(spec, paths, folder, tally)], tally
-
-
 def _kept(spec: Published, paths: tuple[Path, ...], folder: Path, tally: Tally) -> Iterator[tuple[Problem, Draft]]:
     """Each different question once, the first time that it comes, with an id by its place among those kept."""
     answers: dict[bytes, bytes] = {}  # digests only: a set may have millions of rows

@@ -37,7 +37,7 @@ def find(spec: Published, folder: Path = Path("data"), files: list[Path] | None 
     sums = {_label(path): sha256(path) for path in paths}
     for name, expected in spec.sha256.items():
         for label, found in sums.items():
-            if label.endswith(Path(name).name) and found != expected:
+            if Path(label).name == Path(name).name and found != expected:
                 raise DataError(f"{label} has the SHA-256 {found}, and must have {expected}")
     return Found(tuple(paths), sums, commit)
 
@@ -82,10 +82,12 @@ def from_hub(spec: Files, home: Path) -> tuple[list[Path], str]:
         raise DataUnavailable(
             f"no file in {home}/ and the hub cannot be reached ({type(error).__name__}); {how_to_bring(spec, home)}"
         ) from error
-    paths = [path for pattern in spec.files for path in sorted(snapshot.glob(pattern))]
-    if not paths:
-        raise DataUnavailable(f"{spec.repo} has no {spec.files[0]} at revision {spec.revision}")
-    return paths, snapshot.name if is_commit(snapshot.name) else spec.revision
+    found = {pattern: sorted(snapshot.glob(pattern)) for pattern in spec.files}
+    lacking = [pattern for pattern, paths in found.items() if not paths]
+    if lacking:  # not in the repository, or not in the cache while the hub is out of reach
+        raise DataUnavailable(f"the hub gave no {lacking[0]} of {spec.repo}; {how_to_bring(spec, home)}")
+    commit = snapshot.name if is_commit(snapshot.name) else spec.revision
+    return [path for paths in found.values() for path in paths], commit
 
 
 def how_to_bring(spec: Files, home: Path) -> str:

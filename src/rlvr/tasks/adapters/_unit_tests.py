@@ -76,7 +76,8 @@ def unusable(kind: str, given: Any, wanted: Any) -> str | None:
 
 def lines(value: Any) -> Any:
     """Some sets give standard input and output as a list of lines."""
-    return "\n".join(map(str, value)) if isinstance(value, list) else value
+    listed = isinstance(value, list) and all(isinstance(line, str) for line in value)
+    return "\n".join(value) if listed else value
 
 
 def asked(question: str, kind: str, starter: str) -> str:
