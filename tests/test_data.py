@@ -11,6 +11,7 @@ import sys
 import tempfile
 import zlib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -645,6 +646,7 @@ def offline(monkeypatch):
         raise OSError("no network")
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", unreachable)
+    monkeypatch.setattr(huggingface_hub.HfApi, "dataset_info", unreachable)
 
 
 ROW = {"problem": "p", "answer": "1"}
@@ -696,23 +698,50 @@ def test_a_checksum_that_differs_is_an_error(tmp_path):
         sources.find(spec, tmp_path)
 
 
+class Hub:
+    """A hub that knows one commit, and a cache that may have it."""
+
+    def __init__(self, folder: Path, monkeypatch):
+        import huggingface_hub
+
+        self.commit, self.folder, self.reachable, self.cached = "0123456789" * 4, folder, True, True
+        self.asked: dict = {}
+        monkeypatch.setattr(huggingface_hub.HfApi, "dataset_info", lambda *_, **options: self.info(**options))
+        monkeypatch.setattr(huggingface_hub, "snapshot_download", self.snapshot)
+
+    def info(self, **options):
+        self.asked.update(options)
+        if not self.reachable:
+            raise ConnectionError("no network")
+        return SimpleNamespace(sha=self.commit)
+
+    def snapshot(self, repo, *, revision, local_files_only=False, **options):
+        self.asked.update(options, repo=repo, local=local_files_only, commit=revision)
+        if local_files_only and not self.cached:
+            raise FileNotFoundError("not in the cache")
+        parquet(self.folder / self.commit / "testmini.parquet", [{"x": 1}])
+        return str(self.folder / self.commit)
+
+
 def test_the_hubs_commit_is_recorded(tmp_path, monkeypatch):
-    import huggingface_hub
-
-    commit = "0123456789" * 4
-    asked = {}
-
-    def snapshot(repo, **options):
-        asked.update(options, repo=repo)
-        parquet(tmp_path / commit / "testmini.parquet", [{"x": 1}])
-        return str(tmp_path / commit)
-
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot)
+    hub = Hub(tmp_path, monkeypatch)
     found = sources.find(SETS["math-verse"], tmp_path / "data")
-    assert found.commit == commit and [path.name for path in found.paths] == ["testmini.parquet"]
-    assert (asked["repo"], asked["revision"], asked["repo_type"]) == ("AI4Math/MathVerse", "main", "dataset")
+    assert found.commit == hub.commit and [path.name for path in found.paths] == ["testmini.parquet"]
+    assert (hub.asked["repo"], hub.asked["repo_type"]) == ("AI4Math/MathVerse", "dataset")
+    assert (hub.asked["revision"], hub.asked["commit"]) == ("main", hub.commit)
     with pytest.raises(DataUnavailable, match=r"the hub gave no test\.jsonl of HuggingFaceH4/MATH-500; bring "):
         sources.find(SETS["math-500"], tmp_path / "data")
+
+
+def test_without_a_network_what_was_downloaded_before_serves(tmp_path, monkeypatch):
+    hub = Hub(tmp_path, monkeypatch)
+    hub.reachable = False
+    assert sources.find(SETS["math-verse"], tmp_path / "data").commit == hub.commit and hub.asked["local"]
+    hub.cached = False
+    with pytest.raises(
+        DataUnavailable, match=r"the hub cannot be reached \(ConnectionError\); bring AI4Math/MathVerse"
+    ):
+        sources.find(SETS["math-verse"], tmp_path / "data")
 
 
 @pytest.mark.parametrize(

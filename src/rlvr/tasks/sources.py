@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rlvr.config.schema import Files, Published, is_commit
 from rlvr.records import sha256
 from rlvr.tasks.rows import ENDINGS, DataError
 
+SECONDS = 20.0  # to wait for the hub's answer
 OURS = {"problems.jsonl", "demonstrations.jsonl", "card.json"}  # what preparing writes into the same folder
 
 
@@ -74,20 +76,40 @@ def _matching(pattern: str, home: Path) -> list[Path]:
 def from_hub(spec: Files, home: Path) -> tuple[list[Path], str]:
     """The files at the entry's revision, in the hub client's cache, and the commit that this is."""
     try:
-        from huggingface_hub import snapshot_download
-
-        got = snapshot_download(spec.repo, repo_type="dataset", revision=spec.revision, allow_patterns=spec.files)
-        snapshot = Path(got)
+        snapshot = _snapshot(spec)
     except Exception as error:  # the hub's client raises many kinds; each means that the file is not here
-        raise DataUnavailable(
-            f"no file in {home}/ and the hub cannot be reached ({type(error).__name__}); {how_to_bring(spec, home)}"
-        ) from error
+        kind = type(error).__name__
+        why = "wants its terms accepted and a login" if kind == "GatedRepoError" else "cannot be reached"
+        raise DataUnavailable(f"no file in {home}/ and the hub {why} ({kind}); {how_to_bring(spec, home)}") from error
     found = {pattern: sorted(snapshot.glob(pattern)) for pattern in spec.files}
     lacking = [pattern for pattern, paths in found.items() if not paths]
     if lacking:  # not in the repository, or not in the cache while the hub is out of reach
         raise DataUnavailable(f"the hub gave no {lacking[0]} of {spec.repo}; {how_to_bring(spec, home)}")
     commit = snapshot.name if is_commit(snapshot.name) else spec.revision
     return [path for paths in found.values() for path in paths], commit
+
+
+def _snapshot(spec: Files) -> Path:
+    """The folder of a commit in the hub client's cache.
+
+    The hub is asked for the commit first: without a network that fails at once, and what was downloaded before serves.
+    """
+    import huggingface_hub as hub
+
+    def folder(revision: str | None, **options: Any) -> Path:
+        got = hub.snapshot_download(
+            spec.repo, repo_type="dataset", revision=revision, allow_patterns=spec.files, **options
+        )
+        return Path(got)
+
+    try:
+        commit = hub.HfApi().dataset_info(spec.repo, revision=spec.revision, timeout=SECONDS).sha
+    except Exception as error:
+        try:
+            return folder(spec.revision, local_files_only=True)
+        except Exception:
+            raise error from None
+    return folder(commit)
 
 
 def how_to_bring(spec: Files, home: Path) -> str:

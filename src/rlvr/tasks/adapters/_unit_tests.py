@@ -81,7 +81,10 @@ def lines(value: Any) -> Any:
 
 
 def asked(question: str, kind: str, starter: str) -> str:
-    """The prompt: the question, and how the program gets its input. No paper states these words; they are ours."""
+    """The prompt: the question, how the program gets its input, and the code block that the verifier reads.
+
+    No paper states these words; they are ours.
+    """
     if kind == "call":
-        return f"{question}\n\nComplete this code:\n```python\n{starter.rstrip()}\n```"
-    return f"{question}\n\nRead from standard input and write to standard output."
+        return f"{question}\n\nComplete this code, in one Python code block:\n```python\n{starter.rstrip()}\n```"
+    return f"{question}\n\nRead from standard input and write to standard output, in one Python code block."
