@@ -107,7 +107,7 @@ class Original(Files):
 class About(Strict):
     """What a reader of a set's card wants to know and no number depends on: in no identity."""
 
-    licence: str
+    licence: str = "not stated"
     papers: dict[str, str] = {}  # paper -> a prompt of config/prompts.yaml, or what the paper says of its prompt
     defects: str = ""
     note: str = ""
@@ -142,7 +142,7 @@ class Published(Files):
     until: Day | None = None
     originals: dict[str, Original] = {}  # "<set>/<split>" as rows name it
     verifier: Literal["math", "choice", "code", "exact"]
-    about: About
+    about: About = About()
 
     @property
     def pinned(self) -> bool:
