@@ -409,19 +409,31 @@ class Malicious:
 def test_a_pickle_that_calls_code_is_refused_and_not_run(tmp_path):
     trace = tmp_path / "executed"
     path = lines(tmp_path / "test6.jsonl", [livecodebench_row("a", packed(Malicious(trace)))])
-    with pytest.raises(adapters.Refused, match=r"asks for \w+\.system"):
+    with pytest.raises(adapters.Refused, match="more than a text"):
         loaded("livecodebench-v6", path)
     done = rlvr("prepare", "livecodebench-v6", "--from", str(path), "--out", str(tmp_path / "out"))
-    assert done.exit_code == 2 and "asks for" in done.stderr and not (tmp_path / "out").exists()
+    assert done.exit_code == 2 and "more than a text" in done.stderr and not (tmp_path / "out").exists()
     assert not trace.exists()
-    for content in (["no", "text"], {"a": 1}):
-        with pytest.raises(adapters.Refused, match="no text"):
+    for content in (["no", "text"], {"a": 1}, os.system, 5):
+        with pytest.raises(adapters.Refused, match="more than a text"):
             loaded("livecodebench-v6", lines(tmp_path / "t.jsonl", [livecodebench_row("a", packed(content))]))
 
 
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_a_text_is_read_from_a_pickle_of_any_protocol(protocol):
+    from rlvr.tasks.adapters.livecodebench import pickled_text
+
+    for text in ("", "[1]", "é\n\\ \u2028 \U0001f600", "x" * 300):
+        assert pickled_text(pickle.dumps(text, protocol)) == text
+    with pytest.raises(adapters.Refused):
+        pickled_text(pickle.dumps(os.system, protocol))
+
+
 def test_packed_tests_that_are_not_what_they_say(tmp_path, monkeypatch):
-    rows = [livecodebench_row("a", "not base64!"), livecodebench_row("b", base64.b64encode(b"no zlib").decode())]
-    with pytest.raises(DataError, match="no problem in 2 rows"):
+    damaged = base64.b64encode(zlib.compress(pickle.dumps("[" * 10)[:-4])).decode()
+    no_zlib = base64.b64encode(b"no zlib").decode()
+    rows = [livecodebench_row(content[:4], content) for content in ("not base64!", no_zlib, damaged, packed("no json"))]
+    with pytest.raises(DataError, match=r"no problem in 4 rows; left out: {'private tests not readable': 4}"):
         published.write(SETS["livecodebench-v6"], (lines(tmp_path / "t.jsonl", rows),), tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["t.jsonl"]
     from rlvr.tasks.adapters import livecodebench
@@ -957,10 +969,13 @@ def test_what_is_said_about_a_set_reaches_its_card_by_the_file_not_by_the_parame
     lines(here / "data" / "aime-2025" / "test.jsonl", [ROW])
     told = spec.model_dump_json(exclude={"about"})
     assert "Apache" not in told
-    prepare.main(told, here / "a", ROOT / "config" / "datasets.yaml")
+    prepare.main(told, here / "a")
+    edited_text = (ROOT / "config" / "datasets.yaml").read_text().replace("licence: Apache-2.0", "licence: another")
+    (here / "config").mkdir()
+    (here / "config" / "datasets.yaml").write_text(edited_text)
     prepare.main(told, here / "b")
     cards = [read_json(here / name / "card.json") for name in "ab"]
-    assert [made["licence"] for made in cards] == ["Apache-2.0", "not stated"]
+    assert [made["licence"] for made in cards] == ["Apache-2.0", "another"]
     assert cards[0]["identity"] == cards[1]["identity"] == data_id(spec)
 
 

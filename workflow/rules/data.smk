@@ -1,8 +1,5 @@
 # Problems, demonstrations and models: what everything starts from. What an entry says `about` a set goes into its card
 # and into no parameter: another wording makes nothing again.
-DATASETS = f"{workflow.basedir}/config/datasets.yaml"
-
-
 rule data:
     output:
         problems=f"{PATHS.results}/data/{{data}}/problems.jsonl",
@@ -14,8 +11,7 @@ rule data:
     params:
         spec=lambda w: PLAN.data[w.data].model_dump_json(exclude={"about"}),
     shell:
-        "python -m rlvr.tasks.prepare --spec {params.spec:q} --sets {DATASETS:q} --out $(dirname {output.problems:q}) "
-        "> {log:q} 2>&1"
+        "python -m rlvr.tasks.prepare --spec {params.spec:q} --out $(dirname {output.problems:q}) > {log:q} 2>&1"
 
 
 rule demonstrations:

@@ -86,22 +86,15 @@ def _summary(content: dict[str, Any], folder: Path) -> str:
 
 
 def _sets(command: str, folder: Path | None) -> dict[str, Any]:
-    from rlvr.config.load import ConfigError, read_data
+    from rlvr.config.load import ConfigError, find_folder, read_data
 
-    found = folder or _config_folder()
+    found = folder or find_folder()
     if found is None:
         fail(command, "no config/datasets.yaml here or in a folder above; give --config-folder")
     try:
         return read_data(found, found.parent)
     except ConfigError as error:
         fail(command, str(error).splitlines()[0])
-
-
-def _config_folder() -> Path | None:
-    """./config, that of a folder above, or that of the repository which this package was installed from."""
-    here = Path.cwd()
-    places = [here, *here.parents, Path(__file__).resolve().parents[3]]
-    return next((place / "config" for place in places if (place / "config" / "datasets.yaml").is_file()), None)
 
 
 def _row(data: Any) -> list[Any]:

@@ -165,6 +165,13 @@ def named_entries(kind: Any, layer: Layer) -> dict[str, Any]:
     return entries
 
 
+def find_folder() -> Path | None:
+    """./config, that of a folder above, or that of the repository which this package was installed from."""
+    here = Path.cwd()
+    places = [here, *here.parents, Path(__file__).resolve().parents[3]]
+    return next((place / "config" for place in places if (place / "config" / "datasets.yaml").is_file()), None)
+
+
 def read_data(folder: Path, root: Path) -> dict[str, Any]:
     """Every data set of config/datasets.yaml, by name."""
     return named_entries(Data, read_yaml(folder / "datasets.yaml", root))

@@ -12,7 +12,7 @@ import typer
 from pydantic import TypeAdapter
 
 from rlvr.config.identity import data_id
-from rlvr.config.load import read_data
+from rlvr.config.load import find_folder, read_data
 from rlvr.config.schema import Data, OperatorFill, Published
 from rlvr.records import publish_records, read_json, sha256
 from rlvr.tasks import card, operator_fill, overlap, published, sources
@@ -40,6 +40,15 @@ def _generate(data: OperatorFill, out: Path) -> dict[str, Any]:
     return card.of_made(data, len(problems), None if shown is None else len(shown))
 
 
+def _with_about(data: OperatorFill | Published) -> OperatorFill | Published:
+    """The set with what config/datasets.yaml says about it: a rule leaves it out, so that it makes nothing again."""
+    folder = find_folder()
+    if not isinstance(data, Published) or folder is None:
+        return data
+    known = read_data(folder, folder.parent).get(data.name)
+    return data.model_copy(update={"about": known.about}) if isinstance(known, Published) else data
+
+
 def prepared(data: Published, home: Path) -> bool:
     """Whether a folder holds this very set, prepared before and whole."""
     files = [home / "card.json", home / "problems.jsonl"]
@@ -63,14 +72,9 @@ def overlap_with_siblings(out: Path) -> dict[str, Any]:
 def main(
     spec: Annotated[str, typer.Option(help="The data set, as JSON (rlvr.config.schema.Data).")],
     out: Annotated[Path, typer.Option(help="Folder for problems.jsonl, demonstrations.jsonl and the card.")],
-    sets: Annotated[
-        Path | None, typer.Option(help="config/datasets.yaml, for what the card says about the set.")
-    ] = None,
 ) -> None:
     """Make or fetch one data set: from files in data/<set>/, as prepared there by `rlvr data prepare`, or the hub."""
-    data = TypeAdapter(Data).validate_json(spec)
-    if sets is not None and isinstance(data, Published):
-        data = data.model_copy(update={"about": read_data(sets.parent, sets.parent.parent)[data.name].about})
+    data = _with_about(TypeAdapter(Data).validate_json(spec))
     home = BROUGHT / data.name
     try:
         if isinstance(data, Published) and not sources.brought(data, home) and prepared(data, home):
