@@ -182,6 +182,12 @@ def test_a_paper_may_name_another_prompt_and_its_stand_in_keeps_its_own(config):
             "qwen3-8b-base:\n    prompt: pax\n",
             r"config/papers/ace.yaml: models.qwen3-8b-base.prompt: unknown prompt 'pax'; did you mean 'pacs'",
         ),
+        (
+            "models.yaml",
+            "prompt: qwen3-plain",
+            'prompt: qwen3-plain\n  template: "{problem}"',
+            r"config/models.yaml: qwen3-8b-base.prompt: unknown key",
+        ),
         ("prompts.yaml", "{problem}\\nPlease", "Please", r"prompts.yaml: qwen3-plain.*: the text has no {problem}"),
     ],
 )
@@ -901,6 +907,17 @@ def test_prepare_writes_problems_and_cards_with_the_overlap(here):
         assert part in text
     first_text = (here / "data" / "aime-2024" / "card.md").read_text()
     assert "Left out, answer is no integer: 1" in first_text and "Overlap" not in first_text
+
+
+def test_the_folder_may_be_this_one_and_what_was_there_is_replaced(here):
+    row = {"images": [picture(PNG)], "problem": "Find x.", "answer": "5"}
+    parquet(here / "in" / "g.parquet", [row, {**row, "problem": "Find y."}])
+    assert rlvr("prepare", "geometry3k-test", "--from", "in/g.parquet", "--out", ".").exit_code == 0
+    assert sorted(path.name for path in (here / "images").iterdir()) == [f"geometry3k-test-{i}.png" for i in (0, 1)]
+    parquet(here / "in" / "g.parquet", [row])
+    assert rlvr("prepare", "geometry3k-test", "--from", "in/g.parquet", "--out", ".").exit_code == 0
+    assert [path.name for path in (here / "images").iterdir()] == ["geometry3k-test-0.png"]
+    assert {path.name for path in here.iterdir()} == {"in", "images", "problems.jsonl", "card.json", "card.md"}
 
 
 def test_list_shows_sources_and_what_is_here(here):

@@ -55,6 +55,7 @@ def prepare(
     """
     from rlvr.config.load import ConfigError, look_up
     from rlvr.config.schema import Published
+    from rlvr.records import RecordError
     from rlvr.tasks import card
     from rlvr.tasks.prepare import make, overlap_with_siblings
     from rlvr.tasks.rows import DataError
@@ -70,7 +71,7 @@ def prepare(
         card.write(folder, content)
     except ConfigError as error:
         fail("data prepare", str(error))
-    except (DataError, OSError) as error:
+    except (DataError, RecordError, OSError) as error:
         fail("data prepare", f"{name}: {error}")
     typer.echo(_summary(content, folder))
 

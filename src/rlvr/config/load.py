@@ -178,12 +178,15 @@ def read_data(folder: Path, root: Path) -> dict[str, Any]:
 
 
 def read_models(folder: Path, root: Path, prompts: dict[str, Prompt]) -> dict[str, Any]:
-    """Every model of config/models.yaml, by name, its `prompt` replaced by the template of that name."""
+    """Every model of config/models.yaml, by name, its `prompt` replaced by the template of that name.
+
+    An entry may give its `template` itself, but not both.
+    """
     layer = read_yaml(folder / "models.yaml", root)
     resolved = {}
     for name, content in layer.content.items():
-        if isinstance(content, dict) and "prompt" in content:
-            template = look_up(prompts, content["prompt"], "prompt", layer.place((name, "prompt"))).text
+        if isinstance(content, dict) and "prompt" in content and "template" not in content:
+            template = look_up(prompts, str(content["prompt"]), "prompt", layer.place((name, "prompt"))).text
             content = {key: value for key, value in content.items() if key != "prompt"} | {"template": template}
         resolved[name] = content
     return named_entries(Model, Layer(layer.file, layer.key, resolved))

@@ -46,6 +46,7 @@ def fields_of(spec: Published) -> dict[str, str]:
 
 def write(spec: Published, paths: tuple[Path, ...], out: Path, folder: Path = Path("data")) -> Tally:
     """Write the set below `out` when all of it is known to be good; `folder` holds the sets it takes questions from."""
+    out = out.resolve()
     partial = out.with_name(f".{out.name}.{os.getpid()}.tmp")
     shutil.rmtree(partial, ignore_errors=True)
     (partial / "images").mkdir(parents=True)
