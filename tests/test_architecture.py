@@ -27,11 +27,13 @@ MAY_IMPORT = {
     "figures": set(),
     "report": {"records"},
     "theory": {"estimators", "records"},
-    "commands": {"estimators", "statistics", "verifiers", "evaluation"},
+    "commands": {"estimators", "statistics", "verifiers", "evaluation", "config", "tasks", "records"},
     "__main__": {"commands"},
 }
 WITHOUT_TORCH = (
     "rlvr.commands",
+    "rlvr.tasks.prepare",
+    "rlvr.tasks.overlap",
     "rlvr.config.plan",
     "rlvr.config.paths",
     "rlvr.config.layouts",

@@ -1,17 +1,14 @@
-"""The embedded task, its splits and its verifier; math-verify's verdicts; published sets from local files."""
+"""The embedded task, its splits and its verifier; math-verify's verdicts."""
 
 import ast
-import json
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rlvr import verifiers
-from rlvr.config.schema import MathWords
-from rlvr.tasks import math_words, operator_fill
+from rlvr.tasks import operator_fill
 from rlvr.tasks.operator_fill import demonstrate, generate_problems, part_of, respond, solutions, text_of, values
 
 judge = verifiers.load("operators")
@@ -130,53 +127,3 @@ def test_math_verdicts_by_math_verify():
     assert math("so \\boxed{ 42 }", "42")[0] == "correct"
     assert math("so \\boxed{41}", "42")[0] == "wrong"
     assert math("I do not know", "42")[0] == "unparsable"
-
-
-AIME = MathWords(
-    name="aime-2025",
-    task="math_words",
-    repo="math-ai/aime25",
-    revision="main",
-    file="test.jsonl",
-    prompt_field="problem",
-    gold_field="answer",
-    problems=30,
-)
-
-
-def test_a_published_set_is_read_from_a_file_that_was_brought(tmp_path):
-    rows = [
-        {"problem": "1+1?", "answer": "2"},
-        {"problem": "1+1? ", "answer": "2"},
-        {"problem": "", "answer": "3"},
-        {"problem": "What is 025?", "answer": "025"},
-    ]
-    folder = tmp_path / "aime-2025"
-    folder.mkdir()
-    (folder / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    problems, counts = math_words.load(AIME, tmp_path)
-    assert [(p.prompt, p.gold) for p in problems] == [("1+1?", "2"), ("What is 025?", "025")]
-    assert counts == {"rows": 4, "empty": 1, "repeated": 1}
-
-
-def test_parquet_and_whole_solutions_are_read(tmp_path):
-    spec = AIME.model_copy(update={"name": "aime-2024", "file": "test.parquet", "gold_field": "solution"})
-    (tmp_path / "aime-2024").mkdir()
-    frame = pd.DataFrame({"problem": ["p"], "solution": ["thus \\boxed{204}"]})
-    frame.to_parquet(tmp_path / "aime-2024" / "test.parquet")
-    assert math_words.load(spec, tmp_path)[0][0].gold == "204"
-
-
-def test_a_missing_set_says_what_to_bring(tmp_path, monkeypatch):
-    import huggingface_hub
-
-    def unreachable(*_, **__):
-        raise OSError("no network")
-
-    monkeypatch.setattr(huggingface_hub, "hf_hub_download", unreachable)
-    with pytest.raises(math_words.DataUnavailable, match=r"bring math-ai/aime25/test.jsonl .* as .*aime-2025"):
-        math_words.load(AIME, tmp_path)
-    (tmp_path / "aime-2025").mkdir()
-    (tmp_path / "aime-2025" / "test.jsonl").write_text('{"question": "x", "answer": "1"}\n')
-    with pytest.raises(math_words.DataUnavailable, match="problem"):
-        math_words.load(AIME, tmp_path)

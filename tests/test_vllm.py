@@ -50,7 +50,7 @@ def whole(bench, tmp_path_factory):
 
 
 def test_what_is_recorded(whole):
-    out, done = whole
+    _, done = whole
     assert len(done) == 8 * 150 and {c.engine for c in done} == {"vllm"}
     assert all(c.version.startswith("vllm 0.") for c in done)
     assert {c.finish for c in done} <= {"stop", "length"} and all(c.finish == "stop" for c in done if c.tokens < 16)

@@ -12,19 +12,25 @@ import io
 import json
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A question with a checkable answer. `level` is its difficulty class, for per-level scores."""
+    """A question with a checkable answer. `level` is its difficulty class, for per-level scores.
+
+    `images` are files relative to the one that holds the problem. `cluster` is the unit of resampling where a set
+    repeats a problem in versions; empty, it is the problem itself.
+    """
 
     id: str
     prompt: str
     gold: str
     level: str
+    images: tuple[str, ...] = ()
+    cluster: str = ""
 
 
 @dataclass(frozen=True)
@@ -120,8 +126,14 @@ def publish_lines(path: Path | str, rows: Iterable[dict[str, Any]]) -> None:
     publish(path, data)
 
 
+def row_of(record: Record) -> dict[str, Any]:
+    """A record for JSON. A field that has its default is left out, so that one added later changes no file."""
+    values = ((field, getattr(record, field.name)) for field in fields(record))
+    return {field.name: value for field, value in values if value != field.default}
+
+
 def publish_records(path: Path | str, records: Iterable[Record]) -> None:
-    publish_lines(path, (asdict(record) for record in records))
+    publish_lines(path, map(row_of, records))
 
 
 def read_lines(path: Path | str) -> Iterator[dict[str, Any]]:
@@ -135,12 +147,15 @@ def read_lines(path: Path | str) -> Iterator[dict[str, Any]]:
 
 
 def read_records(path: Path | str, kind: type[Record]) -> list[Record]:
+    """The records of a file. Fields with a default may be missing; lists become tuples."""
     names = {field.name for field in fields(kind)}
+    needed = {field.name for field in fields(kind) if field.default is MISSING}
     records = []
     for number, row in enumerate(read_lines(path), 1):
-        if set(row) != names:
+        if not needed <= set(row) <= names:
             raise RecordError(f"{path}, line {number}: fields {sorted(row)} are not those of {kind.__name__}")
-        records.append(kind(**row))
+        values: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in row.items()}
+        records.append(kind(**values))
     return records
 
 

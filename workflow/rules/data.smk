@@ -1,4 +1,5 @@
-# Problems, demonstrations and models: what everything starts from.
+# Problems, demonstrations and models: what everything starts from. What an entry says `about` a set goes into its card
+# and into no parameter: another wording makes nothing again.
 rule data:
     output:
         problems=f"{PATHS.results}/data/{{data}}/problems.jsonl",
@@ -8,7 +9,7 @@ rule data:
     wildcard_constraints:
         data=one_of(set(PLAN.data) - WITH_DEMONSTRATIONS),
     params:
-        spec=lambda w: PLAN.data[w.data].model_dump_json(),
+        spec=lambda w: PLAN.data[w.data].model_dump_json(exclude={"about"}),
     shell:
         "python -m rlvr.tasks.prepare --spec {params.spec:q} --out $(dirname {output.problems:q}) > {log:q} 2>&1"
 
@@ -36,13 +37,13 @@ rule overlap:
     log:
         f"{PATHS.results}/logs/papers/{{paper}}/overlap.log",
     params:
-        tolerate=lambda w: (
-            "--no-tolerate"
+        how=lambda w: (
+            "--no-tolerate --no-near"
             if all(d.task == "operator_fill" for d in PLAN.papers[w.paper].data)
-            else "--tolerate"
+            else "--tolerate --near"
         ),
     shell:
-        "python -m rlvr.tasks.overlap {input:q} {params.tolerate} --out {output:q} > {log:q} 2>&1"
+        "python -m rlvr.tasks.overlap {input:q} {params.how} --out {output:q} > {log:q} 2>&1"
 
 
 rule model:

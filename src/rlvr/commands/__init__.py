@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from rlvr.commands import data
 from rlvr.commands.consistency import consistency
 from rlvr.commands.diversity import diversity
 from rlvr.commands.grade import grade
@@ -14,7 +15,7 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Policy weights, evaluation and grading on data of your own. The workflow itself is run by snakemake.",
+    help="Policy weights, evaluation, grading and data sets. The workflow itself is run by snakemake.",
 )
 
 
@@ -28,6 +29,7 @@ app.command()(passk)
 app.command()(grade)
 app.command()(consistency)
 app.command()(diversity)
+app.add_typer(data.app, name="data")
 
 
 def main() -> None:

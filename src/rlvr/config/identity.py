@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from typing import Any
 
 from rlvr import estimators
 from rlvr.config.schema import EvaluationSpec, PolicySpec, RunSpec, Strict
@@ -16,9 +17,16 @@ def canonical(spec: Strict) -> str:
     """The specification as JSON, the same for equal values however they were written (1, 1.0, 1e0).
 
     A field that the schema gives a neutral default is left out while it has it, so that a knob added later
-    does not make every earlier run another run.
+    does not make every earlier run another run. What is said `about` a data set is left out: no number depends on it.
     """
-    return json.dumps(spec.model_dump(mode="json", exclude_defaults=True), sort_keys=True, separators=(",", ":"))
+    content = _without_about(spec.model_dump(mode="json", exclude_defaults=True))
+    return json.dumps(content, sort_keys=True, separators=(",", ":"))
+
+
+def _without_about(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {key: _without_about(value) for key, value in node.items() if key != "about"}
+    return node
 
 
 def digest(spec: Strict) -> str:

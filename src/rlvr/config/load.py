@@ -14,7 +14,7 @@ import yaml
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from rlvr import estimators
-from rlvr.config.schema import Data, Model, Paper, Scale, Settings
+from rlvr.config.schema import Data, Model, Paper, Prompt, Scale, Settings
 from rlvr.estimators import nearest
 
 
@@ -44,6 +44,7 @@ class Layer:
 
 
 Schema = TypeVar("Schema", bound=BaseModel)
+TAGS = ("operator_fill", "published", "scratch", "hub")  # of unions; pydantic puts them into an error's location
 
 
 def look_up(table: dict[str, Any], name: str, what: str, place: str) -> Any:
@@ -114,7 +115,7 @@ def _explain(schema: type[BaseModel], layers: list[Layer], error: ValidationErro
     lines = []
     for detail in error.errors(include_url=False):
         location = detail["loc"]
-        plain = tuple(part for part in location if part not in ("operator_fill", "math_words", "scratch", "hub"))
+        plain = tuple(part for part in location if part not in TAGS)
         holder = next((layer for layer in reversed(layers) if plain and layer.holds(plain)), None)
         if holder is None:  # a missing key, or a list entry: name the nearest layer that holds its parent
             parents = [plain[:i] for i in range(len(plain) - 1, 0, -1)]
@@ -164,6 +165,33 @@ def named_entries(kind: Any, layer: Layer) -> dict[str, Any]:
     return entries
 
 
+def find_folder() -> Path | None:
+    """./config, that of a folder above, or that of the repository which this package was installed from."""
+    here = Path.cwd()
+    places = [here, *here.parents, Path(__file__).resolve().parents[3]]
+    return next((place / "config" for place in places if (place / "config" / "datasets.yaml").is_file()), None)
+
+
+def read_data(folder: Path, root: Path) -> dict[str, Any]:
+    """Every data set of config/datasets.yaml, by name."""
+    return named_entries(Data, read_yaml(folder / "datasets.yaml", root))
+
+
+def read_models(folder: Path, root: Path, prompts: dict[str, Prompt]) -> dict[str, Any]:
+    """Every model of config/models.yaml, by name, its `prompt` replaced by the template of that name.
+
+    An entry may give its `template` itself, but not both.
+    """
+    layer = read_yaml(folder / "models.yaml", root)
+    resolved = {}
+    for name, content in layer.content.items():
+        if isinstance(content, dict) and "prompt" in content and "template" not in content:
+            template = look_up(prompts, str(content["prompt"]), "prompt", layer.place((name, "prompt"))).text
+            content = {key: value for key, value in content.items() if key != "prompt"} | {"template": template}
+        resolved[name] = content
+    return named_entries(Model, Layer(layer.file, layer.key, resolved))
+
+
 def resolve_estimator(settings: dict[str, Any], layers: list[Layer]) -> dict[str, Any]:
     """An estimator's settings with all defaults filled in, each checked against its signature.
 
@@ -192,6 +220,7 @@ class Sources:
 
     root: Path
     defaults: Layer
+    prompts: dict[str, Prompt]
     models: dict[str, Any]
     data: dict[str, Any]
     scale: Scale
@@ -206,11 +235,13 @@ def read_sources(root: Path, scale: str, papers: list[str]) -> Sources:
     validate(Settings, [defaults])
     scale_layer = read_yaml(folder / "scale" / f"{scale}.yaml", root)
     read = {name: read_yaml(folder / "papers" / f"{name}.yaml", root) for name in papers}
+    prompts = named_entries(Prompt, read_yaml(folder / "prompts.yaml", root))
     return Sources(
         root,
         defaults,
-        named_entries(Model, read_yaml(folder / "models.yaml", root)),
-        named_entries(Data, read_yaml(folder / "datasets.yaml", root)),
+        prompts,
+        read_models(folder, root, prompts),
+        read_data(folder, root),
         validate(Scale, [scale_layer]),
         scale_layer,
         {name: (validate(Paper, [layer]), layer) for name, layer in read.items()},

@@ -212,8 +212,7 @@ class _Expansion:
         return data
 
     def _base(self, model: str, settings: Settings) -> PolicySpec:
-        place = self._place("models")
-        entry = look_up(self.sources.models, self.scale.models.get(model, model), "model", place)
+        entry = self._entry(model)
         self.plan.models[identity.model_id(entry)] = entry
         if self.scale.sft:
             spec = PolicySpec(model=entry, sft=settings.sft, sft_data=self._data(self.paper.sft_data, "sft_data"))
@@ -221,6 +220,16 @@ class _Expansion:
             spec = PolicySpec(model=entry, sft=None, sft_data=None)
         self.plan.policies[identity.policy_id(spec)] = spec
         return spec
+
+    def _entry(self, model: str) -> Any:
+        """The model, with the paper's own prompt. A stand-in keeps its own: another family has other marks of turns."""
+        stand_in = self.scale.models.get(model, model)
+        entry = look_up(self.sources.models, stand_in, "model", self._place("models"))
+        named = self.paper.models[model].prompt
+        if named is None:
+            return entry
+        prompt = look_up(self.sources.prompts, named, "prompt", self._place("models", model, "prompt"))
+        return entry.model_copy(update={"template": prompt.text}) if stand_in == model else entry
 
     def _run(self, model: str, arm: str, seed: int, place: str) -> str:
         made: _Arm = look_up(self.arms, arm, "arm", place)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 Positive = Annotated[int, Field(ge=1)]
 Natural = Annotated[int, Field(ge=0)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Rate = Annotated[float, Field(gt=0)]
+
+
+def _day(text: str) -> str:
+    return datetime.date.fromisoformat(text).isoformat()
+
+
+Day = Annotated[str, AfterValidator(_day)]  # 2024-08-01
 
 
 class Strict(BaseModel):
@@ -36,7 +44,10 @@ class ScratchModel(Strict):
 
 
 class HubModel(Strict):
-    """A published model, by hub name and revision; `template` wraps a problem into a prompt."""
+    """A published model, by hub name and revision.
+
+    `template` wraps a problem into a prompt. In config/models.yaml it is named (`prompt`), and resolved on reading.
+    """
 
     name: str
     source: Literal["hub"]
@@ -44,6 +55,21 @@ class HubModel(Strict):
     revision: str
     template: str
     dtype: Literal["float32", "bfloat16"]
+
+
+class Prompt(Strict):
+    """A template that wraps `{problem}`, and where it comes from: the place in a paper, or a model's own template."""
+
+    name: str
+    text: str
+    source: str
+    note: str = ""
+
+    @model_validator(mode="after")
+    def holds_a_problem(self):
+        if "{problem}" not in self.text:
+            raise ValueError("the text has no {problem}")
+        return self
 
 
 Model = Annotated[ScratchModel | HubModel, Field(discriminator="source")]
@@ -64,22 +90,70 @@ class OperatorFill(Strict):
     verifier: Literal["operators"] = "operators"
 
 
-class MathWords(Strict):
-    """A published set of word problems: a file in the set's own format, from the hub or brought along."""
+class Files(Strict):
+    """Files of a data set on the hub, as patterns in its repository (`*` is any text but /), read in this order."""
 
-    name: str
-    task: Literal["math_words"]
     repo: str
     revision: str
-    file: str
-    prompt_field: str
-    gold_field: str
-    level_field: str | None = None
-    problems: Positive
-    verifier: Literal["math"] = "math"
+    files: Annotated[list[str], Field(min_length=1)]
 
 
-Data = Annotated[OperatorFill | MathWords, Field(discriminator="task")]
+class Original(Files):
+    """Where the questions of another set's rows come from: the field `prompt` of the row with that index."""
+
+    prompt: str
+
+
+class About(Strict):
+    """What a reader of a set's card wants to know and no number depends on: in no identity."""
+
+    licence: str = "not stated"
+    papers: dict[str, str] = {}  # paper -> a prompt of config/prompts.yaml, or what the paper says of its prompt
+    defects: str = ""
+    note: str = ""
+
+
+class Published(Files):
+    """A published set: its files, from the hub or brought along, and the adapter that reads a row of its format."""
+
+    name: str
+    task: Literal["published"]
+    adapter: Literal[
+        "boxed",
+        "code_contests",
+        "dapo_raw",
+        "geometry3k",
+        "gpqa",
+        "integers",
+        "livecodebench",
+        "math_verse",
+        "math_vision",
+        "numina_math",
+        "open_code_reasoning",
+        "open_math_reasoning",
+        "taco",
+        "words",
+    ]
+    fields: dict[str, str] = {}  # our name -> the file's, where it is not the adapter's own
+    problems: Positive | None = None  # as published; the card says what is left of them; null: not stated
+    sha256: dict[str, str] = {}  # of files, where known
+    shuffle_seed: Natural = 0  # of the order of options
+    since: Day | None = None  # first and last day, both included
+    until: Day | None = None
+    originals: dict[str, Original] = {}  # "<set>/<split>" as rows name it
+    verifier: Literal["math", "choice", "code", "exact"]
+    about: About = About()
+
+    @property
+    def pinned(self) -> bool:
+        return is_commit(self.revision)
+
+
+def is_commit(revision: str) -> bool:
+    return len(revision) == 40 and set(revision) <= set("0123456789abcdef")
+
+
+Data = Annotated[OperatorFill | Published, Field(discriminator="task")]
 
 
 # ---- settings ------------------------------------------------------------------------------------
@@ -200,8 +274,9 @@ class Settings(Strict):
 
 
 class PaperModel(Strict):
-    """A model in a paper, with the settings that the paper gives for it."""
+    """A model in a paper, with the settings that the paper gives for it, and its prompt where it is not the model's."""
 
+    prompt: str | None = None
     settings: dict[str, Any] = {}
 
 
@@ -348,6 +423,8 @@ class RunSpec(Strict):
         """Policy-gradient steps: `rl.steps`, or what `rl.epochs` over the training set make."""
         if self.rl.steps is not None:
             return self.rl.steps
+        if self.data.problems is None:
+            raise ValueError(f"{self.data.name}: rl.epochs needs its number of problems; give it, or rl.steps")
         return max(1, self.rl.epochs * self.data.problems // self.rl.prompts_per_step)
 
 

@@ -73,7 +73,9 @@ class Page:
         overlap = read_json(self.results / "papers" / paper / "overlap.json")
         shared = {pair: count for pair, count in overlap["shared"].items() if count}
         sizes = ", ".join(f"{name} {count}" for name, count in overlap["problems"].items())
-        return f"Different problems: {sizes}. Shared by two sets: {shared or 'none'}."
+        near = {pair: found["near"] for pair, found in overlap.get("compared", {}).items() if found["near"]}
+        similar = f" Pairs that are nearly equal: {near or 'none'}." if "compared" in overlap else ""
+        return f"Different problems: {sizes}. Shared by two sets: {shared or 'none'}.{similar}"
 
     def _arms(self, paper: str, item: dict[str, Any]) -> set[str]:
         if item["analytic"]:

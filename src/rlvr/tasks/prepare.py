@@ -2,39 +2,87 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 from pydantic import TypeAdapter
 
-from rlvr.config.schema import Data, OperatorFill
-from rlvr.records import publish_json, publish_records, sha256
-from rlvr.tasks import math_words, operator_fill
+from rlvr.config.identity import data_id
+from rlvr.config.load import find_folder, read_data
+from rlvr.config.schema import Data, OperatorFill, Published
+from rlvr.records import publish_records, read_json, sha256
+from rlvr.tasks import card, operator_fill, overlap, published, sources
+from rlvr.tasks.rows import DataError
+
+BROUGHT = Path("data")
+
+
+def make(data: OperatorFill | Published, out: Path, files: list[Path] | None = None) -> dict[str, Any]:
+    """Make or fetch a set below `out`, and say what it is. Raises DataError where a file is missing or unfit."""
+    if isinstance(data, OperatorFill):
+        return _generate(data, out)
+    found = sources.find(data, BROUGHT, files)
+    return card.of_published(data, found, published.write(data, found.paths, out, BROUGHT))
+
+
+def _generate(data: OperatorFill, out: Path) -> dict[str, Any]:
+    generator = np.random.Generator(np.random.PCG64(data.seed))
+    problems = operator_fill.generate_problems(data.part, data.levels, data.problems, data.max_solutions, generator)
+    shown = None
+    if data.demonstrations is not None:
+        shown = operator_fill.demonstrate(problems, data.demonstrations, data.random_share, generator)
+        publish_records(out / "demonstrations.jsonl", shown)
+    publish_records(out / "problems.jsonl", problems)
+    return card.of_made(data, len(problems), None if shown is None else len(shown))
+
+
+def _with_about(data: OperatorFill | Published) -> OperatorFill | Published:
+    """The set with what config/datasets.yaml says about it: a rule leaves it out, so that it makes nothing again."""
+    folder = find_folder()
+    if not isinstance(data, Published) or folder is None:
+        return data
+    known = read_data(folder, folder.parent).get(data.name)
+    return data.model_copy(update={"about": known.about}) if isinstance(known, Published) else data
+
+
+def prepared(data: Published, home: Path) -> bool:
+    """Whether a folder holds this very set, prepared before and whole."""
+    files = [home / "card.json", home / "problems.jsonl"]
+    if not all(file.is_file() for file in files):
+        return False
+    made = read_json(files[0])
+    return made.get("identity") == data_id(data) and made.get("sha256") == sha256(files[1])
+
+
+def overlap_with_siblings(out: Path) -> dict[str, Any]:
+    """What a set shares with each published set that stands prepared beside its folder."""
+    found = {}
+    for other in sorted(path.parent for path in out.parent.glob("*/card.json")):
+        if other.resolve() != out.resolve() and (other / "problems.jsonl").is_file():
+            content = read_json(other / "card.json")
+            if content["spec"]["task"] == "published":
+                found[content["name"]] = overlap.compare(out / "problems.jsonl", other / "problems.jsonl")
+    return found
 
 
 def main(
     spec: Annotated[str, typer.Option(help="The data set, as JSON (rlvr.config.schema.Data).")],
-    out: Annotated[Path, typer.Option(help="Folder for problems.jsonl, demonstrations.jsonl and card.json.")],
+    out: Annotated[Path, typer.Option(help="Folder for problems.jsonl, demonstrations.jsonl and the card.")],
 ) -> None:
-    """Make or fetch one data set."""
-    data = TypeAdapter(Data).validate_json(spec)
-    card: dict[str, object] = {"name": data.name, "spec": data.model_dump(mode="json")}
-    if isinstance(data, OperatorFill):
-        generator = np.random.Generator(np.random.PCG64(data.seed))
-        problems = operator_fill.generate_problems(data.part, data.levels, data.problems, data.max_solutions, generator)
-        if data.demonstrations is not None:
-            shown = operator_fill.demonstrate(problems, data.demonstrations, data.random_share, generator)
-            publish_records(out / "demonstrations.jsonl", shown)
-            card["demonstrations"] = len(shown)
-        card["licence"] = "made by this project, Apache-2.0"
-    else:
-        problems, counts = math_words.load(data)
-        card |= counts
-    publish_records(out / "problems.jsonl", problems)
-    card |= {"problems": len(problems), "sha256": sha256(out / "problems.jsonl")}
-    publish_json(out / "card.json", card)
+    """Make or fetch one data set: from files in data/<set>/, as prepared there by `rlvr data prepare`, or the hub."""
+    data = _with_about(TypeAdapter(Data).validate_json(spec))
+    home = BROUGHT / data.name
+    try:
+        if isinstance(data, Published) and not sources.brought(data, home) and prepared(data, home):
+            shutil.copytree(home, out, dirs_exist_ok=True)
+        else:
+            card.write(out, make(data, out))
+    except DataError as error:
+        sys.exit(f"{data.name}: {error}")
 
 
 if __name__ == "__main__":

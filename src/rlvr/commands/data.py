@@ -1,0 +1,125 @@
+"""`rlvr data`: what data sets there are, and one of them made ready from the hub or from files brought along."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rlvr.commands.lines import fail
+
+app = typer.Typer(no_args_is_help=True, help="List the data sets of the papers, and prepare one of them.")
+
+HOME = Path("data")
+ConfigFolder = Annotated[
+    Path | None,
+    typer.Option(help="The folder with datasets.yaml; else ./config, or that of a folder above, or of the repository."),
+]
+
+
+@app.command("list")
+def show(config_folder: ConfigFolder = None) -> None:
+    """Every set: source, licence, published number, revision, the papers that use it, and what is in data/.
+
+    `pinned`: the entry names a commit. `main`: the newest; `prepare` writes the commit that it got into the card.
+    """
+    from tabulate import tabulate
+
+    sets = _sets("data list", config_folder)
+    rows = [_row(data) for data in sets.values()]
+    typer.echo(tabulate(rows, headers=["name", "source", "licence", "problems", "revision", "papers", "here"]))
+
+
+@app.command()
+def prepare(
+    name: Annotated[str, typer.Argument(help="The set, as in `rlvr data list`.", show_default=False)],
+    files: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="A file of the set in its own published format (JSON lines, JSON, CSV, parquet); repeat for several.",
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where to.", show_default="data/NAME")] = None,
+    compare: Annotated[
+        bool, typer.Option(help="Overlap with the other published sets that are prepared beside it.")
+    ] = True,
+    config_folder: ConfigFolder = None,
+) -> None:
+    """Write problems.jsonl, card.json and card.md of a set, and its pictures and demonstrations where it has any.
+
+    The set's files are those given, else those in data/NAME/, else the hub's. Without a network and without files this
+    ends with what to bring, and where to. Nothing is written before all rows are read.
+    """
+    from rlvr.config.load import ConfigError, look_up
+    from rlvr.config.schema import Published
+    from rlvr.records import RecordError
+    from rlvr.tasks import card
+    from rlvr.tasks.prepare import make, overlap_with_siblings
+    from rlvr.tasks.rows import DataError
+
+    try:
+        data = look_up(_sets("data prepare", config_folder), name, "data set", "NAME")
+        if files and not isinstance(data, Published):
+            fail("data prepare", f"--from: {name} is made by this project, not read from files")
+        folder = out or HOME / name
+        content = make(data, folder, files)
+        if compare and isinstance(data, Published):
+            content["overlap"] = overlap_with_siblings(folder)
+        card.write(folder, content)
+    except ConfigError as error:
+        fail("data prepare", str(error))
+    except (DataError, RecordError, OSError) as error:
+        fail("data prepare", f"{name}: {error}")
+    typer.echo(_summary(content, folder))
+
+
+def _summary(content: dict[str, Any], folder: Path) -> str:
+    text = f"{content['name']}: {content['problems']} problems"
+    if "rows" in content:
+        text += f" from {content['rows']} rows, {sum(content['left_out'].values())} left out, "
+        text += f"{content['repeated']} repeated"
+    if content.get("differs"):
+        text += f"; published are {content['expected']}"
+    return f"{text}; see {folder / 'card.md'}"
+
+
+def _sets(command: str, folder: Path | None) -> dict[str, Any]:
+    from rlvr.config.load import ConfigError, find_folder, read_data
+
+    found = folder or find_folder()
+    if found is None:
+        fail(command, "no config/datasets.yaml here or in a folder above; give --config-folder")
+    try:
+        return read_data(found, found.parent)
+    except ConfigError as error:
+        fail(command, str(error).splitlines()[0])
+
+
+def _row(data: Any) -> list[Any]:
+    from rlvr.config.schema import Published
+
+    if not isinstance(data, Published):
+        return [data.name, "made here", "Apache-2.0", data.problems, "", "stand-in", _here(data)]
+    revision = "pinned" if data.pinned else data.revision
+    papers = ", ".join(data.about.papers)
+    licence = data.about.licence.split(";")[0]  # the rest stands in the card
+    return [data.name, data.repo, licence, data.problems or "not stated", revision, papers, _here(data)]
+
+
+def _here(data: Any) -> str:
+    """What data/NAME/ holds of a set."""
+    from rlvr.config.schema import Published
+    from rlvr.records import read_json
+    from rlvr.tasks.sources import DataUnavailable, brought
+
+    home = HOME / data.name
+    if (home / "card.json").is_file() and (home / "problems.jsonl").is_file():
+        return f"prepared ({read_json(home / 'card.json')['problems']})"
+    try:
+        files = brought(data, home) if isinstance(data, Published) else []
+    except DataUnavailable:
+        return "some files"
+    return f"brought ({len(files)} file{'s' if len(files) > 1 else ''})" if files else ""

@@ -1,0 +1,36 @@
+"""GPQA: four options in an order that depends on the entry's seed and on the question alone, the gold its letter."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from rlvr.config.schema import Published
+from rlvr.tasks.adapters import Draft, text_of
+
+FIELDS = {
+    "prompt": "Question",
+    "right": "Correct Answer",
+    "wrong1": "Incorrect Answer 1",
+    "wrong2": "Incorrect Answer 2",
+    "wrong3": "Incorrect Answer 3",
+    "level": "High-level domain",
+}
+OPTIONAL = {"level"}
+
+
+def adapt(row: dict[str, Any], spec: Published) -> Draft:
+    question = text_of(row["prompt"], "no question")
+    options = [text_of(row[name], "an option is missing") for name in ("right", "wrong1", "wrong2", "wrong3")]
+    order = shuffled(question, options, spec.shuffle_seed)
+    lines = [f"{letter}) {options[i]}" for letter, i in zip("ABCD", order, strict=True)]
+    return Draft("\n".join([question, "", *lines]), "ABCD"[order.index(0)], str(row.get("level") or "all"))
+
+
+def shuffled(question: str, options: list[str], seed: int) -> list[int]:
+    """The options' places in the order of SHA-256 of seed, question and option: no state, the same on any machine."""
+
+    def key(i: int) -> tuple[str, int]:
+        return hashlib.sha256(f"{seed}\0{question}\0{options[i]}".encode()).hexdigest(), i
+
+    return sorted(range(len(options)), key=key)

@@ -1,0 +1,104 @@
+"""A data card: what a set is, where it came from, what became of its rows; for programs (JSON) and for readers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rlvr.config.identity import data_id
+from rlvr.config.schema import OperatorFill, Published
+from rlvr.records import publish, publish_json, sha256
+from rlvr.tasks.published import Tally, fields_of
+from rlvr.tasks.sources import Found
+
+
+def of_made(spec: OperatorFill, problems: int, demonstrations: int | None) -> dict[str, Any]:
+    shown = {} if demonstrations is None else {"demonstrations": demonstrations}
+    return _common(spec, "made by this project, Apache-2.0") | {"problems": problems} | shown
+
+
+def of_published(spec: Published, found: Found, tally: Tally) -> dict[str, Any]:
+    return _common(spec, spec.about.licence) | {
+        "source": f"https://huggingface.co/datasets/{spec.repo}",
+        "revision": {"asked": spec.revision, "pinned": spec.pinned, "resolved": found.commit},
+        "prompts": spec.about.papers,
+        "fields": fields_of(spec),
+        "files": found.sums,
+        "rows": tally.rows,
+        "left_out": dict(tally.left_out),
+        "repeated": tally.repeated,
+        "contradicting": tally.contradicting,
+        "tests_dropped": dict(tally.tests_dropped),
+        "problems": tally.problems,
+        "demonstrations": tally.demonstrations,
+        "expected": spec.problems,
+        "differs": None if spec.problems is None else tally.problems != spec.problems,
+    }
+
+
+def _common(spec: OperatorFill | Published, licence: str) -> dict[str, Any]:
+    return {"name": spec.name, "identity": data_id(spec), "spec": spec.model_dump(mode="json"), "licence": licence}
+
+
+def write(out: Path, card: dict[str, Any]) -> None:
+    """card.json and card.md beside the problems, with their checksum."""
+    card = card | {"sha256": sha256(out / "problems.jsonl")}
+    publish_json(out / "card.json", card)
+    publish(out / "card.md", markdown(card))
+
+
+def markdown(card: dict[str, Any]) -> str:
+    """The card for readers: a line a fact."""
+    lines = [
+        f"# {card['name']}",
+        "",
+        f"- Problems: {card['problems']}{_expected(card)}",
+        f"- Licence: {card['licence']}",
+    ]
+    if "source" in card:
+        lines += _origin(card) + _rows(card)
+    if card.get("demonstrations"):
+        lines.append(f"- Demonstrations: {card['demonstrations']}")
+    lines.append(f"- SHA-256 of problems.jsonl: {card['sha256']}")
+    return "\n".join(lines + _overlap(card)) + "\n"
+
+
+def _expected(card: dict[str, Any]) -> str:
+    expected = card.get("expected")
+    if expected is None:
+        return "" if "source" not in card else " (the published number is not stated)"
+    return f", as published ({expected})" if not card["differs"] else f"; published: {expected}, so the numbers DIFFER"
+
+
+def _origin(card: dict[str, Any]) -> list[str]:
+    revision, about = card["revision"], card["spec"]["about"]
+    resolved = revision["resolved"] or "unknown, since the files were brought along"
+    fields = ", ".join(f"{ours} <- {theirs}" for ours, theirs in card["fields"].items())
+    lines = [
+        f"- Source: {card['source']}",
+        f"- Revision: asked {revision['asked']} ({'pinned' if revision['pinned'] else 'not pinned'}), got {resolved}",
+        f"- Fields ({card['spec']['adapter']}): {fields}",
+        *[f"- File {name}: SHA-256 {digest}" for name, digest in card["files"].items()],
+        *[f"- Prompt in {paper}: {prompt}" for paper, prompt in card["prompts"].items()],
+    ]
+    if card["spec"]["adapter"] == "gpqa":
+        lines.append(f"- Order of options: SHA-256 of seed {card['spec']['shuffle_seed']}, question and option")
+    lines += [f"- Dates: {card['spec']['since'] or 'the first'} to {card['spec']['until'] or 'the last'}"] * (
+        card["spec"]["adapter"] == "livecodebench"
+    )
+    return lines + [
+        f"- {label}: {about[key]}" for key, label in (("defects", "Defects"), ("note", "Note")) if about[key]
+    ]
+
+
+def _rows(card: dict[str, Any]) -> list[str]:
+    lines = [f"- Rows read: {card['rows']}; repeated: {card['repeated']}, with another answer: {card['contradicting']}"]
+    lines += [f"- Left out, {reason}: {count}" for reason, count in sorted(card["left_out"].items())]
+    return lines + [f"- Tests dropped, {reason}: {count}" for reason, count in sorted(card["tests_dropped"].items())]
+
+
+def _overlap(card: dict[str, Any]) -> list[str]:
+    if not card.get("overlap"):
+        return []
+    head = ["", "## Overlap with other prepared sets", "", "| set | equal | near (Jaccard >= 0.8) |", "|---|---|---|"]
+    return head + [f"| {name} | {o['equal']} | {o['near']} |" for name, o in sorted(card["overlap"].items())]

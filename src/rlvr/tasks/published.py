@@ -1,0 +1,139 @@
+"""A published set's files -> problems.jsonl, images/ and demonstrations.jsonl, in one pass, and what was left out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rlvr.config.schema import Published
+from rlvr.records import Demonstration, Problem, row_of
+from rlvr.tasks import adapters, joins
+from rlvr.tasks.adapters import Draft, LeftOut
+from rlvr.tasks.adapters._pictures import ending
+from rlvr.tasks.rows import DataError, read
+
+WRITTEN = ("problems.jsonl", "demonstrations.jsonl", "images")
+
+
+@dataclass
+class Tally:
+    """What became of the rows. `contradicting`: repeated questions with another answer than the first."""
+
+    rows: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    repeated: int = 0
+    contradicting: int = 0
+    problems: int = 0
+    demonstrations: int = 0
+    tests_dropped: Counter[str] = field(default_factory=Counter)
+
+
+def fields_of(spec: Published) -> dict[str, str]:
+    """Our name -> the file's, as the adapter and the entry say. Raises DataError for a name that the adapter lacks."""
+    adapter = adapters.load(spec.adapter)
+    unknown = sorted(set(spec.fields) - set(adapter.FIELDS))
+    if unknown:
+        raise DataError(f"fields: the adapter {spec.adapter} has no {unknown[0]!r}; it has {adapter.FIELDS}")
+    return {**adapter.FIELDS, **spec.fields}
+
+
+def write(spec: Published, paths: tuple[Path, ...], out: Path, folder: Path = Path("data")) -> Tally:
+    """Write the set below `out` when all of it is known to be good; `folder` holds the sets it takes questions from."""
+    out = out.resolve()
+    partial = out.with_name(f".{out.name}.{os.getpid()}.tmp")
+    shutil.rmtree(partial, ignore_errors=True)
+    (partial / "images").mkdir(parents=True)
+    try:
+        tally = _write(spec, paths, partial, folder)
+        out.mkdir(parents=True, exist_ok=True)
+        for name in WRITTEN:
+            _replace(partial / name, out / name)
+    finally:
+        shutil.rmtree(partial)
+    return tally
+
+
+def _write(spec: Published, paths: tuple[Path, ...], out: Path, folder: Path) -> Tally:
+    tally = Tally()
+    with open(out / "problems.jsonl", "wb") as problems, open(out / "demonstrations.jsonl", "wb") as shown:
+        for problem, draft in _kept(spec, paths, folder, tally):
+            problems.write(_line(row_of(problem)))
+            for name, picture in zip(problem.images, draft.pictures, strict=True):
+                (out / name).write_bytes(picture)
+            if draft.response is not None:
+                shown.write(_line(row_of(Demonstration(problem.id, problem.prompt, draft.response))))
+                tally.demonstrations += 1
+    if not tally.problems:
+        raise DataError(f"no problem in {tally.rows} rows; left out: {dict(tally.left_out)}")
+    return tally
+
+
+def _line(row: dict[str, Any]) -> bytes:
+    return (json.dumps(row, ensure_ascii=False) + "\n").encode()
+
+
+def _replace(made: Path, target: Path) -> None:
+    """Put what was made in the place of what was there before; an empty file or folder is nothing."""
+    if target.is_dir():
+        shutil.rmtree(target)
+    else:
+        target.unlink(missing_ok=True)
+    if any(made.iterdir()) if made.is_dir() else made.stat().st_size:
+        os.replace(made, target)
+
+
+def _kept(spec: Published, paths: tuple[Path, ...], folder: Path, tally: Tally) -> Iterator[tuple[Problem, Draft]]:
+    """Each different question once, the first time that it comes, with an id by its place among those kept."""
+    answers: dict[bytes, bytes] = {}  # digests only: a set may have millions of rows
+    for draft in _drafts(spec, paths, folder, tally):
+        key, answer = _key(draft), hashlib.blake2b(draft.gold.encode(), digest_size=8).digest()
+        if key in answers:
+            tally.repeated += 1
+            tally.contradicting += answers[key] != answer
+            continue
+        answers[key] = answer
+        tally.tests_dropped.update(draft.dropped)
+        name = f"{spec.name}-{tally.problems}"
+        tally.problems += 1
+        yield Problem(name, draft.prompt, draft.gold, draft.level, _images(name, draft.pictures), draft.cluster), draft
+
+
+def _drafts(spec: Published, paths: tuple[Path, ...], folder: Path, tally: Tally) -> Iterator[Draft]:
+    adapter, wanted = adapters.load(spec.adapter), fields_of(spec)
+    originals = joins.questions(spec, folder)
+    for path in paths:
+        for number, row in enumerate(read(path, wanted, adapter.OPTIONAL), 1):
+            tally.rows += 1
+            try:
+                draft = adapter.adapt(_joined(row, originals), spec)
+            except LeftOut as reason:
+                tally.left_out[str(reason)] += 1
+                continue
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                what = f"{type(error).__name__}: {' '.join(str(error).split())}"
+                raise DataError(f"{path}, row {number}: not as {spec.adapter} is published ({what})") from error
+            yield draft
+
+
+def _joined(row: dict[str, Any], originals: joins.Questions) -> dict[str, Any]:
+    return {**row, "prompt": joins.question_of(row, originals)} if originals else row
+
+
+def _key(draft: Draft) -> bytes:
+    """A question without its white space, and its pictures: "Find x." is another problem under another picture."""
+    digest = hashlib.blake2b(" ".join(draft.prompt.split()).encode(), digest_size=16)
+    for picture in draft.pictures:
+        digest.update(hashlib.sha256(picture).digest())
+    return digest.digest()
+
+
+def _images(name: str, pictures: tuple[bytes, ...]) -> tuple[str, ...]:
+    numbers = [""] if len(pictures) == 1 else [f"-{i}" for i in range(1, len(pictures) + 1)]
+    return tuple(f"images/{name}{n}.{ending(p)}" for n, p in zip(numbers, pictures, strict=bool(pictures)))

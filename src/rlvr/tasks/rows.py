@@ -1,0 +1,80 @@
+"""Rows of a published file, one after another: a set of millions of rows is never in memory as a whole.
+
+JSON lines, a JSON list, CSV and parquet, told apart by the file's name. Of parquet only the named columns are read:
+solutions and responses can be most of a file.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Collection, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from rlvr.records import RecordError, read_lines
+
+ENDINGS = (".jsonl", ".jsonl.gz", ".json", ".csv", ".parquet")
+BATCH = 256  # rows of a parquet file at a time
+
+
+class DataError(RuntimeError):
+    """A set that cannot be had or read; the message says what to do, in one line."""
+
+
+def read(path: Path, wanted: dict[str, str], optional: Collection[str]) -> Iterator[dict[str, Any]]:
+    """Rows with the fields `wanted` (our name -> the file's), by our names; optional ones that are missing are None.
+
+    Raises DataError, naming the file, where it is not what its name says, or has not the fields.
+    """
+    try:
+        names, rows = _open(path, set(wanted.values()))
+        missing = [field for ours, field in wanted.items() if ours not in optional and field not in names]
+        if missing:
+            raise DataError(f"{path}: no field {missing}; the file has {sorted(names)}")
+        for row in rows:
+            yield {ours: row.get(field) for ours, field in wanted.items()}
+    except RecordError as error:
+        raise DataError(str(error)) from error
+    except (OSError, ValueError, csv.Error) as error:  # ValueError: JSON, Unicode and Arrow errors are of this kind
+        raise DataError(f"{path}: {' '.join(str(error).split())}") from error
+
+
+def _open(path: Path, columns: set[str]) -> tuple[set[str], Iterator[dict[str, Any]]]:
+    """The names of the fields, and the rows."""
+    if path.name.endswith(".parquet"):
+        return _parquet(path, columns)
+    if not path.name.endswith(ENDINGS):
+        raise DataError(f"{path}: expected a file that ends in {', '.join(ENDINGS)}")
+    rows = _csv(path) if path.suffix == ".csv" else _json(path) if path.suffix == ".json" else read_lines(path)
+    first = next(rows, None)
+    if first is None:
+        raise DataError(f"{path}: no rows")
+    if not isinstance(first, dict):
+        raise DataError(f"{path}: rows must be JSON objects")
+    return set(first), chain([first], rows)
+
+
+def _parquet(path: Path, columns: set[str]) -> tuple[set[str], Iterator[dict[str, Any]]]:
+    import pyarrow.parquet
+
+    file = pyarrow.parquet.ParquetFile(path)
+    names = set(file.schema_arrow.names)
+    batches = file.iter_batches(BATCH, columns=sorted(columns & names))
+    return names, (row for batch in batches for row in batch.to_pylist())
+
+
+def _csv(path: Path) -> Iterator[dict[str, Any]]:
+    with open(path, newline="", encoding="utf-8-sig") as file:
+        yield from csv.DictReader(file)
+
+
+def _json(path: Path) -> Iterator[dict[str, Any]]:
+    """A JSON list; a file of lines under this name is read as lines."""
+    with open(path, encoding="utf-8") as file:
+        listed = file.read(1) == "["
+    if not listed:
+        yield from read_lines(path)
+        return
+    yield from json.loads(path.read_text(encoding="utf-8"))

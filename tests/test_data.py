@@ -1,0 +1,1017 @@
+"""Published data sets: each format from small files made here, what is left out, cards, overlap, and the command."""
+
+import base64
+import csv
+import hashlib
+import json
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import zlib
+from pathlib import Path
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+from conftest import ROOT, run_module
+from typer.testing import CliRunner
+
+from rlvr import verifiers
+from rlvr.commands import app
+from rlvr.config.identity import data_id
+from rlvr.config.load import ConfigError, named_entries, read_data, read_sources, read_yaml
+from rlvr.config.plan import make_plan
+from rlvr.config.schema import Prompt, Published
+from rlvr.records import Problem, RecordError, publish_records, read_json, read_records, row_of
+from rlvr.tasks import adapters, card, overlap, prepare, published, similarity, sources
+from rlvr.tasks.rows import DataError, read
+from rlvr.tasks.sources import DataUnavailable
+
+DATA = read_data(ROOT / "config", ROOT)
+SETS = {name: data for name, data in DATA.items() if isinstance(data, Published)}
+PNG, JPEG = b"\x89PNG one", b"\xff\xd8\xff two"
+
+
+def lines(path: Path, rows: list[dict]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def parquet(path: Path, rows: list[dict]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pd.DataFrame(rows).to_parquet(path)
+    return path
+
+
+def loaded(name: str | Published, *paths: Path):
+    """What is written of some files, and the tally."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "out"
+        tally = published.write(SETS[name] if isinstance(name, str) else name, paths, out)
+        return read_records(out / "problems.jsonl", Problem), tally
+
+
+def golds(problems: list[Problem]) -> list[tuple[str, str]]:
+    return [(problem.prompt, problem.gold) for problem in problems]
+
+
+# ---- the entries ----
+
+
+def test_every_entry_names_an_adapter_a_licence_its_papers_and_their_prompts():
+    prompts = named_entries(Prompt, read_yaml(ROOT / "config" / "prompts.yaml", ROOT))
+    for name, data in SETS.items():
+        assert data.adapter in adapters.names() and data.about.papers, name
+        assert data.about.licence not in ("", "not stated"), name
+        assert data.verifier in [*verifiers.names(), "code"]
+        assert published.fields_of(data)
+        for paper, prompt in data.about.papers.items():
+            assert paper in ("ace", "fade", "lens", "agrae", "pacs")
+            assert prompt in prompts or prompt.startswith("not "), (name, prompt)
+    literal = Published.model_fields["adapter"].annotation.__args__  # type: ignore[union-attr]
+    assert sorted(literal) == adapters.names() == sorted({data.adapter for data in SETS.values()})
+
+
+def test_the_sets_of_a_paper_file_say_that_the_paper_uses_them():
+    for path in (ROOT / "config" / "papers").glob("*.yaml"):
+        paper = read_yaml(path, ROOT).content
+        named = [paper.get("data"), paper.get("validation_data"), *paper.get("benchmarks", [])]
+        for name in set(named) & set(SETS):
+            assert paper["name"] in SETS[name].about.papers or paper["name"] == "methods"
+
+
+def test_what_is_pinned_is_a_commit_and_only_these_are_not():
+    assert {name for name, data in SETS.items() if not data.pinned} == {"math-vision", "math-verse"}
+    for data in SETS.values():
+        assert all(len(original.revision) == 40 for original in data.originals.values())
+
+
+def test_identities_of_the_embedded_sets_and_models_are_what_they_were():
+    """What was made with them stays valid. Facts about a set are in no identity."""
+    plan = make_plan(ROOT, "laptop", ["ace"])
+    assert {
+        "operators-easy-950f4c6ac7",
+        "operators-hard-b22ed4a7fb",
+        "operators-sft-71702ad942",
+        "operators-train-7f991ceaf9",
+        "operators-validation-1c22e3312f",
+    } == set(plan.data)
+    assert set(plan.models) == {"llama-tiny-d30275a31c", "qwen2-tiny-b3a4f151f3", "qwen3-tiny-8c2309f4f5"}
+    published_models = {"qwen2.5-math-7b-9e43e83392", "qwen3-8b-base-eaa70455ef", "llama-3.1-8b-instruct-a09d14d58d"}
+    assert set(make_plan(ROOT, "paper", ["ace"]).models) == published_models
+    spec = SETS["aime-2024"]
+    about = spec.about.model_copy(update={"licence": "another", "defects": "another"})
+    assert data_id(spec.model_copy(update={"about": about})) == data_id(spec)
+    assert data_id(spec.model_copy(update={"revision": "main"})) != data_id(spec)
+    assert data_id(spec.model_copy(update={"since": "2024-01-01"})) != data_id(spec)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("adapter: gpqa", "adapter: gpqq", r"config/datasets.yaml: gpqa-diamond.adapter: "),
+        ("shuffle_seed:", "shufle_seed:", r"gpqa-diamond.shufle_seed: unknown key; did you mean 'shuffle_seed'"),
+        ('since: "2024-08-01"', 'since: "2024-08-32"', r"livecodebench-v6-fade.since: "),
+        (
+            "licence: MIT\n    papers: {pacs",
+            "license: MIT\n    papers: {pacs",
+            r"about.license: unknown key; did you mean",
+        ),
+    ],
+)
+def test_a_mistake_in_an_entry_is_named(tmp_path, old, new, message):
+    text = (ROOT / "config" / "datasets.yaml").read_text()
+    assert old in text
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "datasets.yaml").write_text(text.replace(old, new, 1))
+    with pytest.raises(ConfigError, match=message):
+        read_data(tmp_path / "config", tmp_path)
+
+
+# ---- prompts ----
+
+
+@pytest.fixture
+def config(tmp_path):
+    import shutil
+
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    return tmp_path
+
+
+def edited(root: Path, file: str, old: str, new: str) -> Path:
+    path = root / "config" / file
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    return root
+
+
+def test_models_have_the_text_of_the_prompt_that_they_name():
+    models = read_sources(ROOT, "paper", ["ace"]).models
+    assert models["qwen3-8b-base"].template.endswith("within \\boxed{}.\n")
+    assert models["qwen2.5-math-7b"].template == models["qwen2.5-0.5b-instruct"].template
+    assert models["llama-3.1-8b-instruct"].template.startswith("<|begin_of_text|>")
+
+
+def test_a_paper_may_name_another_prompt_and_its_stand_in_keeps_its_own(config):
+    edited(
+        config, "papers/ace.yaml", "qwen2.5-math-7b:\n    settings", "qwen2.5-math-7b:\n    prompt: pacs\n    settings"
+    )
+    chosen = next(m for m in make_plan(config, "paper", ["ace"]).models.values() if m.name == "qwen2.5-math-7b")
+    assert "You are a helpful assistant." in chosen.template
+    for scale in ("gpu", "smoke"):
+        assert set(make_plan(config, scale, ["ace"]).models) == set(make_plan(ROOT, scale, ["ace"]).models)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "message"),
+    [
+        (
+            "models.yaml",
+            "prompt: qwen3-plain",
+            "prompt: qwen3-plane",
+            r"config/models.yaml: qwen3-8b-base.prompt: unknown prompt 'qwen3-plane'; did you mean 'qwen3-plain'",
+        ),
+        (
+            "papers/ace.yaml",
+            "qwen3-8b-base:\n",
+            "qwen3-8b-base:\n    prompt: pax\n",
+            r"config/papers/ace.yaml: models.qwen3-8b-base.prompt: unknown prompt 'pax'; did you mean 'pacs'",
+        ),
+        (
+            "models.yaml",
+            "prompt: qwen3-plain",
+            'prompt: qwen3-plain\n  template: "{problem}"',
+            r"config/models.yaml: qwen3-8b-base.prompt: unknown key",
+        ),
+        ("prompts.yaml", "{problem}\\nPlease", "Please", r"prompts.yaml: qwen3-plain.*: the text has no {problem}"),
+    ],
+)
+def test_an_unknown_prompt_is_named(config, file, old, new, message):
+    edited(config, file, old, new)
+    for scale in ("paper", "gpu"):  # also where a stand-in would not use it
+        with pytest.raises(ConfigError, match=message):
+            make_plan(config, scale, ["ace"])
+
+
+# ---- formats ----
+
+
+def test_word_problems_from_lines_lists_and_parquet(tmp_path):
+    rows = [
+        {"problem": "1+1?", "answer": "2", "level": 3},
+        {"problem": "1+1? ", "answer": "2", "level": 3},
+        {"problem": " 1+1?", "answer": "3", "level": 3},
+        {"problem": "", "answer": "3", "level": 1},
+        {"problem": "No answer", "answer": None, "level": 1},
+        {"problem": "A half?", "answer": "\\boxed{\\frac{1}{2}}", "level": 5},
+    ]
+    (tmp_path / "x.json").write_text(json.dumps(rows))
+    for path in (lines(tmp_path / "x.jsonl", rows), parquet(tmp_path / "x.parquet", rows), tmp_path / "x.json"):
+        problems, tally = loaded("math-500", path)
+        assert golds(problems) == [("1+1?", "2"), ("A half?", "\\frac{1}{2}")]
+        assert [(p.id, p.level) for p in problems] == [("math-500-0", "3"), ("math-500-1", "5")]
+        assert (tally.rows, tally.repeated, tally.contradicting, tally.problems) == (6, 2, 1, 2)
+        assert tally.left_out == {"no question": 1, "no answer": 1}
+    no_level = lines(tmp_path / "y.jsonl", [{"problem": "p", "answer": "1", "solution": "long"}])
+    assert loaded("deepscaler", no_level)[0] == [Problem("deepscaler-0", "p", "1", "all")]
+
+
+@pytest.mark.parametrize(
+    ("published_as", "gold"),
+    [
+        ("25", "25"),
+        ("025", "25"),
+        (27.0, "27"),
+        ("27.0", "27"),
+        ("336^\\circ", "336"),
+        ("336^{\\circ}", "336"),
+        ("$70$", "70"),
+        ("\\boxed{204}", "204"),
+        ("000", "0"),
+        ("-3", "-3"),
+    ],
+)
+def test_competition_answers_become_integers(tmp_path, published_as, gold):
+    path = lines(tmp_path / "a.jsonl", [{"problem": "p", "answer": published_as}])
+    assert loaded("aime-2025", path)[0][0].gold == gold
+
+
+def test_other_answers_of_competitions_are_left_out(tmp_path):
+    rows = [{"question": "p", "answer": 12.5}, {"question": "q", "answer": "12"}, {"question": "r", "answer": "x"}]
+    problems, tally = loaded(
+        "amc-23", parquet(tmp_path / "a.parquet", [{**r, "answer": str(r["answer"])} for r in rows])
+    )
+    assert golds(problems) == [("q", "12")] and tally.left_out == {"answer is no integer": 2}
+
+
+def test_math_golds_come_from_the_original_solution(tmp_path):
+    rows = [
+        {
+            "problem": "a",
+            "level": "Level 5",
+            "type": "Algebra",
+            "solution": "so $\\boxed{\\frac{1}{2}}$.",
+            "answer": "12",
+        },
+        {"problem": "b", "level": "Level 1", "solution": "it is $\\boxed 5$.", "answer": ""},
+        {"problem": "c", "level": "Level ?", "solution": "it is $\\fbox{7}$.", "answer": ""},
+        {"problem": "d", "level": "Level 2", "solution": "first \\boxed{1}, then \\boxed{2}"},
+        {"problem": "e", "level": "Level 2", "solution": "nothing"},
+    ]
+    problems, tally = loaded("math-train", lines(tmp_path / "m.jsonl", rows))
+    assert golds(problems) == [("a", "\\frac{1}{2}"), ("b", "5"), ("c", "7"), ("d", "2")]
+    assert [p.level for p in problems] == ["5", "1", "?", "2"] and tally.left_out == {"solution boxes nothing": 1}
+
+
+def dapo_row(text: str, gold: str) -> dict:
+    wrapped = f"Solve the following math problem step by step. (...)\n\n{text}\n\nRemember to put your answer (...)"
+    return {
+        "data_source": "math_dapo",
+        "prompt": [{"role": "user", "content": wrapped}],
+        "ability": "MATH",
+        "reward_model": {"ground_truth": gold, "style": "rule"},
+        "extra_info": {"index": "x"},
+    }
+
+
+def test_dapo_as_first_published_is_unwrapped_and_each_problem_kept_once(tmp_path):
+    rows = [dapo_row(f"Two\n\nparagraphs {i}", str(i)) for i in range(3)] * 100
+    for path in (parquet(tmp_path / "d.parquet", rows), lines(tmp_path / "d.jsonl", rows)):
+        problems, tally = loaded("dapo-math-17k-raw", path)
+        assert golds(problems) == [(f"Two\n\nparagraphs {i}", str(i)) for i in range(3)]
+        assert (tally.rows, tally.repeated, tally.problems) == (300, 297, 3)
+    processed = lines(tmp_path / "p.jsonl", [{"prompt": "Two\n\nparagraphs 0", "solution": "0"}])
+    assert golds(loaded("dapo-math-17k", processed)[0]) == golds(problems)[:1]
+
+
+def test_parquet_is_read_in_pieces_and_without_the_columns_that_nobody_asked_for(tmp_path):
+    path = parquet(
+        tmp_path / "big.parquet", [{"problem": f"p{i}", "answer": "1", "long": "x" * 100} for i in range(1000)]
+    )
+    rows = read(path, {"prompt": "problem", "gold": "answer"}, ())
+    assert next(rows) == {"prompt": "p0", "gold": "1"} and sum(1 for _ in rows) == 999
+
+
+def test_numina_without_proofs_answers_not_found_and_invalid_ones(tmp_path):
+    def row(answer, kind="math-word-problem", valid="Yes", solved="Yes"):
+        flags = {"question_type": kind, "problem_is_valid": valid, "solution_is_valid": solved}
+        return {"problem": f"{answer} {kind} {valid} {solved}", "answer": answer, **flags, "solution": "s"}
+
+    rows = [
+        row("4"),
+        row("B", kind="MCQ"),
+        row("proof", kind="proof"),
+        row("proof"),
+        row("notfound"),
+        row("5", valid="Incomplete"),
+        row("5", solved="Problem not solved"),
+        row(None),
+    ]
+    problems, tally = loaded("numina-math-1.5", parquet(tmp_path / "n.parquet", rows))
+    assert [p.gold for p in problems] == ["4", "B"]
+    assert tally.left_out == {
+        "proof": 2,
+        "answer not found": 1,
+        "problem marked invalid": 1,
+        "solution marked invalid": 1,
+        "no answer": 1,
+    }
+
+
+def gpqa_row(question: str) -> dict:
+    return {
+        "Question": question,
+        "Correct Answer": "right",
+        "Incorrect Answer 1": "wrong one",
+        "Incorrect Answer 2": "wrong two",
+        "Incorrect Answer 3": "wrong, three",
+        "High-level domain": "Physics",
+        "Explanation": "not read",
+    }
+
+
+def test_gpqa_options_have_an_order_of_the_seed_and_the_question_alone(tmp_path):
+    rows = [gpqa_row(f"Question {i}?") for i in range(40)]
+    with open(tmp_path / "gpqa_diamond.csv", "w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    problems, _ = loaded("gpqa-diamond", tmp_path / "gpqa_diamond.csv")
+    for problem in problems:
+        assert f"{problem.gold}) right" in problem.prompt.split("\n") and problem.level == "Physics"
+        assert all(f"{letter}) " in problem.prompt for letter in "ABCD")
+    assert {problem.gold for problem in problems} == set("ABCD")
+    backwards, _ = loaded("gpqa-diamond", lines(tmp_path / "b.jsonl", rows[::-1]))
+    assert sorted(golds(backwards)) == sorted(golds(problems))
+    other = SETS["gpqa-diamond"].model_copy(update={"shuffle_seed": 1})
+    changed, _ = loaded(other, tmp_path / "gpqa_diamond.csv")
+    assert [p.gold for p in changed] != [p.gold for p in problems]
+    assert verifiers.load("choice")("\\boxed{" + problems[0].gold + "}", problems[0].gold)[0] == "correct"
+
+
+# ---- programs ----
+
+
+def packed(content: object) -> str:
+    return base64.b64encode(zlib.compress(pickle.dumps(content))).decode()
+
+
+def livecodebench_row(name: str, private: str, date: str = "2024-09-01T00:00:00", **more) -> dict:
+    public = [{"input": "1 2\n", "output": "3\n", "testtype": "stdin"}]
+    return {
+        "question_title": name,
+        "question_content": f"{name}: add.",
+        "platform": "atcoder",
+        "question_id": name,
+        "contest_date": date,
+        "starter_code": "",
+        "difficulty": "easy",
+        "public_test_cases": json.dumps(public),
+        "private_test_cases": private,
+        "metadata": "{}",
+    } | more
+
+
+def test_livecodebench_tests_are_read_from_json_and_from_packed_texts(tmp_path):
+    hidden = [{"input": "5 6\n", "output": "11\n", "testtype": "stdin"}]
+    called = [
+        {"input": '[1, 2]\n"x"', "output": "[2]", "testtype": "functional"},
+        {"input": "[1]\nNaN", "output": "[1]", "testtype": "functional"},
+        {"input": "[1", "output": "[1]", "testtype": "functional"},
+    ]
+    function = {
+        "public_test_cases": "[]",
+        "starter_code": "class Solution:\n    def f(self, a, b):\n        ",
+        "metadata": '{"func_name": "f"}',
+    }
+    rows = [
+        livecodebench_row("a", json.dumps(hidden)),
+        livecodebench_row("b", packed(json.dumps(hidden))),
+        livecodebench_row("c", packed(json.dumps(called)), **function),
+    ]
+    problems, tally = loaded("livecodebench-v6", lines(tmp_path / "test6.jsonl", rows))
+    tests = [{"input": "1 2\n", "output": "3\n"}, {"input": "5 6\n", "output": "11\n"}]
+    assert [json.loads(p.gold) for p in problems[:2]] == [{"kind": "stdin", "tests": tests}] * 2
+    expected = {"kind": "call", "entry": "f", "tests": [{"input": [[1, 2], "x"], "output": [2]}]}
+    assert json.loads(problems[2].gold) == expected
+    assert tally.tests_dropped == {"out of range": 1, "no list of arguments": 1}
+    assert "standard input" in problems[0].prompt and "def f(self, a, b):" in problems[2].prompt
+    assert [p.level for p in problems] == ["easy"] * 3
+
+
+class Malicious:
+    def __init__(self, path: Path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.system, (f"touch {self.path}",)
+
+
+def test_a_pickle_that_calls_code_is_refused_and_not_run(tmp_path):
+    trace = tmp_path / "executed"
+    path = lines(tmp_path / "test6.jsonl", [livecodebench_row("a", packed(Malicious(trace)))])
+    with pytest.raises(adapters.Refused, match="more than a text"):
+        loaded("livecodebench-v6", path)
+    done = rlvr("prepare", "livecodebench-v6", "--from", str(path), "--out", str(tmp_path / "out"))
+    assert done.exit_code == 2 and "more than a text" in done.stderr and not (tmp_path / "out").exists()
+    assert not trace.exists()
+    for content in (["no", "text"], {"a": 1}, os.system, 5):
+        with pytest.raises(adapters.Refused, match="more than a text"):
+            loaded("livecodebench-v6", lines(tmp_path / "t.jsonl", [livecodebench_row("a", packed(content))]))
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_a_text_is_read_from_a_pickle_of_any_protocol(protocol):
+    from rlvr.tasks.adapters.livecodebench import pickled_text
+
+    for text in ("", "[1]", "é\n\\ \u2028 \U0001f600", "x" * 300):
+        assert pickled_text(pickle.dumps(text, protocol)) == text
+    with pytest.raises(adapters.Refused):
+        pickled_text(pickle.dumps(os.system, protocol))
+
+
+def test_packed_tests_that_are_not_what_they_say(tmp_path, monkeypatch):
+    damaged = base64.b64encode(zlib.compress(pickle.dumps("[" * 10)[:-4])).decode()
+    no_zlib = base64.b64encode(b"no zlib").decode()
+    rows = [livecodebench_row(content[:4], content) for content in ("not base64!", no_zlib, damaged, packed("no json"))]
+    with pytest.raises(DataError, match=r"no problem in 4 rows; left out: {'private tests not readable': 4}"):
+        published.write(SETS["livecodebench-v6"], (lines(tmp_path / "t.jsonl", rows),), tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["t.jsonl"]
+    from rlvr.tasks.adapters import livecodebench
+
+    monkeypatch.setattr(livecodebench, "LARGEST", 100)
+    with pytest.raises(adapters.Refused, match="larger than 100 bytes"):
+        livecodebench.private(packed("x" * 10_000))
+
+
+def test_livecodebench_is_cut_by_dates_both_included(tmp_path):
+    dates = ["2024-06-30", "2024-07-01", "2024-08-01", "2025-01-01", "2025-01-02", "2025-05-31", "2025-06-01"]
+    rows = [livecodebench_row(day, "[]", f"{day}T00:00:00") for day in dates]
+    path = lines(tmp_path / "test.jsonl", rows)
+    for name, first, last in (
+        ("livecodebench-v6", 0, 7),
+        ("livecodebench-v6-fade", 2, 6),
+        ("livecodebench-v6-pacs", 1, 4),
+    ):
+        problems, tally = loaded(name, path)
+        assert [p.prompt[:10] for p in problems] == dates[first:last]
+        assert tally.left_out["outside the dates"] == 7 - (last - first)
+
+
+def test_taco_without_eval(tmp_path):
+    long = "9" * 5000
+
+    def row(name, tests, **more):
+        return {"question": name, "input_output": tests, "starter_code": "", "difficulty": "EASY", **more}
+
+    stdin = {"inputs": ["1\n", "2\n", "3\n"], "outputs": ["1\n", "", "3\n"]}
+    call = {"fn_name": "f", "inputs": [[1], [2]], "outputs": [[[1]], [[2]]]}
+    rows = [
+        row("stdin", json.dumps(stdin), time_limit="2.0 seconds"),
+        row("lines", json.dumps({"inputs": [["1", "2"]], "outputs": [["3"]]}), memory_limit="256.0 megabytes"),
+        row("literal", "{'inputs': ['1'], 'outputs': ['2']}", time_limit="None"),
+        row("wrapped", json.dumps(call), starter_code="def f(x):\n"),
+        row("mixed", json.dumps({**call, "outputs": [[1], [2, 3]]})),
+        row("long", f'{{"fn_name": "f", "inputs": [[{long}], [1]], "outputs": [[1], [NaN]]}}'),
+        row("some", f'{{"fn_name": "f", "inputs": [[{long}], [1]], "outputs": [1, 2]}}'),
+        row("code", "__import__('os').system('false')"),
+        row("unequal", json.dumps({"inputs": ["1"], "outputs": []})),
+        row("none", ""),
+        row("numbers", '{"inputs": [[NaN, 1], "1"], "outputs": ["1", "1"]}'),
+    ]
+    problems, tally = loaded("taco-train", lines(tmp_path / "t.jsonl", rows))
+    found = {p.prompt.split("\n")[0]: json.loads(p.gold) for p in problems}
+    assert list(found) == ["stdin", "lines", "literal", "wrapped", "mixed", "some", "numbers"]
+    one, three = {"input": "1\n", "output": "1\n"}, {"input": "3\n", "output": "3\n"}
+    assert found["stdin"] == {"kind": "stdin", "tests": [one, three], "seconds": 2.0}
+    assert found["lines"] == {"kind": "stdin", "tests": [{"input": "1\n2", "output": "3"}], "memory_mb": 256}
+    assert found["literal"]["tests"] == [{"input": "1", "output": "2"}]
+    assert found["wrapped"]["tests"] == [{"input": [1], "output": [1]}, {"input": [2], "output": [2]}]
+    assert found["mixed"]["tests"] == [{"input": [1], "output": [1]}, {"input": [2], "output": [2, 3]}]
+    assert found["some"] == {"kind": "call", "entry": "f", "tests": [{"input": [1], "output": 2}]}
+    assert found["numbers"]["tests"] == [{"input": "1", "output": "1"}]
+    assert tally.tests_dropped == {"empty output": 1, "out of range": 1, "not a text": 1}
+    assert tally.left_out == {
+        "no usable test": 1,
+        "tests not readable": 1,
+        "inputs and outputs do not match": 1,
+        "no tests": 1,
+    }
+
+
+def test_code_contests_takes_all_three_kinds_of_tests(tmp_path):
+    def tests(*pairs):
+        return {"input": [i for i, _ in pairs], "output": [o for _, o in pairs]}
+
+    base = {
+        "name": "n",
+        "public_tests": tests(("1", "1")),
+        "private_tests": tests(("2", "2"), ("3", "")),
+        "generated_tests": tests(),
+        "time_limit": {"seconds": 1, "nanos": 500_000_000},
+        "memory_limit_bytes": 256_000_000,
+        "input_file": "",
+        "output_file": "",
+        "solutions": {"language": [3], "solution": ["x"]},
+    }
+    empty = {"public_tests": tests(), "private_tests": tests(), "generated_tests": tests()}
+    rows = [
+        {"description": "all", **base},
+        {"description": "file", **base, "input_file": "in.txt"},
+        {"description": "none", **base, **empty},
+        {"description": "free", **base, "time_limit": None, "memory_limit_bytes": 0},
+    ]
+    for path in (lines(tmp_path / "c.jsonl", rows), parquet(tmp_path / "c.parquet", rows)):
+        problems, tally = loaded("code-contests-train", path)
+        pairs = [{"input": "1", "output": "1"}, {"input": "2", "output": "2"}]
+        assert json.loads(problems[0].gold) == {"kind": "stdin", "tests": pairs, "seconds": 1.5, "memory_mb": 256}
+        assert json.loads(problems[1].gold) == {"kind": "stdin", "tests": pairs}
+        assert tally.left_out == {"reads or writes a file": 1, "no usable test": 1}
+        assert tally.tests_dropped == {"empty output": 2}
+
+
+def test_open_code_reasoning_takes_questions_from_the_original_sets(tmp_path):
+    def row(dataset, split, index, response="<think>...", **more):
+        found = {"question": "-", "dataset": dataset, "split": split, "index": index, "r1_generation": response}
+        return found | {"judgement": "right", "difficulty": "EASY"} | more
+
+    brought = tmp_path / "data"
+    parquet(brought / "taco-train" / "train-00000-of-00001.parquet", [{"question": "T0", "input_output": ""}] * 1)
+    parquet(brought / "code-contests-train" / "train-0.parquet", [{"description": "C0"}, {"description": "C1"}])
+    parquet(brought / "code-contests-valid" / "valid-0.parquet", [{"description": "V0"}])
+    lines(brought / "apps-train" / "train.jsonl", [{"question": "A0"}])
+    lines(brought / "apps-test" / "test.jsonl", [{"question": "B0"}])
+    rows = [
+        row("taco", "train", "0", "wrong one", judgement="wrong"),
+        row("taco", "train", "0", "first"),
+        row("taco", "train", "0", "second"),
+        row("code_contests", "train", "1", "third"),
+        row("apps", "test", "0", "fourth"),
+        row("apps", "test", "1"),
+        row("open-r1/codeforces", "train", "0"),
+        row("taco", "train", "-"),
+    ]
+    path = parquet(tmp_path / "r.parquet", rows)
+    tally = published.write(SETS["open-code-reasoning-2"], (path,), tmp_path / "out", brought)
+    assert [p.prompt for p in read_records(tmp_path / "out" / "problems.jsonl", Problem)] == ["T0", "C1", "B0"]
+    shown = [json.loads(line) for line in (tmp_path / "out" / "demonstrations.jsonl").read_text().splitlines()]
+    assert [(d["id"], d["response"]) for d in shown] == [
+        ("open-code-reasoning-2-0", "first"),
+        ("open-code-reasoning-2-1", "third"),
+        ("open-code-reasoning-2-2", "fourth"),
+    ]
+    assert tally.left_out == {"judged wrong": 1, "question not found in its original set": 3}
+    assert (tally.repeated, tally.contradicting, tally.demonstrations) == (1, 0, 3)
+
+
+def test_open_math_reasoning_keeps_problems_with_an_answer_and_their_first_response(tmp_path):
+    rows = [
+        {"problem": "p", "expected_answer": "1", "problem_type": "has_answer_extracted", "generated_solution": "a"},
+        {"problem": "p", "expected_answer": "1", "problem_type": "has_answer_extracted", "generated_solution": "b"},
+        {"problem": "q", "expected_answer": "x", "problem_type": "converted_proof", "generated_solution": "c"},
+        {"problem": "r", "expected_answer": "x", "problem_type": "no_answer_extracted", "generated_solution": "d"},
+    ]
+    tally = published.write(SETS["open-math-reasoning"], (parquet(tmp_path / "o.parquet", rows),), tmp_path / "out")
+    assert golds(read_records(tmp_path / "out" / "problems.jsonl", Problem)) == [("p", "1")]
+    assert '"response": "a"' in (tmp_path / "out" / "demonstrations.jsonl").read_text()
+    assert tally.left_out == {"converted proof": 1, "no answer extracted": 1} and tally.demonstrations == 1
+
+
+# ---- pictures ----
+
+
+def picture(data: bytes, path: str = "../../evil.png") -> dict:
+    return {"bytes": data, "path": path}
+
+
+def test_geometry_pictures_stand_beside_the_problems(tmp_path):
+    rows = [
+        {"images": [picture(PNG)], "problem": "<image>Find x.", "answer": "5"},
+        {"images": [picture(JPEG)], "problem": "<image>Find x.", "answer": "6"},  # another picture, another problem
+        {"images": [picture(PNG)], "problem": "<image>Find x.", "answer": "5"},
+        {"images": [picture(PNG), picture(JPEG)], "problem": "Two.", "answer": "7"},
+        {"images": [picture(b"text")], "problem": "Damaged.", "answer": "7"},
+        {"images": [], "problem": "None.", "answer": "7"},
+    ]
+    tally = published.write(SETS["geometry3k-test"], (parquet(tmp_path / "g.parquet", rows),), tmp_path / "out")
+    problems = read_records(tmp_path / "out" / "problems.jsonl", Problem)
+    assert [(p.gold, p.images) for p in problems] == [
+        ("5", ("images/geometry3k-test-0.png",)),
+        ("6", ("images/geometry3k-test-1.jpg",)),
+        ("7", ("images/geometry3k-test-2-1.png", "images/geometry3k-test-2-2.jpg")),
+    ]
+    assert (tmp_path / "out" / problems[1].images[0]).read_bytes() == JPEG
+    assert (tally.repeated, tally.left_out) == (1, {"no picture": 2})
+    assert len(list((tmp_path / "out" / "images").iterdir())) == 4 and not list(tmp_path.parent.glob("evil*"))
+
+
+def test_math_vision_lists_options_unless_they_stand_in_the_picture(tmp_path):
+    def row(question, options, answer):
+        return {"question": question, "options": options, "answer": answer, "level": 2, "decoded_image": picture(PNG)}
+
+    rows = [row("Which?", ["1", "2"], "B"), row("Drawn?", ["A", "B", "C"], "C"), row("How many?", [], "14")]
+    problems, _ = loaded("math-vision", parquet(tmp_path / "v.parquet", rows))
+    assert golds(problems) == [("Which?\n(A) 1\n(B) 2", "B"), ("Drawn?", "C"), ("How many?", "14")]
+    assert problems[0].level == "2" and problems[0].images == ("images/math-vision-0.png",)
+    assert verifiers.load("math")("\\boxed{B}", "B")[0] == "correct"
+
+
+def test_math_verse_versions_share_a_cluster(tmp_path):
+    def row(index, version, question, data):
+        return {
+            "sample_index": "1",
+            "problem_index": index,
+            "problem_version": version,
+            "question": question,
+            "image": picture(data),
+            "answer": "A",
+        }
+
+    rows = [
+        row("1", "Text Dominant", "Long text.", PNG),
+        row("1", "Vision Only", "", JPEG),
+        row("2", "Text Lite", "t", PNG),
+    ]
+    problems, _ = loaded("math-verse", parquet(tmp_path / "m.parquet", rows))
+    assert [p.cluster for p in problems] == ["math-verse-problem-1"] * 2 + ["math-verse-problem-2"]
+    assert [p.level for p in problems] == ["Text Dominant", "Vision Only", "Text Lite"]
+    assert problems[1].prompt == "The question stands in the picture."
+
+
+# ---- records ----
+
+
+def test_a_problem_without_the_new_fields_is_written_as_before(tmp_path):
+    plain = Problem("a", "p é", "1", "all")
+    publish_records(tmp_path / "p.jsonl", [plain])
+    assert (tmp_path / "p.jsonl").read_bytes() == '{"id": "a", "prompt": "p é", "gold": "1", "level": "all"}\n'.encode()
+    full = Problem("b", "p", "1", "all", ("images/b.png",), "c")
+    publish_records(tmp_path / "p.jsonl", [plain, full])
+    assert read_records(tmp_path / "p.jsonl", Problem) == [plain, full]
+    for bad in ({"id": "a", "prompt": "p", "gold": "1"}, {**row_of(plain), "picture": 1}):
+        with pytest.raises(RecordError, match="line 1"):
+            read_records(lines(tmp_path / "bad.jsonl", [bad]), Problem)
+
+
+# ---- where files are ----
+
+
+@pytest.fixture
+def offline(monkeypatch):
+    import huggingface_hub
+
+    def unreachable(*_, **__):
+        raise OSError("no network")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", unreachable)
+    monkeypatch.setattr(huggingface_hub.HfApi, "dataset_info", unreachable)
+
+
+ROW = {"problem": "p", "answer": "1"}
+
+
+def test_a_missing_set_says_what_to_bring(tmp_path, offline):
+    revision = SETS["aime-2025"].revision
+    expected = rf"cannot be reached \(OSError\); bring math-ai/aime25/test.jsonl \(revision {revision}\) as .*aime-2025"
+    with pytest.raises(DataUnavailable, match=expected):
+        sources.find(SETS["aime-2025"], tmp_path)
+    with pytest.raises(DataUnavailable, match=r"as .*/math-train/\*/train-00000-of-00001.parquet"):
+        sources.find(SETS["math-train"], tmp_path)
+
+
+def test_brought_files_are_found_by_name_else_the_only_one(tmp_path, offline):
+    spec, home = SETS["aime-2025"], tmp_path / "aime-2025"
+    for ours in sources.OURS:
+        lines(home / ours, [ROW])  # what preparing wrote there is no published file
+    assert sources.brought(spec, home) == []
+    other = lines(home / "copy.jsonl", [ROW])
+    assert sources.find(spec, tmp_path).paths == (other,)
+    lines(home / "third.jsonl", [ROW])
+    with pytest.raises(DataUnavailable, match=r"which of copy.jsonl, third.jsonl is the set\? bring"):
+        sources.brought(spec, home)
+    named = lines(home / "test.jsonl", [ROW])
+    found = sources.find(spec, tmp_path)
+    assert found.paths == (named,) and found.commit is None
+    assert found.sums == {"aime-2025/test.jsonl": hashlib.sha256(named.read_bytes()).hexdigest()}
+
+
+def test_several_files_are_read_in_order_and_none_may_lack(tmp_path, offline):
+    home = tmp_path / "math-train"
+    for subject in ("geometry", "algebra"):
+        parquet(home / subject / "train-00000-of-00001.parquet", [{"problem": subject, "solution": "\\boxed{1}"}])
+    found = sources.find(SETS["math-train"], tmp_path)
+    assert [path.parent.name for path in found.paths] == ["algebra", "geometry"] and len(found.sums) == 2
+    lines(tmp_path / "livecodebench-v5" / "test.jsonl", [ROW])
+    with pytest.raises(DataUnavailable, match=r"test2.jsonl is missing beside the other files; bring "):
+        sources.find(SETS["livecodebench-v5"], tmp_path)
+
+
+def test_a_checksum_that_differs_is_an_error(tmp_path):
+    path = lines(tmp_path / "aime-2025" / "test.jsonl", [ROW])
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    spec = SETS["aime-2025"].model_copy(update={"sha256": {"test.jsonl": digest}})
+    assert sources.find(spec, tmp_path).paths == (path,)
+    spec = SETS["aime-2025"].model_copy(update={"sha256": {"test.jsonl": "0" * 64}})
+    with pytest.raises(DataError, match=f"aime-2025/test.jsonl has the SHA-256 {digest}, and must have 0000"):
+        sources.find(spec, tmp_path)
+
+
+class Hub:
+    """A hub that knows one commit, and a cache that may have it."""
+
+    def __init__(self, folder: Path, monkeypatch):
+        import huggingface_hub
+
+        self.commit, self.folder, self.reachable, self.cached = "0123456789" * 4, folder, True, True
+        self.asked: dict = {}
+        monkeypatch.setattr(huggingface_hub.HfApi, "dataset_info", lambda *_, **options: self.info(**options))
+        monkeypatch.setattr(huggingface_hub, "snapshot_download", self.snapshot)
+
+    def info(self, **options):
+        self.asked.update(options)
+        if not self.reachable:
+            raise ConnectionError("no network")
+        return SimpleNamespace(sha=self.commit)
+
+    def snapshot(self, repo, *, revision, local_files_only=False, **options):
+        self.asked.update(options, repo=repo, local=local_files_only, commit=revision)
+        if local_files_only and not self.cached:
+            raise FileNotFoundError("not in the cache")
+        parquet(self.folder / self.commit / "testmini.parquet", [{"x": 1}])
+        return str(self.folder / self.commit)
+
+
+def test_the_hubs_commit_is_recorded(tmp_path, monkeypatch):
+    hub = Hub(tmp_path, monkeypatch)
+    found = sources.find(SETS["math-verse"], tmp_path / "data")
+    assert found.commit == hub.commit and [path.name for path in found.paths] == ["testmini.parquet"]
+    assert (hub.asked["repo"], hub.asked["repo_type"]) == ("AI4Math/MathVerse", "dataset")
+    assert (hub.asked["revision"], hub.asked["commit"]) == ("main", hub.commit)
+    with pytest.raises(DataUnavailable, match=r"the hub gave no test\.jsonl of HuggingFaceH4/MATH-500; bring "):
+        sources.find(SETS["math-500"], tmp_path / "data")
+
+
+def test_without_a_network_what_was_downloaded_before_serves(tmp_path, monkeypatch):
+    hub = Hub(tmp_path, monkeypatch)
+    hub.reachable = False
+    assert sources.find(SETS["math-verse"], tmp_path / "data").commit == hub.commit and hub.asked["local"]
+    hub.cached = False
+    with pytest.raises(
+        DataUnavailable, match=r"the hub cannot be reached \(ConnectionError\); bring AI4Math/MathVerse"
+    ):
+        sources.find(SETS["math-verse"], tmp_path / "data")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.jsonl", '{"question": "x", "answer": "1"}\n', r"a.jsonl: no field \['problem'\]; the file has \['answer'"),
+        ("a.jsonl", '{"problem": "x", "answer": "1"}\n{"problem"\n', r"a.jsonl, line 2: not valid JSON"),
+        ("a.jsonl", "[1, 2]\n", "rows must be JSON objects"),
+        ("a.jsonl", "", "no rows"),
+        ("a.json", '[{"problem": ', "a.json: "),
+        ("a.parquet", "PAR1 not really", "a.parquet: "),
+        ("a.txt", "x", r"expected a file that ends in .jsonl"),
+    ],
+)
+def test_an_unfit_file_is_named(tmp_path, name, content, message):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(DataError, match=message):
+        loaded("aime-2025", tmp_path / name)
+
+
+def test_a_row_of_another_form_is_named(tmp_path):
+    path = lines(tmp_path / "t.jsonl", [livecodebench_row("a", "[]", public_test_cases="[{}]")])
+    with pytest.raises(DataError, match=r"t.jsonl, row 1: not as livecodebench is published \(KeyError: 'testtype'\)"):
+        loaded("livecodebench-v6", path)
+    spec = SETS["aime-2025"].model_copy(update={"fields": {"golden": "answer"}})
+    with pytest.raises(DataError, match="the adapter integers has no 'golden'"):
+        loaded(spec, path)
+
+
+# ---- overlap ----
+
+LONG = "A train leaves the station at noon with forty passengers and arrives at the next one in " + " ".join(
+    f"stop {i} then" for i in range(20)
+)
+
+
+def test_equal_texts_are_equal_without_case_spaces_and_marks():
+    a = {"a1": "Find $x$, if  X+1 = 2.", "a2": "other"}
+    b = {"b1": "find x if x + 1 = 2", "b2": "find x if x - 1 = 2"}
+    assert similarity.equal(a, b) == [("a1", "b1")]
+    assert similarity.near(a, b) == []
+
+
+def test_near_duplicates_are_those_with_a_jaccard_similarity_of_080():
+    words = LONG.split()
+    close, far = " ".join([*words[:-1], "end"]), " ".join([w if i % 8 else "x" for i, w in enumerate(words)])
+    a = {"a": LONG, "same": "quite another text of more than five words"}
+    b = {"close": close, "far": far, "equal": LONG.upper()}
+    runs = [similarity.runs(text) for text in (LONG, close)]
+    by = len(runs[0] & runs[1]) / len(runs[0] | runs[1])
+    assert by > 0.9 and similarity.near(a, b) == [("a", "close", by)]
+    assert similarity.near(b, a) == [("close", "a", by)]
+
+
+def test_near_duplicates_are_those_of_every_pair_counted():
+    """The filter and the hashing lose none of the pairs that comparing all of them gives."""
+    import random
+
+    generator = random.Random(0)
+    vocabulary = [f"w{i}" for i in range(50)]
+    base = {f"a{i}": " ".join(generator.choices(vocabulary, k=60)) for i in range(40)}
+    changed = {}
+    for name, text in base.items():
+        words = text.split()
+        for place in generator.sample(range(60), generator.choice([1, 2, 3])):
+            words[place] = "changed"
+        changed[name.replace("a", "b")] = " ".join(words)
+    expected = {
+        (one, other)
+        for one, text in base.items()
+        for other, found in changed.items()
+        if similarity.jaccard(similarity.runs(text), similarity.runs(found)) >= 0.8
+    }
+    assert 5 < len(expected) < 40
+    assert {(one, other) for one, other, _ in similarity.near(base, changed)} == expected
+
+
+def test_equal_captions_under_other_pictures_are_no_overlap(tmp_path):
+    for name, data in (("a", PNG), ("b", JPEG), ("c", PNG)):
+        publish_records(tmp_path / name / "problems.jsonl", [Problem("p", "Find x.", "1", "all", ("images/p.png",))])
+        (tmp_path / name / "images").mkdir()
+        (tmp_path / name / "images" / "p.png").write_bytes(data)
+    found = {n: similarity.texts(tmp_path / n / "problems.jsonl") for n in "abc"}
+    assert similarity.equal(found["a"], found["b"]) == [] and similarity.equal(found["a"], found["c"]) == [("p", "p")]
+
+
+def test_the_overlap_stage_reports_near_duplicates_where_asked(tmp_path):
+    sets = []
+    for name, texts in (("train", [LONG, "1 + 1 = 2"]), ("test", [LONG + " more", "1+1=2"])):
+        sets.append(tmp_path / name / "problems.jsonl")
+        publish_records(sets[-1], [Problem(f"{name}-{i}", text, "1", "all") for i, text in enumerate(texts)])
+    out = tmp_path / "overlap.json"
+    overlap.main(sets, out, tolerate=True, near=True)
+    found = read_json(out)
+    assert found["shared"] == {"test & train": 1} and found["problems"] == {"train": 2, "test": 2}
+    compared = found["compared"]["test & train"]
+    assert compared["equal_examples"] == [["test-1", "train-1"]] and compared["near"] == 1
+    assert compared["near_examples"][0][:2] == ["test-0", "train-0"] and 0.9 < compared["near_examples"][0][2] < 1
+    overlap.main(sets, out, tolerate=True)
+    assert "compared" not in read_json(out)
+    with pytest.raises(SystemExit, match="share problems"):
+        overlap.main(sets, out)
+
+
+# ---- cards and the command ----
+
+
+def rlvr(*arguments: str):
+    return CliRunner().invoke(app, ["data", *arguments])
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_prepare_writes_problems_and_cards_with_the_overlap(here):
+    parquet(here / "aime24.parquet", [{"problem": LONG, "solution": "\\boxed{204}"}, {"problem": "b", "solution": "x"}])
+    lines(here / "brought.jsonl", [{"problem": LONG.upper(), "answer": "204"}, {"problem": "c", "answer": "070"}])
+    first = rlvr("prepare", "aime-2024", "--from", "aime24.parquet")
+    assert first.exit_code == 0, first.stderr
+    assert first.stdout == (
+        "aime-2024: 1 problems from 2 rows, 1 left out, 0 repeated; published are 30; see data/aime-2024/card.md\n"
+    )
+    assert rlvr("prepare", "aime-2025", "--from", "brought.jsonl").exit_code == 0
+    made = read_json(here / "data" / "aime-2025" / "card.json")
+    assert made["licence"] == "Apache-2.0" and made["source"] == "https://huggingface.co/datasets/math-ai/aime25"
+    assert made["revision"] == {"asked": SETS["aime-2025"].revision, "pinned": True, "resolved": None}
+    assert (made["rows"], made["problems"], made["expected"], made["differs"]) == (2, 2, 30, True)
+    assert made["fields"] == {"prompt": "problem", "gold": "answer"} and made["prompts"]["pacs"] == "pacs"
+    assert list(made["files"].values()) == [hashlib.sha256((here / "brought.jsonl").read_bytes()).hexdigest()]
+    problems = here / "data" / "aime-2025" / "problems.jsonl"
+    assert made["sha256"] == hashlib.sha256(problems.read_bytes()).hexdigest()
+    assert made["overlap"] == {
+        "aime-2024": {"equal": 1, "near": 0, "equal_examples": [["aime-2025-0", "aime-2024-0"]], "near_examples": []}
+    }
+    text = (here / "data" / "aime-2025" / "card.md").read_text()
+    for part in ("published: 30, so the numbers DIFFER", "got unknown", "| aime-2024 | 1 | 0 |", "336^\\circ"):
+        assert part in text
+    first_text = (here / "data" / "aime-2024" / "card.md").read_text()
+    assert "Left out, answer is no integer: 1" in first_text and "Overlap" not in first_text
+
+
+def test_the_folder_may_be_this_one_and_what_was_there_is_replaced(here):
+    row = {"images": [picture(PNG)], "problem": "Find x.", "answer": "5"}
+    parquet(here / "in" / "g.parquet", [row, {**row, "problem": "Find y."}])
+    assert rlvr("prepare", "geometry3k-test", "--from", "in/g.parquet", "--out", ".").exit_code == 0
+    assert sorted(path.name for path in (here / "images").iterdir()) == [f"geometry3k-test-{i}.png" for i in (0, 1)]
+    parquet(here / "in" / "g.parquet", [row])
+    assert rlvr("prepare", "geometry3k-test", "--from", "in/g.parquet", "--out", ".").exit_code == 0
+    assert [path.name for path in (here / "images").iterdir()] == ["geometry3k-test-0.png"]
+    assert {path.name for path in here.iterdir()} == {"in", "images", "problems.jsonl", "card.json", "card.md"}
+
+
+def test_list_shows_sources_and_what_is_here(here):
+    lines(here / "data" / "aime-2025" / "test.jsonl", [ROW])
+    assert rlvr("prepare", "operators-validation-smoke").exit_code == 0
+    done = rlvr("list")
+    assert done.exit_code == 0, done.stderr
+    rows = {line.split()[0]: line for line in done.stdout.splitlines()}
+    assert set(DATA) <= set(rows)
+    assert "math-ai/aime25" in rows["aime-2025"] and rows["aime-2025"].endswith("brought (1 file)")
+    assert "pinned" in rows["aime-2025"] and " main " in rows["math-verse"]
+    assert (
+        rows["operators-validation-smoke"].endswith("prepared (8)")
+        and "made here" in rows["operators-validation-smoke"]
+    )
+    assert "fade" in rows["livecodebench-v6-fade"] and "454" in rows["livecodebench-v6-fade"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("aime-2052",), "unknown data set 'aime-2052'; did you mean 'aime-2025'?"),
+        (("aime-2025",), "aime-2025: no file in data/aime-2025/ and the hub cannot be reached (OSError); bring "),
+        (("aime-2025", "--from", "none.jsonl"), "aime-2025: none.jsonl: no such file"),
+        (("operators-easy", "--from", "x.jsonl"), "operators-easy is made by this project"),
+        (("aime-2025", "--config-folder", "nowhere"), "nowhere/datasets.yaml: no such file"),
+    ],
+)
+def test_errors_are_one_line_and_exit_code_2(here, offline, arguments, message):
+    done = rlvr("prepare", *arguments)
+    assert done.exit_code == 2 and done.stdout == "" and message in done.stderr
+    assert done.stderr.count("\n") == 1 and done.stderr.startswith("rlvr data prepare: ")
+    assert not (here / "data").exists()
+
+
+def test_without_a_network_the_command_says_so_as_its_own_process(here):
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(here / "hf")}
+    command = [str(Path(sys.executable).with_name("rlvr")), "data", "prepare", "gpqa-diamond"]
+    done = subprocess.run(command, cwd=here, env=environment, capture_output=True, text=True)
+    assert done.returncode == 2 and "bring Idavidrein/gpqa/gpqa_diamond.csv" in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr and "data/gpqa-diamond/gpqa_diamond.csv" in done.stderr
+
+
+def test_the_stage_takes_brought_files_then_what_was_prepared_and_writes_the_same(here, offline):
+    spec = SETS["aime-2025"]
+    path = lines(here / "elsewhere.jsonl", [{"problem": "p", "answer": "007"}])
+    assert rlvr("prepare", "aime-2025", "--from", str(path)).exit_code == 0
+    prepare.main(spec.model_dump_json(), here / "results" / "a")
+    expected = (here / "data" / "aime-2025" / "problems.jsonl").read_bytes()
+    assert (here / "results" / "a" / "problems.jsonl").read_bytes() == expected
+    assert read_json(here / "results" / "a" / "card.json")["problems"] == 1
+    # A changed entry is another set, and a damaged file none.
+    changed = spec.model_copy(update={"fields": {"gold": "other"}})
+    with pytest.raises(SystemExit, match="bring math-ai/aime25"):
+        prepare.main(changed.model_dump_json(), here / "results" / "b")
+    (here / "data" / "aime-2025" / "problems.jsonl").write_text("{}\n")
+    with pytest.raises(SystemExit, match="bring math-ai/aime25"):
+        prepare.main(spec.model_dump_json(), here / "results" / "c")
+    lines(here / "data" / "aime-2025" / "test.jsonl", [{"problem": "q", "answer": "8"}])
+    prepare.main(spec.model_dump_json(), here / "results" / "d")
+    assert golds(read_records(here / "results" / "d" / "problems.jsonl", Problem)) == [("q", "8")]
+
+
+def test_what_is_said_about_a_set_reaches_its_card_by_the_file_not_by_the_parameter(here):
+    spec = SETS["aime-2025"]
+    lines(here / "data" / "aime-2025" / "test.jsonl", [ROW])
+    told = spec.model_dump_json(exclude={"about"})
+    assert "Apache" not in told
+    prepare.main(told, here / "a")
+    edited_text = (ROOT / "config" / "datasets.yaml").read_text().replace("licence: Apache-2.0", "licence: another")
+    (here / "config").mkdir()
+    (here / "config" / "datasets.yaml").write_text(edited_text)
+    prepare.main(told, here / "b")
+    cards = [read_json(here / name / "card.json") for name in "ab"]
+    assert [made["licence"] for made in cards] == ["Apache-2.0", "another"]
+    assert cards[0]["identity"] == cards[1]["identity"] == data_id(spec)
+
+
+def test_the_embedded_task_is_prepared_as_before(tmp_path):
+    spec = DATA["operators-validation-smoke"]
+    run_module("rlvr.tasks.prepare", "--spec", spec.model_dump_json(), "--out", str(tmp_path))
+    made = read_json(tmp_path / "card.json")
+    # The same bytes as before published sets had formats of their own.
+    assert made["sha256"] == "7d0b9fa275c5bed8c8b473d4953d81880e926d45449c3daa2bb0b71225f9b428"
+    assert made["problems"] == 8 and "Problems: 8\n" in (tmp_path / "card.md").read_text()
+
+
+def test_a_card_names_the_seed_and_the_dates(tmp_path):
+    path = lines(tmp_path / "x.jsonl", [gpqa_row("q")])
+    found = sources.Found((path,), {"x.jsonl": "0"}, None)
+    tally = published.write(SETS["gpqa-diamond"], found.paths, tmp_path / "a")
+    card.write(tmp_path / "a", card.of_published(SETS["gpqa-diamond"], found, tally))
+    assert "SHA-256 of seed 20240101" in (tmp_path / "a" / "card.md").read_text()
+    path = lines(tmp_path / "y.jsonl", [livecodebench_row("a", "[]")])
+    tally = published.write(SETS["livecodebench-v6-fade"], (path,), tmp_path / "b")
+    card.write(tmp_path / "b", card.of_published(SETS["livecodebench-v6-fade"], found, tally))
+    assert "Dates: 2024-08-01 to 2025-05-31" in (tmp_path / "b" / "card.md").read_text()
