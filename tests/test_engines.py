@@ -141,6 +141,16 @@ def test_a_damaged_part_is_named(workbench, tmp_path):
         generate(engine, problems, 24, parts, 48)
 
 
+def test_problems_with_pictures_are_refused(bench, tmp_path):
+    pictured = tmp_path / "pictured.jsonl"
+    pictured.write_text('{"id": "g-1", "prompt": "1 2 = 3", "gold": "3", "level": "", "images": ["images/g-1.png"]}\n')
+    command = bench(tmp_path)
+    command[command.index("--problems") + 1] = str(pictured)
+    done = run_module("rlvr.evaluation.generate", *command, check=False)
+    assert done.returncode == 1 and "g-1 is the first), and only text is read" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 # ---- agreement -----------------------------------------------------------------------------------
 
 
@@ -179,7 +189,7 @@ def test_trainer_logprobs_are_those_of_transformers(workbench):
     from rlvr.policies.store import load
 
     policy = load(workbench.base)
-    rows = [Tokens("a", 0, [1, 12, 70, 9], [30, 71, 2], [0.0] * 3), Tokens("b", 0, [1, 5], [7, 2], [0.0] * 2)]
+    rows = [Tokens("a", 0, (1, 12, 70, 9), (30, 71, 2), (0.0,) * 3), Tokens("b", 0, (1, 5), (7, 2), (0.0,) * 2)]
     for row, ours in zip(rows, trainer_logprobs(policy, rows), strict=True):
         with torch.no_grad():
             logits = policy.model(torch.tensor([row.prompt + row.response])).logits[0].log_softmax(-1)

@@ -70,9 +70,9 @@ class Tokens:
 
     problem: str
     sample: int
-    prompt: list[int]
-    response: list[int]
-    logprobs: list[float]
+    prompt: tuple[int, ...]
+    response: tuple[int, ...]
+    logprobs: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,20 @@ class Grade:
     sample: int
     status: str
     extracted: str | None
+
+
+class PicturesUnread(RuntimeError):
+    """Problems with pictures, where only text is read."""
+
+
+def text_alone(problems: list[Problem], where: Path | str) -> list[Problem]:
+    """The problems. Raises PicturesUnread where one has a picture, which nothing here shows to a policy."""
+    pictured = [problem.id for problem in problems if problem.images]
+    if pictured:
+        raise PicturesUnread(
+            f"{where}: {len(pictured)} problems have pictures ({pictured[0]} is the first), and only text is read here"
+        )
+    return problems
 
 
 Record = TypeVar("Record", Problem, Demonstration, Completion, Tokens, Grade)

@@ -31,8 +31,8 @@ def trainer_logprobs(policy: Policy, audited: list[Tokens], at_once: int = 16) -
     for start in range(0, len(audited), at_once):
         part = audited[start : start + at_once]
         where = policy.model.device
-        prompts_PL, prompt_lengths_P = pad_prompts([row.prompt for row in part], policy.pad, where)
-        responses_PT, lengths_P = pad_prompts([row.response for row in part], policy.pad, where)
+        prompts_PL, prompt_lengths_P = pad_prompts([list(row.prompt) for row in part], policy.pad, where)
+        responses_PT, lengths_P = pad_prompts([list(row.response) for row in part], policy.pad, where)
         groups = Groups(prompts_PL, prompt_lengths_P, responses_PT[:, None], lengths_P[:, None])
         logprobs_PGT = all_logprobs(decoder, groups, at_once)
         found += [logprobs_PGT[i, 0, : len(row.response)].double().cpu().numpy() for i, row in enumerate(part)]

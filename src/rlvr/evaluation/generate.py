@@ -19,6 +19,7 @@ from rlvr.config.schema import EvaluationSpec
 from rlvr.engines import Engine, EngineError, Sampled
 from rlvr.records import (
     Completion,
+    PicturesUnread,
     Problem,
     RecordError,
     Tokens,
@@ -29,6 +30,7 @@ from rlvr.records import (
     read_lines,
     read_records,
     sha256,
+    text_alone,
 )
 from rlvr.training.deterministic import one_thread
 from rlvr.training.progress import TO_BE_CONTINUED, Bar, StopRequest
@@ -94,8 +96,9 @@ def _row(part: Part, sampled: Sampled) -> dict[str, Any]:
     done = sampled.completion
     row: dict[str, Any] = {"completion": asdict(done)}
     if done.sample == 0 and part.start < AUDITED:
-        logprobs = [round(value, 6) for value in sampled.logprobs]
-        row["tokens"] = asdict(Tokens(done.problem, done.sample, sampled.prompt, sampled.response, logprobs))
+        logprobs = tuple(round(value, 6) for value in sampled.logprobs)
+        tokens = Tokens(done.problem, done.sample, tuple(sampled.prompt), tuple(sampled.response), logprobs)
+        row["tokens"] = asdict(tokens)
     return row
 
 
@@ -137,11 +140,12 @@ def main(
     """Sample one benchmark from one policy."""
     one_thread()
     evaluation = EvaluationSpec.model_validate_json(spec)
-    sampling, asked = evaluation.sampling, read_records(problems, Problem)
+    sampling = evaluation.sampling
     try:
+        asked = text_alone(read_records(problems, Problem), problems)
         options = {"tensor_parallel": tensor_parallel, "gpu_memory": gpu_memory}
         engine = engines.load(sampling.engine, policy, sampling, **options)
-    except EngineError as error:
+    except (EngineError, PicturesUnread) as error:
         raise SystemExit(str(error)) from error
     rows = rows or engine.rows
     fingerprint = {

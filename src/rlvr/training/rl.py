@@ -15,7 +15,7 @@ from rlvr.config.schema import RunSpec
 from rlvr.estimators import Estimator
 from rlvr.policies.decoder import Decoder
 from rlvr.policies.store import Policy, device, load, publish_manifest, save
-from rlvr.records import Problem, publish_lines, read_json, read_records, sha256
+from rlvr.records import PicturesUnread, Problem, publish_lines, read_json, read_records, sha256, text_alone
 from rlvr.training import measures
 from rlvr.training.batches import STREAM_PROBE, PromptOrder, all_logprobs, autocast
 from rlvr.training.checkpoint import Checkpoints, Snapshot
@@ -290,7 +290,10 @@ def main(
     # A reference that is reset holds the policy's own weights, so it needs their precision.
     kept = torch.float32 if run.rl.reference_reset else None
     policy, reference = load(base, device=where, dtype=torch.float32), load(base, device=where, dtype=kept)
-    train_set, held_out = read_records(problems, Problem), read_records(validation, Problem)
+    try:
+        train_set, held_out = (text_alone(read_records(path, Problem), path) for path in (problems, validation))
+    except PicturesUnread as error:
+        raise SystemExit(str(error)) from error
     trainer = Trainer(run, policy, reference, train_set, held_out, judges=judges)
     fingerprint = {"run": identity.run_id(run), "base": str(read_json(base).get("files")), "problems": sha256(problems)}
     checkpoints = Checkpoints(state, fingerprint, keep=keep)
