@@ -7,7 +7,7 @@ import pytest
 import yaml
 from conftest import ROOT
 
-from rlvr.config import identity
+from rlvr.config import identity, layouts
 from rlvr.config.load import ConfigError, Layer, merge, resolve_estimator
 from rlvr.config.plan import make_plan
 
@@ -266,3 +266,25 @@ def test_every_knob_stands_once_with_a_comment():
         for knob in knobs:
             line = next(line for line in text.splitlines() if line.strip().startswith(f"{knob}:"))
             assert "#" in line or section == "estimator", f"{section}.{knob} has no unit or source"
+
+
+GRPO = "    settings: {estimator: {name: grpo}}"
+BEST = "    settings: {estimator: {name: grpo}, selection: {rule: best_validation}}"
+
+
+def test_a_checkpoint_rule_is_named_in_the_tables_foot_and_makes_other_runs(copy):
+    before = make_plan(copy, "smoke", ["ace"])
+    edit(copy, "papers/ace.yaml", GRPO, BEST)
+    plan = make_plan(copy, "smoke", ["ace"])
+    changed, unchanged = (layouts.of_item(made, "ace", "table1") for made in (plan, before))
+    assert "selected" not in unchanged
+    assert changed["selected"] == {"GRPO": "operators-validation-smoke (4 problems x 4 samples)"}
+    assert set(plan.runs) - set(before.runs) and set(plan.runs) & set(before.runs)
+
+
+def test_a_checkpoint_is_not_picked_on_the_test_set(copy):
+    edit(copy, "papers/ace.yaml", GRPO, BEST)
+    edit(copy, "papers/ace.yaml", "validation_data: aime-2024", "validation_data: aime-2025")
+    message = r"arms.grpo.settings.selection.rule: best_validation would select on 'aime-2025', which is the benchmark"
+    with pytest.raises(ConfigError, match=message):
+        make_plan(copy, "smoke", ["ace"])

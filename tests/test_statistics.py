@@ -167,6 +167,13 @@ def test_tables_and_pages_mark_what_stays_after_the_correction():
         note.startswith("†: differs from a at 5 % after Holm's correction over the table's 2") for note in shown.notes
     )
     assert "$\\dagger$" in shown.latex() and _in_short(table, 0.05)[0].endswith(", higher.")
+    assert "Checkpoint: the last step of each run." in shown.notes
+    selected = render({**layout, "selected": {"B": "another set (8 problems x 4 samples)"}}, table).notes
+    assert any(
+        note.startswith("Checkpoint: of B the probed step of each run with the best pass rate on another set (8")
+        and note.endswith("the earliest; of all others the last step.")
+        for note in selected
+    )
     doubtful = table.assign(difference_p_holm=0.2)
     assert "†" not in "".join(render(layout, doubtful).frame.iloc[-1])
     assert _in_short(doubtful, 0.05)[0].endswith("higher in this cell alone, not over the whole table.")

@@ -15,6 +15,7 @@ from conftest import ROOT, without_timing
 from transformers import AutoModelForCausalLM
 
 from rlvr import estimators
+from rlvr.config.schema import Selection
 from rlvr.policies.store import load
 from rlvr.records import Problem, RecordError, read_json, read_records
 from rlvr.training.checkpoint import Checkpoints
@@ -225,3 +226,29 @@ def test_dapo_fills_its_batch_with_groups_that_inform(workbench, tmp_path):
     # The first step's rollouts are the same, and most of them reach into the buffer.
     assert rows[0]["pass_rate"] == plain[0]["pass_rate"]
     assert rows[0]["reward"] < plain[0]["reward"] - 0.1
+
+
+def test_the_best_probed_step_is_selected_on_validation_problems(workbench, long_spec, uninterrupted, tmp_path):
+    """At a learning rate that ruins the policy in time; the selected policy is that of a run which ends there."""
+    rising = changed(long_spec, rl={"learning_rate": 2e-2}, probe={"every": 3, "problems": 8, "samples": 16})
+    spec = rising.model_copy(update={"selection": Selection(rule="best_validation")})
+    process = start(workbench, spec, tmp_path / "killed", save_every=2)
+    wait_for_step(process, 7)
+    process.kill()
+    process.wait()
+    workbench.train(spec, tmp_path / "killed", save_every=2)
+    workbench.train(spec, tmp_path / "whole")
+
+    probes = {row["step"]: row["pass_rate"] for row in without_timing(tmp_path / "whole" / "probe.jsonl")}
+    assert set(probes) == {0, 1, 3, 6, 9, 12}
+    best = max(probes[step] for step in probes if step)
+    chosen = min(step for step in probes if step and probes[step] == best)
+    assert chosen < 12
+    manifest = read_json(tmp_path / "whole" / "manifest.json")
+    assert (manifest["step"], manifest["selection"]) == (chosen, "best_validation")
+    assert read_json(uninterrupted / "manifest.json")["selection"] == "last"
+    same_results(tmp_path / "killed", tmp_path / "whole", steps=chosen)
+
+    workbench.train(changed(rising, rl={"steps": chosen}), tmp_path / "short")
+    weights = f"policy-step{chosen}/model.safetensors"
+    assert (tmp_path / "short" / weights).read_bytes() == (tmp_path / "whole" / weights).read_bytes()

@@ -78,7 +78,20 @@ def _measured(plan: Plan, paper: str, item: Item) -> dict[str, Any]:
         "compare_with": compare,
         "compare_label": labels[compare] if compare else "",
         "sampling": f"temperature {sampling.temperature:g}, top-p {sampling.top_p:g}",
+        **_selected(plan, item),
     }
+
+
+def _selected(plan: Plan, item: Item) -> dict[str, Any]:
+    """The methods whose checkpoints were selected, in words; nothing where all are of the last step."""
+    words: dict[str, str] = {}
+    for cell in item.cells:
+        for policy, _ in cell.policies:
+            run = plan.runs.get(policy)
+            if run is not None and run.selection.rule == "best_validation":
+                probed = f"{min(run.probe.problems, run.validation.problems or run.probe.problems)} problems"
+                words[cell.row.label] = f"{run.validation.name} ({probed} x {run.probe.samples} samples)"
+    return {"selected": words} if words else {}
 
 
 def of_page(plan: Plan, page: str, items: list[tuple[str, str]]) -> dict[str, Any]:

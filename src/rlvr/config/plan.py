@@ -247,12 +247,25 @@ class _Expansion:
             reward=settings.reward,
             rl=settings.rl,
             probe=settings.probe,
+            selection=settings.selection,
             seed=seed,
         )
+        if spec.selection.rule == "best_validation":
+            self._apart(spec, arm)
         run = identity.run_id(spec)
         self.plan.runs[run] = spec
         self.plan.executions[run] = settings.execution
         return run
+
+    def _apart(self, spec: RunSpec, arm: str) -> None:
+        """A checkpoint is never picked on problems that it is then scored on."""
+        for benchmark in self.paper.benchmarks:
+            if self._data(benchmark, "benchmarks") == spec.validation:
+                raise ConfigError(
+                    f"{self._place('arms', arm)}.settings.selection.rule: best_validation would select on "
+                    f"{self.paper.validation_data!r}, which is the benchmark {benchmark!r} too; "
+                    "name another set as validation_data"
+                )
 
     def _cell(self, model: str, row: Row, place: str) -> Cell:
         if row.arm == "base":

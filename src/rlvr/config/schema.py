@@ -222,6 +222,15 @@ class Probe(Strict):
     dense_steps: Natural
 
 
+class Selection(Strict):
+    """Which step's policy a run gives: its last, or the probed one with the best pass rate on the validation set.
+
+    The last step is probed too, the base policy is no candidate, and of equal ones the earliest is taken.
+    """
+
+    rule: Literal["last", "best_validation"] = "last"
+
+
 class Evaluation(Strict):
     temperature: Annotated[float, Field(ge=0)]
     top_p: Annotated[float, Field(gt=0, le=1)]
@@ -264,6 +273,7 @@ class Settings(Strict):
     estimator: dict[str, Any]
     loss: Loss
     probe: Probe
+    selection: Selection
     evaluation: Evaluation
     statistics: Statistics
     diversity: Diversity
@@ -416,7 +426,14 @@ class RunSpec(Strict):
     reward: Reward
     rl: Rl
     probe: Probe
+    selection: Selection = Selection()
     seed: Natural
+
+    @model_validator(mode="after")
+    def something_to_select_by(self):
+        if self.selection.rule == "best_validation" and self.probe.problems == 0:
+            raise ValueError("selection.rule: best_validation needs held-out problems (probe.problems)")
+        return self
 
     @property
     def steps(self) -> int:

@@ -105,8 +105,8 @@ def _notes(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:
     seeds = int(statistics["seeds"].max())
     confidence = f"{100 * layout['statistics']['confidence']:g} %"
     notes = [
-        f"{_measured(layout)} on {_benchmarks(layout)}: {_sizes(statistics.iloc[0])}; {layout['sampling']}; last "
-        "checkpoint of each run.",
+        f"{_measured(layout)} on {_benchmarks(layout)}: {_sizes(statistics.iloc[0])}; {layout['sampling']}.",
+        _selection(layout),
         f"In brackets: {confidence} interval over {seeds} {_drawn(layout)}; for a base policy over problems alone.",
     ]
     if "embedding" in layout:
@@ -127,6 +127,18 @@ def _notes(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:
                 "for completeness and does not measure reproduction."
             )
     return [*notes, *([layout["note"]] if layout["note"] else [])]
+
+
+def _selection(layout: dict[str, Any]) -> str:
+    selected = layout.get("selected", {})
+    if not selected:
+        return "Checkpoint: the last step of each run."
+    others = "; of all others the last step" if len(selected) < len({cell["label"] for cell in layout["cells"]}) else ""
+    sets = ", ".join(dict.fromkeys(selected.values()))
+    return (
+        f"Checkpoint: of {', '.join(selected)} the probed step of each run with the best pass rate on {sets}, a set "
+        f"apart from the benchmark; of equal ones the earliest{others}."
+    )
 
 
 def _measured(layout: dict[str, Any]) -> str:

@@ -71,6 +71,7 @@ class Trainer:
         self.step, self.position, self.updates = 0, 0, 0
         self.metrics: list[dict[str, Any]] = []
         self.probes: list[dict[str, Any]] = []
+        self.best: dict[str, Any] | None = None  # the best probed step so far, where one is selected
 
     # ---- one step ----
 
@@ -194,8 +195,9 @@ class Trainer:
     # ---- held-out measurements ----
 
     def probe_due(self) -> bool:
-        probe = self.spec.probe
-        return self.held_out is not None and (self.step <= probe.dense_steps or self.step % probe.every == 0)
+        probe, selects = self.spec.probe, self.spec.selection.rule == "best_validation"
+        due = self.step <= probe.dense_steps or self.step % probe.every == 0
+        return self.held_out is not None and (due or (selects and self.step == self.spec.steps))
 
     def probe(self) -> None:
         """Sample held-out problems at temperature 1 and note entropy and overconfident errors (ACE sec. 5.3, 5.4)."""
@@ -213,6 +215,8 @@ class Trainer:
         judged = verify(self.policy, drawn, [p.gold for p in held_out.problems], self.verifier)
         correct_PG = torch.tensor([[float(s == "correct") for s in row] for row in judged], device=self.model.device)
         log_ratio_PG = (drawn.logprobs_PGT - reference_PGT).sum(-1)
+        if self.spec.selection.rule == "best_validation" and self.step:
+            self._keep_if_best(float(correct_PG.mean()))
         self.probes.append(
             {
                 "step": self.step,
@@ -222,12 +226,26 @@ class Trainer:
             }
         )
 
+    def _keep_if_best(self, pass_rate: float) -> None:
+        if self.best is None or pass_rate > self.best["pass_rate"]:
+            weights = {name: tensor.detach().cpu().clone() for name, tensor in self.model.state_dict().items()}
+            self.best = {"step": self.step, "pass_rate": pass_rate, "model": weights}
+
+    def select(self) -> int:
+        """Load the policy that the run gives, by its rule; returns its step."""
+        if self.best is None:
+            return self.step
+        self.model.load_state_dict(self.best["model"])
+        return int(self.best["step"])
+
     # ---- to go on later ----
 
     def snapshot(self) -> Snapshot:
         tensors = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
         if self.spec.rl.reference_reset:
             tensors["reference"] = self.reference_model.state_dict()
+        if self.best is not None:
+            tensors["best"] = self.best
         state = {
             "position": self.position,
             "updates": self.updates,
@@ -242,6 +260,7 @@ class Trainer:
         if "reference" in snapshot.tensors:
             self.reference_model.load_state_dict(snapshot.tensors["reference"])
             self.reference = Decoder(self.reference_model, frozen=True)
+        self.best = snapshot.tensors.get("best")
         self.step, self.position = snapshot.step, snapshot.state["position"]
         self.updates, self.estimator_state = snapshot.state["updates"], snapshot.state["estimator"]
         self.metrics, self.probes = snapshot.rows["metrics"], snapshot.rows["probe"]
@@ -305,7 +324,8 @@ def main(
             raise SystemExit(f"training diverged at {error}; the last good checkpoint is in {state}") from error
         except VerifierError as error:
             raise SystemExit(f"{problems}: {error}") from error
-        folder = out.parent / f"policy-step{run.steps}"
+        chosen = trainer.select()
+        folder = out.parent / f"policy-step{chosen}"
         sums = save(policy, folder)
         publish_lines(out.parent / "metrics.jsonl", trainer.metrics)
         publish_lines(out.parent / "probe.jsonl", trainer.probes)
@@ -316,7 +336,8 @@ def main(
             policy.template,
             id=identity.run_id(run),
             stage="rl",
-            step=run.steps,
+            step=chosen,
+            selection=run.selection.rule,
             seed=run.seed,
             spec=run.model_dump(mode="json"),
             prompts_left_out=trainer.problems.left_out,
