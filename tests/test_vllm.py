@@ -106,11 +106,12 @@ def test_a_models_generation_config_overrides_nothing(whole, bench, workbench, t
 def test_killed_midway_no_finished_sample_is_drawn_twice(whole, bench, tmp_path):
     command = [sys.executable, "-m", "rlvr.evaluation.generate", *bench(tmp_path, "--rows", "300")]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL) as process:
+    quiet = {"stdout": subprocess.DEVNULL, "start_new_session": True}
+    with subprocess.Popen(command, cwd=ROOT, env=environment, **quiet) as process:
         deadline = time.monotonic() + 300
         while not list((tmp_path / "state").glob("part-*")) and time.monotonic() < deadline:
             time.sleep(0.002)
-        process.send_signal(signal.SIGKILL)
+        os.killpg(process.pid, signal.SIGKILL)  # vLLM's workers are processes of their own, and outlive their parent
     kept = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "state").glob("part-*")}
     assert 1 <= len(kept) < 4
     with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:

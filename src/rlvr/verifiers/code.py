@@ -8,11 +8,14 @@ and is told a test's input alone; what it wrote is compared here. docs/grading.m
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from rlvr.verifiers import Judgement, VerifierError, sandbox
 
@@ -20,22 +23,48 @@ VERSION = 1
 SECONDS = 600.0  # of a whole judgement; each test has its own limit
 LONGEST = 200_000  # characters of a program worth running
 
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([^\s`]*)[^\n`]*$", re.MULTILINE)
-_PYTHON = {"", "py", "python", "python3"}
+_PYTHON = re.compile(r"\{?\.?(?:py|python)[\d.]*\}?", re.IGNORECASE)
+# ASCII, without a leading zero, so that 0101 is no number: "101" and "0101" may be two answers.
+_NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?")
 
 
 class GoldError(VerifierError):
     """A gold that is not of the form above: a defect of the data set, not a verdict on an answer."""
 
 
-@dataclass(frozen=True)
-class Tests:
-    """A gold, read: `entry` is empty where a program reads its standard input."""
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
-    entry: str
-    tests: tuple[tuple[Any, Any], ...]
-    limits: sandbox.Limits
-    tolerance: float
+
+class _Test(_Strict):
+    input: Any
+    output: Any
+
+
+class Gold(_Strict):
+    """Unit tests. With `stdin` input and output are texts; with `call` they are a list of arguments and a value."""
+
+    kind: Literal["stdin", "call"]
+    entry: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = None
+    tests: Annotated[tuple[_Test, ...], Field(min_length=1, strict=False)]
+    seconds: Annotated[float, Field(gt=0, le=600)] | None = None
+    memory_mb: Annotated[int, Field(ge=16, le=65_536)] | None = None
+    tolerance: Annotated[float, Field(ge=0, le=1)] | None = None
+
+    @model_validator(mode="after")
+    def kinds_agree(self):
+        if (self.kind == "call") != (self.entry is not None):
+            raise ValueError("`entry` is for calls, and needed there")
+        wanted = str if self.kind == "stdin" else list
+        if any(not isinstance(test.input, wanted) for test in self.tests):
+            raise ValueError(f"the input of a test must be a {'text' if wanted is str else 'list of arguments'}")
+        if self.kind == "stdin" and any(not isinstance(test.output, str) for test in self.tests):
+            raise ValueError("the output of a test must be a text")
+        return self
+
+    def limits(self) -> sandbox.Limits:
+        given = {"seconds": self.seconds, "memory_mb": self.memory_mb}
+        return sandbox.Limits(**{name: value for name, value in given.items() if value})
 
 
 check = sandbox.check
@@ -45,62 +74,98 @@ def check_gold(gold: str) -> None:
     read_gold(gold)
 
 
+def prepare() -> None:
+    sandbox.adopt()
+
+
 def judge(text: str, gold: str) -> Judgement:
     """Every test must pass; the first that does not ends it. `extracted` is the program."""
     tests, program = read_gold(gold), last_program(text)
     if program is None or len(program) > LONGEST:
         return "unparsable", None
-    for given, wanted in tests.tests:
-        status = _one(program, given, wanted, tests)
+    for test in tests.tests:
+        status = _one(program, test.input, test.output, tests)
         if status != "correct":
             return status, program
     return "correct", program
 
 
-def _one(program: str, given: Any, wanted: Any, tests: Tests) -> str:
-    data = json.dumps(given) if tests.entry else str(given)
-    outcome = sandbox.run(program, data.encode("utf-8", "surrogatepass"), tests.limits, entry=tests.entry)
+def _one(program: str, given: Any, wanted: Any, tests: Gold) -> str:
+    data = json.dumps(given) if tests.entry else given
+    outcome = sandbox.run(program, data.encode("utf-8", "replace"), tests.limits(), entry=tests.entry or "")
     if outcome.stopped in ("time", "memory"):
         return {"time": "timeout", "memory": "out_of_memory"}[outcome.stopped]
     if outcome.stopped or outcome.code != 0:
         ran_out = outcome.errors.rstrip().rpartition("\n")[2].startswith("MemoryError")
         return "out_of_memory" if ran_out and not outcome.stopped else "wrong"
-    output = outcome.output.decode("utf-8", "replace")
+    output, tolerance = outcome.output.decode("utf-8", "replace"), tests.tolerance or 0.0
     equal = same_result if tests.entry else same_output
-    return "correct" if equal(output, wanted, tests.tolerance) else "wrong"
+    return "correct" if equal(output, wanted, tolerance) else "wrong"
+
+
+@dataclass(frozen=True)
+class _Fence:
+    """The line that opens a code block: its sign, how many of it, the columns before it, and the block's name."""
+
+    sign: str
+    count: int
+    indent: int
+    name: str
+
+
+def _fence(line: str) -> _Fence | None:
+    inner = line.strip()
+    sign = inner[:1]
+    if sign not in ("`", "~") or not inner.startswith(sign * 3):
+        return None
+    name = inner.lstrip(sign)
+    if sign in name:  # code in a sentence
+        return None
+    return _Fence(sign, len(inner) - len(name), len(line) - len(line.lstrip()), name.strip().partition(" ")[0])
 
 
 def last_program(text: str) -> str | None:
-    """The last closed code block marked as Python or not marked; None where a later block is never closed."""
-    found, opened = None, None
-    for fence in _FENCE.finditer(text):
+    """The last closed code block that is marked as Python, else the last that is not marked; without its own indent.
+
+    None where a block is opened later and never closed: the final answer is missing.
+    """
+    marked, unmarked, opened, body = None, None, None, []
+    for line in text.replace("\r\n", "\n").split("\n"):
+        fence = _fence(line)
         if opened is None:
-            opened = fence
-        elif fence.group(1).startswith(opened.group(1)) and not fence.group(2):
-            if opened.group(2).lower() in _PYTHON:
-                found = text[opened.end() + 1 : fence.start()]
+            opened, body = fence, []
+        elif fence and fence.sign == opened.sign and fence.count >= opened.count and not fence.name:
+            program = "".join(f"{_without(row, opened.indent)}\n" for row in body)
+            if _PYTHON.fullmatch(opened.name):
+                marked = program
+            elif not opened.name:
+                unmarked = program
             opened = None
-    return None if opened is not None else found
+        else:
+            body.append(line)
+    found = unmarked if marked is None else marked
+    return None if opened is not None or found is None else found.lstrip("\ufeff")
 
 
-@lru_cache(maxsize=256)
-def read_gold(gold: str) -> Tests:
+def _without(row: str, indent: int) -> str:
+    return row[min(indent, len(row) - len(row.lstrip())) :]
+
+
+@lru_cache(maxsize=2)  # the samples of a problem follow each other; a gold may have megabytes
+def read_gold(gold: str) -> Gold:
     try:
-        content = json.loads(gold)
-        kind, entry = content["kind"], content.get("entry", "")
-        tests = tuple((test["input"], test["output"]) for test in content["tests"])
-        limits = {key: content[key] for key in ("seconds", "memory_mb") if content.get(key)}
-        tolerance = float(content.get("tolerance") or 0.0)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return Gold.model_validate(json.loads(gold))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise GoldError(f"not a gold of the verifier `code`: {place}{': ' if place else ''}{first['msg']}") from error
+    except (ValueError, RecursionError) as error:
         raise GoldError(f"not a gold of the verifier `code`: {type(error).__name__}: {error}") from error
-    if kind not in ("stdin", "call") or (kind == "call") != bool(entry) or not tests:
-        raise GoldError('a gold of the verifier `code` has kind "stdin", or "call" with an entry, and tests')
-    return Tests(entry, tests, sandbox.Limits(**limits), tolerance)
 
 
 def same_output(output: str, wanted: str, tolerance: float) -> bool:
     """Equal lines, outer space and empty lines at the ends aside; in a line, tokens that are numbers by their value."""
-    lines, expected = (text.strip().split("\n") for text in (output, str(wanted)))
+    lines, expected = (text.strip().split("\n") for text in (output, wanted))
     return len(lines) == len(expected) and all(
         _same_line(a.strip(), b.strip(), tolerance) for a, b in zip(lines, expected, strict=True)
     )
@@ -116,22 +181,20 @@ def _same_line(line: str, expected: str, tolerance: float) -> bool:
 
 
 def _same_number(a: str, b: str, tolerance: float) -> bool:
-    try:
-        left, right = Decimal(a), Decimal(b)
-    except InvalidOperation:
+    if not (_NUMBER.fullmatch(a) and _NUMBER.fullmatch(b)):
         return False
-    if not (left.is_finite() and right.is_finite()):
-        return False
+    left, right = Decimal(a), Decimal(b)
     return left == right or close(left, right, tolerance)
 
 
 def close(a: Decimal | float, b: Decimal | float, tolerance: float) -> bool:
-    """Within the tolerance, absolute or relative to the expected value."""
+    """Within the tolerance, absolute, and relative to the expected value beyond 1; never beyond what a float holds."""
     try:
         left, right = float(a), float(b)
-    except OverflowError:  # a whole number beyond every float
+    except OverflowError:
         return False
-    return tolerance > 0 and abs(left - right) <= tolerance * max(1.0, abs(right))
+    finite = math.isfinite(left) and math.isfinite(right)
+    return finite and tolerance > 0 and abs(left - right) <= tolerance * max(1.0, abs(right))
 
 
 def same_result(output: str, wanted: Any, tolerance: float) -> bool:

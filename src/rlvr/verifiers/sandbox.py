@@ -3,29 +3,42 @@
 The program sees an empty file system with a read-only /usr, its own text, a standard input, and nothing else: no
 environment, no network, no expected output. Time, memory, processes, files and output are limited; whatever it does,
 what comes back is what it wrote and how it ended. Where bubblewrap is missing nothing is run.
+
+There are two sandboxes, one in the other. A program can do what it likes to the init of its own, which is a process of
+the same user without privileges: trace it, write its memory, have it outlive its parent. The outer one's init is in a
+process namespace that the program cannot see; when it ends, the kernel ends all that is in it. `system_calls` takes
+from the program what no limit counts: shared memory, sockets, keys, and the like.
 """
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
+import json
 import os
 import selectors
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TextIO
 
 import psutil
 
-from rlvr.verifiers import VerifierError
+from rlvr.verifiers import VerifierError, system_calls
 
 DRIVER = Path(__file__).with_name("sandbox_driver.py")
 NOBODY = 65534
+FIRST_USER = 200_000
+PR_SET_CHILD_SUBREAPER = 36  # of <linux/prctl.h>
 LOOK_EVERY = 0.1  # seconds between looks at the memory and the number of all processes of a program
+OF_BUBBLEWRAP = 4  # processes of a run that are bubblewrap's own
 ERRORS_KEPT = 4_096  # bytes of the standard error
+PYTHON_ALONE = ("-I", "-S", "-B", "-X", "utf8")  # no variables, no user folder, the standard library alone, no bytecode
 INSTALL = "install it (Debian, Ubuntu: apt-get install bubblewrap); code is never run without it"
 
 
@@ -37,11 +50,16 @@ class SandboxUnavailable(VerifierError):
 class Limits:
     """What one run of a program may use."""
 
-    seconds: float = 6.0  # on the clock, and of each process's CPU; LiveCodeBench's limit a test
+    seconds: float = 6.0  # of the CPU, all processes together; LiveCodeBench's limit a test
     memory_mb: int = 512  # address space of a process, and resident memory of all together
     processes: int = 16  # threads count as processes
     files_mb: int = 16  # of a file, and of all files in /tmp
     output_mb: int = 8  # of the standard output
+
+    @property
+    def clock(self) -> float:
+        """Seconds on the clock, for a program that waits; more, so that a busy machine changes no verdict."""
+        return 2 * self.seconds + 1
 
 
 @dataclass(frozen=True)
@@ -65,57 +83,105 @@ def _check(_path: str) -> None:
         raise SandboxUnavailable(f"code is run in bubblewrap, which {sys.platform} does not have; use Linux")
     if shutil.which("bwrap") is None:
         raise SandboxUnavailable(f"bubblewrap (bwrap) is not installed: {INSTALL}")
-    outcome = run("print('ready')", b"")
+    try:
+        outcome = run("print('ready')", b"")
+    except SandboxUnavailable as error:
+        hint = "is it version 0.8 or newer, are user namespaces allowed?"
+        raise SandboxUnavailable(f"bubblewrap does not work on this machine ({hint}): {error}") from error
     if outcome.output != b"ready\n":
-        raise SandboxUnavailable(
-            "bubblewrap does not work on this machine (is it version 0.8 or newer, are user namespaces allowed?): "
-            + outcome.errors.strip()[-300:]
-        )
+        raise SandboxUnavailable(f"Python does not work in the sandbox: {outcome.errors.strip()[-300:]}")
 
 
 def run(program: str, given: bytes, limits: Limits | None = None, *, entry: str = "") -> Outcome:
     """Run a program on a standard input; with `entry`, call that function on the JSON list that is given.
 
-    A call's output is its result as JSON, on a line of its own, and nothing that the program prints.
+    A call's output is its result as JSON, on a line of its own, and nothing that the program prints. Raises
+    SandboxUnavailable where the sandbox could not be set up, tried twice: that is no verdict on a program.
     """
-    limits = limits or Limits()
+    for last in (False, True):
+        outcome, started = _run_once(program, given, limits or Limits(), entry)
+        if started:
+            return outcome
+        if last:
+            why = (
+                outcome.errors.strip()[-300:] or f"it ended with {outcome.code}, stopped by {outcome.stopped or 'none'}"
+            )
+            raise SandboxUnavailable(f"bubblewrap could not set a sandbox up: {why}")
+        time.sleep(0.2)
+    raise AssertionError("unreachable")
+
+
+def _run_once(program: str, given: bytes, limits: Limits, entry: str) -> tuple[Outcome, bool]:
+    """How it ended, and whether the driver was reached: it says so before it runs the program."""
     text_fd, given_fd = _sealed("program", program.encode("utf-8", "replace")), _sealed("given", given)
-    driver_fd = os.open(DRIVER, os.O_RDONLY)
+    driver_fd, filter_fd = os.open(DRIVER, os.O_RDONLY), _sealed("filter", system_calls.filter_program())
+    (info_out, info_in), (ready_out, ready_in) = os.pipe(), os.pipe()
+    inherited = (text_fd, driver_fd, filter_fd, info_in, ready_in)
     try:
-        process = subprocess.Popen(
-            _command(text_fd, driver_fd, limits, entry),
-            stdin=given_fd,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            pass_fds=(text_fd, driver_fd),
-            env={},
-            cwd="/",
-            **_caller(),
-        )
+        command = _command(text_fd, driver_fd, filter_fd, info_in, ready_in, limits, entry)
+        pipes = {"stdin": given_fd, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        process = subprocess.Popen(command, **pipes, pass_fds=inherited, env={}, cwd="/", **_caller())
     except OSError as error:
-        raise SandboxUnavailable(f"bubblewrap (bwrap) cannot be started: {error}; {INSTALL}") from error
+        os.close(info_out)
+        os.close(ready_out)
+        raise SandboxUnavailable(
+            f"bubblewrap (bwrap) cannot be started: {error}; it needs to be readable for other users than root, and "
+            f"root needs user ids from {FIRST_USER} on; where it is missing, {INSTALL}"
+        ) from error
     finally:
-        for fd in (text_fd, given_fd, driver_fd):
+        for fd in (*inherited, given_fd):
             os.close(fd)
-    with process:
+    with process, os.fdopen(info_out) as info, os.fdopen(ready_out, "rb") as ready:
         try:
-            return _watch(process, limits)
+            outcome = _watch(process, limits)
         finally:
-            process.kill()  # the sandbox dies with its parent, and all of its processes with it
+            _end(process, info)
+        return outcome, ready.read(1) == b"r"
 
 
-def _command(program: int, driver: int, limits: Limits, entry: str) -> list[str]:
+def _end(process: subprocess.Popen, info: TextIO) -> None:
+    """End the outer sandbox's init, with which the kernel ends everything in it, and wait until it is gone."""
+    process.kill()
+    process.wait()
+    try:
+        init = int(json.loads(info.read())["child-pid"])
+        os.kill(init, signal.SIGKILL)
+        os.waitpid(init, 0)  # where this process adopts it (`adopt`): no zombie stays
+    except (ValueError, KeyError, ProcessLookupError, ChildProcessError):
+        return
+
+
+def adopt() -> None:
+    """Let orphans become children of this process, so that none stays a zombie where the system has no init."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _command(program: int, driver: int, filters: int, info: int, ready: int, limits: Limits, entry: str) -> list[str]:
     bwrap = shutil.which("bwrap") or "bwrap"
-    command = [bwrap, "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"]
+    command = [bwrap, "--unshare-user", "--unshare-pid", "--die-with-parent", "--info-fd", str(info)]
+    command += ["--ro-bind", "/", "/", "--dev-bind", "/dev", "/dev", "--proc", "/proc", "--"]
+    command += [bwrap, "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"]
     command += ["--clearenv", "--cap-drop", "ALL", "--uid", str(NOBODY), "--gid", str(NOBODY), "--hostname", "sandbox"]
-    command += [*_system(), "--proc", "/proc", "--dev", "/dev"]
+    command += [*_system(), "--proc", "/proc", "--dev", "/dev", "--seccomp", str(filters)]
     for folder in ("/tmp", "/dev/shm"):
         command += ["--size", str(limits.files_mb << 20), "--tmpfs", folder]
     command += ["--ro-bind-data", str(program), "/program.py", "--ro-bind-data", str(driver), "/driver.py"]
     command += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp"]
-    # -I: no variables and no user folder; -B: no bytecode.
-    command += ["--setenv", "PATH", "/usr/bin", "--setenv", "HOME", "/tmp", _interpreter(), "-I", "-B", "-X", "utf8"]
-    numbers = (limits.seconds, limits.memory_mb, limits.processes, limits.files_mb)
+    command += [
+        "--setenv",
+        "PATH",
+        "/usr/bin",
+        "--setenv",
+        "HOME",
+        "/tmp",
+        _interpreter(),
+        "-I",
+        "-S",
+        "-B",
+        "-X",
+        "utf8",
+    ]
+    numbers = (limits.seconds, limits.memory_mb, limits.processes, limits.files_mb, ready)
     return [*command, "/driver.py", *map(str, numbers), entry]
 
 
@@ -128,7 +194,11 @@ def _system() -> tuple[str, ...]:
             options += ["--symlink", os.readlink(name), name]
         elif Path(name).is_dir():
             options += ["--ro-bind", name, name]
-    if not _interpreter().startswith("/usr/"):
+    python = _interpreter()
+    for local in ("/usr/local", "/usr/src"):  # what a site put there is nobody's business
+        if Path(local).is_dir() and not python.startswith(local):
+            options += ["--tmpfs", local]
+    if not python.startswith("/usr/"):
         options += ["--ro-bind", sys.base_prefix, sys.base_prefix]
     return tuple(options)
 
@@ -146,7 +216,7 @@ def _caller() -> dict:
     """Root calls as a user of its own: a limit on processes does not bind root, and users cannot signal each other."""
     if os.geteuid() != 0:
         return {}
-    user = 200_000 + os.getpid() % 1_000_000
+    user = FIRST_USER + os.getpid() % 1_000_000
     return {"user": user, "group": user, "extra_groups": []}
 
 
@@ -165,7 +235,7 @@ def _watch(process: subprocess.Popen, limits: Limits) -> Outcome:
     """Read what a program writes until it ends or a limit does; a process that it leaves behind does not count."""
     assert process.stdout is not None and process.stderr is not None
     began = time.monotonic()
-    deadline, look_at = began + limits.seconds, began + LOOK_EVERY
+    deadline, look_at = began + limits.clock, began + LOOK_EVERY
     parts: list[bytes] = []
     errors, size = b"", 0
     with selectors.DefaultSelector() as selector:
@@ -198,14 +268,17 @@ def _watch(process: subprocess.Popen, limits: Limits) -> Outcome:
 
 def _over(pid: int, limits: Limits) -> str:
     """Which limit all processes of a program together are over, if any."""
-    memory, count = 0, 0
+    memory, count, seconds = 0, 0, 0.0
     try:
         for child in psutil.Process(pid).children(recursive=True):
             try:
                 memory, count = memory + child.memory_info().rss, count + 1
+                used = child.cpu_times()
+                seconds += used.user + used.system + used.children_user + used.children_system
             except psutil.NoSuchProcess:
                 continue
     except psutil.NoSuchProcess:
         return ""
-    # Two processes are bubblewrap's own.
-    return "memory" if memory > limits.memory_mb << 20 else "processes" if count > limits.processes + 2 else ""
+    if count > limits.processes + OF_BUBBLEWRAP:
+        return "processes"
+    return "memory" if memory > limits.memory_mb << 20 else "time" if seconds > limits.seconds else ""
