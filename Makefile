@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 TORCH := torch==2.13.0
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: help run smoke test test-methods test-vllm lint bench doctor clean
+.PHONY: help run smoke test test-methods test-cluster test-vllm lint bench doctor clean
 .PHONY: install install-test install-lint install-bench
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 14
@@ -31,6 +31,9 @@ test: install-test ## all fast tests, and one run of the whole chain at smoke sc
 
 test-methods: install-test ## every method through the whole chain at smoke scale, about five minutes
 	@$(BIN)/python -m pytest -m long tests/test_methods_chain.py
+
+test-cluster: install-test ## the slurm profile on a real Slurm of one node, about five minutes
+	@$(BIN)/python -m pytest -m cluster tests/test_cluster.py
 
 test-vllm: $(VENV)-vllm/.vllm ## the engine vLLM, for real, on a CPU; five minutes and 3.5 GiB
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(VENV)-vllm/bin/python -m pytest -m vllm tests/test_vllm.py

@@ -10,6 +10,8 @@ rule scored_statistics:
         f"{PATHS.results}/papers/{{paper}}/statistics/{{scored}}.csv",
     log:
         f"{PATHS.results}/logs/papers/{{paper}}/statistics/{{scored}}.log",
+    resources:
+        **cluster("scored_statistics"),
     params:
         layout=lambda w: item_layout(w.paper, w.scored),
         reference=lambda w, input: (
@@ -30,6 +32,8 @@ rule across_statistics:
         f"{PATHS.results}/papers/{{paper}}/statistics/{{across}}.csv",
     log:
         f"{PATHS.results}/logs/papers/{{paper}}/statistics/{{across}}.log",
+    resources:
+        **cluster("across_statistics"),
     params:
         layout=lambda w: item_layout(w.paper, w.across),
     shell:
@@ -48,6 +52,8 @@ rule diversity_statistics:
         f"{PATHS.results}/papers/{{paper}}/statistics/{{diverse}}.csv",
     log:
         f"{PATHS.results}/logs/papers/{{paper}}/statistics/{{diverse}}.log",
+    resources:
+        **cluster("diversity_statistics"),
     params:
         layout=lambda w: item_layout(w.paper, w.diverse),
         reference=lambda w, input: (
@@ -67,6 +73,8 @@ rule curve_statistics:
         f"{PATHS.results}/papers/{{paper}}/statistics/{{curves}}.csv",
     log:
         f"{PATHS.results}/logs/papers/{{paper}}/statistics/{{curves}}.log",
+    resources:
+        **cluster("curve_statistics"),
     params:
         layout=lambda w: item_layout(w.paper, w.curves),
         up_to=lambda w: (
@@ -85,6 +93,8 @@ rule analytic_statistics:
         f"{PATHS.results}/papers/{{paper}}/statistics/{{analytic}}.csv",
     log:
         f"{PATHS.results}/logs/papers/{{paper}}/statistics/{{analytic}}.log",
+    resources:
+        **cluster("analytic_statistics"),
     params:
         content=lambda w: PLAN.papers[w.paper].item(w.analytic).content.content,
     shell:
@@ -102,6 +112,8 @@ rule ledger:
         ),
     log:
         f"{PATHS.results}/logs/theory/ledger.log",
+    resources:
+        **cluster("ledger"),
     params:
         out=lambda w, output: " ".join(f"--out {path}" for path in output),
     shell:
@@ -124,6 +136,8 @@ rule table:
         f"{PATHS.results}/papers/{{paper}}/tables/{{table}}.tex",
     log:
         f"{PATHS.results}/logs/papers/{{paper}}/tables/{{table}}.log",
+    resources:
+        **cluster("table"),
     params:
         layout=lambda w: item_layout(w.paper, w.table),
         reference=lambda w, input: (
@@ -150,6 +164,8 @@ rule analytic_table:
         f"{PATHS.results}/papers/{{paper}}/tables/{{analytic_table}}.tex",
     log:
         f"{PATHS.results}/logs/papers/{{paper}}/tables/{{analytic_table}}.log",
+    resources:
+        **cluster("analytic_table"),
     params:
         layout=lambda w: item_layout(w.paper, w.analytic_table),
         out=lambda w, output: " ".join(f"--out {path}" for path in output),
@@ -172,6 +188,8 @@ rule settings_table:
         f"{PATHS.results}/papers/{{paper}}/tables/{{settings_table}}.tex",
     log:
         f"{PATHS.results}/logs/papers/{{paper}}/tables/{{settings_table}}.log",
+    resources:
+        **cluster("settings_table"),
     params:
         layout=lambda w: item_layout(w.paper, w.settings_table),
         out=lambda w, output: " ".join(f"--out {path}" for path in output),
@@ -196,6 +214,8 @@ rule figure:
         ),
     log:
         f"{PATHS.results}/logs/papers/{{paper}}/figures/{{figure}}.log",
+    resources:
+        **cluster("figure"),
     params:
         layout=lambda w: json.dumps(
             {

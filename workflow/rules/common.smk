@@ -7,6 +7,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
+from rlvr.config.cluster import read_cluster
 from rlvr.config.load import ConfigError
 from rlvr.config.paths import Paths
 from rlvr.config import layouts
@@ -20,6 +21,7 @@ KNOWN = {
         )
     ),
     "results": "results",
+    "cluster": "config/cluster.yaml",
 }
 for key in config:
     if key not in KNOWN:
@@ -30,11 +32,18 @@ for key in config:
         )
 
 SETTING = {**KNOWN, **config}
+# Rules that a cluster runs as jobs; the others are collections.
+RULES = (
+    "data demonstrations overlap model sft rl generate agreement grade score diversity arm scored_statistics "
+    "across_statistics diversity_statistics curve_statistics analytic_statistics ledger table analytic_table "
+    "settings_table figure report"
+).split()
 PATHS = Paths(SETTING["results"])
 try:
     PLAN = make_plan(
         workflow.basedir, SETTING["scale"], str(SETTING["papers"]).split(",")
     )
+    CLUSTER = read_cluster(Path(SETTING["cluster"]), Path(workflow.basedir), RULES)
 except ConfigError as error:
     raise WorkflowError(str(error)) from None
 
@@ -110,6 +119,18 @@ wildcard_constraints:
     analytic_table=tables_of_kind("analytic"),
     figure=places("figures", lambda plan: plan.figures),
     arm=one_of(arm for paper in PLAN.papers.values() for arm in paper.arms),
+
+
+# Models of the hub need a GPU; the tiny ones do not.
+ON_GPU = {"sft", "rl", "generate", "agreement"}
+KIND = "gpu" if any(model.source == "hub" for model in PLAN.models.values()) else "cpu"
+SHORT = set(RULES) - ON_GPU - {"data", "demonstrations", "diversity"}
+
+
+def cluster(rule):
+    """What a job of this rule asks of a cluster; the short ones run one after another where they share a job."""
+    asked = CLUSTER.resources(rule, KIND if rule in ON_GPU else "cpu")
+    return {**asked, "serial": 1} if rule in SHORT else asked
 
 
 def manifest(policy):

@@ -8,6 +8,8 @@ rule data:
         f"{PATHS.results}/logs/data/{{data}}.log",
     wildcard_constraints:
         data=one_of(set(PLAN.data) - WITH_DEMONSTRATIONS),
+    resources:
+        **cluster("data"),
     params:
         spec=lambda w: PLAN.data[w.data].model_dump_json(exclude={"about"}),
     shell:
@@ -23,6 +25,8 @@ rule demonstrations:
         f"{PATHS.results}/logs/data/{{data}}.log",
     wildcard_constraints:
         data=one_of(WITH_DEMONSTRATIONS),
+    resources:
+        **cluster("demonstrations"),
     params:
         spec=lambda w: PLAN.data[w.data].model_dump_json(),
     shell:
@@ -36,6 +40,8 @@ rule overlap:
         f"{PATHS.results}/papers/{{paper}}/overlap.json",
     log:
         f"{PATHS.results}/logs/papers/{{paper}}/overlap.log",
+    resources:
+        **cluster("overlap"),
     params:
         how=lambda w: (
             "--no-tolerate --no-near"
@@ -51,6 +57,8 @@ rule model:
         f"{PATHS.results}/models/{{model}}/manifest.json",
     log:
         f"{PATHS.results}/logs/models/{{model}}.log",
+    resources:
+        **cluster("model"),
     params:
         spec=lambda w: PLAN.models[w.model].model_dump_json(),
     shell:

@@ -15,7 +15,7 @@ rule generate:
         f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/generate.log",
     threads: 1
     resources:
-        mem_mb=2000,
+        **cluster("generate"),
         tensor_parallel=PLAN.execution.tensor_parallel,
         gpu_memory=str(PLAN.execution.gpu_memory_utilization),
     params:
@@ -39,7 +39,7 @@ rule agreement:
         f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/agreement.log",
     threads: 1
     resources:
-        mem_mb=2000,
+        **cluster("agreement"),
     shell:
         "python -m rlvr.evaluation.agreement --policy {input.policy:q} --tokens {input.tokens:q} --out {output:q} "
         "> {log:q} 2>&1"
@@ -54,6 +54,8 @@ rule grade:
     log:
         f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/grade.log",
     threads: PLAN.execution.judges
+    resources:
+        **cluster("grade"),
     params:
         verifier=lambda w: PLAN.evaluations[w.evaluation].data.verifier,
         # A verifier whose verdicts changed grades again.
@@ -74,6 +76,8 @@ rule score:
         f"{EVALUATION}/scores.csv",
     log:
         f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/score.log",
+    resources:
+        **cluster("score"),
     params:
         version=import_module("rlvr.evaluation.votes").VERSION,
     shell:
@@ -92,6 +96,8 @@ rule diversity:
         f"{EVALUATION}/diversity.csv",
     log:
         f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/diversity.log",
+    resources:
+        **cluster("diversity"),
     params:
         embedding=PLAN.diversity.embedding,
         common=PLAN.diversity.common,
@@ -110,5 +116,7 @@ rule arm:
         f"{PATHS.results}/papers/{{paper}}/arms/{{arm}}.csv",
     log:
         f"{PATHS.results}/logs/papers/{{paper}}/arms/{{arm}}.log",
+    resources:
+        **cluster("arm"),
     shell:
         "python -m rlvr.evaluation.gather {input:q} --out {output:q} > {log:q} 2>&1"

@@ -8,6 +8,8 @@ rule report:
         f"{PATHS.results}/logs/report/{{page}}.log",
     wildcard_constraints:
         page=one_of(PAGES),
+    resources:
+        **cluster("report"),
     params:
         layout=lambda w: json.dumps(
             layouts.of_page(PLAN, w.page, PAGES[w.page]), sort_keys=True

@@ -13,7 +13,7 @@ rule rl:
     priority: 1  # the long jobs first
     threads: 1
     resources:
-        mem_mb=2000,
+        **cluster("rl"),
         # How a run is carried out: no parameter, since a change of it makes no run stale.
         save_every=lambda w: PLAN.executions[w.run].save_every,
         keep=lambda w: PLAN.executions[w.run].keep_checkpoints,

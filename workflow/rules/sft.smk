@@ -10,7 +10,7 @@ rule sft:
         f"{PATHS.results}/logs/sft/{{sft}}.log",
     threads: 1
     resources:
-        mem_mb=2000,
+        **cluster("sft"),
     params:
         spec=lambda w: PLAN.policies[w.sft].model_dump_json(),
         state=f"{PATHS.results}/sft/{{sft}}/state",  # no output: it must outlive a failed job

@@ -114,11 +114,11 @@ def generate(
     stop = StopRequest()
     with Bar("generate", len(planned), len(planned) - len(missing)) as bar:
         for part in missing:
-            if stop.asked:
-                print("asked to stop: the parts drawn so far are kept, to be continued", flush=True)
-                raise SystemExit(TO_BE_CONTINUED)
             parts.save(part, engine.draw(problems[part.start : part.stop], part.first, part.last))
             bar.advance()
+            if stop.after_step() and part != missing[-1]:
+                print("asked to stop: the parts drawn so far are kept, to be continued", flush=True)
+                raise SystemExit(TO_BE_CONTINUED)
     read = [row for part in planned for row in parts.read(part)]
     tokens = [Tokens(**row["tokens"]) for row in read if "tokens" in row]
     return [Completion(**row["completion"]) for row in read], tokens[:AUDITED]

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import signal
+import subprocess
 import sys
+import time
+from datetime import datetime
 from types import TracebackType
 from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-TO_BE_CONTINUED = 75  # exit code (EX_TEMPFAIL) of a job that saved on SIGTERM
+TO_BE_CONTINUED = 75  # exit code (EX_TEMPFAIL) of a job that saved before its end
+TO_SAVE = 60.0  # seconds that saving may take
 
 
 class Bar:
@@ -44,11 +50,39 @@ class Bar:
 
 
 class StopRequest:
-    """Notes SIGTERM (preemption, time limit), so that training can save at the end of its step."""
+    """Whether to save and end after the step that is done: SIGTERM (preemption), or a job that is about to be over.
+
+    A job's end is near when two more steps, each as long as the longest so far, and a minute to save might not fit.
+    """
 
     def __init__(self) -> None:
         self.asked = False
+        self.end, self._longest, self._last = job_end(), 0.0, time.time()
         signal.signal(signal.SIGTERM, self._note)
 
     def _note(self, *_: Any) -> None:
         self.asked = True
+
+    def after_step(self) -> bool:
+        """Called once after each step; it times them."""
+        now = time.time()
+        self._longest, self._last = max(self._longest, now - self._last), now
+        if self.end is not None and now + 2 * self._longest + TO_SAVE > self.end:
+            print(f"the job ends in {self.end - now:.0f} s", flush=True)
+            self.asked = True
+        return self.asked
+
+
+def job_end() -> float | None:
+    """When the Slurm job that this runs in will be over (seconds since 1970), None outside of one or where unknown."""
+    if end := os.environ.get("SLURM_JOB_END_TIME"):  # newer Slurm
+        return float(end)
+    job = os.environ.get("SLURM_JOB_ID")
+    if job is None or shutil.which("squeue") is None:
+        return None
+    asked = ["squeue", "--noheader", "--job", job, "--format", "%e"]
+    done = subprocess.run(asked, capture_output=True, text=True, timeout=60)
+    try:
+        return datetime.fromisoformat(done.stdout.strip()).timestamp()
+    except ValueError:  # no limit ("N/A"), or no answer
+        return None

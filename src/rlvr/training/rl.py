@@ -282,7 +282,7 @@ def train(trainer: Trainer, checkpoints: Checkpoints, save_every: int) -> int:
             row = trainer.advance()
             if trainer.probe_due():
                 trainer.probe()
-            stopping = stop.asked  # read once: the signal may come between the save and the exit
+            stopping = stop.after_step()  # read once: the signal may come between the save and the exit
             if trainer.step % save_every == 0 or stopping:
                 checkpoints.save(trainer.snapshot())
             bar.advance(pass_rate=row["pass_rate"], entropy=row["entropy"], seconds=row["timing"]["step"])

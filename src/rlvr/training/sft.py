@@ -83,7 +83,7 @@ def train(policy: Policy, spec: Sft, demonstrations: list[Demonstration], checkp
             rows.append({**row, "timing": {"step": time.perf_counter() - began}})
             if step % 20 == 0 or step == spec.steps or bar.progress:
                 bar.advance(step - bar.done, loss=float(loss))
-            stopping = stop.asked  # read once: the signal may come between the save and the exit
+            stopping = stop.after_step()  # read once: the signal may come between the save and the exit
             if step % save_every == 0 or stopping:
                 tensors = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
                 checkpoints.save(Snapshot(step, tensors, {}, {"metrics": rows}))

@@ -1,0 +1,86 @@
+"""config/cluster.yaml: what a Slurm job asks for, by kind and rule. Read once, when the Snakefile is parsed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from rlvr.config.load import ConfigError, read_yaml, validate
+from rlvr.config.schema import Natural, Positive, Strict
+from rlvr.estimators import nearest
+
+
+class Wants(Strict):
+    """What a rule's jobs ask for, where it is not what their kind says."""
+
+    partition: str | None = None
+    runtime: Positive | None = None  # minutes
+    mem_mb: Positive | None = None
+    cpus: Positive | None = None
+    gpus: Natural | None = None
+    gpu_type: str | None = None
+    nodes: Positive | None = None
+
+
+class Kind(Wants):
+    """A kind of job."""
+
+    @model_validator(mode="after")
+    def says_where_and_how_long(self):
+        missing = [name for name in ("partition", "runtime") if getattr(self, name) is None]
+        if missing:
+            raise ValueError(f"a kind of job needs {' and '.join(missing)}")
+        return self
+
+
+class Cluster(Strict):
+    account: str | None
+    qos: str | None = None
+    constraint: str | None = None
+    kinds: dict[str, Kind]
+    rules: dict[str, Wants] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def has_cpu(self):
+        if "cpu" not in self.kinds:
+            raise ValueError("kinds: `cpu` is missing")
+        return self
+
+    def resources(self, rule: str, kind: str = "cpu") -> dict[str, Any]:
+        """Snakemake's names for what a rule's jobs ask for; a retry asks for as much time again.
+
+        A kind that the site does not have is an error at once, not a job that waits for ever.
+        """
+        if kind not in self.kinds:
+            raise ConfigError(f"config/cluster.yaml: kinds.{kind}: this key is missing, and {rule} needs it")
+        wants = {**self.kinds[kind].model_dump(), **self.rules.get(rule, Wants()).model_dump(exclude_none=True)}
+        asked = {
+            "slurm_partition": wants["partition"],
+            "slurm_account": self.account,
+            "qos": self.qos,
+            "constraint": self.constraint,
+            "mem_mb": wants["mem_mb"],
+            "cpus_per_task": wants["cpus"],
+            "gpu": wants["gpus"] or None,
+            "gpu_model": wants["gpu_type"] if wants["gpus"] else None,
+            "nodes": wants["nodes"] if (wants["nodes"] or 1) > 1 else None,
+            "runtime": _more_each_time(wants["runtime"]),
+        }
+        return {name: value for name, value in asked.items() if value is not None}
+
+
+def _more_each_time(minutes: int) -> Callable[..., int]:
+    return lambda wildcards, attempt: minutes * attempt
+
+
+def read_cluster(path: Path, root: Path, rules: list[str]) -> Cluster:
+    """The file, checked. Raises ConfigError, naming file and key."""
+    layer = read_yaml(path, root)
+    cluster = validate(Cluster, [layer])
+    for rule in cluster.rules:
+        if rule not in rules:
+            raise ConfigError(f"{layer.place(('rules', rule))}: unknown rule{nearest(rule, rules)}")
+    return cluster
