@@ -10,6 +10,7 @@ rule scored_statistics:
         f"{PATHS.results}/papers/{{paper}}/statistics/{{scored}}.csv",
     log:
         f"{PATHS.results}/logs/papers/{{paper}}/statistics/{{scored}}.log",
+    priority: AT_ONCE
     params:
         layout=lambda w: item_layout(w.paper, w.scored),
         reference=lambda w, input: (
@@ -30,6 +31,7 @@ rule across_statistics:
         f"{PATHS.results}/papers/{{paper}}/statistics/{{across}}.csv",
     log:
         f"{PATHS.results}/logs/papers/{{paper}}/statistics/{{across}}.log",
+    priority: AT_ONCE
     params:
         layout=lambda w: item_layout(w.paper, w.across),
     shell:
@@ -48,6 +50,7 @@ rule diversity_statistics:
         f"{PATHS.results}/papers/{{paper}}/statistics/{{diverse}}.csv",
     log:
         f"{PATHS.results}/logs/papers/{{paper}}/statistics/{{diverse}}.log",
+    priority: AT_ONCE
     params:
         layout=lambda w: item_layout(w.paper, w.diverse),
         reference=lambda w, input: (
@@ -67,6 +70,7 @@ rule curve_statistics:
         f"{PATHS.results}/papers/{{paper}}/statistics/{{curves}}.csv",
     log:
         f"{PATHS.results}/logs/papers/{{paper}}/statistics/{{curves}}.log",
+    priority: AT_ONCE
     params:
         layout=lambda w: item_layout(w.paper, w.curves),
         up_to=lambda w: (
@@ -124,6 +128,7 @@ rule table:
         f"{PATHS.results}/papers/{{paper}}/tables/{{table}}.tex",
     log:
         f"{PATHS.results}/logs/papers/{{paper}}/tables/{{table}}.log",
+    priority: AT_ONCE
     params:
         layout=lambda w: item_layout(w.paper, w.table),
         reference=lambda w, input: (
@@ -196,6 +201,7 @@ rule figure:
         ),
     log:
         f"{PATHS.results}/logs/papers/{{paper}}/figures/{{figure}}.log",
+    priority: AT_ONCE
     params:
         layout=lambda w: json.dumps(
             {

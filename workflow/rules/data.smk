@@ -8,6 +8,7 @@ rule data:
         f"{PATHS.results}/logs/data/{{data}}.log",
     wildcard_constraints:
         data=one_of(set(PLAN.data) - WITH_DEMONSTRATIONS),
+    priority: AT_ONCE
     params:
         spec=lambda w: PLAN.data[w.data].model_dump_json(exclude={"about"}),
     shell:
@@ -23,6 +24,7 @@ rule demonstrations:
         f"{PATHS.results}/logs/data/{{data}}.log",
     wildcard_constraints:
         data=one_of(WITH_DEMONSTRATIONS),
+    priority: AT_ONCE
     params:
         spec=lambda w: PLAN.data[w.data].model_dump_json(),
     shell:
@@ -51,6 +53,7 @@ rule model:
         f"{PATHS.results}/models/{{model}}/manifest.json",
     log:
         f"{PATHS.results}/logs/models/{{model}}.log",
+    priority: AT_ONCE
     params:
         spec=lambda w: PLAN.models[w.model].model_dump_json(),
     shell:

@@ -13,6 +13,7 @@ rule generate:
         tokens=f"{EVALUATION}/tokens.jsonl.gz",
     log:
         f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/generate.log",
+    priority: lambda w: PRIORITY[w.policy, w.evaluation]
     threads: 1
     resources:
         mem_mb=2000,
@@ -53,6 +54,7 @@ rule grade:
         f"{EVALUATION}/grades.jsonl.gz",
     log:
         f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/grade.log",
+    priority: AT_ONCE
     threads: PLAN.execution.judges
     params:
         verifier=lambda w: PLAN.evaluations[w.evaluation].data.verifier,
@@ -74,6 +76,7 @@ rule score:
         f"{EVALUATION}/scores.csv",
     log:
         f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/score.log",
+    priority: AT_ONCE
     params:
         version=import_module("rlvr.evaluation.votes").VERSION,
     shell:
@@ -92,6 +95,7 @@ rule diversity:
         f"{EVALUATION}/diversity.csv",
     log:
         f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/diversity.log",
+    priority: AT_ONCE
     params:
         embedding=PLAN.diversity.embedding,
         common=PLAN.diversity.common,
