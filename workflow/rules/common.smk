@@ -2,6 +2,7 @@
 import json
 import os
 import sys
+from collections import defaultdict
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -115,7 +116,7 @@ wildcard_constraints:
 
 # Training and sampling go in the order that finishes core tables first (docs/cost.md); what is made of their outputs
 # takes seconds and goes before more of them, so that a table is there as soon as its last run is.
-PRIORITY = priorities(PLAN)
+PRIORITY = defaultdict(int, priorities(PLAN))  # 0: asked for by name, and in no table
 AT_ONCE = len(items_in_order(PLAN)) + 1
 
 

@@ -59,7 +59,8 @@ def plan(
         if order is not None:
             publish(order, _csv(jobs))
     except (ConfigError, DoesNotFit) as error:
-        fail("plan", str(error).splitlines()[0])
+        # A misspelt key is missing too: say the first, which names the nearest.
+        fail("plan", min(str(error).splitlines(), key=lambda line: line.endswith("this key is missing")))
     except OSError as error:
         fail("plan", f"{error.filename}: {error.strerror}")
     typer.echo(json.dumps(content, indent=1, allow_nan=False) if as_json else _text(content))
@@ -164,11 +165,11 @@ def _jobs(jobs: list[dict[str, Any]]) -> str:
                 f"{row['tokens']:.2g}",
                 f"{row['flops']:.2g}",
             ),
-            *(row["gpus"], _hours(row["hours"]), _hours(row["gpu_hours"])),
+            *(row["gpus"], _time(row["hours"]), _hours(row["gpu_hours"])),
         )
         for row in jobs
     ]
-    return _table(rows, ("model", "kind", "jobs", "steps", "tokens", "FLOPs", "GPUs", "hours each", "GPU-hours, all"))
+    return _table(rows, ("model", "kind", "jobs", "steps", "tokens", "FLOPs", "GPUs", "each takes", "GPU-hours, all"))
 
 
 def _items(items: list[dict[str, Any]]) -> str:
@@ -224,7 +225,9 @@ def _time(hours: float) -> str:
         return "0"
     if hours >= 72:
         return f"{hours / 24:.1f} days"
-    return f"{hours:.1f} h" if hours >= 2 else f"{hours * 60:.1f} min"
+    if hours >= 2:
+        return f"{hours:.1f} h"
+    return f"{hours * 60:.1f} min" if hours >= 1 / 30 else f"{hours * 3600:.0f} s"
 
 
 def _bytes(count: float) -> str:

@@ -107,7 +107,7 @@ def simulate(jobs: list[Job], *, nodes: int, gpus_per_node: int) -> Schedule:
     """
     for job in jobs:
         if _nodes_needed(job, gpus_per_node) > nodes:
-            raise DoesNotFit(f"{job.name} needs {job.gpus} GPUs; there are {nodes} nodes of {gpus_per_node}")
+            raise DoesNotFit(f"{job.name} needs {job.gpus} GPUs; there are {nodes} x {gpus_per_node}")
     length = tails(jobs)
     followers: dict[str, list[Job]] = {}
     for job in jobs:
