@@ -134,7 +134,9 @@ def test_measured_rates_replace_assumed_ones(ace, tmp_path):
     assert measured.update_seconds(drawn, 2) == 10 * 1000 / (2 * 1000)
     assert measured.scoring_seconds(drawn, 2) == pytest.approx(10 * 1000 / (2 * 3000))
     assert measured.generation_seconds(drawn, 2) == throughput(ace).generation_seconds(drawn, 2)
-    assert "Qwen/Qwen2.5-Math-7B on h100 (a test)" in rlvr("ace", "--measured", str(file)).stdout
+    place = "Qwen/Qwen2.5-Math-7B on h100 (a test)"
+    assert f"in place of assumed ones: {place}" in rlvr("ace", "--measured", str(file)).stdout
+    assert f"without use here: {place}" in rlvr("ace", "--measured", str(file), "--gpu", "h200").stdout
 
 
 def test_a_run_by_hand(ace):

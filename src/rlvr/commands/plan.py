@@ -88,7 +88,6 @@ def _content(
     only = [summary.named_item(made, table)] if table else None
     costs = Costs(known, device, least_gpus=least_gpus)
     work, schedule = summary.scheduled(made, costs, nodes, each, only)
-    rates = [f"{m.model} on {m.device} ({m.source})" for m in known.measured if m.device == device]
     content = {
         "papers": list(made.papers),
         "scale": made.scale,
@@ -102,7 +101,7 @@ def _content(
         "longest_chain": summary.chain(work),
         "devices": summary.by_device(made, known, nodes, each, least_gpus, only),
         "assumptions": summary.assumptions(costs),
-        "notes": summary.notes(work, rates),
+        "notes": summary.notes(made, known, device, work),
     }
     return content, summary.order(work, schedule)
 

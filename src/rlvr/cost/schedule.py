@@ -52,7 +52,7 @@ class Schedule:
     @property
     def idle_share(self) -> float:
         there = self.makespan * self.nodes * self.gpus_per_node
-        return 1 - self.gpu_seconds / there if there else 0.0
+        return max(0.0, 1 - self.gpu_seconds / there) if there else 0.0
 
     def finished(self, names: set[str]) -> float:
         return max((self.ends[name] for name in names), default=0.0)

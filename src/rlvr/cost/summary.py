@@ -119,7 +119,8 @@ def assumptions(costs: Costs) -> list[dict[str, Any]]:
     return [{"name": name, **getattr(costs.assumed, name).model_dump()} for name in type(costs.assumed).model_fields]
 
 
-def notes(work: Work, measured: list[str]) -> list[str]:
+def notes(plan: Plan, hardware: Hardware, device: str, work: Work) -> list[str]:
+    """What the numbers leave out, and which measured rates they use or have no use for."""
     several = sum(job.gpus > 1 and work.kinds[name] == "run" for name, job in work.jobs.items())
     found = [NOT_COUNTED, SAMPLER]
     if several:
@@ -127,7 +128,11 @@ def notes(work: Work, measured: list[str]) -> list[str]:
             f"{several} runs need more than one GPU. The trainer in process uses one, so these hours are of a trainer "
             "that shards weights and moments over them, with no time lost to communication."
         )
-    return [*found, *(f"Measured rates in place of assumed ones: {entry}" for entry in measured)]
+    used = [hardware.measured_on(device, model) for model in plan.models.values()]
+    for entry in hardware.measured:
+        what = "Measured rates in place of assumed ones" if entry in used else "Measured rates without use here"
+        found.append(f"{what}: {entry.model} on {entry.device} ({entry.source})")
+    return found
 
 
 def order(work: Work, schedule: Schedule) -> list[dict[str, Any]]:
