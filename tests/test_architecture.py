@@ -27,7 +27,8 @@ MAY_IMPORT = {
     "figures": set(),
     "report": {"records"},
     "theory": {"estimators", "records"},
-    "commands": {"estimators", "statistics", "verifiers", "evaluation", "config", "tasks", "records"},
+    "cost": {"config", "estimators", "tasks"},
+    "commands": {"cost", "estimators", "statistics", "verifiers", "evaluation", "config", "tasks", "records"},
     "__main__": {"commands"},
 }
 WITHOUT_TORCH = (
@@ -37,6 +38,8 @@ WITHOUT_TORCH = (
     "rlvr.config.plan",
     "rlvr.config.paths",
     "rlvr.config.layouts",
+    "rlvr.config.order",
+    "rlvr.cost.summary",
     "rlvr.statistics.scored_table",
     "rlvr.statistics.across_benchmarks",
     "rlvr.tables.scored",

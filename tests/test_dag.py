@@ -80,6 +80,28 @@ def test_theory_and_analytic_tables_are_made(tmp_path):
     assert "# Theory ledger" in (tmp_path / "theory/ledger.md").read_text()
 
 
+def test_core_tables_are_finished_first(fresh):
+    """The priorities that Snakemake prints are those of the order that `rlvr plan` simulates."""
+    from rlvr.config.order import priorities
+    from rlvr.config.plan import make_plan
+
+    text = snakemake("-n", "--cores", "1", "--config", "scale=paper", f"results={fresh}", "--", "paper_ace").stdout
+    found: dict[str, dict[str, int]] = {}
+    for rule, wildcards, priority in re.findall(
+        r"^rule (\w+):\n(?:    .*\n)*?    wildcards: (.*)\n    priority: (\d+)$", text, flags=re.MULTILINE
+    ):
+        found.setdefault(rule, {})[wildcards] = int(priority)
+    plan = make_plan(ROOT, "paper", sorted(path.stem for path in (ROOT / "config" / "papers").glob("*.yaml")))
+    wanted, runs = priorities(plan), make_plan(ROOT, "paper", ["ace"]).runs
+    assert found["rl"] == {f"run={run}": wanted[run] for run in runs}
+    core = {run for run in plan.papers["ace"].item("core").policies() if run in plan.runs}
+    assert min(wanted[run] for run in core) > max(wanted[run] for run in set(plan.runs) - core)
+    assert len(found["generate"]) == 286 and max(found["generate"].values()) == max(found["rl"].values())
+    assert min(min(found[rule].values()) for rule in ("data", "model", "grade", "score", "table")) > max(
+        wanted.values()
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -10,6 +10,7 @@ rule scored_statistics:
         f"{PATHS.results}/papers/{{paper}}/statistics/{{scored}}.csv",
     log:
         f"{PATHS.results}/logs/papers/{{paper}}/statistics/{{scored}}.log",
+    priority: AT_ONCE
     resources:
         **cluster("scored_statistics"),
     params:
@@ -32,6 +33,7 @@ rule across_statistics:
         f"{PATHS.results}/papers/{{paper}}/statistics/{{across}}.csv",
     log:
         f"{PATHS.results}/logs/papers/{{paper}}/statistics/{{across}}.log",
+    priority: AT_ONCE
     resources:
         **cluster("across_statistics"),
     params:
@@ -52,6 +54,7 @@ rule diversity_statistics:
         f"{PATHS.results}/papers/{{paper}}/statistics/{{diverse}}.csv",
     log:
         f"{PATHS.results}/logs/papers/{{paper}}/statistics/{{diverse}}.log",
+    priority: AT_ONCE
     resources:
         **cluster("diversity_statistics"),
     params:
@@ -73,6 +76,7 @@ rule curve_statistics:
         f"{PATHS.results}/papers/{{paper}}/statistics/{{curves}}.csv",
     log:
         f"{PATHS.results}/logs/papers/{{paper}}/statistics/{{curves}}.log",
+    priority: AT_ONCE
     resources:
         **cluster("curve_statistics"),
     params:
@@ -136,6 +140,7 @@ rule table:
         f"{PATHS.results}/papers/{{paper}}/tables/{{table}}.tex",
     log:
         f"{PATHS.results}/logs/papers/{{paper}}/tables/{{table}}.log",
+    priority: AT_ONCE
     resources:
         **cluster("table"),
     params:
@@ -214,6 +219,7 @@ rule figure:
         ),
     log:
         f"{PATHS.results}/logs/papers/{{paper}}/figures/{{figure}}.log",
+    priority: AT_ONCE
     resources:
         **cluster("figure"),
     params:

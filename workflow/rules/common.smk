@@ -2,6 +2,7 @@
 import json
 import os
 import sys
+from collections import defaultdict
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from rlvr.config.cluster import read_cluster
 from rlvr.config.load import ConfigError
 from rlvr.config.paths import Paths
 from rlvr.config import layouts
+from rlvr.config.order import items_in_order, priorities
 from rlvr.config.plan import core_items, make_plan
 
 KNOWN = {
@@ -119,6 +121,12 @@ wildcard_constraints:
     analytic_table=tables_of_kind("analytic"),
     figure=places("figures", lambda plan: plan.figures),
     arm=one_of(arm for paper in PLAN.papers.values() for arm in paper.arms),
+
+
+# Training and sampling go in the order that finishes core tables first (docs/cost.md); what is made of their outputs
+# takes seconds and goes before more of them, so that a table is there as soon as its last run is.
+PRIORITY = defaultdict(int, priorities(PLAN))  # 0: asked for by name, and in no table
+AT_ONCE = len(items_in_order(PLAN)) + 1
 
 
 # Models of the hub need a GPU; the tiny ones do not.

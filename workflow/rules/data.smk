@@ -8,6 +8,7 @@ rule data:
         f"{PATHS.results}/logs/data/{{data}}.log",
     wildcard_constraints:
         data=one_of(set(PLAN.data) - WITH_DEMONSTRATIONS),
+    priority: AT_ONCE
     resources:
         **cluster("data"),
     params:
@@ -25,6 +26,7 @@ rule demonstrations:
         f"{PATHS.results}/logs/data/{{data}}.log",
     wildcard_constraints:
         data=one_of(WITH_DEMONSTRATIONS),
+    priority: AT_ONCE
     resources:
         **cluster("demonstrations"),
     params:
@@ -57,6 +59,7 @@ rule model:
         f"{PATHS.results}/models/{{model}}/manifest.json",
     log:
         f"{PATHS.results}/logs/models/{{model}}.log",
+    priority: AT_ONCE
     resources:
         **cluster("model"),
     params:

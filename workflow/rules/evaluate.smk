@@ -13,6 +13,7 @@ rule generate:
         tokens=f"{EVALUATION}/tokens.jsonl.gz",
     log:
         f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/generate.log",
+    priority: lambda w: PRIORITY[w.policy, w.evaluation]
     threads: 1
     resources:
         **cluster("generate"),
@@ -53,6 +54,7 @@ rule grade:
         f"{EVALUATION}/grades.jsonl.gz",
     log:
         f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/grade.log",
+    priority: AT_ONCE
     threads: PLAN.execution.judges
     resources:
         **cluster("grade"),
@@ -76,6 +78,7 @@ rule score:
         f"{EVALUATION}/scores.csv",
     log:
         f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/score.log",
+    priority: AT_ONCE
     resources:
         **cluster("score"),
     params:
@@ -96,6 +99,7 @@ rule diversity:
         f"{EVALUATION}/diversity.csv",
     log:
         f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/diversity.log",
+    priority: AT_ONCE
     resources:
         **cluster("diversity"),
     params:

@@ -10,7 +10,7 @@ rule rl:
         probe=f"{PATHS.results}/runs/{{run}}/probe.jsonl",
     log:
         f"{PATHS.results}/logs/runs/{{run}}.log",
-    priority: 1  # the long jobs first
+    priority: lambda w: PRIORITY[w.run]
     threads: 1
     resources:
         **cluster("rl"),

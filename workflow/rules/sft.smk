@@ -8,6 +8,7 @@ rule sft:
         metrics=f"{PATHS.results}/sft/{{sft}}/metrics.jsonl",
     log:
         f"{PATHS.results}/logs/sft/{{sft}}.log",
+    priority: lambda w: PRIORITY[w.sft]
     threads: 1
     resources:
         **cluster("sft"),

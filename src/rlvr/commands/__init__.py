@@ -9,13 +9,14 @@ from rlvr.commands.consistency import consistency
 from rlvr.commands.diversity import diversity
 from rlvr.commands.grade import grade
 from rlvr.commands.passk import passk
+from rlvr.commands.plan import plan
 from rlvr.commands.weigh import weigh
 
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Policy weights, evaluation, grading and data sets. The workflow itself is run by snakemake.",
+    help="Policy weights, evaluation, grading, data sets, costs. The workflow itself is run by snakemake.",
 )
 
 
@@ -29,6 +30,7 @@ app.command()(passk)
 app.command()(grade)
 app.command()(consistency)
 app.command()(diversity)
+app.command()(plan)
 app.add_typer(data.app, name="data")
 
 

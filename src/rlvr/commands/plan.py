@@ -1,0 +1,237 @@
+"""`rlvr plan`: what papers cost, and when their tables are finished, before anything is submitted."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rlvr.commands.lines import fail
+
+ConfigFolder = Annotated[
+    Path | None,
+    typer.Option(help="The folder config/; else ./config, or that of a folder above, or of the repository."),
+]
+
+
+def plan(
+    papers: Annotated[
+        list[str] | None, typer.Argument(metavar="[PAPER]...", help="Papers of config/papers/; default: all.")
+    ] = None,
+    scale: Annotated[str, typer.Option(help="A scale of config/scale/.")] = "paper",
+    gpu: Annotated[str, typer.Option("--gpu", metavar="TYPE", help="A device of config/hardware.yaml.")] = "h100",
+    nodes: Annotated[int, typer.Option(help="Nodes of the simulated schedule.", min=1, max=100_000)] = 4,
+    gpus_per_node: Annotated[
+        int | None, typer.Option(help="GPUs a node.", min=1, max=1024, show_default="the device's")
+    ] = None,
+    gpus_per_run: Annotated[int, typer.Option(help="At least so many GPUs a run.", min=1, max=4096)] = 1,
+    table: Annotated[
+        str | None, typer.Option(metavar="NAME", help="This table or figure alone, and nothing else.")
+    ] = None,
+    price: Annotated[float | None, typer.Option(help="Of a GPU-hour, in any currency.", min=0)] = None,
+    measured: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="YAML with `measured:` rates, used in place of assumed ones.")
+    ] = None,
+    order: Annotated[Path | None, typer.Option(metavar="FILE", help="Write every job with its start, as CSV.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    config_folder: ConfigFolder = None,
+) -> None:
+    """Print runs, GPU-hours, disk and the longest chain of papers, and a simulated schedule.
+
+    Jobs start in the order that finishes core tables first. Every assumption is named; docs/cost.md explains them.
+    """
+    from rlvr.config.load import ConfigError, find_folder
+    from rlvr.config.plan import make_plan
+    from rlvr.cost.schedule import DoesNotFit
+    from rlvr.records import publish
+
+    folder = (config_folder or find_folder() or Path("config")).resolve()
+    try:
+        made = make_plan(folder.parent, scale, papers or sorted(path.stem for path in folder.glob("papers/*.yaml")))
+        content, jobs = _content(
+            made, folder, device=gpu, nodes=nodes, gpus_per_node=gpus_per_node, least_gpus=gpus_per_run, table=table,
+            price=price, measured=measured,
+        )  # fmt: skip
+        if order is not None:
+            publish(order, _csv(jobs))
+    except (ConfigError, DoesNotFit) as error:
+        # A misspelt key is missing too: say the first, which names the nearest.
+        fail("plan", min(str(error).splitlines(), key=lambda line: line.endswith("this key is missing")))
+    except OSError as error:
+        fail("plan", f"{error.filename}: {error.strerror}")
+    typer.echo(json.dumps(content, indent=1, allow_nan=False) if as_json else _text(content))
+
+
+def _content(
+    made: Any,
+    folder: Path,
+    *,
+    device: str,
+    nodes: int,
+    gpus_per_node: int | None,
+    least_gpus: int,
+    table: str | None,
+    price: float | None,
+    measured: Path | None,
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    from rlvr.config.load import look_up
+    from rlvr.cost import hardware, summary
+    from rlvr.cost.model import Costs
+
+    known = hardware.read(folder, measured)
+    entry = look_up(known.devices, device, "type of GPU", "--gpu")
+    each = gpus_per_node or entry.per_node
+    only = [summary.named_item(made, table)] if table else None
+    costs = Costs(known, device, least_gpus=least_gpus)
+    work, schedule = summary.scheduled(made, costs, nodes, each, only)
+    content = {
+        "papers": list(made.papers),
+        "scale": made.scale,
+        "table": table,
+        "device": {"name": device, **entry.model_dump(exclude={"assumptions"})},
+        "nodes": nodes,
+        "gpus_per_node": each,
+        "total": summary.totals(work, schedule, price),
+        "jobs": summary.by_model(work),
+        "items": summary.by_item(made, work, schedule),
+        "longest_chain": summary.chain(work),
+        "devices": summary.by_device(made, known, nodes, each, least_gpus, only),
+        "assumptions": summary.assumptions(costs),
+        "notes": summary.notes(made, known, device, work),
+    }
+    return content, summary.order(work, schedule)
+
+
+def _csv(jobs: list[dict[str, Any]]) -> str:
+    text = io.StringIO()
+    columns = ("job", "kind", "gpus", "nodes", "start_hours", "end_hours", "first_for")
+    writer: csv.DictWriter[str] = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(jobs)
+    return text.getvalue()
+
+
+# ---- text for people ----
+
+
+def _text(content: dict[str, Any]) -> str:
+    what = ", ".join(content["papers"]) + (f", {content['table']} alone" if content["table"] else "")
+    where = f"{content['nodes']} x {content['gpus_per_node']} {content['device']['about']}"
+    head = f"{what} at scale {content['scale']} on {where}"
+    if not content["jobs"]:
+        return f"{head}\n\nno runs: every table and figure is a closed form or a list of settings"
+    parts = [
+        f"{head}\nEstimates from a model with assumed rates (below), not measurements.",
+        _totals(content["total"]),
+        _jobs(content["jobs"]),
+        _items(content["items"]),
+        _chain(content["longest_chain"], content["total"]),
+        _devices(content["devices"]),
+        _assumptions(content["assumptions"]),
+        "\n".join(f"- {note}" for note in content["notes"]),
+    ]
+    return "\n\n".join(parts)
+
+
+def _totals(total: dict[str, Any]) -> str:
+    rows = [
+        ("RL runs, SFTs, evaluations", f"{total['runs']}, {total['sft']}, {total['evaluations']}"),
+        ("GPU-hours", _hours(total["gpu_hours"])),
+        ("makespan", _time(total["makespan_hours"])),
+        ("idle share of the GPUs", f"{total['idle_share']:.1%}"),
+        ("longest chain", _time(total["longest_chain_hours"])),
+        ("tokens sampled", f"{total['tokens']:.2g}"),
+        ("FLOPs", f"{total['flops']:.2g}"),
+        ("disk", _bytes(total["disk_bytes"])),
+    ]
+    if total["price"] is not None:
+        rows.append(("price", f"{total['price']:,.0f}"))
+    return _table(rows, ("total", ""))
+
+
+def _jobs(jobs: list[dict[str, Any]]) -> str:
+    rows = [
+        (
+            *(
+                row["model"],
+                row["kind"],
+                row["jobs"],
+                row["steps"] or "",
+                f"{row['tokens']:.2g}",
+                f"{row['flops']:.2g}",
+            ),
+            *(row["gpus"], _time(row["hours"]), _hours(row["gpu_hours"])),
+        )
+        for row in jobs
+    ]
+    return _table(rows, ("model", "kind", "jobs", "steps", "tokens", "FLOPs", "GPUs", "each takes", "GPU-hours, all"))
+
+
+def _items(items: list[dict[str, Any]]) -> str:
+    rows = [
+        (
+            f"{row['paper']}/{row['item']}" + (" (core)" if row["core"] else ""),
+            *(row["runs"], row["evaluations"], _hours(row["alone_gpu_hours"]), _hours(row["added_gpu_hours"])),
+            *(_hours(row["only_gpu_hours"]), _time(row["done_hours"])),
+        )
+        for row in items
+    ]
+    return _table(
+        rows,
+        ("table or figure", "runs", "evaluations", "GPU-hours alone", "beyond those above", "saved without", "done"),
+    )
+
+
+def _chain(jobs: list[dict[str, Any]], total: dict[str, Any]) -> str:
+    lines = [f"  {_time(job['hours']):>12}  {job['gpus']} GPUs  {job['kind']}: {job['job']}" for job in jobs]
+    return "\n".join([f"longest chain, {_time(total['longest_chain_hours'])}:", *lines])
+
+
+def _devices(devices: list[dict[str, Any]]) -> str:
+    rows = []
+    for row in devices:
+        if "problem" in row:
+            rows.append((row["device"], row["about"], "does not fit", "", "", ""))
+        else:
+            hours, time = _hours(row["gpu_hours"]), _time(row["makespan_hours"])
+            rows.append((row["device"], row["about"], row["gpus_a_run"], hours, time, f"{row['idle_share']:.1%}"))
+    return _table(rows, ("--gpu", "on as many of", "GPUs a run", "GPU-hours", "makespan", "idle"))
+
+
+def _assumptions(assumptions: list[dict[str, Any]]) -> str:
+    rows = [(a["name"], f"{a['value']:g}", a["unit"], a["source"]) for a in assumptions]
+    return _table(rows, ("assumption", "value", "unit", "source"))
+
+
+def _table(rows: list[Any], headers: tuple[str, ...]) -> str:
+    from tabulate import tabulate
+
+    return tabulate(rows, headers=headers, disable_numparse=True)
+
+
+def _hours(hours: float) -> str:
+    if hours == 0:
+        return "0"
+    return f"{hours:,.0f}" if hours >= 100 else f"{hours:.1f}" if hours >= 1 else f"{hours:.3f}"
+
+
+def _time(hours: float) -> str:
+    if hours == 0:
+        return "0"
+    if hours >= 72:
+        return f"{hours / 24:.1f} days"
+    if hours >= 2:
+        return f"{hours:.1f} h"
+    return f"{hours * 60:.1f} min" if hours >= 1 / 30 else f"{hours * 3600:.0f} s"
+
+
+def _bytes(count: float) -> str:
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if count < 1000 or unit == "TB":
+            break
+        count /= 1000
+    return f"{count:.1f} {unit}"

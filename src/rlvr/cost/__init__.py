@@ -1,0 +1,1 @@
+"""What a plan costs before anything is submitted: FLOPs, seconds, GPUs, disk, and a simulated schedule."""

@@ -1,0 +1,161 @@
+"""config/hardware.yaml: devices, what is assumed about them, and shapes of published models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from rlvr.config.load import ConfigError, Layer, look_up, read_yaml, validate
+from rlvr.config.schema import HubModel, Positive, Rate, ScratchModel, Strict
+from rlvr.tasks.operator_fill import VOCABULARY
+
+
+class Assumption(Strict):
+    """A number that was not measured by this project, with its unit and where it comes from."""
+
+    value: Annotated[float, Field(ge=0)]
+    unit: str
+    source: str
+
+
+class Assumptions(Strict):
+    """What the throughput model takes for granted."""
+
+    training_mfu: Assumption
+    scoring_mfu: Assumption
+    decode_bandwidth: Assumption
+    decode_batch: Assumption
+    decode_overhead: Assumption
+    response_share: Assumption
+    prompt_tokens: Assumption
+    demonstration_tokens: Assumption
+    embedded_demonstration_tokens: Assumption
+    dynamic_sampling: Assumption
+    training_memory: Assumption
+    step_overhead: Assumption
+    storage_bandwidth: Assumption
+    job_start: Assumption
+    bytes_per_completion_token: Assumption
+
+
+class Device(Strict):
+    """A GPU, or a core of a processor; `assumptions` are its own in place of the common ones."""
+
+    about: str
+    bfloat16_flops: Rate
+    float32_flops: Rate
+    bandwidth: Rate
+    memory: Rate
+    per_node: Positive
+    source: str
+    assumptions: dict[str, Assumption] = Field(default_factory=dict)
+
+    def peak(self, precision: str) -> float:
+        return self.bfloat16_flops if precision == "bfloat16" else self.float32_flops
+
+
+class Shape(Strict):
+    """Sizes of a decoder-only transformer with gated MLPs, as in its config.json."""
+
+    architecture: Literal["qwen2", "qwen3", "llama"]
+    hidden_size: Positive
+    layers: Positive
+    heads: Positive
+    kv_heads: Positive
+    head_dim: Positive
+    intermediate_size: Positive
+    vocabulary: Positive
+    tie_embeddings: bool
+
+    @property
+    def parameters(self) -> int:
+        """All of them: layers, the last norm, input embeddings, and the head where it is not tied to them."""
+        d, width, kv_width = self.hidden_size, self.heads * self.head_dim, self.kv_heads * self.head_dim
+        attention = 2 * d * width + 2 * d * kv_width
+        if self.architecture == "qwen2":
+            attention += width + 2 * kv_width  # biases of queries, keys and values
+        if self.architecture == "qwen3":
+            attention += 2 * self.head_dim  # norms of queries and keys
+        layer = attention + 3 * d * self.intermediate_size + 2 * d
+        return self.layers * layer + d + self.vocabulary * d * (1 if self.tie_embeddings else 2)
+
+    @property
+    def multiplied(self) -> int:
+        """Those that a token is multiplied with: all but the input embeddings, which are looked up."""
+        return self.parameters - (0 if self.tie_embeddings else self.vocabulary * self.hidden_size)
+
+    @property
+    def cache_values(self) -> int:
+        """Numbers in the key-value cache, a token."""
+        return 2 * self.layers * self.kv_heads * self.head_dim
+
+
+class Measured(Strict):
+    """Measured rates of a model on a device, in tokens/s a device, used in place of the model's.
+
+    An update is forward and backward over prompt and response; generation counts response tokens.
+    """
+
+    model: str
+    device: str
+    update_tokens_per_second: Rate | None = None
+    generation_tokens_per_second: Rate | None = None
+    source: str
+
+
+class _MeasuredFile(Strict):
+    measured: list[Measured]
+
+
+class Hardware(Strict):
+    """All of config/hardware.yaml."""
+
+    devices: dict[str, Device]
+    assumptions: Assumptions
+    shapes: dict[str, Shape]
+    measured: list[Measured] = Field(default_factory=list)
+
+    def assumed(self, device: str) -> Assumptions:
+        """The assumptions for a device: its own where it has some, else the common ones."""
+        return self.assumptions.model_copy(update=self.devices[device].assumptions)
+
+    def measured_on(self, device: str, model: ScratchModel | HubModel) -> Measured | None:
+        """The last entry for a model on a device, or None."""
+        found = [m for m in self.measured if m.device == device and m.model in (model.name, published(model))]
+        return found[-1] if found else None
+
+    def shape(self, model: ScratchModel | HubModel) -> Shape:
+        """The sizes of a model. Raises ConfigError where a published one's are not in the file."""
+        if isinstance(model, HubModel):
+            return look_up(self.shapes, model.repo, "shape of the model", "config/hardware.yaml: shapes")
+        sizes = model.model_dump(include=set(Shape.model_fields))
+        return Shape(**sizes, head_dim=model.hidden_size // model.heads, vocabulary=len(VOCABULARY))
+
+
+def published(model: ScratchModel | HubModel) -> str:
+    return model.repo if isinstance(model, HubModel) else model.name
+
+
+def read(folder: Path, measured: Path | None = None) -> Hardware:
+    """The file, and the measured rates of a second one. Raises ConfigError, in words for who wrote them."""
+    layer = read_yaml(folder / "hardware.yaml", folder.parent)
+    hardware = validate(Hardware, [layer])
+    if measured is not None:
+        more = read_yaml(measured, folder.parent)
+        added = validate(_MeasuredFile, [more]).measured
+        hardware = hardware.model_copy(update={"measured": [*hardware.measured, *added]})
+        layer = more
+    _check(hardware, layer)
+    return hardware
+
+
+def _check(hardware: Hardware, layer: Layer) -> None:
+    for name, device in hardware.devices.items():
+        for key in device.assumptions:
+            look_up(Assumptions.model_fields, key, "assumption", f"config/hardware.yaml: devices.{name}.assumptions")
+    for i, entry in enumerate(hardware.measured):
+        look_up(hardware.devices, entry.device, "device", layer.place(("measured", i, "device")))
+        if entry.update_tokens_per_second is None and entry.generation_tokens_per_second is None:
+            raise ConfigError(f"{layer.place(('measured', i))}: has no rate")

@@ -1,0 +1,104 @@
+"""From a plan to jobs with costs: SFT -> run -> evaluation. Data, models, grading and tables take no GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rlvr.config.order import items_in_order, needs, ranks
+from rlvr.config.plan import Plan
+from rlvr.config.schema import PolicySpec
+from rlvr.cost.model import Costs, Estimate
+from rlvr.cost.schedule import Job
+
+Name = tuple[str, str]  # (paper, table or figure)
+
+
+@dataclass(frozen=True)
+class Work:
+    """The jobs of a plan, their estimates, and which of them each table and figure needs."""
+
+    jobs: dict[str, Job]
+    kinds: dict[str, str]  # job -> sft, run or evaluation
+    models: dict[str, str]  # job -> its model's name
+    estimates: dict[str, Estimate]
+    items: dict[Name, set[str]]  # table or figure -> jobs, in the order in which they are to be finished
+    shown_in: dict[Name, set[Name]]  # table -> the figures that are drawn from it
+
+    def gpu_hours(self, names: set[str] | None = None) -> float:
+        return sum(self.estimates[name].gpu_hours for name in sorted(self.jobs if names is None else names))
+
+    def only(self, item: Name) -> set[str]:
+        """The jobs that would go with it: no other table or figure needs them, but those drawn from it."""
+        going = {item, *self.shown_in.get(item, ())}
+        return self.items[item].difference(*(jobs for name, jobs in self.items.items() if name not in going))
+
+    def added(self, item: Name) -> set[str]:
+        """The jobs that nothing before it, in the order of finishing, needs."""
+        names = list(self.items)
+        return self.items[item].difference(*(self.items[name] for name in names[: names.index(item)]))
+
+    def count(self, kind: str, names: set[str] | None = None) -> int:
+        return sum(self.kinds[name] == kind for name in (self.jobs if names is None else names))
+
+
+def evaluation_name(policy: str, evaluation: str) -> str:
+    return f"{policy} on {evaluation}"
+
+
+def work_of(plan: Plan, costs: Costs, *, only: list[Name] | None = None) -> Work:
+    """All jobs that the tables and figures of a plan need, or those of some of them alone. Raises ConfigError."""
+    builder = _Builder(plan, costs)
+    for paper, item in only if only is not None else items_in_order(plan):
+        wanted = needs(plan, paper, item)
+        names = [builder.policy(policy) for policy in wanted.policies]
+        names += [builder.evaluation(*pair) for pair in wanted.evaluations]
+        builder.work.items[paper, item] = {name for name in names if name is not None}
+        for source in plan.papers[paper].statistics_of(item):
+            if source != item:
+                builder.work.shown_in.setdefault((paper, source), set()).add((paper, item))
+    return builder.work
+
+
+class _Builder:
+    def __init__(self, plan: Plan, costs: Costs):
+        self.plan, self.costs, self.rank = plan, costs, ranks(plan)
+        self.work = Work({}, {}, {}, {}, {}, {})
+        self.known: dict[object, Estimate] = {}
+
+    def policy(self, policy: str) -> str | None:
+        """The job that makes a policy; none for a published one."""
+        if policy in self.work.jobs:
+            return policy
+        if policy in self.plan.runs:
+            spec, how = self.plan.runs[policy], self.plan.executions[policy]
+            # Runs that differ in seed, weights and loss alone cost the same, and are estimated once.
+            same = spec.model_dump_json(exclude={"seed", "estimator", "loss"})
+            made = self._estimate((same, how), lambda: self.costs.run(spec, how))
+            return self._add(policy, "run", self.plan.base_of(policy), policy, made, spec.base)
+        spec = self.plan.policies[policy]
+        if spec.sft is None:
+            return None
+        made = self._estimate(policy, lambda: self.costs.sft(spec, self.plan.execution))
+        return self._add(policy, "sft", None, policy, made, spec)
+
+    def evaluation(self, policy: str, evaluation: str) -> str:
+        name = evaluation_name(policy, evaluation)
+        if name in self.work.jobs:
+            return name
+        base, spec = self.plan.policies[self.plan.base_of(policy)], self.plan.evaluations[evaluation]
+        made = self._estimate(
+            (base.model.name, evaluation), lambda: self.costs.evaluation(spec, base.model, self.plan.execution)
+        )
+        return self._add(name, "evaluation", policy, (policy, evaluation), made, base)
+
+    def _estimate(self, key: object, make: Callable[[], Estimate]) -> Estimate:
+        if key not in self.known:
+            self.known[key] = make()
+        return self.known[key]
+
+    def _add(self, name: str, kind: str, before: str | None, key: str | Name, made: Estimate, base: PolicySpec) -> str:
+        after = (before,) if before in self.work.jobs else ()
+        self.work.jobs[name] = Job(name, made.seconds, made.gpus, after, self.rank[key])  # type: ignore[arg-type]
+        self.work.kinds[name], self.work.models[name], self.work.estimates[name] = kind, base.model.name, made
+        return name

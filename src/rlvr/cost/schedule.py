@@ -1,0 +1,166 @@
+"""List scheduling on nodes of equal GPUs: what starts when, by rank and then by the longest chain behind it."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from functools import cached_property
+
+
+@dataclass(frozen=True)
+class Job:
+    """Work of `seconds` on `gpus` GPUs, after others; a smaller rank goes first."""
+
+    name: str
+    seconds: float
+    gpus: int = 1
+    after: tuple[str, ...] = ()
+    rank: int = 0
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A job's time and the nodes that it runs on."""
+
+    job: Job
+    start: float
+    nodes: tuple[int, ...]
+
+    @property
+    def end(self) -> float:
+        return self.start + self.job.seconds
+
+
+@dataclass(frozen=True)
+class Schedule:
+    slots: tuple[Slot, ...]  # in order of start
+    nodes: int
+    gpus_per_node: int
+
+    @cached_property
+    def ends(self) -> dict[str, float]:
+        return {slot.job.name: slot.end for slot in self.slots}
+
+    @property
+    def makespan(self) -> float:
+        return max(self.ends.values(), default=0.0)
+
+    @property
+    def gpu_seconds(self) -> float:
+        return sum(slot.job.seconds * slot.job.gpus for slot in self.slots)
+
+    @property
+    def idle_share(self) -> float:
+        there = self.makespan * self.nodes * self.gpus_per_node
+        return max(0.0, 1 - self.gpu_seconds / there) if there else 0.0
+
+    def finished(self, names: set[str]) -> float:
+        return max((self.ends[name] for name in names), default=0.0)
+
+
+class DoesNotFit(ValueError):
+    """A job needs more GPUs than there are."""
+
+
+def tails(jobs: list[Job]) -> dict[str, float]:
+    """Seconds from a job's start to the end of the longest chain that it begins. Raises ValueError for a circle."""
+    by_name = {job.name: job for job in jobs}
+    if len(by_name) < len(jobs):
+        raise ValueError("two jobs have one name")
+    waiting = dict.fromkeys(by_name, 0)  # jobs that come after it and are not done yet
+    for job in jobs:
+        for name in job.after:
+            waiting[name] += 1
+    done = [name for name, count in waiting.items() if count == 0]
+    longest = dict.fromkeys(by_name, 0.0)
+    for name in done:  # grows while it is walked
+        longest[name] += by_name[name].seconds
+        for before in by_name[name].after:
+            longest[before] = max(longest[before], longest[name])
+            waiting[before] -= 1
+            if waiting[before] == 0:
+                done.append(before)
+    if len(done) < len(jobs):
+        raise ValueError("jobs wait for each other in a circle")
+    return longest
+
+
+def longest_chain(jobs: list[Job]) -> list[Job]:
+    """The jobs of the longest chain, first to last; of equal ones the first by name."""
+    length, chain = tails(jobs), []
+    followers: dict[str, list[Job]] = {}
+    for job in jobs:
+        for name in job.after:
+            followers.setdefault(name, []).append(job)
+    next_ones = [job for job in jobs if not job.after]
+    while next_ones:
+        chain.append(min(next_ones, key=lambda job: (-length[job.name], job.name)))
+        next_ones = followers.get(chain[-1].name, [])
+    return chain
+
+
+def simulate(jobs: list[Job], *, nodes: int, gpus_per_node: int) -> Schedule:
+    """Start, whenever something ends, what is ready and fits, in order of rank, then of longest chain, then of name.
+
+    What does not fit lets smaller ones pass (as Snakemake does). A job of at most a node's GPUs is on one node, the
+    fullest that holds it; a larger one takes whole nodes. Raises DoesNotFit. The order of `jobs` has no influence.
+    """
+    for job in jobs:
+        if _nodes_needed(job, gpus_per_node) > nodes:
+            raise DoesNotFit(f"{job.name} needs {job.gpus} GPUs; there are {nodes} x {gpus_per_node}")
+    length = tails(jobs)
+    followers: dict[str, list[Job]] = {}
+    for job in jobs:
+        for name in job.after:
+            followers.setdefault(name, []).append(job)
+    missing = {job.name: len(set(job.after)) for job in jobs}
+    ready: dict[int, list[tuple[int, float, str, Job]]] = {}
+
+    def make_ready(job: Job) -> None:
+        heapq.heappush(ready.setdefault(job.gpus, []), (job.rank, -length[job.name], job.name, job))
+
+    for job in jobs:
+        if not missing[job.name]:
+            make_ready(job)
+    free, now, slots = [gpus_per_node] * nodes, 0.0, []
+    running: list[tuple[float, str, Slot]] = []
+    while True:
+        while (place := _first_that_fits(ready, free, gpus_per_node)) is not None:
+            job, chosen = place
+            for node in chosen:
+                free[node] -= min(job.gpus, gpus_per_node)
+            slot = Slot(job, now, chosen)
+            slots.append(slot)
+            heapq.heappush(running, (slot.end, job.name, slot))
+        if not running:
+            return Schedule(tuple(slots), nodes, gpus_per_node)
+        now = running[0][0]
+        while running and running[0][0] == now:
+            _, name, slot = heapq.heappop(running)
+            for node in slot.nodes:
+                free[node] += min(slot.job.gpus, gpus_per_node)
+            for follower in followers.get(name, []):
+                missing[follower.name] -= 1
+                if not missing[follower.name]:
+                    make_ready(follower)
+
+
+def _nodes_needed(job: Job, gpus_per_node: int) -> int:
+    return -(-job.gpus // gpus_per_node)
+
+
+def _first_that_fits(
+    ready: dict[int, list[tuple[int, float, str, Job]]], free: list[int], gpus_per_node: int
+) -> tuple[Job, tuple[int, ...]] | None:
+    """Take the first ready job, over all sizes, that the free GPUs hold; and its nodes."""
+    for gpus, heap in sorted(((gpus, heap) for gpus, heap in ready.items() if heap), key=lambda entry: entry[1][0][:3]):
+        if gpus <= gpus_per_node:
+            node = min((n for n, count in enumerate(free) if count >= gpus), key=lambda n: (free[n], n), default=None)
+            chosen = () if node is None else (node,)
+        else:
+            whole = [n for n, count in enumerate(free) if count == gpus_per_node]
+            needed = _nodes_needed(heap[0][3], gpus_per_node)
+            chosen = tuple(whole[:needed]) if len(whole) >= needed else ()
+        if chosen:
+            return heapq.heappop(heap)[3], chosen
+    return None

@@ -1,0 +1,169 @@
+"""What `rlvr plan` says, as plain data: totals, jobs by model, tables and figures, the longest chain, assumptions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rlvr.config.load import ConfigError
+from rlvr.config.plan import Plan, core_items
+from rlvr.cost.hardware import Hardware
+from rlvr.cost.jobs import Name, Work, work_of
+from rlvr.cost.model import Costs
+from rlvr.cost.schedule import DoesNotFit, Schedule, longest_chain, simulate
+
+HOUR = 3600.0
+NOT_COUNTED = (
+    "Not counted: grading, statistics and drawing (CPU), downloads, queues, failures, and what runs already made."
+)
+SAMPLER = "Generation is reckoned for an engine that batches continuously (vllm); in_process is slower on a GPU."
+
+
+def scheduled(
+    plan: Plan, costs: Costs, nodes: int, gpus_per_node: int, only: list[Name] | None = None
+) -> tuple[Work, Schedule]:
+    work = work_of(plan, costs, only=only)
+    return work, simulate(list(work.jobs.values()), nodes=nodes, gpus_per_node=gpus_per_node)
+
+
+def totals(work: Work, schedule: Schedule, price: float | None) -> dict[str, Any]:
+    estimates = list(work.estimates.values())
+    gpu_hours = work.gpu_hours()
+    return {
+        "sft": work.count("sft"),
+        "runs": work.count("run"),
+        "evaluations": work.count("evaluation"),
+        "gpu_hours": gpu_hours,
+        "makespan_hours": schedule.makespan / HOUR,
+        "idle_share": schedule.idle_share,
+        "longest_chain_hours": sum(job.seconds for job in longest_chain(list(work.jobs.values()))) / HOUR,
+        "tokens": sum(e.tokens for e in estimates),
+        "flops": sum(e.flops for e in estimates),
+        "disk_bytes": sum(e.disk for e in estimates),
+        "price": None if price is None else price * gpu_hours,
+    }
+
+
+def by_model(work: Work) -> list[dict[str, Any]]:
+    """Jobs of one kind, model and cost: runs that differ in seed and weights are one line."""
+    groups: dict[tuple[Any, ...], list[str]] = {}
+    for name in work.jobs:
+        groups.setdefault((work.models[name], work.kinds[name], work.estimates[name]), []).append(name)
+    order = {"sft": 0, "run": 1, "evaluation": 2}
+    return [
+        {
+            "model": model,
+            "kind": kind,
+            "jobs": len(names),
+            "gpus": estimate.gpus,
+            "steps": estimate.steps or None,
+            "tokens": estimate.tokens,
+            "flops": estimate.flops,
+            "hours": estimate.seconds / HOUR,
+            "gpu_hours": len(names) * estimate.gpu_hours,
+            "seconds_by_phase": dict(estimate.phases),
+            "example": names[0],
+        }
+        for (model, kind, estimate), names in sorted(
+            groups.items(), key=lambda group: (group[0][0], order[group[0][1]], group[1][0])
+        )
+    ]
+
+
+def by_item(plan: Plan, work: Work, schedule: Schedule) -> list[dict[str, Any]]:
+    """Tables and figures in the order in which the schedule wants them finished."""
+    core = set(core_items(plan))
+    return [
+        {
+            "paper": name[0],
+            "item": name[1],
+            "core": name in core,
+            "runs": work.count("run", jobs),
+            "evaluations": work.count("evaluation", jobs),
+            "alone_gpu_hours": work.gpu_hours(jobs),
+            "added_gpu_hours": work.gpu_hours(work.added(name)),
+            "only_gpu_hours": work.gpu_hours(work.only(name)),
+            "done_hours": schedule.finished(jobs) / HOUR,
+        }
+        for name, jobs in work.items.items()
+    ]
+
+
+def by_device(
+    plan: Plan, hardware: Hardware, nodes: int, gpus_per_node: int, least_gpus: int, only: list[Name] | None
+) -> list[dict[str, Any]]:
+    """The same plan on each type of GPU, or why not."""
+    rows = []
+    for device in hardware.devices:
+        if device.startswith("cpu"):
+            continue
+        row: dict[str, Any] = {"device": device, "about": hardware.devices[device].about}
+        try:
+            costs = Costs(hardware, device, least_gpus=least_gpus)
+            work, schedule = scheduled(plan, costs, nodes, gpus_per_node, only)
+            gpus = [e.gpus for name, e in work.estimates.items() if work.kinds[name] == "run"]
+            row |= {"gpus_a_run": max(gpus, default=0), **totals(work, schedule, None)}
+        except DoesNotFit as error:
+            row["problem"] = str(error)
+        rows.append(row)
+    return rows
+
+
+def chain(work: Work) -> list[dict[str, Any]]:
+    return [
+        {"job": job.name, "kind": work.kinds[job.name], "gpus": job.gpus, "hours": job.seconds / HOUR}
+        for job in longest_chain(list(work.jobs.values()))
+    ]
+
+
+def assumptions(costs: Costs) -> list[dict[str, Any]]:
+    return [{"name": name, **getattr(costs.assumed, name).model_dump()} for name in type(costs.assumed).model_fields]
+
+
+def notes(plan: Plan, hardware: Hardware, device: str, work: Work) -> list[str]:
+    """What the numbers leave out, and which measured rates they use or have no use for."""
+    several = sum(job.gpus > 1 and work.kinds[name] == "run" for name, job in work.jobs.items())
+    found = [NOT_COUNTED, SAMPLER]
+    if several:
+        found.append(
+            f"{several} runs need more than one GPU. The trainer in process uses one, so these hours are of a trainer "
+            "that shards weights and moments over them, with no time lost to communication."
+        )
+    used = [hardware.measured_on(device, model) for model in plan.models.values()]
+    for entry in hardware.measured:
+        what = "Measured rates in place of assumed ones" if entry in used else "Measured rates without use here"
+        found.append(f"{what}: {entry.model} on {entry.device} ({entry.source})")
+    return found
+
+
+def order(work: Work, schedule: Schedule) -> list[dict[str, Any]]:
+    """Every job in order of its start, with the first table or figure that it is for."""
+    first: dict[str, str] = {}
+    for (paper, item), jobs in work.items.items():
+        for job in jobs:
+            first.setdefault(job, f"{paper}/{item}")
+    return [
+        {
+            "job": slot.job.name,
+            "kind": work.kinds[slot.job.name],
+            "gpus": slot.job.gpus,
+            "nodes": " ".join(map(str, slot.nodes)),
+            "start_hours": slot.start / HOUR,
+            "end_hours": slot.end / HOUR,
+            "first_for": first[slot.job.name],
+        }
+        for slot in schedule.slots
+    ]
+
+
+def named_item(plan: Plan, name: str) -> Name:
+    """`table1` or `ace/table1`. Raises ConfigError with the nearest name."""
+    from rlvr.estimators import nearest
+
+    known = {f"{paper}/{item}": (paper, item) for paper, made in plan.papers.items() for item in made.all_items()}
+    found = [place for key, place in known.items() if name == key or name == place[1]]
+    if not found:
+        valid = list(known) if "/" in name else [item for _, item in known.values()]
+        raise ConfigError(f"--table: unknown table or figure {name!r}{nearest(name, valid)}")
+    if len(found) > 1:
+        raise ConfigError(f"--table: {name!r} is in {', '.join(paper for paper, _ in found)}; say PAPER/{name}")
+    return found[0]

@@ -1,0 +1,423 @@
+"""`rlvr plan`: FLOPs by hand, laws of the schedule, a paper of 3,000 runs, and the laptop's measured time."""
+
+import csv
+import json
+import random
+import shutil
+import time
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+import yaml
+from conftest import ROOT, tiny
+from typer.testing import CliRunner
+
+from rlvr.commands import app
+from rlvr.config.load import ConfigError
+from rlvr.config.order import items_in_order, needs, priorities, ranks
+from rlvr.config.plan import core_items, make_plan
+from rlvr.cost import hardware, summary
+from rlvr.cost.jobs import evaluation_name, work_of
+from rlvr.cost.model import Costs, Sampling, Throughput, forward_flops, probe_steps, update_flops
+from rlvr.cost.schedule import DoesNotFit, Job, longest_chain, simulate, tails
+
+HARDWARE = hardware.read(ROOT / "config")
+
+
+def rlvr(*arguments: str):
+    done = CliRunner().invoke(app, ["plan", *arguments])
+    return SimpleNamespace(returncode=done.exit_code, stdout=done.stdout, stderr=done.stderr)
+
+
+def planned(*arguments: str) -> dict:
+    done = rlvr(*arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def ace():
+    return make_plan(ROOT, "paper", ["ace"])
+
+
+@pytest.fixture(scope="module")
+def ace_planned():
+    return planned("ace")
+
+
+# ---- parameters and FLOPs ----
+
+SMALL = hardware.Shape(
+    architecture="llama",
+    hidden_size=4,
+    layers=2,
+    heads=2,
+    kv_heads=1,
+    head_dim=2,
+    intermediate_size=8,
+    vocabulary=10,
+    tie_embeddings=False,
+)
+
+
+def test_flops_by_hand():
+    # A layer: 4x4 queries and output, 4x2 keys and values, three 4x8 of the MLP, two norms of 4.
+    assert SMALL.parameters == 2 * (2 * 16 + 2 * 8 + 3 * 32 + 8) + 4 + 2 * 40
+    assert SMALL.multiplied == SMALL.parameters - 40
+    assert SMALL.cache_values == 2 * 2 * 1 * 2
+    assert forward_flops(SMALL, tokens=1, seen=5) == 2 * 348 + 4 * 2 * 2 * 2 * 5
+    assert update_flops(SMALL, tokens=7, seen=5) == 7 * (6 * 348 + 12 * 2 * 2 * 2 * 5)
+    assert SMALL.model_copy(update={"tie_embeddings": True}).multiplied == 348
+
+
+@pytest.mark.parametrize(
+    ("repo", "parameters"),
+    [
+        ("Qwen/Qwen2.5-0.5B-Instruct", 494_032_768),
+        ("Qwen/Qwen2.5-3B", 3_085_938_688),
+        ("Qwen/Qwen2.5-Math-7B", 7_615_616_512),
+        ("Qwen/Qwen3-4B", 4_022_468_096),
+        ("Qwen/Qwen3-8B-Base", 8_190_735_360),
+        ("meta-llama/Llama-3.1-8B-Instruct", 8_030_261_248),
+    ],
+)
+def test_parameters_of_published_models(repo, parameters):
+    assert HARDWARE.shapes[repo].parameters == parameters
+
+
+@pytest.mark.parametrize("architecture", ["qwen2", "qwen3", "llama"])
+def test_parameters_of_models_from_scratch_are_those_of_the_model(architecture):
+    from rlvr.config.load import read_sources
+
+    spec = read_sources(ROOT, "smoke", ["ace"]).models[f"{architecture}-tiny"]
+    assert HARDWARE.shape(spec).parameters == sum(p.numel() for p in tiny(architecture).model.parameters())
+
+
+def test_every_configured_model_has_a_shape(ace):
+    from rlvr.config.load import read_sources
+
+    for model in read_sources(ROOT, "paper", ["ace"]).models.values():
+        assert HARDWARE.shape(model).parameters > 0
+
+
+def throughput(ace, device="h100"):
+    return Throughput(HARDWARE, device, next(iter(ace.models.values())), "bfloat16", 0.75)
+
+
+def test_decoding_is_as_fast_as_memory_is_read_or_products_are_made(ace):
+    rates, assumed = throughput(ace), HARDWARE.assumptions
+    overhead = assumed.decode_overhead.value
+    one = rates.decode_seconds(1, seen=0, spread=1) - overhead
+    assert one == pytest.approx(2 * 7_615_616_512 / (3.35e12 * assumed.decode_bandwidth.value))
+    many = rates.decode_seconds(10_000, seen=0, spread=1) - overhead
+    assert many == pytest.approx(
+        forward_flops(rates.shape, 10_000, 0) / (989.4e12 * assumed.scoring_mfu.value), rel=1e-9
+    )
+
+
+def test_generation_takes_no_less_than_its_longest_sequence(ace):
+    rates = throughput(ace)
+    few = Sampling(sequences=2, prompts=1, prompt=100, response=1000, longest=4000)
+    assert rates.generation_seconds(few, 8) >= 4000 * rates.decode_seconds(1, 2100, 1)
+    many = replace(few, sequences=100_000)
+    assert rates.generation_seconds(many, 8) == pytest.approx(rates.generation_seconds(many, 4) / 2, rel=1e-3)
+
+
+def test_measured_rates_replace_assumed_ones(ace, tmp_path):
+    run = next(iter(ace.runs.values()))
+    file = tmp_path / "measured.yaml"
+    entry = {"model": "Qwen/Qwen2.5-Math-7B", "device": "h100", "update_tokens_per_second": 1000.0, "source": "a test"}
+    file.write_text(yaml.safe_dump({"measured": [entry]}))
+    measured = Throughput(hardware.read(ROOT / "config", file), "h100", run.base.model, "bfloat16", 0.75)
+    drawn = Sampling(sequences=10, prompts=1, prompt=100, response=900, longest=2000)
+    assert measured.update_seconds(drawn, 2) == 10 * 1000 / (2 * 1000)
+    assert measured.scoring_seconds(drawn, 2) == pytest.approx(10 * 1000 / (2 * 3000))
+    assert measured.generation_seconds(drawn, 2) == throughput(ace).generation_seconds(drawn, 2)
+    place = "Qwen/Qwen2.5-Math-7B on h100 (a test)"
+    assert f"in place of assumed ones: {place}" in rlvr("ace", "--measured", str(file)).stdout
+    assert f"without use here: {place}" in rlvr("ace", "--measured", str(file), "--gpu", "h200").stdout
+
+
+def test_a_run_by_hand(ace):
+    """Qwen2.5-Math-7B: 10 epochs of 17,398 problems, 2,048 a step, 8 rollouts of 1,500 tokens."""
+    name, spec = next((n, s) for n, s in ace.runs.items() if n.startswith("qwen2.5-math-7b-grpo-lr1e-05-seed1"))
+    made = Costs(HARDWARE, "h100").run(spec, ace.executions[name])
+    parameters, sequences = 7_615_616_512, 2048 * 8
+    probes = len(probe_steps(spec, 84)) * 30 * 32  # AIME 2024 has 30 problems
+    assert made.steps == 84 and made.tokens == 1500 * (84 * sequences + probes)
+    # float32 weights, gradients, two moments and a bfloat16 reference: 18 bytes a parameter, on 0.8 of 80 GB
+    assert made.gpus == 4 and 2 < 18 * parameters / (0.8 * 80e9) < 4
+    assert made.disk == parameters * (4 + 2 * 12)
+    tokens = 84 * sequences * 1650
+    update = 3 * tokens * (2 * (parameters - 152064 * 3584) + 4 * 28 * 3584 * 825) / (4 * 989.4e12 * 0.35)
+    assert dict(made.phases)["update"] == pytest.approx(update)
+    assert made.seconds == pytest.approx(sum(seconds for _, seconds in made.phases))
+
+
+def test_dynamic_sampling_draws_more_and_trains_on_as_much(ace):
+    costs = Costs(HARDWARE, "h100")
+    name, spec = next((n, s) for n, s in ace.runs.items() if not s.rollout.dynamic_sampling)
+    dynamic = spec.model_copy(update={"rollout": spec.rollout.model_copy(update={"dynamic_sampling": True})})
+    plain, drawn = (dict(costs.run(s, ace.executions[name]).phases) for s in (spec, dynamic))
+    assert drawn["rollouts"] == pytest.approx(2 * plain["rollouts"], rel=1e-6)
+    assert {k: v for k, v in drawn.items() if k != "rollouts"} == {k: v for k, v in plain.items() if k != "rollouts"}
+
+
+# ---- the schedule ----
+
+
+def made_up(seed: int, count: int = 60) -> list[Job]:
+    """Jobs of random length, size and rank, each after up to two earlier ones."""
+    draw = random.Random(seed)
+    jobs: list[Job] = []
+    for i in range(count):
+        after = tuple(job.name for job in draw.sample(jobs, min(len(jobs), draw.randrange(3))))
+        jobs.append(
+            Job(f"job{i}", draw.choice([0.0, 1.0, 2.5, 7.0]), draw.choice([1, 2, 4, 16]), after, draw.randrange(4))
+        )
+    return jobs
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_laws_of_a_schedule(seed):
+    jobs, nodes, each = made_up(seed), 3, 8
+    made = simulate(jobs, nodes=nodes, gpus_per_node=each)
+    assert sorted(slot.job.name for slot in made.slots) == sorted(job.name for job in jobs)
+    for slot in made.slots:
+        assert all(made.ends[name] <= slot.start for name in slot.job.after)
+        assert len(set(slot.nodes)) == (2 if slot.job.gpus == 16 else 1)
+    for moment in {slot.start for slot in made.slots}:
+        used = [0] * nodes
+        for slot in made.slots:
+            if slot.start <= moment < slot.end:
+                for node in slot.nodes:
+                    used[node] += min(slot.job.gpus, each)
+        assert max(used) <= each
+    chain = sum(job.seconds for job in longest_chain(jobs))
+    assert chain == max(tails(jobs).values())
+    assert made.makespan >= max(chain, made.gpu_seconds / (nodes * each)) and 0 <= made.idle_share < 1
+    assert made.makespan <= sum(job.seconds for job in jobs)  # something always runs
+    shuffled = list(jobs)
+    random.Random(seed + 1).shuffle(shuffled)
+    assert simulate(shuffled, nodes=nodes, gpus_per_node=each) == made
+
+
+def test_a_schedule_by_hand():
+    """Two GPUs: `urgent` first though it is short, then the longer chain; the last waits for both."""
+    jobs = [
+        Job("long", 4.0, 1, (), 1),
+        Job("short", 1.0, 1, (), 1),
+        Job("urgent", 2.0, 1, (), 0),
+        Job("both", 3.0, 2, ("long", "short"), 1),
+    ]
+    made = simulate(jobs, nodes=1, gpus_per_node=2)
+    assert [(slot.job.name, slot.start) for slot in made.slots] == [
+        ("urgent", 0.0),
+        ("long", 0.0),
+        ("short", 2.0),
+        ("both", 4.0),
+    ]
+    assert made.makespan == 7.0 and made.gpu_seconds == 13.0 and made.idle_share == pytest.approx(1 / 14)
+    assert [job.name for job in longest_chain(jobs)] == ["long", "both"]
+    assert made.finished({"urgent", "short"}) == 3.0
+
+
+def test_trivial_schedules():
+    one = simulate([Job("one", 5.0)], nodes=1, gpus_per_node=1)
+    assert (one.makespan, one.idle_share) == (5.0, 0.0)
+    none = simulate([], nodes=2, gpus_per_node=8)
+    assert (none.makespan, none.idle_share, longest_chain([])) == (0.0, 0.0, [])
+
+
+def test_what_cannot_be_scheduled_is_an_error():
+    with pytest.raises(DoesNotFit, match="big needs 16 GPUs; there are 1 x 8"):
+        simulate([Job("big", 1.0, 16)], nodes=1, gpus_per_node=8)
+    with pytest.raises(ValueError, match="circle"):
+        simulate([Job("a", 1.0, 1, ("b",)), Job("b", 1.0, 1, ("a",))], nodes=1, gpus_per_node=1)
+
+
+# ---- the order ----
+
+
+def test_core_tables_are_finished_first(ace):
+    order, rank = items_in_order(ace), ranks(ace)
+    assert order[: len(core_items(ace))] == core_items(ace)
+    assert order.index(("ace", "table1")) < order.index(("ace", "table3")) < order.index(("ace", "frontier"))
+    wanted = needs(ace, "ace", "core")
+    assert {rank[policy] for policy in wanted.policies} == {rank[pair] for pair in wanted.evaluations} == {0}
+    assert {*ace.runs, *ace.policies} <= set(rank) and min(priorities(ace).values()) >= 1
+    work, schedule = summary.scheduled(ace, Costs(HARDWARE, "h100"), 4, 8)
+    done = {name: schedule.finished(jobs) for name, jobs in work.items.items()}
+    assert max(done[name] for name in core_items(ace)) < 0.1 * schedule.makespan
+    assert done["ace", "core"] < done["ace", "table1"] < done["ace", "table4"] < done["ace", "frontier"]
+
+
+def test_jobs_are_those_that_the_tables_need(ace):
+    work = work_of(ace, Costs(HARDWARE, "h100"))
+    pairs = {pair for item in ace.papers["ace"].tables.values() for pair in item.scored()}
+    pairs |= {pair for item in ace.papers["ace"].figures.values() for pair in item.scored()}
+    assert set(work.jobs) == {*ace.runs, *(evaluation_name(*pair) for pair in pairs)}
+    assert work.jobs[evaluation_name(*next(p for p in sorted(pairs) if p[0] in ace.runs))].after
+    alone = work_of(ace, Costs(HARDWARE, "h100"), only=[("ace", "table4")])
+    assert set(alone.jobs) == work.items["ace", "table4"] and alone.count("run") == 30
+    # What each adds to those before it is the whole; what goes with one is no more than what it needs.
+    assert sum(work.gpu_hours(work.added(name)) for name in work.items) == pytest.approx(work.gpu_hours())
+    for name, jobs in work.items.items():
+        assert work.only(name) <= jobs
+    assert work.only(("ace", "frontier")) and not work.only(("ace", "core"))
+
+
+def test_sft_comes_before_the_runs_that_start_from_it():
+    plan = make_plan(ROOT, "laptop", ["ace"])
+    work = work_of(plan, Costs(HARDWARE, "cpu-core"))
+    assert work.count("sft") == 3
+    for run in plan.runs:
+        assert work.jobs[run].after == (plan.base_of(run),)
+
+
+def test_the_prediction_for_the_laptop_against_the_measured_time():
+    """docs/log.md: 114 runs, 62 minutes on two cores, 1.1 hours of training steps. docs/cost.md has the ratios."""
+    plan = make_plan(ROOT, "laptop", ["ace"])
+    work, schedule = summary.scheduled(plan, Costs(HARDWARE, "cpu-core"), 1, 2)
+    phases = [dict(work.estimates[run].phases) for run in plan.runs]
+    steps = sum(p["rollouts"] + p["reference"] + p["update"] for p in phases) / 3600
+    print(f"makespan {schedule.makespan / 60:.1f} of 62 min, steps {steps:.2f} of 1.1 h")
+    assert 1 / 2 < schedule.makespan / 60 / 62 < 2 and 1 / 2 < steps / 1.1 < 2
+
+
+# ---- a paper of 3,000 runs ----
+
+
+@pytest.fixture
+def large(tmp_path):
+    """ACE with an alpha of 600 values: five seeds each."""
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    content = yaml.safe_load((ROOT / "config/papers/ace.yaml").read_text())
+    content["name"] = "large"
+    content["sweeps"] = {
+        "alpha": {"like": ["ace_grpo"], "set": "estimator.alpha", "values": [i / 100 + 0.01 for i in range(600)]}
+    }
+    table = {"title": "Large", "benchmark": "math-500", "models": ["qwen2.5-math-7b"], "k": [1], "sweep": "alpha"}
+    content["tables"], content["figures"], content["core"] = {"large": table}, {}, {}
+    (tmp_path / "config/papers/large.yaml").write_text(yaml.safe_dump(content))
+    return tmp_path / "config"
+
+
+def test_three_thousand_runs_are_planned_and_scheduled_in_seconds(large):
+    began = time.process_time()
+    plan = make_plan(large.parent, "paper", ["large"])
+    read = time.process_time()
+    work, schedule = summary.scheduled(plan, Costs(HARDWARE, "h100"), 16, 8)
+    done = time.process_time()
+    print(f"3,000 runs: plan {read - began:.1f} s, costs and schedule {done - read:.1f} s")
+    assert (work.count("run"), work.count("evaluation")) == (3000, 3000)
+    assert schedule.makespan >= schedule.gpu_seconds / (16 * 8)
+    assert done - read < 5 and done - began < 60
+
+
+# ---- the command ----
+
+
+def test_the_plan_of_ace_names_all_that_it_should(ace_planned):
+    done = rlvr("ace")
+    assert done.returncode == 0, done.stderr
+    paper = make_plan(ROOT, "paper", ["ace"]).papers["ace"]
+    for name in paper.all_items():
+        assert f"ace/{name} " in done.stdout
+    for name in type(HARDWARE.assumptions).model_fields:
+        assert f"\n{name} " in done.stdout
+    for words in ("190, 0, 286", "GPU-hours", "makespan", "idle share", "longest chain", "disk", "not measurements"):
+        assert words in done.stdout
+    assert "190 runs need more than one GPU" in done.stdout
+    total = ace_planned["total"]
+    assert sum(row["gpu_hours"] for row in ace_planned["jobs"]) == pytest.approx(total["gpu_hours"])
+    assert sum(row["jobs"] for row in ace_planned["jobs"] if row["kind"] == "run") == total["runs"] == 190
+    assert {row["device"] for row in ace_planned["devices"]} == {"h100", "h200", "a100", "l40s"}
+    assert [row["hours"] for row in ace_planned["longest_chain"]] and total["price"] is None
+
+
+def test_one_table_alone(ace_planned, tmp_path):
+    file = tmp_path / "order.csv"
+    alone = planned("ace", "--table", "table4", "--price", "2.5", "--order", str(file))
+    assert [row["item"] for row in alone["items"]] == ["table4"]
+    of_all = next(row for row in ace_planned["items"] if row["item"] == "table4")
+    assert alone["total"]["gpu_hours"] == pytest.approx(of_all["alone_gpu_hours"])
+    assert alone["total"]["price"] == pytest.approx(2.5 * alone["total"]["gpu_hours"])
+    rows = list(csv.DictReader(file.open()))
+    assert len(rows) == 60 and {row["first_for"] for row in rows} == {"ace/table4"}
+    starts = [float(row["start_hours"]) for row in rows]
+    assert starts == sorted(starts) and rows[0]["kind"] == "run"
+
+
+def test_a_paper_of_closed_forms_has_no_runs():
+    assert "no runs" in rlvr("fade").stdout
+    assert planned("fade")["total"]["gpu_hours"] == 0
+
+
+def test_more_gpus_a_run_are_faster_and_no_cheaper(ace_planned):
+    more = planned("ace", "--gpus-per-run", "8")
+    runs = [[r for r in made["jobs"] if r["kind"] == "run"] for made in (ace_planned, more)]
+    assert {row["gpus"] for row in runs[1]} == {8}
+    assert max(row["hours"] for row in runs[1]) < max(row["hours"] for row in runs[0])
+    assert more["total"]["gpu_hours"] >= ace_planned["total"]["gpu_hours"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("acee",), "config/papers/acee.yaml: no such file; did you mean 'ace'?"),
+        (("ace", "--scale", "papr"), "config/scale/papr.yaml: no such file; did you mean 'paper'?"),
+        (("ace", "--gpu", "h10"), "--gpu: unknown type of GPU 'h10'; did you mean 'h100'?"),
+        (("ace", "--table", "tabel4"), "--table: unknown table or figure 'tabel4'; did you mean 'table4'?"),
+        (("ace", "fade", "--table", "table1"), "'table1' is in ace, fade; say PAPER/table1"),
+        (("ace", "--nodes", "1", "--gpus-per-node", "2"), "needs 4 GPUs; there are 1 x 2"),
+        (("ace", "--measured", "no.yaml"), "no.yaml: no such file"),
+        (("ace", "--order", "/dev/null/order.csv"), "/dev/null"),
+    ],
+)
+def test_mistakes_are_named_in_one_line(arguments, message):
+    done = rlvr(*arguments)
+    assert done.returncode == 2 and done.stdout == ""
+    assert message in done.stderr and len(done.stderr.strip().splitlines()) == 1, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "training_mfu:",
+            "training_mfuu:",
+            "config/hardware.yaml: assumptions.training_mfuu: unknown key; did you mean",
+        ),
+        ("Qwen/Qwen3-8B-Base:", "Qwen/Qwen3-8B-Bas:", "unknown shape of the model 'Qwen/Qwen3-8B-Base'; did you mean"),
+        ("job_start: {value: 5.0", "job_begin: {value: 5.0", "unknown assumption 'job_begin'"),
+        ("bandwidth: 2.039e12", "bandwidth: -1", "devices.a100.bandwidth: Input should be greater than 0"),
+        (
+            "measured: []",
+            "measured: [{model: m, device: h1000, update_tokens_per_second: 1.0, source: s}]",
+            "unknown device 'h1000'; did you mean 'h100'",
+        ),
+    ],
+)
+def test_mistakes_in_the_file_are_named(tmp_path, old, new, message):
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    path = tmp_path / "config/hardware.yaml"
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new, 1))
+    done = rlvr("ace", "--config-folder", str(tmp_path / "config"))
+    assert done.returncode == 2 and message in done.stderr, done.stderr
+
+
+def test_a_benchmark_without_a_number_of_problems_has_no_cost(ace):
+    spec = next(iter(ace.evaluations.values()))
+    unknown = spec.model_copy(update={"data": spec.data.model_copy(update={"problems": None})})
+    model = next(iter(ace.models.values()))
+    with pytest.raises(ConfigError, match="problems: is not stated"):
+        Costs(HARDWARE, "h100").evaluation(unknown, model, ace.execution)
+
+
+def test_no_hardware_fact_is_in_an_identity(ace, tmp_path):
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    (tmp_path / "config/hardware.yaml").unlink()
+    assert list(make_plan(tmp_path, "paper", ["ace"]).runs) == list(ace.runs)
