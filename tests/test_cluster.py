@@ -20,6 +20,7 @@ CLUSTER = {
     "account": None,
     "kinds": {
         "cpu": {"partition": "cpu", "runtime": 20, "mem_mb": 2000, "cpus": 1},
+        "short": {"partition": "cpu", "runtime": 1, "mem_mb": 2000, "cpus": 1},
         "gpu": {"partition": "gpu", "runtime": 20, "mem_mb": 2000, "cpus": 1, "gpus": 1, "gpu_type": "h100"},
     },
 }

@@ -137,8 +137,9 @@ SHORT = set(RULES) - ON_GPU - {"data", "demonstrations", "diversity"}
 
 def cluster(rule):
     """What a job of this rule asks of a cluster; the short ones run one after another where they share a job."""
-    asked = CLUSTER.resources(rule, KIND if rule in ON_GPU else "cpu")
-    return {**asked, "serial": 1} if rule in SHORT else asked
+    if rule in SHORT:
+        return {**CLUSTER.resources(rule, "short"), "serial": 1}
+    return CLUSTER.resources(rule, KIND if rule in ON_GPU else "cpu")
 
 
 def manifest(policy):

@@ -18,6 +18,7 @@ class Wants(Strict):
 
     partition: str | None = None
     runtime: Positive | None = None  # minutes
+    longest: Positive | None = None  # minutes; what a retry may ask for
     mem_mb: Positive | None = None
     cpus: Positive | None = None
     gpus: Natural | None = None
@@ -44,13 +45,14 @@ class Cluster(Strict):
     rules: dict[str, Wants] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def has_cpu(self):
-        if "cpu" not in self.kinds:
-            raise ValueError("kinds: `cpu` is missing")
+    def has_what_every_plan_needs(self):
+        missing = [kind for kind in ("cpu", "short") if kind not in self.kinds]
+        if missing:
+            raise ValueError(f"kinds: `{missing[0]}` is missing")
         return self
 
     def resources(self, rule: str, kind: str = "cpu") -> dict[str, Any]:
-        """Snakemake's names for what a rule's jobs ask for; a retry asks for as much time again.
+        """Snakemake's names for what a rule's jobs ask for; a retry asks for as much time again, up to the longest.
 
         A kind that the site does not have is an error at once, not a job that waits for ever.
         """
@@ -67,13 +69,13 @@ class Cluster(Strict):
             "gpu": wants["gpus"] or None,
             "gpu_model": wants["gpu_type"] if wants["gpus"] else None,
             "nodes": wants["nodes"] if (wants["nodes"] or 1) > 1 else None,
-            "runtime": _more_each_time(wants["runtime"]),
+            "runtime": _more_each_time(wants["runtime"], wants["longest"] or wants["runtime"]),
         }
         return {name: value for name, value in asked.items() if value is not None}
 
 
-def _more_each_time(minutes: int) -> Callable[..., int]:
-    return lambda wildcards, attempt: minutes * attempt
+def _more_each_time(minutes: int, longest: int) -> Callable[..., int]:
+    return lambda wildcards, attempt: min(minutes * attempt, max(minutes, longest))
 
 
 def read_cluster(path: Path, root: Path, rules: list[str]) -> Cluster:

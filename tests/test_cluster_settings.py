@@ -1,0 +1,70 @@
+"""config/cluster.yaml: what jobs ask for, and mistakes in it."""
+
+import pytest
+import yaml
+from conftest import ROOT, snakemake
+
+from rlvr.config.cluster import read_cluster
+from rlvr.config.load import ConfigError
+
+RULES = ["rl", "grade", "generate"]
+
+
+def site(folder, **changes):
+    content = yaml.safe_load((ROOT / "config" / "cluster.yaml").read_text()) | changes
+    path = folder / "cluster.yaml"
+    path.write_text(yaml.safe_dump(content))
+    return path
+
+
+def test_the_file_of_the_repository_and_what_jobs_ask_for():
+    cluster = read_cluster(ROOT / "config" / "cluster.yaml", ROOT, RULES)
+    training = cluster.resources("rl", "gpu")
+    assert training["slurm_partition"] == "gpu" and training["gpu"] == 1 and training["cpus_per_task"] == 8
+    assert not {"slurm_account", "qos", "gpu_model", "nodes"} & set(training)  # null: the site's own
+    assert [training["runtime"](None, attempt) for attempt in (1, 2, 9)] == [1440] * 3  # it goes on in the next job
+    others = cluster.resources("grade", "cpu")
+    assert [others["runtime"](None, attempt) for attempt in (1, 2, 9)] == [60, 120, 480] and "gpu" not in others
+    assert cluster.resources("generate", "gpu")["runtime"](None, 1) == 240  # a rule of its own
+
+
+def test_a_site_says_it_once(tmp_path):
+    kinds = {
+        "cpu": {"partition": "main", "runtime": 30},
+        "short": {"partition": "main", "runtime": 1},
+        "gpu": {"partition": "a100", "runtime": 600, "gpus": 4, "gpu_type": "a100", "nodes": 2},
+    }
+    path = site(tmp_path, account="lab", constraint="ib", kinds=kinds, rules={"rl": {"gpus": 8}})
+    found = read_cluster(path, tmp_path, RULES).resources("rl", "gpu")
+    assert found.pop("runtime")(None, 3) == 600
+    assert found == {
+        "slurm_partition": "a100",
+        "slurm_account": "lab",
+        "constraint": "ib",
+        "gpu": 8,
+        "gpu_model": "a100",
+        "nodes": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"acount": "lab"}, r"cluster.yaml: acount: unknown key; did you mean 'account'\?"),
+        ({"kinds": {"cpu": {"partition": "cpu", "runtime": 1}}}, "kinds: `short` is missing"),
+        ({"kinds": {"cpu": {"runtime": 1}, "short": {}}}, "kinds.cpu: a kind of job needs partition"),
+        ({"rules": {"genrate": {"runtime": 5}}}, r"rules.genrate: unknown rule; did you mean 'generate'\?"),
+        ({"rules": {"rl": {"runtime": "long"}}}, "rules.rl.runtime: .*integer"),
+    ],
+)
+def test_mistakes_are_named(tmp_path, changes, message):
+    with pytest.raises(ConfigError, match=message):
+        read_cluster(site(tmp_path, **changes), tmp_path, RULES)
+
+
+def test_a_kind_that_a_plan_needs_and_the_site_lacks_stops_before_any_job(tmp_path):
+    kinds = {"cpu": {"partition": "cpu", "runtime": 30}, "short": {"partition": "cpu", "runtime": 1}}
+    path = site(tmp_path, kinds=kinds)
+    done = snakemake("-n", "--config", "scale=paper", f"cluster={path}", "--", "paper_ace", check=False)
+    assert done.returncode != 0 and "kinds.gpu: this key is missing" in done.stdout + done.stderr
+    assert snakemake("-n", "--quiet", "all", "--config", f"cluster={path}", "--", "core").returncode == 0
