@@ -75,5 +75,11 @@ def test_a_second_process_is_refused(saved, tmp_path):
 
     with saved.lease():
         refused = other()
-        assert refused.returncode == 1 and "in use by another process" in refused.stderr
+        assert refused.returncode == 1 and f"in use by another process (host {os.uname().nodename}" in refused.stderr
+        assert f"process {os.getpid()}, job none" in refused.stderr
+        job = {**os.environ, "SLURM_JOB_ID": "7"}
+        waiting = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=job)
+        assert waiting.stdout.readline().endswith("; waiting for it\n")  # as a Slurm job
+        assert waiting.poll() is None
+    assert waiting.communicate(timeout=60)[0] == "mine\n"
     assert other().stdout == "mine\n"

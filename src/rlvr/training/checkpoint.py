@@ -93,12 +93,26 @@ class Checkpoints:
 
     @contextmanager
     def lease(self) -> Iterator[None]:
-        """Hold the folder: a second process on the same run fails at once. The system frees it at a kill."""
-        with open(self.folder / "lease", "w") as file:
+        """Hold the folder. The system frees it at a kill.
+
+        A second process on the same run fails at once; as a Slurm job it waits, since a Snakemake that was killed and
+        started again submits a run whose first job still trains.
+        """
+        with open(self.folder / "lease", "a+") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                sys.exit(f"{self.folder} is in use by another process")
+                file.seek(0)
+                held = f"{self.folder} is in use by another process ({file.read().strip()})"
+                if "SLURM_JOB_ID" not in os.environ:
+                    sys.exit(held)
+                print(f"{held}; waiting for it", flush=True)
+                fcntl.flock(file, fcntl.LOCK_EX)
+            file.truncate(0)
+            file.write(
+                f"host {os.uname().nodename}, process {os.getpid()}, job {os.environ.get('SLURM_JOB_ID', 'none')}"
+            )
+            file.flush()
             yield
 
 
