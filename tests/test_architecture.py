@@ -28,7 +28,10 @@ MAY_IMPORT = {
     "report": {"records"},
     "theory": {"estimators", "records"},
     "cost": {"config", "estimators", "tasks"},
-    "commands": {"cost", "estimators", "statistics", "verifiers", "evaluation", "config", "tasks", "records"},
+    "backends": {"config", "estimators"},
+    "commands": {
+        *("backends", "cost", "estimators", "statistics", "verifiers", "evaluation", "config", "tasks", "records")
+    },
     "__main__": {"commands"},
 }
 WITHOUT_TORCH = (

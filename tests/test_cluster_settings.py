@@ -1,5 +1,7 @@
 """config/cluster.yaml: what jobs ask for, and mistakes in it."""
 
+import re
+
 import pytest
 import yaml
 from conftest import ROOT, snakemake
@@ -68,3 +70,11 @@ def test_a_kind_that_a_plan_needs_and_the_site_lacks_stops_before_any_job(tmp_pa
     done = snakemake("-n", "--config", "scale=paper", f"cluster={path}", "--", "paper_ace", check=False)
     assert done.returncode != 0 and "kinds.gpu: this key is missing" in done.stdout + done.stderr
     assert snakemake("-n", "--quiet", "all", "--config", f"cluster={path}", "--", "core").returncode == 0
+
+
+def test_the_profile_puts_short_rules_together_and_no_other():
+    profile = yaml.safe_load((ROOT / "workflow" / "profiles" / "slurm" / "config.yaml").read_text())
+    grouped = {entry.removesuffix("=short") for entry in profile["groups"]}
+    text = (ROOT / "workflow" / "rules" / "common.smk").read_text()
+    short = set(re.findall(r'"(\w+)"', text.split("SHORT = {")[1].split("}")[0])) | {"grade"}
+    assert grouped == short

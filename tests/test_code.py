@@ -688,6 +688,13 @@ def test_a_killed_judge_takes_its_sandbox_with_it():
     assert nothing_left()
 
 
+def test_a_test_may_be_allowed_more_memory_than_a_worker():
+    program = "x = b'x' * (900 << 20)\nprint(len(x) >> 20)"
+    gold = stdin_gold(("", "900"), memory_mb=4096)
+    with Pool("code", memory_mb=512) as pool:
+        assert [verdict.status for verdict in pool.judge([(block(program), gold)])] == ["correct"]
+
+
 def test_the_sandbox_can_be_used_from_threads():
     found = {}
 

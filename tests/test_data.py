@@ -26,6 +26,7 @@ from rlvr.config.plan import make_plan
 from rlvr.config.schema import Prompt, Published
 from rlvr.records import Problem, RecordError, publish_records, read_json, read_records, row_of
 from rlvr.tasks import adapters, card, overlap, prepare, published, similarity, sources
+from rlvr.tasks.adapters import LeftOut, boxed, taco
 from rlvr.tasks.rows import DataError, read
 from rlvr.tasks.sources import DataUnavailable
 
@@ -1015,3 +1016,55 @@ def test_a_card_names_the_seed_and_the_dates(tmp_path):
     tally = published.write(SETS["livecodebench-v6-fade"], (path,), tmp_path / "b")
     card.write(tmp_path / "b", card.of_published(SETS["livecodebench-v6-fade"], found, tally))
     assert "Dates: 2024-08-01 to 2025-05-31" in (tmp_path / "b" / "card.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "units", "value"),
+    [
+        ("2.0 seconds", taco.SECONDS, 2.0),
+        ("500 ms", taco.SECONDS, 0.5),
+        ("256.0 megabytes", taco.MEGABYTES, 256.0),
+        ("1.5 gigabytes", taco.MEGABYTES, 1536.0),
+        ("268435456 bytes", taco.MEGABYTES, 256.0),
+        ("0", taco.SECONDS, None),
+        (None, taco.SECONDS, None),
+    ],
+)
+def test_limits_of_taco_are_read_with_their_units(text, units, value):
+    assert taco.limit(text, units) == value
+
+
+def test_a_limit_in_an_unknown_unit_leaves_the_problem_out():
+    with pytest.raises(LeftOut, match="unknown unit"):
+        taco.limit("2 fortnights", taco.SECONDS)
+
+
+@pytest.mark.parametrize(
+    ("solution", "gold"),
+    [
+        (r"so \boxed{\frac{1}{2}}.", r"\frac{1}{2}"),
+        (r"so $\boxed 2.5$.", "2.5"),
+        (r"first \boxed{3}, then $\boxed 7$.", "7"),
+        (r"first \boxed 3, then \fbox{7}", "7"),
+        (r"so \boxed 5.", "5"),
+        ("nothing", None),
+    ],
+)
+def test_the_last_box_of_a_solution(solution, gold):
+    assert boxed.boxed(solution) == gold
+
+
+def test_different_numbers_are_not_equal_texts():
+    assert similarity.normal("x = 1.5") != similarity.normal("x=15")
+    assert similarity.normal("12 3 = 6") != similarity.normal("1 23 = 6")
+    assert similarity.normal("Find  $x$!") == similarity.normal("find x")
+
+
+def test_a_row_that_lacks_a_field_is_named(tmp_path):
+    path = tmp_path / "set.jsonl"
+    path.write_text('{"q": "1", "a": "2"}\n{"q": "1"}\n')
+    with pytest.raises(DataError, match=r"set.jsonl, row 2: no field \['a'\]"):
+        list(read(path, {"prompt": "q", "gold": "a"}, set()))
+    path.write_text('{"q": "1", "a": "2"}\n[1]\n')
+    with pytest.raises(DataError, match="row 2: must be a JSON object"):
+        list(read(path, {"prompt": "q", "gold": "a"}, set()))

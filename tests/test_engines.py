@@ -74,7 +74,7 @@ def test_what_is_recorded(whole):
         completion = first[row.problem, row.sample]
         assert len(row.response) == len(row.logprobs) == completion.tokens
         assert sum(row.logprobs) == pytest.approx(completion.logprob, abs=1e-3)
-    assert not (whole / "state").exists()
+    assert [path.name for path in (whole / "state").iterdir()] == ["lease"]
 
 
 @pytest.mark.parametrize("rows", [7, 24, 50])

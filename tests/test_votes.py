@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -106,16 +105,11 @@ def test_scores_hold_the_majority():
     assert frame["majority"].tolist() == [1.0, 0.0, 0.0] and "cluster" not in frame
 
 
-@dataclass(frozen=True)
-class Versioned(Problem):
-    cluster: str = ""
-
-
 def test_scores_hold_clusters_where_a_problem_has_one():
-    frame = stage({"p": [OK], "q": [OK], "r": [NO]}, Versioned, cluster={"p": "c", "q": "c", "r": ""})
+    frame = stage({"p": [OK], "q": [OK], "r": [NO]}, Problem, cluster={"p": "c", "q": "c", "r": ""})
     assert frame["cluster"].tolist() == ["c", "c", "r"] and units_of(frame).tolist() == [0, 0, 1]
     np.testing.assert_allclose(matrix([frame], avg), [[1.0, 0.0]])
-    assert "cluster" not in stage({"p": [OK]}, Versioned, cluster={"p": ""})
+    assert "cluster" not in stage({"p": [OK]}, Problem, cluster={"p": ""})
 
 
 @given(st.integers(1, 200).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))))

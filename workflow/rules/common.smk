@@ -131,8 +131,23 @@ AT_ONCE = len(items_in_order(PLAN)) + 1
 
 # Models of the hub need a GPU; the tiny ones do not.
 ON_GPU = {"sft", "rl", "generate", "agreement"}
+if (
+    "/" in PLAN.diversity.embedding
+):  # an embedding model of the hub, not the small one that comes as a package
+    ON_GPU.add("diversity")
 KIND = "gpu" if any(model.source == "hub" for model in PLAN.models.values()) else "cpu"
-SHORT = set(RULES) - ON_GPU - {"data", "demonstrations", "diversity"}
+# Those that the slurm profile puts together; grading programs takes too long for it.
+SHORT = {
+    "score",
+    "scored_statistics",
+    "across_statistics",
+    "diversity_statistics",
+    "curve_statistics",
+    "table",
+    "figure",
+}
+if not any(made.data.verifier == "code" for made in PLAN.evaluations.values()):
+    SHORT.add("grade")
 
 
 def cluster(rule):

@@ -10,6 +10,7 @@ from rlvr.commands.diversity import diversity
 from rlvr.commands.grade import grade
 from rlvr.commands.passk import passk
 from rlvr.commands.plan import plan
+from rlvr.commands.verl_config import verl_config
 from rlvr.commands.weigh import weigh
 
 app = typer.Typer(
@@ -31,6 +32,7 @@ app.command()(grade)
 app.command()(consistency)
 app.command()(diversity)
 app.command()(plan)
+app.command("verl-config")(verl_config)
 app.add_typer(data.app, name="data")
 
 

@@ -258,7 +258,7 @@ class _Expansion:
         return run
 
     def _apart(self, spec: RunSpec, arm: str) -> None:
-        """A checkpoint is never picked on problems that it is then scored on."""
+        """A checkpoint is not picked on a set that it is then scored on; overlap.json says what two sets share."""
         for benchmark in self.paper.benchmarks:
             if self._data(benchmark, "benchmarks") == spec.validation:
                 raise ConfigError(

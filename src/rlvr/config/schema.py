@@ -254,7 +254,11 @@ class Diversity(Strict):
 
 
 class Execution(Strict):
-    """How a run is carried out; nothing here changes its numbers, so nothing here is in its identity."""
+    """How a run is carried out: in no identity, since it is not meant to change numbers.
+
+    Two may all the same, in their last digits or at a limit: `tensor_parallel` (the order of sums in vLLM) and `judges`
+    (a verdict whose time runs out on a busy machine).
+    """
 
     save_every: Positive
     keep_checkpoints: Annotated[int, Field(ge=2)]

@@ -13,7 +13,8 @@ from rlvr.cost.schedule import DoesNotFit, Schedule, longest_chain, simulate
 
 HOUR = 3600.0
 NOT_COUNTED = (
-    "Not counted: grading, statistics and drawing (CPU), downloads, queues, failures, and what runs already made."
+    "Not counted: grading, statistics and drawing (CPU), embeddings of diversity tables, downloads, queues, failures, "
+    "and what runs already made."
 )
 SAMPLER = "Generation is reckoned for an engine that batches continuously (vllm); in_process is slower on a GPU."
 

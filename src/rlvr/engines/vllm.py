@@ -15,7 +15,7 @@ import torch
 
 from rlvr.config.schema import Evaluation
 from rlvr.engines import EngineError, Sampled
-from rlvr.policies.store import load_tokenizer, locate
+from rlvr.policies.store import Location, load_tokenizer, locate
 from rlvr.records import Completion, Problem
 
 SPARE_PROMPT_TOKENS = 4096  # room for a prompt, beside the response, in a model whose context is longer
@@ -72,9 +72,9 @@ class Vllm:
     name = "vllm"
     rows = 8192
 
-    def __init__(self, engine: Any, tokenizer: Any, template: str, sampling: Evaluation, version: str):
+    def __init__(self, engine: Any, tokenizer: Any, template: str, sampling: Evaluation, version: str, longest: int):
         self.engine, self.tokenizer, self.template = engine, tokenizer, template
-        self.sampling, self.version = sampling, version
+        self.sampling, self.version, self.longest = sampling, version, longest
 
     def draw(self, problems: list[Problem], first: int, last: int) -> list[Sampled]:
         from vllm import SamplingParams
@@ -82,6 +82,13 @@ class Vllm:
         fixed = parameters(self.sampling, self.tokenizer.eos_token_id)
         texts = [self.template.replace("{problem}", problem.prompt) for problem in problems]
         encoded = self.tokenizer(texts, add_special_tokens=False)["input_ids"]
+        for problem, tokens in zip(problems, encoded, strict=True):
+            if len(tokens) + self.sampling.max_response_tokens > self.longest:
+                raise EngineError(
+                    f"{problem.id}: a prompt of {len(tokens)} tokens and a response of up to "
+                    f"{self.sampling.max_response_tokens} do not fit into the {self.longest} that the model has, and "
+                    "vLLM would cut the response: lower evaluation.max_response_tokens"
+                )
         asked = [(p, sample) for p in range(len(problems)) for sample in range(first, last)]
         outputs = self.engine.generate(
             [{"prompt_token_ids": encoded[p]} for p, _ in asked],
@@ -112,7 +119,13 @@ def load(manifest: Path, sampling: Evaluation, *, tensor_parallel: int = 1, gpu_
         ) from error
     policy = locate(manifest)
     tokenizer = load_tokenizer(policy.location, **policy.options)
-    room = policy.positions or SPARE_PROMPT_TOKENS + sampling.max_response_tokens
-    longest = min(room, SPARE_PROMPT_TOKENS + sampling.max_response_tokens)
+    longest = min(positions(policy), SPARE_PROMPT_TOKENS + sampling.max_response_tokens)
     given = options(policy.location, policy.options.get("revision"), policy.dtype, longest, tensor_parallel, gpu_memory)
-    return Vllm(vllm.LLM(**given), tokenizer, policy.template, sampling, f"vllm {vllm.__version__}")
+    return Vllm(vllm.LLM(**given), tokenizer, policy.template, sampling, f"vllm {vllm.__version__}", longest)
+
+
+def positions(policy: Location) -> int:
+    """The longest sequence that a model was made for."""
+    from transformers import AutoConfig
+
+    return int(AutoConfig.from_pretrained(policy.location, **policy.options).max_position_embeddings)

@@ -136,9 +136,8 @@ def diversity(
         samples[grade.problem].append(Sample(completion.text, grade.status, grade.extracted))
     frame = pd.DataFrame({"problem": list(samples), "level": [problem.level for problem in problems]})
     frame = frame.join(pd.DataFrame(list(_measured(samples, encoder, m))))
-    clusters = [getattr(problem, "cluster", "") for problem in problems]
-    if any(clusters):
-        frame["cluster"] = [cluster or problem.id for cluster, problem in zip(clusters, problems, strict=True)]
+    if any(problem.cluster for problem in problems):
+        frame["cluster"] = [problem.cluster or problem.id for problem in problems]
     return frame
 
 

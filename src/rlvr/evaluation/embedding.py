@@ -117,8 +117,8 @@ def load(name: str, device: torch.device | None = None) -> Encoder:
         raise EmbeddingError(f"embedding {name!r}: {' '.join(str(error).split())[:300]}") from error
     settings = _read(folder / "sentence_bert_config.json")
     positions = getattr(model.config, "max_position_embeddings", None)
-    limits = [settings.get("max_seq_length"), positions, tokenizer.model_max_length]
-    longest = int(min(next(limit for limit in limits if limit), UNLIMITED))
+    limits = [limit for limit in (positions, tokenizer.model_max_length) if limit]
+    longest = int(settings.get("max_seq_length") or min([*limits, UNLIMITED]))
     model = model.eval().to(device or torch.device("cpu"))
     return Encoder(model, tokenizer, pooling, longest, bool(settings.get("do_lower_case")))
 

@@ -6,7 +6,6 @@ never drawn again; when all are there, they are joined in the order of the probl
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -32,6 +31,7 @@ from rlvr.records import (
     sha256,
     text_alone,
 )
+from rlvr.training.checkpoint import lease
 from rlvr.training.deterministic import one_thread
 from rlvr.training.progress import TO_BE_CONTINUED, Bar, StopRequest
 
@@ -71,7 +71,7 @@ class Parts:
         mark = folder / "fingerprint.json"
         if mark.exists() and read_json(mark) != fingerprint:
             print(f"{folder} holds samples of another policy, benchmark or engine; they are removed", flush=True)
-            shutil.rmtree(folder)
+            self.remove()
         folder.mkdir(parents=True, exist_ok=True)
         publish_json(mark, fingerprint)
 
@@ -89,7 +89,9 @@ class Parts:
         return rows
 
     def remove(self) -> None:
-        shutil.rmtree(self.folder)
+        """The parts and their mark; the folder and its lease stay, which another process may be waiting for."""
+        for path in [self.folder / "fingerprint.json", *self.folder.glob("part-*")]:
+            path.unlink(missing_ok=True)
 
 
 def _row(part: Part, sampled: Sampled) -> dict[str, Any]:
@@ -154,12 +156,17 @@ def main(
         "problems": sha256(problems),
         "engine": f"{engine.name}, {engine.version}",
         "rows": rows,
+        "tensor_parallel": tensor_parallel,
     }
-    parts = Parts(state, fingerprint)
-    completions, audited = generate(engine, asked, sampling.samples, parts, rows)
-    publish_records(tokens, audited)
-    publish_records(out, completions)
-    parts.remove()
+    with lease(state):
+        parts = Parts(state, fingerprint)
+        try:
+            completions, audited = generate(engine, asked, sampling.samples, parts, rows)
+        except EngineError as error:
+            raise SystemExit(str(error)) from error
+        publish_records(tokens, audited)
+        publish_records(out, completions)
+        parts.remove()
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ def main(
     try:
         grades = grade(read_records(completions, Completion), read_records(problems, Problem), verifier, workers)
     except verifiers.VerifierError as error:
-        sys.exit(f"{problems}: {error}")
+        sys.exit(f"{error} (in {problems}, where it is a gold)")
     publish_records(out, grades)
 
 

@@ -37,9 +37,8 @@ def score(problems: list[Problem], completions: list[Completion], grades: list[G
         row = {"problem": problem.id, "level": problem.level, "n": n, **{s: counts[problem.id][s] for s in STATUSES}}
         rows.append({**row, "mean_tokens": tokens[problem.id] / n, "majority": majority(votes(answers[problem.id]))})
     frame = pd.DataFrame(rows)
-    clusters = [getattr(problem, "cluster", "") for problem in problems]
-    if any(clusters):
-        frame["cluster"] = [cluster or problem.id for cluster, problem in zip(clusters, problems, strict=True)]
+    if any(problem.cluster for problem in problems):
+        frame["cluster"] = [problem.cluster or problem.id for problem in problems]
     return frame
 
 

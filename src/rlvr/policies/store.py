@@ -72,7 +72,6 @@ class Location:
     options: dict[str, str]
     dtype: str
     template: str
-    positions: int | None  # the longest sequence, where the folder says it
 
 
 def locate(manifest: Path) -> Location:
@@ -80,13 +79,12 @@ def locate(manifest: Path) -> Location:
     content = read_json(manifest)
     if "hub" in content:
         hub = content["hub"]
-        return Location(hub["repo"], {"revision": hub["revision"]}, hub["dtype"], content["template"], None)
+        return Location(hub["repo"], {"revision": hub["revision"]}, hub["dtype"], content["template"])
     folder = (manifest.parent / content["policy"]).resolve()
     for name, expected in content["files"].items():
         if not (folder / name).is_file() or sha256(folder / name) != expected:
             raise RecordError(f"{folder / name} is missing or damaged; delete {manifest} to make it again")
-    positions = read_json(folder / "config.json").get("max_position_embeddings")
-    return Location(str(folder), {}, "float32", content["template"], positions)
+    return Location(str(folder), {}, "float32", content["template"])
 
 
 def load(manifest: Path, *, device: str | torch.device = "cpu", dtype: torch.dtype | None = None) -> Policy:

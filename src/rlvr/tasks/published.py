@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rlvr import verifiers
 from rlvr.config.schema import Published
 from rlvr.records import Demonstration, Problem, row_of
 from rlvr.tasks import adapters, joins
@@ -107,14 +108,20 @@ def _kept(spec: Published, paths: tuple[Path, ...], folder: Path, tally: Tally) 
 
 def _drafts(spec: Published, paths: tuple[Path, ...], folder: Path, tally: Tally) -> Iterator[Draft]:
     adapter, wanted = adapters.load(spec.adapter), fields_of(spec)
+    check_gold = verifiers.hook(spec.verifier, "check_gold", verifiers.nothing)
     originals = joins.questions(spec, folder)
     for path in paths:
         for number, row in enumerate(read(path, wanted, adapter.OPTIONAL), 1):
             tally.rows += 1
             try:
                 draft = adapter.adapt(_joined(row, originals), spec)
+                if draft.gold:  # a set of demonstrations has none
+                    check_gold(draft.gold)
             except LeftOut as reason:
                 tally.left_out[str(reason)] += 1
+                continue
+            except verifiers.VerifierError:
+                tally.left_out[f"gold that the verifier {spec.verifier} cannot read"] += 1
                 continue
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 what = f"{type(error).__name__}: {' '.join(str(error).split())}"

@@ -33,7 +33,13 @@ def read(path: Path, wanted: dict[str, str], optional: Collection[str]) -> Itera
         missing = [field for ours, field in wanted.items() if ours not in optional and field not in names]
         if missing:
             raise DataError(f"{path}: no field {missing}; the file has {sorted(names)}")
-        for row in rows:
+        needed = [field for ours, field in wanted.items() if ours not in optional]
+        for number, row in enumerate(rows, 1):
+            if not isinstance(row, dict):
+                raise DataError(f"{path}, row {number}: must be a JSON object")
+            lacking = [field for field in needed if field not in row]
+            if lacking:
+                raise DataError(f"{path}, row {number}: no field {lacking}; it has {sorted(row)}")
             yield {ours: row.get(field) for ours, field in wanted.items()}
     except RecordError as error:
         raise DataError(str(error)) from error

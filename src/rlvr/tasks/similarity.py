@@ -21,7 +21,7 @@ PERMUTATIONS = 128
 # exact count afterwards drops the others.
 PROPOSED = 0.5
 
-_WORD = re.compile(r"[^\W_]+|[-=+*/^<>]")
+_WORD = re.compile(r"\d+\.\d+|[^\W_]+|[-=+*/^<>]")
 
 
 def texts(path: Path) -> dict[str, str]:
@@ -35,7 +35,7 @@ def texts(path: Path) -> dict[str, str]:
 
 def normal(text: str) -> str:
     """Letters, digits and operators, without case, spacing, punctuation and the marks of LaTeX."""
-    return "".join(_words(text))
+    return " ".join(_words(text))
 
 
 def _words(text: str) -> list[str]:

@@ -14,7 +14,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,29 +91,33 @@ class Checkpoints:
     def _saved(self) -> list[Path]:
         return sorted(self.folder.glob("step-*"))
 
-    @contextmanager
-    def lease(self) -> Iterator[None]:
-        """Hold the folder. The system frees it at a kill.
+    def lease(self) -> AbstractContextManager[None]:
+        return lease(self.folder)
 
-        A second process on the same run fails at once; as a Slurm job it waits, since a Snakemake that was killed and
-        started again submits a run whose first job still trains.
-        """
-        with open(self.folder / "lease", "a+") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                file.seek(0)
-                held = f"{self.folder} is in use by another process ({file.read().strip()})"
-                if "SLURM_JOB_ID" not in os.environ:
-                    sys.exit(held)
-                print(f"{held}; waiting for it", flush=True)
-                fcntl.flock(file, fcntl.LOCK_EX)
-            file.truncate(0)
-            file.write(
-                f"host {os.uname().nodename}, process {os.getpid()}, job {os.environ.get('SLURM_JOB_ID', 'none')}"
-            )
-            file.flush()
-            yield
+
+@contextmanager
+def lease(folder: Path) -> Iterator[None]:
+    """Hold a folder that resumable work keeps its state in. The system frees it at a kill.
+
+    A second process on the same work fails at once; as a Slurm job it waits, since a Snakemake that was killed and
+    started again submits a run whose first job still trains.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lease", "a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.seek(0)
+            held = f"{folder} is in use by another process ({file.read().strip()})"
+            if "SLURM_JOB_ID" not in os.environ:
+                sys.exit(held)
+            print(f"{held}; waiting for it", flush=True)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        file.truncate(0)
+        job = os.environ.get("SLURM_JOB_ID", "none")
+        file.write(f"host {os.uname().nodename}, process {os.getpid()}, job {job}")
+        file.flush()
+        yield
 
 
 def _damage(path: Path) -> str | None:

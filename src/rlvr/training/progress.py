@@ -81,8 +81,8 @@ def job_end() -> float | None:
     if job is None or shutil.which("squeue") is None:
         return None
     asked = ["squeue", "--noheader", "--job", job, "--format", "%e"]
-    done = subprocess.run(asked, capture_output=True, text=True, timeout=60)
     try:
+        done = subprocess.run(asked, capture_output=True, text=True, timeout=60)
         return datetime.fromisoformat(done.stdout.strip()).timestamp()
-    except ValueError:  # no limit ("N/A"), or no answer
+    except (ValueError, OSError, subprocess.TimeoutExpired):  # no limit ("N/A"), or no answer
         return None

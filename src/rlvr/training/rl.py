@@ -313,8 +313,13 @@ def main(
         train_set, held_out = (text_alone(read_records(path, Problem), path) for path in (problems, validation))
     except PicturesUnread as error:
         raise SystemExit(str(error)) from error
-    trainer = Trainer(run, policy, reference, train_set, held_out, judges=judges)
+    try:
+        trainer = Trainer(run, policy, reference, train_set, held_out, judges=judges)
+    except VerifierError as error:
+        raise SystemExit(str(error)) from error
     fingerprint = {"run": identity.run_id(run), "base": str(read_json(base).get("files")), "problems": sha256(problems)}
+    if run.selection.rule != "last":
+        fingerprint["validation"] = sha256(validation)
     checkpoints = Checkpoints(state, fingerprint, keep=keep)
     began = time.perf_counter()
     with checkpoints.lease(), trainer.verifier:
@@ -323,7 +328,7 @@ def main(
         except NonFinite as error:
             raise SystemExit(f"training diverged at {error}; the last good checkpoint is in {state}") from error
         except VerifierError as error:
-            raise SystemExit(f"{problems}: {error}") from error
+            raise SystemExit(f"{error} (in the problems of {problems} or {validation}, where it is a gold)") from error
         chosen = trainer.select()
         folder = out.parent / f"policy-step{chosen}"
         sums = save(policy, folder)

@@ -21,6 +21,7 @@ from rlvr.verifiers import Judgement, VerifierError, sandbox
 
 VERSION = 1
 SECONDS = 600.0  # of a whole judgement; each test has its own limit
+MEMORY_MB = None  # a worker waits for sandboxes, and a test may be allowed more than a worker
 LONGEST = 200_000  # characters of a program worth running
 
 _PYTHON = re.compile(r"\{?\.?(?:py|python)[\d.]*\}?", re.IGNORECASE)

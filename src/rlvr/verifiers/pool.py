@@ -108,11 +108,12 @@ def _outcome(future, limit: float) -> Verdict:
 
 
 def _start(verifier: str, memory_mb: int) -> None:
-    # Beside what the worker has at its start: it imports the caller's main module, which may have brought torch.
-    with open("/proc/self/statm") as file:
-        begun = int(file.read().split()[0]) * resource.getpagesize()
-    limit = begun + (memory_mb << 20)
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    if hook(verifier, "MEMORY_MB", memory_mb) is not None:
+        # Beside what the worker has at its start: it imports the caller's main module, which may have brought torch.
+        with open("/proc/self/statm") as file:
+            begun = int(file.read().split()[0]) * resource.getpagesize()
+        limit = begun + (memory_mb << 20)
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     hook(verifier, "prepare", nothing)()
 

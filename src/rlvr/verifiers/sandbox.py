@@ -167,20 +167,7 @@ def _command(program: int, driver: int, filters: int, info: int, ready: int, lim
         command += ["--size", str(limits.files_mb << 20), "--tmpfs", folder]
     command += ["--ro-bind-data", str(program), "/program.py", "--ro-bind-data", str(driver), "/driver.py"]
     command += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp"]
-    command += [
-        "--setenv",
-        "PATH",
-        "/usr/bin",
-        "--setenv",
-        "HOME",
-        "/tmp",
-        _interpreter(),
-        "-I",
-        "-S",
-        "-B",
-        "-X",
-        "utf8",
-    ]
+    command += ["--setenv", "PATH", "/usr/bin", "--setenv", "HOME", "/tmp", _interpreter(), *PYTHON_ALONE]
     numbers = (limits.seconds, limits.memory_mb, limits.processes, limits.files_mb, ready)
     return [*command, "/driver.py", *map(str, numbers), entry]
 

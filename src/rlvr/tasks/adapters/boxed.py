@@ -25,6 +25,10 @@ def adapt(row: dict[str, Any], spec: Published) -> Draft:
 
 
 def boxed(solution: str) -> str | None:
+    """What the last box holds, with or without braces."""
     text = solution.replace("\\fbox", "\\boxed")
-    bare = re.findall(r"\\boxed\s+([^\s{}$.,;]+)", text)
-    return last_boxed(text) or (bare[-1] if bare else None)
+    bare = list(re.finditer(r"\\boxed\s+((?:[^\s{}$.,;]|[.,](?=\d))+)", text))
+    braced = [match.start() for match in re.finditer(r"\\boxed\s*\{", text)]
+    if bare and (not braced or bare[-1].start() > braced[-1]):
+        return bare[-1].group(1)
+    return last_boxed(text)

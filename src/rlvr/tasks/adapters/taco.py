@@ -18,6 +18,9 @@ FIELDS = {
     "memory": "memory_limit",
 }
 OPTIONAL = {"starter", "level", "seconds", "memory"}
+SECONDS = {"": 1.0, "s": 1.0, "sec": 1.0, "second": 1.0, "seconds": 1.0, "ms": 1e-3, "milliseconds": 1e-3}
+MEGABYTES = {"": 1.0, "mb": 1.0, "megabyte": 1.0, "megabytes": 1.0, "mib": 1.0, "kb": 1 / 1024, "kilobytes": 1 / 1024}
+MEGABYTES |= {"gb": 1024.0, "gigabyte": 1024.0, "gigabytes": 1024.0, "bytes": 1 / 1024**2}
 
 
 def adapt(row: dict[str, Any], spec: Published) -> Draft:
@@ -31,7 +34,9 @@ def adapt(row: dict[str, Any], spec: Published) -> Draft:
         raise LeftOut("inputs and outputs do not match")
     kind = "call" if entry else "stdin"
     pairs = called(inputs, outputs) if entry else [(lines(i), lines(o)) for i, o in zip(inputs, outputs, strict=True)]
-    limits = {"seconds": number(row.get("seconds")), "memory_mb": whole(row.get("memory"))}
+    memory = limit(row.get("memory"), MEGABYTES)
+    whole = None if memory is None else max(16, round(memory))
+    limits = {"seconds": limit(row.get("seconds"), SECONDS), "memory_mb": whole}
     made, dropped = gold(kind, pairs, entry=entry, **limits)
     starter = str(row.get("starter") or "") or f"def {entry}(...):"
     return Draft(asked(question, kind, starter), made, level, dropped=dropped)
@@ -43,12 +48,12 @@ def called(inputs: list[Any], outputs: list[Any]) -> list[tuple[Any, Any]]:
     return [(i, o[0] if wrapped else o) for i, o in zip(inputs, outputs, strict=True)]
 
 
-def number(text: Any) -> float | None:
-    """ "2.0 seconds" -> 2.0; a limit of 0 or none is no limit."""
-    found = re.match(r"\s*(\d+(?:\.\d+)?)", str(text or ""))
-    return float(found.group(1)) or None if found else None
-
-
-def whole(text: Any) -> int | None:
-    value = number(text)
-    return None if value is None else round(value)
+def limit(text: Any, units: dict[str, float]) -> float | None:
+    """ "2.0 seconds" -> 2.0; a limit of 0 or none is no limit, and one in another unit is left out."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", str(text or ""))
+    if not found:
+        return None
+    unit = found.group(2).lower()
+    if unit not in units:
+        raise LeftOut("a limit in an unknown unit")
+    return float(found.group(1)) * units[unit] or None

@@ -1,0 +1,53 @@
+"""`rlvr verl-config`: what verl would be told to carry out a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rlvr.commands.lines import fail
+
+
+def verl_config(
+    run: Annotated[str, typer.Argument(help="A run's id, or a beginning that only one has.", show_default=False)],
+    scale: Annotated[str, typer.Option(help="One of config/scale/.")] = "paper",
+    paper: Annotated[list[str] | None, typer.Option(help="Papers to look in; all by default.")] = None,
+    nodes: Annotated[int, typer.Option(help="Nodes of the job.", min=1)] = 1,
+    gpus_per_node: Annotated[int, typer.Option(help="GPUs of a node.", min=1)] = 8,
+    config_folder: Annotated[Path | None, typer.Option(help="The folder config/; else ./config or one above.")] = None,
+) -> None:
+    """Print the overrides of verl's configuration that a run stands for, one a line, as hydra reads them."""
+    from rlvr.backends.verl.overrides import Places, overrides
+    from rlvr.config.load import ConfigError, find_folder
+    from rlvr.config.paths import Paths
+    from rlvr.config.plan import make_plan
+    from rlvr.estimators import nearest
+
+    folder = config_folder or find_folder()
+    if folder is None:
+        fail("verl-config", "no config/ here or in a folder above; give --config-folder")
+    papers = paper or sorted(path.stem for path in (folder / "papers").glob("*.yaml"))
+    try:
+        plan = make_plan(folder.parent, scale, papers)
+    except ConfigError as error:
+        fail("verl-config", str(error).splitlines()[0])
+    found = [run] if run in plan.runs else [name for name in plan.runs if name.startswith(run)]
+    if len(found) != 1:
+        close = (
+            f"{len(found)} runs begin so: {', '.join(found[:5])}, ..." if found else "no run" + nearest(run, plan.runs)
+        )
+        fail("verl-config", f"{run!r}: {close}")
+    spec, paths = plan.runs[found[0]], Paths()
+    base = spec.base.model
+    places = Places(
+        model=getattr(base, "repo", None) or str(Path(paths.manifest(plan, plan.base_of(found[0]))).parent / "policy"),
+        train=f"{Path(paths.problems(spec.data)).parent}/verl.parquet",
+        validation=f"{Path(paths.problems(spec.validation)).parent}/verl.parquet",
+        state=f"{paths.results}/runs/{found[0]}/state",
+        nodes=nodes,
+        gpus_per_node=gpus_per_node,
+    )
+    for line in overrides(spec, places, plan.executions[found[0]]):
+        typer.echo(line)
