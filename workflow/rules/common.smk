@@ -150,11 +150,11 @@ if not any(made.data.verifier == "code" for made in PLAN.evaluations.values()):
     SHORT.add("grade")
 
 
-def cluster(rule):
-    """What a job of this rule asks of a cluster; the short ones run one after another where they share a job."""
-    if rule in SHORT:
-        return {**CLUSTER.resources(rule, "short"), "serial": 1}
-    return CLUSTER.resources(rule, KIND if rule in ON_GPU else "cpu")
+def cluster(name):
+    """What a job of this rule asks of a cluster; the short ones go one after another where they share a job."""
+    if name in SHORT:
+        return {**CLUSTER.resources(name, "short"), "serial": 1}
+    return CLUSTER.resources(name, KIND if name in ON_GPU else "cpu")
 
 
 def manifest(policy):
