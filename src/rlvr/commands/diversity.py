@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rlvr.commands.lines import LineError, fail, parse, present, read
+from rlvr.commands.lines import LineError, fail, parse, present, problem_name, read
 
 if TYPE_CHECKING:
     from rlvr.evaluation.diversity import Sample
@@ -63,10 +63,7 @@ def _samples(lines: list[tuple[int, str]]) -> tuple[dict[str, list[Sample]], boo
     for number, line in lines:
         try:
             content = parse(line)
-            problem = present(content, "problem", FIELDS)
-            if not isinstance(problem, (str, int)) or isinstance(problem, bool):
-                raise LineError("problem", f"must be a name or a number (got {problem!r})")
-            samples.setdefault(str(problem), []).append(_sample(content))
+            samples.setdefault(problem_name(content, FIELDS), []).append(_sample(content))
         except ValueError as error:
             fail("diversity", f"line {number}: {error}")
         with_answers.append("extracted" in content)

@@ -56,6 +56,14 @@ def present(content: dict[str, Any], field: str, known: tuple[str, ...]) -> Any:
     return content[field]
 
 
+def problem_name(content: dict[str, Any], known: tuple[str, ...]) -> str:
+    """The field `problem`, a name or a number."""
+    problem = present(content, "problem", known)
+    if not isinstance(problem, (str, int)) or isinstance(problem, bool):
+        raise LineError("problem", f"must be a name or a number (got {problem!r})")
+    return str(problem)
+
+
 def number(value: Any, place: str) -> float:
     try:
         good = not isinstance(value, bool) and isinstance(value, (int, float)) and math.isfinite(value)

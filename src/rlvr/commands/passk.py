@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rlvr.commands.lines import LineError, count, fail, parse, present, read
+from rlvr.commands.lines import LineError, count, fail, parse, present, problem_name, read
 
 if TYPE_CHECKING:
     from rlvr.statistics.intervals import Interval
@@ -78,19 +78,17 @@ def _counts(lines: list[tuple[int, str]], largest: int) -> list[tuple[int, int]]
     for number, line in lines:
         try:
             content = parse(line)
-            problem = present(content, "problem", FIELDS)
-            if not isinstance(problem, (str, int)) or isinstance(problem, bool):
-                raise LineError("problem", f"must be a name or a number (got {problem!r})")
+            problem = problem_name(content, FIELDS)
             n, c = (count(present(content, field, FIELDS), field) for field in ("n", "c"))
             if c > n:
                 raise LineError("c", f"{c} correct of {n} samples")
             if n < largest:
                 raise LineError("n", f"{n} samples are fewer than k = {largest}")
-            if str(problem) in seen:
-                raise LineError("problem", f"{problem!r} stands in line {seen[str(problem)]} too")
+            if problem in seen:
+                raise LineError("problem", f"{problem!r} stands in line {seen[problem]} too")
         except ValueError as error:
             fail("passk", f"line {number}: {error}")
-        seen[str(problem)] = number
+        seen[problem] = number
         counts.append((n, c))
     if not counts:
         fail("passk", 'no counts: expected lines like {"problem": "aime-1", "n": 128, "c": 17}')

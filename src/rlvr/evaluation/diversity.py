@@ -23,8 +23,9 @@ import pandas as pd
 import typer
 from numpy.typing import NDArray
 
+from rlvr.evaluation.score import check_pairs, with_clusters
 from rlvr.evaluation.votes import entropy, miller_madow, votes
-from rlvr.records import Completion, Grade, Problem, RecordError, publish, read_records
+from rlvr.records import Completion, Grade, Problem, publish, read_records
 from rlvr.statistics.pass_at_k import pass_at_k
 from rlvr.training.progress import Bar
 from rlvr.verifiers._text import visible
@@ -129,16 +130,13 @@ def diversity(
     problems: list[Problem], completions: list[Completion], grades: list[Grade], encoder: Encoder | None, m: int
 ) -> pd.DataFrame:
     """One row a problem. Raises RecordError where completions and grades do not match one to one."""
-    if [(c.problem, c.sample) for c in completions] != [(g.problem, g.sample) for g in grades]:
-        raise RecordError("completions and grades are not of the same samples; grade again")
+    check_pairs(completions, grades)
     samples: dict[str, list[Sample]] = {problem.id: [] for problem in problems}
     for completion, grade in zip(completions, grades, strict=True):
         samples[grade.problem].append(Sample(completion.text, grade.status, grade.extracted))
     frame = pd.DataFrame({"problem": list(samples), "level": [problem.level for problem in problems]})
     frame = frame.join(pd.DataFrame(list(_measured(samples, encoder, m))))
-    if any(problem.cluster for problem in problems):
-        frame["cluster"] = [problem.cluster or problem.id for problem in problems]
-    return frame
+    return with_clusters(frame, problems)
 
 
 def _measured(samples: dict[str, list[Sample]], encoder: Encoder | None, m: int) -> Iterator[dict[str, Any]]:

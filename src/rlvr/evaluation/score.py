@@ -14,14 +14,26 @@ from rlvr.records import Completion, Grade, Problem, RecordError, publish, read_
 from rlvr.verifiers import STATUSES
 
 
+def check_pairs(completions: list[Completion], grades: list[Grade]) -> None:
+    """Raise RecordError where completions and grades do not match one to one."""
+    if [(c.problem, c.sample) for c in completions] != [(g.problem, g.sample) for g in grades]:
+        raise RecordError("completions and grades are not of the same samples; grade again")
+
+
+def with_clusters(frame: pd.DataFrame, problems: list[Problem]) -> pd.DataFrame:
+    """With a column `cluster` where some problem has one; a problem without is a cluster of its own."""
+    if any(problem.cluster for problem in problems):
+        frame["cluster"] = [problem.cluster or problem.id for problem in problems]
+    return frame
+
+
 def score(problems: list[Problem], completions: list[Completion], grades: list[Grade]) -> pd.DataFrame:
     """One row a problem. Raises RecordError where completions and grades do not match one to one.
 
     `majority` is maj@n of the problem, in 0..1. `cluster` is a column where some problem has one; a problem without
     is a cluster of its own.
     """
-    if [(c.problem, c.sample) for c in completions] != [(g.problem, g.sample) for g in grades]:
-        raise RecordError("completions and grades are not of the same samples; grade again")
+    check_pairs(completions, grades)
     counts: dict[str, Counter[str]] = {problem.id: Counter() for problem in problems}
     answers: dict[str, list[tuple[str, str | None]]] = {problem.id: [] for problem in problems}
     tokens: Counter[str] = Counter()
@@ -37,9 +49,7 @@ def score(problems: list[Problem], completions: list[Completion], grades: list[G
         row = {"problem": problem.id, "level": problem.level, "n": n, **{s: counts[problem.id][s] for s in STATUSES}}
         rows.append({**row, "mean_tokens": tokens[problem.id] / n, "majority": majority(votes(answers[problem.id]))})
     frame = pd.DataFrame(rows)
-    if any(problem.cluster for problem in problems):
-        frame["cluster"] = [problem.cluster or problem.id for problem in problems]
-    return frame
+    return with_clusters(frame, problems)
 
 
 def main(
