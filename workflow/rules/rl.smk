@@ -10,6 +10,8 @@ rule rl:
         probe=f"{PATHS.results}/runs/{{run}}/probe.jsonl",
     log:
         f"{PATHS.results}/logs/runs/{{run}}.log",
+    wildcard_constraints:
+        run=one_of(PLAN.runs.keys() - BY_VERL),
     priority: lambda w: PRIORITY[w.run]
     threads: 1
     resources:
@@ -25,3 +27,32 @@ rule rl:
         "python -m rlvr.training.rl --spec {params.spec:q} --base {input.base:q} --problems {input.problems:q} "
         "--validation {input.validation:q} --out {output.manifest:q} --state {params.state:q} "
         "--save-every {resources.save_every} --keep {resources.keep} --judges {resources.judges} > {log:q} 2>&1"
+
+
+rule rl_verl:
+    input:
+        base=lambda w: manifest(PLAN.base_of(w.run)),
+        problems=lambda w: problems_of(PLAN.runs[w.run].data),
+        validation=lambda w: problems_of(PLAN.runs[w.run].validation),
+    output:
+        manifest=f"{PATHS.results}/runs/{{run}}/manifest.json",
+        metrics=f"{PATHS.results}/runs/{{run}}/metrics.jsonl",
+        probe=f"{PATHS.results}/runs/{{run}}/probe.jsonl",
+    log:
+        f"{PATHS.results}/logs/runs/{{run}}.log",
+    # The same by verl: Ray on the nodes of the job, FSDP, vLLM.
+    wildcard_constraints:
+        run=one_of(BY_VERL),
+    priority: lambda w: PRIORITY[w.run]
+    threads: 1
+    resources:
+        **cluster("rl_verl"),
+        execution=lambda w: PLAN.executions[w.run].model_dump_json(),
+    params:
+        spec=lambda w: PLAN.runs[w.run].model_dump_json(),
+        state=f"{PATHS.results}/runs/{{run}}/state",  # no output: it must outlive a failed job
+    shell:
+        RL_BY_VERL
+        + " --spec {params.spec:q} --base {input.base:q} --problems {input.problems:q} "
+        "--validation {input.validation:q} --out {output.manifest:q} --state {params.state:q} "
+        "--execution {resources.execution:q} > {log:q} 2>&1"

@@ -140,6 +140,7 @@ def _text(content: dict[str, Any]) -> str:
 def _totals(total: dict[str, Any]) -> str:
     rows = [
         ("RL runs, SFTs, evaluations", f"{total['runs']}, {total['sft']}, {total['evaluations']}"),
+        ("jobs that train or sample", f"{total['jobs']:,}"),
         ("GPU-hours", _hours(total["gpu_hours"])),
         ("makespan", _time(total["makespan_hours"])),
         ("idle share of the GPUs", f"{total['idle_share']:.1%}"),

@@ -40,14 +40,9 @@ def verl_config(
         )
         fail("verl-config", f"{run!r}: {close}")
     spec, paths = plan.runs[found[0]], Paths()
-    base = spec.base.model
-    places = Places(
-        model=getattr(base, "repo", None) or str(Path(paths.manifest(plan, plan.base_of(found[0]))).parent / "policy"),
-        train=f"{Path(paths.problems(spec.data)).parent}/verl.parquet",
-        validation=f"{Path(paths.problems(spec.validation)).parent}/verl.parquet",
-        state=f"{paths.results}/runs/{found[0]}/state",
-        nodes=nodes,
-        gpus_per_node=gpus_per_node,
-    )
+    model = spec.base.model
+    start = getattr(model, "repo", None) or str(Path(paths.manifest(plan, plan.base_of(found[0]))).parent / "policy")
+    state = Path(f"{paths.results}/runs/{found[0]}/state")
+    places = Places.of(state, start, nodes, gpus_per_node)
     for line in overrides(spec, places, plan.executions[found[0]]):
         typer.echo(line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -37,12 +38,29 @@ class Kind(Wants):
         return self
 
 
+class Environments(Strict):
+    """How a site starts Python where a rule's environment is not that of the workflow: a path or a command.
+
+    Relative paths begin at the project's root.
+    """
+
+    verl: str = "python"
+    vllm: str = "python"
+
+    def command(self, name: str, root: Path) -> str:
+        """What starts Python, with a relative path made absolute."""
+        program, *arguments = shlex.split(getattr(self, name))
+        return shlex.join([str(root / program) if "/" in program else program, *arguments])
+
+
 class Cluster(Strict):
+    environments: Environments = Environments()
     account: str | None
     qos: str | None = None
     constraint: str | None = None
     kinds: dict[str, Kind]
     rules: dict[str, Wants] = Field(default_factory=dict)
+    verl: list[str] = Field(default_factory=list)  # overrides of verl's configuration, for every run here
 
     @model_validator(mode="after")
     def has_what_every_plan_needs(self):
@@ -56,9 +74,8 @@ class Cluster(Strict):
 
         A kind that the site does not have is an error at once, not a job that waits for ever.
         """
-        if kind not in self.kinds:
-            raise ConfigError(f"config/cluster.yaml: kinds.{kind}: this key is missing, and {rule} needs it")
-        wants = {**self.kinds[kind].model_dump(), **self.rules.get(rule, Wants()).model_dump(exclude_none=True)}
+        wants = self._wants(rule, kind)
+        nodes, gpus_each = self.devices(rule, kind)
         asked = {
             "slurm_partition": wants["partition"],
             "slurm_account": self.account,
@@ -68,10 +85,26 @@ class Cluster(Strict):
             "cpus_per_task": wants["cpus"],
             "gpu": wants["gpus"] or None,
             "gpu_model": wants["gpu_type"] if wants["gpus"] else None,
-            "nodes": wants["nodes"] if (wants["nodes"] or 1) > 1 else None,
             "runtime": _more_each_time(wants["runtime"], wants["longest"] or wants["runtime"]),
         }
+        if nodes > 1:  # a task a node, or sbatch gives one node; GPUs by node, or the executor's srun asks one for all
+            each = ":".join(filter(None, [asked.pop("gpu_model"), str(gpus_each)]))
+            extra = f"--gpus-per-node={each}" if asked.pop("gpu") else None
+            asked |= {"nodes": nodes, "tasks": nodes, "slurm_extra": extra}
         return {name: value for name, value in asked.items() if value is not None}
+
+    def devices(self, rule: str, kind: str = "cpu") -> tuple[int, int]:
+        """Nodes of a rule's job, and GPUs of each; 1 where it has none, for what counts devices."""
+        wants = self._wants(rule, kind)
+        nodes, gpus = wants["nodes"] or 1, wants["gpus"] or 0
+        if gpus % nodes:
+            raise ConfigError(f"config/cluster.yaml: {rule}: {gpus} GPUs cannot be shared by {nodes} nodes equally")
+        return nodes, max(1, gpus // nodes)
+
+    def _wants(self, rule: str, kind: str) -> dict[str, Any]:
+        if kind not in self.kinds:
+            raise ConfigError(f"config/cluster.yaml: kinds.{kind}: this key is missing, and {rule} needs it")
+        return {**self.kinds[kind].model_dump(), **self.rules.get(rule, Wants()).model_dump(exclude_none=True)}
 
 
 def _more_each_time(minutes: int, longest: int) -> Callable[..., int]:

@@ -51,9 +51,13 @@ def run_id(spec: RunSpec) -> str:
     name = settings.pop("name")
     defaults = {key: setting.default for key, setting in estimators.signature(name).settings.items()}
     words = [spec.base.model.name, f"{name}_{settings.pop('base')}" if "base" in settings else name]
+    if spec.critic is not None:
+        words = [spec.base.model.name, "ppo"]
     words += [f"{key}{value}" for key, value in sorted(settings.items()) if value != defaults[key]]
     if spec.rollout.dynamic_sampling:
         words.append("dapo")
+    if spec.loss.ratio == "sequence":
+        words.append("gspo")
     return "-".join([*words, f"lr{spec.rl.learning_rate:g}", f"seed{spec.seed}", digest(spec)])
 
 

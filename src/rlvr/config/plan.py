@@ -106,6 +106,10 @@ class Plan:
         spec = self.policies[policy]
         return f"sft/{policy}" if spec.sft else f"models/{identity.model_id(spec.model)}"
 
+    def shards(self, evaluation: str) -> int:
+        """Jobs that an evaluation's sampling spreads over; in process it is one."""
+        return self.execution.shards if self.evaluations[evaluation].sampling.engine == "vllm" else 1
+
     def base_of(self, policy: str) -> str:
         """The policy that a run starts from; a base policy is its own."""
         return identity.policy_id(self.runs[policy].base) if policy in self.runs else policy
@@ -243,6 +247,7 @@ class _Expansion:
             validation=self._data(self.paper.validation_data, "validation_data"),
             estimator=resolve_estimator(settings.estimator, layers),
             loss=settings.loss,
+            critic=settings.critic if settings.critic.learning_rate is not None else None,
             rollout=settings.rollout,
             reward=settings.reward,
             rl=settings.rl,

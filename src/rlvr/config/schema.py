@@ -20,6 +20,10 @@ def _day(text: str) -> str:
 Day = Annotated[str, AfterValidator(_day)]  # 2024-08-01
 
 
+# Of an evaluation that several jobs may draw: the same however many do, so that their number makes nothing stale.
+SLICES = 16
+
+
 class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False, allow_inf_nan=False, protected_namespaces=())
 
@@ -168,6 +172,7 @@ class Sft(Strict):
     betas: tuple[Fraction, Fraction]
     max_grad_norm: Rate
     seed: Natural
+    backend: Literal["in_process", "verl"] = "in_process"
 
 
 class Rl(Strict):
@@ -184,6 +189,7 @@ class Rl(Strict):
     max_grad_norm: Rate
     precision: Literal["float32", "bfloat16"]
     reference_reset: Natural = 0
+    backend: Literal["in_process", "verl"] = "in_process"
 
     @model_validator(mode="after")
     def minibatches_fit(self):
@@ -211,6 +217,16 @@ class Loss(Strict):
     clip_high: Annotated[float, Field(ge=0)]
     aggregation: Literal["token_mean", "sequence_mean", "sequence_sum"]
     kl_coefficient: Annotated[float, Field(ge=0)]
+    ratio: Literal["token", "sequence"] = "token"
+
+
+class Critic(Strict):
+    """A value model, for PPO: advantages are generalised advantage estimates. The backend verl has one."""
+
+    learning_rate: Rate | None = None
+    lam: Fraction = 1.0
+    gamma: Fraction = 1.0
+    clip: Annotated[float, Field(ge=0)] = 0.5
 
 
 class Probe(Strict):
@@ -265,6 +281,7 @@ class Execution(Strict):
     gpu_memory_utilization: Fraction
     judges: Positive
     tensor_parallel: Positive
+    shards: Annotated[int, Field(ge=1, le=SLICES)]
 
 
 class Settings(Strict):
@@ -276,6 +293,7 @@ class Settings(Strict):
     reward: Reward
     estimator: dict[str, Any]
     loss: Loss
+    critic: Critic
     probe: Probe
     selection: Selection
     evaluation: Evaluation
@@ -426,6 +444,7 @@ class RunSpec(Strict):
     validation: Data
     estimator: dict[str, Any]
     loss: Loss
+    critic: Critic | None = None
     rollout: Rollout
     reward: Reward
     rl: Rl
@@ -437,6 +456,18 @@ class RunSpec(Strict):
     def something_to_select_by(self):
         if self.selection.rule == "best_validation" and self.probe.problems == 0:
             raise ValueError("selection.rule: best_validation needs held-out problems (probe.problems)")
+        return self
+
+    @model_validator(mode="after")
+    def a_critic_has_its_trainer(self):
+        if self.critic is None:
+            return self
+        if self.rl.backend != "verl":
+            raise ValueError("critic: the trainer in process has none; PPO needs rl.backend: verl")
+        if self.estimator["name"] != "reinforce":
+            raise ValueError(
+                f"critic: it weighs rewards as they are (reinforce), so it has no place beside {self.estimator['name']}"
+            )
         return self
 
     @property

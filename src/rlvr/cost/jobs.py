@@ -20,6 +20,7 @@ class Work:
 
     jobs: dict[str, Job]
     kinds: dict[str, str]  # job -> sft, run or evaluation
+    wholes: dict[str, str]  # job -> what it makes, or makes a part of
     models: dict[str, str]  # job -> its model's name
     estimates: dict[str, Estimate]
     items: dict[Name, set[str]]  # table or figure -> jobs, in the order in which they are to be finished
@@ -39,11 +40,17 @@ class Work:
         return self.items[item].difference(*(self.items[name] for name in names[: names.index(item)]))
 
     def count(self, kind: str, names: set[str] | None = None) -> int:
-        return sum(self.kinds[name] == kind for name in (self.jobs if names is None else names))
+        """SFTs, runs or evaluations; an evaluation may be several jobs."""
+        chosen = self.jobs if names is None else names
+        return len({self.wholes[name] for name in chosen if self.kinds[name] == kind})
 
 
 def evaluation_name(policy: str, evaluation: str) -> str:
     return f"{policy} on {evaluation}"
+
+
+def shard_names(whole: str, shards: int) -> list[str]:
+    return [whole] if shards == 1 else [f"{whole}, job {i + 1} of {shards}" for i in range(shards)]
 
 
 def work_of(plan: Plan, costs: Costs, *, only: list[Name] | None = None) -> Work:
@@ -52,7 +59,7 @@ def work_of(plan: Plan, costs: Costs, *, only: list[Name] | None = None) -> Work
     for paper, item in only if only is not None else items_in_order(plan):
         wanted = needs(plan, paper, item)
         names = [builder.policy(policy) for policy in wanted.policies]
-        names += [builder.evaluation(*pair) for pair in wanted.evaluations]
+        names += [name for pair in wanted.evaluations for name in builder.evaluation(*pair)]
         builder.work.items[paper, item] = {name for name in names if name is not None}
         for source in plan.papers[paper].statistics_of(item):
             if source != item:
@@ -63,7 +70,7 @@ def work_of(plan: Plan, costs: Costs, *, only: list[Name] | None = None) -> Work
 class _Builder:
     def __init__(self, plan: Plan, costs: Costs):
         self.plan, self.costs, self.rank = plan, costs, ranks(plan)
-        self.work = Work({}, {}, {}, {}, {}, {})
+        self.work = Work({}, {}, {}, {}, {}, {}, {})
         self.known: dict[object, Estimate] = {}
 
     def policy(self, policy: str) -> str | None:
@@ -82,23 +89,37 @@ class _Builder:
         made = self._estimate(policy, lambda: self.costs.sft(spec, self.plan.execution))
         return self._add(policy, "sft", None, policy, made, spec)
 
-    def evaluation(self, policy: str, evaluation: str) -> str:
-        name = evaluation_name(policy, evaluation)
-        if name in self.work.jobs:
-            return name
+    def evaluation(self, policy: str, evaluation: str) -> list[str]:
+        """The jobs that draw its samples. Joining them takes no GPU."""
+        whole, shards = evaluation_name(policy, evaluation), self.plan.shards(evaluation)
+        names = shard_names(whole, shards)
+        if names[0] in self.work.jobs:
+            return names
         base, spec = self.plan.policies[self.plan.base_of(policy)], self.plan.evaluations[evaluation]
         made = self._estimate(
-            (base.model.name, evaluation), lambda: self.costs.evaluation(spec, base.model, self.plan.execution)
+            (base.model.name, evaluation),
+            lambda: self.costs.evaluation(spec, base.model, self.plan.execution, shards=shards),
         )
-        return self._add(name, "evaluation", policy, (policy, evaluation), made, base)
+        return [self._add(name, "evaluation", policy, (policy, evaluation), made, base, whole=whole) for name in names]
 
     def _estimate(self, key: object, make: Callable[[], Estimate]) -> Estimate:
         if key not in self.known:
             self.known[key] = make()
         return self.known[key]
 
-    def _add(self, name: str, kind: str, before: str | None, key: str | Name, made: Estimate, base: PolicySpec) -> str:
+    def _add(
+        self,
+        name: str,
+        kind: str,
+        before: str | None,
+        key: str | Name,
+        made: Estimate,
+        base: PolicySpec,
+        *,
+        whole: str | None = None,
+    ) -> str:
         after = (before,) if before in self.work.jobs else ()
         self.work.jobs[name] = Job(name, made.seconds, made.gpus, after, self.rank[key])  # type: ignore[arg-type]
+        self.work.wholes[name] = whole or name
         self.work.kinds[name], self.work.models[name], self.work.estimates[name] = kind, base.model.name, made
         return name

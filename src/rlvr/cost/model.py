@@ -237,11 +237,13 @@ class Costs:
         disk = rates.shape.parameters * (FINAL + 2 * SAVED)
         return Estimate(seconds, gpus, spec.sft.steps * shown.tokens, flops, disk, spec.sft.steps)
 
-    def evaluation(self, spec: EvaluationSpec, model: ScratchModel | HubModel, execution: Execution) -> Estimate:
-        """Samples of one policy on one benchmark, on as few devices as hold a replica. Grading is not in it."""
+    def evaluation(
+        self, spec: EvaluationSpec, model: ScratchModel | HubModel, execution: Execution, *, shards: int = 1
+    ) -> Estimate:
+        """One of the jobs that sample a policy on a benchmark, on as few devices as hold a replica. No grading."""
         sampling = spec.sampling
         rates = Throughput(self.hardware, self.device, model, _dtype(model), execution.gpu_memory_utilization)
-        drawn = self._sampling(_problems(spec.data), sampling.samples, sampling.max_response_tokens)
+        drawn = self._sampling(_problems(spec.data) / shards, sampling.samples, sampling.max_response_tokens)
         gpus = rates.spread(drawn.prompt + drawn.longest)
         seconds = rates.generation_seconds(drawn, gpus) + self.assumed.job_start.value
         flops = forward_flops(rates.shape, drawn.tokens, drawn.seen)

@@ -33,6 +33,7 @@ def totals(work: Work, schedule: Schedule, price: float | None) -> dict[str, Any
         "sft": work.count("sft"),
         "runs": work.count("run"),
         "evaluations": work.count("evaluation"),
+        "jobs": len(work.jobs),
         "gpu_hours": gpu_hours,
         "makespan_hours": schedule.makespan / HOUR,
         "idle_share": schedule.idle_share,

@@ -34,11 +34,8 @@ class Sampled:
 
 
 class Engine(Protocol):
-    """`rows` completions are drawn at a time: what is lost by a kill, and how much memory is used, not numbers."""
-
     name: str
     version: str
-    rows: int
 
     def draw(self, problems: list[Problem], first: int, last: int) -> list[Sampled]:
         """Samples `first` to `last` - 1 of each problem, in order."""
@@ -49,9 +46,23 @@ def names() -> list[str]:
     return ["in_process", "vllm"]
 
 
+def rows(name: str) -> tuple[int, int]:
+    """Completions that an engine draws at a time, at least and at most: what a kill loses, and memory, not numbers."""
+    return _module(name).ROWS
+
+
+def version(name: str) -> str:
+    """Of the engine `name`, which need not be started for it. Raises EngineError where it is not installed."""
+    return _module(name).version()
+
+
 def load(name: str, manifest: Path, sampling: Evaluation, **execution: Any) -> Engine:
     """The engine `name` with a policy in it. Raises EngineError."""
-    return importlib.import_module(f"rlvr.engines.{name}").load(manifest, sampling, **execution)
+    return _module(name).load(manifest, sampling, **execution)
+
+
+def _module(name: str) -> Any:
+    return importlib.import_module(f"rlvr.engines.{name}")
 
 
 def number_of(problem: Problem) -> int:

@@ -20,15 +20,20 @@ from rlvr.records import Completion, Problem
 from rlvr.training.batches import STREAM_EVALUATION
 from rlvr.training.rollouts import sample_prompts
 
+ROWS = (1024, 1024)  # completions a part, at least and at most
+
+
+def version() -> str:
+    return f"torch {torch.__version__}, transformers {transformers.__version__}"
+
 
 class InProcess:
     name = "in_process"
-    rows = 1024
 
     def __init__(self, policy: Policy, sampling: Evaluation):
         self.policy, self.sampling = policy, sampling
         self.decoder = Decoder(policy.model, frozen=True)
-        self.version = f"torch {torch.__version__}, transformers {transformers.__version__}"
+        self.version = version()
 
     @torch.no_grad()
     def draw(self, problems: list[Problem], first: int, last: int) -> list[Sampled]:

@@ -18,6 +18,7 @@ from rlvr.engines import EngineError, Sampled
 from rlvr.policies.store import Location, load_tokenizer, locate
 from rlvr.records import Completion, Problem
 
+ROWS = (1024, 8192)  # completions a part, at least and at most: the end of a part waits for its longest sample
 SPARE_PROMPT_TOKENS = 4096  # room for a prompt, beside the response, in a model whose context is longer
 
 
@@ -70,7 +71,6 @@ def options(location: str, revision: str | None, dtype: str, longest: int, tenso
 
 class Vllm:
     name = "vllm"
-    rows = 8192
 
     def __init__(self, engine: Any, tokenizer: Any, template: str, sampling: Evaluation, version: str, longest: int):
         self.engine, self.tokenizer, self.template = engine, tokenizer, template
@@ -109,19 +109,27 @@ class Vllm:
         return made
 
 
-def load(manifest: Path, sampling: Evaluation, *, tensor_parallel: int = 1, gpu_memory: float = 0.75) -> Vllm:
+def version() -> str:
     try:
         import vllm
     except ImportError as error:
         raise EngineError(
             f"the engine is vllm, and it is not installed in this environment ({error}); "
-            "install it (docs/evaluation.md), or evaluate with engine: in_process"
+            "install it (docs/evaluation.md), name a Python that has it in config/cluster.yaml (environments.vllm), "
+            "or evaluate with engine: in_process"
         ) from error
+    return f"vllm {vllm.__version__}"
+
+
+def load(manifest: Path, sampling: Evaluation, *, tensor_parallel: int = 1, gpu_memory: float = 0.75) -> Vllm:
+    found = version()
+    from vllm import LLM
+
     policy = locate(manifest)
     tokenizer = load_tokenizer(policy.location, **policy.options)
     longest = min(positions(policy), SPARE_PROMPT_TOKENS + sampling.max_response_tokens)
     given = options(policy.location, policy.options.get("revision"), policy.dtype, longest, tensor_parallel, gpu_memory)
-    return Vllm(vllm.LLM(**given), tokenizer, policy.template, sampling, f"vllm {vllm.__version__}", longest)
+    return Vllm(LLM(**given), tokenizer, policy.template, sampling, found, longest)
 
 
 def positions(policy: Location) -> int:

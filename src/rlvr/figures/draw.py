@@ -21,6 +21,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullFormatter
 
+from rlvr.records import whole
+
 # Okabe and Ito's colours, told apart by every reader; one a method, the same in all figures.
 COLOURS = {
     "base": "#7f7f7f",
@@ -181,10 +183,10 @@ def main(
     title = content["title"] if content["kind"] == "analytic" else f"{content['title']} · {content['scale']} scale"
     figure.suptitle(textwrap.fill(title, int(11 * figure.get_figwidth())), fontsize=11)
     for path in out:
-        path.parent.mkdir(parents=True, exist_ok=True)
         # Without dates and versions, so that equal data give equal files.
         metadata = {"CreationDate": None, "Producer": None} if path.suffix == ".pdf" else {"Software": None}
-        figure.savefig(path, metadata=metadata)
+        with whole(path) as partial:
+            figure.savefig(partial, format=path.suffix[1:], metadata=metadata)
 
 
 if __name__ == "__main__":

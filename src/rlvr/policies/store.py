@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from rlvr.records import RecordError, publish_json, read_json, sha256
+from rlvr.records import RecordError, publish_json, read_json, sha256, whole
 
 
 @dataclass
@@ -47,14 +46,10 @@ class Policy:
 
 def save(policy: Policy, folder: Path) -> dict[str, str]:
     """Write model and tokenizer into a new folder, renamed into place when whole; returns checksums of its files."""
-    partial = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.parent.mkdir(parents=True, exist_ok=True)
-    policy.model.save_pretrained(partial)
-    policy.tokenizer.save_pretrained(partial)
-    sums = {file.name: sha256(file) for file in sorted(partial.iterdir())}
-    shutil.rmtree(folder, ignore_errors=True)
-    os.rename(partial, folder)
+    with whole(folder) as partial:
+        policy.model.save_pretrained(partial)
+        policy.tokenizer.save_pretrained(partial)
+        sums = {file.name: sha256(file) for file in sorted(partial.iterdir())}
     return sums
 
 

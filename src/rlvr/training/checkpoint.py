@@ -21,7 +21,7 @@ from typing import Any
 
 import torch
 
-from rlvr.records import publish_json, read_json, read_lines, sha256
+from rlvr.records import publish_json, read_json, read_lines, sha256, whole
 
 SUMS = "SHA256SUMS"
 
@@ -55,19 +55,17 @@ class Checkpoints:
 
     def save(self, snapshot: Snapshot) -> Path:
         final = self.folder / f"step-{snapshot.step:06d}"
-        partial = self.folder / f".{final.name}.{os.getpid()}.tmp"
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir()
-        torch.save(snapshot.tensors, partial / "tensors.pt")
-        (partial / "state.json").write_text(json.dumps({"step": snapshot.step, **snapshot.state}, sort_keys=True))
-        for name, rows in snapshot.rows.items():
-            (partial / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        sums = {path.name: sha256(path) for path in sorted(partial.iterdir())}
-        (partial / SUMS).write_text(json.dumps(sums, indent=1))
-        for path in [*partial.iterdir(), partial]:
-            _flush(path)
-        shutil.rmtree(final, ignore_errors=True)
-        os.rename(partial, final)
+        with whole(final) as partial:
+            partial.mkdir()
+            with open(partial / "tensors.pt", "wb") as file:  # torch hides why a write fails where it opens the file
+                torch.save(snapshot.tensors, file)
+            (partial / "state.json").write_text(json.dumps({"step": snapshot.step, **snapshot.state}, sort_keys=True))
+            for name, rows in snapshot.rows.items():
+                (partial / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+            sums = {path.name: sha256(path) for path in sorted(partial.iterdir())}
+            (partial / SUMS).write_text(json.dumps(sums, indent=1))
+            for path in [*partial.iterdir(), partial]:
+                _flush(path)
         _flush(self.folder)
         for old in self._saved()[: -self.keep]:
             shutil.rmtree(old)

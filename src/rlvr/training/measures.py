@@ -5,23 +5,27 @@ Dimensions: P prompts, G rollouts a prompt, T response tokens.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
+from transformers import PreTrainedTokenizerBase
 
-from rlvr.policies.store import Policy
 from rlvr.tasks.operator_fill import OPERATORS
 
 FORKING_SHARE = 0.2  # Wang et al. 2025 (arXiv 2506.01939): the fifth of tokens with the highest entropy
 ROUNDING = 1e-4  # nats a sequence: at pi = pi_ref, float32 sums of equal terms differ by less, and c is 0
 
 
-def decision_mask(policy: Policy, tokens_PGT: Tensor, entropy_PGT: Tensor, mask_PGT: Tensor) -> Tensor:
+def decision_mask(
+    tokenizer: PreTrainedTokenizerBase, tokens_PGT: Tensor, entropy_PGT: Tensor, mask_PGT: Tensor
+) -> Tensor:
     r"""The tokens where a response decides.
 
     For the operator-fill vocabulary: the operators before the box (all else is arithmetic or a copy). For
     other vocabularies: the fifth of the batch's tokens with the highest entropy.
     """
-    vocabulary = policy.tokenizer.get_vocab()
+    vocabulary = tokenizer.get_vocab()
     box = vocabulary.get("\\boxed{")
     if box is not None and len(vocabulary) < 200:
         operators = torch.tensor([vocabulary[o] for o in OPERATORS], device=tokens_PGT.device)
@@ -41,9 +45,11 @@ def mean_where(values: Tensor, mask: Tensor) -> float | None:
     return float(values[mask].mean()) if bool(mask.any()) else None
 
 
-def entropy(policy: Policy, tokens_PGT: Tensor, entropy_PGT: Tensor, mask_PGT: Tensor) -> dict[str, float | None]:
+def entropy(
+    tokenizer: PreTrainedTokenizerBase, tokens_PGT: Tensor, entropy_PGT: Tensor, mask_PGT: Tensor
+) -> dict[str, float | None]:
     """Mean entropy (nats a token) over all tokens (ACE, Eq. 16) and over decision tokens."""
-    decisions = decision_mask(policy, tokens_PGT, entropy_PGT, mask_PGT)
+    decisions = decision_mask(tokenizer, tokens_PGT, entropy_PGT, mask_PGT)
     return {"entropy": mean_where(entropy_PGT, mask_PGT), "entropy_decision": mean_where(entropy_PGT, decisions)}
 
 
@@ -69,4 +75,30 @@ def shares(pass_rates: list[float]) -> dict[str, float]:
         "pass_rate": sum(pass_rates) / count,
         "all_wrong": sum(rate == 0 for rate in pass_rates) / count,
         "all_right": sum(rate == 1 for rate in pass_rates) / count,
+    }
+
+
+def given(old_PGT: Tensor, reference_PGT: Tensor, lengths_PG: Tensor) -> dict[str, Any]:
+    """What an estimator may need of a step, from log pi of tokens before its first update (zeros on padding).
+
+    Entropy is FADE's H_t (Algorithm 2): a response's mean surprisal.
+    """
+    logp_old_PG, lengths_PG = old_PGT.sum(-1), lengths_PG.float()
+    return {
+        "log_ratio_PG": (old_PGT - reference_PGT).sum(-1),
+        "lengths_PG": lengths_PG,
+        "logp_PG": logp_old_PG,  # before the step's first update, the policy is the one that sampled
+        "logp_old_PG": logp_old_PG,
+        "logp_ref_PG": reference_PGT.sum(-1),
+        "entropy": float((-logp_old_PG / lengths_PG).mean()),
+    }
+
+
+def masses(rewards_PG: Tensor, advantages_PG: Tensor, lengths_PG: Tensor) -> dict[str, float]:
+    """Mean reward, the weights' realised masses, and the mean length of a response."""
+    return {
+        "reward": float(rewards_PG.mean()),
+        "positive_mass": float(advantages_PG.clamp(min=0).mean()),
+        "negative_mass": float((-advantages_PG).clamp(min=0).mean()),
+        "response_tokens": float(lengths_PG.float().mean()),
     }

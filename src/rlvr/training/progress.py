@@ -49,15 +49,29 @@ class Bar:
             print(json.dumps({"stage": self.name, "step": self.done, "of": self.total, **shown}), flush=True)
 
 
-class StopRequest:
-    """Whether to save and end after the step that is done: SIGTERM (preemption), or a job that is about to be over.
-
-    A job's end is near when two more steps, each as long as the longest so far, and a minute to save might not fit.
+class Deadline:
+    """Whether the job that this runs in is about to be over: two more steps, each as long as the longest so far, and a
+    minute to save might not fit.
     """
 
     def __init__(self) -> None:
-        self.asked = False
         self.end, self._longest, self._last = job_end(), 0.0, time.time()
+
+    def after_step(self) -> bool:
+        """Called once after each step; it times them."""
+        now = time.time()
+        self._longest, self._last = max(self._longest, now - self._last), now
+        near = self.end is not None and now + 2 * self._longest + TO_SAVE > self.end
+        if near and self.end is not None:
+            print(f"the job ends in {self.end - now:.0f} s", flush=True)
+        return near
+
+
+class StopRequest:
+    """Whether to save and end after the step that is done: SIGTERM (preemption), or a job that is about to be over."""
+
+    def __init__(self) -> None:
+        self.asked, self._deadline = False, Deadline()
         signal.signal(signal.SIGTERM, self._note)
 
     def _note(self, *_: Any) -> None:
@@ -65,11 +79,7 @@ class StopRequest:
 
     def after_step(self) -> bool:
         """Called once after each step; it times them."""
-        now = time.time()
-        self._longest, self._last = max(self._longest, now - self._last), now
-        if self.end is not None and now + 2 * self._longest + TO_SAVE > self.end:
-            print(f"the job ends in {self.end - now:.0f} s", flush=True)
-            self.asked = True
+        self.asked = self._deadline.after_step() or self.asked
         return self.asked
 
 

@@ -86,7 +86,7 @@ class Trainer:
         with autocast(spec.rl.precision, self.model.device):
             reference_PGT = all_logprobs(self.reference, batch.groups, spec.rl.sequences_per_microbatch)
         old_PGT = batch.samples.logprobs_PGT
-        given = self._given(batch, reference_PGT)
+        given = measures.given(old_PGT, reference_PGT, batch.groups.lengths_PG)
         advantages_PG, self.estimator_state = self.estimator.step(batch.rewards_PG, given, self.estimator_state)
         timer.lap("reference")
         self._set_learning_rate()
@@ -132,18 +132,6 @@ class Trainer:
             reward=self.spec.reward,
         )
 
-    def _given(self, batch: Batch, reference_PGT: torch.Tensor) -> dict[str, Any]:
-        """What an estimator may need of a step. Entropy is FADE's H_t (Algorithm 2): a response's mean surprisal."""
-        old_PG, lengths_PG = batch.samples.logprobs_PGT.sum(-1), batch.groups.lengths_PG.float()
-        return {
-            "log_ratio_PG": (batch.samples.logprobs_PGT - reference_PGT).sum(-1),
-            "lengths_PG": lengths_PG,
-            "logp_PG": old_PG,  # before the step's first update, the policy is the one that sampled
-            "logp_old_PG": old_PG,
-            "logp_ref_PG": reference_PGT.sum(-1),
-            "entropy": float((-old_PG / lengths_PG).mean()),
-        }
-
     def _coupled(self, batch: Batch, given: dict[str, Any]) -> Coupled:
         """Weights and objective of some prompts, as functions of the current log pi."""
 
@@ -180,13 +168,10 @@ class Trainer:
     def _figures(self, batch: Batch, log_ratio_PG: torch.Tensor, advantages_PG: torch.Tensor) -> dict[str, Any]:
         mask_PGT = batch.groups.mask_PGT()
         return {
-            "reward": float(batch.rewards_PG.mean()),
+            **measures.masses(batch.rewards_PG, advantages_PG, batch.groups.lengths_PG),
             **measures.shares(batch.drawn_pass_rates),
-            **measures.entropy(self.policy, batch.groups.tokens_PGT, batch.samples.entropy_PGT, mask_PGT),
+            **measures.entropy(self.policy.tokenizer, batch.groups.tokens_PGT, batch.samples.entropy_PGT, mask_PGT),
             **measures.overconfidence(log_ratio_PG, batch.groups.lengths_PG, batch.correct_PG),
-            "positive_mass": float(advantages_PG.clamp(min=0).mean()),
-            "negative_mass": float((-advantages_PG).clamp(min=0).mean()),
-            "response_tokens": float(batch.groups.lengths_PG.float().mean()),
             "prompts_drawn": len(batch.drawn_pass_rates),
             "sampling_rounds": batch.rounds,
             "statuses": dict(sorted(batch.statuses.items())),
@@ -221,7 +206,7 @@ class Trainer:
             {
                 "step": self.step,
                 **measures.shares(correct_PG.mean(dim=1).tolist()),
-                **measures.entropy(self.policy, groups.tokens_PGT, drawn.entropy_PGT, groups.mask_PGT()),
+                **measures.entropy(self.policy.tokenizer, groups.tokens_PGT, drawn.entropy_PGT, groups.mask_PGT()),
                 **measures.overconfidence(log_ratio_PG, groups.lengths_PG, correct_PG),
             }
         )
@@ -283,7 +268,7 @@ def train(trainer: Trainer, checkpoints: Checkpoints, save_every: int) -> int:
             if trainer.probe_due():
                 trainer.probe()
             stopping = stop.after_step()  # read once: the signal may come between the save and the exit
-            if trainer.step % save_every == 0 or stopping:
+            if trainer.step % save_every == 0 or trainer.step == steps or stopping:
                 checkpoints.save(trainer.snapshot())
             bar.advance(pass_rate=row["pass_rate"], entropy=row["entropy"], seconds=row["timing"]["step"])
             if stopping:

@@ -84,7 +84,7 @@ def train(policy: Policy, spec: Sft, demonstrations: list[Demonstration], checkp
             if step % 20 == 0 or step == spec.steps or bar.progress:
                 bar.advance(step - bar.done, loss=float(loss))
             stopping = stop.after_step()  # read once: the signal may come between the save and the exit
-            if step % save_every == 0 or stopping:
+            if step % save_every == 0 or step == spec.steps or stopping:
                 tensors = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
                 checkpoints.save(Snapshot(step, tensors, {}, {"metrics": rows}))
             if stopping:

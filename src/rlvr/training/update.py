@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from rlvr.config.schema import Loss, Rl
-from rlvr.losses import aggregation, kl, ppo_clip
+from rlvr.losses import aggregation, gspo, kl, ppo_clip
 from rlvr.policies.decoder import Decoder
 from rlvr.training.batches import Groups, all_logprobs, autocast, chunks, token_logprobs
 
@@ -116,7 +116,7 @@ class _Batch:
             with autocast(self.rl.precision, weights_PG.device):
                 logprobs_MT = token_logprobs(decoder, chunk)
             old = old_MT[chosen, :width]
-            losses_MT, clipped_MT = self._policy_loss(logprobs_MT, old, weights_M[chosen, None])
+            losses_MT, clipped_MT = self._policy_loss(logprobs_MT, old, weights_M[chosen, None], mask_MT)
             divergence_MT = kl.k3(logprobs_MT, reference_MT[chosen, :width])
             each_MT = mask_MT / sequences
             if not self.score_function:
@@ -134,7 +134,10 @@ class _Batch:
                     totals.disagreement.append(float(((logprobs_MT - old).abs() * mask_MT).sum() / mask_MT.sum()))
         return whole
 
-    def _policy_loss(self, logprobs: Tensor, old: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
+    def _policy_loss(self, logprobs: Tensor, old: Tensor, weights: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         if self.score_function:
             return -weights * logprobs, torch.zeros_like(logprobs, dtype=torch.bool)
-        return ppo_clip.surrogate(logprobs, old, weights, clip_low=self.loss.clip_low, clip_high=self.loss.clip_high)
+        bounds = {"clip_low": self.loss.clip_low, "clip_high": self.loss.clip_high}
+        if self.loss.ratio == "sequence":
+            return gspo.surrogate(logprobs, old, weights, mask, **bounds)
+        return ppo_clip.surrogate(logprobs, old, weights, **bounds)

@@ -1,0 +1,37 @@
+"""verl's agent loop for prompts that are text already: one turn, and the tokens that the policy sees in process."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopOutput
+from verl.utils.profiler import simple_timer
+
+NAME = "verbatim"
+
+
+class Verbatim(AgentLoopBase):
+    def __init__(self, *arguments: Any, hf_model_type: str | None = None, **named: Any):
+        super().__init__(*arguments, hf_model_type=None, **named)  # no chat markup of a model family is added
+
+    async def run(self, sampling_params: dict[str, Any], **row: Any) -> AgentLoopOutput:
+        (message,) = row["raw_prompt"]
+        prompt = self.tokenizer(message["content"], add_special_tokens=False)["input_ids"]
+        timing: dict[str, Any] = {}
+        with simple_timer("generate_sequences", timing):
+            done = await self.server_manager.generate(
+                request_id=uuid4().hex, prompt_ids=prompt, sampling_params=sampling_params
+            )
+        timing["num_preempted"] = -1 if done.num_preempted is None else done.num_preempted
+        longest = self.rollout_config.response_length
+        response = list(done.token_ids)[:longest]
+        return AgentLoopOutput(
+            prompt_ids=prompt,
+            response_ids=response,
+            response_mask=[1] * len(response),
+            response_logprobs=list(done.log_probs)[:longest] if done.log_probs else None,
+            num_turns=2,
+            metrics=timing,
+            extra_fields={**done.extra_fields, "turn_scores": [], "tool_rewards": []},
+        )

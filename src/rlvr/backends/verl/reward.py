@@ -1,0 +1,48 @@
+"""verl's reward manager over this package's verifiers: the same verdicts and rewards as in process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase
+
+from rlvr.training.rollouts import overlong_penalty
+from rlvr.verifiers import settle
+from rlvr.verifiers.pool import Pool
+
+
+class Verified(RewardManagerBase):
+    """1 for a correct answer, else 0, less the length penalty; `acc` is without the penalty.
+
+    One of `reward.num_workers` processes holds one; its judge can be killed (`rlvr.verifiers.pool`). Settings are under
+    `rlvr` in verl's configuration.
+    """
+
+    def __init__(self, config: Any, tokenizer: Any, compute_score: Any, **_: Any):
+        super().__init__(config, tokenizer, compute_score)
+        self.settings, self.longest = config.rlvr, config.data.max_response_length
+        self.pool = Pool(config.rlvr.verifier)
+
+    async def run_single(self, data: Any) -> dict[str, Any]:
+        item = data[-1]
+        responses, mask = item.batch["responses"], item.batch["attention_mask"]
+        tokens = responses[: int(mask[-responses.shape[-1] :].sum())].tolist()
+        gold = item.non_tensor_batch["reward_model"]["ground_truth"]
+        return await self.loop.run_in_executor(None, self._judge, tokens, gold)
+
+    def _judge(self, tokens: list[int], gold: str) -> dict[str, Any]:
+        text = self.tokenizer.decode(tokens, skip_special_tokens=True)
+        (verdict,) = self.pool.judge([(text, gold)])
+        status, _ = settle((verdict.status, verdict.extracted), tokens[-1:] == [self.tokenizer.eos_token_id])
+        correct = float(status == "correct")
+        penalty = overlong_penalty(
+            torch.tensor([[float(len(tokens))]]),
+            limit=self.longest,
+            buffer=self.settings.overlong_buffer,
+            penalty=self.settings.overlong_penalty,
+        )
+        return {
+            "reward_score": correct + float(penalty),
+            "reward_extra_info": {"acc": correct, "status": status},
+        }

@@ -1,0 +1,33 @@
+"""Demonstrations for verl's SFT trainer, token by token what the trainer in process sees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import torch
+from torch.utils.data import Dataset
+
+
+class Demonstrations(Dataset):
+    """Prompt, response and the token that ends it; the loss is on the response and its end."""
+
+    def __init__(self, parquet_files: Any, tokenizer: Any, config: Any, **_: Any):
+        rows = pd.read_parquet(parquet_files)
+        prompts = tokenizer(list(rows["prompt"]), add_special_tokens=False)["input_ids"]
+        responses = tokenizer(list(rows["response"]), add_special_tokens=False)["input_ids"]
+        self.rows = [(p, [*r, tokenizer.eos_token_id]) for p, r in zip(prompts, responses, strict=True)]
+        longest = max(len(p) + len(r) for p, r in self.rows)
+        if longest > config.max_length:
+            raise ValueError(f"a demonstration has {longest} tokens, and data.max_length is {config.max_length}")
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: int) -> dict[str, torch.Tensor]:
+        prompt, response = self.rows[index]
+        return {
+            "input_ids": torch.tensor(prompt + response),
+            "position_ids": torch.arange(len(prompt) + len(response)),
+            "loss_mask": torch.tensor([0] * len(prompt) + [1] * len(response)),
+        }

@@ -1,0 +1,44 @@
+"""verl's worker of actor and reference, with a reference that can be set to the actor as it is (PACS, sec. 3.4)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from verl.single_controller.base.decorator import Dispatch, register
+from verl.workers.engine_workers import ActorRolloutRefWorker
+
+
+class ResettingWorker(ActorRolloutRefWorker):
+    """Every method acts on each rank's own shard."""
+
+    @register(dispatch_mode=Dispatch.ONE_TO_ALL)
+    def reset_reference(self) -> None:
+        """Make the actor its own reference, and forget the optimizer's moments."""
+        ours, theirs = self.ref.engine.module.parameters(), self.actor.engine.module.parameters()
+        with torch.no_grad():
+            for reference, actor in zip(ours, theirs, strict=True):
+                _shard(reference).copy_(_shard(actor))
+        self.actor.engine.optimizer.state.clear()
+
+    @register(dispatch_mode=Dispatch.ONE_TO_ALL)
+    def save_reference(self, folder: str) -> None:
+        """verl loads the reference from `model.path` again at a resume: one that was reset must be kept."""
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        torch.save([_shard(p).cpu() for p in self.ref.engine.module.parameters()], self._file(folder))
+
+    @register(dispatch_mode=Dispatch.ONE_TO_ALL)
+    def load_reference(self, folder: str) -> None:
+        kept = torch.load(self._file(folder), map_location="cpu", weights_only=True)
+        with torch.no_grad():
+            for reference, saved in zip(self.ref.engine.module.parameters(), kept, strict=True):
+                _shard(reference).copy_(saved)
+
+    def _file(self, folder: str) -> Path:
+        return Path(folder) / f"reference_world_size_{self.world_size}_rank_{self.rank}.pt"
+
+
+def _shard(parameter: Any) -> torch.Tensor:
+    """A rank's own part of a parameter, which FSDP2 keeps as a DTensor."""
+    return parameter.data.to_local() if hasattr(parameter.data, "to_local") else parameter.data
