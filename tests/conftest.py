@@ -24,6 +24,11 @@ def run_module(module: str, *arguments: str, check: bool = True, **options) -> s
 
 
 def snakemake(*arguments: str, check: bool = True, timeout: float = 900) -> subprocess.CompletedProcess:
+    # Several work in this folder at once, and Snakemake removes its note of unfinished jobs, folder and all, after the
+    # last: another that is just reading it fails. A file in it keeps the folder.
+    unfinished = ROOT / ".snakemake" / "incomplete"
+    unfinished.mkdir(parents=True, exist_ok=True)
+    (unfinished / "keep").touch()
     done = subprocess.run(
         [sys.executable, "-m", "snakemake", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=timeout
     )
@@ -41,6 +46,30 @@ def plan():
     from rlvr.config.plan import make_plan
 
     return make_plan(ROOT, "smoke", ["ace"])
+
+
+@pytest.fixture(scope="session")
+def slurm(tmp_path_factory):
+    """A real Slurm of two nodes, each with one CPU for jobs."""
+    from slurm_cluster import Slurm, missing
+
+    assert not missing(), f"{missing()} are missing: apt-get install slurmctld slurmd slurm-client munge"
+    with Slurm(tmp_path_factory.mktemp("slurm"), nodes=2, cpus=1) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory) -> Path:
+    """Its config/cluster.yaml."""
+    one = {"runtime": 5, "longest": 20, "mem_mb": 2000, "cpus": 1}
+    kinds = {
+        "cpu": {"partition": "cpu", **one},
+        "short": {"partition": "cpu", **one, "runtime": 1},
+        "gpu": {"partition": "gpu", **one, "gpus": 1, "gpu_type": "h100"},
+    }
+    path = tmp_path_factory.mktemp("site") / "cluster.yaml"
+    path.write_text(json.dumps({"account": None, "kinds": kinds}))
+    return path
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "rlvr"
 MAY_IMPORT = {
     "records": set(),
     "provenance": set(),
+    "environment": set(),
     "config": {"estimators"},
     "estimators": set(),
     "losses": set(),
@@ -24,11 +25,13 @@ MAY_IMPORT = {
     "evaluation": {"records", "config", "verifiers", "policies", "training", "engines", "statistics"},
     "statistics": {"records", "config"},
     "tables": {"records", "statistics"},
-    "figures": set(),
+    "figures": {"records"},
     "report": {"records"},
     "theory": {"estimators", "records"},
     "cost": {"config", "estimators", "tasks"},
-    "backends": {"config", "estimators"},
+    "backends": {
+        *("config", "estimators", "losses", "policies", "provenance", "records", "training", "verifiers"),
+    },
     "commands": {
         *("backends", "cost", "estimators", "statistics", "verifiers", "evaluation", "config", "tasks", "records")
     },
@@ -48,6 +51,8 @@ WITHOUT_TORCH = (
     "rlvr.tables.scored",
     "rlvr.figures.draw",
     "rlvr.report.page",
+    "rlvr.environment",
+    "rlvr.evaluation.merge",
     "rlvr.evaluation.grade",
     "rlvr.evaluation.score",
     "rlvr.evaluation.diversity",

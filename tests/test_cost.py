@@ -18,7 +18,7 @@ from rlvr.config.load import ConfigError
 from rlvr.config.order import items_in_order, needs, priorities, ranks
 from rlvr.config.plan import core_items, make_plan
 from rlvr.cost import hardware, summary
-from rlvr.cost.jobs import evaluation_name, work_of
+from rlvr.cost.jobs import evaluation_name, shard_names, work_of
 from rlvr.cost.model import Costs, Sampling, Throughput, forward_flops, probe_steps, update_flops
 from rlvr.cost.schedule import DoesNotFit, Job, longest_chain, simulate, tails
 
@@ -257,8 +257,10 @@ def test_jobs_are_those_that_the_tables_need(ace):
     work = work_of(ace, Costs(HARDWARE, "h100"))
     pairs = {pair for item in ace.papers["ace"].tables.values() for pair in item.scored()}
     pairs |= {pair for item in ace.papers["ace"].figures.values() for pair in item.scored()}
-    assert set(work.jobs) == {*ace.runs, *(evaluation_name(*pair) for pair in pairs)}
-    assert work.jobs[evaluation_name(*next(p for p in sorted(pairs) if p[0] in ace.runs))].after
+    jobs = {pair: shard_names(evaluation_name(*pair), 4) for pair in pairs}
+    assert set(work.jobs) == {*ace.runs, *(name for names in jobs.values() for name in names)}
+    assert all(work.jobs[name].after == (run,) for (run, _), names in jobs.items() if run in ace.runs for name in names)
+    assert (work.count("run"), work.count("evaluation")) == (190, 286)
     alone = work_of(ace, Costs(HARDWARE, "h100"), only=[("ace", "table4")])
     assert set(alone.jobs) == work.items["ace", "table4"] and alone.count("run") == 30
     # What each adds to those before it is the whole; what goes with one is no more than what it needs.
@@ -266,6 +268,18 @@ def test_jobs_are_those_that_the_tables_need(ace):
     for name, jobs in work.items.items():
         assert work.only(name) <= jobs
     assert work.only(("ace", "frontier")) and not work.only(("ace", "core"))
+
+
+def test_an_evaluation_over_several_jobs_is_the_same_samples_and_more_starts(ace):
+    costs, run = Costs(HARDWARE, "h100"), next(iter(ace.runs.values()))
+    spec = next(spec for spec in ace.evaluations.values() if spec.data.name == "math-500")
+    one, four = (costs.evaluation(spec, run.base.model, ace.execution, shards=shards) for shards in (1, 4))
+    assert (4 * four.tokens, 4 * four.flops) == pytest.approx((one.tokens, one.flops))
+    start = costs.assumed.job_start.value
+    assert 4 * (four.seconds - start) == pytest.approx(one.seconds - start)
+    assert {ace.shards(name) for name in ace.evaluations} == {4}
+    small = make_plan(ROOT, "gpu", ["ace"])
+    assert {small.shards(name) for name in small.evaluations} == {1}
 
 
 def test_sft_comes_before_the_runs_that_start_from_it():
@@ -345,7 +359,7 @@ def test_one_table_alone(ace_planned, tmp_path):
     assert alone["total"]["gpu_hours"] == pytest.approx(of_all["alone_gpu_hours"])
     assert alone["total"]["price"] == pytest.approx(2.5 * alone["total"]["gpu_hours"])
     rows = list(csv.DictReader(file.open()))
-    assert len(rows) == 60 and {row["first_for"] for row in rows} == {"ace/table4"}
+    assert len(rows) == 30 + 4 * 30 and {row["first_for"] for row in rows} == {"ace/table4"}
     starts = [float(row["start_hours"]) for row in rows]
     assert starts == sorted(starts) and rows[0]["kind"] == "run"
 

@@ -25,15 +25,16 @@ def test_paper_scale_plans_every_run_of_tables_1_to_4(fresh):
 
     plan = make_plan(ROOT, "paper", ["ace"])
     wanted = {run for name in tables for run in plan.papers["ace"].item(name).policies() if run in plan.runs}
-    assert jobs["rl"] == len(plan.runs) == len(wanted)
+    assert jobs["rl_verl"] == len(plan.runs) == len(wanted)
     assert "sft" not in jobs
-    assert jobs["generate"] == jobs["grade"] == jobs["score"]
-    print(f"{jobs['total']} jobs, {jobs['rl']} RL runs")
+    assert "generate" not in jobs and jobs["merge"] == jobs["grade"] == jobs["score"] == 286
+    assert [jobs[f"generate_vllm_{shard}"] for shard in (1, 2, 3, 4)] == [286] * 4 and "generate_vllm_5" not in jobs
+    print(f"{jobs['total']} jobs, {jobs['rl_verl']} RL runs")
 
 
 def test_one_table_plans_its_own_runs_only(fresh):
     jobs = planned("--config", "scale=paper", f"results={fresh}", "--", f"{fresh}/papers/ace/tables/table4.md")
-    assert jobs["rl"] == 6 * 5 and jobs["scored_statistics"] == jobs["table"] == 1
+    assert jobs["rl_verl"] == 6 * 5 and jobs["scored_statistics"] == jobs["table"] == 1
     assert jobs["model"] == 1
 
 
@@ -41,12 +42,15 @@ def test_one_arm_alone(fresh):
     jobs = planned(
         "--config", "scale=paper", f"results={fresh}", "--", f"{fresh}/papers/ace/arms/ace_grpo-alpha-2.0.csv"
     )
-    assert jobs["rl"] == 5 and jobs["generate"] == 5 and jobs["arm"] == 1
+    assert (
+        jobs["rl_verl"] == jobs["generate_vllm_1"] == jobs["generate_vllm_4"] == jobs["merge"] == 5 and jobs["arm"] == 1
+    )
 
 
 def test_the_default_is_the_core_of_table_1(fresh):
     jobs = planned("--config", f"results={fresh}")
     assert (jobs["sft"], jobs["rl"], jobs["table"], jobs["figure"], jobs["report"]) == (1, 12, 2, 3, 1)
+    assert jobs["generate"] == jobs["grade"] and not [rule for rule in jobs if "vllm" in rule or rule == "merge"]
 
 
 def test_settings_table_needs_no_run(fresh):
@@ -57,7 +61,7 @@ def test_settings_table_needs_no_run(fresh):
 def test_papers_share_names_of_tables(fresh):
     """table1 is trained for in one paper and a closed form in another."""
     ace = planned("--config", "scale=paper", f"results={fresh}", "--", f"{fresh}/papers/ace/tables/table1.md")
-    assert ace["rl"] > 0 and "analytic_table" not in ace
+    assert ace["rl_verl"] > 0 and "analytic_table" not in ace
     for table in ("table1", "table2", "table7", "table8"):
         jobs = planned("--config", f"results={fresh}", "--", f"{fresh}/papers/fade/tables/{table}.md")
         assert jobs == {"analytic_statistics": 1, "analytic_table": 1, "total": 2}
@@ -93,13 +97,40 @@ def test_core_tables_are_finished_first(fresh):
         found.setdefault(rule, {})[wildcards] = int(priority)
     plan = make_plan(ROOT, "paper", sorted(path.stem for path in (ROOT / "config" / "papers").glob("*.yaml")))
     wanted, runs = priorities(plan), make_plan(ROOT, "paper", ["ace"]).runs
-    assert found["rl"] == {f"run={run}": wanted[run] for run in runs}
+    assert found["rl_verl"] == {f"run={run}": wanted[run] for run in runs}
     core = {run for run in plan.papers["ace"].item("core").policies() if run in plan.runs}
     assert min(wanted[run] for run in core) > max(wanted[run] for run in set(plan.runs) - core)
-    assert len(found["generate"]) == 286 and max(found["generate"].values()) == max(found["rl"].values())
-    assert min(min(found[rule].values()) for rule in ("data", "model", "grade", "score", "table")) > max(
+    for shard in (1, 2, 3, 4):
+        drawn = found[f"generate_vllm_{shard}"]
+        assert len(drawn) == 286 and max(drawn.values()) == max(found["rl_verl"].values())
+    assert min(min(found[rule].values()) for rule in ("data", "model", "merge", "grade", "score", "table")) > max(
         wanted.values()
     )
+
+
+def test_the_number_of_jobs_of_an_evaluation_makes_none_stale(fresh, tmp_path):
+    """Inputs and parameters of each slice, and of the merge, are the same for any number."""
+    copy = tmp_path / "project"
+    for name in ("config", "workflow"):
+        shutil.copytree(ROOT / name, copy / name)
+    shutil.copy(ROOT / "Snakefile", copy)
+    scale, found = (copy / "config/scale/paper.yaml").read_text(), {}
+    asked = ("-s", str(copy / "Snakefile"), "-d", str(copy), "--config", "scale=paper", f"results={fresh}")
+    for shards in (1, 3, 4, 16):
+        (copy / "config/scale/paper.yaml").write_text(scale.replace("shards: 4", f"shards: {shards}"))
+        text = snakemake("-n", "-p", *asked, "--", f"{fresh}/papers/ace/arms/base.csv").stdout
+        jobs = re.findall(
+            r"^rule (merge|generate_vllm_\d+):\n    input: (.*)\n    output: (.*)\n(?:    .*\n)*Shell command: (.*)$",
+            text,
+            flags=re.MULTILINE,
+        )
+        assert len(jobs) == 6 * (shards + 1)
+        found[shards] = {
+            file: (inputs, command if rule == "merge" else command.split(" --gpu-memory")[0])
+            for rule, inputs, outputs, command in jobs
+            for file in outputs.split(", ")
+        }
+    assert len(found[1]) == 6 * (16 + 2) and found[1] == found[3] == found[4] == found[16]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,8 @@ from rlvr.config.schema import Evaluation, EvaluationSpec
 from rlvr.engines import names, vllm
 from rlvr.engines.in_process import InProcess
 from rlvr.evaluation.agreement import agreement, trainer_logprobs
-from rlvr.evaluation.generate import Part, parts_of
+from rlvr.evaluation.generate import draw
+from rlvr.evaluation.parts import Part, Parts, parts_of
 from rlvr.records import Completion, Problem, RecordError, Tokens, read_records
 
 SAMPLING = Evaluation(temperature=0.8, top_p=0.95, samples=24, max_response_tokens=16, seed=3)
@@ -74,7 +75,6 @@ def test_what_is_recorded(whole):
         completion = first[row.problem, row.sample]
         assert len(row.response) == len(row.logprobs) == completion.tokens
         assert sum(row.logprobs) == pytest.approx(completion.logprob, abs=1e-3)
-    assert [path.name for path in (whole / "state").iterdir()] == ["lease"]
 
 
 @pytest.mark.parametrize("rows", [7, 24, 50])
@@ -118,6 +118,16 @@ def test_killed_midway_no_finished_sample_is_drawn_twice(bench, in_small_parts, 
         assert (tmp_path / name).read_bytes() == (in_small_parts / name).read_bytes()
 
 
+def test_outputs_that_snakemake_removed_are_published_again_and_nothing_is_drawn(bench, whole):
+    names = ("completions.jsonl.gz", "tokens.jsonl.gz")
+    before = [(whole / name).read_bytes() for name in names]
+    for name in names:
+        (whole / name).unlink()
+    again = run_module("rlvr.evaluation.generate", *bench(whole))
+    assert not [line for line in again.stdout.splitlines() if line.startswith("{")]
+    assert [(whole / name).read_bytes() for name in names] == before
+
+
 def test_parts_of_something_else_are_not_used(bench, whole, tmp_path):
     state = tmp_path / "state"
     state.mkdir()
@@ -129,16 +139,16 @@ def test_parts_of_something_else_are_not_used(bench, whole, tmp_path):
 
 
 def test_a_damaged_part_is_named(workbench, tmp_path):
-    from rlvr.evaluation.generate import Parts, generate
     from rlvr.policies.store import load
 
     problems = read_records(workbench.folder / workbench.spec.validation.name / "problems.jsonl", Problem)[:4]
-    engine, parts = InProcess(load(workbench.base), SAMPLING), Parts(tmp_path / "state", {})
-    generate(engine, problems, 24, parts, 48)
+    engine, parts = InProcess(load(workbench.base), SAMPLING), Parts(tmp_path / "state", {}, parts_of(4, 24, 48))
+    draw(lambda: engine, problems, [parts])
+    assert len(list(parts.rows())) == 4 * 24
     path = sorted((tmp_path / "state").glob("part-*"))[1]
     path.write_bytes(gzip.compress(b"".join(gzip.decompress(path.read_bytes()).splitlines(keepends=True)[:-1])))
     with pytest.raises(RecordError, match=f"{path.name} is damaged; delete it"):
-        generate(engine, problems, 24, parts, 48)
+        list(parts.rows())
 
 
 def test_problems_with_pictures_are_refused(bench, tmp_path):

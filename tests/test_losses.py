@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from rlvr.losses import aggregation, kl, ppo_clip
+from rlvr.losses import aggregation, gspo, kl, ppo_clip
 
 
 def test_surrogate_by_hand():
@@ -48,3 +48,29 @@ def test_aggregations_by_hand():
     assert math.isclose(total("sequence_sum"), 20 / (2 * 8))
     with pytest.raises(ValueError, match="token_mean"):
         total("mean")
+
+
+def test_gspo_by_hand_and_its_gradient():
+    """Two sequences: the loss is that of the sequence's ratio, and so is its gradient (finite differences)."""
+    old = torch.tensor([[-1.0, -0.5, -2.0], [-0.3, -0.2, 0.0]], dtype=torch.float64)
+    new = (old + torch.tensor([[0.3, -0.1, 0.1], [0.2, 0.4, 0.0]], dtype=torch.float64)).requires_grad_()
+    mask = torch.tensor([[1, 1, 1], [1, 1, 0]], dtype=torch.bool)
+    weights = torch.tensor([[1.0], [-1.0]], dtype=torch.float64)
+    each = aggregation.token_weights(mask, mode="sequence_mean", sequences=2, tokens=5, longest=3).double()
+
+    def of_sequences(logprobs):
+        ratio = torch.stack([((logprobs - old)[0]).mean().exp(), ((logprobs - old)[1, :2]).mean().exp()])
+        return -torch.minimum(ratio * weights[:, 0], ratio.clamp(0.8, 1.2) * weights[:, 0]).mean()
+
+    losses, clipped = gspo.surrogate(new, old, weights, mask, clip_low=0.2, clip_high=0.2)
+    total = (losses * each).sum()
+    assert math.isclose(float(total), (-math.exp(0.1) + math.exp(0.3)) / 2, rel_tol=1e-6) and not clipped.any()
+    total.backward()
+    step = 1e-6
+    for row, column in ((0, 0), (0, 2), (1, 1)):
+        moved = new.detach().clone()
+        moved[row, column] += step
+        slope = (of_sequences(moved) - of_sequences(new.detach())) / step
+        assert math.isclose(float(new.grad[row, column]), float(slope), rel_tol=1e-4)
+    _, clipped = gspo.surrogate(new, old, -weights, mask, clip_low=0.2, clip_high=0.2)
+    assert clipped[1, :2].all() and not clipped[0].any()  # 1.35 > 1.2 with a positive weight

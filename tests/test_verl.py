@@ -1,17 +1,26 @@
 """verl as a backend. What needs verl itself runs in its own environment: `make test-verl`."""
 
+import importlib.util
 import json
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
-from conftest import ROOT
+import torch
+from conftest import ROOT, run_module
 
-from rlvr.backends.verl.overrides import Places, needs_reference, overrides, settings
+from rlvr.backends.verl.overrides import Places, Unsupported, needs_reference, overrides, settings
 from rlvr.config.plan import make_plan
+from rlvr.config.schema import Execution
+from rlvr.estimators import names
+from rlvr.losses import gspo
 
-PLACES = Places("model", "train.parquet", "validation.parquet", "state", nodes=2, gpus_per_node=8)
+PLACES = Places.of(Path("state"), "model", nodes=2, gpus_per_node=8)
+EXECUTION = Execution(
+    save_every=10, keep_checkpoints=2, gpu_memory_utilization=0.75, judges=1, tensor_parallel=1, shards=1
+)
 PAPERS = sorted(path.stem for path in (ROOT / "config" / "papers").glob("*.yaml"))
 
 
@@ -49,8 +58,9 @@ def test_dapo_and_dr_grpo_by_their_own_keys(paper_scale):
 def test_the_reference_is_kept_where_a_method_weighs_by_it(paper_scale):
     by_method = {}
     for spec in paper_scale.runs.values():
-        without_kl = spec.model_copy(update={"loss": spec.loss.model_copy(update={"kl_coefficient": 0.0})})
-        by_method[spec.estimator["name"]] = needs_reference(without_kl)
+        without_kl = with_changes(spec, loss={"kl_coefficient": 0.0})
+        assert needs_reference(without_kl)  # for the OEF of its probes
+        by_method[spec.estimator["name"]] = needs_reference(with_changes(without_kl, probe={"problems": 0}))
     assert by_method["ace"] and by_method["pacs"] and not by_method["grpo"] and not by_method["rloo"]
 
 
@@ -58,6 +68,7 @@ def test_equal_runs_but_for_a_seed_differ_in_nothing_else(paper_scale):
     one, two = (of(paper_scale, f"qwen2.5-math-7b-grpo-lr1e-05-seed{seed}") for seed in (1, 2))
     assert {key for key in one if one[key] != two[key]} == {
         "data.seed",
+        "actor_rollout_ref.rollout.seed",
         "actor_rollout_ref.actor.data_loader_seed",
         "actor_rollout_ref.actor.fsdp_config.seed",
     }
@@ -73,27 +84,131 @@ def test_the_command_shows_them(paper_scale):
     assert wrong.returncode == 2 and "no run" in wrong.stderr
 
 
+def with_changes(spec, **parts):
+    """A specification with some settings of its parts changed, checked as if it were read."""
+    content = spec.model_dump()
+    for part, values in parts.items():
+        content[part] = {**content[part], **values} if isinstance(content.get(part), dict) else values
+    return type(spec).model_validate(content)
+
+
+def one_of_each_method(plan):
+    """Every estimator by its defaults, and the objectives beside GRPO's, at the size of ACE Table 5."""
+    base = plan.runs[next(name for name in plan.runs if name.startswith("qwen2.5-math-7b-grpo-lr1e-05-seed1"))]
+    for name in names():
+        of_method = base.model_copy(update={"estimator": {"name": name}})
+        yield name, with_changes(of_method, rl={"reference_reset": 1 if name == "pacs" else 0})
+    yield "gspo", with_changes(base, loss={"ratio": "sequence", "clip_low": 3e-4, "clip_high": 4e-4})
+    yield "dr_grpo by its aggregation", with_changes(base, loss={"aggregation": "sequence_sum"})
+    critic = {"learning_rate": 1e-5, "lam": 0.95}
+    yield "ppo", with_changes(base.model_copy(update={"estimator": {"name": "reinforce"}}), critic=critic)
+
+
+def test_ppo_and_gspo_in_verls_keys(paper_scale):
+    made = {name: settings(spec, PLACES, EXECUTION) for name, spec in one_of_each_method(paper_scale)}
+    actor = "actor_rollout_ref.actor"
+    assert made["gspo"][f"{actor}.policy_loss.loss_mode"] == "gspo" and made["gspo"][f"{actor}.clip_ratio_high"] == 4e-4
+    assert made["ppo"]["algorithm.adv_estimator"] == "gae" and made["ppo"]["critic.optim.lr"] == 1e-5
+    assert not [key for key in made["grpo"] if key.startswith("critic.")]
+    assert made["pacs"]["+rlvr.reference_reset"] == 1 and made["pacs"][f"{actor}.use_kl_loss"]
+
+
+def test_what_verl_cannot_carry_out_is_said(paper_scale):
+    spec = next(iter(paper_scale.runs.values()))
+    chosen = with_changes(spec, selection={"rule": "best_validation"})
+    with pytest.raises(Unsupported, match="best_validation"):
+        settings(chosen, PLACES, EXECUTION)
+    with pytest.raises(Unsupported, match=r"a minibatch of 3 prompts x 8 rollouts cannot be shared by 16 GPUs equally"):
+        settings(with_changes(spec, rl={"prompts_per_step": 7, "prompts_per_minibatch": 4}), PLACES, EXECUTION)
+    with pytest.raises(ValueError, match=r"PPO needs rl.backend: verl"):
+        with_changes(spec, rl={"backend": "in_process"}, critic={"learning_rate": 1e-5})
+    with pytest.raises(ValueError, match="no place beside ace"):
+        with_changes(spec.model_copy(update={"estimator": {"name": "ace"}}), critic={"learning_rate": 1e-5})
+
+
 @pytest.mark.verl
-def test_every_run_of_every_paper_composes_into_a_valid_configuration(paper_scale):
-    """verl's own hydra configuration and its own check; equal sets of overrides (but for the seed) once."""
+def test_gspo_is_verls_own():
+    from verl.trainer.ppo.core_algos import compute_policy_loss_gspo
+    from verl.workers.config import FSDPActorConfig
+
+    generator = torch.Generator().manual_seed(0)
+    lengths = torch.tensor([3, 7, 5, 1])
+    mask = (torch.arange(7) < lengths[:, None]).float()
+    old = -torch.rand(4, 7, generator=generator)
+    weights = torch.randn(4, 1, generator=generator)
+    bounds = {"clip_ratio_low": 0.05, "clip_ratio_high": 0.1}
+    config = FSDPActorConfig(
+        **bounds, use_dynamic_bsz=True, rollout_n=1, ppo_micro_batch_size_per_gpu=1, strategy="fsdp2"
+    )
+    gradients = []
+    for ours in (True, False):
+        new = (old + 0.2 * torch.randn(4, 7, generator=torch.Generator().manual_seed(1))).requires_grad_()
+        if ours:
+            losses, _ = gspo.surrogate(new, old, weights, mask, clip_low=0.05, clip_high=0.1)
+            loss = (losses * mask / mask.sum(-1, keepdim=True)).sum() / 4
+        else:
+            loss, _ = compute_policy_loss_gspo(old, new, weights * mask, mask, "seq-mean-token-mean", config)
+        loss.backward()
+        gradients.append((float(loss.detach()), new.grad))
+    assert gradients[0][0] == pytest.approx(gradients[1][0], rel=1e-5)
+    torch.testing.assert_close(gradients[0][1], gradients[1][1])
+
+
+def test_an_environment_without_verl_says_where_to_name_one():
+    """The stage as a rule would start it in this environment, which has no verl."""
+    if importlib.util.find_spec("verl") is not None:
+        pytest.skip("this environment has verl")
+    names = ("spec", "base", "problems", "validation", "out", "state", "execution")
+    given = [word for name in names for word in (f"--{name}", "x")]
+    done = run_module("rlvr.backends.verl.rl", *given, check=False)
+    assert done.returncode != 0 and "verl is not installed in this environment; config/cluster.yaml" in done.stderr
+
+
+@pytest.mark.verl
+def test_this_verl_is_the_one_that_was_written_against(monkeypatch):
+    from rlvr.backends.verl import requirements
+
+    requirements.check()
+    monkeypatch.setattr(requirements, "version", lambda _: "0.10.0")
+    with pytest.raises(requirements.Unfit, match=r"verl 0.10.0 is installed, and this backend is for 0.9.1"):
+        requirements.check()
+    monkeypatch.undo()
+    monkeypatch.setitem(requirements.RELIED_ON, "ppo_loss", ("config", "uids"))
+    with pytest.raises(requirements.Unfit, match=r"verl's ppo_loss has no parameter 'uids' any more"):
+        requirements.check()
+
+
+@pytest.mark.verl
+def test_every_run_of_every_paper_composes_into_a_valid_configuration(paper_scale, policy, tmp_path):
+    """verl's own hydra configuration and its own check; equal sets of overrides (but for the seed) once.
+
+    verl's check loads the model's configuration and the tokenizer of a critic: here those of a tiny one.
+    """
     import verl
     from hydra import compose, initialize_config_module
     from verl.trainer.main_ppo import need_critic, need_reference_policy, validate_config
 
+    from rlvr.backends.verl.data import write_tokenizer
     from rlvr.backends.verl.overrides import VERL
+    from rlvr.policies.store import save
 
     assert verl.__version__ == VERL
+    places = Places.of(tmp_path, str(tmp_path / "model"), nodes=2, gpus_per_node=8)
+    save(policy, Path(places.model))
+    write_tokenizer(Path(places.tokenizer), places.model)
     distinct = {}
-    for name, spec in paper_scale.runs.items():
-        lines = overrides(spec, PLACES, paper_scale.executions[name])
+    runs = {**paper_scale.runs, **dict(one_of_each_method(paper_scale))}
+    for name, spec in runs.items():
+        lines = overrides(spec, places, paper_scale.executions.get(name, EXECUTION))
         distinct.setdefault(tuple(line for line in lines if "seed=" not in line), (name, lines))
     with initialize_config_module("verl.trainer.config", version_base=None):
         for name, lines in distinct.values():
             config = compose("ppo_trainer", overrides=lines)
             validate_config(config, need_reference_policy(config), need_critic(config))
-            spec = paper_scale.runs[name]
+            spec = runs[name]
             assert json.loads(config.rlvr.estimator) == spec.estimator
             assert config.actor_rollout_ref.actor.optim.lr == spec.rl.learning_rate
             assert need_reference_policy(config) == needs_reference(spec)
-    print(f"{len(paper_scale.runs)} runs, {len(distinct)} distinct configurations")
-    assert len(distinct) >= 20
+            assert need_critic(config) == (spec.critic is not None)
+    print(f"{len(paper_scale.runs)} runs, {len(distinct)} distinct configurations with one of each method")
+    assert len(distinct) >= len(names()) + 20

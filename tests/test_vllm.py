@@ -12,10 +12,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+import yaml
 from conftest import ROOT, run_module
 from scipy.stats import chi2_contingency
 
-from rlvr.config.schema import Evaluation, EvaluationSpec
+from rlvr.config.identity import evaluation_id
+from rlvr.config.plan import make_plan
+from rlvr.config.schema import SLICES, Evaluation, EvaluationSpec
 from rlvr.records import Completion, publish_json, read_json, read_records, sha256
 
 pytestmark = pytest.mark.vllm
@@ -120,3 +123,81 @@ def test_killed_midway_no_finished_sample_is_drawn_twice(whole, bench, tmp_path)
     assert steps == list(range(len(kept) + 1, 5))
     for name in ("completions.jsonl.gz", "tokens.jsonl.gz"):
         assert gzip.decompress((tmp_path / name).read_bytes()) == gzip.decompress((whole[0] / name).read_bytes())
+
+
+# ---- several jobs --------------------------------------------------------------------------------
+
+
+def test_two_jobs_merged_are_what_one_job_draws(whole, bench, tmp_path):
+    command, slices = (
+        bench(tmp_path, "--rows", "300"),
+        [tmp_path / f"{number:02d}.jsonl.gz" for number in range(SLICES)],
+    )
+    given = {word: command[command.index(word) : command.index(word) + 2] for word in ("--out", "--tokens", "--spec")}
+    drawing = [word for word in command if word not in (*given["--out"], *given["--tokens"])]
+    for shard in (1, 0):
+        run_module("rlvr.evaluation.generate", *drawing, *map(str, slices[shard::2]))
+    problems, state = (command[command.index(word) : command.index(word) + 2] for word in ("--problems", "--state"))
+    rest = [word for words in given.values() for word in words]
+    run_module("rlvr.evaluation.merge", *rest, *problems, *state, *map(str, slices))
+    done = read_records(tmp_path / "completions.jsonl.gz", Completion)
+    assert [(c.problem, c.sample, c.version) for c in done] == [(c.problem, c.sample, c.version) for c in whole[1]]
+    equal = sum(ours == theirs for ours, theirs in zip(done, whole[1], strict=True))
+    print(f"{equal} of {len(done)} completions of two jobs are those of one")
+    assert equal == len(done)  # each part is the same batch
+    for name in ("completions.jsonl.gz", "tokens.jsonl.gz"):
+        assert (tmp_path / name).read_bytes() == (whole[0] / name).read_bytes()
+
+
+@pytest.fixture
+def project(tmp_path):
+    """This workflow at smoke scale, with evaluations by vLLM; `say(shards, python)` sets what a site may change."""
+    for name in ("config", "workflow"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    shutil.copy(ROOT / "Snakefile", tmp_path)
+    scale, site = tmp_path / "config/scale/smoke.yaml", tmp_path / "config/cluster.yaml"
+    smoke, cluster = yaml.safe_load(scale.read_text()), yaml.safe_load(site.read_text())
+
+    def say(shards: int, python: str) -> None:
+        smoke["settings"]["evaluation"]["engine"] = "vllm"
+        smoke["settings"]["execution"] |= {"shards": shards, "gpu_memory_utilization": 0.1}
+        cluster["environments"]["vllm"] = python
+        scale.write_text(yaml.safe_dump(smoke))
+        site.write_text(yaml.safe_dump(cluster))
+
+    say(1, "python")
+    return tmp_path, say
+
+
+def workflow(folder: Path, *targets: str) -> subprocess.CompletedProcess:
+    """By the workflow's own Python, which has no vLLM."""
+    asked = ("--profile", str(folder / "workflow/profiles/smoke"), "--cores", "1", "-d", str(folder))
+    command = [str(ROOT / ".venv/bin/python"), "-m", "snakemake", "-s", str(folder / "Snakefile"), *asked]
+    return subprocess.run([*command, "--", *targets], cwd=folder, capture_output=True, text=True)
+
+
+def test_the_workflow_draws_in_another_environment_and_merges(project):
+    folder, say = project
+    plan = make_plan(folder, "smoke", ["ace"])
+    evaluation = next(spec for spec in plan.evaluations.values() if "easy" in spec.data.name)
+    policy = next(iter(plan.policies))
+    where = f"results/smoke/evaluations/{policy}/{evaluation_id(evaluation)}"
+
+    say(2, "site/bin/python")
+    failed = workflow(folder, f"{where}/scores.csv")
+    log = folder / f"results/smoke/logs/evaluations/{policy}/{evaluation_id(evaluation)}/generate_1.log"
+    assert failed.returncode != 0
+    assert f"config/cluster.yaml: environments.vllm: no such program: {folder}/site/bin/python" in log.read_text()
+
+    say(2, sys.executable)
+    done = workflow(folder, f"{where}/scores.csv", f"{where}/agreement.json")
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    completions = read_records(folder / where / "completions.jsonl.gz", Completion)
+    assert len(completions) == evaluation.data.problems * evaluation.sampling.samples
+    assert {c.engine for c in completions} == {"vllm"}
+    assert read_json(folder / where / "agreement.json")["max_abs"] < 1e-4
+    assert not list((folder / where / "slices").glob("*")) and not list((folder / where / "state").glob("*"))
+
+    say(3, sys.executable)
+    again = workflow(folder, f"{where}/scores.csv", f"{where}/agreement.json")
+    assert "Nothing to be done" in again.stdout + again.stderr

@@ -1,0 +1,108 @@
+"""Weights from verl's rows (padding among them, groups apart, shuffled) are those of the functions in process."""
+
+import pytest
+import torch
+from test_estimators import MEMBERS
+
+from rlvr.backends.verl.adapter import Grid, Ragged, Step, by_rewards_alone, on_tokens, registered
+from rlvr.estimators import Estimator, names
+from rlvr.training import measures
+
+P, G, T, PADDING = 7, 8, 12, 5
+ORDER = {"mc_grpo"}  # equal rewards are told apart by their place in the group
+
+
+class Rows:
+    """The same rollouts as a grid, as the trainer in process has them, and as verl's rows."""
+
+    def __init__(self, seed: int):
+        generator = torch.Generator().manual_seed(seed)
+        self.rewards_PG = (torch.rand(P, G, generator=generator) < torch.linspace(0, 1, P)[:, None]).float()
+        self.rewards_PG[0] = torch.eye(G)[3]  # one success alone
+        self.lengths_PG = torch.randint(2, T + 1, (P, G), generator=generator)
+        mask_PGT = (torch.arange(T) < self.lengths_PG[..., None]).float()
+        self.old_PGT = -torch.rand(P, G, T, generator=generator) * mask_PGT
+        self.reference_PGT = (self.old_PGT + 0.1 * torch.randn(P, G, T, generator=generator)) * mask_PGT
+        last = torch.nn.functional.one_hot(self.lengths_PG - 1, T)
+        shuffled = torch.randperm(P * G + PADDING, generator=generator)
+
+        def rows(values_PGT: torch.Tensor, padding: float = 0.0) -> torch.Tensor:
+            more = torch.full((PADDING, T), padding)
+            return torch.cat([values_PGT.flatten(0, 1).float(), more])[shuffled]
+
+        self.where_N = shuffled
+        self.mask_NT = rows(mask_PGT)
+        self.scores_NT = rows(self.rewards_PG[..., None] * last)
+        self.old_NT, self.reference_NT = rows(self.old_PGT, -3.0), rows(self.reference_PGT, -9.0)
+        uids = [f"uid{p}" for p in range(P) for _ in range(G)] + [f"pad{i}" for i in range(PADDING)]
+        sessions = list(range(G)) * P + [0] * PADDING
+        self.uids, self.sessions = [uids[i] for i in shuffled], [sessions[i] for i in shuffled]
+
+    def expected(self, weights_PG: torch.Tensor) -> torch.Tensor:
+        return torch.cat([weights_PG.flatten(), torch.zeros(PADDING)])[self.where_N]
+
+
+@pytest.mark.parametrize(("name", "settings"), MEMBERS, ids=str)
+def test_every_methods_weights(name, settings):
+    rows, estimator = Rows(3), Estimator(name, settings)
+    given = measures.given(rows.old_PGT, rows.reference_PGT, rows.lengths_PG)
+    state: dict = {}
+    for _ in range(3):  # the state of a controller moves on alike
+        weights_PG, state = estimator.step(rows.rewards_PG, given, state)
+    assert weights_PG.abs().max() > 0
+
+    grid = Grid.of(rows.uids, rows.mask_NT.bool().any(-1), rows.sessions)
+    step = Step.of(grid, rows.mask_NT, rows.scores_NT, rows.old_NT, rows.reference_NT)
+    theirs: dict = {}
+    for _ in range(3):
+        found_PG, theirs = estimator.step(step.rewards_PG, step.given, theirs)
+    torch.testing.assert_close(grid.spread(found_PG), rows.expected(weights_PG), rtol=1e-6, atol=1e-6)
+    assert theirs == pytest.approx(state, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", [name for name in names() if by_rewards_alone(Estimator(name))])
+def test_solve_rate_weights_through_verls_registry(name):
+    rows, estimator = Rows(4), Estimator(name)
+    on_NT, returns_NT = registered(estimator)(
+        token_level_rewards=rows.scores_NT, response_mask=rows.mask_NT, index=rows.uids, config=None
+    )
+    assert torch.equal(on_NT, returns_NT)
+    found_N = on_NT.sum(-1) / rows.mask_NT.sum(-1).clamp(min=1)
+    assert bool((on_NT[rows.mask_NT == 0] == 0).all())
+    expected_PG = estimator.advantages(rows.rewards_PG, {}, {})
+    if name in ORDER:
+        found_PG = Grid.of(rows.uids, rows.mask_NT.bool().any(-1), rows.sessions).take(found_N)
+        torch.testing.assert_close(
+            found_PG.sort(-1).values.sum(0), expected_PG.sort(-1).values.sum(0), rtol=0, atol=1e-5
+        )
+        return
+    torch.testing.assert_close(found_N, rows.expected(expected_PG), rtol=1e-6, atol=1e-6)
+
+
+def test_coupled_weights_of_a_minibatch_at_the_policy_as_it_is():
+    rows, estimator = Rows(5), Estimator("pacs")
+    grid = Grid.of(rows.uids, rows.mask_NT.bool().any(-1), rows.sessions)
+    step = Step.of(grid, rows.mask_NT, rows.scores_NT, rows.old_NT, rows.reference_NT)
+    chosen = torch.tensor([1, 4])
+    now_PG = step.given["logp_old_PG"][chosen] + 0.3
+    rewards_PG, given = step.prompts(chosen, now_PG)
+    assert torch.equal(given["logp_PG"], now_PG) and torch.equal(
+        given["logp_ref_PG"], step.given["logp_ref_PG"][chosen]
+    )
+    shifted = estimator.advantages(rewards_PG, given, {})
+    whole = estimator.advantages(step.rewards_PG, {**step.given, "logp_PG": step.given["logp_old_PG"] + 0.3}, {})
+    torch.testing.assert_close(shifted, whole[chosen])
+
+
+def test_a_weight_stands_on_response_tokens_alone():
+    rows = Rows(6)
+    on_NT = on_tokens(torch.arange(P * G + PADDING).float(), rows.mask_NT)
+    assert torch.equal(on_NT != 0, (rows.mask_NT != 0) & (torch.arange(P * G + PADDING)[:, None] > 0))
+
+
+def test_a_rollout_that_failed_is_named():
+    rows = Rows(7)
+    real = rows.mask_NT.bool().any(-1)
+    real[int(real.nonzero()[0])] = False
+    with pytest.raises(Ragged, match=r"prompts have \[7, 8\] rollouts: a rollout failed"):
+        Grid.of(rows.uids, real, rows.sessions)

@@ -1,0 +1,285 @@
+"""verl's own trainers on a CPU, end to end: `make test-verl`, in an environment of its own."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+import torch
+import yaml
+from conftest import ROOT
+
+from rlvr.config.plan import make_plan
+from rlvr.config.schema import EvaluationSpec, RunSpec
+from rlvr.policies.store import load
+from rlvr.records import Completion, Problem, read_json, read_lines, read_records
+
+pytestmark = pytest.mark.verl
+LIMIT = 175  # seconds of one process: a failed run of verl may hang
+
+# What verl must be told where there is no GPU; the platform and the rollout engine are in verl_on_cpu.
+COMMON = ["trainer.device=cpu"]
+SFT = [*COMMON, "model.enable_gradient_checkpointing=False", "engine.use_torch_compile=False"]
+RL = [
+    *COMMON,
+    "actor_rollout_ref.rollout.name=transformers_on_cpu",
+    "actor_rollout_ref.rollout.load_format=auto",
+    "actor_rollout_ref.rollout.free_cache_engine=False",
+    "actor_rollout_ref.rollout.agent.num_workers=1",
+    "actor_rollout_ref.actor.fsdp_config.use_torch_compile=False",
+    "actor_rollout_ref.actor.use_torch_compile=False",
+    "actor_rollout_ref.ref.fsdp_config.use_torch_compile=False",
+    "actor_rollout_ref.model.enable_gradient_checkpointing=False",
+    "+ray_kwargs.ray_init.num_gpus=1",
+    "+ray_kwargs.ray_init.include_dashboard=False",
+    "+ray_kwargs.ray_init.object_store_memory=300000000",
+    "transfer_queue.backend.SimpleStorage.num_data_storage_units=1",
+    "rlvr.record_rollouts=True",
+]
+
+
+CRITIC = ["critic.fsdp.use_torch_compile=False", "critic.model.enable_gradient_checkpointing=False"]
+
+
+def environment() -> dict[str, str]:
+    paths = f"{ROOT / 'src'}:{ROOT / 'tests'}"
+    on_cpu = {"VERL_USE_EXTERNAL_MODULES": "verl_on_cpu", "VERL_PLATFORM": "cpu", "VERL_ENGINE_DEVICE": "cuda"}
+    quiet = {"RAY_USAGE_STATS_ENABLED": "0", "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "HYDRA_FULL_ERROR": "1"}
+    return {**os.environ, **on_cpu, **quiet, "PYTHONPATH": paths}
+
+
+def start(log: Path, module: str, *arguments: str, overrides: list[str]) -> subprocess.Popen:
+    given = [word for line in overrides for word in ("--override", line)]
+    with open(log, "a") as file:
+        return subprocess.Popen(
+            [sys.executable, "-m", module, *arguments, *given],
+            env=environment(),
+            cwd=log.parent,
+            stdout=file,
+            stderr=file,
+        )
+
+
+def run(log: Path, module: str, *arguments: str, overrides: list[str]) -> int:
+    process = start(log, module, *arguments, overrides=overrides)
+    try:
+        return process.wait(timeout=LIMIT)
+    finally:
+        process.kill()
+
+
+def said(log: Path) -> str:
+    return log.read_text(errors="replace")[-4000:]
+
+
+def wait_until(happened, process: subprocess.Popen, log: Path) -> None:
+    limit = time.monotonic() + LIMIT
+    while not happened():
+        assert process.poll() is None and time.monotonic() < limit, said(log)
+        time.sleep(0.1)
+
+
+def test_sft(workbench, tmp_path):
+    """Other batches than in process, since verl orders demonstrations its own way; the same loss and its fall."""
+    base, out, log = workbench.spec.base, tmp_path / "manifest.json", tmp_path / "log"
+    arguments = [
+        *("--spec", base.model_dump_json(), "--model", str(workbench.folder / "model" / "manifest.json")),
+        *("--demonstrations", str(workbench.folder / base.sft_data.name / "demonstrations.jsonl")),
+        *("--out", str(out), "--state", str(tmp_path / "state"), "--save-every", "60"),
+    ]
+    assert run(log, "rlvr.backends.verl.sft", *arguments, overrides=SFT) == 0, said(log)
+    rows = list(read_lines(tmp_path / "metrics.jsonl"))
+    theirs = list(read_lines(workbench.base.parent / "metrics.jsonl"))
+    assert [row["step"] for row in rows] == [row["step"] for row in theirs]
+    assert rows[0]["loss"] == pytest.approx(theirs[0]["loss"], rel=0.03)
+    mean = [sum(row["loss"] for row in part[-30:]) / 30 for part in (rows, theirs)]
+    assert mean[0] == pytest.approx(mean[1], rel=0.35) and mean[0] < 0.2
+    policy = load(out)
+    assert policy.model.dtype == torch.float32 and policy.decode(policy.encode(["1 2 3 = 6"])) is not None
+    assert read_json(out)["backend"].startswith("verl ")
+
+
+METHODS = {"ace": ("ace", "ace"), "fade": ("methods", "fade"), "pacs": ("methods", "pacs")}
+
+
+def spec_of(method: str) -> tuple[RunSpec, str]:
+    paper, name = METHODS[method]
+    plan = make_plan(ROOT, "smoke", [paper])
+    run_name, spec = next((n, s) for n, s in plan.runs.items() if s.estimator["name"] == name and "qwen2" in n)
+    changes = {"backend": "verl", "steps": 2, "reference_reset": 1 if method == "pacs" else 0}
+    return spec.model_copy(update={"rl": spec.rl.model_copy(update=changes)}), plan.executions[
+        run_name
+    ].model_dump_json()
+
+
+def trained(method: str, workbench, folder: Path) -> tuple[RunSpec, Path]:
+    """Two steps, the process ended after the first: FADE's by SIGTERM, the others' by SIGKILL."""
+    spec, execution = spec_of(method)
+    log, first = folder / "log", folder / "state" / "global_step_1"
+    arguments = [
+        *("--spec", spec.model_dump_json(), "--base", str(workbench.base), "--execution", execution),
+        *("--problems", str(workbench.folder / spec.data.name / "problems.jsonl")),
+        *("--validation", str(workbench.folder / spec.validation.name / "problems.jsonl")),
+        *("--out", str(folder / "manifest.json"), "--state", str(folder / "state")),
+    ]
+    process = start(log, "rlvr.backends.verl.rl", *arguments, overrides=RL)
+    family = []
+    try:
+        if method == "fade":
+            wait_until(lambda: "Training Progress" in log.read_text(errors="replace"), process, log)
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(timeout=LIMIT) == 75, said(log)
+        else:
+            wait_until(lambda: (first / "data.pt").exists(), process, log)
+            family = [p for p in psutil.Process(process.pid).children(recursive=True) if trains(p)]
+    finally:
+        process.kill()
+        process.wait()
+    _, alive = psutil.wait_procs(family, timeout=30)
+    assert not alive
+    assert read_json(first / "rlvr.json")["metrics"][-1]["step"] == 1 and not (folder / "manifest.json").exists()
+    assert run(log, "rlvr.backends.verl.rl", *arguments, overrides=RL) == 0, said(log)
+    return spec, folder
+
+
+def trains(process: psutil.Process) -> bool:
+    """Ray's agents do not, and notice some time later that their raylet is gone."""
+    try:
+        return "Agent" not in process.name()
+    except psutil.NoSuchProcess:
+        return False
+
+
+@pytest.fixture(scope="module", params=list(METHODS))
+def run_of(request, workbench, tmp_path_factory):
+    return trained(request.param, workbench, tmp_path_factory.mktemp(request.param))
+
+
+def test_two_steps_resumed_merged_and_evaluated(run_of, workbench):
+    spec, folder = run_of
+    manifest = read_json(folder / "manifest.json")
+    assert manifest["step"] == 2 and manifest["resumed_from"] == 1 and manifest["backend"].startswith("verl ")
+    metrics, probes = (list(read_lines(folder / f"{name}.jsonl")) for name in ("metrics", "probe"))
+    assert [row["step"] for row in metrics] == [1, 2] and [row["step"] for row in probes] == [0, 1, 2]
+    assert all(row["timing"]["tokens_per_second"] > 0 and row["grad_norm"] > 0 for row in metrics)
+    assert all(row["logprob_gap"] < 1e-4 for row in metrics)  # transformers' generate against FSDP, in float32
+    if spec.estimator["name"] == "fade":
+        assert [set(row["estimator"]) for row in metrics] == [set(metrics[0]["estimator"])] * 2
+
+    sampling = EvaluationSpec(data=spec.validation, sampling=spec_evaluation())
+    problems = workbench.folder / spec.validation.name / "problems.jsonl"
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "rlvr.evaluation.generate", "--spec", sampling.model_dump_json()),
+            *("--policy", str(folder / "manifest.json"), "--problems", str(problems)),
+            *("--out", str(folder / "completions.jsonl.gz"), "--tokens", str(folder / "tokens.jsonl.gz")),
+            *("--state", str(folder / "drawn")),
+        ],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    completions = read_records(folder / "completions.jsonl.gz", Completion)
+    assert len(completions) == sampling.sampling.samples * len(read_records(problems, Problem))
+    assert sum(c.finished for c in completions) > len(completions) / 2
+
+
+def spec_evaluation():
+    return next(iter(make_plan(ROOT, "smoke", ["ace"]).evaluations.values())).sampling
+
+
+def test_the_names_of_metrics_are_those_of_the_trainer_in_process(run_of, workbench, tmp_path):
+    spec, folder = run_of
+    here = spec.model_copy(update={"rl": spec.rl.model_copy(update={"backend": "in_process"})})
+    workbench.train(here, tmp_path)
+    for name in ("metrics", "probe"):
+        ours, theirs = (next(read_lines(f / f"{name}.jsonl")) for f in (tmp_path, folder))
+        assert set(theirs) | ({"sampling_rounds"} & set(ours)) == set(ours)
+        if name == "metrics":
+            assert set(theirs["timing"]) == set(ours["timing"])
+
+
+def test_both_backends_take_the_same_steps_from_the_same_rollouts(run_of, workbench):
+    """Loss and gradient of each optimizer step in float32, where the trainer in process learns from verl's rollouts."""
+    from verl_replay import Replay, first_moments
+
+    spec, folder = run_of
+    recorded = sorted((folder / "state" / "rollouts").glob("step-*.pt"))
+    replay = Replay(spec, workbench.base, recorded)
+    for step, path in enumerate(recorded, 1):
+        row = replay.advance()
+        updates = torch.load(path)["updates"]
+        tolerance = 1e-3  # the second minibatch of a step is after AdamW, which makes small differences larger
+        assert row["loss"] == pytest.approx(sum(u["loss"] for u in updates) / len(updates), rel=tolerance, abs=1e-6)
+        norm = sum(u["grad_norm"] for u in updates) / len(updates)
+        assert row["grad_norm"] == pytest.approx(norm, rel=tolerance)
+        theirs = first_moments(folder / "state" / f"global_step_{step}" / "actor")
+        ours = replay.first_moments()
+        assert set(ours) == set(theirs)
+        gap = sum(float((ours[n] - theirs[n]).square().sum()) for n in ours) ** 0.5
+        size = sum(float(ours[n].square().sum()) for n in ours) ** 0.5
+        assert gap < tolerance * size, (step, gap / size)
+        print(json.dumps({"method": spec.estimator["name"], "step": step, "gradients": gap / size}))
+
+
+def test_the_workflow_trains_by_verl_with_a_critic(tmp_path):
+    """The rules sft_verl and rl_verl at smoke scale, for PPO."""
+    for name in ("config", "workflow"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    shutil.copy(ROOT / "Snakefile", tmp_path)
+    scale, site = tmp_path / "config/scale/smoke.yaml", tmp_path / "config/cluster.yaml"
+    smoke, cluster = yaml.safe_load(scale.read_text()), yaml.safe_load(site.read_text())
+    smoke["settings"]["sft"] |= {"backend": "verl", "steps": 20}
+    smoke["settings"]["rl"] |= {"backend": "verl", "steps": 1}
+    cluster["environments"]["verl"] = sys.executable
+    del cluster["rules"]["rl_verl"]  # eight GPUs
+    paper = yaml.safe_load((tmp_path / "config/papers/ace.yaml").read_text())
+    paper["arms"]["ppo"] = {"settings": {"estimator": {"name": "reinforce"}, "critic": {"learning_rate": 1e-4}}}
+    paper["tables"] = {"ppo": {**paper["tables"]["core"], "rows": [{"arm": "ppo", "label": "PPO"}]}}
+    for key in ("reference", "compare_with"):
+        paper["tables"]["ppo"].pop(key, None)
+    paper |= {"figures": {}, "core": {}, "sweeps": {}}
+    (tmp_path / "config/papers/ace.yaml").write_text(yaml.safe_dump(paper))
+    for path, content in ((scale, smoke), (site, cluster)):
+        path.write_text(yaml.safe_dump(content))
+    plan = make_plan(tmp_path, "smoke", ["ace"])
+    run_name = next(name for name in plan.runs if name.startswith("qwen2-tiny-ppo-"))
+    manifest = tmp_path / "results" / "runs" / run_name / "manifest.json"
+    command = [
+        str(ROOT / ".venv/bin/python"),
+        "-m",
+        "snakemake",
+        "-s",
+        str(tmp_path / "Snakefile"),
+        "-d",
+        str(tmp_path),
+    ]
+    settings = ["scale=smoke", "papers=ace", "results=results"]
+
+    def make(target: Path, overrides: list[str]) -> None:
+        site.write_text(yaml.safe_dump({**cluster, "verl": overrides}))
+        done = subprocess.run(
+            [*command, "--cores", "1", "--config", *settings, "--", str(target.relative_to(tmp_path))],
+            env=environment(),
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=2 * LIMIT,
+        )
+        logs = "".join(path.read_text(errors="replace")[-3000:] for path in tmp_path.glob("results/logs/*/*.log"))
+        assert done.returncode == 0, done.stderr[-2000:] + logs
+
+    make(tmp_path / "results" / "sft" / plan.base_of(run_name) / "manifest.json", SFT)
+    make(manifest, [*RL, *CRITIC])
+    row = next(read_lines(manifest.parent / "metrics.jsonl"))
+    assert (
+        row["grad_norm"] > 0 and abs(row["positive_mass"]) < 10 and read_json(manifest)["backend"].startswith("verl ")
+    )
