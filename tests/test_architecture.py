@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "statistics": {"records", "config"},
     "tables": {"records", "statistics"},
     "figures": {"records"},
-    "report": {"records"},
+    "report": {"records", "tables"},
     "theory": {"estimators", "records"},
     "cost": {"config", "estimators", "tasks"},
     "backends": {

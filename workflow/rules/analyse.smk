@@ -6,6 +6,9 @@ rule scored_statistics:
             for pair in PLAN.papers[w.paper].item(w.scored).scored()
         ],
         reference=lambda w: reference_of(w, w.scored),
+        probes=lambda w: [
+            PATHS.probe(run) for run in PLAN.papers[w.paper].item(w.scored).probed()
+        ],
     output:
         f"{PATHS.results}/papers/{{paper}}/statistics/{{scored}}.csv",
     log:
@@ -18,9 +21,10 @@ rule scored_statistics:
         reference=lambda w, input: (
             f"--reference {input.reference}" if input.reference else ""
         ),
+        probes=lambda w, input: " ".join(f"--probe {path}" for path in input.probes),
     shell:
         "python -m rlvr.statistics.scored_table {input.scores:q} --layout {params.layout:q} {params.reference} "
-        "--out {output:q} > {log:q} 2>&1"
+        "{params.probes} --out {output:q} > {log:q} 2>&1"
 
 
 rule across_statistics:
@@ -200,6 +204,30 @@ rule settings_table:
         out=lambda w, output: " ".join(f"--out {path}" for path in output),
     shell:
         "python -m rlvr.tables.settings --reference {input:q} --layout {params.layout:q} {params.out} > {log:q} 2>&1"
+
+
+rule published_table:
+    input:
+        lambda w: reference_of(w, w.published_table),
+    output:
+        f"{PATHS.results}/papers/{{paper}}/tables/{{published_table}}.csv",
+        report(
+            f"{PATHS.results}/papers/{{paper}}/tables/{{published_table}}.md",
+            caption="../report/table.rst",
+            category="{paper}",
+            subcategory="tables",
+            labels={"table": "{published_table}"},
+        ),
+        f"{PATHS.results}/papers/{{paper}}/tables/{{published_table}}.tex",
+    log:
+        f"{PATHS.results}/logs/papers/{{paper}}/tables/{{published_table}}.log",
+    resources:
+        **cluster("published_table"),
+    params:
+        layout=lambda w: item_layout(w.paper, w.published_table),
+        out=lambda w, output: " ".join(f"--out {path}" for path in output),
+    shell:
+        "python -m rlvr.tables.published --reference {input:q} --layout {params.layout:q} {params.out} > {log:q} 2>&1"
 
 
 rule figure:

@@ -1,4 +1,5 @@
 # The plan, where files stand, and what rules are told. No rules here.
+import hashlib
 import json
 import os
 import shlex
@@ -11,11 +12,12 @@ from snakemake.exceptions import WorkflowError
 
 from rlvr.backends.verl.overrides import LOGICAL_CPUS
 from rlvr.config.cluster import read_cluster
+from rlvr.config.identity import what_is_made
 from rlvr.config.load import ConfigError
 from rlvr.config.paths import Paths
-from rlvr.config import layouts
+from rlvr.config import claims, layouts
 from rlvr.config.order import items_in_order, priorities
-from rlvr.config.plan import core_items, make_plan
+from rlvr.config.plan import asked_for, core_items, first_items, make_plan
 
 KNOWN = {
     "scale": "laptop",
@@ -41,7 +43,7 @@ RULES = (
     "data demonstrations overlap model sft sft_verl rl rl_verl generate generate_vllm merge agreement grade score "
     "diversity arm scored_statistics across_statistics diversity_statistics curve_statistics analytic_statistics "
     "ledger table analytic_table "
-    "settings_table figure report"
+    "settings_table published_table claims_of_paper claims figure report"
 ).split()
 PATHS = Paths(SETTING["results"])
 try:
@@ -77,7 +79,9 @@ WITH_DEMONSTRATIONS = {
 
 def is_kind(item, kind):
     """What makes an item's statistics: scores, probes along training, closed forms, or nothing."""
-    if item.content.kind in ("analytic", "settings", "across_benchmarks", "diversity"):
+    if item.content.kind in (
+        *("analytic", "settings", "published", "across_benchmarks", "diversity"),
+    ):
         return item.content.kind == kind
     return kind == ("scored" if item.evaluations else "curves") and bool(item.cells)
 
@@ -134,6 +138,7 @@ wildcard_constraints:
     analytic=statistics_of_kind("analytic"),
     table=tables_of_kind("scored", "across_benchmarks", "diversity"),
     settings_table=tables_of_kind("settings"),
+    published_table=tables_of_kind("published"),
     analytic_table=tables_of_kind("analytic"),
     figure=places("figures", lambda plan: plan.figures),
     arm=one_of(arm for paper in PLAN.papers.values() for arm in paper.arms),
@@ -196,6 +201,11 @@ SFT_BY_VERL = (
 )
 
 
+def spec_of(spec):
+    """What a stage is told: what only describes a data set is left out, so that other words make nothing again."""
+    return json.dumps(what_is_made(spec.model_dump(mode="json")), separators=(",", ":"))
+
+
 def manifest(policy):
     return PATHS.manifest(PLAN, policy)
 
@@ -209,6 +219,11 @@ def item_layout(paper, item):
     return json.dumps(layouts.of_item(PLAN, paper, item), sort_keys=True)
 
 
+def digest(content):
+    """A change of it runs a rule again, where it is too long to be told on a command line."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+
 def reference_of(wildcards, item):
     reference = (
         PLAN.papers[wildcards.paper].tables[item].content.reference
@@ -218,13 +233,22 @@ def reference_of(wildcards, item):
     return [f"config/reference/{reference}"] if reference else []
 
 
+# Papers that claim something, and what their claims are evaluated from.
+CLAIMING = [name for name, made in PLAN.papers.items() if made.paper.claims]
+
+
+def claims_files(paper):
+    pairs, runs = claims.needs(claims.layout(PLAN, paper))
+    return [
+        *(PATHS.scores(*pair) for pair in pairs),
+        *(path for run in runs for path in (PATHS.probe(run), PATHS.metrics(run))),
+    ]
+
+
 # Pages: index.html is the core of every paper, <paper>.html all of one paper.
 PAGES = {
-    "index": core_items(PLAN),
-    **{
-        name: [(name, item) for item in paper.all_items()]
-        for name, paper in PLAN.papers.items()
-    },
+    "index": first_items(PLAN),
+    **{name: [(name, item) for item in asked_for(PLAN, name)] for name in PLAN.papers},
 }
 
 
@@ -246,4 +270,10 @@ def page_files(page):
     overlaps = [
         PATHS.overlap(paper) for paper, _ in PAGES[page] if PLAN.papers[paper].data
     ]
-    return list(dict.fromkeys([*files, *overlaps]))
+    claimed = [
+        path
+        for paper in CLAIMING
+        if paper == page
+        for path in PATHS.claims(SETTING["scale"], paper)
+    ]
+    return list(dict.fromkeys([*files, *overlaps, *claimed]))

@@ -12,7 +12,7 @@ rule data:
     resources:
         **cluster("data"),
     params:
-        spec=lambda w: PLAN.data[w.data].model_dump_json(exclude={"about"}),
+        spec=lambda w: spec_of(PLAN.data[w.data]),
     shell:
         "python -m rlvr.tasks.prepare --spec {params.spec:q} --out $(dirname {output.problems:q}) > {log:q} 2>&1"
 
@@ -30,7 +30,7 @@ rule demonstrations:
     resources:
         **cluster("demonstrations"),
     params:
-        spec=lambda w: PLAN.data[w.data].model_dump_json(),
+        spec=lambda w: spec_of(PLAN.data[w.data]),
     shell:
         "python -m rlvr.tasks.prepare --spec {params.spec:q} --out $(dirname {output.problems:q}) > {log:q} 2>&1"
 
@@ -63,6 +63,6 @@ rule model:
     resources:
         **cluster("model"),
     params:
-        spec=lambda w: PLAN.models[w.model].model_dump_json(),
+        spec=lambda w: spec_of(PLAN.models[w.model]),
     shell:
         "python -m rlvr.policies.build --spec {params.spec:q} --out {output:q} > {log:q} 2>&1"

@@ -21,13 +21,12 @@ for paper in PLAN.papers:
         input:
             [
                 path
-                for name in PLAN.papers[paper].tables
-                for path in PATHS.table(paper, name)
-            ],
-            [
-                path
-                for name in PLAN.papers[paper].figures
-                for path in PATHS.figure(paper, name)
+                for name in asked_for(PLAN, paper)
+                for path in (
+                    PATHS.table(paper, name)
+                    if name in PLAN.papers[paper].tables
+                    else PATHS.figure(paper, name)
+                )
             ],
             f"{PATHS.results}/report/{paper}.html",
         localrule: True

@@ -17,15 +17,19 @@ def canonical(spec: Strict) -> str:
     """The specification as JSON, the same for equal values however they were written (1, 1.0, 1e0).
 
     A field that the schema gives a neutral default is left out while it has it, so that a knob added later
-    does not make every earlier run another run. What is said `about` a data set is left out: no number depends on it.
+    does not make every earlier run another run. What is said about a data set is left out: what is made of it does not
+    depend on that.
     """
-    content = _without_about(spec.model_dump(mode="json", exclude_defaults=True))
+    content = what_is_made(spec.model_dump(mode="json", exclude_defaults=True))
     return json.dumps(content, sort_keys=True, separators=(",", ":"))
 
 
-def _without_about(node: Any) -> Any:
+def what_is_made(node: Any) -> Any:
+    """A dumped specification without what is only said about data sets."""
     if isinstance(node, dict):
-        return {key: _without_about(value) for key, value in node.items() if key != "about"}
+        return {key: what_is_made(value) for key, value in node.items() if key != "about"}
+    if isinstance(node, list):
+        return [what_is_made(value) for value in node]
     return node
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rlvr.config.plan import Item, Plan
+from rlvr.config.plan import Cell, Item, Plan, asked_for
 from rlvr.config.schema import Figure, Table
 
 
@@ -21,6 +21,8 @@ def of_item(plan: Plan, paper: str, name: str) -> dict[str, Any]:
         "kind": content.kind,
     }
     if content.kind == "analytic":
+        return common
+    if content.kind == "published":
         return common
     if content.kind == "settings":
         chosen = {model: made.settings[model] for model in content.models}
@@ -39,8 +41,10 @@ def _cells(plan: Plan, paper: str, item: Item) -> dict[str, Any]:
             "arm": cell.row.arm,
             "label": cell.row.label,
             "published": cell.row.published,
+            "published_model": plan.papers[paper].paper.published_as.get(cell.model, cell.model),
             "learning_rate": cell.learning_rate,
             "policies": [policy for policy, _ in cell.policies],
+            **_rates(cell),
         }
         for cell in item.cells
     ]
@@ -48,27 +52,41 @@ def _cells(plan: Plan, paper: str, item: Item) -> dict[str, Any]:
     return {"cells": cells, "statistics": statistics}
 
 
+def _rates(cell: Cell) -> dict[str, Any]:
+    """At matched effort: the learning rates to choose from, and the policies at each."""
+    made = [{"learning_rate": rate, "policies": [policy for policy, _ in pairs]} for rate, pairs in cell.rates]
+    return {"rates": made} if made else {}
+
+
+def _panels(plan: Plan, paper: str, item: Item) -> list[dict[str, Any]]:
+    """Of a scored item: its benchmarks, each with the evaluation of each model, and the levels that it is over."""
+    content, made = item.content, plan.papers[paper].paper
+    several = content.benchmarks if isinstance(content, Table) else []
+    hard = isinstance(content, Table) and content.hard_levels
+    panels = []
+    for i, name in enumerate(several or [content.benchmark]):
+        evaluations = {model: ids[i] for model, ids in item.evaluations.items()}
+        data = plan.evaluations[next(iter(evaluations.values()))].data
+        panels.append(
+            {
+                "name": f"{name}, hard levels" if hard else name,
+                "published": "" if hard else made.published_as.get(str(name), name),
+                "stand_in": data.name,
+                "evaluations": evaluations,
+                "levels": data.about.hard_levels if hard else None,
+            }
+        )
+    return panels
+
+
 def _measured(plan: Plan, paper: str, item: Item) -> dict[str, Any]:
     if not item.evaluations or not isinstance(item.content, (Table, Figure)):
         return {}
     content = item.content
-    evaluations = [plan.evaluations[evaluation] for evaluation in next(iter(item.evaluations.values()))]
-    sampling = evaluations[0].sampling
+    sampling = plan.evaluations[next(iter(item.evaluations.values()))[0]].sampling
     compare = content.compare_with if isinstance(content, Table) else None
     labels = {cell.row.arm: cell.row.label for cell in item.cells}
-    if isinstance(content, Table) and content.kind == "across_benchmarks":
-        measured: dict[str, Any] = {
-            "benchmarks": [
-                {
-                    "name": name,
-                    "stand_in": evaluations[i].data.name,
-                    "evaluations": {model: ids[i] for model, ids in item.evaluations.items()},
-                }
-                for i, name in enumerate(content.benchmarks)
-            ]
-        }
-    else:
-        measured = {"benchmark": content.benchmark, "benchmark_stand_in": evaluations[0].data.name}
+    measured: dict[str, Any] = {"panels": _panels(plan, paper, item)}
     if content.kind == "diversity":
         measured["embedding"] = plan.diversity.embedding
     return {
@@ -102,6 +120,7 @@ def of_page(plan: Plan, page: str, items: list[tuple[str, str]]) -> dict[str, An
         "scale": plan.scale,
         "about_scale": plan.about,
         "stand_ins": {"models": plan.stand_ins, "data": plan.data_stand_ins},
+        "every_paper": [_in_short(plan, name) for name in plan.papers] if page == "index" else [],
         "papers": [
             {
                 "name": paper,
@@ -118,6 +137,23 @@ def of_page(plan: Plan, page: str, items: list[tuple[str, str]]) -> dict[str, An
             }
             for paper in papers
         ],
+    }
+
+
+def _in_short(plan: Plan, paper: str) -> dict[str, Any]:
+    """What the overview says of a paper: how many claims, and the runs and evaluations of what is asked for."""
+    made = plan.papers[paper]
+    items = [made.item(name) for name in asked_for(plan, paper)]
+    runs = dict.fromkeys(policy for item in items for policy in item.policies() if policy in plan.runs)
+    pairs = dict.fromkeys(pair for item in items for pair in item.scored())
+    return {
+        "name": paper,
+        "short": made.paper.short,
+        "title": made.paper.title,
+        "claims": len(made.paper.claims),
+        "items": len(items),
+        "runs": list(runs),
+        "evaluations": [list(pair) for pair in pairs],
     }
 
 

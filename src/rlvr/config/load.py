@@ -44,7 +44,13 @@ class Layer:
 
 
 Schema = TypeVar("Schema", bound=BaseModel)
-TAGS = ("operator_fill", "published", "scratch", "hub")  # of unions; pydantic puts them into an error's location
+TAGS = (
+    "operator_fill",
+    "published",
+    "mixture",
+    "scratch",
+    "hub",
+)  # of unions; pydantic puts them into an error's location
 
 
 def look_up(table: dict[str, Any], name: str, what: str, place: str) -> Any:
@@ -173,8 +179,25 @@ def find_folder() -> Path | None:
 
 
 def read_data(folder: Path, root: Path) -> dict[str, Any]:
-    """Every data set of config/datasets.yaml, by name."""
-    return named_entries(Data, read_yaml(folder / "datasets.yaml", root))
+    """Every data set of config/datasets.yaml, by name; in a mixture each share's `set` is replaced by that set."""
+    layer = read_yaml(folder / "datasets.yaml", root)
+    mixtures = {
+        name: content
+        for name, content in layer.content.items()
+        if isinstance(content, dict) and content.get("task") == "mixture"
+    }
+    plain = {name: content for name, content in layer.content.items() if name not in mixtures}
+    entries = named_entries(Data, Layer(layer.file, layer.key, plain))
+    resolved = {}
+    for name, content in mixtures.items():
+        shares = []
+        for i, share in enumerate(content.get("shares", [])):
+            given = dict(share) if isinstance(share, dict) else {}
+            place = layer.place((name, "shares", i, "set"))
+            shares.append({**given, "data": look_up(entries, str(given.pop("set", "")), "data set", place)})
+            shares[-1].pop("set", None)
+        resolved[name] = {**content, "shares": shares}
+    return {**entries, **named_entries(Data, Layer(layer.file, layer.key, resolved))}
 
 
 def read_models(folder: Path, root: Path, prompts: dict[str, Prompt]) -> dict[str, Any]:
@@ -228,12 +251,25 @@ class Sources:
     papers: dict[str, tuple[Paper, Layer]]
 
 
+def _scale(folder: Path, name: str, root: Path, seen: tuple[str, ...] = ()) -> Layer:
+    """A scale's file, on top of the one it is `like`."""
+    layer = read_yaml(folder / f"{name}.yaml", root)
+    like = layer.content.get("like")
+    if like is None:
+        return layer
+    if like in (name, *seen):
+        raise ConfigError(f"{layer.place(('like',))}: runs in a circle: {' -> '.join((*seen, name, like))}")
+    own = {key: value for key, value in layer.content.items() if key != "like"}
+    below = _scale(folder, str(like), root, (*seen, name))
+    return Layer(layer.file, "", merge([below, Layer(layer.file, "", own)]))
+
+
 def read_sources(root: Path, scale: str, papers: list[str]) -> Sources:
     """Read config/ below `root` for one scale and some papers."""
     folder = root / "config"
     defaults = read_yaml(folder / "defaults.yaml", root)
     validate(Settings, [defaults])
-    scale_layer = read_yaml(folder / "scale" / f"{scale}.yaml", root)
+    scale_layer = _scale(folder / "scale", scale, root)
     read = {name: read_yaml(folder / "papers" / f"{name}.yaml", root) for name in papers}
     prompts = named_entries(Prompt, read_yaml(folder / "prompts.yaml", root))
     return Sources(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rlvr.config.plan import Plan, core_items
+from rlvr.config.plan import Plan, core_items, first_items
 
 
 @dataclass(frozen=True)
@@ -16,9 +16,10 @@ class Needs:
 
 
 def items_in_order(plan: Plan) -> list[tuple[str, str]]:
-    """(paper, item): every paper's core first, then its tables and then its figures, as its file has them."""
+    """(paper, item): what the default target makes, every paper's core, then all tables and figures, in their files'
+    order."""
     rest = [(name, item) for name, made in plan.papers.items() for item in made.all_items()]
-    return list(dict.fromkeys([*core_items(plan), *rest]))
+    return list(dict.fromkeys([*first_items(plan), *core_items(plan), *rest]))
 
 
 def needs(plan: Plan, paper: str, name: str) -> Needs:

@@ -31,6 +31,13 @@ class Paths:
     def probe(self, run: str) -> str:
         return f"{self.results}/runs/{run}/probe.jsonl"
 
+    def metrics(self, run: str) -> str:
+        return f"{self.results}/runs/{run}/metrics.jsonl"
+
+    def claims(self, scale: str, paper: str) -> list[str]:
+        """A paper's claims evaluated at one scale, and their contrasts."""
+        return [f"{self.results}/claims/{scale}/{paper}{part}.csv" for part in ("", "-contrasts")]
+
     def scores(self, policy: str, evaluation: str) -> str:
         return f"{self.results}/evaluations/{policy}/{evaluation}/scores.csv"
 

@@ -13,6 +13,7 @@ from typing import Any
 from rlvr.config import identity
 from rlvr.config.load import ConfigError, Layer, Sources, look_up, read_sources, resolve_estimator, validate
 from rlvr.config.schema import (
+    Core,
     Diversity,
     EvaluationSpec,
     Execution,
@@ -26,6 +27,11 @@ from rlvr.config.schema import (
 )
 from rlvr.estimators import nearest
 
+FRONTIER = (
+    "A method that is better, and not merely bolder or shyer in its steps, lies to the upper right of the other "
+    "methods' curves, not further along them."
+)
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -35,6 +41,11 @@ class Cell:
     row: Row
     policies: tuple[tuple[str, int | None], ...]
     learning_rate: float | None = None
+    rates: tuple[tuple[float, tuple[tuple[str, int | None], ...]], ...] = ()  # at matched effort: to choose from
+
+    def candidates(self) -> tuple[tuple[str, int | None], ...]:
+        """Every policy that the cell may show: its own, or at matched effort those of all rates."""
+        return tuple(dict.fromkeys(pair for _, pairs in self.rates for pair in pairs)) or self.policies
 
 
 @dataclass(frozen=True)
@@ -52,12 +63,16 @@ class Item:
             (policy, evaluation)
             for cell in self.cells
             for evaluation in self.evaluations.get(cell.model, ())
-            for policy, _ in cell.policies
+            for policy, _ in cell.candidates()
         ]
         return list(dict.fromkeys(pairs))
 
     def policies(self) -> list[str]:
-        return list(dict.fromkeys(policy for cell in self.cells for policy, _ in cell.policies))
+        return list(dict.fromkeys(policy for cell in self.cells for policy, _ in cell.candidates()))
+
+    def probed(self) -> list[str]:
+        """Runs whose probes choose among learning rates."""
+        return list(dict.fromkeys(policy for cell in self.cells if cell.rates for policy, _ in cell.candidates()))
 
 
 @dataclass
@@ -91,6 +106,7 @@ class Plan:
     data_stand_ins: dict[str, str]  # likewise of data sets
     execution: Execution  # how what belongs to no single run is carried out
     diversity: Diversity  # one way to measure it for every evaluation, whichever papers share it
+    items: str = "all"  # what is made of a paper that is asked for by name: its core, or all
     models: dict[str, Any] = field(default_factory=dict)
     data: dict[str, Any] = field(default_factory=dict)
     policies: dict[str, PolicySpec] = field(default_factory=dict)
@@ -120,7 +136,10 @@ def make_plan(root: Path | str, scale: str, papers: list[str]) -> Plan:
     sources = read_sources(Path(root), scale, papers)
     of_scale = Layer(sources.scale_layer.file, "settings", sources.scale.settings)
     common, made = validate(Settings, [sources.defaults, of_scale]), sources.scale
-    plan = Plan(scale, made.about, made.models, made.data, common.execution, common.diversity)
+    unknown = [name for name in made.papers if not (sources.root / "config" / "papers" / f"{name}.yaml").is_file()]
+    if unknown:
+        raise ConfigError(f"{sources.scale_layer.file}: papers.{unknown[0]}: there is no such paper")
+    plan = Plan(scale, made.about, made.models, made.data, common.execution, common.diversity, made.items)
     for name in papers:
         plan.papers[name] = _Expansion(sources, plan, name).expand()
     return plan
@@ -128,9 +147,10 @@ def make_plan(root: Path | str, scale: str, papers: list[str]) -> Plan:
 
 @dataclass(frozen=True)
 class _Arm:
-    """An arm with the chain of settings that it stands for, and a factor on one of them."""
+    """An arm with the chain of settings that it stands for, its training set, and a factor on one of the settings."""
 
     layers: tuple[Layer, ...]
+    data: str | None
     times: tuple[str, float] | None = None
 
 
@@ -144,32 +164,71 @@ class _Expansion:
         self.arms = self._arms()
 
     def expand(self) -> PaperPlan:
-        sets = [self.paper.data, self.paper.validation_data, *self.paper.benchmarks]
+        sets = [self.paper.data, *(arm.data for arm in self.paper.arms.values())]
+        sets += [self.paper.validation_data, *self.paper.benchmarks]
         sets += [self.paper.sft_data] if self.scale.sft else []
         self.result.data = [self._data(name, "data") for name in dict.fromkeys(sets) if name is not None]
         for model in self.paper.models:
             self.result.settings[model] = validate(Settings, self._model_layers(model))
             if self.result.settings[model].diversity != self.plan.diversity:
                 raise ConfigError(f"{self._place('settings')}.diversity: is set in defaults or a scale, for all papers")
-        for name, table in self.paper.tables.items():
+        for name, table in {**self.paper.tables, **self._matched()}.items():
             self.result.tables[name] = self._table(name, table)
-        for name, figure in self.paper.figures.items():
+        for name, figure in {**self.paper.figures, **self._frontiers()}.items():
             if name in self.paper.tables:
                 raise ConfigError(f"{self._place('figures', name)}: a table has this name too; figures need their own")
             self.result.figures[name] = self._figure(name, figure)
-        for name in self.paper.core.tables:
-            look_up(self.result.tables, name, "table", self._place("core.tables"))
-        for name in self.paper.core.figures:
-            look_up(self.result.figures, name, "figure", self._place("core.figures"))
+        for key, chosen in {"core": self.paper.core, "first": self.paper.first}.items():
+            for name in chosen.tables:
+                look_up(self.result.tables, name, "table", self._place(f"{key}.tables"))
+            for name in chosen.figures:
+                look_up(self.result.figures, name, "figure", self._place(f"{key}.figures"))
         return self.result
 
     def _place(self, *keys: str) -> str:
         return self.layer.place(keys)
 
+    # ---- matched effort ----
+
+    def _matched(self) -> dict[str, Table]:
+        """Beside each table with a sweep of learning rates, the table at matched effort."""
+        made = {}
+        for name, table in self.paper.tables.items():
+            if table.matched is not None:
+                sweep = look_up(self.paper.sweeps, table.matched, "sweep", f"{self._place('tables', name)}.matched")
+                rows = [row for row in table.rows if row.arm == "base" or row.arm in sweep.like]
+                title = f"{table.title}, at matched effort"
+                made[f"{name}_matched"] = table.model_copy(
+                    update={"title": title, "rows": rows, "at_matched_effort": True}
+                )
+        return made
+
+    def _frontiers(self) -> dict[str, Figure]:
+        """And its frontier: the smallest k against the largest, over learning rates."""
+        made = {}
+        for name, table in self.paper.tables.items():
+            if table.matched is not None:
+                k = self._k(table.k)
+                made[f"{name}_frontier"] = Figure(
+                    title=f"Pass@{k[0]} against pass@{k[-1]} over learning rates: {table.title}",
+                    kind="frontier",
+                    models=table.models,
+                    benchmark=table.benchmark or table.benchmarks[0],
+                    arms=[row.arm for row in table.rows if row.arm == "base"],
+                    sweep=table.matched,
+                    k=[k[0], k[-1]],
+                    note=FRONTIER,
+                )
+        return made
+
+    def _k(self, wanted: list[int]) -> list[int]:
+        """The values of k that are not beyond the scale's largest."""
+        return [k for k in wanted if self.scale.largest_k is None or k <= self.scale.largest_k]
+
     # ---- arms ----
 
     def _arms(self) -> dict[str, _Arm]:
-        arms = {name: _Arm(tuple(self._arm_layers(name, ()))) for name in self.paper.arms}
+        arms = {name: _Arm(tuple(self._arm_layers(name, ())), self._arm_data(name)) for name in self.paper.arms}
         for name, sweep in self.paper.sweeps.items():
             for like in sweep.like:
                 place = self._place("sweeps", name, "like")
@@ -180,9 +239,9 @@ class _Expansion:
                         changed: Any = value
                         for part in reversed(dotted.split(".")):
                             changed = {part: changed}
-                        made = _Arm((*base.layers, Layer(self.layer.file, f"sweeps.{name}", changed)))
+                        made = _Arm((*base.layers, Layer(self.layer.file, f"sweeps.{name}", changed)), base.data)
                     else:
-                        made = _Arm(base.layers, (dotted, value))
+                        made = _Arm(base.layers, base.data, (dotted, value))
                     arms[self._swept(like, name, value)] = made
         return arms
 
@@ -196,6 +255,11 @@ class _Expansion:
         above = self._arm_layers(arm.like, (*seen, name)) if arm.like else []
         return [*above, Layer(self.layer.file, f"arms.{name}.settings", arm.settings)]
 
+    def _arm_data(self, name: str) -> str | None:
+        """The training set of an arm: its own, else that of the arm it is like, else the paper's."""
+        arm = self.paper.arms[name]
+        return arm.data or (self._arm_data(arm.like) if arm.like else self.paper.data)
+
     def _model_layers(self, model: str) -> list[Layer]:
         entry = look_up(self.paper.models, model, "model", self._place("models"))
         return [
@@ -203,6 +267,9 @@ class _Expansion:
             Layer(self.layer.file, "settings", self.paper.settings),
             Layer(self.layer.file, f"models.{model}.settings", entry.settings),
             Layer(self.sources.scale_layer.file, "settings", self.scale.settings),
+            Layer(
+                self.sources.scale_layer.file, f"papers.{self.paper.name}", self.scale.papers.get(self.paper.name, {})
+            ),
         ]
 
     # ---- what an arm trains ----
@@ -243,7 +310,7 @@ class _Expansion:
             settings = _multiply(settings, *made.times, place=self._place("sweeps"))
         spec = RunSpec(
             base=self._base(model, settings),
-            data=self._data(self.paper.data, "data"),
+            data=self._data(made.data, "data"),
             validation=self._data(self.paper.validation_data, "validation_data"),
             estimator=resolve_estimator(settings.estimator, layers),
             loss=settings.loss,
@@ -272,12 +339,23 @@ class _Expansion:
                     "name another set as validation_data"
                 )
 
-    def _cell(self, model: str, row: Row, place: str) -> Cell:
+    def _cell(self, model: str, row: Row, place: str, *, seeds: list[int] | None = None, matched: str = "") -> Cell:
         if row.arm == "base":
             base = self._base(model, self.result.settings[model])
             return Cell(model, row, ((identity.policy_id(base), None),))
-        runs = tuple((self._run(model, row.arm, seed, place), seed) for seed in self.seeds)
-        return Cell(model, row, runs, self.plan.runs[runs[0][0]].rl.learning_rate)
+        runs, rate = self._runs(model, row.arm, place, seeds)
+        rates = ()
+        if matched:
+            swept = [self._swept(row.arm, matched, value) for value in self.paper.sweeps[matched].values]
+            rates = tuple((rate, runs) for runs, rate in (self._runs(model, arm, place, seeds) for arm in swept))
+        return Cell(model, row, runs, rate, rates)
+
+    def _runs(
+        self, model: str, arm: str, place: str, seeds: list[int] | None
+    ) -> tuple[tuple[tuple[str, int | None], ...], float]:
+        """The runs of an arm, a seed each, and their learning rate."""
+        runs = tuple((self._run(model, arm, seed, place), seed) for seed in seeds or self.seeds)
+        return runs, self.plan.runs[runs[0][0]].rl.learning_rate
 
     def _evaluations(
         self, benchmarks: list[str], models: list[str], k: list[int], place: str
@@ -309,7 +387,7 @@ class _Expansion:
     def _table(self, name: str, table: Table) -> Item:
         place = self._place("tables", name)
         models = [self._model_name(model, place) for model in table.models]
-        if table.kind == "settings":
+        if table.kind in ("settings", "published"):
             return Item(name, table, (), {})
         if table.kind == "analytic":
             return self._analytic(name, table, place)
@@ -322,10 +400,18 @@ class _Expansion:
                 arm = self._swept(like, table.sweep, value)
                 published = sweep.published.format(value=value) if sweep.published else None
                 rows.append(Row(arm=arm, label=sweep.label.format(name=table.sweep, value=value), published=published))
+        if table.kind == "collapse":
+            return Item(
+                name,
+                table,
+                tuple(self._cell(m, r, place, seeds=self._repeated(table)) for m in models for r in rows),
+                {},
+            )
+        table = table.model_copy(update={"k": self._k(table.k)})
         across = table.kind == "across_benchmarks"
-        benchmarks = table.benchmarks if across else [name for name in (table.benchmark,) if name is not None]
+        benchmarks = table.benchmarks or [name for name in (table.benchmark,) if name is not None]
         counted = table.kind == "diversity"  # without a k
-        if not benchmarks or not rows or not (table.k or counted):
+        if not benchmarks or not rows or not (table.k or counted) or (counted and len(benchmarks) > 1):
             what = "diversity" if counted else "pass@k"
             needs = ("benchmarks" if across else "benchmark") + ("" if counted else ", k")
             raise ConfigError(f"{place}: a {what} table needs {needs} and rows (or a sweep, or every_arm)")
@@ -337,7 +423,9 @@ class _Expansion:
         if table.reference and not (self.sources.root / "config" / "reference" / table.reference).is_file():
             raise ConfigError(f"{place}.reference: no such file: config/reference/{table.reference}")
         evaluations = self._evaluations(benchmarks, models, table.k, place)
-        cells = tuple(self._cell(model, row, place) for model in models for row in rows)
+        matched = table.matched or "" if table.at_matched_effort else ""
+        seeds = self._repeated(table)
+        cells = tuple(self._cell(model, row, place, seeds=seeds, matched=matched) for model in models for row in rows)
         self._note_arms(cells, evaluations)
         return Item(name, table, cells, evaluations)
 
@@ -353,12 +441,16 @@ class _Expansion:
             sweep = look_up(self.paper.sweeps, figure.sweep, "sweep", f"{place}.sweep")
             arms += [self._swept(like, figure.sweep, value) for like in sweep.like for value in sweep.values]
         rows = [Row(arm=arm, label=self._label(arm)) for arm in arms]
-        cells = tuple(self._cell(model, row, place) for model in models for row in rows)
+        cells = tuple(self._cell(model, row, place, seeds=self._repeated(figure)) for model in models for row in rows)
         evaluations = {}
         if figure.benchmark is not None:
             evaluations = self._evaluations([figure.benchmark], models, figure.k, place)
             self._note_arms(cells, evaluations)
         return Item(name, figure, cells, evaluations)
+
+    def _repeated(self, content: Table | Figure) -> list[int] | None:
+        """The seeds of an item that counts runs: as many as the scale says, else as it says itself."""
+        return None if content.repeats is None else list(range(1, (self.scale.repeats or content.repeats) + 1))
 
     def _analytic(self, name: str, content: Table | Figure, place: str) -> Item:
         if content.content is None:
@@ -379,7 +471,7 @@ class _Expansion:
     def _note_arms(self, cells: tuple[Cell, ...], evaluations: dict[str, tuple[str, ...]]) -> None:
         for cell in cells:
             pairs = self.result.arms.setdefault(cell.row.arm, [])
-            made = [(policy, evaluation) for evaluation in evaluations[cell.model] for policy, _ in cell.policies]
+            made = [(policy, evaluation) for evaluation in evaluations[cell.model] for policy, _ in cell.candidates()]
             pairs += [pair for pair in made if pair not in pairs]
 
 
@@ -394,10 +486,21 @@ def _multiply(settings: Settings, dotted: str, factor: float, *, place: str) -> 
     return Settings.model_validate(content)
 
 
+def first_items(plan: Plan) -> list[tuple[str, str]]:
+    """The (paper, item) pairs of the default target."""
+    return [(name, item) for name, made in plan.papers.items() for item in _items(made.paper.first)]
+
+
 def core_items(plan: Plan) -> list[tuple[str, str]]:
-    """The (paper, item) pairs of the default target: each paper's core tables and figures."""
-    return [
-        (name, item)
-        for name, made in plan.papers.items()
-        for item in [*made.paper.core.tables, *made.paper.core.figures]
-    ]
+    """The (paper, item) pairs of every paper's core."""
+    return [(name, item) for name, made in plan.papers.items() for item in _items(made.paper.core)]
+
+
+def _items(chosen: Core) -> list[str]:
+    return [*chosen.tables, *chosen.figures]
+
+
+def asked_for(plan: Plan, paper: str) -> list[str]:
+    """The items that `paper_<name>` makes at this scale; all of a paper that names no core."""
+    made = plan.papers[paper]
+    return (_items(made.paper.core) if plan.items == "core" else []) or made.all_items()

@@ -79,6 +79,16 @@ class Prompt(Strict):
 Model = Annotated[ScratchModel | HubModel, Field(discriminator="source")]
 
 
+class About(Strict):
+    """What no run of a set depends on: in no identity. `hard_levels` are those that figures and tables show apart."""
+
+    licence: str = "not stated"
+    papers: dict[str, str] = {}  # paper -> a prompt of config/prompts.yaml, or what the paper says of its prompt
+    defects: str = ""
+    note: str = ""
+    hard_levels: list[str] = []
+
+
 class OperatorFill(Strict):
     """A split of the embedded operator-fill task."""
 
@@ -92,6 +102,7 @@ class OperatorFill(Strict):
     random_share: Fraction = 0.0
     seed: Natural
     verifier: Literal["operators"] = "operators"
+    about: About = About()
 
 
 class Files(Strict):
@@ -106,15 +117,6 @@ class Original(Files):
     """Where the questions of another set's rows come from: the field `prompt` of the row with that index."""
 
     prompt: str
-
-
-class About(Strict):
-    """What a reader of a set's card wants to know and no number depends on: in no identity."""
-
-    licence: str = "not stated"
-    papers: dict[str, str] = {}  # paper -> a prompt of config/prompts.yaml, or what the paper says of its prompt
-    defects: str = ""
-    note: str = ""
 
 
 class Published(Files):
@@ -157,7 +159,37 @@ def is_commit(revision: str) -> bool:
     return len(revision) == 40 and set(revision) <= set("0123456789abcdef")
 
 
-Data = Annotated[OperatorFill | Published, Field(discriminator="task")]
+class Share(Strict):
+    """Some problems of a published set: in an order drawn by the mixture's seed, `skip` are passed over and
+    `problems` taken (null: the rest). Two mixtures with one seed draw one order, so that a set can be divided."""
+
+    data: Published
+    skip: Natural = 0
+    problems: Positive | None = None
+
+
+class Mixture(Strict):
+    """Shares of published sets, shuffled together. In config/datasets.yaml a share names its set."""
+
+    name: str
+    task: Literal["mixture"]
+    shares: Annotated[list[Share], Field(min_length=1)]
+    problems: Positive | None = None  # as planned; the card says how many there are
+    seed: Natural
+    about: About = About()
+
+    @model_validator(mode="after")
+    def one_verifier(self):
+        if len({share.data.verifier for share in self.shares}) > 1:
+            raise ValueError("the sets of a mixture need one verifier")
+        return self
+
+    @property
+    def verifier(self) -> str:
+        return self.shares[0].data.verifier
+
+
+Data = Annotated[OperatorFill | Published | Mixture, Field(discriminator="task")]
 
 
 # ---- settings ------------------------------------------------------------------------------------
@@ -236,6 +268,7 @@ class Probe(Strict):
     samples: Positive
     every: Positive
     dense_steps: Natural
+    greedy: bool = False
 
 
 class Selection(Strict):
@@ -313,9 +346,10 @@ class PaperModel(Strict):
 
 
 class Arm(Strict):
-    """A named way to train: settings, on top of those of the arm it is `like`."""
+    """A named way to train: settings, on top of those of the arm it is `like`, and a training set of its own."""
 
     like: str | None = None
+    data: str | None = None
     label: str | None = None
     about: str | None = None
     settings: dict[str, Any] = {}
@@ -327,7 +361,7 @@ class Sweep(Strict):
     like: Annotated[list[str], Field(min_length=1)]
     set: str | None = None
     times: str | None = None
-    values: Annotated[list[float], Field(min_length=1)]
+    values: Annotated[list[float], Field(min_length=1)]  # times 1 is the arm itself
     label: str = "{name} = {value}"
     published: str | None = None
 
@@ -350,10 +384,13 @@ class Table(Strict):
     """Rows (or a sweep, or every arm) on one benchmark or several: pass@k, diversity. Or settings, or closed forms."""
 
     title: str
-    kind: Literal["pass_at_k", "across_benchmarks", "diversity", "settings", "analytic"] = "pass_at_k"
+    kind: Literal["pass_at_k", "across_benchmarks", "diversity", "settings", "analytic", "published", "collapse"] = (
+        "pass_at_k"
+    )
     content: str | None = None
     benchmark: str | None = None
-    benchmarks: list[str] = []  # of a table across benchmarks
+    benchmarks: list[str] = []  # or several: one below the other, or in one number (across_benchmarks)
+    hard_levels: bool = False  # the problems of the benchmark's hard levels alone (config/datasets.yaml)
     models: list[str] = []
     rows: list[Row] = []
     every_arm: bool = False
@@ -361,13 +398,28 @@ class Table(Strict):
     k: list[Positive] = []
     measures: list[Literal["avg", "maj"]] = []  # columns beside k: avg@n, maj@n
     compare_with: str | None = None
+    matched: str | None = None  # a sweep of learning rates: also the table at matched effort, and its frontier
+    repeats: Positive | None = None  # seeds where runs are counted, in place of the paper's
+    at_matched_effort: bool = False  # each row at the rate of its sweep `matched` that validation problems prefer
     reference: str | None = None
     note: str | None = None
 
 
 class Figure(Strict):
     title: str
-    kind: Literal["pass_at_k_curves", "overconfidence", "entropy", "frontier", "analytic"]
+    kind: Literal[
+        "pass_at_k_curves",
+        "overconfidence",
+        "entropy",
+        "frontier",
+        "analytic",
+        "over_steps",
+        "solve_rates",
+        "masses",
+        "collapse",
+    ]
+    measures: list[str] = []
+    smooth: Positive | None = None
     content: str | None = None
     tables: list[str] = []
     models: list[str] = []
@@ -376,11 +428,54 @@ class Figure(Strict):
     benchmark: str | None = None
     k: list[Positive] = []
     up_to_step: Positive | None = None
+    repeats: Positive | None = None  # as in a table
     note: str | None = None
 
 
+class Claim(Strict):
+    """What a paper says, as a predicate over results, one contrast a model, benchmark and k (or training step).
+
+    `over` names a table, whose models, benchmarks and published values the claim is about, or a figure of curves. A
+    contrast is a weighted sum of arms (docs/claims.md):
+
+    - greater: `left` minus each of `right` (or `weights`) is above the threshold; so is each neighbour's in `ordering`
+    - within: `left` minus `right` is at most the threshold away from 0
+    - crossing: `right` is ahead at the first k, `left` at the last, each by more than the threshold
+    - slope: `left` minus `right` at the last k is above that at the first, by more than the threshold
+    - harder: `left` minus `right` on the hard levels is above that on all problems, by more than the threshold
+    """
+
+    name: str
+    says: str
+    place: str
+    over: str
+    predicate: Literal["greater", "within", "ordering", "crossing", "slope", "harder"]
+    left: str | None = None
+    right: list[str] = []
+    weights: dict[str, float] = {}
+    arms: list[str] = []  # of an ordering, the best first
+    models: list[str] = []  # of the table's, where not all
+    benchmarks: list[str] = []  # likewise
+    k: list[Positive] = []  # likewise; of crossing and slope the first and the last
+    measure: str | None = None  # of a figure of curves
+    during: tuple[Fraction, Fraction] = (0.0, 1.0)  # of curves: the mean over this part of the training steps
+    threshold: Annotated[float, Field(ge=0)] = 0.0  # percent points, or the curve's unit
+
+    @model_validator(mode="after")
+    def has_what_its_predicate_needs(self):
+        if self.predicate == "ordering":
+            good = len(self.arms) > 1 and not (self.left or self.right or self.weights)
+        elif self.weights:
+            good = self.predicate == "greater" and not (self.left or self.right or self.arms)
+        else:
+            good = self.left is not None and bool(self.right) and not self.arms
+        if not good:
+            raise ValueError("an ordering has `arms`, every other predicate `left` and `right`, or greater `weights`")
+        return self
+
+
 class Core(Strict):
-    """The tables and figures that the default target builds."""
+    """Some tables and figures of a paper."""
 
     tables: list[str] = []
     figures: list[str] = []
@@ -396,6 +491,9 @@ class Paper(Strict):
     sft_data: str | None = None
     validation_data: str | None = None
     benchmarks: list[str] = []
+    published_as: dict[
+        str, str
+    ] = {}  # our name of a model or benchmark -> the one in the paper's tables, where another
     seeds: list[Natural] = []
     settings: dict[str, Any] = {}
     models: dict[str, PaperModel] = {}
@@ -403,7 +501,9 @@ class Paper(Strict):
     sweeps: dict[str, Sweep] = {}
     tables: dict[str, Table] = {}
     figures: dict[str, Figure] = {}
-    core: Core = Core()
+    core: Core = Core()  # what a scale of cores makes of the paper
+    first: Core = Core()  # of it, what the default target makes for a newcomer
+    claims: list[Claim] = []
     deviations: list[str] = []
 
     @model_validator(mode="after")
@@ -416,13 +516,19 @@ class Paper(Strict):
 
 
 class Scale(Strict):
+    """Sizes for all papers, and on top of them for one (`papers`)."""
+
     name: str
     about: str
     models: dict[str, str] = {}
     data: dict[str, str] = {}
     seeds: Positive | None = None
+    repeats: Positive | None = None  # seeds where many are counted (an item's `repeats`)
+    largest_k: Positive | None = None  # larger k are left out of tables
+    items: Literal["core", "all"] = "all"  # what `paper_<name>` makes of a paper
     sft: bool
     settings: dict[str, Any] = {}
+    papers: dict[str, dict[str, Any]] = {}
 
 
 # ---- what a stage is told ------------------------------------------------------------------------

@@ -41,8 +41,9 @@ def colour(arm: str, position: int) -> str:
 
 
 def pass_at_k_curves(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
-    """A row a model; for each table our curves with their intervals, and the published ones beside them."""
+    """A row a model; for each benchmark our curves with their intervals, and the published ones beside them."""
     frames = [frame.loc[frame["score"] == "pass"] for frame in frames]
+    frames = [own for frame in frames for _, own in frame.groupby("benchmark", sort=False)]
     models = list(dict.fromkeys(model for frame in frames for model in frame["model"]))
     size = (2.7 * 2 * len(frames) + 0.6, 2.6 * len(models) + 0.9)
     figure, grid = plt.subplots(len(models), 2 * len(frames), figsize=size, squeeze=False)
@@ -133,6 +134,8 @@ def frontier(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
                 label=x["label"].iloc[0],
             )
             for across, up, rate in zip(x["value"], y["value"], x["learning_rate"], strict=True):
+                if pd.isna(rate):  # a base policy
+                    continue
                 axes.annotate(f"{rate:.2g}", (across, up), (4, 4), textcoords="offset points", fontsize=7, color=tint)
         axes.set(xlabel=f"pass@{low_k} (%)", ylabel=f"pass@{high_k} (%)", title=own["stand_in"].iloc[0])
         axes.legend(title="learning rate beside each point", title_fontsize=8)

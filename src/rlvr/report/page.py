@@ -16,6 +16,8 @@ import pandas as pd
 import typer
 
 from rlvr.records import publish, read_json
+from rlvr.report.claims import Claims
+from rlvr.tables.claims import NOTES
 
 INTERVALS = "Bands: 95 % intervals"
 
@@ -24,7 +26,7 @@ class Page:
     """Gathers what a page shows from a results folder."""
 
     def __init__(self, layout: dict[str, Any], results: Path):
-        self.layout, self.results = layout, results
+        self.layout, self.results, self.claims = layout, results, Claims(results)
         self.manifests: dict[str, dict[str, Any]] = {}
         for paper in layout["papers"]:
             for item in paper["items"]:
@@ -39,6 +41,7 @@ class Page:
         runs = [self._run(policy) for policy in self.manifests]
         seconds = sum(float(m.get("seconds", 0)) for m in self.manifests.values())
         papers = [self._paper(paper) for paper in self.layout["papers"]]
+        overview = [self._in_short(paper) for paper in self.layout["every_paper"]]
         shorts = ", ".join(paper["short"] for paper in papers)
         return environment.get_template("page.html.j2").render(
             title=self._title(shorts),
@@ -47,6 +50,9 @@ class Page:
             about_scale=self.layout["about_scale"],
             stand_ins=self.layout["stand_ins"],
             papers=papers,
+            overview=overview,
+            matrix=self.claims.matrix([paper["name"] for paper in self.layout["every_paper"]]),
+            about_verdicts=NOTES,
             runs=runs,
             seconds=_duration(seconds),
             commits=self._every(list(self.manifests), "commit"),
@@ -66,7 +72,22 @@ class Page:
             **paper,
             "items": [self._item(paper["name"], item) for item in paper["items"]],
             "arms": [arm for name, arm in paper["arms"].items() if name in shown],
+            "claims": self.claims.of(paper["name"]) if self.layout["page"] != "index" else [],
             "overlap": overlap,
+        }
+
+    def _in_short(self, paper: dict[str, Any]) -> dict[str, Any]:
+        """What of a paper has run at this scale, and what that cost."""
+        manifests = [self.results / "runs" / run / "manifest.json" for run in paper["runs"]]
+        there = [read_json(path) for path in manifests if path.is_file()]
+        scores = [self.results / "evaluations" / policy / name / "scores.csv" for policy, name in paper["evaluations"]]
+        page = self.results / "report" / f"{paper['name']}.html"
+        return {
+            **{key: paper[key] for key in ("name", "short", "title", "claims", "items")},
+            "runs": f"{len(there)} of {len(manifests)}",
+            "evaluations": f"{sum(path.is_file() for path in scores)} of {len(scores)}",
+            "seconds": _duration(sum(float(manifest.get("seconds", 0)) for manifest in there)),
+            "page": page.name if page.is_file() else "",
         }
 
     def _overlap(self, paper: str) -> str:

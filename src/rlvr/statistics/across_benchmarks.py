@@ -16,27 +16,24 @@ import typer
 from rlvr.config.schema import Statistics
 from rlvr.records import publish
 from rlvr.statistics.aggregate import Aggregate, Matrix, RunsAndProblemsByBenchmark, iqm, mean
-from rlvr.statistics.scored_table import NOT_PUBLISHED, head, holm, numbers, sizes
-from rlvr.statistics.scores import matrix, pass_at, problems_of, read, units_of
+from rlvr.statistics.scored_table import NOT_PUBLISHED, blocks, frames_of, head, holm, numbers, sizes
+from rlvr.statistics.scores import Scores, matrix, pass_at, read_all, units_of
 
 AGGREGATES: dict[str, Aggregate] = {"mean": mean, "iqm": iqm}
-Scores = dict[tuple[str, str], pd.DataFrame]  # by policy and evaluation
 
 
 def summarise(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
     """One row a model, method, k and aggregate (mean, iqm) of pass@k over the benchmarks, in percent.
 
-    `layout` is as for a pass@k table, with `benchmarks`: for each its name and the evaluation of each model. Holm's
-    correction is over all differences of the table.
+    `layout` is as for a pass@k table. Holm's correction is over all differences of the table.
     """
     settings = Statistics.model_validate(layout["statistics"])
-    names = ", ".join(benchmark["name"] for benchmark in layout["benchmarks"])
+    names = ", ".join(panel["name"] for panel in layout["panels"])
     rows = []
-    for model in dict.fromkeys(cell["model"] for cell in layout["cells"]):
-        cells = [cell for cell in layout["cells"] if cell["model"] == model]
-        evaluations = [benchmark["evaluations"][model] for benchmark in layout["benchmarks"]]
-        problems = [_problems(scores, cells, evaluation) for evaluation in evaluations]
-        firsts = [scores[cells[0]["policies"][0], evaluation] for evaluation in evaluations]
+    for _, cells, baseline in blocks({**layout, "panels": layout["panels"][:1]}):
+        evaluations = [panel["evaluations"][cells[0]["model"]] for panel in layout["panels"]]
+        by_benchmark = [frames_of(scores, cells, evaluation) for evaluation in evaluations]
+        firsts = [frames[cells[0]["policies"][0]] for frames in by_benchmark]
         units = [int(units_of(first).max()) + 1 for first in firsts]
         bootstrap = RunsAndProblemsByBenchmark(
             max(len(cell["policies"]) for cell in cells),
@@ -45,13 +42,12 @@ def summarise(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
             confidence=settings.confidence,
             generator=np.random.default_rng(settings.seed),
         )
-        baseline = next((cell for cell in cells if cell["arm"] == layout["compare_with"]), None)
-        size = {"problems": sum(map(len, problems)), "clusters": sum(units)}
+        size = {"problems": sum(map(len, firsts)), "clusters": sum(units)}
         size["samples"] = min(int(first["n"].min()) for first in firsts)
         for cell in cells:
             for k in layout["k"]:
-                own = _matrices(scores, cell, evaluations, k)
-                against = None if baseline in (None, cell) else _matrices(scores, baseline, evaluations, k)
+                own = _matrices(by_benchmark, cell, k)
+                against = None if baseline in (None, cell) else _matrices(by_benchmark, baseline, k)
                 for name, aggregate in AGGREGATES.items():
                     difference = None if against is None else bootstrap.of_difference(aggregate, own, against)
                     row = {**head(cell, names, name, k), **numbers(bootstrap.of(aggregate, own), difference)}
@@ -60,14 +56,9 @@ def summarise(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
     return frame.assign(difference_p_holm=holm(frame["difference_p"]))
 
 
-def _problems(scores: Scores, cells: list[dict[str, Any]], evaluation: str) -> list[str]:
-    policies = [policy for cell in cells for policy in cell["policies"]]
-    return problems_of([scores[policy, evaluation] for policy in policies], policies)
-
-
-def _matrices(scores: Scores, cell: dict[str, Any], evaluations: list[str], k: int) -> list[Matrix]:
+def _matrices(by_benchmark: list[dict[str, pd.DataFrame]], cell: dict[str, Any], k: int) -> list[Matrix]:
     """pass@k (S, C) on each benchmark."""
-    return [matrix([scores[policy, e] for policy in cell["policies"]], pass_at(k)) for e in evaluations]
+    return [matrix([frames[policy] for policy in cell["policies"]], pass_at(k)) for frames in by_benchmark]
 
 
 def main(
@@ -76,9 +67,7 @@ def main(
     out: Annotated[Path, typer.Option(help="CSV to write.")],
 ) -> None:
     """Compute a table over several benchmarks."""
-    frames = [read(path) for path in scores]
-    by_pair = {(str(frame["policy"].iloc[0]), str(frame["evaluation"].iloc[0])): frame for frame in frames}
-    table = summarise(json.loads(layout), by_pair)
+    table = summarise(json.loads(layout), read_all(scores))
     publish(out, table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
 
 

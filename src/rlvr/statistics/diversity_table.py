@@ -16,13 +16,13 @@ import typer
 from rlvr.config.schema import Statistics
 from rlvr.records import publish
 from rlvr.statistics.intervals import SeedsAndKnownProblems
-from rlvr.statistics.scored_table import head, holm, numbers, published, sizes
-from rlvr.statistics.scores import Measure, matrix, problems_of, read, units_of
+from rlvr.statistics.scored_table import blocks, frames_of, head, holm, numbers, published, sizes
+from rlvr.statistics.scores import Measure, Scores, matrix, read_all, units_of
 
 MEASURES = ("s_div", "distinct_at_m", "answer_entropy")
 
 
-def summarise(layout: dict[str, Any], scores: dict[str, pd.DataFrame], reference: pd.DataFrame | None) -> pd.DataFrame:
+def summarise(layout: dict[str, Any], scores: Scores, reference: pd.DataFrame | None) -> pd.DataFrame:
     """One row a model, method and measure, in the measure's own unit; k is m for distinct solutions, else 0.
 
     A problem without a value (fewer than 2 correct samples, or than m) is left out of its seed's mean; `known` is
@@ -31,11 +31,9 @@ def summarise(layout: dict[str, Any], scores: dict[str, pd.DataFrame], reference
     """
     settings = Statistics.model_validate(layout["statistics"])
     rows = []
-    for model in dict.fromkeys(cell["model"] for cell in layout["cells"]):
-        cells = [cell for cell in layout["cells"] if cell["model"] == model]
-        policies = [policy for cell in cells for policy in cell["policies"]]
-        problems = problems_of([scores[policy] for policy in policies], policies)
-        first = scores[policies[0]]
+    for panel, cells, baseline in blocks(layout):
+        frames = frames_of(scores, cells, panel["evaluations"][cells[0]["model"]], panel["levels"])
+        first = frames[cells[0]["policies"][0]]
         units = int(units_of(first).max()) + 1
         bootstrap = SeedsAndKnownProblems(
             max(len(cell["policies"]) for cell in cells),
@@ -44,18 +42,17 @@ def summarise(layout: dict[str, Any], scores: dict[str, pd.DataFrame], reference
             confidence=settings.confidence,
             generator=np.random.default_rng(settings.seed),
         )
-        baseline = next((cell for cell in cells if cell["arm"] == layout["compare_with"]), None)
-        size = {"problems": len(problems), "clusters": units, "samples": int(first["n"].min())}
+        size = {"problems": len(first), "clusters": units, "samples": int(first["n"].min())}
         for cell in cells:
-            own, other = ([scores[policy] for policy in c["policies"]] if c else [] for c in (cell, baseline))
+            own, other = ([frames[policy] for policy in c["policies"]] if c else [] for c in (cell, baseline))
             for name in MEASURES:
                 values_SC = matrix(own, _column(name))
                 against = None if baseline in (None, cell) else matrix(other, _column(name))
                 difference = None if against is None else bootstrap.of_difference(values_SC, against)
                 row = {
-                    **head(cell, layout["benchmark"], name, int(first["m"].iloc[0]) if name == "distinct_at_m" else 0),
+                    **head(cell, panel["name"], name, int(first["m"].iloc[0]) if name == "distinct_at_m" else 0),
                     **numbers(bootstrap.of(values_SC), difference, unit=1.0),
-                    **published(reference if name == "s_div" else None, cell, f"{layout['benchmark']} S_div", None),
+                    **published(reference if name == "s_div" else None, cell, f"{panel['published']} S_div", None),
                     **sizes(cell, **size),
                     "known": float(np.mean([frame[name].notna().sum() for frame in own])),
                     "cut_share": _cut_share(own),
@@ -82,8 +79,7 @@ def main(
     reference: Annotated[Path | None, typer.Option(help="CSV with the published values.")] = None,
 ) -> None:
     """Compute a table of diversity."""
-    frames = {str(frame["policy"].iloc[0]): frame for frame in map(read, scores)}
-    table = summarise(json.loads(layout), frames, pd.read_csv(reference) if reference else None)
+    table = summarise(json.loads(layout), read_all(scores), pd.read_csv(reference) if reference else None)
     publish(out, table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
 
 

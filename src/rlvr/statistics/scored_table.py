@@ -1,11 +1,12 @@
 """Stage: statistics. From the scores of a table's runs to its numbers: measures, intervals, differences, published."""
 
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false, reportReturnType=false
 # (pandas' own annotations leave open whether a column is a series)
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,56 +16,80 @@ import typer
 from statsmodels.stats.multitest import multipletests
 
 from rlvr.config.schema import Statistics
-from rlvr.records import publish
+from rlvr.records import RecordError, publish, read_lines
+from rlvr.statistics.effort import choose
 from rlvr.statistics.intervals import Difference, Interval, SeedsAndProblems
-from rlvr.statistics.scores import Measure, avg, maj, matrix, pass_at, problems_of, read, units_of
+from rlvr.statistics.scores import Measure, Scores, avg, maj, matrix, pass_at, problems_of, read_all, units_of
 
 PERCENT = 100.0
 NOT_PUBLISHED: dict[str, float | None] = {"published": None, "published_ci": None}
 
 
-def summarise(layout: dict[str, Any], scores: dict[str, pd.DataFrame], reference: pd.DataFrame | None) -> pd.DataFrame:
-    """One row a model, method and column, in percent: `score` is pass (pass@k), avg (avg@n) or maj (maj@n; k is n).
+def summarise(layout: dict[str, Any], scores: Scores, reference: pd.DataFrame | None) -> pd.DataFrame:
+    """One row a benchmark, model, method and column, in percent: `score` is pass (pass@k), avg (avg@n) or maj (maj@n; k
+    is n).
 
     Each difference has its p and, over all differences of the table, Holm's (1979) adjusted one.
 
-    `layout` names the cells (model, arm, label, published method, policies), the values of k, other measures, the
-    arm to compare with and the statistics settings; `scores` are score frames by policy id.
+    `layout` names the cells (model, arm, label, published method, policies), the panels (a benchmark, the evaluation of
+    each model on it, the levels that count), the values of k, other measures, the arm to compare with and the
+    statistics settings.
     """
     settings = Statistics.model_validate(layout["statistics"])
     rows = []
-    for model in dict.fromkeys(cell["model"] for cell in layout["cells"]):
-        cells = [cell for cell in layout["cells"] if cell["model"] == model]
-        seeds = max(len(cell["policies"]) for cell in cells)
-        policies = [policy for cell in cells for policy in cell["policies"]]
-        problems = problems_of([scores[policy] for policy in policies], policies)
-        units = int(units_of(scores[policies[0]]).max()) + 1
-        samples = int(scores[policies[0]]["n"].min())
+    for panel, cells, baseline in blocks(layout):
+        model = cells[0]["model"]
+        frames = frames_of(scores, cells, panel["evaluations"][model], panel["levels"])
+        first = frames[cells[0]["policies"][0]]
+        units, samples = int(units_of(first).max()) + 1, int(first["n"].min())
         # One generator a model: the numbers of a model do not change when another one joins the table.
         bootstrap = SeedsAndProblems(
-            seeds,
+            max(len(cell["policies"]) for cell in cells),
             units,
             resamples=settings.resamples,
             confidence=settings.confidence,
             generator=np.random.default_rng(settings.seed),
         )
-        baseline = next((cell for cell in cells if cell["arm"] == layout["compare_with"]), None)
         for cell in cells:
-            own, other = ([scores[policy] for policy in c["policies"]] if c else [] for c in (cell, baseline))
+            own, other = ([frames[policy] for policy in c["policies"]] if c else [] for c in (cell, baseline))
             for score, k, measure in _columns(layout, samples):
                 matrix_SC = matrix(own, measure)
                 against = None if baseline in (None, cell) else matrix(other, measure)
                 difference = None if against is None else bootstrap.of_difference(matrix_SC, against)
                 row = {
-                    **head(cell, layout["benchmark"], score, k),
+                    **head(cell, panel["name"], score, k),
                     **numbers(bootstrap.of(matrix_SC), difference),
-                    **published(reference if score == "pass" else None, cell, layout["benchmark"], k),
-                    **sizes(cell, problems=len(problems), clusters=units, samples=samples),
+                    **published(reference if score == "pass" else None, cell, panel["published"], k),
+                    **sizes(cell, problems=len(first), clusters=units, samples=samples),
                 }
                 row["minus_published"] = row["value"] - row["published"] if row["published"] is not None else None
                 rows.append(row)
     frame = pd.DataFrame(rows)
     return frame.assign(difference_p_holm=holm(frame["difference_p"]))
+
+
+def blocks(
+    layout: dict[str, Any],
+) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any] | None]]:
+    """Each panel with the cells of each model, and of them the one that the others are compared with."""
+    for panel in layout["panels"]:
+        for model in dict.fromkeys(cell["model"] for cell in layout["cells"]):
+            cells = [cell for cell in layout["cells"] if cell["model"] == model]
+            yield panel, cells, next((cell for cell in cells if cell["arm"] == layout["compare_with"]), None)
+
+
+def frames_of(
+    scores: Scores, cells: list[dict[str, Any]], evaluation: str, levels: list[str] | None = None
+) -> dict[str, pd.DataFrame]:
+    """The scores of each policy on the problems of these levels, which must be the same for all."""
+    policies = [policy for cell in cells for policy in cell["policies"]]
+    frames = {policy: scores[policy, evaluation] for policy in policies}
+    if levels is not None:
+        frames = {policy: frame[frame["level"].isin(levels)] for policy, frame in frames.items()}
+        if any(frame.empty for frame in frames.values()):
+            raise RecordError(f"{evaluation} has no problems of the levels {', '.join(levels)}")
+    problems_of(list(frames.values()), list(frames))
+    return frames
 
 
 def holm(p: pd.Series) -> pd.Series:
@@ -114,7 +139,7 @@ def published(
         return empty
     names = frame["benchmark"].map(_plain)
     found = frame[
-        (frame["model"].map(_plain) == _plain(cell["model"]))
+        (frame["model"].map(_plain) == _plain(cell["published_model"]))
         & (frame["method"] == cell["published"])
         & (names == _plain(benchmark))
         & (frame["k"].isna() if k is None else frame["k"].astype(float) == k)
@@ -134,13 +159,11 @@ def main(
     scores: Annotated[list[Path], typer.Argument(help="scores.csv of every policy in the table.")],
     out: Annotated[Path, typer.Option(help="CSV to write.")],
     reference: Annotated[Path | None, typer.Option(help="CSV with the published values.")] = None,
+    probe: Annotated[list[Path] | None, typer.Option(help="probe.jsonl of runs to choose learning rates by.")] = None,
 ) -> None:
     """Compute a pass@k table."""
-    frames = {}
-    for path in scores:
-        frame = read(path)
-        frames[str(frame["policy"].iloc[0])] = frame
-    table = summarise(json.loads(layout), frames, pd.read_csv(reference) if reference else None)
+    content = choose(json.loads(layout), {path.parent.name: list(read_lines(path)) for path in probe or []})
+    table = summarise(content, read_all(scores), pd.read_csv(reference) if reference else None)
     publish(out, table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
 
 

@@ -20,11 +20,18 @@ from rlvr.statistics.pass_at_k import pass_at_k
 
 Matrix = NDArray[np.float64]
 Measure = Callable[[pd.DataFrame], Matrix]
+Scores = dict[tuple[str, str], pd.DataFrame]  # by policy and evaluation
 
 
 def read(path: Path) -> pd.DataFrame:
     """Ids stay text, as the problems' file has them."""
     return pd.read_csv(path, dtype={"problem": str, "cluster": str, "level": str})
+
+
+def read_all(paths: Sequence[Path]) -> Scores:
+    """Score frames by policy and evaluation."""
+    frames = [read(path) for path in paths]
+    return {(str(frame["policy"].iloc[0]), str(frame["evaluation"].iloc[0])): frame for frame in frames}
 
 
 def pass_at(k: int) -> Measure:

@@ -35,6 +35,13 @@ ABOUT = {
 }
 
 
+EFFORT = (
+    "At matched effort: each method at the one of its learning rates (in brackets) whose runs have the highest pass@1 "
+    "on validation problems, the mean of a run's last three probes over its seeds. Choosing adds an uncertainty that "
+    "the intervals do not have."
+)
+
+
 def scale_line(layout: dict[str, Any]) -> str:
     """What a reader must know before any number: the scale it was made at."""
     return f"Made at {layout['scale']} scale. {layout['about_scale']}"
@@ -45,10 +52,12 @@ def render(layout: dict[str, Any], statistics: pd.DataFrame, reference: pd.DataF
     columns = list(dict.fromkeys(zip(statistics["score"], statistics["k"], strict=True)))
     level = 1 - layout["statistics"]["confidence"]
     lines: list[list[str]] = []
-    shown = ""  # each model is named once
-    for (_, _), cell in statistics.groupby(["model", "arm"], sort=False):
+    several = statistics["benchmark"].nunique() > 1
+    shown: tuple[str, str] = ("", "")  # each benchmark and model is named once
+    for _, cell in statistics.groupby(["benchmark", "model", "arm"], sort=False):
         by_column = cell.set_index(["score", "k"])
         first = cell.iloc[0]
+        benchmark = str(first["benchmark"])
         model = str(first["model"]) + (f" → {first['stand_in']}" if first["stand_in"] != first["model"] else "")
         rows = [(by_column.loc[column], DIGITS.get(column[0], 1)) for column in columns]
         texts = {
@@ -59,10 +68,12 @@ def render(layout: dict[str, Any], statistics: pd.DataFrame, reference: pd.DataF
         }
         for what, values in texts.items():
             if any(values):
-                head = ("" if model == shown else model, first["label"]) if what == OURS else ("", "")
-                lines.append([*head, what, *values])
-                shown = model
-    frame = pd.DataFrame(lines, columns=["Model", "Method", "", *(HEADERS[score].format(k=k) for score, k in columns)])
+                head = ("" if (benchmark, model) == shown else model, first["label"]) if what == OURS else ("", "")
+                above = [benchmark if benchmark != shown[0] else ""] if several else []
+                lines.append([*above, *head, what, *values])
+                shown = (benchmark, model)
+    first_columns = [*(["Benchmark"] if several else []), "Model", "Method", ""]
+    frame = pd.DataFrame(lines, columns=[*first_columns, *(HEADERS[score].format(k=k) for score, k in columns)])
     notes = _notes(layout, statistics) + (_findings(reference) if reference is not None else [])
     return Rendered(layout["title"], scale_line(layout), frame, notes)
 
@@ -105,10 +116,12 @@ def _notes(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:
     seeds = int(statistics["seeds"].max())
     confidence = f"{100 * layout['statistics']['confidence']:g} %"
     notes = [
-        f"{_measured(layout)} on {_benchmarks(layout)}: {_sizes(statistics.iloc[0])}; {layout['sampling']}.",
+        f"{_measured(layout)} on {_benchmarks(layout)}: {_sizes(statistics)}; {layout['sampling']}.",
         _selection(layout),
         f"In brackets: {confidence} interval over {seeds} {_drawn(layout)}; for a base policy over problems alone.",
     ]
+    if any("rates" in cell for cell in layout["cells"]):
+        notes.append(EFFORT)
     if "embedding" in layout:
         notes.append(_embedded(layout, statistics))
     notes += [ABOUT[score] for score in dict.fromkeys(statistics["score"]) if score in ABOUT]
@@ -147,7 +160,7 @@ def _measured(layout: dict[str, Any]) -> str:
 
 def _drawn(layout: dict[str, Any]) -> str:
     """What the bootstrap draws again."""
-    if "benchmarks" in layout:
+    if layout["kind"] == "across_benchmarks":
         return (
             "training runs, each drawn with its scores on all benchmarks, × problems, drawn within each benchmark "
             "(stratified bootstrap, paired for differences): other runs and other problems, not other benchmarks"
@@ -170,15 +183,16 @@ def _embedded(layout: dict[str, Any], statistics: pd.DataFrame) -> str:
 
 def _benchmarks(layout: dict[str, Any]) -> str:
     """Each benchmark by its name in the paper, and what stands in for it here."""
-    named = [(benchmark["name"], benchmark["stand_in"]) for benchmark in layout.get("benchmarks", [])]
-    named = named or [(layout["benchmark"], layout["benchmark_stand_in"])]
+    named = [(panel["name"], panel["stand_in"]) for panel in layout["panels"]]
     return ", ".join(name + (f" (here {here})" if here != name else "") for name, here in named)
 
 
-def _sizes(first: Any) -> str:
-    problems, clusters = int(first["problems"]), int(first["clusters"])
-    drawn = "" if clusters == problems else f" in {clusters} clusters, drawn whole"
-    return f"{problems} problems{drawn}, n = {int(first['samples'])} samples each"
+def _sizes(statistics: pd.DataFrame) -> str:
+    texts = []
+    for _, own in statistics.groupby("benchmark", sort=False):
+        problems, clusters = int(own["problems"].iloc[0]), int(own["clusters"].iloc[0])
+        texts.append(f"{problems}" + ("" if clusters == problems else f" (in {clusters} clusters, drawn whole)"))
+    return f"{', '.join(texts)} problems, n = {int(statistics['samples'].min())} samples each"
 
 
 def main(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from rlvr.config.identity import data_id
-from rlvr.config.schema import OperatorFill, Published
+from rlvr.config.schema import Mixture, OperatorFill, Published
 from rlvr.records import publish, publish_json, sha256
 from rlvr.tasks.published import Tally, fields_of
 from rlvr.tasks.sources import Found
@@ -36,7 +36,12 @@ def of_published(spec: Published, found: Found, tally: Tally) -> dict[str, Any]:
     }
 
 
-def _common(spec: OperatorFill | Published, licence: str) -> dict[str, Any]:
+def of_mixture(spec: Mixture, shares: dict[str, int]) -> dict[str, Any]:
+    licences = "; ".join(f"{share.data.name}: {share.data.about.licence}" for share in spec.shares)
+    return _common(spec, licences) | {"shares": shares, "problems": sum(shares.values())}
+
+
+def _common(spec: OperatorFill | Published | Mixture, licence: str) -> dict[str, Any]:
     return {"name": spec.name, "identity": data_id(spec), "spec": spec.model_dump(mode="json"), "licence": licence}
 
 
@@ -57,6 +62,7 @@ def markdown(card: dict[str, Any]) -> str:
     ]
     if "source" in card:
         lines += _origin(card) + _rows(card)
+    lines += [f"- Of {name}: {count}" for name, count in card.get("shares", {}).items()]
     if card.get("demonstrations"):
         lines.append(f"- Demonstrations: {card['demonstrations']}")
     lines.append(f"- SHA-256 of problems.jsonl: {card['sha256']}")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import numpy as np
@@ -13,18 +15,20 @@ from pydantic import TypeAdapter
 
 from rlvr.config.identity import data_id
 from rlvr.config.load import find_folder, read_data
-from rlvr.config.schema import Data, OperatorFill, Published
-from rlvr.records import publish_records, read_json, sha256
+from rlvr.config.schema import Data, Mixture, OperatorFill, Published
+from rlvr.records import Problem, publish_records, read_json, read_records, sha256
 from rlvr.tasks import card, operator_fill, overlap, published, sources
 from rlvr.tasks.rows import DataError
 
 BROUGHT = Path("data")
 
 
-def make(data: OperatorFill | Published, out: Path, files: list[Path] | None = None) -> dict[str, Any]:
+def make(data: OperatorFill | Published | Mixture, out: Path, files: list[Path] | None = None) -> dict[str, Any]:
     """Make or fetch a set below `out`, and say what it is. Raises DataError where a file is missing or unfit."""
     if isinstance(data, OperatorFill):
         return _generate(data, out)
+    if isinstance(data, Mixture):
+        return _mix(data, out)
     found = sources.find(data, BROUGHT, files)
     return card.of_published(data, found, published.write(data, found.paths, out, BROUGHT))
 
@@ -40,7 +44,30 @@ def _generate(data: OperatorFill, out: Path) -> dict[str, Any]:
     return card.of_made(data, len(problems), None if shown is None else len(shown))
 
 
-def _with_about(data: OperatorFill | Published) -> OperatorFill | Published:
+def _mix(data: Mixture, out: Path) -> dict[str, Any]:
+    """Each share of its set's order, which the mixture's seed draws set by set, then all in one order."""
+    mixed: list[Problem] = []
+    counts: dict[str, int] = {}
+    for share in data.shares:
+        with TemporaryDirectory() as folder:
+            make(_with_about(share.data), Path(folder))
+            problems = read_records(Path(folder) / "problems.jsonl", Problem)
+        name = share.data.name
+        order = np.random.default_rng([data.seed, *name.encode()]).permutation(len(problems))
+        end = None if share.problems is None else share.skip + share.problems
+        taken = [problems[i] for i in order[share.skip : end]]
+        if (share.problems is not None and len(taken) < share.problems) or not taken:
+            raise DataError(f"{name} has {len(problems)} problems, too few to skip {share.skip} and take the share")
+        if any(problem.images for problem in taken):
+            raise DataError(f"{name} has pictures, which a mixture does not carry along")
+        mixed += [replace(problem, id=f"{name}/{problem.id}") for problem in taken]
+        counts[name] = counts.get(name, 0) + len(taken)
+    order = np.random.default_rng(data.seed).permutation(len(mixed))
+    publish_records(out / "problems.jsonl", [mixed[i] for i in order])
+    return card.of_mixture(data, counts)
+
+
+def _with_about(data: Any) -> Any:
     """The set with what config/datasets.yaml says about it: a rule leaves it out, so that it makes nothing again."""
     folder = find_folder()
     if not isinstance(data, Published) or folder is None:

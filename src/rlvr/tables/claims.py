@@ -1,0 +1,85 @@
+"""Stage: claims. What was found at every scale so far, in one table for programs and one page for readers."""
+
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
+# (pandas' own annotations leave open whether a column is a series)
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+import typer
+from tabulate import tabulate
+
+from rlvr.records import publish
+
+NOTES = [
+    "Reproduced: the 95 % interval of every contrast of the claim lies where the claim says. Contradicted: that of one, "
+    "widened for as many contrasts as the claim has (Bonferroni), lies elsewhere. Inconclusive: neither. A contrast is a "
+    "model, a benchmark and a k; what was not run says nothing, and how many were is in the table.",
+    "Paper's setting: one learning rate for all methods, as the paper has it (at a scale with stand-ins, the scale's). "
+    "Matched effort: each method at the one of its learning rates whose runs do best on validation problems.",
+    "The estimate is the contrast that decides, the one with the smallest margin: in percent points of pass@k, or in the "
+    "unit of a curve's measure.",
+    "Published: whether the paper's own numbers, taken as exact, say what it claims.",
+]
+
+
+def gather(folder: Path) -> pd.DataFrame:
+    """The claims at every scale that stand in a folder, as `rlvr.statistics.claims` writes them."""
+    files = sorted(path for path in folder.glob("*/*.csv") if not path.stem.endswith("-contrasts"))
+    return pd.concat([pd.read_csv(path) for path in files], ignore_index=True) if files else pd.DataFrame()
+
+
+def numbers(row: pd.Series) -> str:
+    """Estimate, interval, and what it is over."""
+    if pd.isna(row["estimate"]):
+        return ""
+    form = "+.3g" if row["unit"] == "training seeds" else "+.1f"
+    value, low, high = (f"{row[key]:{form}}" for key in ("estimate", "low", "high"))
+    over = f"{int(row['seeds'])} seeds" + ("" if pd.isna(row["problems"]) else f", {int(row['problems'])} problems")
+    return f"{value} [{low}, {high}] ({over})".replace("-", "−")
+
+
+def markdown(frame: pd.DataFrame) -> str:
+    lines = ["# What the papers claim, and what was found", ""]
+    counts = frame.groupby(["scale", "effort"])["verdict"].value_counts().unstack(fill_value=0)
+    lines += [tabulate(counts.reset_index(), headers="keys", tablefmt="pipe", showindex=False), ""]
+    for short, own in frame.groupby("short", sort=False):
+        rows = [
+            {
+                "claim": f"{row['says']} ({row['place']})",
+                "scale": row["scale"],
+                "effort": row["effort"],
+                "verdict": f"**{row['verdict']}**",
+                "run": f"{row['run']} of {row['contrasts']}",
+                "deciding contrast": row["deciding"] if isinstance(row["deciding"], str) else "",
+                "estimate": numbers(row),
+                "published": published(row),
+            }
+            for _, row in own.iterrows()
+        ]
+        lines += [f"## {short}", "", tabulate(rows, headers="keys", tablefmt="pipe", disable_numparse=True), ""]
+    return "\n".join([*lines, *(f"- {note}" for note in NOTES)]) + "\n"
+
+
+def published(row: pd.Series) -> str:
+    """What the paper's own numbers say, with the exceptions."""
+    cells = f" ({row['published_cells']})" if isinstance(row["published_cells"], str) else ""
+    exceptions = row["published_exceptions"]
+    return f"{row['published']}{cells}" + (f": {exceptions}" if isinstance(exceptions, str) else "")
+
+
+def main(
+    folder: Annotated[Path, typer.Option(help="Folder with a folder a scale.")],
+    out: Annotated[list[Path], typer.Option(help="Files to write: .csv, .md.")],
+) -> None:
+    """Put the claims of all scales together."""
+    frame = gather(folder)
+    for path in out:
+        publish(path, frame.to_csv(index=False, lineterminator="\n") if path.suffix == ".csv" else markdown(frame))
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,44 @@
+# What the papers claim, against what was found. `snakemake claims` asks for it, and runs what a claim needs.
+rule claims_of_paper:
+    # The plan tells the stage which scores and curves to read: thousands of paths are too many for a command line.
+    input:
+        lambda w: claims_files(w.claiming),
+    output:
+        PATHS.claims(SETTING["scale"], "{claiming}"),
+    log:
+        f"{PATHS.results}/logs/claims/{SETTING['scale']}/{{claiming}}.log",
+    wildcard_constraints:
+        claiming=one_of(CLAIMING),
+    priority: AT_ONCE
+    resources:
+        **cluster("claims_of_paper"),
+    params:
+        scale=SETTING["scale"],
+        results=PATHS.results,
+        said=lambda w: digest(claims.layout(PLAN, w.claiming)),
+        out=lambda w, output: " ".join(f"--out {path}" for path in output),
+    shell:
+        "python -m rlvr.statistics.claims --scale {params.scale} --paper {wildcards.claiming} "
+        "--results {params.results:q} {params.out} > {log:q} 2>&1"
+
+
+rule claims:
+    # Of this scale and of every other that was evaluated before.
+    input:
+        [path for paper in CLAIMING for path in PATHS.claims(SETTING["scale"], paper)],
+    output:
+        f"{PATHS.results}/claims/claims.csv",
+        report(
+            f"{PATHS.results}/claims/claims.md",
+            caption="../report/table.rst",
+            category="claims",
+        ),
+    log:
+        f"{PATHS.results}/logs/claims/claims.log",
+    resources:
+        **cluster("claims"),
+    params:
+        folder=lambda w, output: os.path.dirname(output[0]),
+        out=lambda w, output: " ".join(f"--out {path}" for path in output),
+    shell:
+        "python -m rlvr.tables.claims --folder {params.folder:q} {params.out} > {log:q} 2>&1"
