@@ -236,6 +236,7 @@ class Probe(Strict):
     samples: Positive
     every: Positive
     dense_steps: Natural
+    greedy: bool = False
 
 
 class Selection(Strict):
