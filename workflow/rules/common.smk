@@ -41,7 +41,7 @@ RULES = (
     "data demonstrations overlap model sft sft_verl rl rl_verl generate generate_vllm merge agreement grade score "
     "diversity arm scored_statistics across_statistics diversity_statistics curve_statistics analytic_statistics "
     "ledger table analytic_table "
-    "settings_table figure report"
+    "settings_table collapse_table figure report"
 ).split()
 PATHS = Paths(SETTING["results"])
 try:
@@ -70,13 +70,18 @@ def one_of(names):
     return "|".join(map(re.escape, sorted(names))) or "(?!)"
 
 
+# What is said about a data set changes no number: left out of what rules are told, so that it makes nothing again.
+ABOUT_SETS = {
+    **{name: {"about"} for name in ("data", "validation", "sft_data")},
+    "base": {"sft_data": {"about"}},
+}
 WITH_DEMONSTRATIONS = {
     name for name, data in PLAN.data.items() if getattr(data, "demonstrations", None)
 }
 
 
 def is_kind(item, kind):
-    """What makes an item's statistics: scores, probes along training, closed forms, or nothing."""
+    """What makes an item's statistics: scores, the rows of runs (curves), closed forms, or nothing."""
     if item.content.kind in ("analytic", "settings", "across_benchmarks", "diversity"):
         return item.content.kind == kind
     return kind == ("scored" if item.evaluations else "curves") and bool(item.cells)
@@ -134,6 +139,7 @@ wildcard_constraints:
     analytic=statistics_of_kind("analytic"),
     table=tables_of_kind("scored", "across_benchmarks", "diversity"),
     settings_table=tables_of_kind("settings"),
+    collapse_table=tables_of_kind("curves"),
     analytic_table=tables_of_kind("analytic"),
     figure=places("figures", lambda plan: plan.figures),
     arm=one_of(arm for paper in PLAN.papers.values() for arm in paper.arms),
@@ -161,6 +167,7 @@ SHORT = {
     "diversity_statistics",
     "curve_statistics",
     "table",
+    "collapse_table",
     "figure",
 }
 if not any(made.data.verifier == "code" for made in PLAN.evaluations.values()):

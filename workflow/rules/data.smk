@@ -30,7 +30,7 @@ rule demonstrations:
     resources:
         **cluster("demonstrations"),
     params:
-        spec=lambda w: PLAN.data[w.data].model_dump_json(),
+        spec=lambda w: PLAN.data[w.data].model_dump_json(exclude={"about"}),
     shell:
         "python -m rlvr.tasks.prepare --spec {params.spec:q} --out $(dirname {output.problems:q}) > {log:q} 2>&1"
 

@@ -29,7 +29,9 @@ rule generate:
     resources:
         **cluster("generate"),
     params:
-        spec=lambda w: PLAN.evaluations[w.evaluation].model_dump_json(),
+        spec=lambda w: PLAN.evaluations[w.evaluation].model_dump_json(
+            exclude=ABOUT_SETS
+        ),
         state=f"{EVALUATION}/state",  # no output: it must outlive a failed job
     shell:
         "python -m rlvr.evaluation.generate --spec {params.spec:q} --policy {input.policy:q} "
@@ -58,7 +60,9 @@ for shard in range(PLAN.execution.shards):
             tensor_parallel=PLAN.execution.tensor_parallel,
             gpu_memory=str(PLAN.execution.gpu_memory_utilization),
         params:
-            spec=lambda w: PLAN.evaluations[w.evaluation].model_dump_json(),
+            spec=lambda w: PLAN.evaluations[w.evaluation].model_dump_json(
+                exclude=ABOUT_SETS
+            ),
             state=f"{EVALUATION}/state",  # no output: it must outlive a failed job
         shell:
             in_environment("vllm")
@@ -82,7 +86,9 @@ rule merge:
     resources:
         **cluster("merge"),
     params:
-        spec=lambda w: PLAN.evaluations[w.evaluation].model_dump_json(),
+        spec=lambda w: PLAN.evaluations[w.evaluation].model_dump_json(
+            exclude=ABOUT_SETS
+        ),
         state=f"{EVALUATION}/state",
     shell:
         "python -m rlvr.evaluation.merge --spec {params.spec:q} --problems {input.problems:q} "

@@ -21,7 +21,7 @@ rule rl:
         keep=lambda w: PLAN.executions[w.run].keep_checkpoints,
         judges=lambda w: PLAN.executions[w.run].judges,
     params:
-        spec=lambda w: PLAN.runs[w.run].model_dump_json(),
+        spec=lambda w: PLAN.runs[w.run].model_dump_json(exclude=ABOUT_SETS),
         state=f"{PATHS.results}/runs/{{run}}/state",  # no output: it must outlive a failed job
     shell:
         "python -m rlvr.training.rl --spec {params.spec:q} --base {input.base:q} --problems {input.problems:q} "
@@ -49,7 +49,7 @@ rule rl_verl:
         **cluster("rl_verl"),
         execution=lambda w: PLAN.executions[w.run].model_dump_json(),
     params:
-        spec=lambda w: PLAN.runs[w.run].model_dump_json(),
+        spec=lambda w: PLAN.runs[w.run].model_dump_json(exclude=ABOUT_SETS),
         state=f"{PATHS.results}/runs/{{run}}/state",  # no output: it must outlive a failed job
     shell:
         RL_BY_VERL

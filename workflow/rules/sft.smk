@@ -15,7 +15,7 @@ rule sft:
     resources:
         **cluster("sft"),
     params:
-        spec=lambda w: PLAN.policies[w.sft].model_dump_json(),
+        spec=lambda w: PLAN.policies[w.sft].model_dump_json(exclude=ABOUT_SETS),
         state=f"{PATHS.results}/sft/{{sft}}/state",  # no output: it must outlive a failed job
     shell:
         "python -m rlvr.training.sft --spec {params.spec:q} --model {input.model:q} "
@@ -39,7 +39,7 @@ rule sft_verl:
     resources:
         **cluster("sft_verl"),
     params:
-        spec=lambda w: PLAN.policies[w.sft].model_dump_json(),
+        spec=lambda w: PLAN.policies[w.sft].model_dump_json(exclude=ABOUT_SETS),
         state=f"{PATHS.results}/sft/{{sft}}/state",  # no output: it must outlive a failed job
     shell:
         SFT_BY_VERL + " --spec {params.spec:q} --model {input.model:q} "

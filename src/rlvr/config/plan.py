@@ -12,6 +12,7 @@ from typing import Any
 
 from rlvr.config import identity
 from rlvr.config.load import ConfigError, Layer, Sources, look_up, read_sources, resolve_estimator, validate
+from rlvr.config.measures import HARD, PROBE, UnknownMeasure, shown
 from rlvr.config.schema import (
     Diversity,
     EvaluationSpec,
@@ -25,6 +26,8 @@ from rlvr.config.schema import (
     Table,
 )
 from rlvr.estimators import nearest
+
+OVER_TRAINING = ("over_steps", "solve_rates", "masses", "collapse")  # kinds of figures made of the rows of runs
 
 
 @dataclass(frozen=True)
@@ -322,6 +325,9 @@ class _Expansion:
                 arm = self._swept(like, table.sweep, value)
                 published = sweep.published.format(value=value) if sweep.published else None
                 rows.append(Row(arm=arm, label=sweep.label.format(name=table.sweep, value=value), published=published))
+        if table.kind == "collapse":
+            self._compared(table, rows, place)
+            return Item(name, table, self._trained(models, rows, place), {})
         across = table.kind == "across_benchmarks"
         benchmarks = table.benchmarks if across else [name for name in (table.benchmark,) if name is not None]
         counted = table.kind == "diversity"  # without a k
@@ -329,11 +335,7 @@ class _Expansion:
             what = "diversity" if counted else "pass@k"
             needs = ("benchmarks" if across else "benchmark") + ("" if counted else ", k")
             raise ConfigError(f"{place}: a {what} table needs {needs} and rows (or a sweep, or every_arm)")
-        if table.compare_with is not None and table.compare_with not in [row.arm for row in rows]:
-            arms = [row.arm for row in rows]
-            raise ConfigError(
-                f"{place}.compare_with: not a row: {table.compare_with!r}{nearest(table.compare_with, arms)}"
-            )
+        self._compared(table, rows, place)
         if table.reference and not (self.sources.root / "config" / "reference" / table.reference).is_file():
             raise ConfigError(f"{place}.reference: no such file: config/reference/{table.reference}")
         evaluations = self._evaluations(benchmarks, models, table.k, place)
@@ -352,6 +354,11 @@ class _Expansion:
         if figure.sweep is not None:
             sweep = look_up(self.paper.sweeps, figure.sweep, "sweep", f"{place}.sweep")
             arms += [self._swept(like, figure.sweep, value) for like in sweep.like for value in sweep.values]
+        if figure.kind in OVER_TRAINING:
+            rows = [Row(arm=arm, label=self._label_with_value(arm)) for arm in arms]
+            cells = self._trained(models, rows, place)
+            self._measured(figure, cells, place)
+            return Item(name, figure, cells, {})
         rows = [Row(arm=arm, label=self._label(arm)) for arm in arms]
         cells = tuple(self._cell(model, row, place) for model in models for row in rows)
         evaluations = {}
@@ -359,6 +366,41 @@ class _Expansion:
             evaluations = self._evaluations([figure.benchmark], models, figure.k, place)
             self._note_arms(cells, evaluations)
         return Item(name, figure, cells, evaluations)
+
+    def _compared(self, table: Table, rows: list[Row], place: str) -> None:
+        arms = [row.arm for row in rows]
+        if table.compare_with is not None and table.compare_with not in arms:
+            raise ConfigError(
+                f"{place}.compare_with: not a row: {table.compare_with!r}{nearest(table.compare_with, arms)}"
+            )
+
+    def _trained(self, models: list[str], rows: list[Row], place: str) -> tuple[Cell, ...]:
+        """Cells of what is said of training, which the base policy has none of."""
+        if not models or not rows:
+            raise ConfigError(f"{place}: what is shown of training needs models and arms (a table rows, or a sweep)")
+        if any(row.arm == "base" for row in rows):
+            raise ConfigError(f"{place}: the arm 'base' is not trained, so nothing can be shown of its training")
+        return tuple(self._cell(model, row, place) for model in models for row in rows)
+
+    def _measured(self, figure: Figure, cells: tuple[Cell, ...], place: str) -> None:
+        """Whether the runs of a figure measure what it shows."""
+        if (figure.kind == "over_steps") != bool(figure.measures):
+            raise ConfigError(f"{place}.measures: a figure of kind over_steps has measures, and no other has")
+        runs = [self.plan.runs[run] for cell in cells for run, _ in cell.policies]
+        for written in figure.measures:
+            try:
+                measure = shown(written)
+            except UnknownMeasure as error:
+                raise ConfigError(f"{place}.measures: {error}") from error
+            if measure.rows == PROBE and not all(run.probe.problems for run in runs):
+                raise ConfigError(f"{place}.measures: {written!r} needs held-out problems (probe.problems)")
+            if measure.name == "greedy" and not all(run.probe.greedy for run in runs):
+                raise ConfigError(f"{place}.measures: 'greedy' needs probe.greedy: true in the settings of every arm")
+            if measure.name == HARD and not all(run.validation.about.hard_levels for run in runs):
+                sets = ", ".join(dict.fromkeys(run.validation.name for run in runs))
+                raise ConfigError(
+                    f"{place}.measures: {HARD!r} needs about.hard_levels of {sets} (config/datasets.yaml)"
+                )
 
     def _analytic(self, name: str, content: Table | Figure, place: str) -> Item:
         if content.content is None:
@@ -375,6 +417,16 @@ class _Expansion:
             return "Base"
         name = arm if arm in self.paper.arms else arm.split("-")[0]
         return self.paper.arms[name].label or name if name in self.paper.arms else arm
+
+    def _label_with_value(self, arm: str) -> str:
+        """Of a swept arm with what is varied, so that several of one arm are told apart."""
+        swept = {
+            self._swept(like, name, value): sweep.label.format(name=name, value=value)
+            for name, sweep in self.paper.sweeps.items()
+            for like in sweep.like
+            for value in sweep.values
+        }
+        return f"{self._label(arm)}, {swept[arm]}" if arm in swept else self._label(arm)
 
     def _note_arms(self, cells: tuple[Cell, ...], evaluations: dict[str, tuple[str, ...]]) -> None:
         for cell in cells:

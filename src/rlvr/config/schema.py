@@ -79,6 +79,16 @@ class Prompt(Strict):
 Model = Annotated[ScratchModel | HubModel, Field(discriminator="source")]
 
 
+class About(Strict):
+    """What no run of a set depends on: in no identity. `hard_levels` are those that figures show apart."""
+
+    licence: str = "not stated"
+    papers: dict[str, str] = {}  # paper -> a prompt of config/prompts.yaml, or what the paper says of its prompt
+    defects: str = ""
+    note: str = ""
+    hard_levels: list[str] = []
+
+
 class OperatorFill(Strict):
     """A split of the embedded operator-fill task."""
 
@@ -92,6 +102,7 @@ class OperatorFill(Strict):
     random_share: Fraction = 0.0
     seed: Natural
     verifier: Literal["operators"] = "operators"
+    about: About = About()
 
 
 class Files(Strict):
@@ -106,15 +117,6 @@ class Original(Files):
     """Where the questions of another set's rows come from: the field `prompt` of the row with that index."""
 
     prompt: str
-
-
-class About(Strict):
-    """What a reader of a set's card wants to know and no number depends on: in no identity."""
-
-    licence: str = "not stated"
-    papers: dict[str, str] = {}  # paper -> a prompt of config/prompts.yaml, or what the paper says of its prompt
-    defects: str = ""
-    note: str = ""
 
 
 class Published(Files):
@@ -263,6 +265,14 @@ class Statistics(Strict):
     seed: Natural
 
 
+class Collapse(Strict):
+    """When a run has collapsed (`rlvr.statistics.collapse`): in no identity, since it is said of a run that is done."""
+
+    window: Annotated[float, Field(gt=0, le=0.5)]
+    factor: Annotated[float, Field(ge=1)]
+    share: Fraction
+
+
 class Diversity(Strict):
     """How the diversity of completions is measured, one way for all papers of a plan: it is in no identity."""
 
@@ -299,6 +309,7 @@ class Settings(Strict):
     selection: Selection
     evaluation: Evaluation
     statistics: Statistics
+    collapse: Collapse
     diversity: Diversity
     execution: Execution
 
@@ -348,10 +359,11 @@ class Row(Strict):
 
 
 class Table(Strict):
-    """Rows (or a sweep, or every arm) on one benchmark or several: pass@k, diversity. Or settings, or closed forms."""
+    """Rows (or a sweep, or every arm) on one benchmark or several: pass@k, diversity. Or what became of their runs
+    (collapse), or settings, or closed forms."""
 
     title: str
-    kind: Literal["pass_at_k", "across_benchmarks", "diversity", "settings", "analytic"] = "pass_at_k"
+    kind: Literal["pass_at_k", "across_benchmarks", "diversity", "collapse", "settings", "analytic"] = "pass_at_k"
     content: str | None = None
     benchmark: str | None = None
     benchmarks: list[str] = []  # of a table across benchmarks
@@ -367,8 +379,14 @@ class Table(Strict):
 
 
 class Figure(Strict):
+    """A picture of tables, of arms on a benchmark, of closed forms, or of arms over their training.
+
+    `measures` of a figure over steps are names of `rlvr.config.measures`; `smooth` is the number of steps of a running
+    mean over what is measured on training batches.
+    """
+
     title: str
-    kind: Literal["pass_at_k_curves", "overconfidence", "entropy", "frontier", "analytic"]
+    kind: Literal["pass_at_k_curves", "over_steps", "solve_rates", "masses", "collapse", "frontier", "analytic"]
     content: str | None = None
     tables: list[str] = []
     models: list[str] = []
@@ -376,7 +394,9 @@ class Figure(Strict):
     sweep: str | None = None
     benchmark: str | None = None
     k: list[Positive] = []
+    measures: list[str] = []
     up_to_step: Positive | None = None
+    smooth: Positive | None = None
     note: str | None = None
 
 
