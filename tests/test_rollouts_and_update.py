@@ -8,6 +8,7 @@ import torch
 from conftest import tiny
 
 from rlvr.estimators import Estimator
+from rlvr.estimators import masses as closed_form
 from rlvr.losses import aggregation
 from rlvr.policies.decoder import Decoder
 from rlvr.records import Problem
@@ -244,6 +245,26 @@ def test_measures_by_hand():
     assert found["overconfidence_sum"] == 3.0 and math.isclose(found["overconfidence_mean"], 0.2, rel_tol=1e-6)
     assert measures.overconfidence(shift, lengths, torch.ones(2, 3))["oef"] is None
     assert measures.shares([0.0, 1.0, 0.5, 0.0]) == {"pass_rate": 0.375, "all_wrong": 0.5, "all_right": 0.25}
+    drawn = measures.counts([0.0, 1.0, 1 / 3, 0.0], 3)
+    assert drawn == {"correct": 4, "unsolved": 2, "solve_rates": [2, 1, 0, 1]}
+    found = measures.by_level([0.5, 0.0, 1.0, 0.25, 1.0], ["5", "3", "5", "3", "5"])
+    assert found["pass_rate_by_level"] == {"3": 0.125, "5": pytest.approx(5 / 6)}
+    assert found["problems_by_level"] == {"3": 2, "5": 3}
+
+
+def test_masses_by_solve_rate_by_hand_and_as_closed_forms():
+    """Two groups with one of four correct, one with three, none with two; then GRPO's sqrt(pq)."""
+    correct = torch.tensor([[1.0, 0, 0, 0], [0, 1.0, 0, 0], [1.0, 1, 1, 0], [0.0, 0, 0, 0], [1.0, 1, 1, 1]])
+    weights = torch.tensor([[4.0, -1, -1, -2], [0, 2, 0, -2], [1.0, 2, 1, -8], [0.5, 0, 0, -0.5], [0, 0, 0, 0]])
+    found = measures.masses_by_correct(weights, correct)
+    assert found["positive_mass_by_correct"] == [0.125, 0.75, None, 1.0, 0.0]
+    assert found["negative_mass_by_correct"] == [0.125, 0.75, None, 2.0, 0.0]
+    grpo = Estimator("grpo", {"epsilon": 0.0})
+    found = measures.masses_by_correct(grpo.advantages(correct, {}, {}), correct)
+    closed = closed_form("grpo")(torch.arange(5) / 4, 4, epsilon=0.0)
+    for name, expected in zip(("positive_mass_by_correct", "negative_mass_by_correct"), closed, strict=True):
+        pairs = [(mass, p) for mass, p in zip(found[name], expected.tolist(), strict=True) if mass is not None]
+        assert len(pairs) == 4 and all(math.isclose(mass, p, abs_tol=1e-6) for mass, p in pairs)
 
 
 def test_decision_tokens_are_the_operators_before_the_box(policy):

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from rlvr.statistics.curves import summarise as curves
 from rlvr.statistics.intervals import SeedsAndProblems, over_seeds
 from rlvr.statistics.pass_at_k import pass_at_k
 from rlvr.statistics.scored_table import holm, summarise
@@ -183,18 +182,6 @@ def test_scores_of_other_problems_are_refused():
     frames = {name: scores(name, [1, 2]) for name in ("a1", "a2", "b1")} | {"b2": scores("b2", [1, 2, 3])}
     with pytest.raises(ValueError, match="b2 was scored on other problems"):
         summarise(LAYOUT, frames, None)
-
-
-def test_curves_leave_out_what_no_seed_has():
-    rows = {"step": [0, 1, 30], "oef": [None, 0.5, 0.7], "entropy": [1.0, 0.9, 0.8]}
-    for measure in ("overconfidence_mean", "overconfidence_sum", "entropy_decision", "pass_rate", "all_wrong"):
-        rows[measure] = [0.1, 0.1, 0.1]
-    frames = {name: pd.DataFrame(rows) for name in ("a1", "a2")}
-    layout = {**LAYOUT, "cells": LAYOUT["cells"][:1]}
-    table = curves(layout, frames, 20)
-    oef = table[table["measure"] == "oef"]
-    assert oef["step"].tolist() == [1] and table["step"].max() == 1
-    assert table[(table["measure"] == "entropy") & (table["step"] == 0)]["value"].item() == 1.0
 
 
 def test_a_page_says_hours_where_it_took_hours():

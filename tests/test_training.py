@@ -140,13 +140,39 @@ def test_metrics_hold_what_a_reader_needs(uninterrupted):
     rows = [json.loads(line) for line in (uninterrupted / "metrics.jsonl").read_text().splitlines()]
     assert [row["step"] for row in rows] == list(range(1, 13))
     wanted = {"reward", "pass_rate", "all_wrong", "all_right", "entropy", "entropy_decision", "kl", "clip_fraction",
+              "correct", "unsolved", "solve_rates", "positive_mass_by_correct", "negative_mass_by_correct",
               "grad_norm", "oef", "overconfidence_mean", "overconfidence_sum", "logprob_gap", "timing"}  # fmt: skip
     assert wanted <= set(rows[0])
     assert {"rollout", "reference", "update", "step", "tokens_per_second"} <= set(rows[0]["timing"])
+    for row in rows:
+        groups, drawn = len(row["solve_rates"]) - 1, row["prompts_drawn"]
+        assert sum(row["solve_rates"]) == drawn and row["unsolved"] == row["solve_rates"][0] == drawn * row["all_wrong"]
+        assert row["correct"] == pytest.approx(row["pass_rate"] * drawn * groups)
+        assert len(row["positive_mass_by_correct"]) == groups + 1
+        for side in ("positive_mass", "negative_mass"):  # without dynamic sampling the batch is what was drawn
+            parts = zip(row["solve_rates"], row[f"{side}_by_correct"], strict=True)
+            assert sum(count * mass for count, mass in parts if count) / drawn == pytest.approx(row[side], abs=1e-6)
     assert rows[0]["oef"] == 0.0, "at step 1 the policy is the reference"
     assert rows[0]["logprob_gap"] < 1e-5, "sampler and trainer agree on log-probabilities"
     probes = [json.loads(line) for line in (uninterrupted / "probe.jsonl").read_text().splitlines()]
     assert [row["step"] for row in probes] == [0, 1, 4, 8, 12]
+    for row in probes:
+        counts = row["problems_by_level"]
+        parts = [rate * counts[level] for level, rate in row["pass_rate_by_level"].items()]
+        assert sum(parts) / sum(counts.values()) == pytest.approx(row["pass_rate"])
+    assert "greedy" not in probes[0]
+
+
+def test_a_greedy_response_a_problem_on_request_and_without_touching_the_rest(workbench):
+    one_thread()
+    quiet, asked = trainer(workbench, {"name": "grpo"}), trainer(workbench, {"name": "grpo"})
+    asked.spec = changed(asked.spec, probe={"greedy": True})
+    for made in (quiet, asked):
+        made.probe()
+    first = asked.probes[0].pop("greedy")
+    assert first in (0.0, 0.5, 1.0) and asked.probes == quiet.probes  # of two problems
+    asked.probe()
+    assert asked.probes[1]["greedy"] == first
 
 
 def trainer(workbench, estimator: dict) -> Trainer:

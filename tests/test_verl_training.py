@@ -113,9 +113,9 @@ def spec_of(method: str) -> tuple[RunSpec, str]:
     plan = make_plan(ROOT, "smoke", [paper])
     run_name, spec = next((n, s) for n, s in plan.runs.items() if s.estimator["name"] == name and "qwen2" in n)
     changes = {"backend": "verl", "steps": 2, "reference_reset": 1 if method == "pacs" else 0}
-    return spec.model_copy(update={"rl": spec.rl.model_copy(update=changes)}), plan.executions[
-        run_name
-    ].model_dump_json()
+    probe = spec.probe.model_copy(update={"greedy": method == "ace"})
+    changed = spec.model_copy(update={"rl": spec.rl.model_copy(update=changes), "probe": probe})
+    return changed, plan.executions[run_name].model_dump_json()
 
 
 def trained(method: str, workbench, folder: Path) -> tuple[RunSpec, Path]:
@@ -169,6 +169,10 @@ def test_two_steps_resumed_merged_and_evaluated(run_of, workbench):
     assert [row["step"] for row in metrics] == [1, 2] and [row["step"] for row in probes] == [0, 1, 2]
     assert all(row["timing"]["tokens_per_second"] > 0 and row["grad_norm"] > 0 for row in metrics)
     assert all(row["logprob_gap"] < 1e-4 for row in metrics)  # transformers' generate against FSDP, in float32
+    for row in metrics:
+        assert sum(row["solve_rates"]) == row["prompts_drawn"] and row["unsolved"] == row["solve_rates"][0]
+    if spec.probe.greedy:
+        assert all(row["greedy"] in (0.0, 0.25, 0.5, 0.75, 1.0) for row in probes)  # of four problems
     if spec.estimator["name"] == "fade":
         assert [set(row["estimator"]) for row in metrics] == [set(metrics[0]["estimator"])] * 2
 

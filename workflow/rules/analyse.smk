@@ -74,7 +74,9 @@ rule diversity_statistics:
 rule curve_statistics:
     input:
         lambda w: [
-            PATHS.probe(run) for run in PLAN.papers[w.paper].item(w.curves).policies()
+            file
+            for run in PLAN.papers[w.paper].item(w.curves).policies()
+            for file in PATHS.rows(run)
         ],
     output:
         f"{PATHS.results}/papers/{{paper}}/statistics/{{curves}}.csv",
@@ -85,14 +87,8 @@ rule curve_statistics:
         **cluster("curve_statistics"),
     params:
         layout=lambda w: item_layout(w.paper, w.curves),
-        up_to=lambda w: (
-            f"--up-to-step {PLAN.papers[w.paper].figures[w.curves].content.up_to_step}"
-            if PLAN.papers[w.paper].figures[w.curves].content.up_to_step
-            else ""
-        ),
     shell:
-        "python -m rlvr.statistics.curves {input:q} --layout {params.layout:q} {params.up_to} "
-        "--out {output:q} > {log:q} 2>&1"
+        "python -m rlvr.statistics.curves {input:q} --layout {params.layout:q} --out {output:q} > {log:q} 2>&1"
 
 
 rule analytic_statistics:
@@ -230,6 +226,31 @@ rule published_table:
         "python -m rlvr.tables.published --reference {input:q} --layout {params.layout:q} {params.out} > {log:q} 2>&1"
 
 
+rule collapse_table:
+    input:
+        f"{PATHS.results}/papers/{{paper}}/statistics/{{collapse_table}}.csv",
+    output:
+        f"{PATHS.results}/papers/{{paper}}/tables/{{collapse_table}}.csv",
+        report(
+            f"{PATHS.results}/papers/{{paper}}/tables/{{collapse_table}}.md",
+            caption="../report/table.rst",
+            category="{paper}",
+            subcategory="tables",
+            labels={"table": "{collapse_table}"},
+        ),
+        f"{PATHS.results}/papers/{{paper}}/tables/{{collapse_table}}.tex",
+    log:
+        f"{PATHS.results}/logs/papers/{{paper}}/tables/{{collapse_table}}.log",
+    priority: AT_ONCE
+    resources:
+        **cluster("collapse_table"),
+    params:
+        layout=lambda w: item_layout(w.paper, w.collapse_table),
+        out=lambda w, output: " ".join(f"--out {path}" for path in output),
+    shell:
+        "python -m rlvr.tables.collapse {input:q} --layout {params.layout:q} {params.out} > {log:q} 2>&1"
+
+
 rule figure:
     input:
         lambda w: [
@@ -252,12 +273,7 @@ rule figure:
         **cluster("figure"),
     params:
         layout=lambda w: json.dumps(
-            {
-                k: v
-                for k, v in layouts.of_item(PLAN, w.paper, w.figure).items()
-                if k in ("kind", "title", "scale")
-            },
-            sort_keys=True,
+            layouts.of_drawing(PLAN, w.paper, w.figure), sort_keys=True
         ),
         out=lambda w, output: " ".join(f"--out {path}" for path in output),
     shell:

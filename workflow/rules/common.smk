@@ -43,7 +43,7 @@ RULES = (
     "data demonstrations overlap model sft sft_verl rl rl_verl generate generate_vllm merge agreement grade score "
     "diversity arm scored_statistics across_statistics diversity_statistics curve_statistics analytic_statistics "
     "ledger table analytic_table "
-    "settings_table published_table claims_of_paper claims figure report"
+    "settings_table published_table collapse_table claims_of_paper claims figure report"
 ).split()
 PATHS = Paths(SETTING["results"])
 try:
@@ -78,7 +78,7 @@ WITH_DEMONSTRATIONS = {
 
 
 def is_kind(item, kind):
-    """What makes an item's statistics: scores, probes along training, closed forms, or nothing."""
+    """What makes an item's statistics: scores, the rows of runs (curves), closed forms, or nothing."""
     if item.content.kind in (
         *("analytic", "settings", "published", "across_benchmarks", "diversity"),
     ):
@@ -139,6 +139,7 @@ wildcard_constraints:
     table=tables_of_kind("scored", "across_benchmarks", "diversity"),
     settings_table=tables_of_kind("settings"),
     published_table=tables_of_kind("published"),
+    collapse_table=tables_of_kind("curves"),
     analytic_table=tables_of_kind("analytic"),
     figure=places("figures", lambda plan: plan.figures),
     arm=one_of(arm for paper in PLAN.papers.values() for arm in paper.arms),
@@ -166,6 +167,7 @@ SHORT = {
     "diversity_statistics",
     "curve_statistics",
     "table",
+    "collapse_table",
     "figure",
 }
 if not any(made.data.verifier == "code" for made in PLAN.evaluations.values()):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
+from rlvr.config.measures import shown
 from rlvr.config.plan import Cell, Item, Plan, asked_for
 from rlvr.config.schema import Figure, Table
 
@@ -29,7 +31,38 @@ def of_item(plan: Plan, paper: str, name: str) -> dict[str, Any]:
         steps = [f"{model} {settings.rl.steps}" for model, settings in chosen.items() if settings.rl.steps]
         settings = {model: value.model_dump(mode="json") for model, value in chosen.items()}
         return {**common, "models": content.models, "settings": settings, "steps": ", ".join(steps)}
-    return {**common, **_cells(plan, paper, item), **_measured(plan, paper, item)}
+    of_training = _of_training(plan, paper, item) if not item.evaluations and item.cells else {}
+    return {**common, **_cells(plan, paper, item), **_measured(plan, paper, item), **of_training}
+
+
+def of_drawing(plan: Plan, paper: str, name: str) -> dict[str, Any]:
+    """What drawing a figure needs beside its statistics; `arms` of the paper, for looks that are the same in all."""
+    needed = ("kind", "title", "scale", "measures", "smooth", "collapse")
+    layout = of_item(plan, paper, name)
+    return {key: layout[key] for key in needed if key in layout} | {"arms": list(plan.papers[paper].paper.arms)}
+
+
+def _of_training(plan: Plan, paper: str, item: Item) -> dict[str, Any]:
+    """What is shown of the rows of runs: measures with their labels, running means, when a run has collapsed."""
+    content = item.content
+    runs = [plan.runs[cell.policies[0][0]] for cell in item.cells]  # of a cell, all runs differ by their seeds alone
+    if isinstance(content, Table):
+        labels = {cell.row.arm: cell.row.label for cell in item.cells}
+        compared = {"compare_with": content.compare_with, "compare_label": labels.get(content.compare_with or "", "")}
+        return {**compared, "collapse": _collapse(plan, paper)}
+    made: dict[str, Any] = {"up_to_step": content.up_to_step, "smooth": content.smooth}
+    if content.kind == "over_steps":
+        made["measures"] = [asdict(shown(written, content.smooth)) for written in content.measures]
+        made["hard_levels"] = [run.validation.about.hard_levels for run in runs]
+    if content.kind == "masses":
+        made["weights"] = [{"estimator": run.estimator, "shaped": run.reward.overlong_penalty > 0} for run in runs]
+    if content.kind == "collapse":
+        made["collapse"] = _collapse(plan, paper)
+    return made
+
+
+def _collapse(plan: Plan, paper: str) -> dict[str, Any]:
+    return next(iter(plan.papers[paper].settings.values())).collapse.model_dump(mode="json")
 
 
 def _cells(plan: Plan, paper: str, item: Item) -> dict[str, Any]:

@@ -72,9 +72,7 @@ def shown(written: str, smooth: int | None = None) -> Shown:
         every = [*MEASURES, *(f"{rows}.{key}" for key, known in MEASURES.items() for rows in known.rows)]
         raise UnknownMeasure(f"unknown measure {written!r}{nearest(written, every)}")
     rows = place or measure.rows[0]
-    label = measure.label
-    if rows == METRICS and measure.rows == BOTH:
-        label += ", training batches"
-    if rows == METRICS and smooth:
-        label += f"\nmean of the last {smooth} steps"
+    of_batches = ["training batches"] if rows == METRICS and measure.rows == BOTH else []
+    smoothed = [f"mean of the last {smooth} steps"] if rows == METRICS and smooth else []
+    label = "\n".join(filter(None, [measure.label, ", ".join(of_batches + smoothed)]))
     return Shown(written, name, rows, label, measure.share)

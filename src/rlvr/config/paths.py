@@ -28,8 +28,9 @@ class Paths:
         """Of an RL run, of a base policy after SFT, or of a published model as it is."""
         return f"{self.results}/{plan.stage(policy)}/manifest.json"
 
-    def probe(self, run: str) -> str:
-        return f"{self.results}/runs/{run}/probe.jsonl"
+    def rows(self, run: str) -> list[str]:
+        """What a run measured, of held-out problems and of its training batches."""
+        return [f"{self.results}/runs/{run}/{name}.jsonl" for name in ("probe", "metrics")]
 
     def metrics(self, run: str) -> str:
         return f"{self.results}/runs/{run}/metrics.jsonl"

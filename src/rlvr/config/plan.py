@@ -12,6 +12,7 @@ from typing import Any
 
 from rlvr.config import identity
 from rlvr.config.load import ConfigError, Layer, Sources, look_up, read_sources, resolve_estimator, validate
+from rlvr.config.measures import HARD, PROBE, UnknownMeasure, shown
 from rlvr.config.schema import (
     Core,
     Diversity,
@@ -31,6 +32,7 @@ FRONTIER = (
     "A method that is better, and not merely bolder or shyer in its steps, lies to the upper right of the other "
     "methods' curves, not further along them."
 )
+OVER_TRAINING = ("over_steps", "solve_rates", "masses", "collapse")  # kinds of figures made of the rows of runs
 
 
 @dataclass(frozen=True)
@@ -401,12 +403,8 @@ class _Expansion:
                 published = sweep.published.format(value=value) if sweep.published else None
                 rows.append(Row(arm=arm, label=sweep.label.format(name=table.sweep, value=value), published=published))
         if table.kind == "collapse":
-            return Item(
-                name,
-                table,
-                tuple(self._cell(m, r, place, seeds=self._repeated(table)) for m in models for r in rows),
-                {},
-            )
+            self._compared(table, rows, place)
+            return Item(name, table, self._trained(table, models, rows, place), {})
         table = table.model_copy(update={"k": self._k(table.k)})
         across = table.kind == "across_benchmarks"
         benchmarks = table.benchmarks or [name for name in (table.benchmark,) if name is not None]
@@ -415,17 +413,12 @@ class _Expansion:
             what = "diversity" if counted else "pass@k"
             needs = ("benchmarks" if across else "benchmark") + ("" if counted else ", k")
             raise ConfigError(f"{place}: a {what} table needs {needs} and rows (or a sweep, or every_arm)")
-        if table.compare_with is not None and table.compare_with not in [row.arm for row in rows]:
-            arms = [row.arm for row in rows]
-            raise ConfigError(
-                f"{place}.compare_with: not a row: {table.compare_with!r}{nearest(table.compare_with, arms)}"
-            )
+        self._compared(table, rows, place)
         if table.reference and not (self.sources.root / "config" / "reference" / table.reference).is_file():
             raise ConfigError(f"{place}.reference: no such file: config/reference/{table.reference}")
         evaluations = self._evaluations(benchmarks, models, table.k, place)
         matched = table.matched or "" if table.at_matched_effort else ""
-        seeds = self._repeated(table)
-        cells = tuple(self._cell(model, row, place, seeds=seeds, matched=matched) for model in models for row in rows)
+        cells = tuple(self._cell(model, row, place, matched=matched) for model in models for row in rows)
         self._note_arms(cells, evaluations)
         return Item(name, table, cells, evaluations)
 
@@ -440,8 +433,13 @@ class _Expansion:
         if figure.sweep is not None:
             sweep = look_up(self.paper.sweeps, figure.sweep, "sweep", f"{place}.sweep")
             arms += [self._swept(like, figure.sweep, value) for like in sweep.like for value in sweep.values]
+        if figure.kind in OVER_TRAINING:
+            rows = [Row(arm=arm, label=self._label_with_value(arm)) for arm in arms]
+            cells = self._trained(figure, models, rows, place)
+            self._measured(figure, cells, place)
+            return Item(name, figure, cells, {})
         rows = [Row(arm=arm, label=self._label(arm)) for arm in arms]
-        cells = tuple(self._cell(model, row, place, seeds=self._repeated(figure)) for model in models for row in rows)
+        cells = tuple(self._cell(model, row, place) for model in models for row in rows)
         evaluations = {}
         if figure.benchmark is not None:
             evaluations = self._evaluations([figure.benchmark], models, figure.k, place)
@@ -451,6 +449,42 @@ class _Expansion:
     def _repeated(self, content: Table | Figure) -> list[int] | None:
         """The seeds of an item that counts runs: as many as the scale says, else as it says itself."""
         return None if content.repeats is None else list(range(1, (self.scale.repeats or content.repeats) + 1))
+
+    def _compared(self, table: Table, rows: list[Row], place: str) -> None:
+        arms = [row.arm for row in rows]
+        if table.compare_with is not None and table.compare_with not in arms:
+            raise ConfigError(
+                f"{place}.compare_with: not a row: {table.compare_with!r}{nearest(table.compare_with, arms)}"
+            )
+
+    def _trained(self, content: Table | Figure, models: list[str], rows: list[Row], place: str) -> tuple[Cell, ...]:
+        """Cells of what is said of training, which the base policy has none of."""
+        if not models or not rows:
+            raise ConfigError(f"{place}: what is shown of training needs models and arms (a table rows, or a sweep)")
+        if any(row.arm == "base" for row in rows):
+            raise ConfigError(f"{place}: the arm 'base' is not trained, so nothing can be shown of its training")
+        seeds = self._repeated(content)
+        return tuple(self._cell(model, row, place, seeds=seeds) for model in models for row in rows)
+
+    def _measured(self, figure: Figure, cells: tuple[Cell, ...], place: str) -> None:
+        """Whether the runs of a figure measure what it shows."""
+        if (figure.kind == "over_steps") != bool(figure.measures):
+            raise ConfigError(f"{place}.measures: a figure of kind over_steps has measures, and no other has")
+        runs = [self.plan.runs[run] for cell in cells for run, _ in cell.policies]
+        for written in figure.measures:
+            try:
+                measure = shown(written)
+            except UnknownMeasure as error:
+                raise ConfigError(f"{place}.measures: {error}") from error
+            if measure.rows == PROBE and not all(run.probe.problems for run in runs):
+                raise ConfigError(f"{place}.measures: {written!r} needs held-out problems (probe.problems)")
+            if measure.name == "greedy" and not all(run.probe.greedy for run in runs):
+                raise ConfigError(f"{place}.measures: 'greedy' needs probe.greedy: true in the settings of every arm")
+            if measure.name == HARD and not all(run.validation.about.hard_levels for run in runs):
+                sets = ", ".join(dict.fromkeys(run.validation.name for run in runs))
+                raise ConfigError(
+                    f"{place}.measures: {HARD!r} needs about.hard_levels of {sets} (config/datasets.yaml)"
+                )
 
     def _analytic(self, name: str, content: Table | Figure, place: str) -> Item:
         if content.content is None:
@@ -467,6 +501,16 @@ class _Expansion:
             return "Base"
         name = arm if arm in self.paper.arms else arm.split("-")[0]
         return self.paper.arms[name].label or name if name in self.paper.arms else arm
+
+    def _label_with_value(self, arm: str) -> str:
+        """Of a swept arm with what is varied, so that several of one arm are told apart."""
+        swept = {
+            self._swept(like, name, value): sweep.label.format(name=name, value=value)
+            for name, sweep in self.paper.sweeps.items()
+            for like in sweep.like
+            for value in sweep.values
+        }
+        return f"{self._label(arm)}, {swept[arm]}" if arm in swept else self._label(arm)
 
     def _note_arms(self, cells: tuple[Cell, ...], evaluations: dict[str, tuple[str, ...]]) -> None:
         for cell in cells:

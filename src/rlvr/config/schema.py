@@ -295,6 +295,14 @@ class Statistics(Strict):
     seed: Natural
 
 
+class Collapse(Strict):
+    """When a run has collapsed (`rlvr.statistics.collapse`): in no identity, since it is said of a run that is done."""
+
+    window: Annotated[float, Field(gt=0, le=0.5)]
+    factor: Annotated[float, Field(ge=1)]
+    share: Fraction
+
+
 class Diversity(Strict):
     """How the diversity of completions is measured, one way for all papers of a plan: it is in no identity."""
 
@@ -331,6 +339,7 @@ class Settings(Strict):
     selection: Selection
     evaluation: Evaluation
     statistics: Statistics
+    collapse: Collapse
     diversity: Diversity
     execution: Execution
 
@@ -381,10 +390,11 @@ class Row(Strict):
 
 
 class Table(Strict):
-    """Rows (or a sweep, or every arm) on one benchmark or several: pass@k, diversity. Or settings, or closed forms."""
+    """Rows (or a sweep, or every arm) on one benchmark or several: pass@k, diversity. Or what became of their runs
+    (collapse), or settings, or closed forms."""
 
     title: str
-    kind: Literal["pass_at_k", "across_benchmarks", "diversity", "settings", "analytic", "published", "collapse"] = (
+    kind: Literal["pass_at_k", "across_benchmarks", "diversity", "collapse", "settings", "analytic", "published"] = (
         "pass_at_k"
     )
     content: str | None = None
@@ -406,20 +416,14 @@ class Table(Strict):
 
 
 class Figure(Strict):
+    """A picture of tables, of arms on a benchmark, of closed forms, or of arms over their training.
+
+    `measures` of a figure over steps are names of `rlvr.config.measures`; `smooth` is the number of steps of a running
+    mean over what is measured on training batches.
+    """
+
     title: str
-    kind: Literal[
-        "pass_at_k_curves",
-        "overconfidence",
-        "entropy",
-        "frontier",
-        "analytic",
-        "over_steps",
-        "solve_rates",
-        "masses",
-        "collapse",
-    ]
-    measures: list[str] = []
-    smooth: Positive | None = None
+    kind: Literal["pass_at_k_curves", "over_steps", "solve_rates", "masses", "collapse", "frontier", "analytic"]
     content: str | None = None
     tables: list[str] = []
     models: list[str] = []
@@ -427,7 +431,9 @@ class Figure(Strict):
     sweep: str | None = None
     benchmark: str | None = None
     k: list[Positive] = []
+    measures: list[str] = []
     up_to_step: Positive | None = None
+    smooth: Positive | None = None
     repeats: Positive | None = None  # as in a table
     note: str | None = None
 

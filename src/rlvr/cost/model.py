@@ -209,7 +209,7 @@ class Costs:
         return _Drawn(
             kept=sampling(spec.rl.prompts_per_step, rollout.samples_per_prompt),
             tried=sampling(times * spec.rl.prompts_per_step, rollout.samples_per_prompt),
-            probed=sampling(held_out, probe.samples),
+            probed=sampling(held_out, probe.samples + probe.greedy),
             probes=len(probe_steps(spec, _steps(spec))) if held_out else 0,
         )
 

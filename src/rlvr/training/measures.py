@@ -78,6 +78,27 @@ def shares(pass_rates: list[float]) -> dict[str, float]:
     }
 
 
+def counts(pass_rates: list[float], groups: int) -> dict[str, Any]:
+    """Of the prompts drawn, each with G responses: correct responses, prompts without one, prompts by their number.
+
+    `solve_rates[c]` is the number of prompts with c correct responses, c = 0..G.
+    """
+    correct = [round(rate * groups) for rate in pass_rates]
+    by_number = [correct.count(c) for c in range(groups + 1)]
+    return {"correct": sum(correct), "unsolved": by_number[0], "solve_rates": by_number}
+
+
+def by_level(pass_rates: list[float], levels: list[str]) -> dict[str, dict[str, Any]]:
+    """Mean pass rate of the problems of each level, and how many they are, in the order of the levels' names."""
+    found: dict[str, list[float]] = {level: [] for level in sorted(set(levels))}
+    for level, rate in zip(levels, pass_rates, strict=True):
+        found[level].append(rate)
+    return {
+        "pass_rate_by_level": {level: sum(rates) / len(rates) for level, rates in found.items()},
+        "problems_by_level": {level: len(rates) for level, rates in found.items()},
+    }
+
+
 def given(old_PGT: Tensor, reference_PGT: Tensor, lengths_PG: Tensor) -> dict[str, Any]:
     """What an estimator may need of a step, from log pi of tokens before its first update (zeros on padding).
 
@@ -102,3 +123,19 @@ def masses(rewards_PG: Tensor, advantages_PG: Tensor, lengths_PG: Tensor) -> dic
         "negative_mass": float((-advantages_PG).clamp(min=0).mean()),
         "response_tokens": float(lengths_PG.float().mean()),
     }
+
+
+def masses_by_correct(advantages_PG: Tensor, correct_PG: Tensor) -> dict[str, list[float | None]]:
+    """The weights' realised masses by solve rate: for c = 0..G correct responses, the mean over the groups with c.
+
+    A group's positive mass is (1/G) sum of its weights above zero, its negative mass (1/G) sum of those below, both
+    counted as positive: for binary rewards the m_S(c/G) and m_F(c/G) of `rlvr.estimators`, where correct responses have
+    no weight below zero and wrong ones none above. None where no group has c correct.
+    """
+    correct_P = correct_PG.sum(dim=1).round().long()
+    sides = {
+        "positive_mass_by_correct": advantages_PG.clamp(min=0).mean(dim=1),
+        "negative_mass_by_correct": (-advantages_PG).clamp(min=0).mean(dim=1),
+    }
+    numbers = range(correct_PG.shape[1] + 1)
+    return {name: [mean_where(mass_P, correct_P == c) for c in numbers] for name, mass_P in sides.items()}

@@ -169,7 +169,9 @@ class Trainer:
         mask_PGT = batch.groups.mask_PGT()
         return {
             **measures.masses(batch.rewards_PG, advantages_PG, batch.groups.lengths_PG),
+            **measures.masses_by_correct(advantages_PG, batch.correct_PG),
             **measures.shares(batch.drawn_pass_rates),
+            **measures.counts(batch.drawn_pass_rates, self.spec.rollout.samples_per_prompt),
             **measures.entropy(self.policy.tokenizer, batch.groups.tokens_PGT, batch.samples.entropy_PGT, mask_PGT),
             **measures.overconfidence(log_ratio_PG, batch.groups.lengths_PG, batch.correct_PG),
             "prompts_drawn": len(batch.drawn_pass_rates),
@@ -199,17 +201,34 @@ class Trainer:
         reference_PGT = all_logprobs(self.reference, groups, spec.rl.sequences_per_microbatch)
         judged = verify(self.policy, drawn, [p.gold for p in held_out.problems], self.verifier)
         correct_PG = torch.tensor([[float(s == "correct") for s in row] for row in judged], device=self.model.device)
+        rates = correct_PG.mean(dim=1).tolist()
         log_ratio_PG = (drawn.logprobs_PGT - reference_PGT).sum(-1)
         if self.spec.selection.rule == "best_validation" and self.step:
             self._keep_if_best(float(correct_PG.mean()))
         self.probes.append(
             {
                 "step": self.step,
-                **measures.shares(correct_PG.mean(dim=1).tolist()),
+                **measures.shares(rates),
+                **measures.by_level(rates, [p.level for p in held_out.problems]),
+                **({"greedy": self._greedy(held_out)} if spec.probe.greedy else {}),
                 **measures.entropy(self.policy.tokenizer, groups.tokens_PGT, drawn.entropy_PGT, groups.mask_PGT()),
                 **measures.overconfidence(log_ratio_PG, groups.lengths_PG, correct_PG),
             }
         )
+
+    def _greedy(self, held_out: Problems) -> float:
+        """Pass rate of one response a problem at temperature 0, which no noise changes."""
+        _, drawn = sample_prompts(
+            self.policy,
+            Decoder(self.model, frozen=True),
+            held_out.prompts,
+            [(self.spec.seed, STREAM_PROBE, self.step, i) for i in range(len(held_out.prompts))],
+            samples=1,
+            max_tokens=self.spec.rollout.max_response_tokens,
+            temperature=0.0,
+        )
+        judged = verify(self.policy, drawn, [p.gold for p in held_out.problems], self.verifier)
+        return sum(status == "correct" for (status,) in judged) / len(judged)
 
     def _keep_if_best(self, pass_rate: float) -> None:
         if self.best is None or pass_rate > self.best["pass_rate"]:

@@ -9,6 +9,7 @@ from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopOutp
 from verl.utils.profiler import simple_timer
 
 NAME = "verbatim"
+GREEDY = "rlvr_greedy"  # of a row: draw it at temperature 0
 
 
 class Verbatim(AgentLoopBase):
@@ -18,6 +19,8 @@ class Verbatim(AgentLoopBase):
     async def run(self, sampling_params: dict[str, Any], **row: Any) -> AgentLoopOutput:
         (message,) = row["raw_prompt"]
         prompt = self.tokenizer(message["content"], add_special_tokens=False)["input_ids"]
+        if row.get(GREEDY):
+            sampling_params = {**sampling_params, "temperature": 0.0}
         timing: dict[str, Any] = {}
         with simple_timer("generate_sequences", timing):
             done = await self.server_manager.generate(

@@ -23,7 +23,7 @@ def write_problems(path: Path, problems: list[Problem], template: str, name: str
             "prompt": [{"role": "user", "content": template.replace("{problem}", problem.prompt)}],
             "ability": "",
             "reward_model": {"style": "rule", "ground_truth": problem.gold},
-            "extra_info": {"index": index, "id": problem.id},
+            "extra_info": {"index": index, "id": problem.id, "level": problem.level},
         }
         for index, problem in enumerate(problems)
     ]

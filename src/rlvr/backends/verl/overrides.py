@@ -240,6 +240,7 @@ def _loss(spec: RunSpec, _: Places, execution: Execution) -> dict[str, Any]:
         "+rlvr.probe.problems": spec.probe.problems,
         "+rlvr.probe.every": spec.probe.every,
         "+rlvr.probe.dense_steps": spec.probe.dense_steps,
+        "+rlvr.probe.greedy": spec.probe.greedy,
         "+rlvr.record_rollouts": False,  # keep what each step learned from, beside the checkpoints
         "+rlvr.keep_checkpoints": execution.keep_checkpoints,
     }

@@ -32,6 +32,7 @@ from verl.workers.utils.padding import response_from_nested, response_to_nested
 
 from rlvr.backends.verl import losses
 from rlvr.backends.verl.adapter import Grid, Step, by_rewards_alone, on_tokens, registered
+from rlvr.backends.verl.agent_loop import GREEDY
 from rlvr.backends.verl.state import KEPT, State
 from rlvr.backends.verl.worker import ResettingWorker
 from rlvr.estimators import Estimator
@@ -182,7 +183,9 @@ class Trainer(PPOTrainerSync):
         row = {
             "step": self.global_steps,
             **measures.masses(step.rewards_PG, self.weights_PG, step.lengths_PG),
+            **measures.masses_by_correct(self.weights_PG, seen.correct_PG),
             **measures.shares(rates),
+            **measures.counts(rates, seen.correct_PG.shape[1]),
             **seen.entropy(self.tokenizer),
             **seen.overconfidence(),
             "prompts_drawn": len(rates),
@@ -215,16 +218,8 @@ class Trainer(PPOTrainerSync):
 
     def probe(self, step: int) -> None:
         """Sample held-out problems and note entropy and overconfident errors (ACE sec. 5.3, 5.4)."""
-        (rows,) = self.val_dataloader  # one batch: data.val_batch_size is null
-        count = len(rows["raw_prompt"])
-        rows["uid"] = np.array([str(uuid.uuid4()) for _ in range(count)], dtype=object)
-        asked = tu.get_tensordict(rows)
-        tu.assign_non_tensor_data(asked, "global_steps", self.global_steps)
-        tu.assign_non_tensor_data(asked, "validate", True)
-        tags = [{"is_prompt": True, "status": "pending", "global_steps": self.global_steps}] * count
-        tq.kv_batch_put(keys=list(asked["uid"]), partition_id="val", tags=tags)
-        self.agent_loop_manager.generate_sequences(asked)
-        batch, _ = self.replay_buffer.sample(global_steps=self.global_steps, partition_id="val", batch_size=count)
+        greedy = {"greedy": self._greedy()} if self.ours.probe.greedy else {}
+        batch, levels = self._sample_held_out()
         self.checkpoint_manager.sleep_replicas()  # the actor needs their memory
         batch = self._balance_batch(batch, metrics={})
         batch = self._compute_old_log_prob(batch, metrics={})
@@ -233,14 +228,42 @@ class Trainer(PPOTrainerSync):
         seen = self._see(batch)
         tq.kv_clear(keys=batch.keys, partition_id=batch.partition_id)
         self.checkpoint_manager.update_weights(self.global_steps)
+        rates = seen.correct_PG.mean(dim=1).tolist()
         self.probes.append(
             {
                 "step": step,
-                **measures.shares(seen.correct_PG.mean(dim=1).tolist()),
+                **measures.shares(rates),
+                **measures.by_level(rates, [levels[uid] for uid in seen.uids]),
+                **greedy,
                 **seen.entropy(self.tokenizer),
                 **seen.overconfidence(),
             }
         )
+
+    def _sample_held_out(self, *, greedy: bool = False) -> tuple[KVBatchMeta, dict[str, str]]:
+        """Responses to the held-out problems, and the level of each by its uid."""
+        (rows,) = self.val_dataloader  # one batch: data.val_batch_size is null
+        count = len(rows["raw_prompt"])
+        rows["uid"] = np.array([str(uuid.uuid4()) for _ in range(count)], dtype=object)
+        levels = {uid: info["level"] for uid, info in zip(rows["uid"], rows["extra_info"], strict=True)}
+        if greedy:
+            rows["__rollout_n__"] = np.array([1] * count, dtype=object)  # verl's own name
+        asked = tu.get_tensordict(rows)
+        tu.assign_non_tensor_data(asked, GREEDY, greedy)
+        tu.assign_non_tensor_data(asked, "global_steps", self.global_steps)
+        tu.assign_non_tensor_data(asked, "validate", True)
+        tags = [{"is_prompt": True, "status": "pending", "global_steps": self.global_steps}] * count
+        tq.kv_batch_put(keys=list(asked["uid"]), partition_id="val", tags=tags)
+        self.agent_loop_manager.generate_sequences(asked)
+        batch, _ = self.replay_buffer.sample(global_steps=self.global_steps, partition_id="val", batch_size=count)
+        return batch, levels
+
+    def _greedy(self) -> float:
+        """Pass rate of one response a problem at temperature 0."""
+        batch, _ = self._sample_held_out(greedy=True)
+        judged = _plain(tq.kv_batch_get(batch.keys, batch.partition_id, ["extra_fields"]).pop("extra_fields"))
+        tq.kv_clear(keys=batch.keys, partition_id=batch.partition_id)
+        return float(np.mean([fields["reward_extra_info"]["acc"] for fields in judged]))
 
     # ---- to go on later ----
 
@@ -298,9 +321,12 @@ class Trainer(PPOTrainerSync):
 class Seen:
     """A batch with what is measured of it: padded tensors (N, T), and the grid of its real rows."""
 
-    def __init__(self, step: Step, mask_NT: torch.Tensor, fields: dict[str, torch.Tensor], infos: list[dict]):
+    def __init__(
+        self, step: Step, mask_NT: torch.Tensor, fields: dict[str, torch.Tensor], uids: list[str], infos: list[dict]
+    ):
         self.step, self.mask_NT, self._fields = step, mask_NT, fields
         grid = step.grid
+        self.uids = [uids[row] for row in grid.rows_PG[:, 0].tolist()]  # one a prompt
         judged = [infos[row] for row in grid.rows_PG.flatten().tolist()]
         self.correct_PG = torch.tensor([info["acc"] for info in judged]).view(grid.rows_PG.shape)
         statuses = [info["status"] for info in judged]
@@ -320,7 +346,7 @@ class Seen:
         grid = Grid.of(uids, real_N & mask_NT.bool().any(-1), sessions)
         old_NT = fields["old_log_probs"]
         step = Step.of(grid, mask_NT, fields["rm_scores"], old_NT, fields.get("ref_log_prob", old_NT))
-        return cls(step, mask_NT, fields, infos)
+        return cls(step, mask_NT, fields, uids, infos)
 
     def record(self, path: Path, batch: KVBatchMeta, updates: list[dict[str, Any]]) -> None:
         """What a step learned from: tokens and rewards by prompt and rollout, and each optimizer step's figures."""

@@ -1,0 +1,115 @@
+"""How methods look: one colour and line a method, the same in all figures of a paper, and legends."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.figure import Figure
+
+# Okabe and Ito's colours, told apart by every reader.
+GREY, BLUE, ORANGE, VERMILION, GREEN, PINK, SKY = (
+    *("#7f7f7f", "#0072B2", "#E69F00", "#D55E00", "#009E73", "#CC79A7", "#56B4E9"),
+)
+BROWN, CYAN, OLIVE, BLACK, PURPLE, WINE = "#8C564B", "#17BECF", "#BCBD22", "#1A1A1A", "#7B3294", "#882255"
+LINES = ("-", "--", "-.", ":")
+FADING = 0.65  # towards white, of the first of several variants of a method
+
+
+@dataclass(frozen=True)
+class Look:
+    color: str
+    linestyle: str = "-"
+
+
+# Methods that stand in several figures. Two with close colours, or that share one, differ by their lines.
+KNOWN = {
+    "base": Look(GREY, "--"),
+    "grpo": Look(BLUE),
+    "dapo": Look(ORANGE),
+    "ace_grpo": Look(VERMILION),
+    "ace_dapo": Look(GREEN),
+    "ace_grpo_sum": Look(PINK),
+    "ace_dapo_sum": Look(SKY),
+    "lens": Look(WINE),
+    "a_grae": Look(VERMILION),
+    "a_grae_grpo": Look(VERMILION),
+    "a_grae_dapo": Look(VERMILION, "--"),
+    "fade": Look(PINK),
+    "pacs": Look(PURPLE),
+    "ppo": Look(BLACK, ":"),
+    "dr_grpo": Look(SKY, "-."),
+    "rloo": Look(BROWN, "-."),
+    "positive_dominant": Look(PINK),
+    "negative_dominant": Look(GREEN),
+    "hard_focused": Look(SKY, "--"),
+    "easy_focused": Look(BROWN, "--"),
+    "w_reinforce": Look(OLIVE),
+    "nsr": Look(BLACK),
+    "psr": Look(PURPLE, "--"),
+    "grpo_lead": Look(CYAN, "-."),
+}
+OTHERS = (BROWN, CYAN, OLIVE, BLACK, PURPLE, WINE, VERMILION, GREEN, PINK, SKY, ORANGE)
+
+
+def method(arm: str) -> str:
+    """The arm that a swept one varies; any other is its own."""
+    return arm.split("-")[0]
+
+
+def looks(shown: Iterable[str], arms: Iterable[str] = ()) -> dict[str, Look]:
+    """A look for each arm that is shown. `arms` are all of its paper, so that one has the same in all its figures.
+
+    Variants of a method (a sweep) have its colour from pale to full, and lines of their own.
+    """
+    shown = list(dict.fromkeys(shown))
+    methods = list(dict.fromkeys(method(arm) for arm in (*arms, *shown)))
+    of_method = {name: KNOWN[name] for name in methods if name in KNOWN}
+    unknown = [name for name in methods if name not in KNOWN]
+    of_method |= dict(zip(unknown, itertools.cycle(_free(set(of_method.values()))), strict=False))
+    variants = {name: [arm for arm in shown if method(arm) == name] for name in methods}
+    return {arm: _variant(of_method[method(arm)], variants[method(arm)], arm) for arm in shown}
+
+
+def _free(taken: set[Look]) -> list[Look]:
+    """Looks that are left, first those of a colour that no method has."""
+    colors = {look.color for look in taken}
+    every = [
+        Look(color, LINES[(i + turn) % len(LINES)]) for turn in range(len(LINES)) for i, color in enumerate(OTHERS)
+    ]
+    return sorted((look for look in every if look not in taken), key=lambda look: look.color in colors)
+
+
+def _variant(look: Look, variants: list[str], arm: str) -> Look:
+    if len(variants) == 1:
+        return look
+    place = variants.index(arm)
+    pale = FADING * (1 - place / (len(variants) - 1))
+    red, green, blue = to_rgb(look.color)
+    mixed = to_hex((red + (1 - red) * pale, green + (1 - green) * pale, blue + (1 - blue) * pale))
+    return Look(mixed, LINES[(len(variants) - 1 - place) % len(LINES)])
+
+
+def legend(figure: Figure, panels: Iterable[Axes]) -> None:
+    """One legend below all panels, in as many columns as the figure's width has room for, at most seven."""
+    found: dict[str, Artist] = {}
+    for axes in panels:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    if not found:
+        return
+    widths = [0.55 + 0.068 * len(label) for label in found]  # inches
+
+    def needed(columns: int) -> float:
+        deep = math.ceil(len(widths) / columns)  # matplotlib fills one column after another
+        return sum(max(widths[i : i + deep]) for i in range(0, len(widths), deep))
+
+    fits = [columns for columns in range(1, min(7, len(found)) + 1) if needed(columns) <= figure.get_figwidth()]
+    rows = math.ceil(len(found) / max([1, *fits]))
+    columns = math.ceil(len(found) / rows)  # as even as that number of rows allows
+    figure.legend(list(found.values()), list(found), loc="outside lower center", ncols=columns)
