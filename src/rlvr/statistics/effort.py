@@ -15,7 +15,7 @@ Probes = dict[str, list[dict[str, Any]]]  # rows of probe.jsonl by run
 
 
 def choose(layout: dict[str, Any], probes: Probes) -> dict[str, Any]:
-    """The layout with each cell that has `rates` at the best of them: its policies, its rate, and the rate in its label.
+    """The layout with each cell that has `rates` at the best of them: its policies, its rate, the rate in its label.
 
     Best is the highest mean, over the seeds, of validation pass@1 over the last probes of a run; of equal ones the
     smallest rate. A layout without rates stays as it is.
