@@ -53,6 +53,14 @@ def test_the_default_is_the_core_of_table_1(fresh):
     assert jobs["generate"] == jobs["grade"] and not [rule for rule in jobs if "vllm" in rule or rule == "merge"]
 
 
+def test_what_is_said_about_a_set_makes_no_run_stale(fresh):
+    """It is in no rule's parameters: commands are told of a set without it."""
+    text = snakemake("-n", "-p", "--cores", "1", "--config", f"results={fresh}").stdout
+    for module in ("tasks.prepare", "training.sft", "training.rl", "evaluation.generate"):
+        assert f"rlvr.{module}" in text
+    assert '"verifier":"operators"' in text and '"about":{' not in text  # as a specification writes it
+
+
 def test_settings_table_needs_no_run(fresh):
     jobs = planned("--config", "scale=paper", f"results={fresh}", "--", f"{fresh}/papers/ace/tables/table5.md")
     assert set(jobs) == {"settings_table", "total"}
