@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 TORCH := torch==2.13.0
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: help run smoke test test-methods test-cluster test-verl test-vllm lint bench doctor clean
+.PHONY: help run smoke snapshot test test-methods test-cluster test-verl test-vllm lint bench doctor clean
 .PHONY: install install-test install-lint install-bench install-cluster bench-gpu
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 17
@@ -25,6 +25,9 @@ run: install ## the default workflow, to results/report/index.html
 
 smoke: install ## the whole chain in two minutes, at a size that means nothing
 	@$(BIN)/snakemake --profile workflow/profiles/smoke --cores $(CORES)
+
+snapshot: install ## the results of a laptop run, as small files in docs/results/
+	@$(BIN)/python -m rlvr.report.snapshot
 
 test: install-test ## all fast tests, and one run of the whole chain at smoke scale
 	@$(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder

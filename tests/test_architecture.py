@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "statistics": {"records", "config", "estimators"},
     "tables": {"records", "statistics"},
     "figures": {"records"},
-    "report": {"records", "tables"},
+    "report": {"records", "tables", "config"},
     "theory": {"estimators", "records"},
     "cost": {"config", "estimators", "tasks"},
     "backends": {

@@ -1,0 +1,118 @@
+"""`make snapshot`: what a visitor should see without running anything, as small files for version control.
+
+Tables (Markdown), figures, claims and, for every policy behind them, its seed, steps, seconds, commit and lock file.
+"""
+
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
+# (pandas' own annotations leave open whether a column is a series)
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Annotated, Any
+
+import pandas as pd
+import typer
+from tabulate import tabulate
+
+from rlvr.config.paths import Paths
+from rlvr.config.plan import Plan, asked_for, make_plan
+from rlvr.records import publish, read_json
+from rlvr.tables.claims import gather, markdown
+
+FACTS = ("commit", "lock_sha256", "processor", "finished")
+
+
+class Missing(Exception):
+    """Something that a snapshot shows was not made yet."""
+
+
+def take(plan: Plan, paths: Paths, out: Path) -> list[str]:
+    """Copy what stands at a scale below `out`, in place of an earlier snapshot; returns the papers that are in it."""
+    papers = [name for name, made in plan.papers.items() if made.paper.claims]
+    policies: dict[str, str] = {}
+    copies: dict[Path, Path] = {}
+    sections = []
+    for name in papers:
+        made, lines = plan.papers[name], []
+        for item in asked_for(plan, name):
+            is_table = item in made.tables
+            made_as = [*paths.table(name, item)[1:2]] if is_table else [*paths.figure(name, item)[1:2]]
+            source, target = Path(made_as[0]), out / name / Path(made_as[0]).name
+            copies[source] = target
+            title = made.item(item).content.title
+            link = f"{name}/{target.name}"
+            lines.append(f"- [{title}]({link})" if is_table else f"\n**{title}**\n\n![{title}]({link})\n")
+            policies |= {policy: plan.stage(policy) for policy in made.item(item).policies()}
+        sections.append(f"## {made.paper.short}\n\n{made.paper.title} ({made.paper.authors}, {made.paper.year})\n\n")
+        sections[-1] += "\n".join(lines)
+    missing = [path for path in copies if not path.is_file()]
+    claims = gather(Path(paths.results) / "claims")
+    if missing or claims.empty:
+        what = missing[0] if missing else f"{paths.results}/claims/claims.csv"
+        raise Missing(f"{what} was not made yet ({len(missing)} files are missing)")
+    shutil.rmtree(out, ignore_errors=True)
+    for source, target in copies.items():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+    own = claims[claims["paper"].isin(papers)]
+    publish(out / "claims.md", markdown(own))
+    publish(out / "claims.csv", own.to_csv(index=False, lineterminator="\n"))
+    runs = pd.DataFrame([_provenance(Path(paths.results), policy, stage) for policy, stage in policies.items()])
+    publish(out / "runs.csv", runs.to_csv(index=False, lineterminator="\n"))
+    publish(out / "README.md", _readme(plan, own, runs, sections))
+    return papers
+
+
+def _provenance(results: Path, policy: str, stage: str) -> dict[str, Any]:
+    manifest = read_json(results / stage / "manifest.json")
+    facts = {key: manifest.get(key, "") for key in ("stage", "seed", "step", "seconds")}
+    return {"policy": policy, **facts, **{key: manifest["provenance"][key] for key in FACTS}}
+
+
+def _readme(plan: Plan, claims: pd.DataFrame, runs: pd.DataFrame, sections: list[str]) -> str:
+    counts = claims.groupby(["short", "scale", "effort"], sort=False)["verdict"].value_counts().unstack(fill_value=0)
+    every = {fact: ", ".join(dict.fromkeys(str(value) for value in runs[fact])) for fact in FACTS[:3]}
+    hours = float(pd.to_numeric(runs["seconds"], errors="coerce").sum()) / 3600
+    last = max(str(value) for value in runs["finished"])
+    return "\n".join(
+        [
+            f"# Results at {plan.scale} scale",
+            "",
+            f"{plan.about}",
+            "",
+            f"{len(runs)} policies ([runs.csv](runs.csv)), {hours:.1f} hours of training in all on "
+            f"{every['processor']}; the last finished {last}. Commit {every['commit']}, lock file {every['lock_sha256']}. Made by "
+            "`make snapshot`; [the pages](../../README.md#what-appears) say more.",
+            "",
+            "Verdicts on what the papers claim ([claims.md](claims.md), [claims.csv](claims.csv)):",
+            "",
+            tabulate(counts.reset_index(), headers="keys", tablefmt="pipe", showindex=False),
+            "",
+            *sections,
+            "",
+        ]
+    )
+
+
+def main(
+    scale: Annotated[str, typer.Option(help="The scale whose results are shown.")] = "laptop",
+    papers: Annotated[str, typer.Option(help="Papers, with commas.")] = "ace,lens,agrae",
+    results: Annotated[Path, typer.Option(help="The results folder.")] = Path("results"),
+    out: Annotated[Path, typer.Option(help="Folder to write; an earlier snapshot there is replaced.")] = Path(
+        "docs/results"
+    ),
+) -> None:
+    """Copy tables, figures and verdicts with their provenance to where visitors see them."""
+    plan = make_plan(Path(), scale, papers.split(","))
+    try:
+        shown = take(plan, Paths(str(results)), out)
+    except Missing as error:
+        targets = " ".join(f"paper_{name}" for name in papers.split(","))
+        raise SystemExit(f"{error}; first: snakemake --cores 2 {targets} claims --config scale={scale}") from error
+    print(f"{out}/README.md: {', '.join(shown)}")
+
+
+if __name__ == "__main__":
+    typer.run(main)
