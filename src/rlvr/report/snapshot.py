@@ -83,8 +83,8 @@ def _readme(plan: Plan, claims: pd.DataFrame, runs: pd.DataFrame, sections: list
             f"{plan.about}",
             "",
             f"{len(runs)} policies ([runs.csv](runs.csv)), {hours:.1f} hours of training in all on "
-            f"{every['processor']}; the last finished {last}. Commit {every['commit']}, lock file {every['lock_sha256']}. Made by "
-            "`make snapshot`; [the pages](../../README.md#what-appears) say more.",
+            f"{every['processor']}; the last finished {last}. Commit {every['commit']}, lock file "
+            f"{every['lock_sha256']}. Made by `make snapshot`; the pages of the run say more.",
             "",
             "Verdicts on what the papers claim ([claims.md](claims.md), [claims.csv](claims.csv)):",
             "",
