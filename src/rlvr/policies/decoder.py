@@ -1,12 +1,13 @@
 """A forward pass of Llama, Qwen2 and Qwen3 models over their own transformers weights, for many responses a prompt.
 
-RLVR draws G responses to one prompt. Here a prompt's keys and values are computed once and handed to all
-of its responses, in sampling and in the update alike, and attention is an explicit matmul-softmax, which
-on a CPU is several times faster than SDPA at small sizes (docs/benchmarks.md). A test holds the result
-to transformers' own forward pass.
+RLVR draws G responses to one prompt, and many of them begin alike. Here what they have in common from their start is
+computed once, in sampling (`Branches`) and in training (`Tree`) alike; and attention is an explicit matmul-softmax,
+which on a CPU is several times faster than SDPA at small sizes (docs/benchmarks.md). A test holds the result to
+transformers' own forward pass.
 
 Dimensions: P prompts, N rows (each a response to one of the prompts), L prompt tokens, T response tokens,
-S keys, D hidden, V vocabulary, K key-value heads, R query heads for each of them, E head dimension.
+S keys, M nodes of a tree, D hidden, V vocabulary, H query heads, K key-value heads, R query heads for each of them,
+E head dimension.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
 
 ARCHITECTURES = {"LlamaForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"}
 
-# What a layer's tokens attend to: given their own keys and values, all keys and values (N, K, S, E).
-AttendTo = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
+# What a layer's tokens (..., heads, E) take from all that they attend to, (..., H x E).
+Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
+# Of queries and of keys (..., 1, E/2): complex numbers that each pair of a head is multiplied by.
+Rotations = tuple[Tensor, Tensor]
 
 
 def supports(model: PreTrainedModel) -> bool:
@@ -48,6 +51,33 @@ class Prefix:
     mask_PL: Tensor | None  # minus infinity on padding; None where all prompts have one length
     keys: list[Tensor]  # (P, K, L, E) a layer
     values: list[Tensor]
+
+
+@dataclass
+class Tree:
+    """The distinct beginnings of some rows of tokens: M nodes, each a token after the path that leads to it.
+
+    What a model computes at a token is a function of its path, so each node is computed once, however many rows go
+    through it. Only attention is over whole rows.
+    """
+
+    tokens_M: Tensor
+    positions_M: Tensor
+    path_NS: Tensor  # the node of each token of each row; some node on padding
+    owner_M: Tensor  # a place n x S + s that holds the node
+
+    @staticmethod
+    def grow(rows_NS: Tensor, lengths_N: Tensor) -> tuple[Tree, Tensor]:
+        """The tree of rows padded on the right, and which row of `path_NS` is each one's."""
+        length = rows_NS.shape[1]
+        padding_NS = torch.arange(length, device=rows_NS.device) >= lengths_N[:, None]
+        ordered_NS, which_N = torch.unique(rows_NS.masked_fill(padding_NS, -1), dim=0, return_inverse=True)
+        new_NS = ordered_NS >= 0
+        new_NS[1:] &= (ordered_NS[1:] == ordered_NS[:-1]).cumprod(1) == 0  # rows that begin alike are neighbours
+        owner_M = torch.nonzero(new_NS.flatten()).squeeze(-1)
+        number_NS = (new_NS.flatten().cumsum(0) - 1).view_as(new_NS)
+        path_NS = number_NS.where(new_NS, 0).cummax(0).values
+        return Tree(ordered_NS.flatten()[owner_M], owner_M % length, path_NS, owner_M), which_N
 
 
 class Branches:
@@ -111,8 +141,9 @@ class Decoder:
         self.heads = config.num_attention_heads
         self.kv_heads = config.num_key_value_heads
         self.head_dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-        self.epsilon = config.rms_norm_eps
+        self.epsilon = torch.tensor(config.rms_norm_eps, device=model.device)
         self.layers = [_Layer(layer, self, frozen) for layer in model.model.layers]
+        self._table = torch.empty(0)  # of rotations, for the positions seen so far
 
     def prefill(self, prompts_PL: Tensor, lengths_P: Tensor) -> tuple[Tensor, Prefix]:
         """Logits (P, V) of the token after each prompt (padded on the right), and the prompts' prefix."""
@@ -124,94 +155,157 @@ class Decoder:
             mask_PL = torch.zeros_like(padding_PL, dtype=hidden_PLD.dtype).masked_fill_(padding_PL, float("-inf"))
         prefix = Prefix(lengths_P, mask_PL, [], [])
 
-        def attend_to(key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-            prefix.keys.append(key)
-            prefix.values.append(value)
-            return key, value
-
-        rotary = self._rotary(hidden_PLD, torch.arange(length, device=prompts_PL.device)[None])
         future_LL = _future(hidden_PLD, length)
+
+        def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+            prefix.keys.append(key.transpose(1, 2))
+            prefix.values.append(value.transpose(1, 2))
+            return attention(query, prefix.keys[-1], prefix.values[-1], future_LL[:, None])
+
+        rotations = self._rotations(torch.arange(length, device=prompts_PL.device), length)
         for layer in self.layers:
-            hidden_PLD = layer(hidden_PLD, rotary, future_LL, attend_to)
+            hidden_PLD = layer(hidden_PLD, rotations, attend)
         last_PD = hidden_PLD[torch.arange(len(lengths_P), device=lengths_P.device), lengths_P - 1]
         return self._logits(last_PD), prefix
-
-    def extend(self, prefix: Prefix, prompt_N: Tensor, tokens_NT: Tensor) -> Tensor:
-        """Logits (N, T, V) of the tokens after `tokens_NT`, row n a response to prompt `prompt_N[n]` from its start."""
-        hidden_NTD = self.model.model.embed_tokens(tokens_NT)
-        length = tokens_NT.shape[1]
-        positions_NT = prefix.lengths_P[prompt_N, None] + torch.arange(length, device=tokens_NT.device)
-        rotary = self._rotary(hidden_NTD, positions_NT)
-        future_TT = _future(hidden_NTD, length)
-        if prefix.mask_PL is None:
-            mask = F.pad(future_TT, (prefix.keys[0].shape[2], 0))
-        else:
-            before = prefix.mask_PL[prompt_N][:, None, None, None].expand(-1, 1, 1, length, -1)
-            mask = torch.cat([before, future_TT.expand(len(tokens_NT), 1, 1, -1, -1)], dim=-1)
-        for layer, keys, values in zip(self.layers, prefix.keys, prefix.values, strict=True):
-
-            def attend_to(key: Tensor, value: Tensor, before=(keys, values)) -> tuple[Tensor, Tensor]:
-                return torch.cat([before[0][prompt_N], key], 2), torch.cat([before[1][prompt_N], value], 2)
-
-            hidden_NTD = layer(hidden_NTD, rotary, mask, attend_to)
-        return self._logits(hidden_NTD)
 
     def step(self, tokens_N: Tensor, branches: Branches) -> Tensor:
         """Logits (N, V) of the token after `tokens_N`, the newest token of each row in use."""
         prefix, prompt_N = branches.prefix, branches.prompt_N[: branches.count]
         hidden_N1D = self.model.model.embed_tokens(tokens_N)[:, None]
         place, used = branches.prompt_tokens + branches.step, branches.prompt_tokens + branches.step + 1
-        rotary = self._rotary(hidden_N1D, (prefix.lengths_P[prompt_N] + branches.step)[:, None])
+        rotations = self._rotations((prefix.lengths_P[prompt_N] + branches.step)[:, None], used)
         mask = None
         if prefix.mask_PL is not None:
             mask = F.pad(prefix.mask_PL[prompt_N], (0, branches.step + 1))[:, None, None, None]
         for layer, keys, values in zip(self.layers, branches.keys, branches.values, strict=True):
 
-            def attend_to(key: Tensor, value: Tensor, store=(keys, values)) -> tuple[Tensor, Tensor]:
-                for part, newest in zip(store, (key, value), strict=True):
-                    part[: branches.count, :, place] = newest[:, :, 0]
-                return store[0][: branches.count, :, :used], store[1][: branches.count, :, :used]
+            def attend(query: Tensor, key: Tensor, value: Tensor, keys=keys, values=values) -> Tensor:
+                keys[: branches.count, :, place] = key[:, 0]
+                values[: branches.count, :, place] = value[:, 0]
+                return attention(query, keys[: branches.count, :, :used], values[: branches.count, :, :used], mask)
 
-            hidden_N1D = layer(hidden_N1D, rotary, mask, attend_to)
+            hidden_N1D = layer(hidden_N1D, rotations, attend)
         return self._logits(hidden_N1D[:, 0])
 
     def logits(self, prompts_PL: Tensor, lengths_P: Tensor, prompt_N: Tensor, responses_NT: Tensor) -> Tensor:
         """Logits (N, T, V) that predict each response token from what precedes it."""
-        first_PV, prefix = self.prefill(prompts_PL, lengths_P)
-        first_N1V = first_PV[prompt_N, None]
-        if responses_NT.shape[1] == 1:
-            return first_N1V
-        return torch.cat([first_N1V, self.extend(prefix, prompt_N, responses_NT[:, :-1])], dim=1)
+        logits_AV, asked_NT = self._predict(prompts_PL, lengths_P, prompt_N, responses_NT, None)
+        return logits_AV[asked_NT]
 
-    def logprobs(self, prompts_PL: Tensor, lengths_P: Tensor, prompt_N: Tensor, responses_NT: Tensor) -> Tensor:
-        """log pi (N, T) of each response token given what precedes it, temperature 1, in float32."""
-        first_PV, prefix = self.prefill(prompts_PL, lengths_P)
-        first_N = first_PV.float().log_softmax(-1)[prompt_N, responses_NT[:, 0]]
-        if responses_NT.shape[1] == 1:
-            return first_N[:, None]
-        logits_NTV = self.extend(prefix, prompt_N, responses_NT[:, :-1]).float()
-        rest_NT = logits_NTV.gather(-1, responses_NT[:, 1:, None]).squeeze(-1) - logits_NTV.logsumexp(-1)
-        return torch.cat([first_N[:, None], rest_NT], dim=1)
+    def logprobs(
+        self,
+        prompts_PL: Tensor,
+        lengths_P: Tensor,
+        prompt_N: Tensor,
+        responses_NT: Tensor,
+        response_lengths_N: Tensor | None = None,
+    ) -> Tensor:
+        """log pi (N, T) of each response token given what precedes it, temperature 1, in float32.
 
-    def _rotary(self, like: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
-        """Cosine and signed sine (N or 1, 1, T, E) of positions (N or 1, T)."""
-        cos, sin = self.model.model.rotary_emb(like, positions)
-        half = sin.shape[-1] // 2
-        return cos[:, None], torch.cat([-sin[..., :half], sin[..., half:]], dim=-1)[:, None]
+        Past `response_lengths_N`, where they are given, the result means nothing.
+        """
+        logits_AV, asked_NT = self._predict(prompts_PL, lengths_P, prompt_N, responses_NT, response_lengths_N)
+        logits_AV = logits_AV.float()
+        return logits_AV[asked_NT, responses_NT] - logits_AV.logsumexp(-1)[asked_NT]
+
+    def _predict(
+        self, prompts_PL: Tensor, lengths_P: Tensor, prompt_N: Tensor, responses_NT: Tensor, lengths_N: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Logits (A, V) at the nodes of a tree that responses go on from; the one that predicts each token (N, T)."""
+        start_N1, limit = lengths_P[prompt_N, None], responses_NT.shape[1]
+        if lengths_N is None:
+            lengths_N = torch.full_like(prompt_N, limit)
+        lengths_N = start_N1[:, 0] + lengths_N
+        place_S = torch.arange(int(lengths_N.max()), device=prompts_PL.device)
+        within_NS = (place_S - start_N1).clamp_(0, limit - 1)
+        before_NS = prompts_PL[prompt_N][:, place_S.clamp(max=prompts_PL.shape[1] - 1)]
+        rows_NS = before_NS.where(place_S < start_N1, responses_NT.gather(1, within_NS))
+        tree, which_N = Tree.grow(rows_NS, lengths_N)
+        parent_NT = (start_N1 - 1 + torch.arange(limit, device=place_S.device)).clamp_(max=len(place_S) - 1)
+        node_NT = tree.path_NS[which_N].gather(1, parent_NT)
+        asked_M = torch.zeros_like(tree.tokens_M, dtype=torch.bool)
+        asked_M[node_NT] = True
+        hidden_AD = self._nodes(tree).index_select(0, torch.nonzero(asked_M).squeeze(-1))
+        return self._logits(hidden_AD), (asked_M.cumsum(0) - 1)[node_NT]
+
+    def _nodes(self, tree: Tree) -> Tensor:
+        """The last layer's output (M, D) at each node."""
+        hidden_MD = self.model.model.embed_tokens(tree.tokens_M)
+        shape, path = tree.path_NS.shape, tree.path_NS.flatten()
+        future_SS = _future(hidden_MD, shape[1])
+
+        def attend(*parts: Tensor) -> Tensor:
+            query, key, value = (x.flatten(1).index_select(0, path).view(*shape, *x.shape[1:]) for x in parts)
+            attended = attention(query, key.transpose(1, 2), value.transpose(1, 2), future_SS[:, None])
+            return attended.flatten(0, 1).index_select(0, tree.owner_M)
+
+        rotations = self._rotations(tree.positions_M, shape[1])
+        for layer in self.layers:
+            hidden_MD = layer(hidden_MD, rotations, attend)
+        return hidden_MD
+
+    def _rotations(self, positions: Tensor, limit: int) -> Rotations:
+        """Rotary embedding of positions below `limit`; a query's has the scale of attention's scores in it."""
+        if limit > len(self._table):
+            like = torch.empty(0, device=self.model.device)
+            cos, sin = self.model.model.rotary_emb(like, torch.arange(2 * limit, device=like.device)[None])
+            half = self.head_dim // 2
+            self._table = torch.complex(cos[0, :, None, :half], sin[0, :, None, :half])
+        rotation = self._table[positions]
+        return rotation * self.head_dim**-0.5, rotation
 
     def _logits(self, hidden: Tensor) -> Tensor:
         norm = self.model.model.norm
         return self.model.lm_head(rms_norm(hidden, norm.weight, self.epsilon))
 
 
-def rms_norm(x: Tensor, weight: Tensor, epsilon: float) -> Tensor:
-    return F.rms_norm(x, (x.shape[-1],), weight, epsilon)
+class _RmsNorm(torch.autograd.Function):
+    """`rms_norm` with a backward pass of its own: autograd's takes three times as long, all of it memory traffic."""
+
+    @staticmethod
+    def forward(ctx, x: Tensor, weight: Tensor, epsilon: Tensor) -> Tensor:
+        unit, scale = _unit(x, epsilon)
+        ctx.save_for_backward(unit, scale, weight)
+        return unit * weight
+
+    @staticmethod
+    def backward(ctx, gradient: Tensor):
+        unit, scale, weight = ctx.saved_tensors
+        product = gradient * unit
+        along = (product @ weight).unsqueeze(-1) / -unit.shape[-1]
+        return torch.addcmul(gradient * weight, unit, along).mul_(scale), product.flatten(0, -2).sum(0), None
 
 
-def rotate(x: Tensor, rotary: tuple[Tensor, Tensor]) -> Tensor:
-    """Rotary embedding of (..., T, E); the sign of the rotated half is folded into the sine."""
-    cos_TE, signed_sin_TE = rotary
-    return torch.addcmul(x * cos_TE, x.roll(x.shape[-1] // 2, dims=-1), signed_sin_TE)
+def rms_norm(x: Tensor, weight: Tensor, epsilon: Tensor) -> Tensor:
+    """w x / sqrt(mean(x^2) + epsilon), the mean over the last dimension."""
+    return _RmsNorm.apply(x, weight, epsilon) if torch.is_grad_enabled() else _unit(x, epsilon)[0] * weight
+
+
+def _unit(x: Tensor, epsilon: Tensor) -> tuple[Tensor, Tensor]:
+    """x / sqrt(mean(x^2) + epsilon), and what x was multiplied by."""
+    norm = torch.linalg.vector_norm(x, dim=-1, keepdim=True, dtype=torch.float32)
+    scale = torch.addcmul(epsilon, norm, norm, value=1 / x.shape[-1]).rsqrt_()
+    return (x * scale).to(x.dtype), scale
+
+
+def rotate(x: Tensor, rotation: Tensor) -> Tensor:
+    """Rotary embedding of (..., heads, E), whose pairs stand side by side (`_interleaved`)."""
+    pairs = torch.view_as_complex(x.float().unflatten(-1, (-1, 2)))
+    return torch.view_as_real(pairs * rotation).flatten(-2).to(x.dtype)
+
+
+def _interleaved(rows: Tensor, dim: int) -> Tensor:
+    """Rows (H x E, ...) of a projection with the two of a rotated pair, half a head apart, moved side by side."""
+    return rows.unflatten(0, (-1, 2, dim // 2)).transpose(1, 2).flatten(0, 2)
+
+
+def attention(query_NTHE: Tensor, keys_NKSE: Tensor, values_NKSE: Tensor, mask: Tensor | None) -> Tensor:
+    """What each token takes (N, T, H x E); `mask` is added to the scores (N, K, T, R, S). Queries come scaled."""
+    query = query_NTHE.unflatten(2, (keys_NKSE.shape[1], -1)).transpose(1, 2)  # N, K, T, R, E
+    scores = (query.flatten(2, 3) @ keys_NKSE.transpose(-1, -2)).view(*query.shape[:-1], -1)
+    weights = (scores if mask is None else scores + mask).softmax(-1)
+    attended = (weights.flatten(2, 3) @ values_NKSE).view(query.shape)
+    return attended.transpose(1, 2).flatten(2)
 
 
 def _future(like: Tensor, length: int) -> Tensor:
@@ -227,46 +321,44 @@ class _Layer:
         self.key_norm = getattr(attention, "k_norm", None)
         self.joined = self._join() if frozen else None
 
+    def _paired(self, projection) -> tuple[Tensor, Tensor | None]:
+        """Weight and bias of the query or key projection, in the order that `rotate` takes."""
+        dim, bias = self.decoder.head_dim, projection.bias
+        return _interleaved(projection.weight, dim), None if bias is None else _interleaved(bias, dim)
+
     def _join(self) -> tuple[Tensor, Tensor | None, Tensor]:
         """Query-key-value weight and bias, and gate-up weight, each as one matrix for sampling."""
         attention, mlp = self.layer.self_attn, self.layer.mlp
-        projections = [attention.q_proj, attention.k_proj, attention.v_proj]
-        bias = None if attention.q_proj.bias is None else torch.cat([p.bias for p in projections])
-        gate_up = torch.cat([mlp.gate_proj.weight, mlp.up_proj.weight])
-        return torch.cat([p.weight for p in projections]), bias, gate_up
+        query, key = self._paired(attention.q_proj), self._paired(attention.k_proj)
+        weight = torch.cat([query[0], key[0], attention.v_proj.weight])
+        bias = None if query[1] is None else torch.cat([query[1], key[1], attention.v_proj.bias])
+        return weight, bias, torch.cat([mlp.gate_proj.weight, mlp.up_proj.weight])
 
     def _project(self, normed: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values: one product in sampling, three in training, where the gradients of one would
         have to be put together again."""
         d, attention = self.decoder, self.layer.self_attn
         if self.joined is None:
-            return attention.q_proj(normed), attention.k_proj(normed), attention.v_proj(normed)
+            query, key = (F.linear(normed, *self._paired(x)) for x in (attention.q_proj, attention.k_proj))
+            return query, key, attention.v_proj(normed)
         weight, bias, _ = self.joined
         sizes = [d.heads * d.head_dim, d.kv_heads * d.head_dim, d.kv_heads * d.head_dim]
         query, key, value = F.linear(normed, weight, bias).split(sizes, dim=-1)
         return query, key, value
 
-    def __call__(
-        self, hidden_NTD: Tensor, rotary: tuple[Tensor, Tensor], mask: Tensor | None, attend_to: AttendTo
-    ) -> Tensor:
-        """The layer's output (N, T, D); `mask` is added to the scores (N, K, R, T, S)."""
+    def __call__(self, hidden: Tensor, rotations: Rotations, attend: Attend) -> Tensor:
+        """The layer's output (..., D)."""
         d, layer = self.decoder, self.layer
-        query, key, value = self._project(rms_norm(hidden_NTD, layer.input_layernorm.weight, d.epsilon))
-        query = query.unflatten(-1, (d.kv_heads, -1, d.head_dim)).permute(0, 2, 3, 1, 4)  # N, K, R, T, E
-        key, value = (x.unflatten(-1, (d.kv_heads, d.head_dim)).transpose(1, 2) for x in (key, value))
+        projected = self._project(rms_norm(hidden, layer.input_layernorm.weight, d.epsilon))
+        query, key, value = (x.unflatten(-1, (-1, d.head_dim)) for x in projected)
         if self.query_norm is not None and self.key_norm is not None:
-            query = rms_norm(query, self.query_norm.weight, d.epsilon)
-            key = rms_norm(key, self.key_norm.weight, d.epsilon)
-        cos, sin = (part.unsqueeze(2) * d.head_dim**-0.5 for part in rotary)
-        query, key = rotate(query, (cos, sin)), rotate(key, rotary)
-        keys, values = attend_to(key, value)
-        scores = (query.flatten(2, 3) @ keys.transpose(-1, -2)).view(*query.shape[:-1], -1)
-        weights = (scores if mask is None else scores + mask).softmax(-1)
-        attended = (weights.flatten(2, 3) @ values).view_as(query)
-        hidden_NTD = hidden_NTD + layer.self_attn.o_proj(attended.permute(0, 3, 1, 2, 4).flatten(-3))
-        normed = rms_norm(hidden_NTD, layer.post_attention_layernorm.weight, d.epsilon)
+            query = rms_norm(query, _interleaved(self.query_norm.weight, d.head_dim), d.epsilon)
+            key = rms_norm(key, _interleaved(self.key_norm.weight, d.head_dim), d.epsilon)
+        attended = attend(rotate(query, rotations[0]), rotate(key, rotations[1]), value)
+        hidden = hidden + layer.self_attn.o_proj(attended)
+        normed = rms_norm(hidden, layer.post_attention_layernorm.weight, d.epsilon)
         if self.joined is None:
             gate, up = layer.mlp.gate_proj(normed), layer.mlp.up_proj(normed)
         else:
             gate, up = F.linear(normed, self.joined[2]).chunk(2, dim=-1)
-        return hidden_NTD + layer.mlp.down_proj(F.silu(gate) * up)
+        return hidden + layer.mlp.down_proj(F.silu(gate) * up)

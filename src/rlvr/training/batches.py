@@ -99,7 +99,8 @@ def chunks(groups: Groups, sequences: int) -> Iterator[Chunk]:
 
 def token_logprobs(decoder: Decoder, chunk: Chunk) -> Tensor:
     """log pi (M, T) of every response token of the chunk's rollouts, temperature 1; zeros on padding."""
-    logprobs_NT = decoder.logprobs(chunk.prompts_PL, chunk.prompt_lengths_P, chunk.prompt_N, chunk.tokens_NT)
+    prompts = chunk.prompts_PL, chunk.prompt_lengths_P, chunk.prompt_N
+    logprobs_NT = decoder.logprobs(*prompts, chunk.tokens_NT, chunk.lengths_N)
     return logprobs_NT[chunk.rows_M] * chunk.mask_MT()
 
 

@@ -84,7 +84,8 @@ def sample_prompts(
 def verify(policy: Policy, drawn: Samples, golds: list[str], verifier: Pool) -> list[list[str]]:
     """A status for each of P x G rollouts."""
     prompts, samples = drawn.lengths_PG.shape
-    rows = [drawn.tokens_PGT[p, g, : drawn.lengths_PG[p, g]].tolist() for p in range(prompts) for g in range(samples)]
+    lengths = drawn.lengths_PG.flatten().tolist()
+    rows = [row[:length] for row, length in zip(drawn.tokens_PGT.flatten(0, 1).tolist(), lengths, strict=True)]
     texts, finished = policy.decode(rows), drawn.finished_PG.flatten().tolist()
     verdicts = verifier.judge((text, golds[i // samples]) for i, text in enumerate(texts))
     statuses = [
