@@ -30,7 +30,10 @@ class Paths:
 
     def rows(self, run: str) -> list[str]:
         """What a run measured, of held-out problems and of its training batches."""
-        return [f"{self.results}/runs/{run}/{name}.jsonl" for name in ("probe", "metrics")]
+        return [self.probe(run), self.metrics(run)]
+
+    def probe(self, run: str) -> str:
+        return f"{self.results}/runs/{run}/probe.jsonl"
 
     def metrics(self, run: str) -> str:
         return f"{self.results}/runs/{run}/metrics.jsonl"
