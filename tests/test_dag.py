@@ -95,6 +95,32 @@ def test_theory_and_analytic_tables_are_made(tmp_path):
     assert "# Theory ledger" in (tmp_path / "theory/ledger.md").read_text()
 
 
+def test_all_papers_at_paper_scale_plan_every_run_once(fresh):
+    papers = ["ace", "lens", "agrae"]
+    targets = [f"paper_{paper}" for paper in papers]
+    jobs = planned("--config", "scale=paper", f"results={fresh}", "--", *targets)
+    plan = make_plan(ROOT, "paper", papers)
+    pairs = {pair for made in plan.papers.values() for name in made.all_items() for pair in made.item(name).scored()}
+    assert jobs["rl_verl"] == len(plan.runs) == 320 + 69 + 116
+    assert jobs["score"] == jobs["merge"] == len(pairs) and jobs["claims_of_paper"] == 3
+    assert jobs["published_table"] == 1 and jobs["collapse_table"] == 1
+
+
+def test_runs_that_papers_share_are_planned_once_at_laptop_scale(fresh):
+    """GRPO at three learning rates, three seeds each, is both LENS' and A-GRAE's there."""
+    counts = [planned("--config", f"results={fresh}", "--", f"paper_{paper}")["rl"] for paper in ("lens", "agrae")]
+    both = planned("--config", f"results={fresh}", "--", "paper_lens", "paper_agrae")
+    assert (*counts, both["rl"]) == (24, 51, 24 + 51 - 9) and both["sft"] == 1
+
+
+def test_claims_ask_for_no_run_that_the_papers_pages_do_not(fresh):
+    jobs = planned("--config", "papers=lens", f"results={fresh}", "--", "claims")
+    assert jobs["claims_of_paper"] == jobs["claims"] == 1 and "report" not in jobs
+    page = planned("--config", "papers=lens", f"results={fresh}", "--", "paper_lens")
+    assert page["claims_of_paper"] == page["report"] == 1 and "claims" not in page
+    assert jobs["rl"] <= page["rl"] and jobs["score"] <= page["score"]
+
+
 def test_core_tables_are_finished_first(fresh):
     """The priorities that Snakemake prints are those of the order that `rlvr plan` simulates."""
     text = snakemake("-n", "--cores", "1", "--config", "scale=paper", f"results={fresh}", "--", "paper_ace").stdout

@@ -202,6 +202,6 @@ def _entry(plan: Plan, paper: str, name: str) -> dict[str, Any]:
         "note": made.item(name).content.note,
         "statistics": made.statistics_of(name),
         "level": next((1 - settings.statistics.confidence for settings in made.settings.values()), None),
-        "policies": list(dict.fromkeys(policy for cell in cells for policy, _ in cell.policies)),
-        "manifests": {policy: plan.stage(policy) for cell in cells for policy, _ in cell.policies},
+        "policies": list(dict.fromkeys(policy for cell in cells for policy, _ in cell.candidates())),
+        "manifests": {policy: plan.stage(policy) for cell in cells for policy, _ in cell.candidates()},
     }

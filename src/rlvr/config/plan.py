@@ -420,6 +420,10 @@ class _Expansion:
         if table.reference and not (self.sources.root / "config" / "reference" / table.reference).is_file():
             raise ConfigError(f"{place}.reference: no such file: config/reference/{table.reference}")
         evaluations = self._evaluations(benchmarks, models, table.k, place)
+        sets = [self.plan.evaluations[name].data for ids in evaluations.values() for name in ids]
+        if table.hard_levels and not all(data.about.hard_levels for data in sets):
+            without = ", ".join(dict.fromkeys(data.name for data in sets if not data.about.hard_levels))
+            raise ConfigError(f"{place}.hard_levels: needs about.hard_levels of {without} (config/datasets.yaml)")
         matched = table.matched or "" if table.at_matched_effort else ""
         cells = tuple(self._cell(model, row, place, matched=matched) for model in models for row in rows)
         self._note_arms(cells, evaluations)

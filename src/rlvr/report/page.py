@@ -184,14 +184,15 @@ DIGITS = {"s_div": 4}  # of others one: they are in percent
 
 
 def _in_short(frame: pd.DataFrame, level: float | None) -> list[str]:
-    """A sentence a model: each method against the table's baseline at the largest k, after Holm's correction."""
+    """A sentence a benchmark and model: each method against the baseline at the largest k, after Holm's correction."""
     sentences = []
     if "difference" not in frame or frame["difference"].isna().all():
         return sentences
     score = next(name for name in IN_SHORT if name in set(frame["score"]))
     frame = frame.loc[frame["score"] == score]
     last, digits = frame[frame["k"] == frame["k"].max()], DIGITS.get(score, 1)
-    for model, cells in last.groupby("model", sort=False):
+    several = last["benchmark"].nunique() > 1
+    for (benchmark, model), cells in last.groupby(["benchmark", "model"], sort=False):
         baseline = cells[cells["difference"].isna()]["label"].iloc[0]
         parts = []
         for cell in cells[cells["difference"].notna()].to_dict("records"):
@@ -203,6 +204,7 @@ def _in_short(frame: pd.DataFrame, level: float | None) -> list[str]:
             parts.append(f"{cell['label']} {numbers}, {verdict}")
         stand_in = cells["stand_in"].iloc[0]
         name = model if stand_in == model else f"{stand_in} (in place of {model})"
+        name += f" on {benchmark}" if several else ""
         sentences.append(
             f"{name}, {IN_SHORT[score].format(k=frame['k'].max())} against {baseline}: " + "; ".join(parts) + "."
         )

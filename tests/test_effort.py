@@ -1,0 +1,326 @@
+"""Matched effort: the rate that validation problems prefer, tables and frontiers made of it; scales; several sets."""
+
+import json
+import shutil
+
+import pandas as pd
+import pytest
+import yaml
+from conftest import ROOT, run_module
+from test_statistics import LAYOUT, scores
+
+from rlvr.config import layouts
+from rlvr.config.load import ConfigError
+from rlvr.config.plan import asked_for, core_items, first_items, make_plan
+from rlvr.statistics.effort import choose, validation
+from rlvr.statistics.scored_table import summarise
+from rlvr.tables.scored import EFFORT, render
+
+
+def probe(rates, before=0.99) -> list[dict]:
+    """A probe before training, which says nothing of it, and one at each of some steps."""
+    return [{"step": 0, "pass_rate": before}, *({"step": i + 1, "pass_rate": r} for i, r in enumerate(rates))]
+
+
+def test_validation_is_of_the_last_three_probes_of_each_run():
+    probes = {"a": probe([0.9, 0.1, 0.2, 0.3]), "b": probe([0.6]), "c": probe([0.0, 0.5])}
+    assert validation(["a"], probes) == pytest.approx(0.2) and validation(["b"], probes) == pytest.approx(0.6)
+    assert validation(["a", "b", "c"], probes) == pytest.approx((0.2 + 0.6 + 0.25) / 3), "runs weigh the same"
+
+
+def rates(**policies) -> list[dict]:
+    steps = {"small": 1e-5, "same": 2e-5, "large": 4e-5}
+    return [{"learning_rate": steps[name], "policies": chosen} for name, chosen in policies.items()]
+
+
+def chosen(content, probes):
+    (cell,) = choose({"cells": [content], "k": [1]}, probes)["cells"]
+    return cell
+
+
+CELL = {"label": "A", "policies": ["s1", "s2"], "learning_rate": 2e-5}
+
+
+def test_the_best_rate_is_that_of_the_mean_over_seeds():
+    probes = {"s1": probe([0.5]), "s2": probe([0.5]), "l1": probe([0.9]), "l2": probe([0.2])}
+    made = {**CELL, "rates": rates(same=["s1", "s2"], large=["l1", "l2"])}
+    cell = chosen(made, probes)
+    assert (cell["policies"], cell["learning_rate"], cell["label"]) == (["l1", "l2"], 4e-5, "A (lr 4e-05)")
+    assert chosen(made, {**probes, "l2": probe([0.0])})["policies"] == ["s1", "s2"]
+
+
+def test_only_the_end_of_training_chooses():
+    """A rate that is ahead early, or before training, and falls behind."""
+    probes = {"s1": probe([0.1, 0.5, 0.5, 0.5], before=0.0), "l1": probe([0.9, 0.4, 0.4, 0.4])}
+    cell = chosen({**CELL, "rates": rates(large=["l1"], same=["s1"])}, probes)
+    assert cell["learning_rate"] == 2e-5
+
+
+def test_of_equal_rates_the_smallest():
+    probes = {name: probe([0.25, 0.5, 0.75]) for name in ("s1", "m1", "l1")}
+    policies = {"small": ["s1"], "same": ["m1"], "large": ["l1"]}
+    for order in (("large", "same", "small"), ("small", "same", "large"), ("same", "large", "small")):
+        cell = chosen({**CELL, "rates": rates(**{name: policies[name] for name in order})}, probes)
+        assert (cell["learning_rate"], cell["policies"]) == (1e-5, ["s1"])
+    assert chosen({**CELL, "rates": rates(large=["l1"])}, probes)["label"] == "A (lr 4e-05)"
+
+
+def test_a_layout_without_rates_stays_as_it_is():
+    content = {"cells": [CELL, {**CELL, "rates": []}], "k": [1]}
+    assert choose(content, {}) == content
+
+
+def test_a_table_at_matched_effort_is_that_of_the_chosen_runs_alone(tmp_path):
+    """By the stage's own command: b's larger rate is better on validation problems and worse on the benchmark."""
+    counts = {"a1": [1, 3], "a2": [2, 2], "b1": [4, 4], "b2": [4, 3], "c1": [0, 1], "c2": [1, 1]}
+    first, second = LAYOUT["cells"]
+    both = [{"learning_rate": 1.0, "policies": ["b1", "b2"]}, {"learning_rate": 3.0, "policies": ["c1", "c2"]}]
+    layout = {**LAYOUT, "cells": [first, {**second, "rates": both}]}
+    files = []
+    for policy, correct in counts.items():
+        path = tmp_path / f"{policy}.csv"
+        scores(policy, correct).assign(evaluation="x").to_csv(path, index=False)
+        files.append(str(path))
+    arguments, probes = [], {"b1": 0.5, "b2": 0.5, "c1": 0.6, "c2": 0.5}
+    for run, rate in probes.items():
+        (tmp_path / run).mkdir()
+        (tmp_path / run / "probe.jsonl").write_text("".join(json.dumps(row) + "\n" for row in probe([rate])))
+        arguments.append(f"--probe={tmp_path / run / 'probe.jsonl'}")
+    out = tmp_path / "table.csv"
+    run_module("rlvr.statistics.scored_table", *files, "--layout", json.dumps(layout), *arguments, f"--out={out}")
+    table = pd.read_csv(out)
+    frames = {(policy, "x"): scores(policy, correct) for policy, correct in counts.items()}
+    plain = {**LAYOUT, "cells": [first, {**second, "policies": ["c1", "c2"]}]}
+    expected = summarise(plain, frames, None)
+    assert table["value"].tolist() == pytest.approx(expected["value"].tolist(), rel=1e-5)
+    assert set(table["label"]) == {"a", "b (lr 3)"} and set(table["policies"]) == {"a1 a2", "c1 c2"}
+    head = {"title": "T", "scale": "laptop", "about_scale": "", "note": "", "compare_label": "a", "sampling": "t"}
+    made = {**layout, **head, "kind": "pass_at_k"}
+    assert EFFORT in render(made, table).notes and EFFORT not in render({**made, "cells": [first]}, table).notes
+
+
+# ---- the plan ----
+
+
+@pytest.fixture(scope="module")
+def laptop():
+    return make_plan(ROOT, "laptop", ["ace", "lens", "agrae"])
+
+
+def test_a_matched_table_has_the_arms_of_the_sweep_at_each_of_its_rates(laptop):
+    made = laptop.papers["agrae"]
+    matched, plain = made.tables["core_matched"], made.tables["core"]
+    assert [cell.row.arm for cell in matched.cells] == ["base", "grpo", "w_reinforce", "a_grae", "negative_dominant"]
+    assert matched.content.title == f"{plain.content.title}, at matched effort"
+    for cell in matched.cells[1:]:
+        own = next(other for other in plain.cells if other.row.arm == cell.row.arm)
+        assert [rate for rate, _ in cell.rates] == pytest.approx([0.35e-4, 1e-4, 2e-4])
+        assert dict(cell.rates)[own.learning_rate] == own.policies == cell.policies, "times 1 is the arm itself"
+        assert len(cell.candidates()) == 9
+    assert not matched.cells[0].rates and set(matched.probed()) == set(matched.policies()) - {
+        policy for policy, _ in matched.cells[0].policies
+    }
+    layout = layouts.of_item(laptop, "agrae", "core_matched")
+    assert [len(cell.get("rates", [])) for cell in layout["cells"]] == [0, 3, 3, 3, 3]
+    assert not any("rates" in cell for cell in layouts.of_item(laptop, "agrae", "core")["cells"])
+    (entry,) = layouts.of_page(laptop, "agrae", [("agrae", "core_matched")])["papers"][0]["items"]
+    assert set(entry["manifests"]) == set(matched.policies()), "whichever is chosen, its manifest is at hand"
+
+
+def test_a_frontier_goes_from_the_smallest_k_to_the_largest_that_the_scale_has(laptop):
+    figure = laptop.papers["agrae"].figures["core_frontier"]
+    assert figure.content.k == [1, 64] and figure.content.benchmark == "math-test"
+    assert {cell.row.arm.split("-")[0] for cell in figure.cells} == {
+        *("base", "grpo", "w_reinforce", "a_grae", "negative_dominant")
+    }
+    assert set(laptop.papers["agrae"].tables["core_matched"].policies()) == set(figure.policies())
+
+
+def test_an_unknown_sweep_is_named(copy):
+    edit(copy, "papers/lens.yaml", "matched: lr", "matched: lrs")
+    with pytest.raises(ConfigError, match=r"papers/lens.yaml: tables.table1.matched: unknown sweep 'lrs'.*'lr'"):
+        make_plan(copy, "smoke", ["lens"])
+
+
+# ---- scales ----
+
+
+@pytest.fixture
+def copy(tmp_path):
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    return tmp_path
+
+
+def edit(root, file: str, old: str, new: str) -> None:
+    path = root / "config" / file
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new, 1))
+
+
+def test_a_scale_that_is_like_another_has_its_sizes_and_its_runs(laptop):
+    full = make_plan(ROOT, "full-laptop", ["ace", "lens", "agrae"])
+    assert set(laptop.runs) < set(full.runs) and (laptop.items, full.items) == ("core", "all")
+    more = set(full.runs) - set(laptop.runs)
+    assert {full.runs[run].seed for run in more} == set(range(11, 26)), "repeats: 25 in place of the paper's 10"
+    for paper in full.papers:
+        assert set(asked_for(laptop, paper)) < set(asked_for(full, paper)) == set(full.papers[paper].all_items())
+
+
+def write(root, name: str, **content) -> None:
+    (root / "config/scale" / f"{name}.yaml").write_text(yaml.safe_dump({"name": name, **content}))
+
+
+def test_what_a_scale_says_itself_goes_before_what_it_is_like(copy):
+    write(copy, "mine", like="smoke", about="Mine.", seeds=1, settings={"rl": {"steps": 1}})
+    write(copy, "yours", like="mine", about="Yours.", papers={"lens": {"rl": {"learning_rate": 1.0e-3}}})
+    plan, smoke = make_plan(copy, "yours", ["lens"]), make_plan(copy, "smoke", ["lens"])
+    assert plan.about == "Yours." and {spec.seed for spec in plan.runs.values()} == {1}
+    run, other = next(iter(plan.runs.values())), next(iter(smoke.runs.values()))
+    assert (run.steps, other.steps) == (1, 2) and run.rl.prompts_per_step == other.rl.prompts_per_step
+    assert run.rl.prompts_per_minibatch == other.rl.prompts_per_minibatch == 2, "`papers:` is merged too"
+    assert run.rl.learning_rate in (1e-3, 0.35e-3, 2e-3)
+    edit(copy, "scale/mine.yaml", "seeds: 1", "sedes: 1")
+    with pytest.raises(ConfigError, match=r"sedes: unknown key; did you mean 'seeds'"):
+        make_plan(copy, "yours", ["lens"])
+
+
+def test_scales_that_are_like_each_other_are_refused(copy):
+    write(copy, "one", like="two", about="")
+    write(copy, "two", like="one", about="")
+    with pytest.raises(ConfigError, match=r"config/scale/two.yaml: like: runs in a circle: one -> two -> one"):
+        make_plan(copy, "one", ["lens"])
+    write(copy, "self", like="self", about="")
+    with pytest.raises(ConfigError, match=r"config/scale/self.yaml: like: runs in a circle"):
+        make_plan(copy, "self", ["lens"])
+    write(copy, "lost", like="lptop", about="")
+    with pytest.raises(ConfigError, match=r"config/scale/lptop.yaml: no such file; did you mean 'laptop'"):
+        make_plan(copy, "lost", ["lens"])
+    edit(copy, "scale/smoke.yaml", "papers: {lens:", "papers: {lenz: {}, lens:")
+    with pytest.raises(ConfigError, match=r"config/scale/smoke.yaml: papers.lenz: there is no such paper"):
+        make_plan(copy, "smoke", ["lens"])
+
+
+def test_a_papers_own_sizes_at_a_scale_are_its_own(laptop):
+    minibatches = {
+        paper: {
+            laptop.runs[run].rl.prompts_per_minibatch
+            for name in made.all_items()
+            for run in made.item(name).policies()
+            if run in laptop.runs
+        }
+        for paper, made in laptop.papers.items()
+    }
+    assert minibatches == {"ace": {12}, "lens": {6}, "agrae": {6}}
+
+
+def test_k_beyond_the_scales_largest_are_left_out(laptop, copy):
+    assert laptop.papers["agrae"].tables["core"].content.k == [1, 2, 4, 8, 16, 32, 64]
+    assert make_plan(ROOT, "paper", ["agrae"]).papers["agrae"].tables["core"].content.k[-1] == 256
+    edit(copy, "scale/smoke.yaml", "largest_k: 32\n", "")
+    with pytest.raises(ConfigError, match=r"k = 64 is larger than n = 32|k = 256 is larger than n = 32"):
+        make_plan(copy, "smoke", ["agrae"])
+
+
+def test_where_runs_are_counted_there_are_as_many_as_the_scale_or_the_paper_says():
+    for scale, seeds in (("paper", 10), ("laptop", 10), ("full-laptop", 25), ("smoke", 2)):
+        made = make_plan(ROOT, scale, ["agrae"]).papers["agrae"]
+        for name in ("collapse", "figure9"):
+            assert [[seed for _, seed in cell.policies] for cell in made.item(name).cells] == [
+                [*range(1, seeds + 1)]
+            ] * 2
+        assert {len(cell.policies) for cell in made.tables["core"].cells[1:]} == {2 if scale == "smoke" else 3}
+
+
+def test_the_default_is_the_first_items_and_a_laptop_makes_cores(laptop):
+    assert {paper for paper, _ in first_items(laptop)} == {"ace"}
+    for paper, made in laptop.papers.items():
+        core = [*made.paper.core.tables, *made.paper.core.figures]
+        assert asked_for(laptop, paper) == core and {("x", name) for name in core} <= {
+            ("x", n) for n in made.all_items()
+        }
+        assert set(core) == {name for owner, name in core_items(laptop) if owner == paper}
+    fade = make_plan(ROOT, "laptop", ["fade"])
+    assert asked_for(fade, "fade") == fade.papers["fade"].all_items(), "all of a paper that names no core"
+
+
+def test_runs_that_papers_share_are_planned_once(laptop):
+    """GRPO of LENS is GRPO of A-GRAE: at this scale one model, one training set and the same sizes stand for both."""
+    runs = {}
+    for paper, made in laptop.papers.items():
+        items = [made.item(name) for name in asked_for(laptop, paper)]
+        runs[paper] = {run for item in items for run in item.policies() if run in laptop.runs}
+    assert {paper: len(own) for paper, own in runs.items()} == {"ace": 54, "lens": 24, "agrae": 51}
+    shared = runs["lens"] & runs["agrae"]
+    assert len(shared) == 9 and {laptop.runs[run].estimator["name"] for run in shared} == {"grpo"}
+    assert len({laptop.runs[run].rl.learning_rate for run in shared}) == 3, "its three learning rates"
+    assert not runs["ace"] & (runs["lens"] | runs["agrae"]), "ACE has other minibatches"
+    assert len(set().union(*runs.values())) == 54 + 24 + 51 - 9
+
+
+# ---- arms with their own data, and levels ----
+
+
+def test_an_arm_with_data_of_its_own_hands_it_on_to_those_that_are_like_it(copy):
+    plan = make_plan(ROOT, "paper", ["lens"])
+    sets = {}
+    for name in plan.papers["lens"].all_items():
+        for cell in plan.papers["lens"].item(name).cells:
+            sets.setdefault(cell.row.arm.split("-")[0], set()).update(
+                plan.runs[run].data.name for run, _ in cell.candidates() if run in plan.runs
+            )
+    assert sets["grpo"] == sets["lens"] == sets["lens_mixed"] == {"math-dapo"}
+    assert {arm for arm, data in sets.items() if data == {"math-numina"}} == {
+        *("grpo_numina", "lens_numina", "lens_length_numina", "lens_mixed_numina", "lens_negative_numina")
+    }
+    edit(copy, "papers/lens.yaml", "like: lens_length, label", "like: lens_numina, label")
+    edit(
+        copy, "papers/lens.yaml", "label: LENS (D_imp per length), data: math-numina", "label: LENS (D_imp per length)"
+    )
+    made = make_plan(copy, "paper", ["lens"])
+    cells = [cell for cell in made.papers["lens"].tables["table2"].cells if cell.row.arm == "lens_length_numina"]
+    assert {made.runs[run].data.name for run, _ in cells[0].policies} == {"math-numina"}
+    edit(copy, "papers/lens.yaml", "data: math-numina}", "data: math-numima}")
+    with pytest.raises(ConfigError, match=r"unknown data set 'math-numima'; did you mean 'math-numina'"):
+        make_plan(copy, "paper", ["lens"])
+
+
+def test_a_table_of_hard_levels_is_over_their_problems_alone():
+    panel = {**LAYOUT["panels"][0], "levels": ["5"], "published": ""}
+    frames = {
+        (policy, "x"): scores(policy, correct).assign(level=["4", "5", "5"])
+        for policy, correct in {"a1": [4, 0, 1], "a2": [4, 2, 1], "b1": [4, 4, 3], "b2": [4, 3, 2]}.items()
+    }
+    table = summarise({**LAYOUT, "panels": [panel]}, frames, None).set_index(["arm", "k"])
+    assert table.loc[("a", 1), "value"] == pytest.approx(100 * 4 / 16) and set(table["problems"]) == {2}
+    assert table.loc[("b", 1), "difference"] == pytest.approx(100 * (12 - 4) / 16)
+    easy = {key: frame.assign(level="4") for key, frame in frames.items()}
+    with pytest.raises(ValueError, match="x has no problems of the levels 5"):
+        summarise({**LAYOUT, "panels": [panel]}, easy, None)
+
+
+def test_hard_levels_that_a_set_does_not_name_stop_the_plan(copy):
+    edit(copy, "papers/ace.yaml", "    benchmark: aime-2025\n", "    benchmark: aime-2025\n    hard_levels: true\n")
+    with pytest.raises(ConfigError, match=r"tables.table2.hard_levels: needs about.hard_levels of operators-hard"):
+        make_plan(copy, "laptop", ["ace"])
+
+
+def test_several_benchmarks_stand_one_below_the_other(laptop):
+    layout = layouts.of_item(laptop, "agrae", "table2")
+    assert [(panel["name"], panel["published"], panel["stand_in"]) for panel in layout["panels"]] == [
+        ("math-test", "MATH", "operators-easy"),
+        ("aime-2025", "AIME 2025", "operators-hard"),
+        ("amc-23", "AMC23", "operators-middle"),
+    ]
+    hard = layouts.of_item(laptop, "lens", "core_hard")["panels"][0]
+    assert (hard["name"], hard["published"], hard["levels"]) == ("math-test, hard levels", "", ["n=5"])
+    panels = [{**LAYOUT["panels"][0], "name": name, "evaluations": {"M": name}} for name in ("x", "y")]
+    head = {"title": "T", "scale": "laptop", "about_scale": "", "note": "", "compare_label": "a", "sampling": "t"}
+    content = {**LAYOUT, **head, "kind": "pass_at_k", "panels": panels, "k": [1]}
+    counts = {"a1": [0, 4], "a2": [2, 4], "b1": [1, 4], "b2": [3, 4]}
+    frames = {(p, e): scores(p, c if e == "x" else [*c[::-1], 0]) for p, c in counts.items() for e in ("x", "y")}
+    table = summarise(content, frames, None)
+    assert table.groupby("benchmark")["problems"].first().to_dict() == {"x": 2, "y": 3}
+    shown = render(content, table)
+    assert shown.frame["Benchmark"].tolist() == ["x", "", "", "y", "", ""]
+    assert shown.frame["Model"].tolist() == ["M → m", "", "", "M → m", "", ""]
+    assert "2, 3 problems" in shown.notes[0]

@@ -1,0 +1,267 @@
+"""From scores made by hand to claims on pages: the stage, the table of all scales, a paper's list, the matrix."""
+
+import json
+import re
+
+import pandas as pd
+import pytest
+from conftest import ROOT, run_module
+
+from rlvr.config.claims import MATCHED, PAPER, layout, needs
+from rlvr.config.paths import Paths
+from rlvr.config.plan import make_plan
+from rlvr.report.claims import Claims
+from rlvr.report.page import Page, _in_short
+from rlvr.statistics.claims import evaluate, summarise
+from rlvr.statistics.scores import read_all
+from rlvr.tables.claims import gather, numbers
+
+PROBLEMS = 12
+
+
+@pytest.fixture(scope="module")
+def lens():
+    return make_plan(ROOT, "smoke", ["lens"])
+
+
+def write_rows(path, rows) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory, lens):
+    """What LENS' claims read, as if LENS had half of its samples right on each problem and GRPO a quarter."""
+    folder = tmp_path_factory.mktemp("results")
+    paths = Paths(str(folder))
+    pairs, runs = needs(layout(lens, "lens"))
+    for policy, evaluation in pairs:
+        better = policy in lens.runs and lens.runs[policy].estimator["name"] == "lens"
+        path = folder / paths.scores(policy, evaluation)
+        path.parent.mkdir(parents=True)
+        problems = {
+            "problem": [f"p{i}" for i in range(PROBLEMS)],
+            "level": "n=2",
+            "n": 32,
+            "correct": 16 if better else 8,
+        }
+        pd.DataFrame({"policy": policy, "evaluation": evaluation, **problems}).to_csv(path, index=False)
+    for run in runs:
+        better = lens.runs[run].estimator["name"] == "lens"
+        folder_of_run = (folder / paths.probe(run)).parent
+        folder_of_run.mkdir(parents=True)
+        measured = {"pass_rate": 0.6 if better else 0.5, "all_wrong": 0.2 if better else 0.3}
+        write_rows(folder_of_run / "probe.jsonl", [{"step": step, **measured} for step in (0, 1, 2)])
+        write_rows(folder_of_run / "metrics.jsonl", [{"step": step} for step in (1, 2)])
+    out = paths.claims("smoke", "lens")
+    run_module(
+        *("rlvr.statistics.claims", "--scale", "smoke", "--paper", "lens", "--results", str(folder)),
+        *(part for path in out for part in ("--out", path)),
+    )
+    return folder
+
+
+def test_the_stage_finds_what_was_made(results, lens):
+    found = pd.read_csv(results / "claims/smoke/lens.csv").set_index(["claim", "effort"])
+    verdicts = found["verdict"]
+    for claim in ("all_k", "all_k_numina", "mixed_helps", "negative_helps", "negative_most", "readings_agree", "curve"):
+        assert verdicts[claim, PAPER] == "reproduced", claim
+    assert verdicts["larger_k_numina", PAPER] == "contradicted", "both are near 100 at k = 16"
+    assert verdicts["hard_more", PAPER] == "inconclusive" and verdicts["all_k", MATCHED] == "reproduced"
+    assert (
+        found.loc[("all_k", PAPER), "estimate"] == pytest.approx(100 * (1 - 0), rel=0.01)
+        or found.loc[("all_k", PAPER), "run"] == 10
+    )
+    assert found.loc[("larger_k_numina", PAPER), "published"] == "does not hold in its own table"
+    assert found.loc[("larger_k_numina", PAPER), "published_cells"] == "0 of 2"
+    contrasts = pd.read_csv(results / "claims/smoke/lens-contrasts.csv")
+    counts = contrasts.groupby(["claim", "effort"]).size()
+    assert (found["contrasts"] == counts.reindex(found.index)).all()
+    matched = contrasts[(contrasts["claim"] == "all_k") & (contrasts["effort"] == MATCHED)]
+    smallest = min(spec.rl.learning_rate for spec in lens.runs.values() if spec.base.model.name == "qwen2-tiny")
+    assert f"LENS {smallest:.2g}" in set(matched["learning_rates"].str.split(", ").str[0]), "a tie: the smallest rate"
+
+
+def test_the_stage_writes_what_its_functions_say(results, lens):
+    paths, laid = Paths(str(results)), layout(lens, "lens")
+    scores = read_all([results / paths.scores(*pair) for pair in needs(laid)[0]])
+    found = pd.read_csv(results / "claims/smoke/lens.csv").set_index(["claim", "effort"])
+    one = next(claim for claim in laid if (claim["claim"], claim["effort"]) == ("negative_most", PAPER))
+    summary = summarise(one, evaluate(one, scores, {}, {}), "smoke")
+    row = found.loc["negative_most", PAPER]
+    assert summary["estimate"] == pytest.approx(100 * (0.5 - 0.25 - 0.125)) == row["estimate"]
+    assert (row["deciding"], row["run"], row["contrasts"]) == (summary["deciding"], 1, 1)
+
+
+def claims_row(**changes) -> dict:
+    row = {
+        **{"scale": "laptop", "paper": "p", "short": "P", "claim": "c", "says": "A is above B", "place": "Table 1"},
+        **{"over": "t", "effort": PAPER, "predicate": "greater", "threshold": 0.0, "verdict": "reproduced"},
+        **{"contrasts": 4, "run": 2, "deciding": "A − B @1 on b", "estimate": 1.25, "low": -0.5, "high": 3.0},
+        **{"seeds": 3, "problems": 90, "unit": "training seeds × problems", "learning_rates": "A 1e-05"},
+        **{"published": "holds in its own table", "published_cells": "2 of 2", "published_exceptions": ""},
+    }
+    return {**row, **changes}
+
+
+@pytest.fixture
+def by_hand(tmp_path):
+    """A paper at two scales: one claim decided, one not run at the larger, one at matched effort."""
+    rows = {
+        "laptop": [
+            claims_row(),
+            claims_row(effort=MATCHED, verdict="contradicted", estimate=-2.0, low=-3.0, high=-1.0),
+            claims_row(
+                claim="d", says="Entropy is higher", verdict="inconclusive", problems=None, unit="training seeds"
+            ),
+            claims_row(
+                paper="q", short="Q", claim="e", says="<b>", verdict="inconclusive", published="no published numbers"
+            ),
+        ],
+        "paper": [claims_row(scale="paper", verdict="not run", estimate=None, low=None, high=None, run=0, deciding="")],
+    }
+    for scale, own in rows.items():
+        folder = tmp_path / "claims" / scale
+        folder.mkdir(parents=True)
+        for paper in {row["paper"] for row in own}:
+            pd.DataFrame([row for row in own if row["paper"] == paper]).to_csv(folder / f"{paper}.csv", index=False)
+        (folder / "p-contrasts.csv").write_text("claim\n")
+    return tmp_path
+
+
+def test_numbers_in_a_cell():
+    assert numbers(pd.Series(claims_row())) == "+1.2 [−0.5, +3.0] (3 seeds, 90 problems)"
+    curve = claims_row(unit="training seeds", problems=None, estimate=0.01234, low=-0.00021, high=0.1)
+    assert numbers(pd.Series(curve)) == "+0.0123 [−0.00021, +0.1] (3 seeds)"
+    assert numbers(pd.Series(claims_row(estimate=None))) == ""
+
+
+def test_all_scales_in_one_table(by_hand):
+    frame = gather(by_hand / "claims")
+    assert len(frame) == 5 and list(frame["scale"]) == ["laptop"] * 4 + ["paper"]
+    out = by_hand / "claims.md"
+    run_module(
+        "rlvr.tables.claims", "--folder", str(by_hand / "claims"), "--out", str(out), "--out", f"{by_hand}/all.csv"
+    )
+    text = out.read_text()
+    assert pd.read_csv(by_hand / "all.csv").shape == frame.shape
+    assert (
+        "## P\n" in text and "## Q\n" in text and "**contradicted**" in text and "| 2 of 4 |" in text.replace("  ", " ")
+    )
+    assert "Bonferroni" in text and "nan" not in text.lower()
+
+
+def page_layout(page: str, papers=("p", "q")) -> dict:
+    return {
+        **{"page": page, "scale": "laptop", "about_scale": "", "stand_ins": {"models": {}, "data": {}}},
+        "every_paper": [
+            {"name": name, "short": name.upper(), "title": "", "claims": 2, "items": 0, "runs": [], "evaluations": []}
+            for name in (("p", "q") if page == "index" else ())
+        ],
+        "papers": [
+            {"name": name, "short": name.upper(), "title": "Title", "authors": "A", "deviations": [], "sets": False}
+            | {"arms": {}, "items": []}
+            for name in papers
+        ],
+    }
+
+
+def test_a_papers_page_lists_its_claims_with_every_verdict(by_hand):
+    text = Page(page_layout("p", ["p"]), by_hand).render()
+    assert "undefined" not in text and "nan" not in text.lower()
+    (section,) = re.findall(r'<h3 id="p-claims">Claims</h3>(.*?)</ul>', text, flags=re.DOTALL)
+    entries = re.findall(r"<li>(.*?)</li>", section, flags=re.DOTALL)
+    assert len(entries) == 2 and "A is above B" in entries[0] and "Entropy is higher" in entries[1]
+    assert re.findall(r'class="badge ([\w-]+)"', entries[0]) == ["reproduced", "contradicted", "not-run"]
+    assert "laptop scale, matched effort" in entries[0] and "A − B @1 on b: +1.2 [−0.5, +3.0]" in entries[0]
+    assert "learning rates A 1e-05" in entries[0] and "2 of 4 contrasts run" in entries[0]
+    assert (
+        "The paper&#39;s own numbers: holds in its own table (2 of 2)" in text
+        or "own numbers: holds in its own" in text
+    )
+    assert '<a href="#p-claims">Claims</a>' in text and "&lt;b&gt;" not in text, "the other paper's are not here"
+
+
+def test_the_overview_has_a_matrix_of_all_papers(by_hand):
+    text = Page(page_layout("index"), by_hand).render()
+    (table,) = re.findall(r'<table class="matrix">(.*?)</table>', text, flags=re.DOTALL)
+    heads = re.findall(r"<th>(.*?)</th>", table)
+    assert heads[2:] == ["laptop,<br>paper&#39;s setting", "laptop,<br>matched effort", "paper,<br>paper&#39;s setting"]
+    rows = [row for row in re.findall(r"<tr>(.*?)</tr>", table) if "<td>" in row]
+    badges = [[re.findall(r"badge ([\w-]+)", cell) for cell in re.findall(r"<td>(.*?)</td>", row)[2:]] for row in rows]
+    assert badges == [
+        [["reproduced"], ["contradicted"], ["not-run"]],
+        [["inconclusive"], [], []],
+        [["inconclusive"], [], []],
+    ]
+    assert "&lt;b&gt;" in table and "<td><b></td>" not in table
+    assert "At laptop scale, paper&#39;s setting: 1 reproduced, 0 contradicted, 2 inconclusive, 0 not run." in text
+    assert 'id="p-claims"' not in text, "a paper's list is on its own page"
+
+
+def test_a_page_without_claims_says_how_to_get_them(tmp_path):
+    assert Claims(tmp_path).of("p") == [] and Claims(tmp_path).matrix(["p"])["papers"] == []
+    assert "None was evaluated so far: <code>snakemake claims</code>" in Page(page_layout("index"), tmp_path).render()
+
+
+def test_real_claims_on_a_page(results):
+    text = Page(page_layout("lens", ["lens"]), results).render()
+    assert (
+        text.count('class="badge reproduced"') >= 8
+        and "App. E" in text
+        and "does not hold in its own table (0 of 2)" in text
+    )
+
+
+def test_sentences_of_a_table_of_several_benchmarks_name_each():
+    row = {"model": "M", "stand_in": "M", "score": "pass", "k": 1, "difference_p_holm": 0.01}
+    frame = pd.DataFrame(
+        [
+            {
+                **row,
+                "benchmark": benchmark,
+                "label": label,
+                "difference": gap,
+                "difference_low": gap,
+                "difference_high": gap,
+            }
+            for benchmark, gap in (("x", 1.0), ("y", -1.0))
+            for label, gap in (("A", None), ("B", gap))
+        ]
+    )
+    assert _in_short(frame, 0.05) == [
+        "M on x, pass@1 against A: B +1.0 [+1.0, +1.0], higher.",
+        "M on y, pass@1 against A: B −1.0 [−1.0, −1.0], lower.",
+    ]
+    assert _in_short(frame[frame["benchmark"] == "x"], 0.05)[0].startswith("M, pass@1")
+
+
+# ---- published tables that nothing was run of ----
+
+
+def test_rows_of_a_published_table_are_marked_as_not_run():
+    from rlvr.tables.published import NOT_RUN, render
+
+    rows = [("m", "A", "x", 1, 1.5), ("m", "A", "y", 1, 2.0), ("m", "B", "x", 1, 3.25), ("n", "A", "y", 1, 4.0)]
+    frame = pd.DataFrame(rows, columns=["model", "method", "benchmark", "k", "value"])
+    shown = render({"title": "T", "note": "Why."}, frame)
+    assert list(shown.frame.columns) == ["Model", "Method", "ours", "x (published)", "y (published)"]
+    assert shown.frame.to_numpy().tolist() == [
+        ["m", "A", NOT_RUN, "1.5", "2.0"],
+        ["m", "B", NOT_RUN, "3.25", ""],
+        ["n", "A", NOT_RUN, "", "4.0"],
+    ]
+    assert shown.notes == ["3 rows not yet run. Why."] and "nothing of this table was run" in shown.markdown()
+    several = render({"title": "T", "note": None}, pd.concat([frame, frame.assign(k=8)]))
+    assert "x @8 (published)" in several.frame.columns
+
+
+def test_table_3_of_a_grae_is_set_by_the_stages_command(tmp_path):
+    out = [tmp_path / f"table3.{suffix}" for suffix in ("csv", "md", "tex")]
+    reference = ROOT / "config/reference/agrae_table3.csv"
+    arguments = ["--layout", json.dumps({"title": "T", "note": ""}), "--reference", str(reference)]
+    run_module("rlvr.tables.published", *arguments, *(f"--out={path}" for path in out))
+    table, published = pd.read_csv(out[0]), pd.read_csv(reference)
+    assert set(table["ours"]) == {"not yet run"} and len(table) == len(published.groupby(["model", "method"]))
+    values = table.drop(columns=["Model", "Method", "ours"]).to_numpy()
+    assert sorted(float(v) for v in values.ravel() if v == v) == sorted(published["value"].astype(float))
+    assert all(path.stat().st_size > 300 for path in out)
