@@ -337,6 +337,25 @@ def estimates(draw_):
 ORDER = [CONTRADICTED, INCONCLUSIVE, REPRODUCED]
 
 
+@pytest.mark.parametrize(
+    ("bounds", "threshold", "above", "near"),
+    [
+        ((1, 2, 4, 5), 0, REPRODUCED, CONTRADICTED),
+        ((-1, 2, 4, 5), 0, REPRODUCED, INCONCLUSIVE),  # the wider interval decides against a claim alone
+        ((-5, -4, -2, 1), 0, INCONCLUSIVE, INCONCLUSIVE),
+        ((-5, -4, -2, -1), 0, CONTRADICTED, CONTRADICTED),
+        ((-5, -4, -2, -1), 4, CONTRADICTED, REPRODUCED),
+        ((-5, -4, -2, -1), 3.9, CONTRADICTED, INCONCLUSIVE),
+        ((0, 0, 0, 0), 0, INCONCLUSIVE, REPRODUCED),
+        ((2, 2, 3, 3), 2, INCONCLUSIVE, INCONCLUSIVE),
+    ],
+)
+def test_a_contrasts_verdict_by_hand(bounds, threshold, above, near):
+    low_of_all, low, high, high_of_all = bounds
+    estimate = Estimate((low + high) / 2, low, high, low_of_all, high_of_all, 3, 40, "u")
+    assert (verdict_of(estimate, threshold, near=False), verdict_of(estimate, threshold, near=True)) == (above, near)
+
+
 @given(estimates(), numbers.map(abs), numbers.map(abs))
 def test_a_verdict_is_monotone_in_its_threshold(estimate, one, other):
     small, large = sorted((one, other))
@@ -395,6 +414,10 @@ def test_the_deciding_contrast_has_the_worst_verdict_and_then_the_smallest_margi
     rows = found(made := claim("greater", left="high", right=["low", "base", "mid"], k=[1]))
     summary = summarise(described(made)[0], rows, "smoke")
     assert (summary["deciding"], summary["estimate"], summary["verdict"]) == ("high − mid @1 on b", 25, REPRODUCED)
+    made = claim("within", left="mid", right=["high", "low"], k=[2], threshold=40)
+    assert summarise(described(made)[0], found(made), "smoke")["deciding"] == "mid − low @2 on b", (
+        "33.3 is nearer to 40"
+    )
     made = claim("within", left="mid", right=["low", "high"], k=[2], threshold=20)
     summary = summarise(described(made)[0], found(made), "smoke")
     assert (summary["deciding"], summary["verdict"]) == ("mid − low @2 on b", CONTRADICTED)
@@ -448,6 +471,7 @@ def test_each_arm_of_a_claim_is_taken_at_its_best_rate():
 def test_claims_at_matched_effort_are_of_the_arms_that_have_rates():
     laid = {(one["claim"], one["effort"]): one for one in layout(make_plan(ROOT, "paper", ["agrae"]), "agrae")}
     assert ("full_best", MATCHED) not in laid, "its table has no rates"
+    assert ("a_grae_over_dapo", MATCHED) not in laid, "neither arm has"
     both = [laid["a_grae_over_others", effort]["contrasts"] for effort in (PAPER, MATCHED)]
     assert [len(part) for part in both] == [54, 54]
     assert [sum(bool(contrast["terms"]) for contrast in part) for part in both] == [54, 27], "GRPO-LEAD has one rate"
