@@ -210,14 +210,15 @@ class _Expansion:
         made = {}
         for name, table in self.paper.tables.items():
             if table.matched is not None:
-                k = self._k(table.k)
+                k, sweep = self._k(table.k), self.paper.sweeps[table.matched]
+                rows = [row.arm for row in table.rows if row.arm in sweep.like]
+                swept = [self._swept(arm, table.matched, value) for arm in rows for value in sweep.values]
                 made[f"{name}_frontier"] = Figure(
                     title=f"Pass@{k[0]} against pass@{k[-1]} over learning rates: {table.title}",
                     kind="frontier",
                     models=table.models,
                     benchmark=table.benchmark or table.benchmarks[0],
-                    arms=[row.arm for row in table.rows if row.arm == "base"],
-                    sweep=table.matched,
+                    arms=[*(row.arm for row in table.rows if row.arm == "base"), *swept],
                     k=[k[0], k[-1]],
                     note=FRONTIER,
                 )
