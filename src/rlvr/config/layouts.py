@@ -94,10 +94,9 @@ def _rates(cell: Cell) -> dict[str, Any]:
 def _panels(plan: Plan, paper: str, item: Item) -> list[dict[str, Any]]:
     """Of a scored item: its benchmarks, each with the evaluation of each model, and the levels that it is over."""
     content, made = item.content, plan.papers[paper].paper
-    several = content.benchmarks if isinstance(content, Table) else []
     hard = isinstance(content, Table) and content.hard_levels
     panels = []
-    for i, name in enumerate(several or [content.benchmark]):
+    for i, name in enumerate(content.benchmarks or [content.benchmark]):
         evaluations = {model: ids[i] for model, ids in item.evaluations.items()}
         data = plan.evaluations[next(iter(evaluations.values()))].data
         panels.append(

@@ -30,7 +30,7 @@ from rlvr.estimators import nearest
 
 FRONTIER = (
     "A method that is better, and not merely bolder or shyer in its steps, lies to the upper right of the other "
-    "methods' curves, not further along them."
+    "methods' curves, not further along them. Beside each point its learning rate."
 )
 OVER_TRAINING = ("over_steps", "solve_rates", "masses", "collapse")  # kinds of figures made of the rows of runs
 
@@ -197,12 +197,12 @@ class _Expansion:
         made = {}
         for name, table in self.paper.tables.items():
             if table.matched is not None:
-                sweep = look_up(self.paper.sweeps, table.matched, "sweep", f"{self._place('tables', name)}.matched")
-                rows = [row for row in table.rows if row.arm == "base" or row.arm in sweep.like]
+                place = self._place("tables", name)
+                sweep = look_up(self.paper.sweeps, table.matched, "sweep", f"{place}.matched")
+                rows = [row for row in self._rows(table, place) if row.arm == "base" or row.arm in sweep.like]
                 title = f"{table.title}, at matched effort"
-                made[f"{name}_matched"] = table.model_copy(
-                    update={"title": title, "rows": rows, "at_matched_effort": True}
-                )
+                update = {"title": title, "rows": rows, "sweep": None, "every_arm": False, "at_matched_effort": True}
+                made[f"{name}_matched"] = table.model_copy(update=update)
         return made
 
     def _frontiers(self) -> dict[str, Figure]:
@@ -211,14 +211,15 @@ class _Expansion:
         for name, table in self.paper.tables.items():
             if table.matched is not None:
                 k, sweep = self._k(table.k), self.paper.sweeps[table.matched]
-                rows = [row.arm for row in table.rows if row.arm in sweep.like]
-                swept = [self._swept(arm, table.matched, value) for arm in rows for value in sweep.values]
+                arms = [row.arm for row in self._rows(table, self._place("tables", name))]
+                swept = [self._swept(arm, table.matched, v) for arm in arms if arm in sweep.like for v in sweep.values]
                 made[f"{name}_frontier"] = Figure(
                     title=f"Pass@{k[0]} against pass@{k[-1]} over learning rates: {table.title}",
                     kind="frontier",
                     models=table.models,
-                    benchmark=table.benchmark or table.benchmarks[0],
-                    arms=[*(row.arm for row in table.rows if row.arm == "base"), *swept],
+                    benchmark=table.benchmark,
+                    benchmarks=table.benchmarks,
+                    arms=[*(arm for arm in arms if arm == "base"), *swept],
                     k=[k[0], k[-1]],
                     note=FRONTIER,
                 )
@@ -394,15 +395,7 @@ class _Expansion:
             return Item(name, table, (), {})
         if table.kind == "analytic":
             return self._analytic(name, table, place)
-        rows = list(table.rows)
-        if table.every_arm:
-            rows = [Row(arm=arm, label=self._label(arm)) for arm in ("base", *self.paper.arms)]
-        if table.sweep is not None:
-            sweep = look_up(self.paper.sweeps, table.sweep, "sweep", f"{place}.sweep")
-            for like, value in ((like, value) for like in sweep.like for value in sweep.values):
-                arm = self._swept(like, table.sweep, value)
-                published = sweep.published.format(value=value) if sweep.published else None
-                rows.append(Row(arm=arm, label=sweep.label.format(name=table.sweep, value=value), published=published))
+        rows = self._rows(table, place)
         if table.kind == "collapse":
             self._compared(table, rows, place)
             return Item(name, table, self._trained(table, models, rows, place), {})
@@ -423,6 +416,19 @@ class _Expansion:
         self._note_arms(cells, evaluations)
         return Item(name, table, cells, evaluations)
 
+    def _rows(self, table: Table, place: str) -> list[Row]:
+        """A table's own rows, or every arm; and those of its sweep."""
+        rows = list(table.rows)
+        if table.every_arm:
+            rows = [Row(arm=arm, label=self._label(arm)) for arm in ("base", *self.paper.arms)]
+        if table.sweep is not None:
+            sweep = look_up(self.paper.sweeps, table.sweep, "sweep", f"{place}.sweep")
+            for like, value in ((like, value) for like in sweep.like for value in sweep.values):
+                arm = self._swept(like, table.sweep, value)
+                published = sweep.published.format(value=value) if sweep.published else None
+                rows.append(Row(arm=arm, label=sweep.label.format(name=table.sweep, value=value), published=published))
+        return rows
+
     def _figure(self, name: str, figure: Figure) -> Item:
         place = self._place("figures", name)
         for table in figure.tables:
@@ -439,11 +445,11 @@ class _Expansion:
             cells = self._trained(figure, models, rows, place)
             self._measured(figure, cells, place)
             return Item(name, figure, cells, {})
-        rows = [Row(arm=arm, label=self._label(arm)) for arm in arms]
+        rows = [Row(arm=arm, label=self._label_of_curve(arm)) for arm in arms]
         cells = tuple(self._cell(model, row, place) for model in models for row in rows)
         evaluations = {}
-        if figure.benchmark is not None:
-            evaluations = self._evaluations([figure.benchmark], models, figure.k, place)
+        if benchmarks := figure.benchmarks or [name for name in (figure.benchmark,) if name is not None]:
+            evaluations = self._evaluations(benchmarks, models, figure.k, place)
             self._note_arms(cells, evaluations)
         return Item(name, figure, cells, evaluations)
 
@@ -512,6 +518,15 @@ class _Expansion:
             for value in sweep.values
         }
         return f"{self._label(arm)}, {swept[arm]}" if arm in swept else self._label(arm)
+
+    def _label_of_curve(self, arm: str) -> str:
+        """The label of the arm whose learning rates a curve is over."""
+        for name, sweep in self.paper.sweeps.items():
+            if sweep.times is not None:
+                for like in sweep.like:
+                    if arm in [self._swept(like, name, value) for value in sweep.values]:
+                        return self._label_with_value(like)
+        return self._label(arm)
 
     def _note_arms(self, cells: tuple[Cell, ...], evaluations: dict[str, tuple[str, ...]]) -> None:
         for cell in cells:

@@ -430,6 +430,7 @@ class Figure(Strict):
     arms: list[str] = []
     sweep: str | None = None
     benchmark: str | None = None
+    benchmarks: list[str] = []  # or several, side by side
     k: list[Positive] = []
     measures: list[str] = []
     up_to_step: Positive | None = None
