@@ -243,7 +243,7 @@ def claims_files(paper):
     pairs, runs = claims.needs(claims.layout(PLAN, paper))
     return [
         *(PATHS.scores(*pair) for pair in pairs),
-        *(path for run in runs for path in (PATHS.probe(run), PATHS.metrics(run))),
+        *(path for run in runs for path in PATHS.rows(run)),
     ]
 
 

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from rlvr.figures.looks import legend, looks, method
+from rlvr.figures.looks import legend, looks
 
 
 def pass_at_k_curves(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:

@@ -276,8 +276,7 @@ def main(
     paths, claims = Paths(str(results)), layout(make_plan(root, scale, [paper]), paper)
     pairs, runs = needs(claims)
     scores = read_all([Path(paths.scores(*pair)) for pair in pairs])
-    probes = {run: list(read_lines(Path(paths.probe(run)))) for run in runs}
-    metrics = {run: list(read_lines(Path(paths.metrics(run)))) for run in runs}
+    probes, metrics = ({run: list(read_lines(Path(paths.rows(run)[i]))) for run in runs} for i in (0, 1))
     summaries, contrasts = [], []
     for claim in claims:
         rows = evaluate(claim, scores, probes, metrics)
