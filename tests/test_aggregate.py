@@ -134,8 +134,8 @@ def frame(policy: str, evaluation: str, correct: list[int]) -> pd.DataFrame:
 
 
 def across(**changes) -> dict:
-    benchmarks = [{"name": name, "stand_in": name, "evaluations": {"M": name}} for name in ("x", "y")]
-    return {**LAYOUT, "benchmarks": benchmarks, "k": [1], **changes}
+    panels = [{**LAYOUT["panels"][0], "name": name, "stand_in": name, "evaluations": {"M": name}} for name in ("x", "y")]
+    return {**LAYOUT, "panels": panels, "k": [1], "kind": "across_benchmarks", **changes}
 
 
 COUNTS = {"a1": ([0, 4], [2]), "a2": ([2, 4], [1]), "b1": ([1, 4], [4]), "b2": ([3, 4], [3])}
@@ -183,8 +183,8 @@ def test_the_table_of_ace_reuses_what_tables_1_and_2_evaluate():
     assert set(item.scored()) == {*made.tables["table1"].scored(), *made.tables["table2"].scored()}
     assert "benchmarks" not in made.paper.core.tables
     layout = layouts.of_item(plan, "ace", "benchmarks")
-    assert [benchmark["name"] for benchmark in layout["benchmarks"]] == ["math-500", "aime-2025"]
-    assert set(layout["benchmarks"][0]["evaluations"]) == set(item.content.models)
+    assert [panel["name"] for panel in layout["panels"]] == ["math-500", "aime-2025"]
+    assert set(layout["panels"][0]["evaluations"]) == set(item.content.models)
 
 
 def test_a_table_across_benchmarks_needs_them(tmp_path):

@@ -30,7 +30,7 @@ def test_the_core_tables_hold_published_values_intervals_and_runs(chain):
     text = (chain / "papers/ace/tables/core.md").read_text()
     assert "Made at smoke scale" in text and "73.4 ± 0.8" in text and "n = 32 samples" in text
     frame = pd.read_csv(chain / "papers/ace/statistics/core.csv")
-    assert set(frame["label"]) == {"Base", "GRPO", "DAPO", "ACE-GRPO", "ACE-DAPO"}
+    assert set(frame["label"]) == {"Base", "GRPO", "DAPO", "ACE-GRPO", "ACE-DAPO", "ACE-GRPO (c summed)"}
     assert (frame["value_low"] <= frame["value"]).all() and (frame["value"] <= frame["value_high"]).all()
     for suffix in ("csv", "tex"):
         assert (chain / f"papers/ace/tables/core.{suffix}").stat().st_size > 500

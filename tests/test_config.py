@@ -108,10 +108,10 @@ def edit(root: Path, file: str, old: str, new: str) -> None:
             r"tables.table2.benchmark: unknown benchmark 'aime-2026'; did you mean 'aime-2025'",
         ),
         (
-            "papers/ace.yaml",
-            "k: [1, 2, 4, 8, 16, 32]",
-            "k: [1, 2, 4, 8, 16, 999]",
-            r"tables.table1.k: k = 999 is larger than n = 32 samples \(config/scale/smoke.yaml: settings.evaluation.samples\)",  # noqa: E501
+            "scale/smoke.yaml",
+            "evaluation: {samples: 32",
+            "evaluation: {samples: 16",
+            r"tables.table1.k: k = 32 is larger than n = 16 samples \(config/scale/smoke.yaml: settings.evaluation.samples\)",  # noqa: E501
         ),
         (
             "papers/ace.yaml",
@@ -180,6 +180,13 @@ def test_a_mistake_is_named_with_file_key_and_nearest_name(copy, file, old, new,
     edit(copy, file, old, new)
     with pytest.raises(ConfigError, match=message):
         make_plan(copy, "smoke", ["ace"])
+
+
+def test_a_k_beyond_the_samples_is_named_where_no_scale_leaves_it_out(copy):
+    edit(copy, "papers/ace.yaml", "k: [1, 2, 4, 8, 16, 32]", "k: [1, 2, 4, 8, 16, 999]")
+    message = r"tables.table1.k: k = 999 is larger than n = 128 samples \(config/defaults.yaml: evaluation.samples\)"
+    with pytest.raises(ConfigError, match=message):
+        make_plan(copy, "paper", ["ace"])
 
 
 def test_an_unknown_scale_or_paper_names_the_nearest():

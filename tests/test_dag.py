@@ -6,6 +6,9 @@ import shutil
 import pytest
 from conftest import ROOT, snakemake
 
+from rlvr.config.order import priorities
+from rlvr.config.plan import make_plan
+
 
 def planned(*arguments: str) -> dict[str, int]:
     """Jobs by rule that a dry run would start."""
@@ -20,15 +23,14 @@ def fresh(tmp_path):
 
 def test_paper_scale_plans_every_run_of_tables_1_to_4(fresh):
     jobs = planned("--config", "scale=paper", f"results={fresh}", "--", "paper_ace")
-    tables = ["table1", "table2", "table3", "table4", "readings", "frontier"]
-    from rlvr.config.plan import make_plan
-
+    tables = ["table1_matched", "table2_matched", "table3", "table4", "readings"]
     plan = make_plan(ROOT, "paper", ["ace"])
     wanted = {run for name in tables for run in plan.papers["ace"].item(name).policies() if run in plan.runs}
+    pairs = {pair for name in tables for pair in plan.papers["ace"].item(name).scored()}
     assert jobs["rl_verl"] == len(plan.runs) == len(wanted)
     assert "sft" not in jobs
-    assert "generate" not in jobs and jobs["merge"] == jobs["grade"] == jobs["score"] == 286
-    assert [jobs[f"generate_vllm_{shard}"] for shard in (1, 2, 3, 4)] == [286] * 4 and "generate_vllm_5" not in jobs
+    assert "generate" not in jobs and jobs["merge"] == jobs["grade"] == jobs["score"] == len(pairs) == 596
+    assert [jobs[f"generate_vllm_{shard}"] for shard in (1, 2, 3, 4)] == [596] * 4 and "generate_vllm_5" not in jobs
     print(f"{jobs['total']} jobs, {jobs['rl_verl']} RL runs")
 
 
@@ -48,8 +50,9 @@ def test_one_arm_alone(fresh):
 
 
 def test_the_default_is_the_core_of_table_1(fresh):
+    """Five arms with three seeds, on both benchmarks; not the larger core that `paper_ace` makes."""
     jobs = planned("--config", f"results={fresh}")
-    assert (jobs["sft"], jobs["rl"], jobs["table"], jobs["figure"], jobs["report"]) == (1, 12, 2, 3, 1)
+    assert (jobs["sft"], jobs["rl"], jobs["table"], jobs["figure"], jobs["report"]) == (1, 5 * 3, 2, 3, 1)
     assert jobs["generate"] == jobs["grade"] and not [rule for rule in jobs if "vllm" in rule or rule == "merge"]
 
 
@@ -76,10 +79,10 @@ def test_papers_share_names_of_tables(fresh):
 
 
 def test_closed_forms_need_no_run(fresh):
-    jobs = planned("--config", f"results={fresh}", "--", "theory", "paper_fade", "paper_lens", "paper_agrae")
+    figures = [f"{fresh}/papers/{paper}/figures/{name}.pdf" for paper, name in (("lens", "figure4"), ("agrae", "figure6"))]
+    jobs = planned("--config", f"results={fresh}", "--", "theory", "paper_fade", *figures)
     assert set(jobs) == {
-        *("analytic_statistics", "analytic_table", "figure", "ledger", "report", "theory", "total"),
-        *("paper_fade", "paper_lens", "paper_agrae"),
+        *("analytic_statistics", "analytic_table", "figure", "ledger", "report", "theory", "paper_fade", "total")
     }
 
 
@@ -94,9 +97,6 @@ def test_theory_and_analytic_tables_are_made(tmp_path):
 
 def test_core_tables_are_finished_first(fresh):
     """The priorities that Snakemake prints are those of the order that `rlvr plan` simulates."""
-    from rlvr.config.order import priorities
-    from rlvr.config.plan import make_plan
-
     text = snakemake("-n", "--cores", "1", "--config", "scale=paper", f"results={fresh}", "--", "paper_ace").stdout
     found: dict[str, dict[str, int]] = {}
     for rule, wildcards, priority in re.findall(
@@ -110,7 +110,7 @@ def test_core_tables_are_finished_first(fresh):
     assert min(wanted[run] for run in core) > max(wanted[run] for run in set(plan.runs) - core)
     for shard in (1, 2, 3, 4):
         drawn = found[f"generate_vllm_{shard}"]
-        assert len(drawn) == 286 and max(drawn.values()) == max(found["rl_verl"].values())
+        assert len(drawn) == 596 and max(drawn.values()) == max(found["rl_verl"].values())
     assert min(min(found[rule].values()) for rule in ("data", "model", "merge", "grade", "score", "table")) > max(
         wanted.values()
     )

@@ -373,14 +373,14 @@ def test_a_table_of_diversity_by_hand():
     from rlvr.tables.scored import render
 
     frames = {
-        "a1": diversity_frame("a1", [0.02, math.nan]),
-        "a2": diversity_frame("a2", [0.04, 0.06], cut=1),
-        "b1": diversity_frame("b1", [0.05, 0.07]),
-        "b2": diversity_frame("b2", [0.08, 0.10]),
+        ("a1", "x"): diversity_frame("a1", [0.02, math.nan]),
+        ("a2", "x"): diversity_frame("a2", [0.04, 0.06], cut=1),
+        ("b1", "x"): diversity_frame("b1", [0.05, 0.07]),
+        ("b2", "x"): diversity_frame("b2", [0.08, 0.10]),
     }
-    published = {"model": ["m"], "method": ["A"], "benchmark": ["MATH500 S_div"], "k": [math.nan], "value": [0.0278]}
+    published = {"model": ["M"], "method": ["A"], "benchmark": ["MATH500 S_div"], "k": [math.nan], "value": [0.0278]}
     layout = {**LAYOUT, "k": [], "title": "T", "scale": "laptop", "about_scale": "", "note": "", "compare_label": "a"}
-    layout |= {"sampling": "t", "benchmark_stand_in": "x", "embedding": NAME}
+    layout |= {"sampling": "t", "kind": "diversity", "embedding": NAME}
     table = summarise(layout, frames, pd.DataFrame({**published, "ci": [math.nan]}))
     cells = table.set_index(["arm", "score"])
     assert cells.loc[("a", "s_div"), "value"] == pytest.approx((0.02 + 0.05) / 2)

@@ -114,25 +114,30 @@ def scores(policy, correct):
     )
 
 
+def on_x(counts):
+    """Score frames of policies on the evaluation of LAYOUT, by policy and evaluation."""
+    return {(policy, "x"): scores(policy, correct) for policy, correct in counts.items()}
+
+
 LAYOUT = {
-    "benchmark": "math-500",
+    "panels": [
+        {"name": "math-500", "published": "MATH500", "stand_in": "x", "evaluations": {"M": "x"}, "levels": None},
+    ],
     "k": [1, 2],
     "compare_with": "a",
     "statistics": {"resamples": 200, "confidence": 0.95, "seed": 0},
     "cells": [
-        {"model": "M", "stand_in": "m", "arm": a, "label": a, "published": p, "learning_rate": 1.0, "policies": q}
+        {
+            **{"model": "M", "stand_in": "m", "arm": a, "label": a, "published": p, "published_model": "M"},
+            **{"learning_rate": 1.0, "policies": q},
+        }
         for a, p, q in [("a", "A", ["a1", "a2"]), ("b", None, ["b1", "b2"])]
     ],
 }
 
 
 def test_scored_table_by_hand():
-    frames = {
-        "a1": scores("a1", [0, 4]),
-        "a2": scores("a2", [2, 4]),
-        "b1": scores("b1", [1, 4]),
-        "b2": scores("b2", [3, 4]),
-    }
+    frames = on_x({"a1": [0, 4], "a2": [2, 4], "b1": [1, 4], "b2": [3, 4]})
     published = pd.DataFrame(
         {"model": ["m"], "method": ["A"], "benchmark": ["MATH 500"], "k": [1], "value": [70.0], "ci": [1.5]}
     )
@@ -152,11 +157,11 @@ def test_tables_and_pages_mark_what_stays_after_the_correction():
     from rlvr.report.page import _in_short
     from rlvr.tables.scored import render
 
-    frames = {a: scores(a, [1] * 40) for a in ("a1", "a2")} | {b: scores(b, [2, 1] * 20) for b in ("b1", "b2")}
+    frames = on_x({"a1": [1] * 40, "a2": [1] * 40, "b1": [2, 1] * 20, "b2": [2, 1] * 20})
     layout = {**LAYOUT, "title": "T", "scale": "laptop", "about_scale": "", "note": "", "compare_label": "a"}
     layout |= {
         "sampling": "",
-        "benchmark_stand_in": "",
+        "kind": "pass_at_k",
         "statistics": {"resamples": 999, "confidence": 0.95, "seed": 0},
     }
     table = summarise(layout, frames, None)
@@ -179,7 +184,7 @@ def test_tables_and_pages_mark_what_stays_after_the_correction():
 
 
 def test_scores_of_other_problems_are_refused():
-    frames = {name: scores(name, [1, 2]) for name in ("a1", "a2", "b1")} | {"b2": scores("b2", [1, 2, 3])}
+    frames = on_x({**{name: [1, 2] for name in ("a1", "a2", "b1")}, "b2": [1, 2, 3]})
     with pytest.raises(ValueError, match="b2 was scored on other problems"):
         summarise(LAYOUT, frames, None)
 

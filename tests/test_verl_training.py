@@ -248,9 +248,9 @@ def test_the_workflow_trains_by_verl_with_a_critic(tmp_path):
     paper = yaml.safe_load((tmp_path / "config/papers/ace.yaml").read_text())
     paper["arms"]["ppo"] = {"settings": {"estimator": {"name": "reinforce"}, "critic": {"learning_rate": 1e-4}}}
     paper["tables"] = {"ppo": {**paper["tables"]["core"], "rows": [{"arm": "ppo", "label": "PPO"}]}}
-    for key in ("reference", "compare_with"):
+    for key in ("reference", "compare_with", "matched"):
         paper["tables"]["ppo"].pop(key, None)
-    paper |= {"figures": {}, "core": {}, "sweeps": {}}
+    paper |= {"figures": {}, "first": {}, "core": {}, "sweeps": {}, "claims": []}
     (tmp_path / "config/papers/ace.yaml").write_text(yaml.safe_dump(paper))
     for path, content in ((scale, smoke), (site, cluster)):
         path.write_text(yaml.safe_dump(content))

@@ -72,6 +72,22 @@ def one_of(names):
     return "|".join(map(re.escape, sorted(names))) or "(?!)"
 
 
+def one_of_runs(names, every):
+    """The same for some of the runs or policies. A pattern of thousands of names would be matched against each path, so
+    that all of them are any name here, and `known` refuses what is none."""
+    return "[^/]+" if set(names) == set(every) else one_of(names)
+
+
+def known(name, names):
+    if name not in names:
+        close = get_close_matches(name, names, n=1)
+        raise WorkflowError(
+            f"{name}: nothing of this name at scale {SETTING['scale']}"
+            + (f"; did you mean {close[0]}?" if close else "")
+        )
+    return name
+
+
 WITH_DEMONSTRATIONS = {
     name for name, data in PLAN.data.items() if getattr(data, "demonstrations", None)
 }
@@ -127,9 +143,9 @@ wildcard_constraints:
     paper=one_of(PLAN.papers),
     data=one_of(PLAN.data),
     model=one_of(PLAN.models),
-    run=one_of(PLAN.runs),
+    run="[^/]+",
     sft=one_of(name for name, spec in PLAN.policies.items() if spec.sft),
-    policy=one_of([*PLAN.runs, *PLAN.policies]),
+    policy="[^/]+",
     evaluation=one_of(PLAN.evaluations),
     scored=statistics_of_kind("scored"),
     across=statistics_of_kind("across_benchmarks"),
@@ -209,6 +225,8 @@ def spec_of(spec):
 
 
 def manifest(policy):
+    if policy not in PLAN.runs:
+        known(policy, [*PLAN.policies, *PLAN.runs])
     return PATHS.manifest(PLAN, policy)
 
 
