@@ -17,7 +17,13 @@ from rlvr.config.load import ConfigError
 from rlvr.config.paths import Paths
 from rlvr.config import claims, layouts
 from rlvr.config.order import items_in_order, priorities
-from rlvr.config.plan import asked_for, core_items, first_items, make_plan
+from rlvr.config.plan import (
+    asked_for,
+    at_matched_effort,
+    core_items,
+    first_items,
+    make_plan,
+)
 
 KNOWN = {
     "scale": "laptop",

@@ -108,7 +108,7 @@ class Plan:
     data_stand_ins: dict[str, str]  # likewise of data sets
     execution: Execution  # how what belongs to no single run is carried out
     diversity: Diversity  # one way to measure it for every evaluation, whichever papers share it
-    items: str = "all"  # what is made of a paper that is asked for by name: its core, or all
+    items: str = "all"  # what is made of a paper that is asked for by name: its core, all, or what it has itself
     models: dict[str, Any] = field(default_factory=dict)
     data: dict[str, Any] = field(default_factory=dict)
     policies: dict[str, PolicySpec] = field(default_factory=dict)
@@ -563,4 +563,12 @@ def _items(chosen: Core) -> list[str]:
 def asked_for(plan: Plan, paper: str) -> list[str]:
     """The items that `paper_<name>` makes at this scale; all of a paper that names no core."""
     made = plan.papers[paper]
-    return (_items(made.paper.core) if plan.items == "core" else []) or made.all_items()
+    if plan.items == "core":
+        return _items(made.paper.core) or made.all_items()
+    matched = set(at_matched_effort(made)) if plan.items == "published" else set()
+    return [name for name in made.all_items() if name not in matched]
+
+
+def at_matched_effort(made: PaperPlan) -> list[str]:
+    """The tables at matched effort and the frontiers that stand beside a paper's own."""
+    return [name for name in made.all_items() if name not in {**made.paper.tables, **made.paper.figures}]

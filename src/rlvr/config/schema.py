@@ -532,7 +532,7 @@ class Scale(Strict):
     seeds: Positive | None = None
     repeats: Positive | None = None  # seeds where many are counted (an item's `repeats`)
     largest_k: Positive | None = None  # larger k are left out of tables
-    items: Literal["core", "all"] = "all"  # what `paper_<name>` makes of a paper
+    items: Literal["core", "all", "published"] = "all"  # what `paper_<name>` makes; published: not at matched effort
     sft: bool
     settings: dict[str, Any] = {}
     papers: dict[str, dict[str, Any]] = {}
