@@ -318,7 +318,8 @@ class _Expansion:
             return self._analytic(name, table, place)
         rows = list(table.rows)
         if table.every_arm:
-            rows = [Row(arm=arm, label=self._label(arm)) for arm in ("base", *self.paper.arms)]
+            untrained = () if table.kind == "collapse" else ("base",)
+            rows = [Row(arm=arm, label=self._label(arm)) for arm in (*untrained, *self.paper.arms)]
         if table.sweep is not None:
             sweep = look_up(self.paper.sweeps, table.sweep, "sweep", f"{place}.sweep")
             for like, value in ((like, value) for like in sweep.like for value in sweep.values):
