@@ -197,6 +197,7 @@ def _entry(plan: Plan, paper: str, name: str) -> dict[str, Any]:
         "name": name,
         "kind": "table" if name in made.tables else "figure",
         "analytic": made.item(name).content.kind == "analytic",
+        "shown": made.item(name).content.kind,
         "title": made.item(name).content.title,
         "note": made.item(name).content.note,
         "statistics": made.statistics_of(name),

@@ -420,7 +420,8 @@ class _Expansion:
         """A table's own rows, or every arm; and those of its sweep."""
         rows = list(table.rows)
         if table.every_arm:
-            rows = [Row(arm=arm, label=self._label(arm)) for arm in ("base", *self.paper.arms)]
+            untrained = () if table.kind == "collapse" else ("base",)
+            rows = [Row(arm=arm, label=self._label(arm)) for arm in (*untrained, *self.paper.arms)]
         if table.sweep is not None:
             sweep = look_up(self.paper.sweeps, table.sweep, "sweep", f"{place}.sweep")
             for like, value in ((like, value) for like in sweep.like for value in sweep.values):

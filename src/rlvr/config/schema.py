@@ -104,6 +104,13 @@ class OperatorFill(Strict):
     verifier: Literal["operators"] = "operators"
     about: About = About()
 
+    @model_validator(mode="after")
+    def hard_levels_are_its_own(self):
+        own = [f"n={level}" for level in self.levels]
+        if not set(self.about.hard_levels) <= set(own):
+            raise ValueError(f"about.hard_levels {self.about.hard_levels}: its levels are {', '.join(own)}")
+        return self
+
 
 class Files(Strict):
     """Files of a data set on the hub, as patterns in its repository (`*` is any text but /), read in this order."""
