@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 import pandas as pd
 import typer
+
 from rlvr.config.schema import Statistics
 from rlvr.records import RecordError, publish, read_lines
 from rlvr.statistics.effort import choose
