@@ -67,6 +67,12 @@ def contrasts(claim: Claim, item: Item, ks: list[int] | None = None) -> list[Con
             for text, weights in _sums(claim, item)
         ]
     assert isinstance(content, Table)
+    if content.kind == "collapse":
+        return [
+            Contrast(f"share of collapsed runs, {text}", model, None, tuple(Term(w, arm) for arm, w in weights.items()))
+            for model in models
+            for text, weights in _sums(claim, item)
+        ]
     own = content.benchmarks or [content.benchmark]
     benchmarks = [name for name in own if not claim.benchmarks or name in claim.benchmarks]
     return [
@@ -118,7 +124,8 @@ def layout(plan: Plan, paper: str) -> list[dict[str, Any]]:
     """Every claim of a paper at the paper's setting and, where its arms have learning rates to choose from, at matched
     effort: plain data for `rlvr.statistics.claims`. Contrasts that this scale does not run have no terms."""
     made = plan.papers[paper]
-    within = _within_reach(plan, paper)
+    within, settings = _within_reach(plan, paper), next(iter(made.settings.values()), None)
+    assert settings is not None, "a paper with claims has models"
     found = []
     for claim in made.paper.claims:
         item = made.item(claim.over)
@@ -138,7 +145,8 @@ def layout(plan: Plan, paper: str) -> list[dict[str, Any]]:
                     **{"threshold": claim.threshold, "measure": claim.measure, "during": list(claim.during)},
                     **(_published(made, claim, item) if effort == PAPER else {"reference": None, "published": []}),
                     "contrasts": described,
-                    "statistics": next(iter(made.settings.values())).statistics.model_dump(mode="json"),
+                    "collapse": settings.collapse.model_dump(mode="json") if item.content.kind == "collapse" else None,
+                    "statistics": settings.statistics.model_dump(mode="json"),
                 }
             )
     return found
@@ -219,7 +227,7 @@ def _published(made: PaperPlan, claim: Claim, item: Item) -> dict[str, Any]:
 
 
 def _evaluation(plan: Plan, item: Item, contrast: Contrast) -> tuple[str | None, list[str]]:
-    if contrast.benchmark is None or not isinstance(item.content, Table):
+    if contrast.benchmark is None or not isinstance(item.content, Table) or not item.evaluations:
         return None, []
     several = item.content.benchmarks or [str(item.content.benchmark)]
     evaluation = item.evaluations[contrast.model][several.index(contrast.benchmark)]

@@ -49,10 +49,10 @@ def steps_of(window: float, steps: int) -> int:
 
 
 def _of_run(layout: dict[str, Any], runs: Runs, run: str) -> Verdict:
-    return judge(np.array(_unsolved(runs[run][METRICS], run)), **layout["collapse"])
+    return judge(np.array(unsolved_shares(runs[run][METRICS], run)), **layout["collapse"])
 
 
-def _unsolved(rows: list[dict[str, Any]], run: str) -> list[float]:
+def unsolved_shares(rows: list[dict[str, Any]], run: str) -> list[float]:
     """Shares, since dynamic sampling draws more prompts at one step than at another."""
     return [value_of(row, "unsolved", run) / value_of(row, "prompts_drawn", run) for row in rows]
 
@@ -63,7 +63,7 @@ def collapse_curves(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
     for cell in layout["cells"]:
         for run in cell["policies"]:
             own, verdict = runs[run][METRICS], _of_run(layout, runs, run)
-            values = _unsolved(own, run)
+            values = unsolved_shares(own, run)
             means = running_mean(values, steps_of(layout["collapse"]["window"], len(values)))
             shown = in_range([row["step"] for row in own], layout["up_to_step"])
             rows += [
