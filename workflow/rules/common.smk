@@ -21,7 +21,6 @@ from rlvr.config.plan import (
     asked_for,
     at_matched_effort,
     core_items,
-    first_items,
     make_plan,
 )
 
@@ -271,11 +270,8 @@ def claims_files(paper):
     ]
 
 
-# Pages: index.html is the core of every paper, <paper>.html all of one paper.
-PAGES = {
-    "index": first_items(PLAN),
-    **{name: [(name, item) for item in asked_for(PLAN, name)] for name in PLAN.papers},
-}
+# Pages: index.html is the overview, <paper>.html all of one paper.
+PAGES = {page: layouts.items_of_page(PLAN, page) for page in ("index", *PLAN.papers)}
 
 
 def page_files(page):

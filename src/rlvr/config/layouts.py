@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from rlvr.config.measures import shown
-from rlvr.config.plan import Cell, Item, Plan, asked_for
+from rlvr.config.plan import Cell, Item, Plan, asked_for, first_items
 from rlvr.config.schema import Figure, Table
 
 
@@ -144,8 +144,14 @@ def _selected(plan: Plan, item: Item) -> dict[str, Any]:
     return {"selected": words} if words else {}
 
 
-def of_page(plan: Plan, page: str, items: list[tuple[str, str]]) -> dict[str, Any]:
+def items_of_page(plan: Plan, page: str) -> list[tuple[str, str]]:
+    """(paper, item): of the overview a first look, of a paper's page what is asked for of it."""
+    return first_items(plan) if page == "index" else [(page, item) for item in asked_for(plan, page)]
+
+
+def of_page(plan: Plan, page: str) -> dict[str, Any]:
     """The layout of a report page: its papers, tables and figures, and the policies behind each."""
+    items = items_of_page(plan, page)
     papers = list(dict.fromkeys(paper for paper, _ in items))
     return {
         "page": page,

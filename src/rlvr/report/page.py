@@ -15,6 +15,8 @@ import jinja2
 import pandas as pd
 import typer
 
+from rlvr.config.layouts import of_page
+from rlvr.config.plan import make_plan
 from rlvr.records import publish, read_json
 from rlvr.report.claims import Claims
 from rlvr.tables.claims import NOTES
@@ -220,12 +222,15 @@ def _duration(seconds: float) -> str:
 
 
 def main(
-    layout: Annotated[str, typer.Option(help="What the page shows, as JSON.")],
+    page: Annotated[str, typer.Option(help="index for the overview, or a paper.")],
+    scale: Annotated[str, typer.Option(help="The scale whose results are shown.")],
+    papers: Annotated[str, typer.Option(help="Papers of the overview, with commas.")],
     results: Annotated[Path, typer.Option(help="The results folder.")],
     out: Annotated[Path, typer.Option(help="HTML file to write.")],
+    root: Annotated[Path, typer.Option(help="The folder that holds config/.")] = Path(),
 ) -> None:
     """Write a report page."""
-    publish(out, Page(json.loads(layout), results).render())
+    publish(out, Page(of_page(make_plan(root, scale, papers.split(",")), page), results).render())
 
 
 if __name__ == "__main__":
