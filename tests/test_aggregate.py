@@ -134,9 +134,8 @@ def frame(policy: str, evaluation: str, correct: list[int]) -> pd.DataFrame:
 
 
 def across(**changes) -> dict:
-    panels = [
-        {**LAYOUT["panels"][0], "name": name, "stand_in": name, "evaluations": {"M": name}} for name in ("x", "y")
-    ]
+    first = LAYOUT["panels"][0]
+    panels = [{**first, "name": name, "stand_in": name, "evaluations": {"M": name}} for name in ("x", "y")]
     return {**LAYOUT, "panels": panels, "k": [1], "kind": "across_benchmarks", **changes}
 
 

@@ -79,9 +79,7 @@ def test_papers_share_names_of_tables(fresh):
 
 
 def test_closed_forms_need_no_run(fresh):
-    figures = [
-        f"{fresh}/papers/{paper}/figures/{name}.pdf" for paper, name in (("lens", "figure4"), ("agrae", "figure6"))
-    ]
+    figures = [f"{fresh}/papers/{figure}.pdf" for figure in ("lens/figures/figure4", "agrae/figures/figure6")]
     jobs = planned("--config", f"results={fresh}", "--", "theory", "paper_fade", *figures)
     assert set(jobs) == {
         *("analytic_statistics", "analytic_table", "figure", "ledger", "report", "theory", "paper_fade", "total")

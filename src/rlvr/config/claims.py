@@ -38,22 +38,68 @@ class Contrast:
     terms: tuple[Term, ...]
 
 
-def check(claim: Claim, made: PaperPlan, place: str) -> None:
+def check_all(plan: Plan, made: PaperPlan, place: str) -> None:
+    """Raises ConfigError where a paper's claims, which stand at `place`, are not claims about what it plans."""
+    named = set()
+    for claim in made.paper.claims:
+        if claim.name in named:
+            raise ConfigError(f"{place}.{claim.name}: another claim has this name too")
+        named.add(claim.name)
+        check(claim, plan, made, f"{place}.{claim.name}")
+
+
+def check(claim: Claim, plan: Plan, made: PaperPlan, place: str) -> None:
     """Raises ConfigError where a claim speaks of what its table or figure has not."""
-    item = look_up({**made.tables, **made.figures}, claim.over, "table or figure", f"{place}.over")
-    content = item.content
-    arms = [cell.row.arm for cell in item.cells]
-    for arm in dict.fromkeys(term.arm for contrast in contrasts(claim, item) for term in contrast.terms):
-        look_up(dict.fromkeys(arms), arm, "arm", f"{place} (over {claim.over})")
+    own = {**made.paper.tables, **made.paper.figures}  # what is at matched effort follows by itself
+    look_up(own, claim.over, "table or figure", f"{place}.over")
+    item = made.item(claim.over)
+    if not item.cells:
+        raise ConfigError(f"{place}.over: {claim.over} has no arms of its own; name the table that they are in")
     for model in claim.models:
-        look_up(item.evaluations or {cell.model: () for cell in item.cells}, model, "model", f"{place}.models")
-    if isinstance(content, Figure):
-        if claim.measure not in content.measures or claim.predicate not in ("greater", "within", "ordering"):
-            raise ConfigError(f"{place}.measure: a claim over curves names one of {', '.join(content.measures)}")
-    elif claim.measure is not None:
-        raise ConfigError(f"{place}.measure: {claim.over} is a table; its scores are pass@k")
-    if not contrasts(claim, item):
+        look_up(dict.fromkeys(cell.model for cell in item.cells), model, "model", f"{place}.models")
+    if isinstance(item.content, Figure):
+        _check_curves(claim, item.content, place)
+    else:
+        _check_scores(claim, plan, made.paper.tables[claim.over], item, place)
+    said = contrasts(claim, item)
+    arms = dict.fromkeys(cell.row.arm for cell in item.cells)
+    for arm in dict.fromkeys(term.arm for contrast in said for term in contrast.terms):
+        look_up(arms, arm, "arm", f"{place} (over {claim.over})")
+    if not said:
         raise ConfigError(f"{place}: says nothing of {claim.over}: no model, benchmark or k is left")
+
+
+def _check_curves(claim: Claim, figure: Figure, place: str) -> None:
+    if not figure.measures:
+        raise ConfigError(f"{place}.over: {claim.over} has no curves of measures (kind over_steps)")
+    if claim.measure is None:
+        raise ConfigError(f"{place}.measure: a claim over curves names one of {', '.join(figure.measures)}")
+    look_up(dict.fromkeys(figure.measures), claim.measure, "measure", f"{place}.measure")
+    if claim.predicate not in ("greater", "within", "ordering"):
+        raise ConfigError(f"{place}.predicate: curves have no k and no hard levels to be {claim.predicate!r} over")
+
+
+def _check_scores(claim: Claim, plan: Plan, table: Table, item: Item, place: str) -> None:
+    if claim.measure is not None:
+        raise ConfigError(f"{place}.measure: {claim.over} is a table; its scores are pass@k")
+    if table.kind == "collapse":
+        if claim.predicate not in ("greater", "within", "ordering"):
+            raise ConfigError(f"{place}.predicate: a share of runs has no k to be {claim.predicate!r} over")
+        return
+    if not table.k:
+        raise ConfigError(f"{place}.over: {claim.over} has no pass@k")
+    own = [str(name) for name in table.benchmarks or [table.benchmark]]
+    for benchmark in claim.benchmarks:
+        look_up(dict.fromkeys(own), benchmark, "benchmark", f"{place}.benchmarks")
+    if not set(claim.k) <= set(table.k):
+        beyond = ", ".join(str(k) for k in claim.k if k not in table.k)
+        raise ConfigError(f"{place}.k: {claim.over} has no k = {beyond}")
+    wanted = [own.index(benchmark) for benchmark in claim.benchmarks or own]
+    sets = [plan.evaluations[ids[i]].data for ids in item.evaluations.values() for i in wanted]
+    without = sorted({data.name for data in sets if not data.about.hard_levels})
+    if claim.predicate == "harder" and (without or table.hard_levels):
+        of_sets = f"about.hard_levels of {', '.join(without)} (config/datasets.yaml)"
+        raise ConfigError(f"{place}.predicate: 'harder' needs {of_sets if without else 'a table of all levels'}")
 
 
 def contrasts(claim: Claim, item: Item, ks: list[int] | None = None) -> list[Contrast]:
@@ -122,7 +168,8 @@ def _sums(claim: Claim, item: Item) -> list[tuple[str, dict[str, float]]]:
 
 def layout(plan: Plan, paper: str) -> list[dict[str, Any]]:
     """Every claim of a paper at the paper's setting and, where its arms have learning rates to choose from, at matched
-    effort: plain data for `rlvr.statistics.claims`. Contrasts that this scale does not run have no terms."""
+    effort: plain data for `rlvr.statistics.claims`. Contrasts that this scale does not run, or of arms that have no
+    rates to choose from, have no terms."""
     made = plan.papers[paper]
     within, settings = _within_reach(plan, paper), next(iter(made.settings.values()), None)
     assert settings is not None, "a paper with claims has models"
@@ -131,12 +178,10 @@ def layout(plan: Plan, paper: str) -> list[dict[str, Any]]:
         item = made.item(claim.over)
         for effort in [PAPER, *([MATCHED] if _matched(made, item) else [])]:
             described = [_described(plan, made, claim, item, contrast, effort) for contrast in contrasts(claim, item)]
-            if effort == MATCHED:
-                described = [one for one in described if one is not None]
-                if not described:
-                    continue
+            if effort == MATCHED and not any(one["terms"] for one in described):
+                continue
             for one in described:
-                if one is not None and not within(one["terms"]):
+                if not within(one["terms"]):
                     one["terms"] = []
             found.append(
                 {
@@ -177,14 +222,14 @@ def _matched(made: PaperPlan, item: Item) -> Item | None:
 
 def _described(
     plan: Plan, made: PaperPlan, claim: Claim, item: Item, contrast: Contrast, effort: str
-) -> dict[str, Any] | None:
-    """A contrast with the policies and evaluations behind it; None at matched effort where an arm has no rates."""
+) -> dict[str, Any]:
+    """A contrast with the policies and evaluations behind it; no terms where an arm has no rates to choose from."""
     source = item if effort == PAPER else _matched(made, item)
     assert source is not None
     cells = {cell.row.arm: cell for cell in source.cells if cell.model == contrast.model}
-    if any(term.arm not in cells for term in contrast.terms):
-        return None
+    known = all(term.arm in cells for term in contrast.terms)
     evaluation, levels = _evaluation(plan, item, contrast)
+    hard = isinstance(item.content, Table) and item.content.hard_levels
     return {
         "says": contrast.says,
         "model": contrast.model,
@@ -196,11 +241,11 @@ def _described(
                 "arm": term.arm,
                 "label": cells[term.arm].row.label,
                 "k": term.k,
-                "levels": levels if term.hard else None,
+                "levels": levels if term.hard or hard else None,
                 "evaluation": evaluation,
                 "rates": _rates(cells[term.arm]),
             }
-            for term in contrast.terms
+            for term in (contrast.terms if known else ())
         ],
     }
 
@@ -208,7 +253,7 @@ def _described(
 def _published(made: PaperPlan, claim: Claim, item: Item) -> dict[str, Any]:
     """The contrasts as the paper's own table has them: its names of models, benchmarks and methods, all of its k."""
     content = item.content
-    if not isinstance(content, Table) or content.reference is None:
+    if not isinstance(content, Table) or content.reference is None or content.hard_levels:
         return {"reference": None, "published": []}
     names, methods = made.paper.published_as, {cell.row.arm: cell.row.published for cell in item.cells}
     described = [

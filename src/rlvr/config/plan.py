@@ -185,6 +185,9 @@ class _Expansion:
                 look_up(self.result.tables, name, "table", self._place(f"{key}.tables"))
             for name in chosen.figures:
                 look_up(self.result.figures, name, "figure", self._place(f"{key}.figures"))
+        from rlvr.config.claims import check_all  # claims are of a plan: that module imports this one
+
+        check_all(self.plan, self.result, self._place("claims"))
         return self.result
 
     def _place(self, *keys: str) -> str:

@@ -485,6 +485,8 @@ class Claim(Strict):
             good = self.left is not None and bool(self.right) and not self.arms
         if not good:
             raise ValueError("an ordering has `arms`, every other predicate `left` and `right`, or greater `weights`")
+        if self.predicate in ("crossing", "slope") and (len(self.k) != 2 or self.k[0] >= self.k[1]):
+            raise ValueError(f"{self.predicate} has two `k`, the first and the last")
         return self
 
 

@@ -1,0 +1,691 @@
+"""Claims: each predicate on scores whose truth is known, intervals, laws of verdicts, and the papers' own numbers."""
+
+import csv
+import math
+import shutil
+from decimal import Decimal
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from conftest import ROOT
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from scipy import stats
+
+from rlvr.config import claims as configured
+from rlvr.config.claims import MATCHED, PAPER, contrasts, layout, needs
+from rlvr.config.load import ConfigError
+from rlvr.config.plan import Cell, Item, PaperPlan, Plan, make_plan
+from rlvr.config.schema import About, Claim, Figure, Paper, Row, Statistics, Table
+from rlvr.records import RecordError
+from rlvr.statistics.claims import (
+    CONTRADICTED,
+    FAILS,
+    HOLDS,
+    INCONCLUSIVE,
+    NOT_RUN,
+    REPRODUCED,
+    SILENT,
+    Estimate,
+    evaluate,
+    published,
+    summarise,
+    together,
+    verdict_of,
+)
+from rlvr.statistics.intervals import SeedsAndProblems, draw
+from rlvr.statistics.pass_at_k import pass_at_k
+
+PAPERS = ["ace", "lens", "agrae"]
+
+
+# ---- claims about scores made by hand ----
+
+PROBLEMS, SAMPLES = 60, 4
+HARD = np.arange(PROBLEMS) % 2 == 0
+# Correct ones of four samples on each problem: pass@1, pass@2, pass@4 are c/4, 1 - C(4 - c, 2)/6, c > 0.
+COUNTS = {
+    "base": np.ones(PROBLEMS, int),
+    "low": np.ones(PROBLEMS, int),
+    "mid": np.full(PROBLEMS, 2),
+    "high": np.full(PROBLEMS, 3),
+    "bold": np.where(HARD, 0, 4),  # half of the problems, always: the same at every k
+    "steep": np.where(HARD, 3, 2),  # above `low` by more where it is hard
+}
+
+
+def frame(policy: str, correct) -> pd.DataFrame:
+    problems = [f"p{i}" for i in range(len(correct))]
+    made = {"policy": policy, "evaluation": "x", "problem": problems, "n": SAMPLES, "correct": correct}
+    return pd.DataFrame({**made, "level": np.where(HARD, "hard", "easy")[: len(correct)]})
+
+
+SCORES = {(f"{arm}{seed}", "x"): frame(f"{arm}{seed}", counts) for arm, counts in COUNTS.items() for seed in (1, 2, 3)}
+
+
+def item(content, arms) -> Item:
+    cells = tuple(
+        Cell("M", Row(arm=arm, label=arm), tuple((f"{arm}{s}", s) for s in ((1,) if arm == "base" else (1, 2, 3))))
+        for arm in arms
+    )
+    return Item("t", content, cells, {"M": ("x",)} if isinstance(content, Table) else {})
+
+
+TABLE = Table(title="T", benchmark="b", models=["M"], k=[1, 2, 4])
+CURVES = Figure(title="C", kind="over_steps", models=["M"], measures=["probe.entropy", "metrics.correct"])
+
+
+def described(claim: Claim, content=TABLE, resamples=400, **changes) -> list[dict]:
+    """The layout of a claim, by the real thing, over a table or a figure with every arm of COUNTS."""
+    paper = Paper(name="p", short="P", title="", authors="", year=2026, claims=[claim])
+    plan = Plan("smoke", "", {"M": "m"}, {}, None, None)  # type: ignore[arg-type]
+    plan.evaluations["x"] = SimpleNamespace(data=SimpleNamespace(name="x", about=About(hard_levels=["hard"])))  # type: ignore[assignment]
+    made = PaperPlan(paper)
+    if isinstance(content, Table):
+        made.tables["t"] = item(content, COUNTS)
+    else:
+        made.figures["t"] = item(content, [arm for arm in COUNTS if arm != "base"])
+    statistics = Statistics(**{"resamples": resamples, "confidence": 0.95, "seed": 7, **changes})
+    made.settings["M"] = SimpleNamespace(statistics=statistics)  # type: ignore[assignment]
+    plan.papers["p"] = made
+    return layout(plan, "p")
+
+
+def claim(predicate: str, **given) -> Claim:
+    return Claim(name="c", says="S", place="P", over="t", predicate=predicate, **given)  # type: ignore[arg-type]
+
+
+def found(made: Claim, scores=None, **options) -> list[dict]:
+    (one,) = described(made, **options)
+    return evaluate(one, scores or SCORES, {}, {})
+
+
+@pytest.mark.parametrize(
+    ("made", "estimates", "verdict"),
+    [
+        (claim("greater", left="high", right=["low", "mid"], k=[1]), [50, 25], REPRODUCED),
+        (claim("greater", left="high", right=["low"]), [50, 50, 0], INCONCLUSIVE),  # a tie at k = 4 is not above
+        (claim("greater", left="high", right=["low"], k=[1], threshold=49.9), [50], REPRODUCED),
+        (claim("greater", left="high", right=["low"], k=[1], threshold=50.1), [50], CONTRADICTED),
+        (claim("greater", left="low", right=["high", "base"], k=[2]), [-50, 0], CONTRADICTED),
+        (claim("within", left="low", right=["base"], k=[1]), [0], REPRODUCED),
+        (claim("within", left="mid", right=["high", "low"], k=[2], threshold=33.4), [-50 / 3, 100 / 3], REPRODUCED),
+        (claim("within", left="mid", right=["high", "low"], k=[2], threshold=33.3), [-50 / 3, 100 / 3], CONTRADICTED),
+        (claim("ordering", arms=["high", "mid", "low"], k=[1]), [25, 25], REPRODUCED),
+        (claim("ordering", arms=["high", "low", "mid"], k=[1]), [50, -25], CONTRADICTED),
+        (claim("crossing", left="low", right=["bold"], k=[1, 4]), [25, 50], REPRODUCED),
+        (claim("crossing", left="bold", right=["low"], k=[1, 4]), [-25, -50], CONTRADICTED),
+        (claim("crossing", left="high", right=["low"], k=[1, 2]), [-50, 50], CONTRADICTED),  # never behind
+        (claim("slope", left="low", right=["bold"], k=[1, 4]), [75], REPRODUCED),
+        (claim("slope", left="high", right=["low"], k=[1, 4]), [-50], CONTRADICTED),
+        (claim("slope", left="high", right=["low"], k=[1, 2]), [0], INCONCLUSIVE),  # 50 points at both
+        (claim("harder", left="steep", right=["low"], k=[1]), [12.5], REPRODUCED),  # 50 where it is hard, 37.5 on all
+        (claim("harder", left="bold", right=["low"], k=[1]), [-50], CONTRADICTED),
+        (claim("harder", left="high", right=["low"], k=[1]), [0], INCONCLUSIVE),
+        (claim("greater", weights={"high": 1, "mid": -0.5, "low": -0.5}, k=[1]), [37.5], REPRODUCED),
+        (claim("greater", weights={"mid": 1, "high": -0.5, "low": -0.5}, k=[1]), [0], INCONCLUSIVE),
+    ],
+    ids=lambda value: f"{value.predicate}-{value.threshold}" if isinstance(value, Claim) else None,
+)
+def test_predicates_by_hand(made, estimates, verdict):
+    rows = found(made)
+    assert [row["estimate"] for row in rows] == pytest.approx(estimates, abs=1e-9)
+    assert together([row["verdict"] for row in rows]) == verdict
+    assert all(row["low_of_all"] <= row["low"] <= row["high"] <= row["high_of_all"] for row in rows)
+    assert {(row["seeds"], row["problems"]) for row in rows} == {(3, PROBLEMS)}
+
+
+def test_contrasts_in_words_and_at_the_largest_k_that_a_scale_has():
+    table, arms = TABLE.model_copy(update={"k": [1, 2, 4, 8]}), item(TABLE, COUNTS)
+
+    def said(made, ks=None):
+        return [(c.says, [(t.weight, t.arm, t.k, t.hard) for t in c.terms]) for c in contrasts(made, arms, ks)]
+
+    last = claim("greater", left="high", right=["low"], k=[8])
+    assert said(last, table.k) == [("high − low @8", [(1, "high", 8, False), (-1, "low", 8, False)])]
+    assert said(last)[0][0] == "high − low @4", "this scale has no larger one"
+    assert [words for words, _ in said(claim("greater", left="high", right=["low"], k=[2, 4, 8]))] == [
+        "high − low @2",
+        "high − low @4",
+    ]
+    crossing = said(claim("crossing", left="high", right=["low"], k=[1, 8]))
+    assert [words for words, _ in crossing] == ["reversed: high − low @1", "high − low @4"]
+    assert crossing[0][1] == [(-1, "high", 1, False), (1, "low", 1, False)]
+    assert said(claim("slope", left="high", right=["low"], k=[1, 8]))[0][0] == "high − low, @4 against @1"
+    assert [t for _, terms in said(claim("harder", left="high", right=["low"], k=[1])) for t in terms] == [
+        *((1, "high", 1, True), (-1, "low", 1, True), (-1, "high", 1, False), (1, "low", 1, False))
+    ]
+    weighted = said(claim("greater", weights={"high": 1, "mid": -0.5}, k=[1]))
+    assert weighted[0][0] == "1 high − 0.5 mid @1"
+
+
+def noisy(seed: int, arms=("left", "right"), seeds=3, problems=40, shift=0.0, between_runs=0.0, samples=8):
+    """Scores of arms with one law (but for `shift`): problems of any difficulty, runs that differ by chance."""
+    generator, scores = np.random.default_rng(seed), {}
+    difficulty_N = generator.beta(0.8, 0.8, problems)
+    for i, arm in enumerate(arms):
+        for run in range(1, seeds + 1):
+            ability = generator.normal(shift * (i == 0), between_runs)
+            chance_N = np.clip(difficulty_N + ability + generator.normal(0, 0.05, problems), 0, 1)
+            made = frame(f"{arm}{run}", generator.binomial(samples, chance_N))
+            scores[f"{arm}{run}", "x"] = made.assign(n=samples)
+    return scores
+
+
+def plain(ks=(1,), arms=("left", "right"), seeds=3, resamples=400, predicate="greater", threshold=0.0, seed=7) -> dict:
+    """The layout of left − right at each k."""
+
+    def term(weight, arm, k):
+        rates = [
+            {"learning_rate": None, "policies": [f"{arm}{s}" for s in range(1, (seeds if arm != "base" else 1) + 1)]}
+        ]
+        return {"weight": weight, "arm": arm, "label": arm, "k": k, "levels": None, "evaluation": "x", "rates": rates}
+
+    return {
+        **{"paper": "p", "short": "P", "claim": "c", "says": "S", "place": "P", "over": "t", "effort": PAPER},
+        **{
+            "predicate": predicate,
+            "threshold": threshold,
+            "measure": None,
+            "during": [0, 1],
+            "reference": None,
+            "collapse": None,
+        },
+        "contrasts": [
+            {
+                **{"says": f"left − right @{k}", "model": "M", "stand_in": "m", "benchmark": "b"},
+                "terms": [term(1.0, arms[0], k), term(-1.0, arms[1], k)],
+            }
+            for k in ks
+        ],
+        "published": [],
+        "statistics": {"resamples": resamples, "confidence": 0.95, "seed": seed},
+    }
+
+
+def values(scores, arm: str, k: int, seeds: int) -> np.ndarray:
+    frames = [scores[f"{arm}{s}", "x"] for s in range(1, seeds + 1)]
+    return np.stack([pass_at_k(one["n"], one["correct"], k) for one in frames])
+
+
+@pytest.mark.parametrize("right", ["right", "base"])
+@pytest.mark.parametrize("k", [1, 4])
+def test_a_plain_difference_has_the_interval_of_the_tables(k, right):
+    scores = noisy(1, ("left", "right"), shift=0.05) | noisy(2, ("base",), seeds=1)
+    (row,) = evaluate(plain((k,), ("left", right), resamples=2000), scores, {}, {})
+    tables = SeedsAndProblems(3, 40, resamples=2000, confidence=0.95, generator=np.random.default_rng(7))
+    other = values(scores, right, k, 1 if right == "base" else 3)
+    expected = tables.of_difference(values(scores, "left", k, 3), other)
+    assert (row["estimate"], row["low"], row["high"]) == pytest.approx(
+        (100 * expected.estimate, 100 * expected.low, 100 * expected.high), abs=1e-9
+    )
+    assert (row["low"], row["high"]) == (row["low_of_all"], row["high_of_all"]), "one contrast needs no correction"
+
+
+def test_versions_of_a_problem_are_drawn_together():
+    scores = {key: one.assign(cluster=[f"c{i // 2}" for i in range(40)]) for key, one in noisy(3).items()}
+    (row,) = evaluate(plain(), scores, {}, {})
+    by_cluster = [values(scores, arm, 1, 3).reshape(3, 20, 2).mean(2) for arm in ("left", "right")]
+    tables = SeedsAndProblems(3, 20, resamples=400, confidence=0.95, generator=np.random.default_rng(7))
+    expected = tables.of_difference(*by_cluster)
+    assert (row["low"], row["high"]) == pytest.approx((100 * expected.low, 100 * expected.high), abs=1e-9)
+
+
+def test_harder_draw_by_draw():
+    """The same two-way draws, one after the other: each with the hard problems that it happens to have."""
+    scores = noisy(4, ("steep", "low"), problems=PROBLEMS, shift=0.1)
+    (row,) = found(claim("harder", left="steep", right=["low"], k=[1]), scores, resamples=50)
+    generator = np.random.default_rng(7)
+    seeds_BS, problems_BN = draw(3, 50, generator), draw(PROBLEMS, 50, generator)
+    gain_SN = values(scores, "steep", 1, 3) - values(scores, "low", 1, 3)
+    drawn = []
+    for seeds_S, problems_N in zip(seeds_BS, problems_BN, strict=True):
+        times_S, times_N = np.rint(seeds_S * 3).astype(int), np.rint(problems_N * PROBLEMS).astype(int)
+        hard = np.repeat(np.repeat(gain_SN[:, HARD], times_S, 0), times_N[HARD], 1).mean()
+        drawn.append(100 * (hard - np.repeat(np.repeat(gain_SN, times_S, 0), times_N, 1).mean()))
+    assert row["estimate"] == pytest.approx(100 * (gain_SN[:, HARD].mean() - gain_SN.mean()))
+    assert (row["low"], row["high"]) == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])))
+
+
+def test_several_contrasts_widen_the_interval_that_contradicts_and_no_other():
+    one, three = (evaluate(plain(ks, resamples=4000), noisy(5), {}, {}) for ks in ((1,), (1, 2, 4)))
+    assert (one[0]["low"], one[0]["high"]) == (three[0]["low"], three[0]["high"])
+    scores, generator = noisy(5), np.random.default_rng(7)
+    seeds_BS, problems_BN = draw(3, 4000, generator), draw(40, 4000, generator)
+    gain_SN = values(scores, "left", 1, 3) - values(scores, "right", 1, 3)
+    drawn = 100 * ((problems_BN @ gain_SN.T) * seeds_BS).sum(1)
+    expected = np.quantile(drawn, [0.025 / 3, 1 - 0.025 / 3])
+    assert (three[0]["low_of_all"], three[0]["high_of_all"]) == pytest.approx(tuple(expected))
+
+
+def test_scores_of_other_problems_or_without_hard_ones_are_refused():
+    other = {**SCORES, ("low2", "x"): frame("low2", [1, 2])}
+    with pytest.raises(RecordError, match="low2 was scored on other problems"):
+        found(claim("greater", left="high", right=["low"], k=[1]), other)
+    easy = {key: one.assign(level="easy") for key, one in SCORES.items()}
+    with pytest.raises(RecordError, match="no problems of the levels hard"):
+        found(claim("harder", left="high", right=["low"], k=[1]), easy)
+
+
+# ---- claims about curves ----
+
+
+def curve(values_T, name="entropy") -> list[dict]:
+    """A probe before training, which no mean is over, and one at each tenth step."""
+    return [{"step": 0, name: 99.0}, *({"step": 10 * (t + 1), name: v} for t, v in enumerate(values_T))]
+
+
+def test_curves_have_students_interval_over_paired_seeds():
+    generator = np.random.default_rng(0)
+    probes = {
+        f"{arm}{s}": curve(generator.normal(i, 0.3, 10)) for i, arm in enumerate(("low", "high")) for s in (1, 2, 3)
+    }
+    made = claim("greater", left="high", right=["low"], measure="probe.entropy", during=(0.5, 1.0))
+    (one,) = described(made, CURVES)
+    (row,) = evaluate(one, {}, probes, {})
+    means = {run: np.mean([r["entropy"] for r in rows if r["step"] >= 50]) for run, rows in probes.items()}
+    high, low = ([means[f"{arm}{s}"] for s in (1, 2, 3)] for arm in ("high", "low"))
+    expected = stats.ttest_rel(high, low)
+    interval = expected.confidence_interval(0.95)
+    assert row["estimate"] == pytest.approx(np.mean(high) - np.mean(low))
+    assert (row["low"], row["high"]) == pytest.approx((interval.low, interval.high))
+    assert (row["seeds"], row["problems"], row["unit"]) == (3, None, "training seeds")
+    ordering = claim("ordering", arms=["high", "mid", "low"], measure="probe.entropy", during=(0.5, 1.0))
+    (one,) = described(ordering, CURVES)
+    probes |= {f"mid{s}": probes[f"low{s}"] for s in (1, 2, 3)}
+    first, second = evaluate(one, {}, probes, {})
+    wide = expected.confidence_interval(1 - 0.05 / 2)
+    assert (first["low_of_all"], first["high_of_all"]) == pytest.approx((wide.low, wide.high)), "Bonferroni's of two"
+    assert (second["estimate"], second["verdict"]) == (0, INCONCLUSIVE)
+
+
+def test_the_part_of_training_and_the_rows_that_a_measure_is_from():
+    rising = {
+        f"{arm}{s}": curve(np.linspace(0, 9, 10) + s / 100 + (arm == "high") * 2)
+        for arm in ("low", "high")
+        for s in (1, 2)
+    }
+    rising |= {f"{arm}3": rising[f"{arm}1"] for arm in ("low", "high")}
+    made = claim("greater", left="high", right=["low"], measure="probe.entropy", during=(0.0, 0.2))
+    (row,) = evaluate(described(made, CURVES)[0], {}, rising, {})
+    assert row["estimate"] == pytest.approx(2) and row["verdict"] == REPRODUCED
+    batches = {run: [{"step": r["step"], "correct": -r["entropy"]} for r in rows] for run, rows in rising.items()}
+    made = claim("greater", left="high", right=["low"], measure="metrics.correct")
+    (row,) = evaluate(described(made, CURVES)[0], {}, {}, batches)
+    assert row["estimate"] == pytest.approx(-2) and row["verdict"] == CONTRADICTED
+    near = claim("within", left="high", right=["low"], measure="metrics.correct", threshold=2.5)
+    assert evaluate(described(near, CURVES)[0], {}, {}, batches)[0]["verdict"] == REPRODUCED
+
+
+def test_one_seed_of_a_curve_decides_nothing():
+    made = claim("greater", left="high", right=["low"], measure="probe.entropy")
+    (one,) = described(made, CURVES)
+    for term in one["contrasts"][0]["terms"]:
+        term["rates"][0]["policies"] = term["rates"][0]["policies"][:1]
+    (row,) = evaluate(one, {}, {"high1": curve([5.0]), "low1": curve([1.0])}, {})
+    assert (row["estimate"], row["verdict"]) == (4, INCONCLUSIVE) and math.isnan(row["low"])
+
+
+# ---- laws of verdicts ----
+
+numbers = st.floats(-50, 50, allow_nan=False).map(lambda x: round(x, 3))
+
+
+@st.composite
+def estimates(draw_):
+    low_of_all, low, value, high, high_of_all = sorted(draw_(st.lists(numbers, min_size=5, max_size=5)))
+    return Estimate(value, low, high, low_of_all, high_of_all, 3, 40, "u")
+
+
+ORDER = [CONTRADICTED, INCONCLUSIVE, REPRODUCED]
+
+
+@given(estimates(), numbers.map(abs), numbers.map(abs))
+def test_a_verdict_is_monotone_in_its_threshold(estimate, one, other):
+    small, large = sorted((one, other))
+    above = [ORDER.index(verdict_of(estimate, threshold, near=False)) for threshold in (small, large)]
+    near = [ORDER.index(verdict_of(estimate, threshold, near=True)) for threshold in (small, large)]
+    assert above[0] >= above[1] and near[0] <= near[1]
+
+
+@given(estimates())
+def test_swapping_left_and_right_turns_one_verdict_into_the_other(estimate):
+    single = Estimate(estimate.value, estimate.low, estimate.high, estimate.low, estimate.high, 3, 40, "u")
+    swapped = Estimate(-single.value, -single.high, -single.low, -single.high, -single.low, 3, 40, "u")
+    assume(single.low != 0 and single.high != 0)
+    turned = {REPRODUCED: CONTRADICTED, CONTRADICTED: REPRODUCED, INCONCLUSIVE: INCONCLUSIVE}
+    assert verdict_of(swapped, 0.0, near=False) == turned[verdict_of(single, 0.0, near=False)]
+    assert verdict_of(swapped, 1.0, near=True) == verdict_of(single, 1.0, near=True)
+
+
+def test_swapped_arms_of_scores():
+    for seed, shift in ((1, 0.3), (2, -0.3), (3, 0.0)):
+        scores = noisy(seed, shift=shift)
+        (row,), (swapped,) = (
+            evaluate(plain(arms=arms), scores, {}, {}) for arms in (("left", "right"), ("right", "left"))
+        )
+        assert (row["low"], row["high"]) == pytest.approx((-swapped["high"], -swapped["low"]))
+        assert {row["verdict"], swapped["verdict"]} in ({REPRODUCED, CONTRADICTED}, {INCONCLUSIVE})
+
+
+@given(st.lists(st.sampled_from([REPRODUCED, CONTRADICTED, INCONCLUSIVE, NOT_RUN]), max_size=6), st.randoms())
+def test_laws_of_a_claims_verdict(verdicts, chance):
+    whole = together(verdicts)
+    shuffled = chance.sample(verdicts, len(verdicts))
+    assert together(shuffled) == whole and together([*verdicts, NOT_RUN]) == whole, "what was not run says nothing"
+    assert (whole == NOT_RUN) == (set(verdicts) <= {NOT_RUN})
+    assert (whole == CONTRADICTED) == (CONTRADICTED in verdicts)
+    assert (whole == REPRODUCED) == (set(verdicts) - {NOT_RUN} == {REPRODUCED}), "intersection-union"
+    if whole != NOT_RUN:
+        assert ORDER.index(together([*verdicts, INCONCLUSIVE])) <= ORDER.index(whole)
+
+
+def test_what_was_not_run_counts_in_no_correction():
+    one = plain((1, 2, 4), resamples=1000)
+    one["contrasts"][2]["terms"] = []
+    rows = evaluate(one, noisy(5), {}, {})
+    two = evaluate(plain((1, 2), resamples=1000), noisy(5), {}, {})
+    assert [row["verdict"] for row in rows[2:]] == [NOT_RUN]
+    assert [row["low_of_all"] for row in rows[:2]] == [row["low_of_all"] for row in two]
+    summary = summarise(one, rows, "smoke")
+    assert (summary["contrasts"], summary["run"]) == (3, 2)
+    none = {**one, "contrasts": [{**contrast, "terms": []} for contrast in one["contrasts"]]}
+    summary = summarise(none, evaluate(none, {}, {}, {}), "smoke")
+    assert (summary["verdict"], summary["run"], summary["deciding"]) == (NOT_RUN, 0, "")
+
+
+def test_the_deciding_contrast_has_the_worst_verdict_and_then_the_smallest_margin():
+    rows = found(made := claim("greater", left="high", right=["low", "base", "mid"], k=[1]))
+    summary = summarise(described(made)[0], rows, "smoke")
+    assert (summary["deciding"], summary["estimate"], summary["verdict"]) == ("high − mid @1 on b", 25, REPRODUCED)
+    made = claim("within", left="mid", right=["low", "high"], k=[2], threshold=20)
+    summary = summarise(described(made)[0], found(made), "smoke")
+    assert (summary["deciding"], summary["verdict"]) == ("mid − low @2 on b", CONTRADICTED)
+    assert (summary["reproduced_contrasts"], summary["contradicted_contrasts"]) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("ks", "between_runs", "most"), [((1,), 0.0, 0.05), ((1, 2, 4), 0.0, 0.05), ((1,), 0.02, 0.05), ((1,), 0.05, 0.15)]
+)
+def test_equal_arms_are_seldom_called_different(ks, between_runs, most):
+    """The rule under the null, 300 times: three seeds, 40 problems, few draws.
+
+    Where runs of one arm are 5 points apart by chance it errs more often than 5 % (docs/claims.md).
+    """
+    verdicts = []
+    for trial in range(300):
+        scores = noisy(1000 + trial, between_runs=between_runs)
+        rows = evaluate(plain(ks, resamples=200, seed=trial), scores, {}, {})
+        verdicts.append(together([row["verdict"] for row in rows]))
+    reproduced, contradicted = (verdicts.count(verdict) / 300 for verdict in (REPRODUCED, CONTRADICTED))
+    print(f"{len(ks)} contrasts, {between_runs} between runs: {reproduced:.3f} and {contradicted:.3f} of 300")
+    assert reproduced + contradicted <= most
+
+
+def test_different_arms_are_told_apart():
+    """The same simulation with a true gain of 10 points: it has power, and never says the contrary."""
+    verdicts = [evaluate(plain(resamples=200, seed=t), noisy(t, shift=0.1), {}, {})[0]["verdict"] for t in range(60)]
+    assert verdicts.count(REPRODUCED) >= 54 and CONTRADICTED not in verdicts
+
+
+# ---- matched effort ----
+
+
+def test_each_arm_of_a_claim_is_taken_at_its_best_rate():
+    one = {**plain((1,)), "effort": MATCHED}
+    scores = noisy(6, ("left", "right", "bolder"), shift=0.0)
+    left, right = one["contrasts"][0]["terms"]
+    left["rates"] = [
+        {"learning_rate": 1e-5, "policies": ["left1", "left2", "left3"]},
+        {"learning_rate": 2e-5, "policies": ["bolder1", "bolder2", "bolder3"]},
+    ]
+    right["rates"][0]["learning_rate"] = 1e-5
+    good, bad = ([{"step": 1, "pass_rate": rate}] for rate in (0.6, 0.5))
+    probes = {f"left{s}": bad for s in (1, 2, 3)} | {f"bolder{s}": good for s in (1, 2, 3)}
+    assert set(needs([one])[1]) == set(probes), "probes are read of what there is to choose from"
+    (row,) = evaluate(one, scores, probes, {})
+    assert row["estimate"] == evaluate(plain((1,), ("bolder", "right")), scores, {}, {})[0]["estimate"]
+    assert row["learning_rates"] == "left 2e-05, right 1e-05" and "bolder1" in row["policies"]
+
+
+def test_claims_at_matched_effort_are_of_the_arms_that_have_rates():
+    laid = {(one["claim"], one["effort"]): one for one in layout(make_plan(ROOT, "paper", ["agrae"]), "agrae")}
+    assert ("full_best", MATCHED) not in laid, "its table has no rates"
+    both = [laid["a_grae_over_others", effort]["contrasts"] for effort in (PAPER, MATCHED)]
+    assert [len(part) for part in both] == [54, 54]
+    assert [sum(bool(contrast["terms"]) for contrast in part) for part in both] == [54, 27], "GRPO-LEAD has one rate"
+    rates = {len(term["rates"]) for contrast in both[1] for term in contrast["terms"]}
+    assert rates == {3} and {len(t["rates"]) for c in both[0] for t in c["terms"]} == {1}
+
+
+# ---- the papers' claims ----
+
+
+@pytest.fixture(scope="module")
+def at_paper_scale():
+    return make_plan(ROOT, "paper", PAPERS)
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_paper_claims_something_with_its_place(at_paper_scale, paper):
+    made = at_paper_scale.papers[paper].paper
+    assert len(made.claims) >= 8 and all(claim.says and claim.place for claim in made.claims)
+    laid = [one for one in layout(at_paper_scale, paper) if one["effort"] == PAPER]
+    assert [one["claim"] for one in laid] == [claim.name for claim in made.claims]
+    assert all(contrast["terms"] for one in laid for contrast in one["contrasts"]), "at paper scale all can be run"
+    predicates = {one["predicate"] for name in PAPERS for one in layout(at_paper_scale, name)}
+    assert predicates == set(Claim.model_fields["predicate"].annotation.__args__)  # type: ignore[union-attr]
+
+
+def test_a_scale_that_makes_less_runs_fewer_contrasts():
+    plan = make_plan(ROOT, "laptop", ["lens"])
+    laid = {(one["claim"], one["effort"]): one for one in layout(plan, "lens")}
+    run = [bool(contrast["terms"]) for contrast in laid["all_k", PAPER]["contrasts"]]
+    assert sum(run) == 5 and len(run) == 10, "one model of two, at five k"
+    assert not any(contrast["terms"] for contrast in laid["all_k_numina", PAPER]["contrasts"])
+    pairs, runs = needs(list(laid.values()))
+    asked = plan.papers["lens"]
+    items = [asked.item(name) for name in (*asked.paper.core.tables, *asked.paper.core.figures)]
+    assert set(pairs) <= {pair for one in items for pair in one.scored()}
+    assert set(runs) <= {run for one in items for run in one.policies()}
+
+
+def verdicts_of_published(plan, paper: str) -> dict[str, dict]:
+    return {
+        one["claim"]: published(
+            one, pd.read_csv(ROOT / "config/reference" / one["reference"]) if one["reference"] else None
+        )
+        for one in layout(plan, paper)
+        if one["effort"] == PAPER
+    }
+
+
+def reference(file: str, model: str = "") -> dict[tuple[str, str, int], Decimal]:
+    """(benchmark, method, k) -> value as it is printed, of a file in config/reference."""
+    with (ROOT / "config/reference" / file).open() as lines:
+        rows = [row for row in csv.DictReader(lines) if row["model"] == model or not model]
+    return {(row["benchmark"], row["method"], int(row["k"])): Decimal(row["value"]) for row in rows}
+
+
+def count(values, pairs) -> tuple[str, int]:
+    """Of every benchmark and k: the cells in which each left is above its right, by hand, and how many are ties."""
+    gaps = [values[b, left, k] - values[b, right, k] for b, m, k in values if m == pairs[0][0] for left, right in pairs]
+    return f"{sum(gap > 0 for gap in gaps)} of {len(gaps)}", sum(gap == 0 for gap in gaps)
+
+
+def test_claims_of_ace_in_its_own_tables(at_paper_scale):
+    found = verdicts_of_published(at_paper_scale, "ace")
+    for name in ("larger_k_gain", "larger_k_gain_dapo", "all_k", "all_k_dapo", "gain_grows", "alpha_peak", "softplus"):
+        assert found[name]["published"] == HOLDS, name
+    assert found["larger_k_gain_sum"]["published"] == SILENT and found["entropy"]["published"] == SILENT
+    llama = reference("ace_table2.csv", "Llama-3.1-8B-Instruct")
+    gaps = {k: llama["AIME2025", "ACE-DAPO", k] - llama["AIME2025", "DAPO", k] for k in (1, 2, 4)}
+    assert gaps == {1: Decimal("-0.1"), 2: 0, 4: 0}, "below at k = 1, ties at 2 and 4"
+    dapo = found["all_k_dapo_harder_set"]
+    assert (dapo["published"], dapo["published_cells"]) == (FAILS, "15 of 18")
+    parts = dapo["published_exceptions"].split("; ")
+    assert [part.partition("DAPO @")[2] for part in parts] == ["1 = -0.1", "2 = +0.0", "4 = +0.0"]
+    assert all(part.startswith("llama-3.1-8b-instruct, aime-2025: ") for part in parts)
+    assert found["all_k_harder_set"]["published_cells"] == "16 of 18"  # ties of ACE-GRPO and GRPO at 2 and 4
+    assert {k for k in (1, 2, 4, 8, 16, 32) if llama["AIME2025", "ACE-GRPO", k] == llama["AIME2025", "GRPO", k]} == {
+        2,
+        4,
+    }
+
+
+def test_claims_of_lens_in_its_own_tables(at_paper_scale):
+    found = verdicts_of_published(at_paper_scale, "lens")
+    for model in ("Llama-3.1-8B-Instruct", "Qwen-2.5-3B-Base"):
+        values = reference("lens_table3.csv", model)
+        gains = {k: values["MATH", "LENS (Ours)", k] - values["MATH", "GRPO baseline", k] for k in (1, 16)}
+        assert gains[16] < gains[1], "the gain shrinks"
+    grows = found["larger_k_numina"]
+    assert (grows["published"], grows["published_cells"]) == (FAILS, "0 of 2")
+    assert "Qwen-2.5-3B-Base, MATH: LENS − GRPO, @16 against @1 = -1.4" in grows["published_exceptions"]
+    values = reference("lens_table2.csv")
+    gains = [
+        values["MATH", "LENS with only mixed groups", k] - values["MATH", "GRPO baseline", k] for k in (1, 2, 4, 8, 16)
+    ]
+    assert gains == [Decimal(gain) for gain in ("0.54", "0.40", "1.00", "0.46", "0.40")], "the largest is at k = 4"
+    assert (found["mixed_at_1"]["published"], found["mixed_at_1"]["published_cells"]) == (FAILS, "0 of 1")
+    for name, cells in {"all_k": "10 of 10", "all_k_numina": "10 of 10", "negative_most": "1 of 1"}.items():
+        assert (found[name]["published"], found[name]["published_cells"]) == (HOLDS, cells)
+    assert found["hard_more"]["published"] == SILENT
+
+
+def test_claims_of_a_grae_in_its_own_tables(at_paper_scale):
+    found = verdicts_of_published(at_paper_scale, "agrae")
+    table2, table5, table6 = (reference(f"agrae_table{i}.csv") for i in (2, 5, 6))
+    full = "GRPO + A-GRAE"
+    cells, ties = count(table2, [(full, "W-REINFORCE"), (full, "GRPO-LEAD")])
+    others = found["a_grae_over_others"]
+    assert (others["published"], others["published_cells"]) == (FAILS, cells) and (cells, ties) == ("40 of 54", 5)
+    assert "GRPO-LEAD" not in others["published_exceptions"], "all against W-REINFORCE"
+    parts = [(f"{full} (full)", f"{full} ({level} level)") for level in ("group", "sample")]
+    cells, ties = count(table5, parts)
+    best = found["full_best"]
+    assert (best["published"], best["published_cells"]) == (FAILS, cells) and (cells, ties) == ("41 of 54", 0)
+    group = [part for part in best["published_exceptions"].split("; ") if ", MATH" in part]
+    assert [int(part.split("@")[1].split(" ")[0]) for part in group] == [8, 16, 64, 128, 256]
+    second = found["sample_level_second"]
+    assert (second["published"], second["published_cells"]) == (FAILS, "2 of 3") and "AIME" in second[
+        "published_exceptions"
+    ]
+    cells, ties = count(table6, [("Negative-Dominant", "GRPO")])
+    assert (found["negative_over_grpo"]["published_cells"], cells, ties) == ("27 of 27", "27 of 27", 0)
+    large = {key: value for key, value in table6.items() if key[2] >= 32}
+    assert count(large, [("GRPO", "Positive-Dominant")]) == ("8 of 12", 4), "equal on AMC23"
+    assert found["positive_at_large_k"]["published_cells"] == "8 of 12"
+    assert found["order_at_large_k"]["published_cells"] == "5 of 6"
+    for base, cells in {"grpo": "27 of 27", "dapo": "27 of 27", "dr_grpo": "27 of 27"}.items():
+        assert (found[f"a_grae_over_{base}"]["published"], found[f"a_grae_over_{base}"]["published_cells"]) == (
+            HOLDS,
+            cells,
+        )
+    for b in ("MATH", "AMC23"):
+        assert (
+            table6[b, "GRPO", 1] > table6[b, "Base Model", 1] and table6[b, "GRPO", 256] < table6[b, "Base Model", 256]
+        )
+    assert (found["grpo_below_base"]["published"], found["grpo_below_base"]["published_cells"]) == (HOLDS, "4 of 4")
+
+
+def test_published_cells_that_a_table_lacks_are_no_evidence():
+    one = plain((1, 2), predicate="within", threshold=1.0)
+    one["published"] = [
+        {
+            **{"says": f"@{k}", "model": "M", "benchmark": "MATH 500"},
+            "terms": [{"weight": w, "k": k, "hard": False, "method": m} for w, m in ((1.0, "A"), (-1.0, "B"))],
+        }
+        for k in (1, 2)
+    ]
+    rows = {"model": ["m"] * 3, "method": ["A", "B", "A"], "benchmark": ["math500"] * 3, "k": [1, 1, 2]}
+    made = published(one, pd.DataFrame({**rows, "value": [50.3, 51.3, 60.0]}))
+    assert (made["published"], made["published_cells"]) == (HOLDS, "1 of 1"), "a point apart, as printed, is within it"
+    made = published(one, pd.DataFrame({**rows, "value": [50.3, 51.4, 60.0]}))
+    assert (made["published"], made["published_exceptions"]) == (FAILS, "M, MATH 500: @1 = -1.1")
+    assert published(one, None)["published"] == SILENT
+
+
+# ---- mistakes ----
+
+
+@pytest.fixture
+def copy(tmp_path):
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "message"),
+    [
+        (
+            "all_k",
+            {"left": "lenz"},
+            r"config/papers/lens.yaml: claims.all_k \(over table1\): unknown arm 'lenz'; .*'lens'",
+        ),
+        ("all_k", {"right": ["gpro"]}, r"claims.all_k \(over table1\): unknown arm 'gpro'; did you mean 'grpo'"),
+        ("all_k", {"left": "lens_numina"}, r"claims.all_k \(over table1\): unknown arm 'lens_numina'"),
+        ("all_k", {"over": "tabel1"}, r"claims.all_k.over: unknown table or figure 'tabel1'; did you mean 'table1'"),
+        ("all_k", {"over": "core_matched"}, r"claims.all_k.over: unknown table or figure 'core_matched'"),
+        ("all_k", {"over": "figure4"}, r"claims.all_k.over: figure4 has no arms of its own"),
+        (
+            "all_k",
+            {"models": ["qwen2.5-3"]},
+            r"claims.all_k.models: unknown model 'qwen2.5-3'; did you mean 'qwen2.5-3b'",
+        ),
+        (
+            "all_k",
+            {"benchmarks": ["math-tets"]},
+            r"claims.all_k.benchmarks: unknown benchmark 'math-tets'; .*'math-test'",
+        ),
+        ("all_k", {"k": [1, 3]}, r"claims.all_k.k: table1 has no k = 3"),
+        ("all_k", {"measure": "probe.pass_rate"}, r"claims.all_k.measure: table1 is a table; its scores are pass@k"),
+        ("curve", {"measure": "probe.pas_rate"}, r"claims.curve.measure: unknown measure .*'probe.pass_rate'"),
+        ("curve", {"measure": None}, r"claims.curve.measure: a claim over curves names one of probe.pass_rate"),
+        ("curve", {"predicate": "harder"}, r"claims.curve.predicate: curves have no k and no hard levels"),
+        ("curve", {"over": "masses", "measure": None}, r"claims.curve.over: masses has no curves"),
+        ("hard_more", {"over": "core_hard"}, r"claims.hard_more.predicate: 'harder' needs a table of all levels"),
+        ("curve", {"name": "all_k"}, r"config/papers/lens.yaml: claims.all_k: another claim has this name too"),
+        ("all_k", {"arms": ["lens", "grpo"]}, r"claims.0: an ordering has `arms`, every other predicate `left`"),
+        ("larger_k_numina", {"k": [16]}, r"claims.4: slope has two `k`, the first and the last"),
+        ("larger_k_numina", {"k": [16, 1]}, r"claims.4: slope has two `k`"),
+        ("all_k", {"predicate": "graeter"}, r"claims.0.predicate: Input should be 'greater'"),
+        ("all_k", {"treshold": 1}, r"claims.0.treshold: unknown key; did you mean 'threshold'"),
+    ],
+)
+def test_a_mistake_in_a_claim_is_named_with_its_place_and_the_nearest_name(copy, name, changes, message):
+    path = copy / "config/papers/lens.yaml"
+    content = yaml.safe_load(path.read_text())
+    next(claim for claim in content["claims"] if claim["name"] == name).update(changes)
+    path.write_text(yaml.safe_dump(content))
+    with pytest.raises(ConfigError, match=message):
+        make_plan(copy, "smoke", ["lens"])
+
+
+def test_harder_needs_sets_that_have_hard_levels(copy):
+    path = copy / "config/papers/agrae.yaml"
+    content = yaml.safe_load(path.read_text())
+    made = {"name": "h", "says": "S", "place": "P", "over": "table2", "predicate": "harder", "left": "a_grae"}
+    content["claims"].append({**made, "right": ["grpo"]})
+    path.write_text(yaml.safe_dump(content))
+    with pytest.raises(ConfigError, match=r"claims.h.predicate: 'harder' needs about.hard_levels of aime-2025, amc-23"):
+        make_plan(copy, "paper", ["agrae"])
+    content["claims"][-1]["benchmarks"] = ["math-test"]
+    path.write_text(yaml.safe_dump(content))
+    assert configured.layout(make_plan(copy, "paper", ["agrae"]), "agrae")[-1]["claim"] == "h"
+
+
+def test_a_claim_over_a_table_of_hard_levels_is_of_those():
+    hard = TABLE.model_copy(update={"hard_levels": True, "reference": "lens_table1.csv"})
+    (one,) = described(made := claim("greater", left="steep", right=["low"], k=[1]), hard)
+    assert {tuple(term["levels"]) for term in one["contrasts"][0]["terms"]} == {("hard",)} and one["reference"] is None
+    assert found(made, content=hard)[0]["estimate"] == pytest.approx(50) and found(made)[0]["estimate"] == 37.5
+
+
+def test_weights_are_of_greater_alone():
+    with pytest.raises(ValidationError, match="or greater `weights`"):
+        claim("within", weights={"high": 1.0})
