@@ -187,7 +187,14 @@ def plain(ks=(1,), arms=("left", "right"), seeds=3, resamples=400, predicate="gr
 
     return {
         **{"paper": "p", "short": "P", "claim": "c", "says": "S", "place": "P", "over": "t", "effort": PAPER},
-        **{"predicate": predicate, "threshold": threshold, "measure": None, "during": [0, 1], "reference": None},
+        **{
+            "predicate": predicate,
+            "threshold": threshold,
+            "measure": None,
+            "during": [0, 1],
+            "reference": None,
+            "collapse": None,
+        },
         "contrasts": [
             {
                 **{"says": f"left − right @{k}", "model": "M", "stand_in": "m", "benchmark": "b"},
@@ -468,15 +475,18 @@ def test_each_arm_of_a_claim_is_taken_at_its_best_rate():
     assert row["learning_rates"] == "left 2e-05, right 1e-05" and "bolder1" in row["policies"]
 
 
-def test_claims_at_matched_effort_are_of_the_arms_that_have_rates():
-    laid = {(one["claim"], one["effort"]): one for one in layout(make_plan(ROOT, "paper", ["agrae"]), "agrae")}
-    assert ("full_best", MATCHED) not in laid, "its table has no rates"
-    assert ("a_grae_over_dapo", MATCHED) not in laid, "neither arm has"
+def test_claims_at_matched_effort_are_of_tables_whose_arms_have_rates():
+    laid = {(one["claim"], one["effort"]): one for one in layout(make_plan(ROOT, "smoke", ["agrae"]), "agrae")}
+    assert ("entropy_order", MATCHED) not in laid and ("collapse", MATCHED) not in laid, "they are over no such table"
     both = [laid["a_grae_over_others", effort]["contrasts"] for effort in (PAPER, MATCHED)]
-    assert [len(part) for part in both] == [54, 54]
-    assert [sum(bool(contrast["terms"]) for contrast in part) for part in both] == [54, 27], "GRPO-LEAD has one rate"
-    rates = {len(term["rates"]) for contrast in both[1] for term in contrast["terms"]}
-    assert rates == {3} and {len(t["rates"]) for c in both[0] for t in c["terms"]} == {1}
+    assert [len(part) for part in both] == [36, 36] and all(contrast["terms"] for part in both for contrast in part)
+    rates = [{len(term["rates"]) for contrast in part for term in contrast["terms"]} for part in both]
+    assert rates == [{1}, {3}]
+
+
+def test_at_paper_scale_matched_effort_is_asked_for_apart():
+    laid = layout(make_plan(ROOT, "paper", ["agrae"]), "agrae")
+    assert {one["effort"] for one in laid if any(c["terms"] for c in one["contrasts"])} == {PAPER}
 
 
 # ---- the papers' claims ----

@@ -72,6 +72,12 @@ def edit(root: Path, file: str, old: str, new: str) -> None:
             r"config/papers/ace.yaml: models.qwen2.5-math-7b.settings.rl.promts_per_step: unknown key; did you mean 'prompts_per_step'",  # noqa: E501
         ),
         (
+            "datasets.yaml",
+            'hard_levels: ["n=5"]',
+            'hard_levels: ["5"]',
+            r"config/datasets.yaml: operators-train: about.hard_levels \['5'\]: its levels are n=3, n=4, n=5",
+        ),
+        (
             "papers/ace.yaml",
             "estimator: {name: rloo}",
             "estimator: {name: rlo}",

@@ -97,7 +97,7 @@ def test_a_plain_name_is_of_the_probes_where_they_have_it():
     assert [shown(name).rows for name in ("entropy", "probe.entropy", "metrics.entropy", "unsolved", "greedy")] == [
         *("probe", "probe", "metrics", "metrics", "probe"),
     ]
-    assert shown("metrics.entropy", 5).label.endswith("\ntraining batches, mean of the last 5 steps")
+    assert shown("metrics.entropy", 5).label.endswith("\ntraining batches, mean of last 5 steps")
     assert shown("entropy", 5).label == MEASURES["entropy"].label  # held-out measurements are no running means
     for wrong, meant in (("unsolvd", "'unsolved'"), ("probe.unsolved", "'unsolved'"), ("x.entropy", "entropy")):
         with pytest.raises(UnknownMeasure, match=meant):
@@ -121,6 +121,8 @@ def test_curves_leave_out_what_no_seed_has_and_weigh_levels_by_their_problems():
     found = {name: own.set_index("step")["value"].to_dict() for name, own in table.groupby("measure")}
     assert found == {"oef": {1: 0.5}, "hard_pass_rate": {0: 0.4375, 1: 0.4375}, "unsolved": {1: 4.0, 2: 6.0, 3: 4.0}}
     assert table["seeds"].eq(2).all() and table["policies"].eq("m-grpo-0 m-grpo-1").all()
+    with pytest.raises(ValueError, match="no held-out problem is of the levels"):
+        KINDS["over_steps"](content | {"hard_levels": [["6"]]}, runs)
     with pytest.raises(KeyError, match="m-grpo-0: no 'correct' at step 1; made before"):
         KINDS["over_steps"](content | measured("correct"), runs)
 
@@ -304,10 +306,13 @@ def test_kinds_in_the_configuration(paper):
         **{kind: {"kind": kind, **arms} for kind in ("solve_rates", "masses", "collapse")},
         over={"kind": "over_steps", "measures": ["hard_pass_rate", "metrics.entropy", "unsolved"], "smooth": 3, **arms},
         table={"kind": "collapse", **rows},
+        table_of_all={"kind": "collapse", "every_arm": True},
     )
-    assert set(plan.papers["ace"].all_items()) == {"solve_rates", "masses", "collapse", "over", "table"}
+    assert set(plan.papers["ace"].figures) == {"solve_rates", "masses", "collapse", "over"}
+    cells = plan.papers["ace"].tables["table_of_all"].cells
+    assert [cell.row.arm for cell in cells] == list(plan.papers["ace"].paper.arms)
     over = layouts.of_item(plan, "ace", "over")
-    assert over["hard_levels"] == [["2"], ["2"]] and [m["rows"] for m in over["measures"]] == [
+    assert over["hard_levels"] == [["n=2"], ["n=2"]] and [m["rows"] for m in over["measures"]] == [
         *("probe", "metrics", "metrics"),
     ]
     assert [cell["label"] for cell in over["cells"]] == ["GRPO", "ACE-GRPO, α = 2.0"]

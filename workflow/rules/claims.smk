@@ -14,7 +14,7 @@ rule claims_of_paper:
         **cluster("claims_of_paper"),
     params:
         scale=SETTING["scale"],
-        results=PATHS.results,
+        results=lambda w, output: Path(output[0]).parents[2],
         said=lambda w: digest(claims.layout(PLAN, w.claiming)),
         out=lambda w, output: " ".join(f"--out {path}" for path in output),
     shell:

@@ -17,7 +17,12 @@ from rlvr.config.load import ConfigError
 from rlvr.config.paths import Paths
 from rlvr.config import claims, layouts
 from rlvr.config.order import items_in_order, priorities
-from rlvr.config.plan import asked_for, core_items, first_items, make_plan
+from rlvr.config.plan import (
+    asked_for,
+    at_matched_effort,
+    core_items,
+    make_plan,
+)
 
 KNOWN = {
     "scale": "laptop",
@@ -70,6 +75,22 @@ def in_environment(name):
 def one_of(names):
     """A wildcard constraint that admits these names and no others."""
     return "|".join(map(re.escape, sorted(names))) or "(?!)"
+
+
+def one_of_runs(names, every):
+    """The same for some of the runs or policies. A pattern of thousands of names would be matched against each path, so
+    that all of them are any name here, and `known` refuses what is none."""
+    return "[^/]+" if set(names) == set(every) else one_of(names)
+
+
+def known(name, names):
+    if name not in names:
+        close = get_close_matches(name, names, n=1)
+        raise WorkflowError(
+            f"{name}: nothing of this name at scale {SETTING['scale']}"
+            + (f"; did you mean {close[0]}?" if close else "")
+        )
+    return name
 
 
 WITH_DEMONSTRATIONS = {
@@ -127,9 +148,9 @@ wildcard_constraints:
     paper=one_of(PLAN.papers),
     data=one_of(PLAN.data),
     model=one_of(PLAN.models),
-    run=one_of(PLAN.runs),
+    run="[^/]+",
     sft=one_of(name for name, spec in PLAN.policies.items() if spec.sft),
-    policy=one_of([*PLAN.runs, *PLAN.policies]),
+    policy="[^/]+",
     evaluation=one_of(PLAN.evaluations),
     scored=statistics_of_kind("scored"),
     across=statistics_of_kind("across_benchmarks"),
@@ -209,6 +230,8 @@ def spec_of(spec):
 
 
 def manifest(policy):
+    if policy not in PLAN.runs:
+        known(policy, [*PLAN.policies, *PLAN.runs])
     return PATHS.manifest(PLAN, policy)
 
 
@@ -243,15 +266,12 @@ def claims_files(paper):
     pairs, runs = claims.needs(claims.layout(PLAN, paper))
     return [
         *(PATHS.scores(*pair) for pair in pairs),
-        *(path for run in runs for path in (PATHS.probe(run), PATHS.metrics(run))),
+        *(path for run in runs for path in PATHS.rows(run)),
     ]
 
 
-# Pages: index.html is the core of every paper, <paper>.html all of one paper.
-PAGES = {
-    "index": first_items(PLAN),
-    **{name: [(name, item) for item in asked_for(PLAN, name)] for name in PLAN.papers},
-}
+# Pages: index.html is the overview, <paper>.html all of one paper.
+PAGES = {page: layouts.items_of_page(PLAN, page) for page in ("index", *PLAN.papers)}
 
 
 def page_files(page):

@@ -11,9 +11,10 @@ rule report:
     resources:
         **cluster("report"),
     params:
-        layout=lambda w: json.dumps(
-            layouts.of_page(PLAN, w.page, PAGES[w.page]), sort_keys=True
-        ),
+        shown=lambda w: digest(layouts.of_page(PLAN, w.page)),
+        scale=SETTING["scale"],
+        papers=",".join(PLAN.papers),
         results=lambda w, output: os.path.dirname(os.path.dirname(output[0])),
     shell:
-        "python -m rlvr.report.page --layout {params.layout:q} --results {params.results:q} --out {output:q} > {log:q} 2>&1"
+        "python -m rlvr.report.page --page {wildcards.page} --scale {params.scale} --papers {params.papers} "
+        "--results {params.results:q} --out {output:q} > {log:q} 2>&1"

@@ -1,7 +1,7 @@
 # One RL run: a base policy, an estimator with its settings, a seed.
 rule rl:
     input:
-        base=lambda w: manifest(PLAN.base_of(w.run)),
+        base=lambda w: manifest(PLAN.base_of(known(w.run, PLAN.runs))),
         problems=lambda w: problems_of(PLAN.runs[w.run].data),
         validation=lambda w: problems_of(PLAN.runs[w.run].validation),
     output:
@@ -11,7 +11,7 @@ rule rl:
     log:
         f"{PATHS.results}/logs/runs/{{run}}.log",
     wildcard_constraints:
-        run=one_of(PLAN.runs.keys() - BY_VERL),
+        run=one_of_runs(PLAN.runs.keys() - BY_VERL, PLAN.runs),
     priority: lambda w: PRIORITY[w.run]
     threads: 1
     resources:
@@ -31,7 +31,7 @@ rule rl:
 
 rule rl_verl:
     input:
-        base=lambda w: manifest(PLAN.base_of(w.run)),
+        base=lambda w: manifest(PLAN.base_of(known(w.run, PLAN.runs))),
         problems=lambda w: problems_of(PLAN.runs[w.run].data),
         validation=lambda w: problems_of(PLAN.runs[w.run].validation),
     output:
@@ -42,7 +42,7 @@ rule rl_verl:
         f"{PATHS.results}/logs/runs/{{run}}.log",
     # The same by verl: Ray on the nodes of the job, FSDP, vLLM.
     wildcard_constraints:
-        run=one_of(BY_VERL),
+        run=one_of_runs(BY_VERL, PLAN.runs),
     priority: lambda w: PRIORITY[w.run]
     threads: 1
     resources:

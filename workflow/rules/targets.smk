@@ -31,6 +31,21 @@ for paper in PLAN.papers:
             f"{PATHS.results}/report/{paper}.html",
         localrule: True
 
+    rule:
+        name:
+            f"effort_{paper}"
+        input:
+            [
+                path
+                for name in at_matched_effort(PLAN.papers[paper])
+                for path in (
+                    PATHS.table(paper, name)
+                    if name in PLAN.papers[paper].tables
+                    else PATHS.figure(paper, name)
+                )
+            ],
+        localrule: True
+
 
 rule theory:
     input:

@@ -82,6 +82,10 @@ def _check_curves(claim: Claim, figure: Figure, place: str) -> None:
 def _check_scores(claim: Claim, plan: Plan, table: Table, item: Item, place: str) -> None:
     if claim.measure is not None:
         raise ConfigError(f"{place}.measure: {claim.over} is a table; its scores are pass@k")
+    if table.kind == "collapse":
+        if claim.predicate not in ("greater", "within", "ordering"):
+            raise ConfigError(f"{place}.predicate: a share of runs has no k to be {claim.predicate!r} over")
+        return
     if not table.k:
         raise ConfigError(f"{place}.over: {claim.over} has no pass@k")
     own = [str(name) for name in table.benchmarks or [table.benchmark]]
@@ -109,6 +113,12 @@ def contrasts(claim: Claim, item: Item, ks: list[int] | None = None) -> list[Con
             for text, weights in _sums(claim, item)
         ]
     assert isinstance(content, Table)
+    if content.kind == "collapse":
+        return [
+            Contrast(f"share of collapsed runs, {text}", model, None, tuple(Term(w, arm) for arm, w in weights.items()))
+            for model in models
+            for text, weights in _sums(claim, item)
+        ]
     own = content.benchmarks or [content.benchmark]
     benchmarks = [name for name in own if not claim.benchmarks or name in claim.benchmarks]
     return [
@@ -161,7 +171,8 @@ def layout(plan: Plan, paper: str) -> list[dict[str, Any]]:
     effort: plain data for `rlvr.statistics.claims`. Contrasts that this scale does not run, or of arms that have no
     rates to choose from, have no terms."""
     made = plan.papers[paper]
-    within = _within_reach(plan, paper)
+    within, settings = _within_reach(plan, paper), next(iter(made.settings.values()), None)
+    assert settings is not None, "a paper with claims has models"
     found = []
     for claim in made.paper.claims:
         item = made.item(claim.over)
@@ -179,7 +190,8 @@ def layout(plan: Plan, paper: str) -> list[dict[str, Any]]:
                     **{"threshold": claim.threshold, "measure": claim.measure, "during": list(claim.during)},
                     **(_published(made, claim, item) if effort == PAPER else {"reference": None, "published": []}),
                     "contrasts": described,
-                    "statistics": next(iter(made.settings.values())).statistics.model_dump(mode="json"),
+                    "collapse": settings.collapse.model_dump(mode="json") if item.content.kind == "collapse" else None,
+                    "statistics": settings.statistics.model_dump(mode="json"),
                 }
             )
     return found
@@ -260,7 +272,7 @@ def _published(made: PaperPlan, claim: Claim, item: Item) -> dict[str, Any]:
 
 
 def _evaluation(plan: Plan, item: Item, contrast: Contrast) -> tuple[str | None, list[str]]:
-    if contrast.benchmark is None or not isinstance(item.content, Table):
+    if contrast.benchmark is None or not isinstance(item.content, Table) or not item.evaluations:
         return None, []
     several = item.content.benchmarks or [str(item.content.benchmark)]
     evaluation = item.evaluations[contrast.model][several.index(contrast.benchmark)]

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from rlvr.config.measures import shown
-from rlvr.config.plan import Cell, Item, Plan, asked_for
+from rlvr.config.plan import Cell, Item, Plan, asked_for, first_items
 from rlvr.config.schema import Figure, Table
 
 
@@ -94,10 +94,9 @@ def _rates(cell: Cell) -> dict[str, Any]:
 def _panels(plan: Plan, paper: str, item: Item) -> list[dict[str, Any]]:
     """Of a scored item: its benchmarks, each with the evaluation of each model, and the levels that it is over."""
     content, made = item.content, plan.papers[paper].paper
-    several = content.benchmarks if isinstance(content, Table) else []
     hard = isinstance(content, Table) and content.hard_levels
     panels = []
-    for i, name in enumerate(several or [content.benchmark]):
+    for i, name in enumerate(content.benchmarks or [content.benchmark]):
         evaluations = {model: ids[i] for model, ids in item.evaluations.items()}
         data = plan.evaluations[next(iter(evaluations.values()))].data
         panels.append(
@@ -145,8 +144,14 @@ def _selected(plan: Plan, item: Item) -> dict[str, Any]:
     return {"selected": words} if words else {}
 
 
-def of_page(plan: Plan, page: str, items: list[tuple[str, str]]) -> dict[str, Any]:
+def items_of_page(plan: Plan, page: str) -> list[tuple[str, str]]:
+    """(paper, item): of the overview a first look, of a paper's page what is asked for of it."""
+    return first_items(plan) if page == "index" else [(page, item) for item in asked_for(plan, page)]
+
+
+def of_page(plan: Plan, page: str) -> dict[str, Any]:
     """The layout of a report page: its papers, tables and figures, and the policies behind each."""
+    items = items_of_page(plan, page)
     papers = list(dict.fromkeys(paper for paper, _ in items))
     return {
         "page": page,
@@ -198,6 +203,7 @@ def _entry(plan: Plan, paper: str, name: str) -> dict[str, Any]:
         "name": name,
         "kind": "table" if name in made.tables else "figure",
         "analytic": made.item(name).content.kind == "analytic",
+        "shown": made.item(name).content.kind,
         "title": made.item(name).content.title,
         "note": made.item(name).content.note,
         "statistics": made.statistics_of(name),

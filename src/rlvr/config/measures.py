@@ -73,6 +73,6 @@ def shown(written: str, smooth: int | None = None) -> Shown:
         raise UnknownMeasure(f"unknown measure {written!r}{nearest(written, every)}")
     rows = place or measure.rows[0]
     of_batches = ["training batches"] if rows == METRICS and measure.rows == BOTH else []
-    smoothed = [f"mean of the last {smooth} steps"] if rows == METRICS and smooth else []
+    smoothed = [f"mean of last {smooth} steps"] if rows == METRICS and smooth else []
     label = "\n".join(filter(None, [measure.label, ", ".join(of_batches + smoothed)]))
     return Shown(written, name, rows, label, measure.share)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rlvr.config.plan import Plan, core_items, first_items
+from rlvr.config.plan import Plan, asked_for, core_items, first_items
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,12 @@ def items_in_order(plan: Plan) -> list[tuple[str, str]]:
     order."""
     rest = [(name, item) for name, made in plan.papers.items() for item in made.all_items()]
     return list(dict.fromkeys([*first_items(plan), *core_items(plan), *rest]))
+
+
+def items_asked_for(plan: Plan) -> list[tuple[str, str]]:
+    """Those of them that the targets `paper_<name>` make at this scale."""
+    wanted = {(name, item) for name in plan.papers for item in asked_for(plan, name)}
+    return [pair for pair in items_in_order(plan) if pair in wanted]
 
 
 def needs(plan: Plan, paper: str, name: str) -> Needs:

@@ -29,14 +29,11 @@ class Paths:
         return f"{self.results}/{plan.stage(policy)}/manifest.json"
 
     def rows(self, run: str) -> list[str]:
-        """What a run measured, of held-out problems and of its training batches."""
-        return [self.probe(run), self.metrics(run)]
+        """A run's held-out probes, and its metrics a step."""
+        return [self.probe(run), f"{self.results}/runs/{run}/metrics.jsonl"]
 
     def probe(self, run: str) -> str:
         return f"{self.results}/runs/{run}/probe.jsonl"
-
-    def metrics(self, run: str) -> str:
-        return f"{self.results}/runs/{run}/metrics.jsonl"
 
     def claims(self, scale: str, paper: str) -> list[str]:
         """A paper's claims evaluated at one scale, and their contrasts."""

@@ -30,7 +30,7 @@ from rlvr.estimators import nearest
 
 FRONTIER = (
     "A method that is better, and not merely bolder or shyer in its steps, lies to the upper right of the other "
-    "methods' curves, not further along them."
+    "methods' curves, not further along them. Beside each point its learning rate."
 )
 OVER_TRAINING = ("over_steps", "solve_rates", "masses", "collapse")  # kinds of figures made of the rows of runs
 
@@ -108,7 +108,7 @@ class Plan:
     data_stand_ins: dict[str, str]  # likewise of data sets
     execution: Execution  # how what belongs to no single run is carried out
     diversity: Diversity  # one way to measure it for every evaluation, whichever papers share it
-    items: str = "all"  # what is made of a paper that is asked for by name: its core, or all
+    items: str = "all"  # what is made of a paper that is asked for by name: its core, all, or what it has itself
     models: dict[str, Any] = field(default_factory=dict)
     data: dict[str, Any] = field(default_factory=dict)
     policies: dict[str, PolicySpec] = field(default_factory=dict)
@@ -200,12 +200,12 @@ class _Expansion:
         made = {}
         for name, table in self.paper.tables.items():
             if table.matched is not None:
-                sweep = look_up(self.paper.sweeps, table.matched, "sweep", f"{self._place('tables', name)}.matched")
-                rows = [row for row in table.rows if row.arm == "base" or row.arm in sweep.like]
+                place = self._place("tables", name)
+                sweep = look_up(self.paper.sweeps, table.matched, "sweep", f"{place}.matched")
+                rows = [row for row in self._rows(table, place) if row.arm == "base" or row.arm in sweep.like]
                 title = f"{table.title}, at matched effort"
-                made[f"{name}_matched"] = table.model_copy(
-                    update={"title": title, "rows": rows, "at_matched_effort": True}
-                )
+                update = {"title": title, "rows": rows, "sweep": None, "every_arm": False, "at_matched_effort": True}
+                made[f"{name}_matched"] = table.model_copy(update=update)
         return made
 
     def _frontiers(self) -> dict[str, Figure]:
@@ -213,14 +213,16 @@ class _Expansion:
         made = {}
         for name, table in self.paper.tables.items():
             if table.matched is not None:
-                k = self._k(table.k)
+                k, sweep = self._k(table.k), self.paper.sweeps[table.matched]
+                arms = [row.arm for row in self._rows(table, self._place("tables", name))]
+                swept = [self._swept(arm, table.matched, v) for arm in arms if arm in sweep.like for v in sweep.values]
                 made[f"{name}_frontier"] = Figure(
                     title=f"Pass@{k[0]} against pass@{k[-1]} over learning rates: {table.title}",
                     kind="frontier",
                     models=table.models,
-                    benchmark=table.benchmark or table.benchmarks[0],
-                    arms=[row.arm for row in table.rows if row.arm == "base"],
-                    sweep=table.matched,
+                    benchmark=table.benchmark,
+                    benchmarks=table.benchmarks,
+                    arms=[*(arm for arm in arms if arm == "base"), *swept],
                     k=[k[0], k[-1]],
                     note=FRONTIER,
                 )
@@ -396,15 +398,7 @@ class _Expansion:
             return Item(name, table, (), {})
         if table.kind == "analytic":
             return self._analytic(name, table, place)
-        rows = list(table.rows)
-        if table.every_arm:
-            rows = [Row(arm=arm, label=self._label(arm)) for arm in ("base", *self.paper.arms)]
-        if table.sweep is not None:
-            sweep = look_up(self.paper.sweeps, table.sweep, "sweep", f"{place}.sweep")
-            for like, value in ((like, value) for like in sweep.like for value in sweep.values):
-                arm = self._swept(like, table.sweep, value)
-                published = sweep.published.format(value=value) if sweep.published else None
-                rows.append(Row(arm=arm, label=sweep.label.format(name=table.sweep, value=value), published=published))
+        rows = self._rows(table, place)
         if table.kind == "collapse":
             self._compared(table, rows, place)
             return Item(name, table, self._trained(table, models, rows, place), {})
@@ -429,6 +423,20 @@ class _Expansion:
         self._note_arms(cells, evaluations)
         return Item(name, table, cells, evaluations)
 
+    def _rows(self, table: Table, place: str) -> list[Row]:
+        """A table's own rows, or every arm; and those of its sweep."""
+        rows = list(table.rows)
+        if table.every_arm:
+            untrained = () if table.kind == "collapse" else ("base",)
+            rows = [Row(arm=arm, label=self._label(arm)) for arm in (*untrained, *self.paper.arms)]
+        if table.sweep is not None:
+            sweep = look_up(self.paper.sweeps, table.sweep, "sweep", f"{place}.sweep")
+            for like, value in ((like, value) for like in sweep.like for value in sweep.values):
+                arm = self._swept(like, table.sweep, value)
+                published = sweep.published.format(value=value) if sweep.published else None
+                rows.append(Row(arm=arm, label=sweep.label.format(name=table.sweep, value=value), published=published))
+        return rows
+
     def _figure(self, name: str, figure: Figure) -> Item:
         place = self._place("figures", name)
         for table in figure.tables:
@@ -445,11 +453,11 @@ class _Expansion:
             cells = self._trained(figure, models, rows, place)
             self._measured(figure, cells, place)
             return Item(name, figure, cells, {})
-        rows = [Row(arm=arm, label=self._label(arm)) for arm in arms]
+        rows = [Row(arm=arm, label=self._label_of_curve(arm)) for arm in arms]
         cells = tuple(self._cell(model, row, place) for model in models for row in rows)
         evaluations = {}
-        if figure.benchmark is not None:
-            evaluations = self._evaluations([figure.benchmark], models, figure.k, place)
+        if benchmarks := figure.benchmarks or [name for name in (figure.benchmark,) if name is not None]:
+            evaluations = self._evaluations(benchmarks, models, figure.k, place)
             self._note_arms(cells, evaluations)
         return Item(name, figure, cells, evaluations)
 
@@ -519,6 +527,15 @@ class _Expansion:
         }
         return f"{self._label(arm)}, {swept[arm]}" if arm in swept else self._label(arm)
 
+    def _label_of_curve(self, arm: str) -> str:
+        """The label of the arm whose learning rates a curve is over."""
+        for name, sweep in self.paper.sweeps.items():
+            if sweep.times is not None:
+                for like in sweep.like:
+                    if arm in [self._swept(like, name, value) for value in sweep.values]:
+                        return self._label_with_value(like)
+        return self._label(arm)
+
     def _note_arms(self, cells: tuple[Cell, ...], evaluations: dict[str, tuple[str, ...]]) -> None:
         for cell in cells:
             pairs = self.result.arms.setdefault(cell.row.arm, [])
@@ -554,4 +571,12 @@ def _items(chosen: Core) -> list[str]:
 def asked_for(plan: Plan, paper: str) -> list[str]:
     """The items that `paper_<name>` makes at this scale; all of a paper that names no core."""
     made = plan.papers[paper]
-    return (_items(made.paper.core) if plan.items == "core" else []) or made.all_items()
+    if plan.items == "core":
+        return _items(made.paper.core) or made.all_items()
+    matched = set(at_matched_effort(made)) if plan.items == "published" else set()
+    return [name for name in made.all_items() if name not in matched]
+
+
+def at_matched_effort(made: PaperPlan) -> list[str]:
+    """The tables at matched effort and the frontiers that stand beside a paper's own."""
+    return [name for name in made.all_items() if name not in {**made.paper.tables, **made.paper.figures}]

@@ -104,6 +104,13 @@ class OperatorFill(Strict):
     verifier: Literal["operators"] = "operators"
     about: About = About()
 
+    @model_validator(mode="after")
+    def hard_levels_are_its_own(self):
+        own = [f"n={level}" for level in self.levels]
+        if not set(self.about.hard_levels) <= set(own):
+            raise ValueError(f"about.hard_levels {self.about.hard_levels}: its levels are {', '.join(own)}")
+        return self
+
 
 class Files(Strict):
     """Files of a data set on the hub, as patterns in its repository (`*` is any text but /), read in this order."""
@@ -430,6 +437,7 @@ class Figure(Strict):
     arms: list[str] = []
     sweep: str | None = None
     benchmark: str | None = None
+    benchmarks: list[str] = []  # or several, side by side
     k: list[Positive] = []
     measures: list[str] = []
     up_to_step: Positive | None = None
@@ -533,7 +541,7 @@ class Scale(Strict):
     seeds: Positive | None = None
     repeats: Positive | None = None  # seeds where many are counted (an item's `repeats`)
     largest_k: Positive | None = None  # larger k are left out of tables
-    items: Literal["core", "all"] = "all"  # what `paper_<name>` makes of a paper
+    items: Literal["core", "all", "published"] = "all"  # what `paper_<name>` makes; published: not at matched effort
     sft: bool
     settings: dict[str, Any] = {}
     papers: dict[str, dict[str, Any]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rlvr.config.order import items_in_order, needs, ranks
+from rlvr.config.order import items_asked_for, needs, ranks
 from rlvr.config.plan import Plan
 from rlvr.config.schema import PolicySpec
 from rlvr.cost.model import Costs, Estimate
@@ -56,7 +56,7 @@ def shard_names(whole: str, shards: int) -> list[str]:
 def work_of(plan: Plan, costs: Costs, *, only: list[Name] | None = None) -> Work:
     """All jobs that the tables and figures of a plan need, or those of some of them alone. Raises ConfigError."""
     builder = _Builder(plan, costs)
-    for paper, item in only if only is not None else items_in_order(plan):
+    for paper, item in only if only is not None else items_asked_for(plan):
         wanted = needs(plan, paper, item)
         names = [builder.policy(policy) for policy in wanted.policies]
         names += [name for pair in wanted.evaluations for name in builder.evaluation(*pair)]

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from rlvr.figures.looks import legend, looks, method
+from rlvr.figures.looks import legend, looks
 
 
 def pass_at_k_curves(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
@@ -58,29 +58,30 @@ def _k_axis(axes: Axes, ks: list[int], title: str) -> None:
 def frontier(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     """pass@1 against pass@(largest k), a curve a method over learning rates, with intervals both ways."""
     frame = frames[0]
-    models, (low_k, high_k) = list(dict.fromkeys(frame["model"])), (frame["k"].min(), frame["k"].max())
-    styles = looks(frame["arm"].map(method), layout.get("arms", ()))
-    figure, grid = plt.subplots(1, len(models), figsize=(5.6 * len(models), 4.6), squeeze=False)
-    for column, model in enumerate(models):
-        axes, own = grid[0][column], frame[frame["model"] == model]
-        for name, cells in own.groupby(own["arm"].map(method), sort=False):
+    low_k, high_k = frame["k"].min(), frame["k"].max()
+    curves = list(dict.fromkeys(frame["label"]))
+    arms = {str(label): str(own["arm"].iloc[0]) for label, own in frame.groupby("label")}
+    styles = looks([arms[label] for label in curves], layout.get("arms", ()))
+    panels = list(dict.fromkeys(zip(frame["model"], frame["benchmark"], strict=True)))
+    columns = min(3, len(panels))
+    rows = -(-len(panels) // columns)
+    figure, grid = plt.subplots(rows, columns, figsize=(5.2 * columns, 4.4 * rows), squeeze=False)
+    for unused in grid.flat[len(panels) :]:
+        unused.set_axis_off()
+    for axes, (model, benchmark) in zip(grid.flat, panels, strict=False):
+        own = frame[(frame["model"] == model) & (frame["benchmark"] == benchmark)]
+        for label, cells in own.groupby("label", sort=False):
             x, y = (cells[cells["k"] == k].sort_values("learning_rate") for k in (low_k, high_k))
-            tint = styles[str(name)].color
+            look = styles[arms[str(label)]]
             errors = [[(p["value"] - p["value_low"]), (p["value_high"] - p["value"])] for p in (x, y)]
-            axes.errorbar(
-                x["value"],
-                y["value"],
-                xerr=errors[0],
-                yerr=errors[1],
-                color=tint,
-                marker="o",
-                elinewidth=0.6,
-                label=x["label"].iloc[0],
-            )
+            style = {"color": look.color, "linestyle": look.linestyle, "marker": "o", "elinewidth": 0.6}
+            axes.errorbar(x["value"], y["value"], xerr=errors[0], yerr=errors[1], label=label, **style)
             for across, up, rate in zip(x["value"], y["value"], x["learning_rate"], strict=True):
                 if pd.isna(rate):  # a base policy
                     continue
-                axes.annotate(f"{rate:.2g}", (across, up), (4, 4), textcoords="offset points", fontsize=7, color=tint)
-        axes.set(xlabel=f"pass@{low_k} (%)", ylabel=f"pass@{high_k} (%)", title=own["stand_in"].iloc[0])
-        axes.legend(title="learning rate beside each point", title_fontsize=8)
+                place = {"xytext": (4, 4), "textcoords": "offset points", "fontsize": 7, "color": look.color}
+                axes.annotate(f"{rate:.2g}", (across, up), **place)
+        title = str(own["stand_in"].iloc[0]) + (f", {benchmark}" if frame["benchmark"].nunique() > 1 else "")
+        axes.set(xlabel=f"pass@{low_k} (%)", ylabel=f"pass@{high_k} (%)", title=title)
+    legend(figure, grid[0])
     return figure

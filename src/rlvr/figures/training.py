@@ -33,7 +33,7 @@ def over_steps(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     """A row a model, a column a measure, a line an arm with its interval over seeds."""
     frame, measures = frames[0], layout["measures"]
     models, styles = list(dict.fromkeys(frame["model"])), looks(frame["arm"], layout.get("arms", ()))
-    band = 0.13 if len(styles) <= 6 else 0.07
+    band = 0.13 if len(styles) <= 4 else 0.08
     size = (4.2 * len(measures), 2.7 * len(models) + 0.7)
     figure, grid = plt.subplots(len(models), len(measures), figsize=size, squeeze=False)
     for row, model in enumerate(models):
@@ -69,7 +69,7 @@ def _cut(axes: Axes, values: pd.Series, *, share: bool) -> None:
 def solve_rates(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     """Stacked shares of the prompts by their share of correct responses; panels of arms, models below each other."""
     figure, panels = _panels(frames[0], height=2.4, sharex=True, sharey=True)
-    smooth = f"\nmean of the last {layout['smooth']} steps" if layout.get("smooth") else ""
+    smooth = f"\nmean of last {layout['smooth']} steps" if layout.get("smooth") else ""
     drawn = []
     for axes, cell, first in panels:
         wide = cell.pivot(index="step", columns="bin", values="value")
@@ -101,7 +101,6 @@ def masses(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     frame = frames[0]
     styles = looks(frame["arm"], layout.get("arms", ()))
     figure, panels = _panels(frame, height=2.7, sharex=True)
-    drawn = []
     for axes, cell, first in panels:
         tint = styles[str(cell["arm"].iloc[0])].color
         axes.axhline(0, color="0.6", linewidth=0.8)
@@ -113,15 +112,12 @@ def masses(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
             errors = [below.fillna(0.0), above.fillna(0.0)]
             style = {"color": tint, "fmt": "o", "markersize": 4, "elinewidth": 1.0, "zorder": 3}
             axes.errorbar(points["p"], sign * points["value"], yerr=errors if sign > 0 else errors[::-1], **style)
-        shown = cell[cell["form"] == "realised"]
         reach = {side: float(cell.loc[cell["side"] == side, "value"].max()) for side in ("positive", "negative")}
         largest = max(*reach.values(), 1e-6)
         axes.set_ylim(-1.25 * max(reach["negative"], 0.1 * largest), 1.25 * max(reach["positive"], 0.1 * largest))
         axes.set(xlabel="solve rate of a group", xlim=(-0.03, 1.03))
         axes.set_ylabel("gradient mass\n← negative   positive →" if first else None)
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{abs(value):g}"))
-        assert len(shown), "an arm without realised masses"
-        drawn.append(axes)
     _legend_of_masses(figure, frame)
     return figure
 
@@ -137,17 +133,18 @@ def _legend_of_masses(figure: Figure, frame: pd.DataFrame) -> None:
     if (frame["form"] == "own").any():
         handles.append(Line2D([], [], color="#1A1A1A", linewidth=1.4, label="closed form of the method's weights"))
     if (frame["form"] == "grpo").any():
-        words = "closed form of GRPO, for orientation: the method's weights depend on more than the solve rate"
+        words = "GRPO's closed form, for orientation: the method's weights depend on more than the solve rate"
         handles.append(Line2D([], [], color=GREY, linestyle="--", label=words))
-    wide = figure.get_figwidth() > 11
+    wide = figure.get_figwidth() > 12.5
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles) if wide else 1)
 
 
 def collapse(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
-    """Prompts without a correct response, a line a run: thin as measured, thick its running mean; panels of arms."""
+    """Share of prompts without a correct response, a line a run: thin each step, thick its running mean."""
     frame = frames[0]
     styles = looks(frame["arm"], layout.get("arms", ()))
-    figure, panels = _panels(frame, height=2.4, sharex=True, sharey="row")
+    figure, panels = _panels(frame, height=2.4, sharex=True, sharey=True)
+    highest = float(frame["value"].max())
     for axes, cell, first in panels:
         tint = styles[str(cell["arm"].iloc[0])].color
         runs = [run for _, run in cell.groupby("policies", sort=False)]
@@ -157,9 +154,9 @@ def collapse(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
             axes.plot(run["step"], run["running_mean"], color=of_run, linewidth=1.5)
         collapsed = sum(bool(run["collapsed"].iloc[0]) for run in runs)
         axes.set_title(f"{axes.get_title()}: {collapsed} of {len(runs)} collapsed")
-        axes.set(xlabel="training step", ylabel="prompts without\na correct response" if first else None)
+        axes.set(xlabel="training step", ylabel="share of prompts without\na correct response" if first else None)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, min(1.0, 1.05 * highest + 0.01))
     window = f"{100 * layout['collapse']['window']:g} % of the steps"
     handles = [
         Line2D([], [], color=FAINT, linewidth=1.5, label=f"a run (running mean over {window}; thin: each step)"),

@@ -91,8 +91,10 @@ class Branches:
         prompts, heads, length, dim = prefix.keys[0].shape
         self.prefix, self.prompt_tokens, self.step, self.count = prefix, length, -1, prompts
         self.prompt_N = torch.arange(rows, device=prefix.lengths_P.device).clamp_(max=prompts - 1)
-        shape = (max(rows, prompts), heads, length + tokens, dim)
-        self.keys, self.values = ([_room(part, shape) for part in parts] for parts in (prefix.keys, prefix.values))
+        shape = (max(rows, prompts), len(prefix.keys), 2, heads, length + tokens, dim)
+        self.store = prefix.keys[0].new_empty(shape)  # keys and values of all layers
+        for layer, pair in enumerate(zip(prefix.keys, prefix.values, strict=True)):
+            self.store[:prompts, layer, :, :, :length] = torch.stack(pair, dim=1)
 
     def grow(self, rows_M: Tensor, tokens_M: Tensor) -> tuple[Tensor, Tensor]:
         """Let response m, now in row `rows_M[m]`, go on with `tokens_M[m]`; rows that no response names are dropped.
@@ -113,17 +115,10 @@ class Branches:
             old, new = parents_N[~heirs_N], torch.nonzero(free_N).squeeze(-1)
             places_N[~heirs_N] = new
             used = self.prompt_tokens + self.step + 1
-            for store in (*self.keys, *self.values):
-                store[new, :, :used] = store[old, :, :used]
+            self.store[new, ..., :used, :] = self.store[old, ..., :used, :]
             self.prompt_N[new] = self.prompt_N[old]
         self.count, self.step = count, self.step + 1
         return places_N[which_M], torch.empty_like(tokens_N).index_copy_(0, places_N, tokens_N)
-
-
-def _room(prompt: Tensor, shape: tuple[int, ...]) -> Tensor:
-    store = prompt.new_empty(shape)
-    store[: prompt.shape[0], :, : prompt.shape[2]] = prompt
-    return store
 
 
 class Decoder:
@@ -171,21 +166,21 @@ class Decoder:
     def step(self, tokens_N: Tensor, branches: Branches) -> Tensor:
         """Logits (N, V) of the token after `tokens_N`, the newest token of each row in use."""
         prefix, prompt_N = branches.prefix, branches.prompt_N[: branches.count]
-        hidden_N1D = self.model.model.embed_tokens(tokens_N)[:, None]
+        hidden_ND = self.model.model.embed_tokens(tokens_N)
         place, used = branches.prompt_tokens + branches.step, branches.prompt_tokens + branches.step + 1
-        rotations = self._rotations((prefix.lengths_P[prompt_N] + branches.step)[:, None], used)
+        rotations = self._rotations(prefix.lengths_P[prompt_N] + branches.step, used)
         mask = None
         if prefix.mask_PL is not None:
             mask = F.pad(prefix.mask_PL[prompt_N], (0, branches.step + 1))[:, None, None, None]
-        for layer, keys, values in zip(self.layers, branches.keys, branches.values, strict=True):
+        store = branches.store[: branches.count, ..., :used, :]
+        for index, layer in enumerate(self.layers):
 
-            def attend(query: Tensor, key: Tensor, value: Tensor, keys=keys, values=values) -> Tensor:
-                keys[: branches.count, :, place] = key[:, 0]
-                values[: branches.count, :, place] = value[:, 0]
-                return attention(query, keys[: branches.count, :, :used], values[: branches.count, :, :used], mask)
+            def attend(query: Tensor, key: Tensor, value: Tensor, pair=store[:, index]) -> Tensor:
+                pair[:, 0, :, place], pair[:, 1, :, place] = key, value
+                return attention(query[:, None], pair[:, 0], pair[:, 1], mask)[:, 0]
 
-            hidden_N1D = layer(hidden_N1D, rotations, attend)
-        return self._logits(hidden_N1D[:, 0])
+            hidden_ND = layer(hidden_ND, rotations, attend)
+        return self._logits(hidden_ND)
 
     def logits(self, prompts_PL: Tensor, lengths_P: Tensor, prompt_N: Tensor, responses_NT: Tensor) -> Tensor:
         """Logits (N, T, V) that predict each response token from what precedes it."""
@@ -269,7 +264,7 @@ class _RmsNorm(torch.autograd.Function):
         return unit * weight
 
     @staticmethod
-    def backward(ctx, gradient: Tensor):
+    def backward(ctx, gradient: Tensor):  # pyright: ignore[reportIncompatibleMethodOverride]
         unit, scale, weight = ctx.saved_tensors
         product = gradient * unit
         along = (product @ weight).unsqueeze(-1) / -unit.shape[-1]
@@ -321,17 +316,16 @@ class _Layer:
         self.key_norm = getattr(attention, "k_norm", None)
         self.joined = self._join() if frozen else None
 
-    def _paired(self, projection) -> tuple[Tensor, Tensor | None]:
-        """Weight and bias of the query or key projection, in the order that `rotate` takes."""
-        dim, bias = self.decoder.head_dim, projection.bias
-        return _interleaved(projection.weight, dim), None if bias is None else _interleaved(bias, dim)
+    def _paired(self, projection) -> tuple[Tensor, ...]:
+        """Weight, and bias where there is one, of the query or key projection in the order that `rotate` takes."""
+        return tuple(_interleaved(part, self.decoder.head_dim) for part in projection.parameters())
 
     def _join(self) -> tuple[Tensor, Tensor | None, Tensor]:
         """Query-key-value weight and bias, and gate-up weight, each as one matrix for sampling."""
         attention, mlp = self.layer.self_attn, self.layer.mlp
         query, key = self._paired(attention.q_proj), self._paired(attention.k_proj)
         weight = torch.cat([query[0], key[0], attention.v_proj.weight])
-        bias = None if query[1] is None else torch.cat([query[1], key[1], attention.v_proj.bias])
+        bias = None if attention.v_proj.bias is None else torch.cat([query[1], key[1], attention.v_proj.bias])
         return weight, bias, torch.cat([mlp.gate_proj.weight, mlp.up_proj.weight])
 
     def _project(self, normed: Tensor) -> tuple[Tensor, Tensor, Tensor]:

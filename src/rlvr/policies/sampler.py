@@ -92,8 +92,6 @@ def sample(
     tokens = torch.full((rows, limit), pad_token, dtype=torch.long, device=device)
     logprobs = torch.zeros(rows, limit, device=device)
     entropy = torch.zeros(rows, limit, device=device)
-    lengths = torch.full((rows,), limit, dtype=torch.long, device=device)
-    finished = torch.zeros(rows, dtype=torch.bool, device=device)
     noise = noise_PGT.reshape(rows, limit)
 
     logits_NV, prefix = decoder.prefill(prompts_PL, prompt_lengths_P)
@@ -109,14 +107,15 @@ def sample(
         tokens[alive, t] = chosen
         logprobs[alive, t] = log_p[branch, chosen]
         entropy[alive, t] = -(p * log_p).sum(-1)[branch]
-        ends = chosen == eos_token
-        lengths[alive[ends]] = t + 1
-        finished[alive[ends]] = True
-        alive, branch, chosen = alive[~ends], branch[~ends], chosen[~ends]
+        goes_on = chosen != eos_token
+        alive, branch, chosen = alive[goes_on], branch[goes_on], chosen[goes_on]
         if len(alive) == 0 or t + 1 == limit:
             break
         branch, newest_N = branches.grow(branch, chosen)
         logits_NV = decoder.step(newest_N, branches)
+    ends = tokens == eos_token
+    finished = ends.any(dim=1)
+    lengths = torch.where(finished, ends.int().argmax(dim=1) + 1, limit)  # to the first of them
     used, grid = int(lengths.max()), (prompts, groups, limit)
     return Samples(
         tokens.view(grid)[..., :used],

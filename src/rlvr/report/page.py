@@ -15,11 +15,20 @@ import jinja2
 import pandas as pd
 import typer
 
+from rlvr.config.layouts import of_page
+from rlvr.config.plan import make_plan
 from rlvr.records import publish, read_json
 from rlvr.report.claims import Claims
 from rlvr.tables.claims import NOTES
 
-INTERVALS = "Bands: 95 % intervals"
+# What a figure's marks are over, by its kind.
+CAPTIONS = {
+    "pass_at_k_curves": "95 % intervals over {seeds} training seeds × problems (bootstrap).",
+    "over_steps": "Bands: 95 % intervals over {seeds} training seeds (Student's t).",
+    "masses": "Bars: 95 % intervals over {seeds} training seeds (Student's t).",
+    "solve_rates": "Means over {seeds} training seeds.",
+    "collapse": "A line a run.",
+}
 
 
 class Page:
@@ -129,10 +138,9 @@ class Page:
             if item["analytic"]:
                 entry["caption"] = "Closed forms: the same at any scale, no run behind them."
                 return entry
-            frame = frames[0]
-            over = "training seeds (Student's t)" if "measure" in frame else "training seeds × problems (bootstrap)"
-            seeds = int(frame["seeds"].max())
-            entry["caption"] = f"{INTERVALS} over {seeds} {over}. Made at {self.layout['scale']} scale."
+            seeds = int(frames[0]["seeds"].max()) if "seeds" in frames[0] else 0
+            caption = CAPTIONS.get(item["shown"], CAPTIONS["pass_at_k_curves"]).format(seeds=seeds)
+            entry["caption"] = f"{caption} Made at {self.layout['scale']} scale."
         return entry
 
     def _sources(self, frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -216,12 +224,15 @@ def _duration(seconds: float) -> str:
 
 
 def main(
-    layout: Annotated[str, typer.Option(help="What the page shows, as JSON.")],
+    page: Annotated[str, typer.Option(help="index for the overview, or a paper.")],
+    scale: Annotated[str, typer.Option(help="The scale whose results are shown.")],
+    papers: Annotated[str, typer.Option(help="Papers of the overview, with commas.")],
     results: Annotated[Path, typer.Option(help="The results folder.")],
     out: Annotated[Path, typer.Option(help="HTML file to write.")],
+    root: Annotated[Path, typer.Option(help="The folder that holds config/.")] = Path(),
 ) -> None:
     """Write a report page."""
-    publish(out, Page(json.loads(layout), results).render())
+    publish(out, Page(of_page(make_plan(root, scale, papers.split(",")), page), results).render())
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from rlvr.config.paths import Paths
 from rlvr.config.plan import make_plan
 from rlvr.config.schema import Statistics
 from rlvr.records import RecordError, publish, read_lines
+from rlvr.statistics.collapse import judge, unsolved_shares
 from rlvr.statistics.effort import Probes, validation
 from rlvr.statistics.intervals import draw
 from rlvr.statistics.scores import Matrix, Measure, Scores, matrix, pass_at, problems_of, read_all, units_of
@@ -88,7 +89,9 @@ def evaluate(claim: dict[str, Any], scores: Scores, probes: Probes, metrics: Pro
             rows.append({**row, "verdict": NOT_RUN})
             continue
         terms = [{**term, **_best(term["rates"], probes)} for term in contrast["terms"]]
-        if claim["measure"] is None:
+        if claim["collapse"] is not None:
+            estimate = of_collapse(terms, claim["collapse"], metrics, settings.confidence, count)
+        elif claim["measure"] is None:
             estimate = of_scores(terms, scores, settings, count)
         else:
             estimate = of_curves(terms, claim, probes, metrics, settings.confidence, count)
@@ -187,6 +190,29 @@ def of_curves(
     return Estimate(value, value - half, value + half, value - half_of_all, value + half_of_all, seeds, None, SEEDS)
 
 
+def of_collapse(
+    terms: list[dict[str, Any]], rule: dict[str, float], metrics: Probes, confidence: float, count: int
+) -> Estimate:
+    """The difference of two methods' shares of collapsed runs, with Newcombe's (1998) score interval."""
+    from statsmodels.stats.proportion import confint_proportions_2indep
+
+    left, right = sorted(terms, key=lambda term: -term["weight"])
+    (first, n), (second, m) = (
+        (_collapsed(term["policies"], rule, metrics), len(term["policies"])) for term in (left, right)
+    )
+
+    def interval(alpha: float) -> tuple[float, float]:
+        return confint_proportions_2indep(first, n, second, m, method="newcomb", compare="diff", alpha=alpha)
+
+    low, high = interval(1 - confidence)
+    low_of_all, high_of_all = interval((1 - confidence) / count)
+    return Estimate(first / n - second / m, low, high, low_of_all, high_of_all, min(n, m), None, SEEDS)
+
+
+def _collapsed(runs: list[str], rule: dict[str, float], metrics: Probes) -> int:
+    return sum(judge(np.array(unsolved_shares(metrics[run], run)), **rule).collapsed for run in runs)
+
+
 def _mean_during(rows: list[dict[str, Any]], name: str, during: list[float]) -> float:
     """The mean over rows in a part of training, given as shares of its steps, without the one before training."""
     last = max(row["step"] for row in rows)
@@ -276,8 +302,7 @@ def main(
     paths, claims = Paths(str(results)), layout(make_plan(root, scale, [paper]), paper)
     pairs, runs = needs(claims)
     scores = read_all([Path(paths.scores(*pair)) for pair in pairs])
-    probes = {run: list(read_lines(Path(paths.probe(run)))) for run in runs}
-    metrics = {run: list(read_lines(Path(paths.metrics(run)))) for run in runs}
+    probes, metrics = ({run: list(read_lines(Path(paths.rows(run)[i]))) for run in runs} for i in (0, 1))
     summaries, contrasts = [], []
     for claim in claims:
         rows = evaluate(claim, scores, probes, metrics)

@@ -49,18 +49,21 @@ def steps_of(window: float, steps: int) -> int:
 
 
 def _of_run(layout: dict[str, Any], runs: Runs, run: str) -> Verdict:
-    rows = runs[run][METRICS]
-    shares = [value_of(row, "unsolved", run) / row["prompts_drawn"] for row in rows]
-    return judge(np.array(shares), **layout["collapse"])
+    return judge(np.array(unsolved_shares(runs[run][METRICS], run)), **layout["collapse"])
+
+
+def unsolved_shares(rows: list[dict[str, Any]], run: str) -> list[float]:
+    """Shares, since dynamic sampling draws more prompts at one step than at another."""
+    return [value_of(row, "unsolved", run) / value_of(row, "prompts_drawn", run) for row in rows]
 
 
 def collapse_curves(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
-    """One row a model, arm, run and step: unsolved prompts, their running mean, and whether the run collapsed."""
+    """One row a model, arm, run and step: share of unsolved prompts, its running mean, whether the run collapsed."""
     rows = []
     for cell in layout["cells"]:
         for run in cell["policies"]:
             own, verdict = runs[run][METRICS], _of_run(layout, runs, run)
-            values = [float(value_of(row, "unsolved", run)) for row in own]
+            values = unsolved_shares(own, run)
             means = running_mean(values, steps_of(layout["collapse"]["window"], len(values)))
             shown = in_range([row["step"] for row in own], layout["up_to_step"])
             rows += [

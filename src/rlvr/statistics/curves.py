@@ -72,11 +72,12 @@ def _series(
 
 
 def _hard(row: dict[str, Any], hard_levels: list[str], run: str) -> float:
-    """The pass rate over all problems of the hard levels; NaN where the run was probed on none of them."""
+    """The pass rate over all problems of the hard levels. Raises ValueError where the run was probed on none."""
     rates, counts = value_of(row, "pass_rate_by_level", run), value_of(row, "problems_by_level", run)
     own = [level for level in rates if level in hard_levels]
-    problems = sum(counts[level] for level in own)
-    return sum(rates[level] * counts[level] for level in own) / problems if problems else math.nan
+    if not own:
+        raise ValueError(f"{run}: no held-out problem is of the levels {hard_levels}; they are of {list(rates)}")
+    return sum(rates[level] * counts[level] for level in own) / sum(counts[level] for level in own)
 
 
 def solve_rates(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:

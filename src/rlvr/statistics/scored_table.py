@@ -13,7 +13,6 @@ from typing import Annotated, Any
 import numpy as np
 import pandas as pd
 import typer
-from statsmodels.stats.multitest import multipletests
 
 from rlvr.config.schema import Statistics
 from rlvr.records import RecordError, publish, read_lines
@@ -94,6 +93,8 @@ def frames_of(
 
 def holm(p: pd.Series) -> pd.Series:
     """Adjusted p-values of one family; cells without one stay without one."""
+    from statsmodels.stats.multitest import multipletests  # takes half a second, which some processes need not wait for
+
     known = p.dropna().astype(float)
     adjusted = multipletests(known, method="holm")[1] if len(known) else known
     return pd.Series(adjusted, index=known.index, dtype=float).reindex(p.index)

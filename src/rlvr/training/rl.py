@@ -147,7 +147,7 @@ class Trainer:
     def _fresh_optimizer(self) -> torch.optim.Optimizer:
         rl = self.spec.rl
         return torch.optim.AdamW(
-            self.model.parameters(), lr=rl.learning_rate, betas=rl.betas, weight_decay=rl.weight_decay
+            self.model.parameters(), lr=rl.learning_rate, betas=rl.betas, weight_decay=rl.weight_decay, fused=True
         )
 
     def _reset_reference(self) -> None:

@@ -85,7 +85,7 @@ def verify(policy: Policy, drawn: Samples, golds: list[str], verifier: Pool) -> 
     """A status for each of P x G rollouts."""
     prompts, samples = drawn.lengths_PG.shape
     lengths = drawn.lengths_PG.flatten().tolist()
-    rows = [row[:length] for row, length in zip(drawn.tokens_PGT.flatten(0, 1).tolist(), lengths, strict=True)]
+    rows = [row[:length] for row, length in zip(drawn.tokens_PGT.flatten(0, 1).cpu().numpy(), lengths, strict=True)]
     texts, finished = policy.decode(rows), drawn.finished_PG.flatten().tolist()
     verdicts = verifier.judge((text, golds[i // samples]) for i, text in enumerate(texts))
     statuses = [

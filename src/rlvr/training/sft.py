@@ -58,7 +58,7 @@ def train(policy: Policy, spec: Sft, demonstrations: list[Demonstration], checkp
     groups, order = encode(policy, demonstrations), PromptOrder(len(demonstrations), spec.seed)
     model, decoder = policy.model, Decoder(policy.model)
     optimizer = torch.optim.AdamW(
-        model.parameters(), lr=spec.learning_rate, betas=spec.betas, weight_decay=spec.weight_decay
+        model.parameters(), lr=spec.learning_rate, betas=spec.betas, weight_decay=spec.weight_decay, fused=True
     )
     rows, start = [], 0
     if (snapshot := checkpoints.latest()) is not None:

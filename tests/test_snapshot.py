@@ -1,0 +1,81 @@
+"""`make snapshot`: what it copies, what it says, and what it refuses."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from conftest import ROOT
+
+from rlvr.config.paths import Paths
+from rlvr.config.plan import asked_for, make_plan
+from rlvr.report.snapshot import Missing, take
+
+PROVENANCE = {"commit": "c0ffee", "lock_sha256": "beef", "processor": "a core", "finished": "2026-11-21T10:00:00Z"}
+CLAIM = {
+    **{
+        "scale": "smoke",
+        "paper": "lens",
+        "short": "LENS",
+        "claim": "all_k",
+        "says": "LENS is ahead",
+        "place": "Table 1",
+    },
+    **{"over": "table1", "effort": "paper's setting", "verdict": "inconclusive", "contrasts": 10, "run": 10},
+    **{"deciding": "LENS − GRPO @1", "estimate": 0.5, "low": -1.0, "high": 2.0, "seeds": 2, "problems": 12},
+    **{"unit": "training seeds × problems", "published": "holds in its own table", "published_cells": "10 of 10"},
+    **{"published_exceptions": "", "learning_rates": ""},
+}
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return make_plan(ROOT, "smoke", ["lens"])
+
+
+@pytest.fixture
+def results(plan, tmp_path):
+    """Every file that the snapshot reads, made by hand."""
+    folder = tmp_path / "results"
+    paths, made = Paths(str(folder)), plan.papers["lens"]
+    for name in asked_for(plan, "lens"):
+        file = Path((paths.table if name in made.tables else paths.figure)("lens", name)[1])
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(name.encode())
+        for policy in made.item(name).policies():
+            manifest = folder / plan.stage(policy) / "manifest.json"
+            manifest.parent.mkdir(parents=True, exist_ok=True)
+            manifest.write_text(
+                json.dumps({"stage": "rl", "seed": 1, "step": 2, "seconds": 1.5, "provenance": PROVENANCE})
+            )
+    claims = folder / "claims" / "smoke" / "lens.csv"
+    claims.parent.mkdir(parents=True)
+    pd.DataFrame([CLAIM]).to_csv(claims, index=False)
+    return folder
+
+
+def test_it_holds_every_item_with_its_provenance(plan, results, tmp_path):
+    out = tmp_path / "docs"
+    (out / "gone").mkdir(parents=True)
+    assert take(plan, Paths(str(results)), out) == ["lens"]
+    assert not (out / "gone").exists()
+    names = asked_for(plan, "lens")
+    copied = {path.stem: path.read_text() for path in (out / "lens").iterdir()}
+    assert copied == {name: name for name in names}
+    page = (out / "README.md").read_text()
+    assert all(f"(lens/{path.name})" in page for path in (out / "lens").iterdir())
+    runs = pd.read_csv(out / "runs.csv")
+    wanted = {policy for name in names for policy in plan.papers["lens"].item(name).policies()}
+    assert set(runs["policy"]) == wanted and set(runs["commit"]) == {"c0ffee"} and len(runs) == len(wanted)
+    assert f"{len(wanted)} policies" in page and "c0ffee" in page and "a core" in page
+    assert "LENS is ahead" in (out / "claims.md").read_text() and "inconclusive" in page
+
+
+def test_what_was_not_made_is_named_and_nothing_is_replaced(plan, results, tmp_path):
+    out = tmp_path / "docs"
+    (out / "kept").mkdir(parents=True)
+    table = Path(Paths(str(results)).table("lens", "table1")[1])
+    table.unlink()
+    with pytest.raises(Missing, match=r"table1\.md was not made yet"):
+        take(plan, Paths(str(results)), out)
+    assert (out / "kept").exists()
