@@ -330,6 +330,58 @@ def test_one_seed_of_a_curve_decides_nothing():
     assert (row["estimate"], row["verdict"]) == (4, INCONCLUSIVE) and math.isnan(row["low"])
 
 
+# ---- claims about runs that collapse ----
+
+
+def batches(shares) -> list[dict]:
+    """Training batches with these shares of prompts unsolved."""
+    return [{"step": i + 1, "unsolved": 100 * share, "prompts_drawn": 100} for i, share in enumerate(shares)]
+
+
+def test_shares_of_collapsed_runs_have_newcombes_interval():
+    """Three of ten runs against none: from the two Wilson intervals (Newcombe 1998, method 10)."""
+    healthy, collapsed = (
+        batches(np.linspace(0.6, 0.2, 40)),
+        batches([*np.linspace(0.6, 0.2, 20), *np.linspace(0.3, 0.9, 20)]),
+    )
+    one, rule = plain(("",)), {"window": 0.1, "factor": 1.5, "share": 0.1}
+    for term, arm in zip(one["contrasts"][0]["terms"], ("left", "right"), strict=True):
+        term["rates"][0]["policies"] = [f"{arm}{s}" for s in range(10)]
+    metrics = {
+        f"{arm}{s}": collapsed if arm == "left" and s < 3 else healthy for arm in ("left", "right") for s in range(10)
+    }
+    (row,) = evaluate({**one, "collapse": rule}, {}, {}, metrics)
+    wilson = [stats.binomtest(c, 10).proportion_ci(0.95, "wilson") for c in (3, 0)]
+    low = 0.3 - math.hypot(0.3 - wilson[0].low, wilson[1].high - 0)
+    high = 0.3 + math.hypot(wilson[0].high - 0.3, 0 - wilson[1].low)
+    assert (row["estimate"], row["low"], row["high"]) == pytest.approx((0.3, low, high))
+    assert (row["verdict"], row["seeds"], row["problems"]) == (INCONCLUSIVE, 10, None), "as in the paper: p = 0.21"
+    all_of_them = {run: collapsed if run.startswith("left") else healthy for run in metrics}
+    assert evaluate({**one, "collapse": rule}, {}, {}, all_of_them)[0]["verdict"] == REPRODUCED
+    swapped = {run: healthy if run.startswith("left") else collapsed for run in metrics}
+    assert evaluate({**one, "collapse": rule}, {}, {}, swapped)[0]["verdict"] == CONTRADICTED
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"predicate": "harder"}, r"claims.collapse.predicate: a share of runs has no k to be 'harder' over"),
+        (
+            {"left": None, "right": [], "weights": {"ass": 2.0}},
+            r"claims.collapse.weights: shares of runs are compared two by",
+        ),
+        ({"right": ["as"]}, r"claims.collapse \(over collapse\): unknown arm 'as'; did you mean 'ass'"),
+    ],
+)
+def test_mistakes_in_a_claim_about_collapses(copy, changes, message):
+    path = copy / "config/papers/agrae.yaml"
+    content = yaml.safe_load(path.read_text())
+    next(one for one in content["claims"] if one["name"] == "collapse").update(changes)
+    path.write_text(yaml.safe_dump(content))
+    with pytest.raises(ConfigError, match=message):
+        make_plan(copy, "smoke", ["agrae"])
+
+
 # ---- laws of verdicts ----
 
 numbers = st.floats(-50, 50, allow_nan=False).map(lambda x: round(x, 3))

@@ -7,7 +7,7 @@ import pytest
 from conftest import ROOT, snakemake
 
 from rlvr.config.order import priorities
-from rlvr.config.plan import make_plan
+from rlvr.config.plan import asked_for, make_plan
 
 
 def planned(*arguments: str) -> dict[str, int]:
@@ -23,14 +23,14 @@ def fresh(tmp_path):
 
 def test_paper_scale_plans_every_run_of_tables_1_to_4(fresh):
     jobs = planned("--config", "scale=paper", f"results={fresh}", "--", "paper_ace")
-    tables = ["table1_matched", "table2_matched", "table3", "table4", "readings"]
+    tables = ["table1", "table2", "table3", "table4", "readings"]
     plan = make_plan(ROOT, "paper", ["ace"])
     wanted = {run for name in tables for run in plan.papers["ace"].item(name).policies() if run in plan.runs}
     pairs = {pair for name in tables for pair in plan.papers["ace"].item(name).scored()}
-    assert jobs["rl_verl"] == len(plan.runs) == len(wanted)
+    assert jobs["rl_verl"] == len(wanted) == 140
     assert "sft" not in jobs
-    assert "generate" not in jobs and jobs["merge"] == jobs["grade"] == jobs["score"] == len(pairs) == 596
-    assert [jobs[f"generate_vllm_{shard}"] for shard in (1, 2, 3, 4)] == [596] * 4 and "generate_vllm_5" not in jobs
+    assert "generate" not in jobs and jobs["merge"] == jobs["grade"] == jobs["score"] == len(pairs) == 236
+    assert [jobs[f"generate_vllm_{shard}"] for shard in (1, 2, 3, 4)] == [236] * 4 and "generate_vllm_5" not in jobs
     print(f"{jobs['total']} jobs, {jobs['rl_verl']} RL runs")
 
 
@@ -100,8 +100,10 @@ def test_all_papers_at_paper_scale_plan_every_run_once(fresh):
     targets = [f"paper_{paper}" for paper in papers]
     jobs = planned("--config", "scale=paper", f"results={fresh}", "--", *targets)
     plan = make_plan(ROOT, "paper", papers)
-    pairs = {pair for made in plan.papers.values() for name in made.all_items() for pair in made.item(name).scored()}
-    assert jobs["rl_verl"] == len(plan.runs) == 320 + 69 + 116
+    items = [made.item(name) for paper, made in plan.papers.items() for name in asked_for(plan, paper)]
+    runs = {run for item in items for run in item.policies() if run in plan.runs}
+    pairs = {pair for item in items for pair in item.scored()}
+    assert jobs["rl_verl"] == len(runs) == 140 + 45 + 92
     assert jobs["score"] == jobs["merge"] == len(pairs) and jobs["claims_of_paper"] == 3
     assert jobs["published_table"] == 1 and jobs["collapse_table"] == 1
 
@@ -130,13 +132,14 @@ def test_core_tables_are_finished_first(fresh):
     ):
         found.setdefault(rule, {})[wildcards] = int(priority)
     plan = make_plan(ROOT, "paper", sorted(path.stem for path in (ROOT / "config" / "papers").glob("*.yaml")))
-    wanted, runs = priorities(plan), make_plan(ROOT, "paper", ["ace"]).runs
+    wanted, made = priorities(plan), plan.papers["ace"]
+    runs = {run for name in asked_for(plan, "ace") for run in made.item(name).policies() if run in plan.runs}
     assert found["rl_verl"] == {f"run={run}": wanted[run] for run in runs}
     core = {run for run in plan.papers["ace"].item("core").policies() if run in plan.runs}
     assert min(wanted[run] for run in core) > max(wanted[run] for run in set(plan.runs) - core)
     for shard in (1, 2, 3, 4):
         drawn = found[f"generate_vllm_{shard}"]
-        assert len(drawn) == 596 and max(drawn.values()) == max(found["rl_verl"].values())
+        assert len(drawn) == 236 and max(drawn.values()) == max(found["rl_verl"].values())
     assert min(min(found[rule].values()) for rule in ("data", "model", "merge", "grade", "score", "table")) > max(
         wanted.values()
     )

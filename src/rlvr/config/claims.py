@@ -85,6 +85,8 @@ def _check_scores(claim: Claim, plan: Plan, table: Table, item: Item, place: str
     if table.kind == "collapse":
         if claim.predicate not in ("greater", "within", "ordering"):
             raise ConfigError(f"{place}.predicate: a share of runs has no k to be {claim.predicate!r} over")
+        if claim.weights:
+            raise ConfigError(f"{place}.weights: shares of runs are compared two by two, by left and right")
         return
     if not table.k:
         raise ConfigError(f"{place}.over: {claim.over} has no pass@k")

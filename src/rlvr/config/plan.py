@@ -539,7 +539,8 @@ class _Expansion:
     def _note_arms(self, cells: tuple[Cell, ...], evaluations: dict[str, tuple[str, ...]]) -> None:
         for cell in cells:
             pairs = self.result.arms.setdefault(cell.row.arm, [])
-            made = [(policy, evaluation) for evaluation in evaluations[cell.model] for policy, _ in cell.candidates()]
+            # Its own runs: at another learning rate it is another arm, which the frontier has.
+            made = [(policy, evaluation) for evaluation in evaluations[cell.model] for policy, _ in cell.policies]
             pairs += [pair for pair in made if pair not in pairs]
 
 
