@@ -218,12 +218,27 @@ def test_a_plain_difference_has_the_interval_of_the_tables(k, right):
     scores = noisy(1, ("left", "right"), shift=0.05) | noisy(2, ("base",), seeds=1)
     (row,) = evaluate(plain((k,), ("left", right), resamples=2000), scores, {}, {})
     tables = SeedsAndProblems(3, 40, resamples=2000, confidence=0.95, generator=np.random.default_rng(7))
-    other = values(scores, right, k, 1 if right == "base" else 3)
-    expected = tables.of_difference(values(scores, "left", k, 3), other)
+    left, other = values(scores, "left", k, 3), values(scores, right, k, 1 if right == "base" else 3)
+    expected = tables.of_difference(left, other)
+    low, high = wider(expected.low, expected.high, left - other)
     assert (row["estimate"], row["low"], row["high"]) == pytest.approx(
-        (100 * expected.estimate, 100 * expected.low, 100 * expected.high), abs=1e-9
+        (100 * expected.estimate, 100 * low, 100 * high), abs=1e-9
     )
     assert (row["low"], row["high"]) == (row["low_of_all"], row["high_of_all"]), "one contrast needs no correction"
+
+
+def wider(low: float, high: float, difference_SN: np.ndarray, confidence: float = 0.95) -> tuple[float, float]:
+    """An interval and Student's t of the runs' means, as scipy has it, whichever is wider at an end."""
+    t = stats.ttest_1samp(difference_SN.mean(axis=1), 0).confidence_interval(confidence)
+    return min(low, t.low), max(high, t.high)
+
+
+def test_where_runs_lie_far_apart_it_is_students_interval():
+    scores = noisy(9, between_runs=0.2)
+    (row,) = evaluate(plain(), scores, {}, {})
+    difference_SN = values(scores, "left", 1, 3) - values(scores, "right", 1, 3)
+    t = stats.ttest_1samp(100 * difference_SN.mean(axis=1), 0).confidence_interval()
+    assert (row["low"], row["high"]) == pytest.approx((t.low, t.high))
 
 
 def test_versions_of_a_problem_are_drawn_together():
@@ -232,7 +247,8 @@ def test_versions_of_a_problem_are_drawn_together():
     by_cluster = [values(scores, arm, 1, 3).reshape(3, 20, 2).mean(2) for arm in ("left", "right")]
     tables = SeedsAndProblems(3, 20, resamples=400, confidence=0.95, generator=np.random.default_rng(7))
     expected = tables.of_difference(*by_cluster)
-    assert (row["low"], row["high"]) == pytest.approx((100 * expected.low, 100 * expected.high), abs=1e-9)
+    low, high = wider(expected.low, expected.high, by_cluster[0] - by_cluster[1])
+    assert (row["low"], row["high"]) == pytest.approx((100 * low, 100 * high), abs=1e-9)
 
 
 def test_harder_draw_by_draw():
@@ -248,7 +264,9 @@ def test_harder_draw_by_draw():
         hard = np.repeat(np.repeat(gain_SN[:, HARD], times_S, 0), times_N[HARD], 1).mean()
         drawn.append(100 * (hard - np.repeat(np.repeat(gain_SN, times_S, 0), times_N, 1).mean()))
     assert row["estimate"] == pytest.approx(100 * (gain_SN[:, HARD].mean() - gain_SN.mean()))
-    assert (row["low"], row["high"]) == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])))
+    gain_S1 = (gain_SN[:, HARD].mean(1) - gain_SN.mean(1))[:, None]
+    low, high = wider(*np.quantile(drawn, [0.025, 0.975]) / 100, gain_S1)
+    assert (row["low"], row["high"]) == pytest.approx((100 * low, 100 * high))
 
 
 def test_several_contrasts_widen_the_interval_that_contradicts_and_no_other():
@@ -258,8 +276,8 @@ def test_several_contrasts_widen_the_interval_that_contradicts_and_no_other():
     seeds_BS, problems_BN = draw(3, 4000, generator), draw(40, 4000, generator)
     gain_SN = values(scores, "left", 1, 3) - values(scores, "right", 1, 3)
     drawn = 100 * ((problems_BN @ gain_SN.T) * seeds_BS).sum(1)
-    expected = np.quantile(drawn, [0.025 / 3, 1 - 0.025 / 3])
-    assert (three[0]["low_of_all"], three[0]["high_of_all"]) == pytest.approx(tuple(expected))
+    low, high = wider(*np.quantile(drawn, [0.025 / 3, 1 - 0.025 / 3]) / 100, gain_SN, confidence=1 - 0.05 / 3)
+    assert (three[0]["low_of_all"], three[0]["high_of_all"]) == pytest.approx((100 * low, 100 * high))
 
 
 def test_scores_of_other_problems_or_without_hard_ones_are_refused():
@@ -484,13 +502,10 @@ def test_the_deciding_contrast_has_the_worst_verdict_and_then_the_smallest_margi
 
 
 @pytest.mark.parametrize(
-    ("ks", "between_runs", "most"), [((1,), 0.0, 0.05), ((1, 2, 4), 0.0, 0.05), ((1,), 0.02, 0.05), ((1,), 0.05, 0.15)]
+    ("ks", "between_runs", "most"), [((1,), 0.0, 0.05), ((1, 2, 4), 0.0, 0.05), ((1,), 0.02, 0.05), ((1,), 0.1, 0.08)]
 )
 def test_equal_arms_are_seldom_called_different(ks, between_runs, most):
-    """The rule under the null, 300 times: three seeds, 40 problems, few draws.
-
-    Where runs of one arm are 5 points apart by chance it errs more often than 5 % (docs/claims.md).
-    """
+    """The rule under the null, 300 times: three seeds, 40 problems, few draws. 5 % of 300, with room for chance."""
     verdicts = []
     for trial in range(300):
         scores = noisy(1000 + trial, between_runs=between_runs)
@@ -501,10 +516,14 @@ def test_equal_arms_are_seldom_called_different(ks, between_runs, most):
     assert reproduced + contradicted <= most
 
 
-def test_different_arms_are_told_apart():
-    """The same simulation with a true gain of 10 points: it has power, and never says the contrary."""
-    verdicts = [evaluate(plain(resamples=200, seed=t), noisy(t, shift=0.1), {}, {})[0]["verdict"] for t in range(60)]
-    assert verdicts.count(REPRODUCED) >= 54 and CONTRADICTED not in verdicts
+@pytest.mark.parametrize(("seeds", "least"), [(3, 36), (6, 54)])
+def test_different_arms_are_told_apart(seeds, least):
+    """The same simulation with a true gain of 10 points: it has power, more with more seeds, and never says no."""
+    verdicts = [
+        evaluate(plain(resamples=200, seed=t, seeds=seeds), noisy(t, shift=0.1, seeds=seeds), {}, {})[0]["verdict"]
+        for t in range(60)
+    ]
+    assert verdicts.count(REPRODUCED) >= least and CONTRADICTED not in verdicts
 
 
 # ---- matched effort ----

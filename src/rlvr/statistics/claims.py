@@ -118,7 +118,11 @@ def _best(rates: list[dict[str, Any]], probes: Probes) -> dict[str, Any]:
 
 
 def of_scores(terms: list[dict[str, Any]], scores: Scores, settings: Statistics, count: int) -> Estimate:
-    """A sum of pass@k's in percent points, with a two-way bootstrap over seeds and problems, paired in both."""
+    """A sum of pass@k's in percent points, paired by seed and problem.
+
+    Its interval is the wider, at each end, of a two-way bootstrap over seeds and problems and of Student's t over
+    seeds: a bootstrap of few seeds is too narrow where runs of one method lie far apart, and t draws no problems.
+    """
     policies = [policy for term in terms for policy in term["policies"]]
     evaluation = terms[0]["evaluation"]
     problems_of([scores[policy, evaluation] for policy in policies], policies)
@@ -126,7 +130,7 @@ def of_scores(terms: list[dict[str, Any]], scores: Scores, settings: Statistics,
     units, seeds = int(units_of(first).max()) + 1, max(len(term["policies"]) for term in terms)
     generator = np.random.default_rng(settings.seed)
     seeds_BS, units_BC = (draw(size, settings.resamples, generator) for size in (seeds, units))
-    value, draws_B = 0.0, np.zeros(settings.resamples)
+    values_S, draws_B = np.zeros(seeds), np.zeros(settings.resamples)
     for term in terms:
         frames = [scores[policy, evaluation] for policy in term["policies"]]
         scores_SC = matrix(frames, _pass_at(term["k"], term["levels"]))
@@ -134,7 +138,7 @@ def of_scores(terms: list[dict[str, Any]], scores: Scores, settings: Statistics,
         scores_SC = np.nan_to_num(scores_SC)
         if len(scores_SC) == 1:  # a policy without a training seed
             scores_SC = np.repeat(scores_SC, seeds, axis=0)
-        value += term["weight"] * float(scores_SC[:, known_C].mean())
+        values_S += term["weight"] * scores_SC[:, known_C].mean(axis=1)
         weights_B = units_BC @ known_C
         means_BS = np.divide(
             units_BC @ scores_SC.T,
@@ -145,9 +149,21 @@ def of_scores(terms: list[dict[str, Any]], scores: Scores, settings: Statistics,
         draws_B += term["weight"] * (means_BS * seeds_BS).sum(axis=1)
     draws_B = PERCENT * draws_B[~np.isnan(draws_B)]
     tail = (1 - settings.confidence) / 2
+    bounds = [_wider(draws_B, PERCENT * values_S, part) for part in (tail, tail / count)]
+    return Estimate(PERCENT * float(values_S.mean()), *bounds[0], *bounds[1], seeds, len(first), SEEDS_AND_PROBLEMS)
+
+
+def _wider(draws_B: Matrix, values_S: Matrix, tail: float) -> tuple[float, float]:
     low, high = np.quantile(draws_B, [tail, 1 - tail])
-    low_of_all, high_of_all = np.quantile(draws_B, [tail / count, 1 - tail / count])
-    return Estimate(PERCENT * value, low, high, low_of_all, high_of_all, seeds, len(first), SEEDS_AND_PROBLEMS)
+    if len(values_S) < 2:
+        return float(low), float(high)
+    half = half_width(values_S, tail)
+    return min(float(low), float(values_S.mean()) - half), max(float(high), float(values_S.mean()) + half)
+
+
+def half_width(values_S: Matrix, tail: float) -> float:
+    """Of Student's t interval of a mean over seeds."""
+    return float(stats.t.ppf(1 - tail, len(values_S) - 1) * stats.sem(values_S))
 
 
 def _pass_at(k: int, levels: list[str] | None) -> Measure:
@@ -185,8 +201,8 @@ def of_curves(
     value = float(values_S.mean())
     if seeds < 2:
         return Estimate(value, *[float("nan")] * 4, seeds, None, SEEDS)
-    error, tail = float(stats.sem(values_S)), (1 - confidence) / 2
-    half, half_of_all = (stats.t.ppf(1 - part, seeds - 1) * error for part in (tail, tail / count))
+    tail = (1 - confidence) / 2
+    half, half_of_all = (half_width(values_S, part) for part in (tail, tail / count))
     return Estimate(value, value - half, value + half, value - half_of_all, value + half_of_all, seeds, None, SEEDS)
 
 
