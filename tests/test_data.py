@@ -868,6 +868,10 @@ def test_the_overlap_stage_reports_near_duplicates_where_asked(tmp_path):
     assert "compared" not in read_json(out)
     with pytest.raises(SystemExit, match="share problems"):
         overlap.main(sets, out)
+    with pytest.raises(SystemExit, match="share problems"):
+        overlap.main(sets, out, training=sets[:1])
+    overlap.main(sets, out, training=sets)
+    assert read_json(out)["shared"] == {"test & train": 1}
 
 
 # ---- cards and the command ----

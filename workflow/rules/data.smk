@@ -37,7 +37,7 @@ rule demonstrations:
 
 rule overlap:
     input:
-        lambda w: [problems_of(data) for data in PLAN.papers[w.paper].data],
+        sets=lambda w: [problems_of(data) for data in PLAN.papers[w.paper].data],
     output:
         f"{PATHS.results}/papers/{{paper}}/overlap.json",
     log:
@@ -45,13 +45,17 @@ rule overlap:
     resources:
         **cluster("overlap"),
     params:
+        training=lambda w: " ".join(
+            f"--training {problems_of(data)}"
+            for data in PLAN.papers[w.paper].trained_on
+        ),
         how=lambda w: (
             "--no-tolerate --no-near"
             if all(d.task == "operator_fill" for d in PLAN.papers[w.paper].data)
             else "--tolerate --near"
         ),
     shell:
-        "python -m rlvr.tasks.overlap {input:q} {params.how} --out {output:q} > {log:q} 2>&1"
+        "python -m rlvr.tasks.overlap {input.sets:q} {params.training} {params.how} --out {output:q} > {log:q} 2>&1"
 
 
 rule model:

@@ -85,6 +85,7 @@ class PaperPlan:
     arms: dict[str, list[tuple[str, str]]] = field(default_factory=dict)  # arm -> (policy, evaluation)
     settings: dict[str, Settings] = field(default_factory=dict)  # model -> settings without an arm
     data: list[Any] = field(default_factory=list)  # every set that the paper uses, as this scale has it
+    trained_on: list[Any] = field(default_factory=list)  # those of them that it trains on
 
     def item(self, name: str) -> Item:
         return self.tables[name] if name in self.tables else self.figures[name]
@@ -166,10 +167,11 @@ class _Expansion:
         self.arms = self._arms()
 
     def expand(self) -> PaperPlan:
-        sets = [self.paper.data, *(arm.data for arm in self.paper.arms.values())]
-        sets += [self.paper.validation_data, *self.paper.benchmarks]
-        sets += [self.paper.sft_data] if self.scale.sft else []
-        self.result.data = [self._data(name, "data") for name in dict.fromkeys(sets) if name is not None]
+        trained = [self.paper.data, *(arm.data for arm in self.paper.arms.values())]
+        trained += [self.paper.sft_data] if self.scale.sft else []
+        sets = [*trained, self.paper.validation_data, *self.paper.benchmarks]
+        self.result.data = self._sets(sets)
+        self.result.trained_on = self._sets(trained)
         for model in self.paper.models:
             self.result.settings[model] = validate(Settings, self._model_layers(model))
             if self.result.settings[model].diversity != self.plan.diversity:
@@ -189,6 +191,10 @@ class _Expansion:
 
         check_all(self.plan, self.result, self._place("claims"))
         return self.result
+
+    def _sets(self, names: list[str | None]) -> list[Any]:
+        made = [self._data(name, "data") for name in dict.fromkeys(names) if name is not None]
+        return list({identity.data_id(data): data for data in made}.values())
 
     def _place(self, *keys: str) -> str:
         return self.layer.place(keys)

@@ -1,4 +1,4 @@
-"""Stage: data. Checks that no problem stands in two of a paper's sets, and records the counts."""
+"""Stage: data. Checks that no problem is trained on and tested on, and records what a paper's sets share."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ EXAMPLES = 5
 def main(
     sets: Annotated[list[Path], typer.Argument(help="problems.jsonl of each set.")],
     out: Annotated[Path, typer.Option(help="JSON with the size of each set and the overlap of each pair.")],
+    training: Annotated[
+        list[Path] | None, typer.Option(help="Of the sets those that are trained on: two of them may share problems.")
+    ] = None,
     tolerate: Annotated[bool, typer.Option(help="Record overlaps between published sets, do not fail.")] = False,
     near: Annotated[
         bool,
@@ -27,11 +30,13 @@ def main(
         ),
     ] = False,
 ) -> None:
-    """Fail (exit 1) where two sets share a problem, by normalised text."""
+    """Fail (exit 1) where two sets, not both of training, share a problem, by normalised text."""
     texts = {path.parent.name: similarity.texts(path) for path in sets}
     normal = {name: {similarity.normal(text) for text in found.values()} for name, found in texts.items()}
     shared = {f"{a} & {b}": len(normal[a] & normal[b]) for a, b in combinations(sorted(texts), 2)}
-    found = {pair: count for pair, count in shared.items() if count}
+    trained = sorted(path.parent.name for path in training or [])
+    allowed = {f"{a} & {b}" for a, b in combinations(trained, 2)}
+    found = {pair: count for pair, count in shared.items() if count and pair not in allowed}
     if found and not tolerate:
         sys.exit(f"sets that must be disjoint share problems: {found}")
     content: dict[str, Any] = {"problems": {name: len(found) for name, found in normal.items()}, "shared": shared}
