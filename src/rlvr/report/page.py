@@ -72,7 +72,7 @@ class Page:
     def _title(self, shorts: str) -> str:
         if not self.manifests:
             return f"{shorts}: closed forms"
-        return f"{shorts}: reproduced" if self.layout["page"] != "index" else f"RLVR papers, reproduced: {shorts}"
+        return f"{shorts}: tables, figures, claims" if self.layout["page"] != "index" else "RLVR papers: what was run"
 
     def _paper(self, paper: dict[str, Any]) -> dict[str, Any]:
         overlap = self._overlap(paper["name"]) if paper["sets"] else ""
