@@ -120,17 +120,17 @@ def test_avg_at_n_is_the_unbiased_pass_at_1(pair):
     np.testing.assert_allclose(avg(frame), pass_at(1)(frame), atol=1e-12)
 
 
-def frames() -> dict[str, pd.DataFrame]:
+def frames() -> dict[tuple[str, str], pd.DataFrame]:
     counts = {"a1": ([0, 4], [0, 1]), "a2": ([2, 4], [0.5, 1]), "b1": ([3, 4], [1, 1]), "b2": ([3, 4], [1, 1])}
     return {
-        name: pd.DataFrame({"problem": ["p", "q"], "n": 4, "correct": correct, "majority": voted})
+        (name, "x"): pd.DataFrame({"problem": ["p", "q"], "n": 4, "correct": correct, "majority": voted})
         for name, (correct, voted) in counts.items()
     }
 
 
 def test_a_table_asks_for_avg_and_maj():
     layout = {**LAYOUT, "measures": ["avg", "maj"], "title": "T", "scale": "laptop", "about_scale": "", "note": ""}
-    layout |= {"compare_label": "a", "sampling": "", "benchmark_stand_in": ""}
+    layout |= {"compare_label": "a", "sampling": "", "kind": "pass_at_k"}
     table = summarise(layout, frames(), None)
     by_cell = table.set_index(["arm", "score", "k"])
     assert by_cell.loc[("a", "avg", 4), "value"] == pytest.approx(by_cell.loc[("a", "pass", 1), "value"])
@@ -146,7 +146,7 @@ def test_a_table_asks_for_avg_and_maj():
 
 
 def test_scores_of_an_earlier_version_are_named():
-    old = {name: frame.drop(columns="majority") for name, frame in frames().items()}
+    old = {pair: frame.drop(columns="majority") for pair, frame in frames().items()}
     with pytest.raises(RecordError, match="score again"):
         summarise({**LAYOUT, "measures": ["maj"]}, old, None)
 
@@ -158,7 +158,7 @@ def test_clusters_are_drawn_whole():
     double = pd.concat([single, single], ignore_index=True).assign(problem=[f"p{i}" for i in range(60)])
     double["cluster"] = [f"c{i % 30}" for i in range(60)]
     layout = {**LAYOUT, "k": [1], "cells": [{**cell, "policies": [cell["arm"]]} for cell in LAYOUT["cells"]]}
-    once, twice = (summarise(layout, {"a": f, "b": f}, None) for f in (single, double))
+    once, twice = (summarise(layout, {("a", "x"): f, ("b", "x"): f}, None) for f in (single, double))
     same = ["value", "value_low", "value_high", "clusters"]
     pd.testing.assert_frame_equal(once[same], twice[same])
     assert once["problems"].iloc[0] == 30 and twice["problems"].iloc[0] == 60
