@@ -700,7 +700,7 @@ def test_published_cells_that_a_table_lacks_are_no_evidence():
         }
         for k in (1, 2)
     ]
-    rows = {"model": ["m"] * 3, "method": ["A", "B", "A"], "benchmark": ["math500"] * 3, "k": [1, 1, 2]}
+    rows = {"model": ["m"] * 3, "method": ["A", "B", "A"], "benchmark": ["math500"] * 3, "k": [1, 1, 2], "ci": ""}
     made = published(one, pd.DataFrame({**rows, "value": [50.3, 51.3, 60.0]}))
     assert (made["published"], made["published_cells"]) == (HOLDS, "1 of 1"), "a point apart, as printed, is within it"
     made = published(one, pd.DataFrame({**rows, "value": [50.3, 51.4, 60.0]}))

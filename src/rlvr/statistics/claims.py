@@ -24,8 +24,9 @@ from rlvr.config.plan import make_plan
 from rlvr.config.schema import Statistics
 from rlvr.records import RecordError, publish, read_lines
 from rlvr.statistics.collapse import judge, unsolved_shares
-from rlvr.statistics.effort import Probes, validation
+from rlvr.statistics.effort import Probes, best
 from rlvr.statistics.intervals import draw
+from rlvr.statistics.scored_table import published as in_reference
 from rlvr.statistics.scores import Matrix, Measure, Scores, matrix, pass_at, problems_of, read_all, units_of
 
 REPRODUCED, CONTRADICTED, INCONCLUSIVE, NOT_RUN = "reproduced", "contradicted", "inconclusive", "not run"
@@ -88,7 +89,10 @@ def evaluate(claim: dict[str, Any], scores: Scores, probes: Probes, metrics: Pro
         if not contrast["terms"]:
             rows.append({**row, "verdict": NOT_RUN})
             continue
-        terms = [{**term, **_best(term["rates"], probes)} for term in contrast["terms"]]
+        terms = [
+            {**term, **(best(term["rates"], probes) if len(term["rates"]) > 1 else term["rates"][0])}
+            for term in contrast["terms"]
+        ]
         if claim["collapse"] is not None:
             estimate = of_collapse(terms, claim["collapse"], metrics, settings.confidence, count)
         elif claim["measure"] is None:
@@ -108,13 +112,6 @@ def evaluate(claim: dict[str, Any], scores: Scores, probes: Probes, metrics: Pro
             }
         )
     return rows
-
-
-def _best(rates: list[dict[str, Any]], probes: Probes) -> dict[str, Any]:
-    if len(rates) == 1:
-        return rates[0]
-    ordered = sorted(rates, key=lambda rate: rate["learning_rate"])
-    return max(ordered, key=lambda rate: validation(rate["policies"], probes))
 
 
 def of_scores(terms: list[dict[str, Any]], scores: Scores, settings: Statistics, count: int) -> Estimate:
@@ -265,19 +262,8 @@ def published(claim: dict[str, Any], reference: pd.DataFrame | None) -> dict[str
 
 
 def _published_value(reference: pd.DataFrame, contrast: dict[str, Any], term: dict[str, Any]) -> float | None:
-    if term["method"] is None or term["hard"]:
-        return None
-    found = reference[
-        (reference["model"].map(_plain) == _plain(contrast["model"]))
-        & (reference["method"] == term["method"])
-        & (reference["benchmark"].map(_plain) == _plain(contrast["benchmark"]))
-        & (reference["k"].astype(float) == term["k"])
-    ]
-    return None if found.empty else float(found["value"].iloc[0])
-
-
-def _plain(name: Any) -> str:
-    return "".join(character for character in str(name).lower() if character.isalnum())
+    cell = {"published_model": contrast["model"], "published": term["method"]}
+    return None if term["hard"] else in_reference(reference, cell, contrast["benchmark"], term["k"])["published"]
 
 
 # ---- a claim in a row ----------------------------------------------------------------------------

@@ -24,10 +24,15 @@ def choose(layout: dict[str, Any], probes: Probes) -> dict[str, Any]:
 
 
 def _at_best(cell: dict[str, Any], probes: Probes) -> dict[str, Any]:
-    ordered = sorted(cell["rates"], key=lambda rate: rate["learning_rate"])
-    best = max(ordered, key=lambda rate: validation(rate["policies"], probes))
-    label = f"{cell['label']} (lr {best['learning_rate']:.2g})"
-    return {**cell, "policies": best["policies"], "learning_rate": best["learning_rate"], "label": label}
+    chosen = best(cell["rates"], probes)
+    label = f"{cell['label']} (lr {chosen['learning_rate']:.2g})"
+    return {**cell, **chosen, "label": label}
+
+
+def best(rates: list[dict[str, Any]], probes: Probes) -> dict[str, Any]:
+    """The learning rate, with its policies, that validation problems prefer; of equal ones the smallest."""
+    ordered = sorted(rates, key=lambda rate: rate["learning_rate"])
+    return max(ordered, key=lambda rate: validation(rate["policies"], probes))
 
 
 def validation(policies: list[str], probes: Probes) -> float:
