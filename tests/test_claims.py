@@ -529,21 +529,25 @@ def test_different_arms_are_told_apart(seeds, least):
 # ---- matched effort ----
 
 
-def test_each_arm_of_a_claim_is_taken_at_its_best_rate():
-    one = {**plain((1,)), "effort": MATCHED}
+def test_each_arm_of_a_claim_is_taken_at_the_rate_that_is_best_at_its_k():
+    one = {**plain((1, 2)), "effort": MATCHED}
     scores = noisy(6, ("left", "right", "bolder"), shift=0.0)
-    left, right = one["contrasts"][0]["terms"]
-    left["rates"] = [
-        {"learning_rate": 1e-5, "policies": ["left1", "left2", "left3"]},
-        {"learning_rate": 2e-5, "policies": ["bolder1", "bolder2", "bolder3"]},
-    ]
-    right["rates"][0]["learning_rate"] = 1e-5
-    good, bad = ([{"step": 1, "pass_rate": rate}] for rate in (0.6, 0.5))
-    probes = {f"left{s}": bad for s in (1, 2, 3)} | {f"bolder{s}": good for s in (1, 2, 3)}
+    for contrast in one["contrasts"]:
+        left, right = contrast["terms"]
+        left["rates"] = [
+            {"learning_rate": 1e-5, "policies": ["left1", "left2", "left3"]},
+            {"learning_rate": 2e-5, "policies": ["bolder1", "bolder2", "bolder3"]},
+        ]
+        right["rates"][0]["learning_rate"] = 1e-5
+    # Of three problems, two responses each: two solved always, 2/3 at both k; or each solved once, 1/2 and then 1.
+    surer, wider = ([{"step": 1, "solve_rates": counts}] for counts in ([1, 0, 2], [0, 3, 0]))
+    probes = {f"left{s}": wider for s in (1, 2, 3)} | {f"bolder{s}": surer for s in (1, 2, 3)}
     assert set(needs([one])[1]) == set(probes), "probes are read of what there is to choose from"
-    (row,) = evaluate(one, scores, probes, {})
-    assert row["estimate"] == evaluate(plain((1,), ("bolder", "right")), scores, {}, {})[0]["estimate"]
-    assert row["learning_rates"] == "left 2e-05, right 1e-05" and "bolder1" in row["policies"]
+    first, second = evaluate(one, scores, probes, {})
+    assert first["estimate"] == evaluate(plain((1,), ("bolder", "right")), scores, {}, {})[0]["estimate"]
+    assert first["learning_rates"] == "left 2e-05, right 1e-05" and "bolder1" in first["policies"]
+    assert second["estimate"] == evaluate(plain((2,)), scores, {}, {})[0]["estimate"]
+    assert second["learning_rates"] == "left 1e-05, right 1e-05" and "bolder1" not in second["policies"]
 
 
 def test_claims_at_matched_effort_are_of_tables_whose_arms_have_rates():

@@ -3,6 +3,7 @@
 import json
 import shutil
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -12,20 +13,42 @@ from test_statistics import LAYOUT, scores
 from rlvr.config import layouts
 from rlvr.config.load import ConfigError
 from rlvr.config.plan import asked_for, core_items, first_items, make_plan
-from rlvr.statistics.effort import choose, validation
+from rlvr.statistics.effort import at_best, of_probe, validation
+from rlvr.statistics.pass_at_k import pass_at_k
 from rlvr.statistics.scored_table import summarise
-from rlvr.tables.scored import EFFORT, render
+from rlvr.tables.scored import EFFORT, RATE, render
+
+N = 4  # responses a problem
 
 
-def probe(rates, before=0.99) -> list[dict]:
-    """A probe before training, which says nothing of it, and one at each of some steps."""
-    return [{"step": 0, "pass_rate": before}, *({"step": i + 1, "pass_rate": r} for i, r in enumerate(rates))]
+def histogram(correct) -> list[int]:
+    """Problems by their number of correct responses."""
+    return [list(correct).count(c) for c in range(N + 1)]
+
+
+def probe(probes, before=(N, N)) -> list[dict]:
+    """A probe before training, which says nothing of it, and at some steps: correct responses by problem."""
+    return [{"step": i, "solve_rates": histogram(correct)} for i, correct in enumerate([before, *probes])]
+
+
+def test_validation_of_a_probe_is_pass_at_k_over_its_problems():
+    """By hand: with 1, 2 and 4 correct of 4, pass@2 is 1/2, 5/6 and 1; beyond four responses it is pass@4."""
+    assert of_probe(histogram([1, 2, 4]), 2) == pytest.approx((1 / 2 + 5 / 6 + 1) / 3)
+    assert of_probe(histogram([0, 1, 2, 4]), 1) == pytest.approx(7 / 16)
+    assert of_probe(histogram([0, 0, 1]), 64) == of_probe(histogram([0, 0, 1]), 4) == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+def test_validation_counts_what_a_plain_average_does(k):
+    correct = np.random.default_rng(k).integers(0, N + 1, 50)
+    assert of_probe(histogram(correct), k) == pytest.approx(pass_at_k(np.full(50, N), correct, k).mean())
 
 
 def test_validation_is_of_the_last_three_probes_of_each_run():
-    probes = {"a": probe([0.9, 0.1, 0.2, 0.3]), "b": probe([0.6]), "c": probe([0.0, 0.5])}
-    assert validation(["a"], probes) == pytest.approx(0.2) and validation(["b"], probes) == pytest.approx(0.6)
-    assert validation(["a", "b", "c"], probes) == pytest.approx((0.2 + 0.6 + 0.25) / 3), "runs weigh the same"
+    probes = {"a": probe([[4], [1], [2], [3]]), "b": probe([[2]]), "c": probe([[0], [4]])}
+    assert validation(["a"], 1, probes) == pytest.approx(0.5) and validation(["b"], 1, probes) == pytest.approx(0.5)
+    assert validation(["a", "b", "c"], 1, probes) == pytest.approx(0.5), "runs weigh the same"
+    assert validation(["a"], 2, probes) == pytest.approx((1 / 2 + 5 / 6 + 1) / 3)
 
 
 def rates(**policies) -> list[dict]:
@@ -33,70 +56,83 @@ def rates(**policies) -> list[dict]:
     return [{"learning_rate": steps[name], "policies": chosen} for name, chosen in policies.items()]
 
 
-def chosen(content, probes):
-    (cell,) = choose({"cells": [content], "k": [1]}, probes)["cells"]
-    return cell
-
-
 CELL = {"label": "A", "policies": ["s1", "s2"], "learning_rate": 2e-5}
 
 
 def test_the_best_rate_is_that_of_the_mean_over_seeds():
-    probes = {"s1": probe([0.5]), "s2": probe([0.5]), "l1": probe([0.9]), "l2": probe([0.2])}
+    probes = {"s1": probe([[2]]), "s2": probe([[2]]), "l1": probe([[4]]), "l2": probe([[1]])}
     made = {**CELL, "rates": rates(same=["s1", "s2"], large=["l1", "l2"])}
-    cell = chosen(made, probes)
-    assert (cell["policies"], cell["learning_rate"], cell["label"]) == (["l1", "l2"], 4e-5, "A (lr 4e-05)")
-    assert chosen(made, {**probes, "l2": probe([0.0])})["policies"] == ["s1", "s2"]
+    cell = at_best(made, 1, probes)
+    assert (cell["policies"], cell["learning_rate"], cell["label"]) == (["l1", "l2"], 4e-5, "A")
+    assert at_best(made, 1, {**probes, "l2": probe([[0]])})["policies"] == ["s1", "s2"]
+
+
+def test_each_k_has_its_own_best_rate():
+    """A larger step sharpens: ahead at pass@1, where it solves half of the problems always, and behind at pass@4."""
+    probes = {"s1": probe([[1, 1, 1, 1]]), "l1": probe([[4, 4, 0, 0]])}
+    made = {**CELL, "rates": rates(same=["s1"], large=["l1"])}
+    assert [at_best(made, k, probes)["learning_rate"] for k in (1, 2, 3, 4, 64)] == [4e-5, 2e-5, 2e-5, 2e-5, 2e-5]
 
 
 def test_only_the_end_of_training_chooses():
     """A rate that is ahead early, or before training, and falls behind."""
-    probes = {"s1": probe([0.1, 0.5, 0.5, 0.5], before=0.0), "l1": probe([0.9, 0.4, 0.4, 0.4])}
-    cell = chosen({**CELL, "rates": rates(large=["l1"], same=["s1"])}, probes)
-    assert cell["learning_rate"] == 2e-5
+    probes = {"s1": probe([[0], [2], [2], [2]], before=[0]), "l1": probe([[4], [1], [1], [1]])}
+    assert at_best({**CELL, "rates": rates(large=["l1"], same=["s1"])}, 1, probes)["learning_rate"] == 2e-5
 
 
 def test_of_equal_rates_the_smallest():
-    probes = {name: probe([0.25, 0.5, 0.75]) for name in ("s1", "m1", "l1")}
+    probes = {name: probe([[1], [2], [3]]) for name in ("s1", "m1", "l1")}
     policies = {"small": ["s1"], "same": ["m1"], "large": ["l1"]}
     for order in (("large", "same", "small"), ("small", "same", "large"), ("same", "large", "small")):
-        cell = chosen({**CELL, "rates": rates(**{name: policies[name] for name in order})}, probes)
+        cell = at_best({**CELL, "rates": rates(**{name: policies[name] for name in order})}, 2, probes)
         assert (cell["learning_rate"], cell["policies"]) == (1e-5, ["s1"])
-    assert chosen({**CELL, "rates": rates(large=["l1"])}, probes)["label"] == "A (lr 4e-05)"
 
 
-def test_a_layout_without_rates_stays_as_it_is():
-    content = {"cells": [CELL, {**CELL, "rates": []}], "k": [1]}
-    assert choose(content, {}) == content
+def test_a_cell_without_rates_stays_as_it_is():
+    assert at_best(CELL, 1, {}) == CELL and at_best({**CELL, "rates": []}, 1, {})["policies"] == CELL["policies"]
 
 
-def test_a_table_at_matched_effort_is_that_of_the_chosen_runs_alone(tmp_path):
-    """By the stage's own command: b's larger rate is better on validation problems and worse on the benchmark."""
+def test_runs_whose_probes_did_not_count_are_named():
+    probes = {"s1": [{"step": 1, "pass_rate": 0.5}], "l1": probe([[1]])}
+    with pytest.raises(KeyError, match="s1: no 'solve_rates' at step 1; made before this was measured"):
+        at_best({**CELL, "rates": rates(same=["s1"], large=["l1"])}, 1, probes)
+
+
+def test_a_table_at_matched_effort_has_each_column_at_its_own_rate(tmp_path):
+    """By the stage's own command: b's larger rate is better at pass@1 on validation problems, its smaller at pass@2."""
     counts = {"a1": [1, 3], "a2": [2, 2], "b1": [4, 4], "b2": [4, 3], "c1": [0, 1], "c2": [1, 1]}
     first, second = LAYOUT["cells"]
     both = [{"learning_rate": 1.0, "policies": ["b1", "b2"]}, {"learning_rate": 3.0, "policies": ["c1", "c2"]}]
-    layout = {**LAYOUT, "cells": [first, {**second, "rates": both}]}
+    layout = {**LAYOUT, "cells": [first, {**second, "rates": both}], "k": [1, 2]}
     files = []
     for policy, correct in counts.items():
         path = tmp_path / f"{policy}.csv"
         scores(policy, correct).assign(evaluation="x").to_csv(path, index=False)
         files.append(str(path))
-    arguments, probes = [], {"b1": 0.5, "b2": 0.5, "c1": 0.6, "c2": 0.5}
-    for run, rate in probes.items():
+    arguments, probes = [], {"b1": [1, 1], "b2": [2, 1], "c1": [4, 0], "c2": [3, 0]}
+    for run, correct in probes.items():
         (tmp_path / run).mkdir()
-        (tmp_path / run / "probe.jsonl").write_text("".join(json.dumps(row) + "\n" for row in probe([rate])))
+        lines = "".join(json.dumps(row) + "\n" for row in probe([correct]))
+        (tmp_path / run / "probe.jsonl").write_text(lines)
         arguments.append(f"--probe={tmp_path / run / 'probe.jsonl'}")
     out = tmp_path / "table.csv"
     run_module("rlvr.statistics.scored_table", *files, "--layout", json.dumps(layout), *arguments, f"--out={out}")
-    table = pd.read_csv(out)
+    table = pd.read_csv(out).set_index(["arm", "k"])
     frames = {(policy, "x"): scores(policy, correct) for policy, correct in counts.items()}
-    plain = {**LAYOUT, "cells": [first, {**second, "policies": ["c1", "c2"]}]}
-    expected = summarise(plain, frames, None)
-    assert table["value"].tolist() == pytest.approx(expected["value"].tolist(), rel=1e-5)
-    assert set(table["label"]) == {"a", "b (lr 3)"} and set(table["policies"]) == {"a1 a2", "c1 c2"}
+    for k, chosen, rate in ((1, ["c1", "c2"], 3.0), (2, ["b1", "b2"], 1.0)):
+        plain = {**LAYOUT, "k": [1, 2], "cells": [first, {**second, "policies": chosen}]}
+        expected = summarise(plain, frames, None).set_index(["arm", "k"])
+        for arm in ("a", "b"):
+            for name in ("value", "value_low", "value_high"):
+                assert table.loc[(arm, k), name] == pytest.approx(expected.loc[(arm, k), name], rel=1e-5)
+        assert table.loc[("b", k), "difference"] == pytest.approx(expected.loc[("b", k), "difference"], rel=1e-5)
+        assert (table.loc[("b", k), "policies"], table.loc[("b", k), "learning_rate"]) == (" ".join(chosen), rate)
     head = {"title": "T", "scale": "laptop", "about_scale": "", "note": "", "compare_label": "a", "sampling": "t"}
     made = {**layout, **head, "kind": "pass_at_k"}
-    assert EFFORT in render(made, table).notes and EFFORT not in render({**made, "cells": [first]}, table).notes
+    shown = render(made, pd.read_csv(out))
+    assert EFFORT in shown.notes and EFFORT not in render({**made, "cells": [first]}, pd.read_csv(out)).notes
+    (line,) = shown.frame[shown.frame[""] == RATE].to_dict("records")
+    assert (line["@1"], line["@2"]) == ("3", "1"), "of b alone: a has no rates to choose from"
 
 
 # ---- the plan ----

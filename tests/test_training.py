@@ -160,6 +160,9 @@ def test_metrics_hold_what_a_reader_needs(uninterrupted):
         counts = row["problems_by_level"]
         parts = [rate * counts[level] for level, rate in row["pass_rate_by_level"].items()]
         assert sum(parts) / sum(counts.values()) == pytest.approx(row["pass_rate"])
+        by_correct = row["solve_rates"]
+        samples, correct = len(by_correct) - 1, sum(c * problems for c, problems in enumerate(by_correct))
+        assert correct == pytest.approx(row["pass_rate"] * sum(counts.values()) * samples) and samples > 1
     assert "greedy" not in probes[0]
 
 

@@ -171,6 +171,10 @@ def test_two_steps_resumed_merged_and_evaluated(run_of, workbench):
     assert all(row["logprob_gap"] < 1e-4 for row in metrics)  # transformers' generate against FSDP, in float32
     for row in metrics:
         assert sum(row["solve_rates"]) == row["prompts_drawn"] and row["unsolved"] == row["solve_rates"][0]
+    for row in probes:
+        correct = sum(c * problems for c, problems in enumerate(row["solve_rates"]))
+        assert len(row["solve_rates"]) == spec.probe.samples + 1
+        assert correct / spec.probe.samples == pytest.approx(row["pass_rate"] * sum(row["solve_rates"]))
     if spec.probe.greedy:
         assert all(row["greedy"] in (0.0, 0.25, 0.5, 0.75, 1.0) for row in probes)  # of four problems
     if spec.estimator["name"] == "fade":

@@ -90,7 +90,7 @@ def evaluate(claim: dict[str, Any], scores: Scores, probes: Probes, metrics: Pro
             rows.append({**row, "verdict": NOT_RUN})
             continue
         terms = [
-            {**term, **(best(term["rates"], probes) if len(term["rates"]) > 1 else term["rates"][0])}
+            {**term, **(best(term["rates"], term["k"], probes) if len(term["rates"]) > 1 else term["rates"][0])}
             for term in contrast["terms"]
         ]
         if claim["collapse"] is not None:

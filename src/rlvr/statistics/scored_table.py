@@ -16,23 +16,26 @@ import typer
 
 from rlvr.config.schema import Statistics
 from rlvr.records import RecordError, publish, read_lines
-from rlvr.statistics.effort import choose
+from rlvr.statistics.effort import Probes, at_best
 from rlvr.statistics.intervals import Difference, Interval, SeedsAndProblems
-from rlvr.statistics.scores import Measure, Scores, avg, maj, matrix, pass_at, problems_of, read_all, units_of
+from rlvr.statistics.scores import Matrix, Measure, Scores, avg, maj, matrix, pass_at, problems_of, read_all, units_of
 
 PERCENT = 100.0
 NOT_PUBLISHED: dict[str, float | None] = {"published": None, "published_ci": None}
 
 
-def summarise(layout: dict[str, Any], scores: Scores, reference: pd.DataFrame | None) -> pd.DataFrame:
+def summarise(
+    layout: dict[str, Any], scores: Scores, reference: pd.DataFrame | None, probes: Probes | None = None
+) -> pd.DataFrame:
     """One row a benchmark, model, method and column, in percent: `score` is pass (pass@k), avg (avg@n) or maj (maj@n; k
     is n).
 
     Each difference has its p and, over all differences of the table, Holm's (1979) adjusted one.
 
-    `layout` names the cells (model, arm, label, published method, policies), the panels (a benchmark, the evaluation of
-    each model on it, the levels that count), the values of k, other measures, the arm to compare with and the
-    statistics settings.
+    `layout` names the cells (model, arm, label, published method, policies; or the policies at each of several learning
+    rates, of which each column has the one that validation problems, in `probes`, prefer), the panels (a benchmark, the
+    evaluation of each model on it, the levels that count), the values of k, other measures, the arm to compare with and
+    the statistics settings.
     """
     settings = Statistics.model_validate(layout["statistics"])
     rows = []
@@ -50,16 +53,19 @@ def summarise(layout: dict[str, Any], scores: Scores, reference: pd.DataFrame | 
             generator=np.random.default_rng(settings.seed),
         )
         for cell in cells:
-            own, other = ([frames[policy] for policy in c["policies"]] if c else [] for c in (cell, baseline))
             for score, k, measure in _columns(layout, samples):
-                matrix_SC = matrix(own, measure)
-                against = None if baseline in (None, cell) else matrix(other, measure)
-                difference = None if against is None else bootstrap.of_difference(matrix_SC, against)
+                by = k if score == "pass" else 1  # the others are of single samples
+                here = at_best(cell, by, probes or {})
+                matrix_SC = _matrix(here, frames, measure)
+                difference = None
+                if baseline not in (None, cell):
+                    other = at_best(baseline, by, probes or {})
+                    difference = bootstrap.of_difference(matrix_SC, _matrix(other, frames, measure))
                 row = {
-                    **head(cell, panel["name"], score, k),
+                    **head(here, panel["name"], score, k),
                     **numbers(bootstrap.of(matrix_SC), difference),
                     **published(reference if score == "pass" else None, cell, panel["published"], k),
-                    **sizes(cell, problems=len(first), clusters=units, samples=samples),
+                    **sizes(here, problems=len(first), clusters=units, samples=samples),
                 }
                 row["minus_published"] = row["value"] - row["published"] if row["published"] is not None else None
                 rows.append(row)
@@ -81,7 +87,7 @@ def frames_of(
     scores: Scores, cells: list[dict[str, Any]], evaluation: str, levels: list[str] | None = None
 ) -> dict[str, pd.DataFrame]:
     """The scores of each policy on the problems of these levels, which must be the same for all."""
-    policies = [policy for cell in cells for policy in cell["policies"]]
+    policies = [policy for cell in cells for policy in _candidates(cell)]
     frames = {policy: scores[policy, evaluation] for policy in policies}
     if levels is not None:
         frames = {policy: frame[frame["level"].isin(levels)] for policy, frame in frames.items()}
@@ -89,6 +95,15 @@ def frames_of(
             raise RecordError(f"{evaluation} has no problems of the levels {', '.join(levels)}")
     problems_of(list(frames.values()), list(frames))
     return frames
+
+
+def _candidates(cell: dict[str, Any]) -> list[str]:
+    """Every policy that a cell may be of."""
+    return [policy for rate in cell.get("rates") or [cell] for policy in rate["policies"]]
+
+
+def _matrix(cell: dict[str, Any], frames: dict[str, pd.DataFrame], measure: Measure) -> Matrix:
+    return matrix([frames[policy] for policy in cell["policies"]], measure)
 
 
 def holm(p: pd.Series) -> pd.Series:
@@ -163,8 +178,8 @@ def main(
     probe: Annotated[list[Path] | None, typer.Option(help="probe.jsonl of runs to choose learning rates by.")] = None,
 ) -> None:
     """Compute a pass@k table."""
-    content = choose(json.loads(layout), {path.parent.name: list(read_lines(path)) for path in probe or []})
-    table = summarise(content, read_all(scores), pd.read_csv(reference) if reference else None)
+    probes = {path.parent.name: list(read_lines(path)) for path in probe or []}
+    table = summarise(json.loads(layout), read_all(scores), pd.read_csv(reference) if reference else None, probes)
     publish(out, table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
 
 

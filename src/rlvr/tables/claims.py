@@ -19,7 +19,8 @@ NOTES = [
     "one, widened for as many contrasts as the claim has (Bonferroni), lies elsewhere. Inconclusive: neither. A "
     "contrast is a model, a benchmark and a k; what was not run says nothing, and how many were is in the table.",
     "Paper's setting: one learning rate for all methods, as the paper has it (at a scale with stand-ins, the scale's). "
-    "Matched effort: each method at the one of its learning rates whose runs do best on validation problems.",
+    "Matched effort: each method, at each k, at the one of its learning rates whose runs have the highest pass@k on "
+    "validation problems.",
     "The estimate is of the contrast that decides, the one with the smallest margin: in percent points of pass@k, or "
     "in the unit of a curve's measure.",
     "Published: whether the paper's own numbers, taken as exact, say what it claims.",

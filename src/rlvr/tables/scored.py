@@ -15,7 +15,8 @@ import typer
 from rlvr.statistics.consistency import check_table, in_words, pass_at_k_cells
 from rlvr.tables.render import Rendered
 
-OURS, GAIN, PUBLISHED, MINUS = "ours", "ours, against {arm}", "published", "ours − published"
+OURS, RATE, GAIN = "ours", "learning rate", "ours, against {arm}"
+PUBLISHED, MINUS = "published", "ours − published"
 HOLDS = "†"
 HEADERS = {"pass": "@{k}", "avg": "avg@{k}", "maj": "maj@{k}", "mean": "mean @{k}", "iqm": "IQM @{k}"}
 HEADERS |= {"s_div": "S_div", "distinct_at_m": "distinct @{k}", "answer_entropy": "answer entropy"}
@@ -36,9 +37,9 @@ ABOUT = {
 
 
 EFFORT = (
-    "At matched effort: each method at the one of its learning rates (in brackets) whose runs have the highest pass@1 "
-    "on validation problems, the mean of a run's last three probes over its seeds. Choosing adds an uncertainty that "
-    "the intervals do not have."
+    "At matched effort: in each column each method is at the one of its learning rates whose runs have the highest "
+    "pass@k on validation problems, for the column's k or as many responses as these have, the mean of a run's last "
+    "three probes over its seeds. Choosing adds an uncertainty that the intervals do not have."
 )
 
 
@@ -51,6 +52,7 @@ def render(layout: dict[str, Any], statistics: pd.DataFrame, reference: pd.DataF
     """`reference` is the published table as text; what its rows cannot be stands in the notes."""
     columns = list(dict.fromkeys(zip(statistics["score"], statistics["k"], strict=True)))
     level = 1 - layout["statistics"]["confidence"]
+    chosen = {cell["arm"] for cell in layout["cells"] if cell.get("rates")}
     lines: list[list[str]] = []
     several = statistics["benchmark"].nunique() > 1
     shown: tuple[str, str] = ("", "")  # each benchmark and model is named once
@@ -62,6 +64,7 @@ def render(layout: dict[str, Any], statistics: pd.DataFrame, reference: pd.DataF
         rows = [(by_column.loc[column], DIGITS.get(column[0], 1)) for column in columns]
         texts = {
             OURS: [_with_interval(row, "value", digits) for row, digits in rows],
+            RATE: [f"{row['learning_rate']:.2g}" for row, _ in rows] if first["arm"] in chosen else [],
             GAIN.format(arm=layout["compare_label"]): [_difference(row, digits, level) for row, digits in rows],
             PUBLISHED: [_published(row, digits) for row, digits in rows],
             MINUS: [_signed(row["minus_published"], digits) for row, digits in rows],

@@ -83,9 +83,14 @@ def counts(pass_rates: list[float], groups: int) -> dict[str, Any]:
 
     `solve_rates[c]` is the number of prompts with c correct responses, c = 0..G.
     """
+    by_number = by_correct(pass_rates, groups)
+    return {"correct": sum(c * n for c, n in enumerate(by_number)), "unsolved": by_number[0], "solve_rates": by_number}
+
+
+def by_correct(pass_rates: list[float], groups: int) -> list[int]:
+    """The number of prompts with c correct ones of G responses, c = 0..G."""
     correct = [round(rate * groups) for rate in pass_rates]
-    by_number = [correct.count(c) for c in range(groups + 1)]
-    return {"correct": sum(correct), "unsolved": by_number[0], "solve_rates": by_number}
+    return [correct.count(c) for c in range(groups + 1)]
 
 
 def by_level(pass_rates: list[float], levels: list[str]) -> dict[str, dict[str, Any]]:

@@ -209,6 +209,7 @@ class Trainer:
             {
                 "step": self.step,
                 **measures.shares(rates),
+                "solve_rates": measures.by_correct(rates, spec.probe.samples),
                 **measures.by_level(rates, [p.level for p in held_out.problems]),
                 **({"greedy": self._greedy(held_out)} if spec.probe.greedy else {}),
                 **measures.entropy(self.policy.tokenizer, groups.tokens_PGT, drawn.entropy_PGT, groups.mask_PGT()),

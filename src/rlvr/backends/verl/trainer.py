@@ -233,6 +233,7 @@ class Trainer(PPOTrainerSync):
             {
                 "step": step,
                 **measures.shares(rates),
+                "solve_rates": measures.by_correct(rates, seen.correct_PG.shape[1]),
                 **measures.by_level(rates, [levels[uid] for uid in seen.uids]),
                 **greedy,
                 **seen.entropy(self.tokenizer),
