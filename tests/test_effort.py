@@ -12,7 +12,7 @@ from test_statistics import LAYOUT, scores
 
 from rlvr.config import layouts
 from rlvr.config.load import ConfigError
-from rlvr.config.plan import asked_for, core_items, first_items, make_plan
+from rlvr.config.plan import asked_for, core_items, first_items, make_plan, runs_of
 from rlvr.statistics.effort import at_best, of_probe, validation
 from rlvr.statistics.pass_at_k import pass_at_k
 from rlvr.statistics.scored_table import summarise
@@ -130,6 +130,10 @@ def test_a_table_at_matched_effort_has_each_column_at_its_own_rate(tmp_path):
     head = {"title": "T", "scale": "laptop", "about_scale": "", "note": "", "compare_label": "a", "sampling": "t"}
     made = {**layout, **head, "kind": "pass_at_k"}
     shown = render(made, pd.read_csv(out))
+    edges = (
+        "Chosen at the edge of its rates, beyond which another may be better: smallest for b (@2), largest for b (@1)."
+    )
+    assert edges in shown.notes
     assert EFFORT in shown.notes and EFFORT not in render({**made, "cells": [first]}, pd.read_csv(out)).notes
     (line,) = shown.frame[shown.frame[""] == RATE].to_dict("records")
     assert (line["@1"], line["@2"]) == ("3", "1"), "of b alone: a has no rates to choose from"
@@ -282,10 +286,7 @@ def test_the_default_is_the_first_items_and_a_laptop_makes_cores(laptop):
 
 def test_runs_that_papers_share_are_planned_once(laptop):
     """GRPO of LENS is GRPO of A-GRAE: at this scale one model, one training set and the same sizes stand for both."""
-    runs = {}
-    for paper, made in laptop.papers.items():
-        items = [made.item(name) for name in asked_for(laptop, paper)]
-        runs[paper] = {run for item in items for run in item.policies() if run in laptop.runs}
+    runs = {paper: runs_of(laptop, paper) for paper in laptop.papers}
     assert {paper: len(own) for paper, own in runs.items()} == {"ace": 45, "lens": 24, "agrae": 51}
     shared = runs["lens"] & runs["agrae"]
     assert len(shared) == 9 and {laptop.runs[run].estimator["name"] for run in shared} == {"grpo"}

@@ -51,6 +51,7 @@ def results(tmp_path_factory, lens):
         folder_of_run = (folder / paths.probe(run)).parent
         folder_of_run.mkdir(parents=True)
         measured = {"pass_rate": 0.6 if better else 0.5, "all_wrong": 0.2 if better else 0.3}
+        measured["solve_rates"] = [2, 4, 4] if better else [3, 4, 3]
         write_rows(folder_of_run / "probe.jsonl", [{"step": step, **measured} for step in (0, 1, 2)])
         write_rows(folder_of_run / "metrics.jsonl", [{"step": step} for step in (1, 2)])
     out = paths.claims("smoke", "lens")
@@ -98,6 +99,7 @@ def claims_row(**changes) -> dict:
         **{"over": "t", "effort": PAPER, "predicate": "greater", "threshold": 0.0, "verdict": "reproduced"},
         **{"contrasts": 4, "run": 2, "deciding": "A − B @1 on b", "estimate": 1.25, "low": -0.5, "high": 3.0},
         **{"seeds": 3, "problems": 90, "unit": "training seeds × problems", "learning_rates": "A 1e-05"},
+        **{"low_of_all": -1.04, "high_of_all": 3.5},
         **{"published": "holds in its own table", "published_cells": "2 of 2", "published_exceptions": ""},
     }
     return {**row, **changes}
@@ -130,6 +132,9 @@ def by_hand(tmp_path):
 
 def test_numbers_in_a_cell():
     assert numbers(pd.Series(claims_row())) == "+1.2 [−0.5, +3.0] (3 seeds, 90 problems)"
+    wider = "+1.2 [−0.5, +3.0]; for 2 contrasts [−1.0, +3.5] (3 seeds, 90 problems)"
+    assert numbers(pd.Series(claims_row(verdict="contradicted"))) == wider, "what contradicts is the wider one"
+    assert numbers(pd.Series(claims_row(verdict="contradicted", run=1))) == "+1.2 [−0.5, +3.0] (3 seeds, 90 problems)"
     curve = claims_row(unit="training seeds", problems=None, estimate=0.01234, low=-0.00021, high=0.1)
     assert numbers(pd.Series(curve)) == "+0.0123 [−0.00021, +0.1] (3 seeds)"
     assert numbers(pd.Series(claims_row(estimate=None))) == ""

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 
 from rlvr.backends.verl.overrides import LOGICAL_CPUS
 from rlvr.config.cluster import read_cluster
@@ -22,6 +23,7 @@ from rlvr.config.plan import (
     at_matched_effort,
     core_items,
     make_plan,
+    runs_of,
 )
 
 KNOWN = {

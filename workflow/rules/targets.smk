@@ -47,6 +47,23 @@ for paper in PLAN.papers:
         localrule: True
 
 
+onstart:
+    # What several papers share runs once.
+    asked = {
+        paper: runs_of(PLAN, paper)
+        for paper in PLAN.papers
+        if f"paper_{paper}" in workflow.dag_settings.targets
+    }
+    every, different = sum(map(len, asked.values())), len(
+        set().union(*asked.values())
+    )
+    if len(asked) > 1:
+        logger.info(
+            f"RL runs of {', '.join(asked)}: {every} asked for, {different} different ones, so "
+            f"{every - different} fewer to do than alone."
+        )
+
+
 rule theory:
     input:
         f"{PATHS.results}/theory/ledger.csv",

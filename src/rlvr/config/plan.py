@@ -584,6 +584,13 @@ def asked_for(plan: Plan, paper: str) -> list[str]:
     return [name for name in made.all_items() if name not in matched]
 
 
+def runs_of(plan: Plan, paper: str) -> set[str]:
+    """The RL runs that `paper_<name>` needs at this scale."""
+    made = plan.papers[paper]
+    policies = {policy for name in asked_for(plan, paper) for policy in made.item(name).policies()}
+    return policies & set(plan.runs)
+
+
 def at_matched_effort(made: PaperPlan) -> list[str]:
     """The tables at matched effort and the frontiers that stand beside a paper's own."""
     return [name for name in made.all_items() if name not in {**made.paper.tables, **made.paper.figures}]

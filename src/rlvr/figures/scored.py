@@ -11,9 +11,12 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
 
 from rlvr.figures.looks import legend, looks
+
+SPREAD = {"elinewidth": 0.6, "alpha": 0.45}
 
 
 def pass_at_k_curves(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
@@ -56,12 +59,17 @@ def _k_axis(axes: Axes, ks: list[int], title: str) -> None:
 
 
 def frontier(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
-    """pass@1 against pass@(largest k), a curve a method over learning rates, with intervals both ways."""
+    """pass@1 against pass@(largest k), a curve a method over learning rates, with intervals both ways.
+
+    The larger a dot, the larger its learning rate; the first panel says which is which. A base policy has no rate.
+    """
     frame = frames[0]
     low_k, high_k = frame["k"].min(), frame["k"].max()
     curves = list(dict.fromkeys(frame["label"]))
     arms = {str(label): str(own["arm"].iloc[0]) for label, own in frame.groupby("label")}
     styles = looks([arms[label] for label in curves], layout.get("arms", ()))
+    rates = sorted(frame["learning_rate"].dropna().unique())
+    sizes = {rate: 3.0 + 6.0 * i / max(1, len(rates) - 1) for i, rate in enumerate(rates)}
     panels = list(dict.fromkeys(zip(frame["model"], frame["benchmark"], strict=True)))
     columns = min(3, len(panels))
     rows = -(-len(panels) // columns)
@@ -74,14 +82,15 @@ def frontier(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
             x, y = (cells[cells["k"] == k].sort_values("learning_rate") for k in (low_k, high_k))
             look = styles[arms[str(label)]]
             errors = [[(p["value"] - p["value_low"]), (p["value_high"] - p["value"])] for p in (x, y)]
-            style = {"color": look.color, "linestyle": look.linestyle, "marker": "o", "elinewidth": 0.6}
-            axes.errorbar(x["value"], y["value"], xerr=errors[0], yerr=errors[1], label=label, **style)
+            style = {"color": look.color, "linestyle": look.linestyle}
+            axes.errorbar(x["value"], y["value"], errors[1], errors[0], fmt="none", ecolor=look.color, **SPREAD)
+            axes.plot(x["value"], y["value"], label=label, **style, marker="o", markersize=4 if x.shape[0] == 1 else 0)
             for across, up, rate in zip(x["value"], y["value"], x["learning_rate"], strict=True):
-                if pd.isna(rate):  # a base policy
-                    continue
-                place = {"xytext": (4, 4), "textcoords": "offset points", "fontsize": 7, "color": look.color}
-                axes.annotate(f"{rate:.2g}", (across, up), **place)
+                if rate in sizes:
+                    axes.plot(across, up, color=look.color, marker="o", markersize=sizes[rate])
         title = str(own["stand_in"].iloc[0]) + (f", {benchmark}" if frame["benchmark"].nunique() > 1 else "")
         axes.set(xlabel=f"pass@{low_k} (%)", ylabel=f"pass@{high_k} (%)", title=title)
+    dots = [Line2D([], [], color="0.4", linestyle="", marker="o", markersize=sizes[r], label=f"{r:.2g}") for r in rates]
+    grid[0][0].legend(handles=dots, title="learning rate", loc="lower right", fontsize=7, title_fontsize=7)
     legend(figure, grid[0])
     return figure

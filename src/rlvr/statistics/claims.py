@@ -289,7 +289,7 @@ def summarise(claim: dict[str, Any], rows: list[dict[str, Any]], scale: str) -> 
         **{f"{name}_contrasts": sum(row["verdict"] == name for row in rows) for name in order[::-1]},
         "deciding": f"{decisive['says']} on {decisive['benchmark'] or decisive['stand_in']}" if decisive else "",
         **{key: decisive.get(key) for key in ("model", "stand_in", "estimate", "low", "high", "seeds", "problems")},
-        **{key: decisive.get(key) for key in ("unit", "learning_rates")},
+        **{key: decisive.get(key) for key in ("low_of_all", "high_of_all", "unit", "learning_rates")},
     }
 
 

@@ -16,8 +16,9 @@ from rlvr.records import publish
 
 NOTES = [
     "Reproduced: the 95 % interval of every contrast of the claim lies where the claim says. Contradicted: that of "
-    "one, widened for as many contrasts as the claim has (Bonferroni), lies elsewhere. Inconclusive: neither. A "
-    "contrast is a model, a benchmark and a k; what was not run says nothing, and how many were is in the table.",
+    "one, widened for as many contrasts as were run (Bonferroni; given beside it), lies elsewhere. Inconclusive: "
+    "neither. A contrast is a model, a benchmark and a k; what was not run says nothing, and how many were is in the "
+    "table.",
     "Paper's setting: one learning rate for all methods, as the paper has it (at a scale with stand-ins, the scale's). "
     "Matched effort: each method, at each k, at the one of its learning rates whose runs have the highest pass@k on "
     "validation problems.",
@@ -34,13 +35,16 @@ def gather(folder: Path) -> pd.DataFrame:
 
 
 def numbers(row: pd.Series) -> str:
-    """Estimate, interval, and what it is over."""
+    """Estimate, interval, what it is over; and the interval that contradicts, where that is a wider one."""
     if pd.isna(row["estimate"]):
         return ""
     form = "+.3g" if row["unit"] == "training seeds" else "+.1f"
-    value, low, high = (f"{row[key]:{form}}" for key in ("estimate", "low", "high"))
+    names = ("estimate", "low", "high", "low_of_all", "high_of_all")
+    value, low, high, low_of_all, high_of_all = (f"{row[name]:{form}}" for name in names)
     over = f"{int(row['seeds'])} seeds" + ("" if pd.isna(row["problems"]) else f", {int(row['problems'])} problems")
-    return f"{value} [{low}, {high}] ({over})".replace("-", "−")
+    several = row["run"] > 1 and row["verdict"] != "reproduced"
+    wider = f"; for {row['run']} contrasts [{low_of_all}, {high_of_all}]" if several else ""
+    return f"{value} [{low}, {high}]{wider} ({over})".replace("-", "−")
 
 
 def markdown(frame: pd.DataFrame) -> str:

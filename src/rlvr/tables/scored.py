@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import pandas as pd
 import typer
 
@@ -124,7 +125,7 @@ def _notes(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:
         f"In brackets: {confidence} interval over {seeds} {_drawn(layout)}; for a base policy over problems alone.",
     ]
     if any("rates" in cell for cell in layout["cells"]):
-        notes.append(EFFORT)
+        notes += [EFFORT, *_at_the_edge(layout, statistics)]
     if "embedding" in layout:
         notes.append(_embedded(layout, statistics))
     notes += [ABOUT[score] for score in dict.fromkeys(statistics["score"]) if score in ABOUT]
@@ -143,6 +144,23 @@ def _notes(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:
                 "for completeness and does not measure reproduction."
             )
     return [*notes, *([layout["note"]] if layout["note"] else [])]
+
+
+def _at_the_edge(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:
+    """Methods that were given the smallest or the largest of their rates: another beyond it may be better."""
+    found: dict[str, list[str]] = {"smallest": [], "largest": []}
+    for cell in layout["cells"]:
+        rates = sorted(rate["learning_rate"] for rate in cell.get("rates", []))
+        own = statistics[(statistics["arm"] == cell["arm"]) & (statistics["model"] == cell["model"])]
+        for name, edge in zip(found, rates[:: len(rates) - 1] if len(rates) > 1 else [], strict=False):
+            columns = own.loc[np.isclose(own["learning_rate"], edge), ["score", "k"]].drop_duplicates()
+            if len(columns):
+                ks = ", ".join(HEADERS[score].format(k=k) for score, k in columns.itertuples(index=False))
+                found[name].append(f"{cell['label']} ({ks})")
+    words = [f"{name} for {'; '.join(dict.fromkeys(labels))}" for name, labels in found.items() if labels]
+    return (
+        [f"Chosen at the edge of its rates, beyond which another may be better: {', '.join(words)}."] if words else []
+    )
 
 
 def _selection(layout: dict[str, Any]) -> str:
