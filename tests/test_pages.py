@@ -12,7 +12,7 @@ from rlvr.config.claims import MATCHED, PAPER, layout, needs
 from rlvr.config.paths import Paths
 from rlvr.config.plan import make_plan
 from rlvr.report.claims import Claims
-from rlvr.report.page import Page, _in_short
+from rlvr.report.page import Page, _folded, _in_short
 from rlvr.statistics.claims import evaluate, summarise
 from rlvr.statistics.scores import read_all
 from rlvr.tables.claims import gather, numbers
@@ -189,7 +189,8 @@ def test_the_overview_has_a_matrix_of_all_papers(by_hand):
     heads = re.findall(r"<th>(.*?)</th>", table)
     assert heads[2:] == ["laptop,<br>paper&#39;s setting", "laptop,<br>matched effort", "paper,<br>paper&#39;s setting"]
     rows = [row for row in re.findall(r"<tr>(.*?)</tr>", table) if "<td>" in row]
-    badges = [[re.findall(r"badge ([\w-]+)", cell) for cell in re.findall(r"<td>(.*?)</td>", row)[2:]] for row in rows]
+    cells = [re.findall(r"<td[^>]*>(.*?)</td>", row)[2:] for row in rows]
+    badges = [[re.findall(r"badge ([\w-]+)", cell) for cell in row] for row in cells]
     assert badges == [
         [["reproduced"], ["contradicted"], ["not-run"]],
         [["inconclusive"], [], []],
@@ -238,6 +239,23 @@ def test_sentences_of_a_table_of_several_benchmarks_name_each():
 
 
 # ---- published tables that nothing was run of ----
+
+
+def test_a_table_is_folded_for_a_page():
+    """Benchmark and model become a heading, the method and what a line is one column; intervals stand apart."""
+    columns = ["Benchmark", "Model", "Method", "Unnamed: 3", "@1"]
+    lines = [("x", "m → t", "A", "ours", "1.0 [0.5, 1.5]"), ("", "", "", "published", "2.0"),
+             ("", "", "B", "ours", "3.0 [2.0, 4.0]"), ("y", "m → t", "A", "ours", "4.0")]  # fmt: skip
+    names, rows = _folded(pd.DataFrame(lines, columns=columns))
+    assert names == ["", "@1"]
+    assert [(row["kind"], row["cells"]) for row in rows] == [
+        ("above", [["x, m → t"]]),
+        ("first ours", [["A"], ["1.0", "0.5, 1.5"]]),
+        ("other", [["published"], ["2.0"]]),
+        ("first ours", [["B"], ["3.0", "2.0, 4.0"]]),
+        ("above", [["y, m → t"]]),
+        ("first ours", [["A"], ["4.0"]]),
+    ]
 
 
 def test_rows_of_a_published_table_are_marked_as_not_run():

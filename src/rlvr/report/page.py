@@ -96,7 +96,7 @@ class Page:
             "runs": f"{len(there)} of {len(manifests)}",
             "evaluations": f"{sum(path.is_file() for path in scores)} of {len(scores)}",
             "seconds": _duration(sum(float(manifest.get("seconds", 0)) for manifest in there)),
-            "page": page.name if page.is_file() else "",
+            "page": page.name if page.is_file() or len(there) == len(manifests) > 0 else "",
         }
 
     def _overlap(self, paper: str) -> str:
@@ -125,10 +125,7 @@ class Page:
         entry["sources"] = [row for frame in frames for row in self._sources(frame)]
         if item["kind"] == "table":
             table = pd.read_csv(folder / "tables" / f"{item['name']}.csv", dtype=str, keep_default_na=False)
-            entry["columns"] = ["" if c.startswith("Unnamed") else c for c in table.columns]
-            rows = table.to_numpy().tolist()
-            plain = [{"cells": [[cell] for cell in cells], "kind": "plain"} for cells in rows]
-            entry["rows"] = plain if item["analytic"] else [_row(cells) for cells in rows]
+            entry["columns"], entry["rows"] = _folded(table) if not item["analytic"] else _plain(table)
             text = (folder / "tables" / f"{item['name']}.md").read_text()
             entry["in_short"] = [sentence for frame in frames for sentence in _in_short(frame, entry["level"])]
             entry["notes"] = [line[2:] for line in text.splitlines() if line.startswith("- ")]
@@ -180,10 +177,32 @@ class Page:
         }
 
 
-def _row(cells: list[str]) -> dict[str, Any]:
-    """A table row; a cell is a text and, set smaller below it, its interval."""
-    kind = "other" if len(cells) > 2 and not cells[0] and not cells[1] else "first ours"
-    return {"cells": [cell.replace("]", "").split(" [", 1) for cell in cells], "kind": kind}
+def _plain(table: pd.DataFrame) -> tuple[list[str], list[dict[str, Any]]]:
+    rows = [{"cells": [[cell] for cell in cells], "kind": "plain"} for cells in table.to_numpy().tolist()]
+    return list(table.columns), rows
+
+
+def _folded(table: pd.DataFrame) -> tuple[list[str], list[dict[str, Any]]]:
+    """A table's columns and rows as a page shows them: narrow enough for a small screen.
+
+    Where a method has several lines (ours, published, ...), what names them is one column, and a benchmark and model
+    are a heading of their own. A cell is a text and, set smaller below it, its interval.
+    """
+    names = ["" if name.startswith("Unnamed") else name for name in table.columns]
+    if "" not in names:
+        return names, [{"cells": _cells(cells), "kind": "first ours"} for cells in table.to_numpy().tolist()]
+    lead, rows = names.index(""), []
+    for cells in table.to_numpy().tolist():
+        *above, method = cells[:lead]
+        if any(above):
+            rows.append({"cells": [[", ".join(filter(None, above))]], "kind": "above"})
+        kind = "first ours" if method else "other"
+        rows.append({"cells": _cells([method or cells[lead], *cells[lead + 1 :]]), "kind": kind})
+    return names[lead:], rows
+
+
+def _cells(texts: list[str]) -> list[list[str]]:
+    return [text.replace("]", "").split(" [", 1) for text in texts]
 
 
 # Of each kind of table the measure that its sentences are about, by its name in them.
