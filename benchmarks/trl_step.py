@@ -47,7 +47,7 @@ class Clock(TrainerCallback):
         self.ends = []
 
     def on_step_end(self, *_, **__):
-        self.ends.append(time.perf_counter())
+        self.ends.append(time.process_time())
 
 
 minibatches = settings["prompts"] // settings["minibatch"]

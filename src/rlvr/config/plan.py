@@ -165,6 +165,8 @@ class _Expansion:
         self.scale = sources.scale
         self.seeds = self.paper.seeds[: self.scale.seeds]
         self.arms = self._arms()
+        self.trained: dict[tuple[str, str], tuple[RunSpec, Execution]] = {}  # by model and arm
+        self.run_of: dict[tuple[str, str, int], str] = {}
 
     def expand(self) -> PaperPlan:
         trained = [self.paper.data, *(arm.data for arm in self.paper.arms.values())]
@@ -316,6 +318,18 @@ class _Expansion:
         return entry.model_copy(update={"template": prompt.text}) if stand_in == model else entry
 
     def _run(self, model: str, arm: str, seed: int, place: str) -> str:
+        """The id of a run. Several tables and figures may show it, so that it is planned once."""
+        if (model, arm, seed) not in self.run_of:
+            if (model, arm) not in self.trained:
+                self.trained[model, arm] = self._training(model, arm, place)
+            first, execution = self.trained[model, arm]
+            spec = first.model_copy(update={"seed": seed})
+            run = self.run_of[model, arm, seed] = identity.run_id(spec)
+            self.plan.runs[run], self.plan.executions[run] = spec, execution
+        return self.run_of[model, arm, seed]
+
+    def _training(self, model: str, arm: str, place: str) -> tuple[RunSpec, Execution]:
+        """What an arm trains on a model, for its first seed, and how."""
         made: _Arm = look_up(self.arms, arm, "arm", place)
         layers = [*self._model_layers(model), *made.layers]
         settings = validate(Settings, layers)
@@ -333,14 +347,11 @@ class _Expansion:
             rl=settings.rl,
             probe=settings.probe,
             selection=settings.selection,
-            seed=seed,
+            seed=self.seeds[0],
         )
         if spec.selection.rule == "best_validation":
             self._apart(spec, arm)
-        run = identity.run_id(spec)
-        self.plan.runs[run] = spec
-        self.plan.executions[run] = settings.execution
-        return run
+        return spec, settings.execution
 
     def _apart(self, spec: RunSpec, arm: str) -> None:
         """A checkpoint is not picked on a set that it is then scored on; overlap.json says what two sets share."""

@@ -84,8 +84,9 @@ class Signature:
         return self.summary.partition("(")[2].partition(")")[0]
 
 
-def names() -> list[str]:
-    return sorted(path.stem for path in _FOLDER.glob("*.py") if not path.stem.startswith("_"))
+@cache
+def names() -> tuple[str, ...]:
+    return tuple(sorted(path.stem for path in _FOLDER.glob("*.py") if not path.stem.startswith("_")))
 
 
 def nearest(wrong: Any, valid: Any) -> str:
