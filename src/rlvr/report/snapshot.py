@@ -19,8 +19,9 @@ from tabulate import tabulate
 from rlvr.config.paths import Paths
 from rlvr.config.plan import Plan, asked_for, make_plan
 from rlvr.records import publish, read_json
-from rlvr.tables.claims import gather, markdown
+from rlvr.tables.claims import gather, markdown, numbers
 
+VERDICTS = ("reproduced", "contradicted", "inconclusive", "not run")
 FACTS = ("commit", "lock_sha256", "processor", "finished")
 
 
@@ -73,6 +74,7 @@ def _provenance(results: Path, policy: str, stage: str) -> dict[str, Any]:
 
 def _readme(plan: Plan, claims: pd.DataFrame, runs: pd.DataFrame, sections: list[str]) -> str:
     counts = claims.groupby(["short", "scale", "effort"], sort=False)["verdict"].value_counts().unstack(fill_value=0)
+    counts = counts[[verdict for verdict in VERDICTS if verdict in counts]]
     every = {fact: ", ".join(dict.fromkeys(str(value) for value in runs[fact])) for fact in FACTS[:3]}
     hours = float(pd.to_numeric(runs["seconds"], errors="coerce").sum()) / 3600
     last = max(str(value) for value in runs["finished"])
@@ -90,10 +92,19 @@ def _readme(plan: Plan, claims: pd.DataFrame, runs: pd.DataFrame, sections: list
             "",
             tabulate(counts.reset_index(), headers="keys", tablefmt="pipe", showindex=False),
             "",
+            "Those that were decided, with the contrast that decides:",
+            "",
+            *(_decided(row) for _, row in claims[claims["verdict"].isin(VERDICTS[:2])].iterrows()),
+            "",
             *sections,
             "",
         ]
     )
+
+
+def _decided(row: pd.Series) -> str:
+    claim = f"- {row['short']}, {row['effort']}: {row['says']} ({row['place']})."
+    return f"{claim} **{row['verdict'].capitalize()}**: {row['deciding']} {numbers(row)}"
 
 
 def main(
