@@ -30,7 +30,7 @@ from rlvr.estimators import nearest
 
 FRONTIER = (
     "A method that is better, and not merely bolder or shyer in its steps, lies to the upper right of the other "
-    "methods' curves, not further along them. Beside each point its learning rate."
+    "methods' curves, not further along them. The larger a dot, the larger its learning rate."
 )
 OVER_TRAINING = ("over_steps", "solve_rates", "masses", "collapse")  # kinds of figures made of the rows of runs
 
