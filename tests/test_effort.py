@@ -286,7 +286,7 @@ def test_the_default_is_the_first_items_and_a_laptop_makes_cores(laptop):
 
 def test_runs_that_papers_share_are_planned_once(laptop):
     """GRPO of LENS is GRPO of A-GRAE: at this scale one model, one training set and the same sizes stand for both."""
-    runs = {paper: runs_of(laptop, paper) for paper in laptop.papers}
+    runs = {paper: set(runs_of(laptop, paper)) for paper in laptop.papers}
     assert {paper: len(own) for paper, own in runs.items()} == {"ace": 45, "lens": 24, "agrae": 51}
     shared = runs["lens"] & runs["agrae"]
     assert len(shared) == 9 and {laptop.runs[run].estimator["name"] for run in shared} == {"grpo"}

@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from conftest import ROOT
+from PIL import Image
 
 from rlvr.config.paths import Paths
 from rlvr.config.plan import asked_for, make_plan
@@ -41,7 +42,10 @@ def results(plan, tmp_path):
     for name in asked_for(plan, "lens"):
         file = Path((paths.table if name in made.tables else paths.figure)("lens", name)[1])
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(name.encode())
+        if name in made.tables:
+            file.write_text(name)
+        else:
+            Image.linear_gradient("L").convert("RGB").save(file)
         for policy in made.item(name).policies():
             manifest = folder / plan.stage(policy) / "manifest.json"
             manifest.parent.mkdir(parents=True, exist_ok=True)
@@ -68,8 +72,12 @@ def test_it_holds_every_item_with_its_provenance(plan, results, tmp_path):
     assert take(plan, Paths(str(results)), out) == ["lens"]
     assert not (out / "gone").exists()
     names = asked_for(plan, "lens")
-    copied = {path.stem: path.read_text() for path in (out / "lens").iterdir()}
-    assert copied == {name: name for name in names}
+    copied = {path.stem: path for path in (out / "lens").iterdir()}
+    assert set(copied) == set(names)
+    assert all(copied[name].read_text() == name for name in names if name in plan.papers["lens"].tables)
+    for name in plan.papers["lens"].figures:
+        with Image.open(copied[name]) as shown:
+            assert (shown.format, shown.mode, shown.size) == ("PNG", "P", (256, 256))
     page = (out / "README.md").read_text()
     assert all(f"(lens/{path.name})" in page for path in (out / "lens").iterdir())
     runs = pd.read_csv(out / "runs.csv")

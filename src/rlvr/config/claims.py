@@ -16,6 +16,7 @@ from rlvr.config.plan import Cell, Item, PaperPlan, Plan, asked_for
 from rlvr.config.schema import Claim, Figure, Table
 
 PAPER, MATCHED = "paper's setting", "matched effort"
+VERDICTS = REPRODUCED, CONTRADICTED, INCONCLUSIVE, NOT_RUN = "reproduced", "contradicted", "inconclusive", "not run"
 
 
 @dataclass(frozen=True)

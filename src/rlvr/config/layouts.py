@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from rlvr.config.measures import shown
-from rlvr.config.plan import Cell, Item, Plan, asked_for, first_items
+from rlvr.config.plan import Cell, Item, Plan, asked_for, first_items, runs_of
 from rlvr.config.schema import Figure, Table
 
 
@@ -182,7 +182,6 @@ def _in_short(plan: Plan, paper: str) -> dict[str, Any]:
     """What the overview says of a paper: how many claims, and the runs and evaluations of what is asked for."""
     made = plan.papers[paper]
     items = [made.item(name) for name in asked_for(plan, paper)]
-    runs = dict.fromkeys(policy for item in items for policy in item.policies() if policy in plan.runs)
     pairs = dict.fromkeys(pair for item in items for pair in item.scored())
     return {
         "name": paper,
@@ -190,7 +189,7 @@ def _in_short(plan: Plan, paper: str) -> dict[str, Any]:
         "title": made.paper.title,
         "claims": len(made.paper.claims),
         "items": len(items),
-        "runs": list(runs),
+        "runs": runs_of(plan, paper),
         "evaluations": [list(pair) for pair in pairs],
     }
 

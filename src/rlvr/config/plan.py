@@ -595,11 +595,11 @@ def asked_for(plan: Plan, paper: str) -> list[str]:
     return [name for name in made.all_items() if name not in matched]
 
 
-def runs_of(plan: Plan, paper: str) -> set[str]:
-    """The RL runs that `paper_<name>` needs at this scale."""
+def runs_of(plan: Plan, paper: str) -> list[str]:
+    """The RL runs that `paper_<name>` needs at this scale, each once, in the order of its items."""
     made = plan.papers[paper]
-    policies = {policy for name in asked_for(plan, paper) for policy in made.item(name).policies()}
-    return policies & set(plan.runs)
+    policies = dict.fromkeys(policy for name in asked_for(plan, paper) for policy in made.item(name).policies())
+    return [policy for policy in policies if policy in plan.runs]
 
 
 def at_matched_effort(made: PaperPlan) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from rlvr.config.claims import VERDICTS
 from rlvr.tables.claims import gather, numbers, published
 
 SHORT = {
@@ -17,7 +18,6 @@ SHORT = {
     "does not hold in its own table": "does not hold",
     "no published numbers": "no numbers",
 }
-NOT_RUN = "not run"
 
 
 class Claims:
@@ -55,8 +55,7 @@ class Claims:
 
 
 def _counts(rows: pd.DataFrame) -> dict[str, int]:
-    verdicts = ("reproduced", "contradicted", "inconclusive", NOT_RUN)
-    return {verdict.replace(" ", "_"): int((rows["verdict"] == verdict).sum()) for verdict in verdicts}
+    return {verdict.replace(" ", "_"): int((rows["verdict"] == verdict).sum()) for verdict in VERDICTS}
 
 
 def _claim(rows: pd.DataFrame) -> dict[str, Any]:

@@ -14,14 +14,15 @@ from typing import Annotated, Any
 
 import pandas as pd
 import typer
+from PIL import Image
 from tabulate import tabulate
 
+from rlvr.config.claims import CONTRADICTED, REPRODUCED, VERDICTS
 from rlvr.config.paths import Paths
 from rlvr.config.plan import Plan, asked_for, make_plan
 from rlvr.records import publish, read_json
 from rlvr.tables.claims import gather, markdown, numbers
 
-VERDICTS = ("reproduced", "contradicted", "inconclusive", "not run")
 FACTS = ("commit", "lock_sha256", "processor", "finished")
 
 
@@ -56,7 +57,7 @@ def take(plan: Plan, paths: Paths, out: Path) -> list[str]:
     shutil.rmtree(out, ignore_errors=True)
     for source, target in copies.items():
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, target)
+        _copy(source, target)
     own = claims[claims["paper"].isin(papers)]
     publish(out / "claims.md", markdown(own))
     publish(out / "claims.csv", own.to_csv(index=False, lineterminator="\n"))
@@ -64,6 +65,15 @@ def take(plan: Plan, paths: Paths, out: Path) -> list[str]:
     publish(out / "runs.csv", runs.to_csv(index=False, lineterminator="\n"))
     publish(out / "README.md", _readme(plan, own, runs, sections))
     return papers
+
+
+def _copy(source: Path, target: Path) -> None:
+    """A table as it is; a picture in 256 colours, a quarter of its size."""
+    if source.suffix != ".png":
+        shutil.copyfile(source, target)
+        return
+    with Image.open(source) as picture:
+        picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(target, optimize=True)
 
 
 def _provenance(results: Path, policy: str, stage: str) -> dict[str, Any]:
@@ -94,7 +104,7 @@ def _readme(plan: Plan, claims: pd.DataFrame, runs: pd.DataFrame, sections: list
             "",
             "Those that were decided, with the contrast that decides:",
             "",
-            *(_decided(row) for _, row in claims[claims["verdict"].isin(VERDICTS[:2])].iterrows()),
+            *(_decided(row) for _, row in claims[claims["verdict"].isin([REPRODUCED, CONTRADICTED])].iterrows()),
             "",
             *sections,
             "",

@@ -17,7 +17,7 @@ import pandas as pd
 import typer
 from scipy import stats
 
-from rlvr.config.claims import layout, needs
+from rlvr.config.claims import CONTRADICTED, INCONCLUSIVE, NOT_RUN, REPRODUCED, layout, needs
 from rlvr.config.measures import shown
 from rlvr.config.paths import Paths
 from rlvr.config.plan import make_plan
@@ -29,7 +29,6 @@ from rlvr.statistics.intervals import draw
 from rlvr.statistics.scored_table import published as in_reference
 from rlvr.statistics.scores import Matrix, Measure, Scores, matrix, pass_at, problems_of, read_all, units_of
 
-REPRODUCED, CONTRADICTED, INCONCLUSIVE, NOT_RUN = "reproduced", "contradicted", "inconclusive", "not run"
 HOLDS, FAILS, SILENT = "holds in its own table", "does not hold in its own table", "no published numbers"
 SEEDS, SEEDS_AND_PROBLEMS = "training seeds", "training seeds × problems"
 PERCENT = 100.0

@@ -13,6 +13,7 @@ import typer
 from tabulate import tabulate
 
 from rlvr.records import publish
+from rlvr.statistics.claims import REPRODUCED
 
 NOTES = [
     "Reproduced: the 95 % interval of every contrast of the claim lies where the claim says. Contradicted: that of "
@@ -42,7 +43,7 @@ def numbers(row: pd.Series) -> str:
     names = ("estimate", "low", "high", "low_of_all", "high_of_all")
     value, low, high, low_of_all, high_of_all = (f"{row[name]:{form}}" for name in names)
     over = f"{int(row['seeds'])} seeds" + ("" if pd.isna(row["problems"]) else f", {int(row['problems'])} problems")
-    several = row["run"] > 1 and row["verdict"] != "reproduced"
+    several = row["run"] > 1 and row["verdict"] != REPRODUCED
     wider = f"; for {row['run']} contrasts [{low_of_all}, {high_of_all}]" if several else ""
     return f"{value} [{low}, {high}]{wider} ({over})".replace("-", "−")
 

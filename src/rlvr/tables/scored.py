@@ -153,7 +153,7 @@ def _at_the_edge(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:
         rates = sorted(rate["learning_rate"] for rate in cell.get("rates", []))
         own = statistics[(statistics["arm"] == cell["arm"]) & (statistics["model"] == cell["model"])]
         for name, edge in zip(found, rates[:: len(rates) - 1] if len(rates) > 1 else [], strict=False):
-            columns = own.loc[np.isclose(own["learning_rate"], edge), ["score", "k"]].drop_duplicates()
+            columns = own.loc[np.isclose(own["learning_rate"], edge, atol=0), ["score", "k"]].drop_duplicates()
             if len(columns):
                 ks = ", ".join(HEADERS[score].format(k=k) for score, k in columns.itertuples(index=False))
                 found[name].append(f"{cell['label']} ({ks})")
