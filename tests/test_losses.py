@@ -35,6 +35,18 @@ def test_k3_is_the_divergence_in_expectation():
     assert (kl.k3(policy.log(), reference.log()) >= 0).all()
 
 
+def test_k3_is_bounded_a_token():
+    """By hand, and no gradient is infinite where exp(d) is."""
+    d = torch.tensor([-math.inf, -30.0, -11.5, -1.0, 1.0, 2.5, 3.0, 60.0, 2000.0], dtype=torch.float64)
+    logprobs = (-d).requires_grad_()
+    divergence = kl.k3(logprobs, torch.zeros_like(logprobs))
+    expected = [10, 10, 10, math.exp(-1), math.e - 2, math.exp(2.5) - 3.5, 10, 10, 10]
+    torch.testing.assert_close(divergence.detach(), torch.tensor(expected, dtype=torch.float64))
+    divergence.sum().backward()
+    slope = [0, 0, 0, 1 - math.exp(-1), 1 - math.e, 1 - math.exp(2.5), 0, 0, 0]
+    torch.testing.assert_close(logprobs.grad, torch.tensor(slope, dtype=torch.float64))
+
+
 def test_aggregations_by_hand():
     mask = torch.tensor([[[1, 1, 1, 1], [1, 0, 0, 0]]])
     losses = torch.tensor([[[1.0, 2.0, 3.0, 4.0], [10.0, 0.0, 0.0, 0.0]]])

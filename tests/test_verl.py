@@ -15,7 +15,7 @@ from rlvr.backends.verl.overrides import Places, Unsupported, needs_reference, o
 from rlvr.config.plan import make_plan
 from rlvr.config.schema import Execution
 from rlvr.estimators import names
-from rlvr.losses import gspo
+from rlvr.losses import gspo, kl
 
 PLACES = Places.of(Path("state"), "model", nodes=2, gpus_per_node=8)
 EXECUTION = Execution(
@@ -152,6 +152,19 @@ def test_gspo_is_verls_own():
         gradients.append((float(loss.detach()), new.grad))
     assert gradients[0][0] == pytest.approx(gradients[1][0], rel=1e-5)
     torch.testing.assert_close(gradients[0][1], gradients[1][1])
+
+
+@pytest.mark.verl
+def test_k3_is_verls_own():
+    from verl.trainer.ppo.core_algos import kl_penalty
+
+    reference, results = torch.linspace(-40, 40, 1601), []
+    for function in (kl.k3, lambda new, ref: kl_penalty(new, ref, "low_var_kl")):
+        new = torch.zeros(1601, requires_grad=True)
+        divergence = function(new, reference)
+        divergence.sum().backward()
+        results.append((divergence.detach(), new.grad))
+    torch.testing.assert_close(results[0], results[1], rtol=0, atol=0)
 
 
 def test_an_environment_without_verl_says_where_to_name_one():
