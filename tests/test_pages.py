@@ -137,6 +137,8 @@ def test_numbers_in_a_cell():
     assert numbers(pd.Series(claims_row(verdict="contradicted", run=1))) == "+1.2 [−0.5, +3.0] (3 seeds, 90 problems)"
     curve = claims_row(unit="training seeds", problems=None, estimate=0.01234, low=-0.00021, high=0.1)
     assert numbers(pd.Series(curve)) == "+0.0123 [−0.00021, +0.1] (3 seeds)"
+    edge = claims_row(verdict="contradicted", run=1, estimate=-3.7, low=-7.4, high=-0.016)
+    assert numbers(pd.Series(edge)) == "−3.7 [−7.4, −0.02] (3 seeds, 90 problems)", "no -0.0 where it decides"
     assert numbers(pd.Series(claims_row(estimate=None))) == ""
 
 

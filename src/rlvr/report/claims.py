@@ -66,6 +66,7 @@ def _claim(rows: pd.DataFrame) -> dict[str, Any]:
         "place": first["place"],
         "over": first["over"],
         "published": published(first),
+        "exceptions": first["published_exceptions"] if isinstance(first["published_exceptions"], str) else "",
         "published_short": SHORT[first["published"]],
         "results": [
             {

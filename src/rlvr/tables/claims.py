@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pandas as pd
 import typer
@@ -41,11 +41,16 @@ def numbers(row: pd.Series) -> str:
         return ""
     form = "+.3g" if row["unit"] == "training seeds" else "+.1f"
     names = ("estimate", "low", "high", "low_of_all", "high_of_all")
-    value, low, high, low_of_all, high_of_all = (f"{row[name]:{form}}" for name in names)
+    value, low, high, low_of_all, high_of_all = (_rounded(row[name], form) for name in names)
     over = f"{int(row['seeds'])} seeds" + ("" if pd.isna(row["problems"]) else f", {int(row['problems'])} problems")
     several = row["run"] > 1 and row["verdict"] != REPRODUCED
     wider = f"; for {row['run']} contrasts [{low_of_all}, {high_of_all}]" if several else ""
     return f"{value} [{low}, {high}]{wider} ({over})".replace("-", "−")
+
+
+def _rounded(value: float, form: str) -> str:
+    """With one digit more where a bound would be rounded to 0 and lose the sign that decides."""
+    return f"{value:{form}}" if value == 0 or float(f"{value:{form}}") else f"{value:+.1g}"
 
 
 def markdown(frame: pd.DataFrame) -> str:
@@ -53,28 +58,37 @@ def markdown(frame: pd.DataFrame) -> str:
     counts = frame.groupby(["scale", "effort"])["verdict"].value_counts().unstack(fill_value=0)
     lines += [tabulate(counts.reset_index(), headers="keys", tablefmt="pipe", showindex=False), ""]
     for short, own in frame.groupby("short", sort=False):
-        rows = [
-            {
-                "claim": f"{row['says']} ({row['place']})",
-                "scale": row["scale"],
-                "effort": row["effort"],
-                "verdict": f"**{row['verdict']}**",
-                "run": f"{row['run']} of {row['contrasts']}",
-                "deciding contrast": row["deciding"] if isinstance(row["deciding"], str) else "",
-                "estimate": numbers(row),
-                "published": published(row),
-            }
-            for _, row in own.iterrows()
-        ]
+        rows, exceptions = [], []
+        for _, results in own.groupby("claim", sort=False):
+            claim = results.iloc[0]
+            sentence = f"{claim['says']} ({claim['place']})"
+            said = {"claim": sentence, "published": published(claim)}  # once, beside the first result
+            for _, row in results.iterrows():
+                rows.append({**said, **_result(row)})
+                said = {"claim": "", "published": ""}
+            if isinstance(claim["published_exceptions"], str):
+                exceptions.append(f"- {sentence}: {claim['published_cells']}, not {claim['published_exceptions']}")
         lines += [f"## {short}", "", tabulate(rows, headers="keys", tablefmt="pipe", disable_numparse=True), ""]
+        if exceptions:
+            lines += ["What the paper's own numbers do not bear out everywhere, with the cells:", "", *exceptions, ""]
     return "\n".join([*lines, *(f"- {note}" for note in NOTES)]) + "\n"
 
 
+def _result(row: pd.Series) -> dict[str, Any]:
+    return {
+        "scale": row["scale"],
+        "effort": row["effort"],
+        "verdict": f"**{row['verdict']}**",
+        "run": f"{row['run']} of {row['contrasts']}",
+        "deciding contrast": row["deciding"] if isinstance(row["deciding"], str) else "",
+        "estimate": numbers(row),
+    }
+
+
 def published(row: pd.Series) -> str:
-    """What the paper's own numbers say, with the exceptions."""
+    """What the paper's own numbers say."""
     cells = f" ({row['published_cells']})" if isinstance(row["published_cells"], str) else ""
-    exceptions = row["published_exceptions"]
-    return f"{row['published']}{cells}" + (f": {exceptions}" if isinstance(exceptions, str) else "")
+    return f"{row['published']}{cells}"
 
 
 def main(
