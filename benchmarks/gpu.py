@@ -27,8 +27,8 @@ import torch
 from transformers import GenerationConfig
 
 from rlvr import provenance
+from rlvr.config.expansion import make_plan
 from rlvr.config.load import read_sources
-from rlvr.config.plan import make_plan
 from rlvr.config.schema import Evaluation, RunSpec
 from rlvr.cost.hardware import Device, Hardware, Shape, read
 from rlvr.cost.model import Sampling, forward_flops, update_flops

@@ -20,7 +20,7 @@ from pathlib import Path
 import torch
 
 from rlvr import provenance
-from rlvr.config.plan import make_plan
+from rlvr.config.expansion import make_plan
 from rlvr.policies.store import load
 from rlvr.records import Problem, read_records
 from rlvr.training.deterministic import one_thread

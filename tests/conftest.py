@@ -43,7 +43,7 @@ def without_timing(path: Path) -> list[dict]:
 
 @pytest.fixture(scope="session")
 def plan():
-    from rlvr.config.plan import make_plan
+    from rlvr.config.expansion import make_plan
 
     return make_plan(ROOT, "smoke", ["ace"])
 

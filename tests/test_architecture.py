@@ -41,7 +41,7 @@ WITHOUT_TORCH = (
     "rlvr.commands",
     "rlvr.tasks.prepare",
     "rlvr.tasks.overlap",
-    "rlvr.config.plan",
+    "rlvr.config.expansion",
     "rlvr.config.paths",
     "rlvr.config.layouts",
     "rlvr.config.order",

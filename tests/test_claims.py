@@ -18,8 +18,9 @@ from scipy import stats
 
 from rlvr.config import claims as configured
 from rlvr.config.claims import MATCHED, PAPER, contrasts, layout, needs
+from rlvr.config.expansion import make_plan
 from rlvr.config.load import ConfigError
-from rlvr.config.plan import Cell, Item, PaperPlan, Plan, make_plan
+from rlvr.config.plan import Cell, Item, PaperPlan, Plan
 from rlvr.config.schema import About, Claim, Figure, Paper, Row, Statistics, Table
 from rlvr.records import RecordError
 from rlvr.statistics.claims import (

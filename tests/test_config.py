@@ -8,8 +8,8 @@ import yaml
 from conftest import ROOT
 
 from rlvr.config import identity, layouts
+from rlvr.config.expansion import make_plan
 from rlvr.config.load import ConfigError, Layer, merge, resolve_estimator
-from rlvr.config.plan import make_plan
 
 SCALES = sorted(path.stem for path in (ROOT / "config" / "scale").glob("*.yaml"))
 PAPERS = sorted(path.stem for path in (ROOT / "config" / "papers").glob("*.yaml"))

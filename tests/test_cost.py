@@ -14,9 +14,10 @@ from conftest import ROOT, tiny
 from typer.testing import CliRunner
 
 from rlvr.commands import app
+from rlvr.config.expansion import make_plan
 from rlvr.config.load import ConfigError
 from rlvr.config.order import items_in_order, needs, priorities, ranks
-from rlvr.config.plan import asked_for, core_items, first_items, make_plan
+from rlvr.config.plan import asked_for, core_items, first_items
 from rlvr.cost import hardware, summary
 from rlvr.cost.jobs import evaluation_name, shard_names, work_of
 from rlvr.cost.model import Costs, Sampling, Throughput, forward_flops, probe_steps, update_flops

@@ -6,8 +6,9 @@ import shutil
 import pytest
 from conftest import ROOT, snakemake
 
+from rlvr.config.expansion import make_plan
 from rlvr.config.order import priorities
-from rlvr.config.plan import asked_for, make_plan
+from rlvr.config.plan import asked_for
 
 
 def planned(*arguments: str) -> dict[str, int]:

@@ -20,9 +20,9 @@ from typer.testing import CliRunner
 
 from rlvr import verifiers
 from rlvr.commands import app
+from rlvr.config.expansion import make_plan
 from rlvr.config.identity import data_id
 from rlvr.config.load import ConfigError, named_entries, read_data, read_sources, read_yaml
-from rlvr.config.plan import make_plan
 from rlvr.config.schema import Mixture, Prompt, Published, Share
 from rlvr.records import Problem, RecordError, publish_records, read_json, read_records, row_of
 from rlvr.tasks import adapters, card, overlap, prepare, published, similarity, sources

@@ -400,8 +400,8 @@ def test_the_embedding_is_one_for_all_papers(tmp_path):
 
     from conftest import ROOT
 
+    from rlvr.config.expansion import make_plan
     from rlvr.config.load import ConfigError
-    from rlvr.config.plan import make_plan
 
     plan = make_plan(ROOT, "laptop", ["methods"])
     item = plan.papers["methods"].tables["diversity"]

@@ -9,8 +9,8 @@ import pytest
 from conftest import ROOT, run_module
 
 from rlvr.config.claims import MATCHED, PAPER, layout, needs
+from rlvr.config.expansion import make_plan
 from rlvr.config.paths import Paths
-from rlvr.config.plan import make_plan
 from rlvr.report.claims import Claims
 from rlvr.report.page import Page, _folded, _in_short
 from rlvr.statistics.claims import evaluate, summarise

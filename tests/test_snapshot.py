@@ -8,8 +8,9 @@ import pytest
 from conftest import ROOT
 from PIL import Image
 
+from rlvr.config.expansion import make_plan
 from rlvr.config.paths import Paths
-from rlvr.config.plan import asked_for, make_plan
+from rlvr.config.plan import asked_for
 from rlvr.report.snapshot import Missing, take
 
 PROVENANCE = {"commit": "c0ffee", "lock_sha256": "beef", "processor": "a core", "finished": "2026-11-21T10:00:00Z"}

@@ -12,7 +12,7 @@ import torch
 from conftest import ROOT, run_module
 
 from rlvr.backends.verl.overrides import Places, Unsupported, needs_reference, overrides, settings
-from rlvr.config.plan import make_plan
+from rlvr.config.expansion import make_plan
 from rlvr.config.schema import Execution
 from rlvr.estimators import names
 from rlvr.losses import gspo, kl

@@ -15,7 +15,7 @@ import torch
 import yaml
 from conftest import ROOT
 
-from rlvr.config.plan import make_plan
+from rlvr.config.expansion import make_plan
 from rlvr.config.schema import EvaluationSpec, RunSpec
 from rlvr.policies.store import load
 from rlvr.records import Completion, Problem, read_json, read_lines, read_records

@@ -16,8 +16,8 @@ import yaml
 from conftest import ROOT, run_module
 from scipy.stats import chi2_contingency
 
+from rlvr.config.expansion import make_plan
 from rlvr.config.identity import evaluation_id
-from rlvr.config.plan import make_plan
 from rlvr.config.schema import SLICES, Evaluation, EvaluationSpec
 from rlvr.records import Completion, publish_json, read_json, read_records, sha256
 

@@ -13,6 +13,7 @@ from snakemake.logging import logger
 
 from rlvr.backends.verl.overrides import LOGICAL_CPUS
 from rlvr.config.cluster import read_cluster
+from rlvr.config.expansion import make_plan
 from rlvr.config.identity import what_is_made
 from rlvr.config.load import ConfigError
 from rlvr.config.paths import Paths
@@ -22,7 +23,6 @@ from rlvr.config.plan import (
     asked_for,
     at_matched_effort,
     core_items,
-    make_plan,
     runs_of,
 )
 

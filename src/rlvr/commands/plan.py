@@ -44,8 +44,8 @@ def plan(
 
     Jobs start in the order that finishes core tables first. Every assumption is named; docs/cost.md explains them.
     """
+    from rlvr.config.expansion import make_plan
     from rlvr.config.load import ConfigError, find_folder
-    from rlvr.config.plan import make_plan
     from rlvr.cost.schedule import DoesNotFit
     from rlvr.records import publish
 

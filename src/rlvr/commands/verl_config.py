@@ -20,9 +20,9 @@ def verl_config(
 ) -> None:
     """Print the overrides of verl's configuration that a run stands for, one a line, as hydra reads them."""
     from rlvr.backends.verl.overrides import Places, overrides
+    from rlvr.config.expansion import make_plan
     from rlvr.config.load import ConfigError, find_folder
     from rlvr.config.paths import Paths
-    from rlvr.config.plan import make_plan
     from rlvr.estimators import nearest
 
     folder = config_folder or find_folder()

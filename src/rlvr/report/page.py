@@ -15,8 +15,8 @@ import jinja2
 import pandas as pd
 import typer
 
+from rlvr.config.expansion import make_plan
 from rlvr.config.layouts import of_page
-from rlvr.config.plan import make_plan
 from rlvr.records import publish, read_json
 from rlvr.report.claims import Claims
 from rlvr.tables.claims import NOTES

@@ -18,8 +18,9 @@ from PIL import Image
 from tabulate import tabulate
 
 from rlvr.config.claims import CONTRADICTED, REPRODUCED, VERDICTS
+from rlvr.config.expansion import make_plan
 from rlvr.config.paths import Paths
-from rlvr.config.plan import Plan, asked_for, make_plan
+from rlvr.config.plan import Plan, asked_for
 from rlvr.records import publish, read_json
 from rlvr.tables.claims import gather, markdown, numbers
 

@@ -18,9 +18,9 @@ import typer
 from scipy import stats
 
 from rlvr.config.claims import CONTRADICTED, INCONCLUSIVE, NOT_RUN, REPRODUCED, layout, needs
+from rlvr.config.expansion import make_plan
 from rlvr.config.measures import shown
 from rlvr.config.paths import Paths
-from rlvr.config.plan import make_plan
 from rlvr.config.schema import Statistics
 from rlvr.records import RecordError, publish, read_lines
 from rlvr.statistics.collapse import judge, unsolved_shares
