@@ -8,6 +8,7 @@ import pytest
 from conftest import ROOT
 from PIL import Image
 
+from rlvr.config.claims import layout, needs
 from rlvr.config.expansion import make_plan
 from rlvr.config.paths import Paths
 from rlvr.config.plan import asked_for
@@ -85,9 +86,29 @@ def test_it_holds_every_item_with_its_provenance(plan, results, tmp_path):
     wanted = {policy for name in names for policy in plan.papers["lens"].item(name).policies()}
     assert set(runs["policy"]) == wanted and set(runs["commit"]) == {"c0ffee"} and len(runs) == len(wanted)
     assert f"{len(wanted)} policies" in page and "c0ffee" in page and "a core" in page
-    found = "- LENS, matched effort: LENS is ahead (Table 1). **Contradicted**: LENS − GRPO @1 −2.0 [−3.0, −1.5]"
+    found = "- LENS, smoke, matched effort: LENS is ahead (Table 1). **Contradicted**: LENS − GRPO @1 −2.0 [−3.0, −1.5]"
     assert found in page and page.count("LENS is ahead") == 1, "what was decided, and nothing else"
     assert "LENS is ahead" in (out / "claims.md").read_text() and "inconclusive" in page
+
+
+def test_claims_of_another_scale_bring_the_policies_behind_them(plan, results, tmp_path):
+    other = make_plan(ROOT, "full-laptop", ["lens", "ace"])
+    claims = results / "claims" / "full-laptop" / "lens.csv"
+    claims.parent.mkdir()
+    pd.DataFrame([{**CLAIM, "scale": "full-laptop"}]).to_csv(claims, index=False)
+    with pytest.raises(Missing, match=r"manifest\.json was not made yet"):
+        take(plan, Paths(str(results)), tmp_path / "docs", [other])
+    pairs, runs = needs(layout(other, "lens"))
+    behind = {*runs, *(policy for policy, _ in pairs)}
+    for policy in behind:
+        manifest = results / other.stage(policy) / "manifest.json"
+        manifest.parent.mkdir(parents=True, exist_ok=True)
+        manifest.write_text(json.dumps({"stage": "rl", "seed": 1, "provenance": PROVENANCE}))
+    take(plan, Paths(str(results)), tmp_path / "docs", [other])
+    policies = set(pd.read_csv(tmp_path / "docs" / "runs.csv")["policy"])
+    assert behind < policies and len(behind) > 90 and not any("-ace-" in policy for policy in policies)
+    page = (tmp_path / "docs" / "README.md").read_text()
+    assert "Claims stand at full-laptop scale too." in page and "| LENS    | full-laptop |" in page
 
 
 def test_what_was_not_made_is_named_and_nothing_is_replaced(plan, results, tmp_path):

@@ -9,6 +9,7 @@ Tables (Markdown), figures, claims and, for every policy behind them, its seed, 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +18,7 @@ import typer
 from PIL import Image
 from tabulate import tabulate
 
-from rlvr.config.claims import CONTRADICTED, REPRODUCED, VERDICTS
+from rlvr.config.claims import CONTRADICTED, REPRODUCED, VERDICTS, layout, needs
 from rlvr.config.expansion import make_plan
 from rlvr.config.paths import Paths
 from rlvr.config.plan import Plan, asked_for
@@ -31,8 +32,12 @@ class Missing(Exception):
     """Something that a snapshot shows was not made yet."""
 
 
-def take(plan: Plan, paths: Paths, out: Path) -> list[str]:
-    """Copy what stands at a scale below `out`, in place of an earlier snapshot; returns the papers that are in it."""
+def take(plan: Plan, paths: Paths, out: Path, others: Sequence[Plan] = ()) -> list[str]:
+    """Copy what stands at a scale below `out`, in place of an earlier snapshot; returns the papers that are in it.
+
+    Claims are shown at every scale at which they stand; `others` are the plans of the scales beside this one, for the
+    policies behind them.
+    """
     papers = [name for name, made in plan.papers.items() if made.paper.claims]
     policies: dict[str, str] = {}
     copies: dict[Path, Path] = {}
@@ -52,20 +57,36 @@ def take(plan: Plan, paths: Paths, out: Path) -> list[str]:
         sections[-1] += "\n".join(lines)
     missing = [path for path in copies if not path.is_file()]
     claims = gather(Path(paths.results) / "claims")
-    if missing or claims.empty:
-        what = missing[0] if missing else f"{paths.results}/claims/claims.csv"
-        raise Missing(f"{what} was not made yet ({len(missing)} files are missing)")
+    if claims.empty:
+        missing.append(Path(paths.results) / "claims" / "claims.csv")
+    else:
+        claims = claims[claims["paper"].isin(papers)]
+        for other in others:
+            policies |= _behind(other, claims)
+    missing += [path for stage in policies.values() if not (path := _manifest(paths, stage)).is_file()]
+    if missing:
+        raise Missing(f"{missing[0]} was not made yet ({len(missing)} files are missing)")
     shutil.rmtree(out, ignore_errors=True)
     for source, target in copies.items():
         target.parent.mkdir(parents=True, exist_ok=True)
         _copy(source, target)
-    own = claims[claims["paper"].isin(papers)]
-    publish(out / "claims.md", markdown(own))
-    publish(out / "claims.csv", own.to_csv(index=False, lineterminator="\n"))
-    runs = pd.DataFrame([_provenance(Path(paths.results), policy, stage) for policy, stage in policies.items()])
+    publish(out / "claims.md", markdown(claims))
+    publish(out / "claims.csv", claims.to_csv(index=False, lineterminator="\n"))
+    runs = pd.DataFrame([_provenance(_manifest(paths, stage), policy) for policy, stage in policies.items()])
     publish(out / "runs.csv", runs.to_csv(index=False, lineterminator="\n"))
-    publish(out / "README.md", _readme(plan, own, runs, sections))
+    publish(out / "README.md", _readme([plan, *others], claims, runs, sections))
     return papers
+
+
+def _behind(plan: Plan, claims: pd.DataFrame) -> dict[str, str]:
+    """The policies that the claims at a scale are evaluated from, with their stages."""
+    stands = dict.fromkeys(claims[claims["scale"] == plan.scale]["paper"])
+    asked = [needs(layout(plan, paper)) for paper in stands]
+    return {p: plan.stage(p) for pairs, runs in asked for p in (*(policy for policy, _ in pairs), *runs)}
+
+
+def _manifest(paths: Paths, stage: str) -> Path:
+    return Path(paths.results) / stage / "manifest.json"
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -77,13 +98,13 @@ def _copy(source: Path, target: Path) -> None:
         picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(target, optimize=True)
 
 
-def _provenance(results: Path, policy: str, stage: str) -> dict[str, Any]:
-    manifest = read_json(results / stage / "manifest.json")
+def _provenance(path: Path, policy: str) -> dict[str, Any]:
+    manifest = read_json(path)
     facts = {key: manifest.get(key, "") for key in ("stage", "seed", "step", "seconds")}
     return {"policy": policy, **facts, **{key: manifest["provenance"][key] for key in FACTS}}
 
 
-def _readme(plan: Plan, claims: pd.DataFrame, runs: pd.DataFrame, sections: list[str]) -> str:
+def _readme(plans: list[Plan], claims: pd.DataFrame, runs: pd.DataFrame, sections: list[str]) -> str:
     counts = claims.groupby(["short", "scale", "effort"], sort=False)["verdict"].value_counts().unstack(fill_value=0)
     counts = counts[[verdict for verdict in VERDICTS if verdict in counts]]
     every = {fact: ", ".join(dict.fromkeys(str(value) for value in runs[fact])) for fact in FACTS[:3]}
@@ -91,10 +112,11 @@ def _readme(plan: Plan, claims: pd.DataFrame, runs: pd.DataFrame, sections: list
     last = max(str(value) for value in runs["finished"])
     return "\n".join(
         [
-            f"# Results at {plan.scale} scale",
+            f"# Results at {plans[0].scale} scale",
             "",
-            f"{plan.about}",
+            f"{plans[0].about}",
             "",
+            *(f"Claims stand at {other.scale} scale too. {other.about.strip()}\n" for other in plans[1:]),
             f"{len(runs)} policies ([runs.csv](runs.csv)), {hours:.1f} hours of training in all on "
             f"{every['processor']}; the last finished {last}. Commit {every['commit']}, lock file "
             f"{every['lock_sha256']}. Made by `make snapshot`; the pages of the run say more.",
@@ -114,7 +136,7 @@ def _readme(plan: Plan, claims: pd.DataFrame, runs: pd.DataFrame, sections: list
 
 
 def _decided(row: pd.Series) -> str:
-    claim = f"- {row['short']}, {row['effort']}: {row['says']} ({row['place']})."
+    claim = f"- {row['short']}, {row['scale']}, {row['effort']}: {row['says']} ({row['place']})."
     return f"{claim} **{row['verdict'].capitalize()}**: {row['deciding']} {numbers(row)}"
 
 
@@ -127,11 +149,13 @@ def main(
     ),
 ) -> None:
     """Copy tables, figures and verdicts with their provenance to where visitors see them."""
-    plan = make_plan(Path(), scale, papers.split(","))
+    names = papers.split(",")
+    plan, standing = make_plan(Path(), scale, names), gather(results / "claims")
+    scales = [] if standing.empty else [other for other in dict.fromkeys(standing["scale"]) if other != scale]
     try:
-        shown = take(plan, Paths(str(results)), out)
+        shown = take(plan, Paths(str(results)), out, [make_plan(Path(), other, names) for other in scales])
     except Missing as error:
-        targets = " ".join(f"paper_{name}" for name in papers.split(","))
+        targets = " ".join(f"paper_{name}" for name in names)
         raise SystemExit(f"{error}; first: snakemake --cores 2 {targets} claims --config scale={scale}") from error
     print(f"{out}/README.md: {', '.join(shown)}")
 
