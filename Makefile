@@ -20,7 +20,7 @@ doctor: # what is missing, in one line each
 	@$(PYTHON) envs/doctor.py
 
 run: install ## the default workflow, to results/report/index.html
-	@$(BIN)/snakemake --profile workflow/profiles/laptop --cores $(CORES)
+	@$(BIN)/snakemake --cores $(CORES)
 	echo "report: results/report/index.html"
 
 smoke: install ## the whole chain in two minutes, at a size that means nothing

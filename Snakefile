@@ -2,7 +2,7 @@
 #
 #   data -> SFT -> RL -> generate -> grade -> score -> statistics -> tables and figures -> report
 #
-#   snakemake --profile workflow/profiles/laptop            the default: the core of each paper, and the report
+#   snakemake                                               the default: a first look at ACE, and the report
 #   snakemake -n --config scale=paper paper_ace             what one paper takes at its own size
 #
 # Every rule is a thin door to one module of src/rlvr; what is run is said in config/.
@@ -16,7 +16,7 @@ include: "workflow/rules/common.smk"
 
 rule all:
     input:
-        f"{PATHS.results}/report/index.html",
+        PATHS.entrance(),
     localrule: True
 
 

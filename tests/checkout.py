@@ -29,6 +29,7 @@ class Checkout:
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(ROOT / "Snakefile", folder)
         (folder / "slurm").symlink_to("workflow/profiles/slurm")
+        (folder / "profiles").symlink_to("workflow/profiles")
         scale = folder / "config" / "scale" / "smoke.yaml"
         content = yaml.safe_load(scale.read_text())
         content["settings"]["rl"]["steps"], content["seeds"] = steps, seeds
@@ -41,7 +42,7 @@ class Checkout:
         """Data, model and base policy into a results folder, as if they had been made there."""
         assert self.workbench
         spec, made = self.workbench.spec, self.workbench.folder
-        paths, base = Paths(str(self.folder / results)), spec.base
+        paths, base = Paths(str(self.folder / results), "smoke"), spec.base
         for data in (spec.data, spec.validation, base.sft_data):
             shutil.copytree(made / data.name, Path(paths.problems(data)).parent)
         shutil.copytree(made / "model", Path(paths.model(base.model)).parent)

@@ -35,6 +35,7 @@ MAY_IMPORT = {
     "commands": {
         *("backends", "cost", "estimators", "statistics", "verifiers", "evaluation", "config", "tasks", "records")
     },
+    "workflow": {"config", "records"},
     "__main__": {"commands"},
 }
 WITHOUT_TORCH = (
@@ -54,6 +55,8 @@ WITHOUT_TORCH = (
     "rlvr.figures.draw",
     "rlvr.report.page",
     "rlvr.environment",
+    "rlvr.workflow.targets",
+    "rlvr.workflow.locks",
     "rlvr.evaluation.merge",
     "rlvr.evaluation.grade",
     "rlvr.evaluation.score",

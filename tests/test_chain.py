@@ -5,8 +5,11 @@ import re
 
 import pandas as pd
 import pytest
-from conftest import snakemake, without_timing
+from conftest import ROOT, snakemake, without_timing
 
+from rlvr.config.expansion import make_plan
+from rlvr.config.paths import Paths
+from rlvr.report.entrance import render
 from rlvr.statistics.pass_at_k import pass_at_k
 
 pytestmark = pytest.mark.chain
@@ -27,20 +30,20 @@ def chain(tmp_path_factory):
 
 
 def test_the_core_tables_hold_published_values_intervals_and_runs(chain):
-    text = (chain / "papers/ace/tables/core.md").read_text()
+    text = (chain / "papers/smoke/ace/tables/core.md").read_text()
     assert "Made at smoke scale" in text and "73.4 ± 0.8" in text and "n = 32 samples" in text
-    frame = pd.read_csv(chain / "papers/ace/statistics/core.csv")
+    frame = pd.read_csv(chain / "papers/smoke/ace/statistics/core.csv")
     assert set(frame["label"]) == {"Base", "GRPO", "DAPO", "ACE-GRPO", "ACE-DAPO", "ACE-GRPO (c summed)"}
     assert (frame["value_low"] <= frame["value"]).all() and (frame["value"] <= frame["value_high"]).all()
     for suffix in ("csv", "tex"):
-        assert (chain / f"papers/ace/tables/core.{suffix}").stat().st_size > 500
+        assert (chain / f"papers/smoke/ace/tables/core.{suffix}").stat().st_size > 500
     for figure in ("core_curves", "core_overconfidence", "core_entropy"):
-        assert (chain / f"papers/ace/figures/{figure}.png").read_bytes().startswith(b"\x89PNG")
-        assert (chain / f"papers/ace/figures/{figure}.pdf").read_bytes().startswith(b"%PDF")
+        assert (chain / f"papers/smoke/ace/figures/{figure}.png").read_bytes().startswith(b"\x89PNG")
+        assert (chain / f"papers/smoke/ace/figures/{figure}.pdf").read_bytes().startswith(b"%PDF")
 
 
 def test_the_table_is_what_the_scores_say(chain):
-    frame = pd.read_csv(chain / "papers/ace/statistics/core.csv")
+    frame = pd.read_csv(chain / "papers/smoke/ace/statistics/core.csv")
     row = frame[(frame["label"] == "ACE-GRPO") & (frame["k"] == 4)].iloc[0]
     scores = [
         pd.read_csv(next((chain / "evaluations" / p).glob("*easy*")) / "scores.csv") for p in row["policies"].split()
@@ -50,9 +53,9 @@ def test_the_table_is_what_the_scores_say(chain):
 
 
 def test_the_report_is_one_page_with_the_origin_of_every_number(chain):
-    page = (chain / "report/index.html").read_text()
+    page = (chain / "report/smoke/index.html").read_text()
     assert not re.findall(r'(?:src|href)="(?!#|data:)[^"]+"', page), "the page needs nothing outside itself"
-    frame = pd.read_csv(chain / "papers/ace/statistics/core.csv")
+    frame = pd.read_csv(chain / "papers/smoke/ace/statistics/core.csv")
     for policy in {p for row in frame["policies"] for p in row.split()}:
         assert f'<tr id="{policy}">' in page and f'href="#{policy}"' in page
     manifest = json.loads(next((chain / "runs").glob("*/manifest.json")).read_text())
@@ -61,7 +64,7 @@ def test_the_report_is_one_page_with_the_origin_of_every_number(chain):
 
 
 def test_no_problem_stands_in_two_sets(chain):
-    overlap = json.loads((chain / "papers/ace/overlap.json").read_text())
+    overlap = json.loads((chain / "papers/smoke/ace/overlap.json").read_text())
     assert len(overlap["problems"]) == 5 and set(overlap["shared"].values()) == {0}
 
 
@@ -70,7 +73,7 @@ def test_the_same_command_again_gives_the_same_bytes(chain, tmp_path):
         path.relative_to(chain) for path in chain.glob("evaluations/*ace_grpo-dapo*seed1*/*easy*/scores.csv")
     )
     assert len(chosen) == 1
-    run(tmp_path, f"{tmp_path}/{chosen[0]}", f"{tmp_path}/papers/ace/overlap.json")
+    run(tmp_path, f"{tmp_path}/{chosen[0]}", f"{tmp_path}/papers/smoke/ace/overlap.json")
     compared = 0
     for path in tmp_path.rglob("*"):
         first = chain / path.relative_to(tmp_path)
@@ -93,6 +96,46 @@ def test_grading_again_samples_nothing_and_drawing_again_trains_nothing(chain):
 
     assert jobs("grade").isdisjoint({"generate", "rl", "sft"})
     assert jobs("figure").isdisjoint({"scored_statistics", "curve_statistics", "score", "rl"})
+
+
+def test_the_overview_is_rendered_again_when_claims_or_another_papers_runs_appear(chain):
+    """Both are shown where they are there, and neither is made for it."""
+
+    def jobs():
+        done = snakemake(*PROFILE, "-n", "--nolock", "--config", "scale=smoke", f"results={chain}", "--", "all")
+        return set(re.findall(r"^(\w+) +\d+$", done.stdout, flags=re.MULTILINE))
+
+    lens = make_plan(ROOT, "smoke", ["lens"]).runs
+    other = next(run for run in lens if not (chain / "runs" / run).exists())
+    assert jobs() == set()
+    for name in ("claims/elsewhere/lens.csv", f"runs/{other}/manifest.json"):
+        path = chain / name
+        path.parent.mkdir(parents=True)
+        path.write_text("{}")
+        assert jobs() == {"report", "entrance", "all", "total"}
+        path.unlink()
+        path.parent.rmdir()
+        assert jobs() == set()
+
+
+def test_two_scales_share_runs_and_no_table():
+    small, large = Paths("results", "laptop"), Paths("results", "full-laptop")
+    plan = make_plan(ROOT, "laptop", ["ace"])
+    run = next(iter(plan.runs))
+    assert run in make_plan(ROOT, "full-laptop", ["ace"]).runs
+    assert small.manifest(plan, run) == large.manifest(plan, run)
+    for name in ("table", "figure", "arm", "claims", "page", "statistics", "overlap"):
+        asked = ("ace",) if name in ("claims", "page", "overlap") else ("ace", "core")
+        made = [getattr(paths, name)(*asked) for paths in (small, large)]
+        one, other = (set([path] if isinstance(path, str) else path) for path in made)
+        assert one.isdisjoint(other), name
+
+
+def test_the_entrance_leads_to_the_scales_overview(chain):
+    page = (chain / "report/index.html").read_text()
+    assert 'href="smoke/index.html"' in page and 'url=smoke/index.html"' in page
+    assert (chain / "report/smoke/index.html").exists()
+    assert "http-equiv" not in render(["laptop", "smoke"]) and render(["laptop", "smoke"]).count("href") == 2
 
 
 def test_nothing_is_left_to_do(chain):

@@ -2,6 +2,8 @@
 
 import re
 import shutil
+import subprocess
+import sys
 
 import pytest
 from conftest import ROOT, snakemake
@@ -36,14 +38,14 @@ def test_paper_scale_plans_every_run_of_tables_1_to_4(fresh):
 
 
 def test_one_table_plans_its_own_runs_only(fresh):
-    jobs = planned("--config", "scale=paper", f"results={fresh}", "--", f"{fresh}/papers/ace/tables/table4.md")
+    jobs = planned("--config", "scale=paper", f"results={fresh}", "--", f"{fresh}/papers/paper/ace/tables/table4.md")
     assert jobs["rl_verl"] == 6 * 5 and jobs["scored_statistics"] == jobs["table"] == 1
     assert jobs["model"] == 1
 
 
 def test_one_arm_alone(fresh):
     jobs = planned(
-        "--config", "scale=paper", f"results={fresh}", "--", f"{fresh}/papers/ace/arms/ace_grpo-alpha-2.0.csv"
+        "--config", "scale=paper", f"results={fresh}", "--", f"{fresh}/papers/paper/ace/arms/ace_grpo-alpha-2.0.csv"
     )
     assert (
         jobs["rl_verl"] == jobs["generate_vllm_1"] == jobs["generate_vllm_4"] == jobs["merge"] == 5 and jobs["arm"] == 1
@@ -66,21 +68,21 @@ def test_what_is_said_about_a_set_makes_no_run_stale(fresh):
 
 
 def test_settings_table_needs_no_run(fresh):
-    jobs = planned("--config", "scale=paper", f"results={fresh}", "--", f"{fresh}/papers/ace/tables/table5.md")
+    jobs = planned("--config", "scale=paper", f"results={fresh}", "--", f"{fresh}/papers/paper/ace/tables/table5.md")
     assert set(jobs) == {"settings_table", "total"}
 
 
 def test_papers_share_names_of_tables(fresh):
     """table1 is trained for in one paper and a closed form in another."""
-    ace = planned("--config", "scale=paper", f"results={fresh}", "--", f"{fresh}/papers/ace/tables/table1.md")
+    ace = planned("--config", "scale=paper", f"results={fresh}", "--", f"{fresh}/papers/paper/ace/tables/table1.md")
     assert ace["rl_verl"] > 0 and "analytic_table" not in ace
     for table in ("table1", "table2", "table7", "table8"):
-        jobs = planned("--config", f"results={fresh}", "--", f"{fresh}/papers/fade/tables/{table}.md")
+        jobs = planned("--config", f"results={fresh}", "--", f"{fresh}/papers/laptop/fade/tables/{table}.md")
         assert jobs == {"analytic_statistics": 1, "analytic_table": 1, "total": 2}
 
 
 def test_closed_forms_need_no_run(fresh):
-    figures = [f"{fresh}/papers/{figure}.pdf" for figure in ("lens/figures/figure4", "agrae/figures/figure6")]
+    figures = [f"{fresh}/papers/laptop/{figure}.pdf" for figure in ("lens/figures/figure4", "agrae/figures/figure6")]
     jobs = planned("--config", f"results={fresh}", "--", "theory", "paper_fade", *figures)
     assert set(jobs) == {
         *("analytic_statistics", "analytic_table", "figure", "ledger", "report", "theory", "paper_fade", "total")
@@ -88,7 +90,10 @@ def test_closed_forms_need_no_run(fresh):
 
 
 def test_theory_and_analytic_tables_are_made(tmp_path):
-    table, figure = tmp_path / "papers/fade/tables/table8.md", tmp_path / "papers/lens/figures/figure4.pdf"
+    table, figure = (
+        tmp_path / "papers/laptop/fade/tables/table8.md",
+        tmp_path / "papers/laptop/lens/figures/figure4.pdf",
+    )
     snakemake("--cores", "2", "--nolock", "--config", f"results={tmp_path}", "--", "theory", str(table), str(figure))
     assert "| 0.25 | 2.2500" in table.read_text() and "no run behind them" in table.read_text()
     assert figure.read_bytes().startswith(b"%PDF")
@@ -156,7 +161,7 @@ def test_the_number_of_jobs_of_an_evaluation_makes_none_stale(fresh, tmp_path):
     asked = ("-s", str(copy / "Snakefile"), "-d", str(copy), "--config", "scale=paper", f"results={fresh}")
     for shards in (1, 3, 4, 16):
         (copy / "config/scale/paper.yaml").write_text(scale.replace("shards: 4", f"shards: {shards}"))
-        text = snakemake("-n", "-p", *asked, "--", f"{fresh}/papers/ace/arms/base.csv").stdout
+        text = snakemake("-n", "-p", *asked, "--", f"{fresh}/papers/paper/ace/arms/base.csv").stdout
         jobs = re.findall(
             r"^rule (merge|generate_vllm_\d+):\n    input: (.*)\n    output: (.*)\n(?:    .*\n)*Shell command: (.*)$",
             text,
@@ -183,6 +188,123 @@ def test_a_mistake_on_the_command_line_is_named(arguments, message):
     done = snakemake("-n", "--cores", "1", "--config", *arguments, check=False)
     assert done.returncode != 0
     assert message in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("target", "meant"),
+    [
+        ("paper_acee", "paper_ace"),
+        ("clams", "claims"),
+        ("{r}/papers/laptop/ace/tables/tabel4.md", "{r}/papers/laptop/ace/tables/table4.md"),
+        ("{r}/papers/ace/tables/table4.md", "{r}/papers/laptop/ace/tables/table4.md"),
+        ("{r}/papers/laptop/acee/tables/table4.md", "{r}/papers/laptop/ace/tables/table4.md"),
+        ("{r}/papers/laptop/ace/figures/figure22.pdf", "{r}/papers/laptop/ace/figures/figure2.pdf"),
+        ("{r}/papers/laptop/ace/arms/ace_grpo-alpha-3.0.csv", "{r}/papers/laptop/ace/arms/ace_grpo-alpha-5.0.csv"),
+        ("{r}/report/laptop/aze.html", "{r}/report/laptop/ace.html"),
+        ("{r}/claims/laptop/lense.csv", "{r}/claims/laptop/lens.csv"),
+        ("{r}/sft/qwen2-tiny-sft-0123456789/manifest.json", "{r}/sft/qwen2-tiny-sft-"),
+    ],
+)
+def test_an_unknown_target_names_the_nearest_in_one_line(fresh, target, meant):
+    done = snakemake("-n", "--config", f"results={fresh}", "--", target.format(r=fresh), check=False)
+    assert done.returncode == 1 and done.stdout == ""
+    *banner, line = done.stderr.strip().splitlines()
+    assert all(text.startswith("Using ") for text in banner)
+    assert line.startswith(f"no rule makes {target.format(r=fresh)}: did you mean {meant.format(r=fresh)}")
+
+
+def test_an_unknown_run_and_a_target_of_another_scale_are_named(fresh):
+    run = next(iter(make_plan(ROOT, "laptop", ["ace"]).runs))
+    wrong = f"{fresh}/runs/{run[:-4]}abcd/manifest.json"
+    for scale, target, said in (
+        ("laptop", wrong, f"no rule makes {wrong}: did you mean {fresh}/runs/{run}/manifest.json?"),
+        ("smoke", f"{fresh}/papers/paper/ace/tables/table1.md", "is of scale paper, and this command is at smoke"),
+    ):
+        config = (f"scale={scale}", f"results={fresh}")
+        done = snakemake("-n", "--config", *config, "--", target, check=False)
+        assert done.returncode == 1 and said in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("below", ["", "runs", "papers"])
+def test_results_that_cannot_be_written_are_found_before_any_job(tmp_path, below):
+    """A file in a folder's place; nobody can write there, root included."""
+    results = tmp_path / "results"
+    wrong = results / below
+    wrong.parent.mkdir(exist_ok=True)
+    wrong.touch()
+    done = snakemake("--nolock", "--config", f"results={results}", "--", "theory", check=False)
+    assert done.returncode == 1 and f"cannot write in {wrong}: Not a directory" in done.stderr.splitlines()[-1]
+    assert "rule ledger" not in done.stdout + done.stderr
+
+
+def test_a_folder_that_forbids_writing_is_found_before_any_job():
+    done = snakemake("--nolock", "--config", "results=/proc/results", "--", "theory", check=False)
+    assert done.returncode == 1 and "results=/proc/results: cannot write in /proc" in done.stderr.splitlines()[-1]
+
+
+def test_another_text_of_a_rule_makes_no_run_again(tmp_path):
+    """The default profile is found without a flag, wherever Snakemake is called from; it does not look at code."""
+    copy = tmp_path / "project"
+    for name in ("config", "workflow"):
+        shutil.copytree(ROOT / name, copy / name)
+    shutil.copy(ROOT / "Snakefile", copy)
+    (copy / "profiles").symlink_to("workflow/profiles")
+    asked = ("-s", str(copy / "Snakefile"), "-d", str(tmp_path / "elsewhere"))
+    target = "results/papers/laptop/fade/tables/table8.md"
+    first = snakemake(*asked, "--", target)
+    assert "workflow specific profile" in first.stderr
+    assert (tmp_path / "elsewhere" / target).exists()
+    rules = copy / "workflow/rules/analyse.smk"
+    text = rules.read_text()
+    rules.write_text(
+        text.replace("python -m rlvr.theory.analytic --content", "python -m rlvr.theory.analytic  --content")
+    )
+    assert rules.read_text() != text
+    assert "Nothing to be done" in snakemake("-n", *asked, "--", target).stdout
+    without = snakemake("-n", "--workflow-profile", "none", "--cores", "1", *asked, "--", target)
+    assert "analytic_statistics" in without.stdout, "without it the text counts"
+
+
+@pytest.mark.parametrize("named", [("--profile", "slurm"), ("--profile=workflow/profiles/smoke",)])
+def test_a_profile_that_is_named_is_not_overruled_by_the_default_one(named):
+    """On a cluster `cores: all` would be a limit of all jobs together."""
+    code = (
+        "import sys; sys.argv[:] = ['snakemake', *sys.argv[1:]]; from snakemake.cli import parse_args; "
+        "_, given = parse_args(sys.argv[1:]); print(given.cores, given.executor, given.keep_going)"
+    )
+    run = [sys.executable, "-c", code, *named]
+    said = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    assert said == (["None", "slurm", "True"] if named[0] == "--profile" else ["2", "None", "False"])
+    run = [sys.executable, "-c", code]
+    assert subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()[0] != "None"
+
+
+def test_the_workflow_is_a_module_of_another(tmp_path):
+    (tmp_path / "Snakefile").write_text(
+        f"""
+module rlvr:
+    snakefile: "{ROOT}/Snakefile"
+    config: {{"scale": "smoke", "results": "out"}}
+
+use rule * from rlvr as rlvr_*
+
+rule mine:
+    default_target: True
+    input: "out/papers/smoke/fade/tables/table8.md"
+    output: "mine.txt"
+    shell: "wc -l {{input}} > {{output}}"
+"""
+    )
+    snakemake("--cores", "1", "-s", str(tmp_path / "Snakefile"), "-d", str(tmp_path))
+    assert "table8.md" in (tmp_path / "mine.txt").read_text()
+
+
+def test_claims_are_evaluated_again_where_a_published_number_changes(fresh):
+    """The published tables are inputs of the rule; so are the scores."""
+    text = snakemake("-n", "--config", "papers=lens", f"results={fresh}", "--", "claims").stdout
+    (job,) = re.findall(r"^rule claims_of_paper:\n    input: (.*)$", text, flags=re.MULTILINE)
+    tables = {name for name in job.split(", ") if name.endswith("lens_table1.csv")}
+    assert tables == {"config/reference/lens_table1.csv"} and "scores.csv" in job
 
 
 def test_a_mistake_in_a_file_stops_before_the_dag(tmp_path):

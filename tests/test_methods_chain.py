@@ -14,7 +14,7 @@ pytestmark = pytest.mark.long
 
 
 def test_every_method_goes_through_the_chain(tmp_path):
-    plan, paths = make_plan(ROOT, "smoke", ["methods"]), Paths(str(tmp_path))
+    plan, paths = make_plan(ROOT, "smoke", ["methods"]), Paths(str(tmp_path), "smoke")
     evaluation = next(iter(plan.evaluations))
     runs = {spec.estimator["name"]: run for run, spec in plan.runs.items() if spec.seed == 1}
     assert set(runs) == set(estimators.names())

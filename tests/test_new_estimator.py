@@ -68,7 +68,7 @@ def test_the_command_knows_it(copy):
 
 
 def test_a_run_is_made_with_it_and_it_alone(copy, tmp_path):
-    target = tmp_path / "papers/methods/arms/cubic.csv"
+    target = tmp_path / "papers/smoke/methods/arms/cubic.csv"
     config = ("--config", "scale=smoke", "papers=methods", f"results={tmp_path}")
     call(
         copy,

@@ -33,7 +33,7 @@ def write_rows(path, rows) -> None:
 def results(tmp_path_factory, lens):
     """What LENS' claims read, as if LENS had half of its samples right on each problem and GRPO a quarter."""
     folder = tmp_path_factory.mktemp("results")
-    paths = Paths(str(folder))
+    paths = Paths(str(folder), "smoke")
     pairs, runs = needs(layout(lens, "lens"))
     for policy, evaluation in pairs:
         better = policy in lens.runs and lens.runs[policy].estimator["name"] == "lens"
@@ -54,7 +54,7 @@ def results(tmp_path_factory, lens):
         measured["solve_rates"] = [2, 4, 4] if better else [3, 4, 3]
         write_rows(folder_of_run / "probe.jsonl", [{"step": step, **measured} for step in (0, 1, 2)])
         write_rows(folder_of_run / "metrics.jsonl", [{"step": step} for step in (1, 2)])
-    out = paths.claims("smoke", "lens")
+    out = paths.claims("lens")
     run_module(
         *("rlvr.statistics.claims", "--scale", "smoke", "--paper", "lens", "--results", str(folder)),
         *(part for path in out for part in ("--out", path)),
@@ -83,7 +83,7 @@ def test_the_stage_finds_what_was_made(results, lens):
 
 
 def test_the_stage_writes_what_its_functions_say(results, lens):
-    paths, laid = Paths(str(results)), layout(lens, "lens")
+    paths, laid = Paths(str(results), "smoke"), layout(lens, "lens")
     scores = read_all([results / paths.scores(*pair) for pair in needs(laid)[0]])
     found = pd.read_csv(results / "claims/smoke/lens.csv").set_index(["claim", "effort"])
     one = next(claim for claim in laid if (claim["claim"], claim["effort"]) == ("negative_most", PAPER))

@@ -40,7 +40,7 @@ def plan():
 def results(plan, tmp_path):
     """Every file that the snapshot reads, made by hand."""
     folder = tmp_path / "results"
-    paths, made = Paths(str(folder)), plan.papers["lens"]
+    paths, made = Paths(str(folder), "smoke"), plan.papers["lens"]
     for name in asked_for(plan, "lens"):
         file = Path((paths.table if name in made.tables else paths.figure)("lens", name)[1])
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -71,7 +71,7 @@ def results(plan, tmp_path):
 def test_it_holds_every_item_with_its_provenance(plan, results, tmp_path):
     out = tmp_path / "docs"
     (out / "gone").mkdir(parents=True)
-    assert take(plan, Paths(str(results)), out) == ["lens"]
+    assert take(plan, Paths(str(results), "smoke"), out) == ["lens"]
     assert not (out / "gone").exists()
     names = asked_for(plan, "lens")
     copied = {path.stem: path for path in (out / "lens").iterdir()}
@@ -97,14 +97,14 @@ def test_claims_of_another_scale_bring_the_policies_behind_them(plan, results, t
     claims.parent.mkdir()
     pd.DataFrame([{**CLAIM, "scale": "full-laptop"}]).to_csv(claims, index=False)
     with pytest.raises(Missing, match=r"manifest\.json was not made yet"):
-        take(plan, Paths(str(results)), tmp_path / "docs", [other])
+        take(plan, Paths(str(results), "smoke"), tmp_path / "docs", [other])
     pairs, runs = needs(layout(other, "lens"))
     behind = {*runs, *(policy for policy, _ in pairs)}
     for policy in behind:
         manifest = results / other.stage(policy) / "manifest.json"
         manifest.parent.mkdir(parents=True, exist_ok=True)
         manifest.write_text(json.dumps({"stage": "rl", "seed": 1, "provenance": PROVENANCE}))
-    take(plan, Paths(str(results)), tmp_path / "docs", [other])
+    take(plan, Paths(str(results), "smoke"), tmp_path / "docs", [other])
     policies = set(pd.read_csv(tmp_path / "docs" / "runs.csv")["policy"])
     assert behind < policies and len(behind) > 90 and not any("-ace-" in policy for policy in policies)
     page = (tmp_path / "docs" / "README.md").read_text()
@@ -114,8 +114,8 @@ def test_claims_of_another_scale_bring_the_policies_behind_them(plan, results, t
 def test_what_was_not_made_is_named_and_nothing_is_replaced(plan, results, tmp_path):
     out = tmp_path / "docs"
     (out / "kept").mkdir(parents=True)
-    table = Path(Paths(str(results)).table("lens", "table1")[1])
+    table = Path(Paths(str(results), "smoke").table("lens", "table1")[1])
     table.unlink()
     with pytest.raises(Missing, match=r"table1\.md was not made yet"):
-        take(plan, Paths(str(results)), out)
+        take(plan, Paths(str(results), "smoke"), out)
     assert (out / "kept").exists()

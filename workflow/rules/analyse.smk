@@ -10,9 +10,9 @@ rule scored_statistics:
             PATHS.probe(run) for run in PLAN.papers[w.paper].item(w.scored).probed()
         ],
     output:
-        f"{PATHS.results}/papers/{{paper}}/statistics/{{scored}}.csv",
+        f"{PATHS.papers}/{{paper}}/statistics/{{scored}}.csv",
     log:
-        f"{PATHS.results}/logs/papers/{{paper}}/statistics/{{scored}}.log",
+        f"{PATHS.results}/logs/papers/{PATHS.scale}/{{paper}}/statistics/{{scored}}.log",
     priority: AT_ONCE
     resources:
         **cluster("scored_statistics"),
@@ -34,9 +34,9 @@ rule across_statistics:
             for pair in PLAN.papers[w.paper].item(w.across).scored()
         ],
     output:
-        f"{PATHS.results}/papers/{{paper}}/statistics/{{across}}.csv",
+        f"{PATHS.papers}/{{paper}}/statistics/{{across}}.csv",
     log:
-        f"{PATHS.results}/logs/papers/{{paper}}/statistics/{{across}}.log",
+        f"{PATHS.results}/logs/papers/{PATHS.scale}/{{paper}}/statistics/{{across}}.log",
     priority: AT_ONCE
     resources:
         **cluster("across_statistics"),
@@ -55,9 +55,9 @@ rule diversity_statistics:
         ],
         reference=lambda w: reference_of(w, w.diverse),
     output:
-        f"{PATHS.results}/papers/{{paper}}/statistics/{{diverse}}.csv",
+        f"{PATHS.papers}/{{paper}}/statistics/{{diverse}}.csv",
     log:
-        f"{PATHS.results}/logs/papers/{{paper}}/statistics/{{diverse}}.log",
+        f"{PATHS.results}/logs/papers/{PATHS.scale}/{{paper}}/statistics/{{diverse}}.log",
     priority: AT_ONCE
     resources:
         **cluster("diversity_statistics"),
@@ -79,9 +79,9 @@ rule curve_statistics:
             for file in PATHS.rows(run)
         ],
     output:
-        f"{PATHS.results}/papers/{{paper}}/statistics/{{curves}}.csv",
+        f"{PATHS.papers}/{{paper}}/statistics/{{curves}}.csv",
     log:
-        f"{PATHS.results}/logs/papers/{{paper}}/statistics/{{curves}}.log",
+        f"{PATHS.results}/logs/papers/{PATHS.scale}/{{paper}}/statistics/{{curves}}.log",
     priority: AT_ONCE
     resources:
         **cluster("curve_statistics"),
@@ -94,9 +94,9 @@ rule curve_statistics:
 rule analytic_statistics:
     # Closed forms: no run, the same at any scale.
     output:
-        f"{PATHS.results}/papers/{{paper}}/statistics/{{analytic}}.csv",
+        f"{PATHS.papers}/{{paper}}/statistics/{{analytic}}.csv",
     log:
-        f"{PATHS.results}/logs/papers/{{paper}}/statistics/{{analytic}}.log",
+        f"{PATHS.results}/logs/papers/{PATHS.scale}/{{paper}}/statistics/{{analytic}}.log",
     resources:
         **cluster("analytic_statistics"),
     params:
@@ -126,20 +126,20 @@ rule ledger:
 
 rule table:
     input:
-        statistics=f"{PATHS.results}/papers/{{paper}}/statistics/{{table}}.csv",
+        statistics=f"{PATHS.papers}/{{paper}}/statistics/{{table}}.csv",
         reference=lambda w: reference_of(w, w.table),
     output:
-        f"{PATHS.results}/papers/{{paper}}/tables/{{table}}.csv",
+        f"{PATHS.papers}/{{paper}}/tables/{{table}}.csv",
         report(
-            f"{PATHS.results}/papers/{{paper}}/tables/{{table}}.md",
+            f"{PATHS.papers}/{{paper}}/tables/{{table}}.md",
             caption="../report/table.rst",
             category="{paper}",
             subcategory="tables",
             labels={"table": "{table}"},
         ),
-        f"{PATHS.results}/papers/{{paper}}/tables/{{table}}.tex",
+        f"{PATHS.papers}/{{paper}}/tables/{{table}}.tex",
     log:
-        f"{PATHS.results}/logs/papers/{{paper}}/tables/{{table}}.log",
+        f"{PATHS.results}/logs/papers/{PATHS.scale}/{{paper}}/tables/{{table}}.log",
     priority: AT_ONCE
     resources:
         **cluster("table"),
@@ -156,19 +156,19 @@ rule table:
 
 rule analytic_table:
     input:
-        f"{PATHS.results}/papers/{{paper}}/statistics/{{analytic_table}}.csv",
+        f"{PATHS.papers}/{{paper}}/statistics/{{analytic_table}}.csv",
     output:
-        f"{PATHS.results}/papers/{{paper}}/tables/{{analytic_table}}.csv",
+        f"{PATHS.papers}/{{paper}}/tables/{{analytic_table}}.csv",
         report(
-            f"{PATHS.results}/papers/{{paper}}/tables/{{analytic_table}}.md",
+            f"{PATHS.papers}/{{paper}}/tables/{{analytic_table}}.md",
             caption="../report/table.rst",
             category="{paper}",
             subcategory="tables",
             labels={"table": "{analytic_table}"},
         ),
-        f"{PATHS.results}/papers/{{paper}}/tables/{{analytic_table}}.tex",
+        f"{PATHS.papers}/{{paper}}/tables/{{analytic_table}}.tex",
     log:
-        f"{PATHS.results}/logs/papers/{{paper}}/tables/{{analytic_table}}.log",
+        f"{PATHS.results}/logs/papers/{PATHS.scale}/{{paper}}/tables/{{analytic_table}}.log",
     resources:
         **cluster("analytic_table"),
     params:
@@ -182,17 +182,17 @@ rule settings_table:
     input:
         lambda w: reference_of(w, w.settings_table),
     output:
-        f"{PATHS.results}/papers/{{paper}}/tables/{{settings_table}}.csv",
+        f"{PATHS.papers}/{{paper}}/tables/{{settings_table}}.csv",
         report(
-            f"{PATHS.results}/papers/{{paper}}/tables/{{settings_table}}.md",
+            f"{PATHS.papers}/{{paper}}/tables/{{settings_table}}.md",
             caption="../report/table.rst",
             category="{paper}",
             subcategory="tables",
             labels={"table": "{settings_table}"},
         ),
-        f"{PATHS.results}/papers/{{paper}}/tables/{{settings_table}}.tex",
+        f"{PATHS.papers}/{{paper}}/tables/{{settings_table}}.tex",
     log:
-        f"{PATHS.results}/logs/papers/{{paper}}/tables/{{settings_table}}.log",
+        f"{PATHS.results}/logs/papers/{PATHS.scale}/{{paper}}/tables/{{settings_table}}.log",
     resources:
         **cluster("settings_table"),
     params:
@@ -206,17 +206,17 @@ rule published_table:
     input:
         lambda w: reference_of(w, w.published_table),
     output:
-        f"{PATHS.results}/papers/{{paper}}/tables/{{published_table}}.csv",
+        f"{PATHS.papers}/{{paper}}/tables/{{published_table}}.csv",
         report(
-            f"{PATHS.results}/papers/{{paper}}/tables/{{published_table}}.md",
+            f"{PATHS.papers}/{{paper}}/tables/{{published_table}}.md",
             caption="../report/table.rst",
             category="{paper}",
             subcategory="tables",
             labels={"table": "{published_table}"},
         ),
-        f"{PATHS.results}/papers/{{paper}}/tables/{{published_table}}.tex",
+        f"{PATHS.papers}/{{paper}}/tables/{{published_table}}.tex",
     log:
-        f"{PATHS.results}/logs/papers/{{paper}}/tables/{{published_table}}.log",
+        f"{PATHS.results}/logs/papers/{PATHS.scale}/{{paper}}/tables/{{published_table}}.log",
     resources:
         **cluster("published_table"),
     params:
@@ -228,19 +228,19 @@ rule published_table:
 
 rule collapse_table:
     input:
-        f"{PATHS.results}/papers/{{paper}}/statistics/{{collapse_table}}.csv",
+        f"{PATHS.papers}/{{paper}}/statistics/{{collapse_table}}.csv",
     output:
-        f"{PATHS.results}/papers/{{paper}}/tables/{{collapse_table}}.csv",
+        f"{PATHS.papers}/{{paper}}/tables/{{collapse_table}}.csv",
         report(
-            f"{PATHS.results}/papers/{{paper}}/tables/{{collapse_table}}.md",
+            f"{PATHS.papers}/{{paper}}/tables/{{collapse_table}}.md",
             caption="../report/table.rst",
             category="{paper}",
             subcategory="tables",
             labels={"table": "{collapse_table}"},
         ),
-        f"{PATHS.results}/papers/{{paper}}/tables/{{collapse_table}}.tex",
+        f"{PATHS.papers}/{{paper}}/tables/{{collapse_table}}.tex",
     log:
-        f"{PATHS.results}/logs/papers/{{paper}}/tables/{{collapse_table}}.log",
+        f"{PATHS.results}/logs/papers/{PATHS.scale}/{{paper}}/tables/{{collapse_table}}.log",
     priority: AT_ONCE
     resources:
         **cluster("collapse_table"),
@@ -258,16 +258,16 @@ rule figure:
             for name in PLAN.papers[w.paper].statistics_of(w.figure)
         ],
     output:
-        f"{PATHS.results}/papers/{{paper}}/figures/{{figure}}.pdf",
+        f"{PATHS.papers}/{{paper}}/figures/{{figure}}.pdf",
         report(
-            f"{PATHS.results}/papers/{{paper}}/figures/{{figure}}.png",
+            f"{PATHS.papers}/{{paper}}/figures/{{figure}}.png",
             caption="../report/figure.rst",
             category="{paper}",
             subcategory="figures",
             labels={"figure": "{figure}"},
         ),
     log:
-        f"{PATHS.results}/logs/papers/{{paper}}/figures/{{figure}}.log",
+        f"{PATHS.results}/logs/papers/{PATHS.scale}/{{paper}}/figures/{{figure}}.log",
     priority: AT_ONCE
     resources:
         **cluster("figure"),

@@ -4,28 +4,29 @@ rule claims_of_paper:
     input:
         lambda w: claims_files(w.claiming),
     output:
-        PATHS.claims(SETTING["scale"], "{claiming}"),
+        PATHS.claims("{claiming}"),
     log:
-        f"{PATHS.results}/logs/claims/{SETTING['scale']}/{{claiming}}.log",
+        f"{PATHS.results}/logs/claims/{PATHS.scale}/{{claiming}}.log",
     wildcard_constraints:
         claiming=one_of(CLAIMING),
     priority: AT_ONCE
     resources:
         **cluster("claims_of_paper"),
     params:
-        scale=SETTING["scale"],
+        scale=PATHS.scale,
         results=lambda w, output: Path(output[0]).parents[2],
-        said=lambda w: digest(claims.layout(PLAN, w.claiming)),
+        root=own_file("."),
+        said=lambda w: layouts.digest(claims.layout(PLAN, w.claiming)),
         out=lambda w, output: " ".join(f"--out {path}" for path in output),
     shell:
         "python -m rlvr.statistics.claims --scale {params.scale} --paper {wildcards.claiming} "
-        "--results {params.results:q} {params.out} > {log:q} 2>&1"
+        "--results {params.results:q} --root {params.root:q} --planned {params.said} {params.out} > {log:q} 2>&1"
 
 
 rule claims:
     # Of this scale and of every other that was evaluated before.
     input:
-        [path for paper in CLAIMING for path in PATHS.claims(SETTING["scale"], paper)],
+        evaluated_claims(),
     output:
         f"{PATHS.results}/claims/claims.csv",
         report(
@@ -39,6 +40,7 @@ rule claims:
         **cluster("claims"),
     params:
         folder=lambda w, output: os.path.dirname(output[0]),
+        others=lambda w: layouts.digest(seen.claims(PATHS, evaluated_claims())),
         out=lambda w, output: " ".join(f"--out {path}" for path in output),
     shell:
         "python -m rlvr.tables.claims --folder {params.folder:q} {params.out} > {log:q} 2>&1"

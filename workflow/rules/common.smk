@@ -1,5 +1,4 @@
 # The plan, where files stand, and what rules are told. No rules here.
-import hashlib
 import json
 import os
 import shlex
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
+from snakemake_interface_executor_plugins.settings import ExecMode
 
 from rlvr.backends.verl.overrides import LOGICAL_CPUS
 from rlvr.config.cluster import read_cluster
@@ -25,51 +25,68 @@ from rlvr.config.plan import (
     core_items,
     runs_of,
 )
+from rlvr.workflow import locks, seen, targets, writable
+
+# The folder of the Snakefile, which may be a module of another workflow, or run in another folder (-d).
+ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=False)).parents[1]
+
+
+IS_MAIN = (
+    workflow.exec_mode == ExecMode.DEFAULT
+    and Path(workflow.main_snakefile).resolve() == (ROOT / "Snakefile").resolve()
+)
+
+
+def own_file(path):
+    """A file of this workflow, as jobs find it: relative where jobs run in the workflow's folder."""
+    return str(path if ROOT == Path.cwd() else ROOT / path)
+
 
 KNOWN = {
     "scale": "laptop",
     "papers": ",".join(
-        sorted(
-            path.stem for path in Path(workflow.basedir, "config/papers").glob("*.yaml")
-        )
+        sorted(path.stem for path in (ROOT / "config/papers").glob("*.yaml"))
     ),
     "results": "results",
-    "cluster": "config/cluster.yaml",
+    "cluster": own_file("config/cluster.yaml"),
 }
 for key in config:
     if key not in KNOWN:
         close = get_close_matches(key, KNOWN, n=1)
-        raise WorkflowError(
+        sys.exit(
             f"--config {key}: unknown key; "
             + (f"did you mean {close[0]!r}?" if close else f"valid: {', '.join(KNOWN)}")
         )
 
 SETTING = {**KNOWN, **config}
+SCALES = sorted(path.stem for path in (ROOT / "config/scale").glob("*.yaml"))
+# What the command line asks for; nothing where this is a job of another Snakemake, or a module.
+ASKED = targets.asked() if IS_MAIN else targets.Asked(runs=False)
 # Rules that a cluster runs as jobs; the others are collections.
 RULES = (
     "data demonstrations overlap model sft sft_verl rl rl_verl generate generate_vllm merge agreement grade score "
     "diversity arm scored_statistics across_statistics diversity_statistics curve_statistics analytic_statistics "
     "ledger table analytic_table "
-    "settings_table published_table collapse_table claims_of_paper claims figure report"
+    "settings_table published_table collapse_table claims_of_paper claims figure report entrance"
 ).split()
-PATHS = Paths(SETTING["results"])
+PATHS = Paths(SETTING["results"], SETTING["scale"])
 try:
-    PLAN = make_plan(
-        workflow.basedir, SETTING["scale"], str(SETTING["papers"]).split(",")
-    )
-    CLUSTER = read_cluster(Path(SETTING["cluster"]), Path(workflow.basedir), RULES)
+    PLAN = make_plan(ROOT, SETTING["scale"], str(SETTING["papers"]).split(","))
+    CLUSTER = read_cluster(Path(SETTING["cluster"]), ROOT, RULES)
 except ConfigError as error:
-    raise WorkflowError(str(error)) from None
+    sys.exit(str(error))
 
-# One thread a process: several runs side by side, never several threads in one (docs/benchmarks.md).
+# One thread a process: several runs side by side, never several threads in one (docs/benchmarks.md). A job that is told its
+# caller ends with it, however that ends.
 shell.prefix(
-    f"export PATH={os.path.dirname(sys.executable)}:$PATH OMP_NUM_THREADS=1 MKL_NUM_THREADS=1; set -euo pipefail; "
+    f"export PATH={shlex.quote(os.path.dirname(sys.executable))}:$PATH OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 "
+    f"RLVR_CALLER={os.getpid()}; set -euo pipefail; "
 )
 
 
 def in_environment(name):
     """How a rule starts Python of another environment (config/cluster.yaml), where it finds this package too."""
-    command = CLUSTER.environments.command(name, Path(workflow.basedir))
+    command = CLUSTER.environments.command(name, ROOT)
     where = f"{SETTING['cluster']}: environments.{name}"
     return f"python -m rlvr.environment {shlex.quote(where)} {shlex.quote(command)}"
 
@@ -209,9 +226,7 @@ def by_verl(rule, module):
     nodes, gpus = CLUSTER.devices(rule, KIND)
     start = in_environment("verl")
     if nodes > 1:  # Ray on every node of the job, for as long as the command takes
-        python = shlex.quote(
-            CLUSTER.environments.command("verl", Path(workflow.basedir))
-        )
+        python = shlex.quote(CLUSTER.environments.command("verl", ROOT))
         over = f"python -m rlvr.backends.ray_nodes --python {python} --num-cpus {LOGICAL_CPUS}"
         start = f"{over} -- {start}"
     told = [f"-m {module} --gpus-per-node {gpus}"]
@@ -246,9 +261,8 @@ def item_layout(paper, item):
     return json.dumps(layouts.of_item(PLAN, paper, item), sort_keys=True)
 
 
-def digest(content):
-    """A change of it runs a rule again, where it is too long to be told on a command line."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+def reference_file(name):
+    return own_file(f"config/reference/{name}")
 
 
 def reference_of(wildcards, item):
@@ -257,18 +271,26 @@ def reference_of(wildcards, item):
         if item in PLAN.papers[wildcards.paper].tables
         else None
     )
-    return [f"config/reference/{reference}"] if reference else []
+    return [reference_file(reference)] if reference else []
 
 
 # Papers that claim something, and what their claims are evaluated from.
 CLAIMING = [name for name, made in PLAN.papers.items() if made.paper.claims]
 
 
+def evaluated_claims():
+    """Every paper's claims at this scale."""
+    return [path for paper in CLAIMING for path in PATHS.claims(paper)]
+
+
 def claims_files(paper):
-    pairs, runs = claims.needs(claims.layout(PLAN, paper))
+    laid = claims.layout(PLAN, paper)
+    pairs, runs = claims.needs(laid)
+    published = dict.fromkeys(claim["reference"] for claim in laid)
     return [
         *(PATHS.scores(*pair) for pair in pairs),
         *(path for run in runs for path in PATHS.rows(run)),
+        *(reference_file(name) for name in published if name),
     ]
 
 
@@ -297,7 +319,23 @@ def page_files(page):
     claimed = [
         path
         for paper in CLAIMING
-        if paper == page
-        for path in PATHS.claims(SETTING["scale"], paper)
+        if paper == page or page == "index" and "claims" in ASKED.targets
+        for path in PATHS.claims(paper)
     ]
     return list(dict.fromkeys([*files, *overlaps, *claimed]))
+
+
+def beside(page):
+    """What a page shows that is no input of it; of the overview all that is there of each paper.
+
+    Snakemake leaves parameters that are made of a rule's inputs out of its comparison, so that these ask for them anew.
+    """
+    own = page_files(page)
+    shown = seen.overview(PLAN, PATHS, own) if page == "index" else []
+    return [shown, seen.claims(PATHS, own)]
+
+
+def scales_with_pages():
+    """Scales that have an overview, this one among them."""
+    found = Path(PATHS.results).glob("report/*/index.html")
+    return sorted({PATHS.scale, *(path.parent.name for path in found)})

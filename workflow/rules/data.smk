@@ -39,9 +39,9 @@ rule overlap:
     input:
         sets=lambda w: [problems_of(data) for data in PLAN.papers[w.paper].data],
     output:
-        f"{PATHS.results}/papers/{{paper}}/overlap.json",
+        f"{PATHS.papers}/{{paper}}/overlap.json",
     log:
-        f"{PATHS.results}/logs/papers/{{paper}}/overlap.log",
+        f"{PATHS.results}/logs/papers/{PATHS.scale}/{{paper}}/overlap.log",
     resources:
         **cluster("overlap"),
     params:

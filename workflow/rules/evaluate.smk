@@ -178,9 +178,9 @@ rule arm:
     input:
         lambda w: [PATHS.scores(*pair) for pair in PLAN.papers[w.paper].arms[w.arm]],
     output:
-        f"{PATHS.results}/papers/{{paper}}/arms/{{arm}}.csv",
+        f"{PATHS.papers}/{{paper}}/arms/{{arm}}.csv",
     log:
-        f"{PATHS.results}/logs/papers/{{paper}}/arms/{{arm}}.log",
+        f"{PATHS.results}/logs/papers/{PATHS.scale}/{{paper}}/arms/{{arm}}.log",
     resources:
         **cluster("arm"),
     shell:

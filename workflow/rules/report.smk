@@ -3,18 +3,36 @@ rule report:
     input:
         lambda w: page_files(w.page),
     output:
-        f"{PATHS.results}/report/{{page}}.html",
+        PATHS.page("{page}"),
     log:
-        f"{PATHS.results}/logs/report/{{page}}.log",
+        f"{PATHS.results}/logs/report/{PATHS.scale}/{{page}}.log",
     wildcard_constraints:
         page=one_of(PAGES),
     resources:
         **cluster("report"),
     params:
-        shown=lambda w: digest(layouts.of_page(PLAN, w.page)),
-        scale=SETTING["scale"],
+        shown=lambda w: layouts.digest(layouts.of_page(PLAN, w.page)),
+        beside=lambda w: layouts.digest(beside(w.page)),
+        scale=PATHS.scale,
         papers=",".join(PLAN.papers),
-        results=lambda w, output: os.path.dirname(os.path.dirname(output[0])),
+        results=lambda w, output: Path(output[0]).parents[2],
+        root=own_file("."),
     shell:
         "python -m rlvr.report.page --page {wildcards.page} --scale {params.scale} --papers {params.papers} "
-        "--results {params.results:q} --out {output:q} > {log:q} 2>&1"
+        "--results {params.results:q} --root {params.root:q} --planned {params.shown} --out {output:q} > {log:q} 2>&1"
+
+
+rule entrance:
+    # One place to begin at, whatever the scale.
+    input:
+        PATHS.page("index"),
+    output:
+        PATHS.entrance(),
+    log:
+        f"{PATHS.results}/logs/report/entrance.log",
+    resources:
+        **cluster("entrance"),
+    params:
+        scales=lambda w: scales_with_pages(),
+    shell:
+        "python -m rlvr.report.entrance {params.scales:q} --out {output:q} > {log:q} 2>&1"

@@ -28,7 +28,7 @@ for paper in PLAN.papers:
                     else PATHS.figure(paper, name)
                 )
             ],
-            f"{PATHS.results}/report/{paper}.html",
+            PATHS.page(paper),
         localrule: True
 
     rule:
@@ -48,6 +48,10 @@ for paper in PLAN.papers:
 
 
 onstart:
+    if ASKED.runs:
+        locks.holds(
+            OWNER, map(os.path.basename, workflow.persistence._lockfile.values())
+        )
     # What several papers share runs once.
     asked = {
         paper: runs_of(PLAN, paper)
@@ -69,3 +73,23 @@ rule theory:
         f"{PATHS.results}/theory/ledger.csv",
         f"{PATHS.results}/theory/ledger.md",
     localrule: True
+
+
+# ---- before anything runs ----
+
+if IS_MAIN:
+    for target in ASKED.targets:
+        made_by = [rule for rule in workflow.rules if rule.is_producer(target)]
+        if (
+            target not in {rule.name for rule in workflow.rules}
+            and not Path(target).exists()
+            and (not made_by or targets.nobodys(target, PLAN, PATHS))
+        ):
+            names = [rule.name for rule in workflow.rules if not rule.has_wildcards()]
+            sys.exit(targets.unknown(target, names, PLAN, PATHS, SCALES))
+    if ASKED.runs:
+        if problem := writable.problem(PATHS):
+            sys.exit(problem)
+        for line in locks.release(Path(".snakemake")):
+            logger.warning(line)
+        OWNER = locks.own(Path(".snakemake"))

@@ -39,7 +39,7 @@ def verl_config(
             f"{len(found)} runs begin so: {', '.join(found[:5])}, ..." if found else "no run" + nearest(run, plan.runs)
         )
         fail("verl-config", f"{run!r}: {close}")
-    spec, paths = plan.runs[found[0]], Paths()
+    spec, paths = plan.runs[found[0]], Paths("results", scale)
     model = spec.base.model
     start = getattr(model, "repo", None) or str(Path(paths.manifest(plan, plan.base_of(found[0]))).parent / "policy")
     state = Path(f"{paths.results}/runs/{found[0]}/state")

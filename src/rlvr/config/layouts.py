@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import asdict
 from typing import Any
 
+from rlvr.config.load import ConfigError
 from rlvr.config.measures import shown
 from rlvr.config.plan import Cell, Item, Plan, asked_for, first_items, runs_of
 from rlvr.config.schema import Figure, Table
+
+
+def digest(content: Any) -> str:
+    """A short name of plain data: a change of it runs a rule again, where it is too long for a command line."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def as_planned(content: Any, planned: str | None) -> Any:
+    """The content, which a stage has planned anew. Raises ConfigError where it is not what Snakemake planned."""
+    if planned is not None and digest(content) != planned:
+        raise ConfigError("config/ was changed after this job was planned; give the command again")
+    return content
 
 
 def of_item(plan: Plan, paper: str, name: str) -> dict[str, Any]:

@@ -11,9 +11,19 @@ from rlvr.config.schema import Strict
 
 @dataclass(frozen=True)
 class Paths:
-    """Paths below a results folder."""
+    """Paths below a results folder, at one scale.
 
-    results: str = "results"
+    Data, models, runs and evaluations are named by what they are, so that all scales share them. What is made of them
+    for a paper has the scale in its path.
+    """
+
+    results: str
+    scale: str
+
+    @property
+    def papers(self) -> str:
+        """The folder of the papers' tables and figures."""
+        return f"{self.results}/papers/{self.scale}"
 
     def problems(self, data: Strict) -> str:
         return f"{self.results}/data/{identity.data_id(data)}/problems.jsonl"
@@ -35,9 +45,9 @@ class Paths:
     def probe(self, run: str) -> str:
         return f"{self.results}/runs/{run}/probe.jsonl"
 
-    def claims(self, scale: str, paper: str) -> list[str]:
-        """A paper's claims evaluated at one scale, and their contrasts."""
-        return [f"{self.results}/claims/{scale}/{paper}{part}.csv" for part in ("", "-contrasts")]
+    def claims(self, paper: str) -> list[str]:
+        """A paper's evaluated claims, and their contrasts."""
+        return [f"{self.results}/claims/{self.scale}/{paper}{part}.csv" for part in ("", "-contrasts")]
 
     def scores(self, policy: str, evaluation: str) -> str:
         return f"{self.results}/evaluations/{policy}/{evaluation}/scores.csv"
@@ -46,13 +56,24 @@ class Paths:
         return f"{self.results}/evaluations/{policy}/{evaluation}/diversity.csv"
 
     def statistics(self, paper: str, item: str) -> str:
-        return f"{self.results}/papers/{paper}/statistics/{item}.csv"
+        return f"{self.papers}/{paper}/statistics/{item}.csv"
 
     def table(self, paper: str, table: str) -> list[str]:
-        return [f"{self.results}/papers/{paper}/tables/{table}.{suffix}" for suffix in ("csv", "md", "tex")]
+        return [f"{self.papers}/{paper}/tables/{table}.{suffix}" for suffix in ("csv", "md", "tex")]
 
     def figure(self, paper: str, figure: str) -> list[str]:
-        return [f"{self.results}/papers/{paper}/figures/{figure}.{suffix}" for suffix in ("pdf", "png")]
+        return [f"{self.papers}/{paper}/figures/{figure}.{suffix}" for suffix in ("pdf", "png")]
+
+    def arm(self, paper: str, arm: str) -> str:
+        return f"{self.papers}/{paper}/arms/{arm}.csv"
 
     def overlap(self, paper: str) -> str:
-        return f"{self.results}/papers/{paper}/overlap.json"
+        return f"{self.papers}/{paper}/overlap.json"
+
+    def page(self, page: str) -> str:
+        """A page of the report: `index` for the overview, or a paper."""
+        return f"{self.results}/report/{self.scale}/{page}.html"
+
+    def entrance(self) -> str:
+        """The page that leads to the overview of each scale."""
+        return f"{self.results}/report/index.html"

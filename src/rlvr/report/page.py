@@ -16,7 +16,9 @@ import pandas as pd
 import typer
 
 from rlvr.config.expansion import make_plan
-from rlvr.config.layouts import of_page
+from rlvr.config.layouts import as_planned, of_page
+from rlvr.config.load import ConfigError
+from rlvr.config.paths import Paths
 from rlvr.records import publish, read_json
 from rlvr.report.claims import Claims
 from rlvr.tables.claims import NOTES
@@ -36,6 +38,7 @@ class Page:
 
     def __init__(self, layout: dict[str, Any], results: Path):
         self.layout, self.results, self.claims = layout, results, Claims(results)
+        self.paths = Paths(str(results), layout["scale"])
         self.manifests: dict[str, dict[str, Any]] = {}
         for paper in layout["papers"]:
             for item in paper["items"]:
@@ -90,7 +93,7 @@ class Page:
         manifests = [self.results / "runs" / run / "manifest.json" for run in paper["runs"]]
         there = [read_json(path) for path in manifests if path.is_file()]
         scores = [self.results / "evaluations" / policy / name / "scores.csv" for policy, name in paper["evaluations"]]
-        page = self.results / "report" / f"{paper['name']}.html"
+        page = Path(self.paths.page(paper["name"]))
         return {
             **{key: paper[key] for key in ("name", "short", "title", "claims", "items")},
             "runs": f"{len(there)} of {len(manifests)}",
@@ -100,7 +103,7 @@ class Page:
         }
 
     def _overlap(self, paper: str) -> str:
-        overlap = read_json(self.results / "papers" / paper / "overlap.json")
+        overlap = read_json(self.paths.overlap(paper))
         shared = {pair: count for pair, count in overlap["shared"].items() if count}
         sizes = ", ".join(f"{name} {count}" for name, count in overlap["problems"].items())
         near = {pair: found["near"] for pair, found in overlap.get("compared", {}).items() if found["near"]}
@@ -115,10 +118,10 @@ class Page:
         }
 
     def _statistics(self, paper: str, name: str) -> pd.DataFrame:
-        return pd.read_csv(self.results / "papers" / paper / "statistics" / f"{name}.csv")
+        return pd.read_csv(self.paths.statistics(paper, name))
 
     def _item(self, paper: str, item: dict[str, Any]) -> dict[str, Any]:
-        folder = self.results / "papers" / paper
+        folder = Path(self.paths.papers) / paper
         entry: dict[str, Any] = {**item, "short": item["name"].replace("_", " "), "files": []}
         entry["files"] = [f"{folder}/statistics/{name}.csv" for name in item["statistics"]]
         frames = [] if item["analytic"] else [self._statistics(paper, name) for name in item["statistics"]]
@@ -249,9 +252,14 @@ def main(
     results: Annotated[Path, typer.Option(help="The results folder.")],
     out: Annotated[Path, typer.Option(help="HTML file to write.")],
     root: Annotated[Path, typer.Option(help="The folder that holds config/.")] = Path(),
+    planned: Annotated[str | None, typer.Option(help="Digest of the page as Snakemake planned it.")] = None,
 ) -> None:
     """Write a report page."""
-    publish(out, Page(of_page(make_plan(root, scale, papers.split(",")), page), results).render())
+    try:
+        layout = as_planned(of_page(make_plan(root, scale, papers.split(",")), page), planned)
+    except ConfigError as error:
+        raise SystemExit(str(error)) from error
+    publish(out, Page(layout, results).render())
 
 
 if __name__ == "__main__":

@@ -153,10 +153,10 @@ def main(
     plan, standing = make_plan(Path(), scale, names), gather(results / "claims")
     scales = [] if standing.empty else [other for other in dict.fromkeys(standing["scale"]) if other != scale]
     try:
-        shown = take(plan, Paths(str(results)), out, [make_plan(Path(), other, names) for other in scales])
+        shown = take(plan, Paths(str(results), scale), out, [make_plan(Path(), other, names) for other in scales])
     except Missing as error:
         targets = " ".join(f"paper_{name}" for name in names)
-        raise SystemExit(f"{error}; first: snakemake --cores 2 {targets} claims --config scale={scale}") from error
+        raise SystemExit(f"{error}; first: snakemake {targets} claims --config scale={scale}") from error
     print(f"{out}/README.md: {', '.join(shown)}")
 
 

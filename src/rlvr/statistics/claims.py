@@ -19,6 +19,8 @@ from scipy import stats
 
 from rlvr.config.claims import CONTRADICTED, INCONCLUSIVE, NOT_RUN, REPRODUCED, layout, needs
 from rlvr.config.expansion import make_plan
+from rlvr.config.layouts import as_planned
+from rlvr.config.load import ConfigError
 from rlvr.config.measures import shown
 from rlvr.config.paths import Paths
 from rlvr.config.schema import Statistics
@@ -298,9 +300,14 @@ def main(
     results: Annotated[Path, typer.Option(help="The results folder.")],
     out: Annotated[list[Path], typer.Option(help="CSV of claims, and CSV of their contrasts.")],
     root: Annotated[Path, typer.Option(help="The folder that holds config/.")] = Path(),
+    planned: Annotated[str | None, typer.Option(help="Digest of the claims as Snakemake planned them.")] = None,
 ) -> None:
     """Evaluate the claims of a paper at one scale, from the scores and curves that stand below the results."""
-    paths, claims = Paths(str(results)), layout(make_plan(root, scale, [paper]), paper)
+    try:
+        claims = as_planned(layout(make_plan(root, scale, [paper]), paper), planned)
+    except ConfigError as error:
+        raise SystemExit(str(error)) from error
+    paths = Paths(str(results), scale)
     pairs, runs = needs(claims)
     scores = read_all([Path(paths.scores(*pair)) for pair in pairs])
     probes, metrics = ({run: list(read_lines(Path(paths.rows(run)[i]))) for run in runs} for i in (0, 1))

@@ -1,0 +1,1 @@
+"""What the Snakefile asks before any job runs: targets, places to write, locks."""

@@ -1,0 +1,146 @@
+"""Locks that a killed Snakemake leaves are removed by the next; those of one that lives are respected."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import psutil
+import pytest
+from checkout import Checkout
+from test_training import same_results
+
+from rlvr.workflow import locks
+from rlvr.workflow.locks import Owner, holds, own, release
+
+STEPS = 12
+PROFILE = "--profile workflow/profiles/smoke --"
+MINE = "0.input.lock", "0.output.lock"
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    """A .snakemake with the locks of one Snakemake."""
+    lock(tmp_path, *MINE)
+    return tmp_path
+
+
+def lock(folder: Path, *names: str) -> None:
+    (folder / "locks").mkdir(exist_ok=True)
+    for name in names:
+        (folder / "locks" / name).write_text("results/a\n")
+
+
+def left(folder: Path) -> set[str]:
+    return {path.name for path in (folder / "locks").iterdir()}
+
+
+def note(folder: Path, owner: Owner, name: str = "owner") -> Path:
+    path = folder / "owners" / f"{name}.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(asdict(owner)))
+    return path
+
+
+def of_process(process: int, files: tuple[str, ...] = MINE) -> Owner:
+    host, boot, namespace = locks._machine()
+    return Owner(host, boot, namespace, process, locks._started(process) or 0, "2026-01-01 00:00:00", files)
+
+
+@pytest.fixture
+def sleeper():
+    """A process of this host that lives, and is killed by the test or at its end."""
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as process:
+        yield process
+        process.kill()
+
+
+def test_a_lock_is_removed_once_its_owner_is_killed(folder, sleeper):
+    path = note(folder, of_process(sleeper.pid))
+    (line,) = release(folder)
+    assert "is respected" in line and f"process {sleeper.pid} on {os.uname().nodename}" in line
+    assert left(folder) == set(MINE) and path.exists()
+    sleeper.kill()
+    while psutil.Process(sleeper.pid).status() != psutil.STATUS_ZOMBIE:  # not waited for yet: dead all the same
+        pass
+    (line,) = release(folder)
+    assert line.startswith(f"removed the lock of Snakemake process {sleeper.pid}")
+    assert left(folder) == set() and not path.exists() and release(folder) == []
+
+
+def test_an_owner_on_another_host_is_respected_and_one_from_before_the_last_boot_is_not(folder, sleeper):
+    here = of_process(sleeper.pid)
+    path = note(folder, replace(here, host="elsewhere"))
+    assert "elsewhere" in release(folder)[0] and left(folder) == set(MINE)
+    path.unlink()
+    note(folder, replace(here, boot="another"))
+    assert release(folder)[0].startswith("removed") and left(folder) == set()
+
+
+def test_another_process_that_got_the_same_number_is_not_taken_for_the_owner(folder, sleeper):
+    note(folder, replace(of_process(sleeper.pid), started=1))
+    assert release(folder)[0].startswith("removed")
+
+
+def test_of_two_owners_only_the_dead_ones_locks_go(folder, sleeper):
+    lock(folder, "1.input.lock", "1.output.lock")
+    note(folder, replace(of_process(sleeper.pid), started=1), "dead")
+    note(folder, of_process(sleeper.pid, ("1.input.lock", "1.output.lock")), "alive")
+    removed, kept = release(folder)
+    assert removed.startswith("removed") and kept.startswith("a lock of")
+    assert left(folder) == {"1.input.lock", "1.output.lock"}
+
+
+def test_an_owner_killed_before_it_noted_its_locks_has_them_where_nobody_else_lives(folder, sleeper):
+    note(folder, replace(of_process(sleeper.pid, ()), started=1), "dead")
+    alive = note(folder, of_process(sleeper.pid, ()), "alive")
+    assert release(folder) == [] and left(folder) == set(MINE)
+    alive.unlink()
+    assert release(folder)[0].startswith("removed") and left(folder) == set()
+
+
+def test_a_lock_without_any_owner_is_left_to_its_user(folder):
+    assert release(folder) == [] and left(folder) == set(MINE)
+    broken = folder / "owners" / "broken.json"
+    broken.write_text("{")
+    assert release(folder) == [] and left(folder) == set(MINE)
+
+
+def test_a_note_is_there_while_its_process_is(tmp_path):
+    code = (
+        "import sys; from pathlib import Path; from rlvr.workflow.locks import own, holds; "
+        "note = own(Path(sys.argv[1])); holds(note, ['0.input.lock']); print(note.read_text(), note)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+    content, _, path = done.stdout.strip().rpartition(" ")
+    assert json.loads(content)["files"] == ["0.input.lock"] and not Path(path).exists()
+    held = own(tmp_path)
+    holds(held, MINE)
+    assert json.loads(held.read_text())["process"] == os.getpid() and release(tmp_path) == []
+
+
+def test_after_sigkill_to_the_whole_group_the_same_command_goes_on(workbench, tmp_path):
+    """As a power cut: Snakemake and its jobs are gone at once, and what they wrote is there."""
+    checkout = Checkout(tmp_path / "site", workbench, steps=STEPS)
+    undisturbed = tmp_path / "undisturbed"
+    workbench.train(checkout.plan.runs[checkout.run()], undisturbed)
+    manifest = checkout.manifest()
+    command = checkout.command(PROFILE, manifest)
+    with open(os.devnull, "w") as nowhere:
+        first = subprocess.Popen(command, cwd=checkout.folder, stdout=nowhere, stderr=nowhere, start_new_session=True)
+    (trainer,) = checkout.hold(manifest)
+    os.killpg(first.pid, signal.SIGKILL)
+    first.wait(60)
+    psutil.wait_procs([trainer], timeout=60)
+    assert list((checkout.folder / ".snakemake" / "locks").iterdir())
+    again = checkout.snakemake(PROFILE, manifest)
+    assert again.returncode == 0, again.stderr
+    assert f"removed the lock of Snakemake process {first.pid}" in again.stderr
+    out = checkout.folder / Path(manifest).parent
+    same_results(out, undisturbed, steps=STEPS)
+    assert json.loads((out / "manifest.json").read_text())["resumed_from"] > 0
+    assert "Nothing to be done" in checkout.snakemake(PROFILE, manifest).stderr
+    assert not list((checkout.folder / ".snakemake" / "owners").glob("*.json"))
