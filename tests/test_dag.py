@@ -265,6 +265,27 @@ def test_another_text_of_a_rule_makes_no_run_again(tmp_path):
     assert "analytic_statistics" in without.stdout, "without it the text counts"
 
 
+def test_folders_may_have_spaces_in_their_names(tmp_path):
+    copy, results = tmp_path / "a project", tmp_path / "my results"
+    for name in ("config", "workflow"):
+        shutil.copytree(ROOT / name, copy / name)
+    shutil.copy(ROOT / "Snakefile", copy)
+    asked = (
+        "-s",
+        str(copy / "Snakefile"),
+        "-d",
+        str(tmp_path / "else where"),
+        "--cores",
+        "1",
+        "--workflow-profile",
+        "none",
+    )
+    papers = results / "papers/smoke"
+    targets = [papers / "fade/tables/table8.md", papers / "ace/tables/table5.tex", papers / "ace/overlap.json"]
+    snakemake(*asked, "--config", "scale=smoke", f"results={results}", "--", *map(str, targets))
+    assert all(path.exists() for path in targets)
+
+
 @pytest.mark.parametrize("named", [("--profile", "slurm"), ("--profile=workflow/profiles/smoke",)])
 def test_a_profile_that_is_named_is_not_overruled_by_the_default_one(named):
     """On a cluster `cores: all` would be a limit of all jobs together."""

@@ -18,13 +18,11 @@ rule scored_statistics:
         **cluster("scored_statistics"),
     params:
         layout=lambda w: item_layout(w.paper, w.scored),
-        reference=lambda w, input: (
-            f"--reference {input.reference}" if input.reference else ""
-        ),
-        probes=lambda w, input: " ".join(f"--probe {path}" for path in input.probes),
+        reference=lambda w, input: given("--reference", input.reference),
+        probes=lambda w, input: given("--probe", input.probes),
     shell:
-        "python -m rlvr.statistics.scored_table {input.scores:q} --layout {params.layout:q} {params.reference} "
-        "{params.probes} --out {output:q} > {log:q} 2>&1"
+        "python -m rlvr.statistics.scored_table {input.scores:q} --layout {params.layout:q} {params.reference:q} "
+        "{params.probes:q} --out {output:q} > {log:q} 2>&1"
 
 
 rule across_statistics:
@@ -63,11 +61,9 @@ rule diversity_statistics:
         **cluster("diversity_statistics"),
     params:
         layout=lambda w: item_layout(w.paper, w.diverse),
-        reference=lambda w, input: (
-            f"--reference {input.reference}" if input.reference else ""
-        ),
+        reference=lambda w, input: given("--reference", input.reference),
     shell:
-        "python -m rlvr.statistics.diversity_table {input.diversity:q} --layout {params.layout:q} {params.reference} "
+        "python -m rlvr.statistics.diversity_table {input.diversity:q} --layout {params.layout:q} {params.reference:q} "
         "--out {output:q} > {log:q} 2>&1"
 
 
@@ -119,9 +115,9 @@ rule ledger:
     resources:
         **cluster("ledger"),
     params:
-        out=lambda w, output: " ".join(f"--out {path}" for path in output),
+        out=lambda w, output: given("--out", output),
     shell:
-        "python -m rlvr.theory.ledger {params.out} > {log:q} 2>&1"
+        "python -m rlvr.theory.ledger {params.out:q} > {log:q} 2>&1"
 
 
 rule table:
@@ -145,12 +141,10 @@ rule table:
         **cluster("table"),
     params:
         layout=lambda w: item_layout(w.paper, w.table),
-        reference=lambda w, input: (
-            f"--reference {input.reference}" if input.reference else ""
-        ),
-        out=lambda w, output: " ".join(f"--out {path}" for path in output),
+        reference=lambda w, input: given("--reference", input.reference),
+        out=lambda w, output: given("--out", output),
     shell:
-        "python -m rlvr.tables.scored {input.statistics:q} --layout {params.layout:q} {params.reference} {params.out} "
+        "python -m rlvr.tables.scored {input.statistics:q} --layout {params.layout:q} {params.reference:q} {params.out:q} "
         "> {log:q} 2>&1"
 
 
@@ -173,9 +167,9 @@ rule analytic_table:
         **cluster("analytic_table"),
     params:
         layout=lambda w: item_layout(w.paper, w.analytic_table),
-        out=lambda w, output: " ".join(f"--out {path}" for path in output),
+        out=lambda w, output: given("--out", output),
     shell:
-        "python -m rlvr.tables.analytic {input:q} --layout {params.layout:q} {params.out} > {log:q} 2>&1"
+        "python -m rlvr.tables.analytic {input:q} --layout {params.layout:q} {params.out:q} > {log:q} 2>&1"
 
 
 rule settings_table:
@@ -197,9 +191,9 @@ rule settings_table:
         **cluster("settings_table"),
     params:
         layout=lambda w: item_layout(w.paper, w.settings_table),
-        out=lambda w, output: " ".join(f"--out {path}" for path in output),
+        out=lambda w, output: given("--out", output),
     shell:
-        "python -m rlvr.tables.settings --reference {input:q} --layout {params.layout:q} {params.out} > {log:q} 2>&1"
+        "python -m rlvr.tables.settings --reference {input:q} --layout {params.layout:q} {params.out:q} > {log:q} 2>&1"
 
 
 rule published_table:
@@ -221,9 +215,9 @@ rule published_table:
         **cluster("published_table"),
     params:
         layout=lambda w: item_layout(w.paper, w.published_table),
-        out=lambda w, output: " ".join(f"--out {path}" for path in output),
+        out=lambda w, output: given("--out", output),
     shell:
-        "python -m rlvr.tables.published --reference {input:q} --layout {params.layout:q} {params.out} > {log:q} 2>&1"
+        "python -m rlvr.tables.published --reference {input:q} --layout {params.layout:q} {params.out:q} > {log:q} 2>&1"
 
 
 rule collapse_table:
@@ -246,9 +240,9 @@ rule collapse_table:
         **cluster("collapse_table"),
     params:
         layout=lambda w: item_layout(w.paper, w.collapse_table),
-        out=lambda w, output: " ".join(f"--out {path}" for path in output),
+        out=lambda w, output: given("--out", output),
     shell:
-        "python -m rlvr.tables.collapse {input:q} --layout {params.layout:q} {params.out} > {log:q} 2>&1"
+        "python -m rlvr.tables.collapse {input:q} --layout {params.layout:q} {params.out:q} > {log:q} 2>&1"
 
 
 rule figure:
@@ -275,6 +269,6 @@ rule figure:
         layout=lambda w: json.dumps(
             layouts.of_drawing(PLAN, w.paper, w.figure), sort_keys=True
         ),
-        out=lambda w, output: " ".join(f"--out {path}" for path in output),
+        out=lambda w, output: given("--out", output),
     shell:
-        "python -m rlvr.figures.draw {input:q} --layout {params.layout:q} {params.out} > {log:q} 2>&1"
+        "python -m rlvr.figures.draw {input:q} --layout {params.layout:q} {params.out:q} > {log:q} 2>&1"

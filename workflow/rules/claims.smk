@@ -17,10 +17,10 @@ rule claims_of_paper:
         results=lambda w, output: Path(output[0]).parents[2],
         root=own_file("."),
         said=lambda w: layouts.digest(claims.layout(PLAN, w.claiming)),
-        out=lambda w, output: " ".join(f"--out {path}" for path in output),
+        out=lambda w, output: given("--out", output),
     shell:
         "python -m rlvr.statistics.claims --scale {params.scale} --paper {wildcards.claiming} "
-        "--results {params.results:q} --root {params.root:q} --planned {params.said} {params.out} > {log:q} 2>&1"
+        "--results {params.results:q} --root {params.root:q} --planned {params.said} {params.out:q} > {log:q} 2>&1"
 
 
 rule claims:
@@ -41,6 +41,6 @@ rule claims:
     params:
         folder=lambda w, output: os.path.dirname(output[0]),
         others=lambda w: layouts.digest(seen.claims(PATHS, evaluated_claims())),
-        out=lambda w, output: " ".join(f"--out {path}" for path in output),
+        out=lambda w, output: given("--out", output),
     shell:
-        "python -m rlvr.tables.claims --folder {params.folder:q} {params.out} > {log:q} 2>&1"
+        "python -m rlvr.tables.claims --folder {params.folder:q} {params.out:q} > {log:q} 2>&1"

@@ -84,11 +84,16 @@ shell.prefix(
 )
 
 
+def word(text):
+    """A word of a rule's command: quoted for the shell, its braces not for Snakemake."""
+    return shlex.quote(str(text)).replace("{", "{{").replace("}", "}}")
+
+
 def in_environment(name):
     """How a rule starts Python of another environment (config/cluster.yaml), where it finds this package too."""
-    command = CLUSTER.environments.command(name, ROOT)
     where = f"{SETTING['cluster']}: environments.{name}"
-    return f"python -m rlvr.environment {shlex.quote(where)} {shlex.quote(command)}"
+    command = CLUSTER.environments.command(name, ROOT)
+    return f"python -m rlvr.environment {word(where)} {word(command)}"
 
 
 def one_of(names):
@@ -226,19 +231,24 @@ def by_verl(rule, module):
     nodes, gpus = CLUSTER.devices(rule, KIND)
     start = in_environment("verl")
     if nodes > 1:  # Ray on every node of the job, for as long as the command takes
-        python = shlex.quote(CLUSTER.environments.command("verl", ROOT))
+        python = word(CLUSTER.environments.command("verl", ROOT))
         over = f"python -m rlvr.backends.ray_nodes --python {python} --num-cpus {LOGICAL_CPUS}"
         start = f"{over} -- {start}"
     told = [f"-m {module} --gpus-per-node {gpus}"]
     told += [f"--nodes {nodes}"] if rule == "rl_verl" else []
-    told += [f"--override {shlex.quote(line)}" for line in CLUSTER.verl]
-    return " ".join([start, *told]).replace("{", "{{").replace("}", "}}")
+    told += [f"--override {word(line)}" for line in CLUSTER.verl]
+    return " ".join([start, *told])
 
 
 RL_BY_VERL = by_verl("rl_verl", "rlvr.backends.verl.rl") if BY_VERL else ""
 SFT_BY_VERL = (
     by_verl("sft_verl", "rlvr.backends.verl.sft") if FINE_TUNED_BY_VERL else ""
 )
+
+
+def given(option, paths):
+    """An option for each path, as words to be quoted."""
+    return [word for path in paths for word in (option, path)]
 
 
 def spec_of(spec):

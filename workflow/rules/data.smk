@@ -13,8 +13,9 @@ rule data:
         **cluster("data"),
     params:
         spec=lambda w: spec_of(PLAN.data[w.data]),
+        folder=lambda w, output: os.path.dirname(output.problems),
     shell:
-        "python -m rlvr.tasks.prepare --spec {params.spec:q} --out $(dirname {output.problems:q}) > {log:q} 2>&1"
+        "python -m rlvr.tasks.prepare --spec {params.spec:q} --out {params.folder:q} > {log:q} 2>&1"
 
 
 rule demonstrations:
@@ -31,8 +32,9 @@ rule demonstrations:
         **cluster("demonstrations"),
     params:
         spec=lambda w: spec_of(PLAN.data[w.data]),
+        folder=lambda w, output: os.path.dirname(output.problems),
     shell:
-        "python -m rlvr.tasks.prepare --spec {params.spec:q} --out $(dirname {output.problems:q}) > {log:q} 2>&1"
+        "python -m rlvr.tasks.prepare --spec {params.spec:q} --out {params.folder:q} > {log:q} 2>&1"
 
 
 rule overlap:
@@ -45,9 +47,8 @@ rule overlap:
     resources:
         **cluster("overlap"),
     params:
-        training=lambda w: " ".join(
-            f"--training {problems_of(data)}"
-            for data in PLAN.papers[w.paper].trained_on
+        training=lambda w: given(
+            "--training", map(problems_of, PLAN.papers[w.paper].trained_on)
         ),
         how=lambda w: (
             "--no-tolerate --no-near"
@@ -55,7 +56,7 @@ rule overlap:
             else "--tolerate --near"
         ),
     shell:
-        "python -m rlvr.tasks.overlap {input.sets:q} {params.training} {params.how} --out {output:q} > {log:q} 2>&1"
+        "python -m rlvr.tasks.overlap {input.sets:q} {params.training:q} {params.how} --out {output:q} > {log:q} 2>&1"
 
 
 rule model:
