@@ -262,8 +262,8 @@ def _published(made: PaperPlan, claim: Claim, item: Item) -> dict[str, Any]:
     described = [
         {
             "says": contrast.says,
-            "model": names.get(contrast.model, contrast.model),
-            "benchmark": names.get(str(contrast.benchmark), contrast.benchmark),
+            "model": names.get(contrast.model) or contrast.model,
+            "benchmark": names.get(str(contrast.benchmark)) or contrast.benchmark,
             "terms": [
                 {"weight": term.weight, "k": term.k, "hard": term.hard, "method": methods[term.arm]}
                 for term in contrast.terms
