@@ -66,8 +66,11 @@ class _Expansion:
         self.scale = sources.scale
         self.seeds = self.paper.seeds[: self.scale.seeds]
         check.names(self.paper, sources, self.layer)
+        self.varied: dict[str, tuple[str, str, float]] = {}  # a swept arm -> the arm, the sweep and its value
         self.arms = self._arms()
         self.result = PaperPlan(self.paper)
+        self.sets: dict[tuple[str, str], Any] = {}  # by name and the key that names it
+        self.bases: dict[str, PolicySpec] = {}  # by model
         self.trained: dict[tuple[str, str], tuple[RunSpec, Execution]] = {}  # by model and arm
         self.run_of: dict[tuple[str, str, int], str] = {}
 
@@ -161,7 +164,8 @@ class _Expansion:
                 arm = self._swept(base, name, value)
                 if arm in arms:
                     raise ConfigError(f"{self._place('sweeps', name)}: an arm is called {arm!r} already")
-                arms[arm] = self._varied(arms[base], name, value)
+                arms[arm] = self._varied_arm(arms[base], name, value)
+                self.varied[arm] = (base, name, value)
         self.paper = self.paper.model_copy(update={"sweeps": sweeps})
         return arms
 
@@ -184,7 +188,7 @@ class _Expansion:
         if dotted not in known:
             raise ConfigError(f"{place}: no such setting: {dotted!r}{nearest(dotted, known)}")
 
-    def _varied(self, base: _Arm, name: str, value: float) -> _Arm:
+    def _varied_arm(self, base: _Arm, name: str, value: float) -> _Arm:
         sweep = self.paper.sweeps[name]
         if sweep.times:
             return _Arm(base.layers, base.data, (sweep.times, value))
@@ -226,20 +230,21 @@ class _Expansion:
     def _data(self, name: str | None, key: str) -> Any:
         if name is None:
             raise ConfigError(f"{self._place(key)}: this key is missing")
-        stand_in = self.scale.data.get(name, name)
-        data = look_up(self.sources.data, stand_in, "data set", self._place(key))
-        self.plan.data[identity.data_id(data)] = data
-        return data
+        if (name, key) not in self.sets:
+            stand_in = self.scale.data.get(name, name)
+            data = self.sets[name, key] = look_up(self.sources.data, stand_in, "data set", self._place(key))
+            self.plan.data[identity.data_id(data)] = data
+        return self.sets[name, key]
 
-    def _base(self, model: str, settings: Settings) -> PolicySpec:
-        entry = self._entry(model)
-        self.plan.models[identity.model_id(entry)] = entry
-        if self.scale.sft:
-            spec = PolicySpec(model=entry, sft=settings.sft, sft_data=self._data(self.paper.sft_data, "sft_data"))
-        else:
-            spec = PolicySpec(model=entry, sft=None, sft_data=None)
-        self.plan.policies[identity.policy_id(spec)] = spec
-        return spec
+    def _base(self, model: str) -> PolicySpec:
+        """The policy that every arm on a model starts from: no arm changes its SFT."""
+        if model not in self.bases:
+            entry, sft = self._entry(model), self.result.settings[model].sft if self.scale.sft else None
+            sft_data = self._data(self.paper.sft_data, "sft_data") if sft else None
+            spec = self.bases[model] = PolicySpec(model=entry, sft=sft, sft_data=sft_data)
+            self.plan.models[identity.model_id(entry)] = entry
+            self.plan.policies[identity.policy_id(spec)] = spec
+        return self.bases[model]
 
     def _entry(self, model: str) -> Any:
         """The model, with the paper's own prompt. A stand-in keeps its own: another family has other marks of turns."""
@@ -267,7 +272,7 @@ class _Expansion:
         settings = self._settings(model, arm, place)
         try:
             spec = RunSpec(
-                base=self._base(model, settings),
+                base=self._base(model),
                 data=self._data(self.arms[arm].data, "data"),
                 validation=self._data(self.paper.validation_data, "validation_data"),
                 estimator=settings.estimator,
@@ -318,7 +323,7 @@ class _Expansion:
 
     def _cell(self, model: str, row: Row, place: str, *, seeds: list[int] | None = None, matched: str = "") -> Cell:
         if row.arm == "base":
-            base = self._base(model, self.result.settings[model])
+            base = self._base(model)
             return Cell(model, row, ((identity.policy_id(base), None),))
         runs, rate = self._runs(model, row.arm, place, seeds)
         rates = ()
@@ -379,7 +384,7 @@ class _Expansion:
         counted = table.kind == "diversity"  # without a k
         if not (benchmarks and rows and models) or not (table.k or counted) or (counted and len(benchmarks) > 1):
             what = "diversity" if counted else "pass@k"
-            needs = ("benchmarks" if across else "benchmark") + ("" if counted else ", k")
+            needs = ("benchmarks" if across else "benchmark (or benchmarks)") + ("" if counted else ", k")
             raise ConfigError(f"{place}: a {what} table needs {needs} and rows (or a sweep, or every_arm), and models")
         self._compared(table, rows, place)
         evaluations = self._evaluations(benchmarks, models, table.k, place)
@@ -497,21 +502,16 @@ class _Expansion:
 
     def _label_with_value(self, arm: str) -> str:
         """Of a swept arm with what is varied, so that several of one arm are told apart."""
-        swept = {
-            self._swept(like, name, value): sweep.label.format(name=name, value=value)
-            for name, sweep in self.paper.sweeps.items()
-            for like in sweep.like
-            for value in sweep.values
-        }
-        return f"{self._label(arm)}, {swept[arm]}" if arm in swept else self._label(arm)
+        if arm not in self.varied:
+            return self._label(arm)
+        _, name, value = self.varied[arm]
+        return f"{self._label(arm)}, {self.paper.sweeps[name].label.format(name=name, value=value)}"
 
     def _label_of_curve(self, arm: str) -> str:
         """The label of the arm whose learning rates a curve is over."""
-        for name, sweep in self.paper.sweeps.items():
-            if sweep.times is not None:
-                for like in sweep.like:
-                    if arm in [self._swept(like, name, value) for value in sweep.values]:
-                        return self._label_with_value(like)
+        like, name, _ = self.varied.get(arm, (arm, None, None))
+        if name is not None and self.paper.sweeps[name].times is not None:
+            return self._label_with_value(like)
         return self._label(arm)
 
     def _note_arms(self, cells: tuple[Cell, ...], evaluations: dict[str, tuple[str, ...]]) -> None:
