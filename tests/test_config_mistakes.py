@@ -368,4 +368,4 @@ def test_the_whole_configuration(capsys):
 def test_a_check_that_is_missing_is_noticed(reader, monkeypatch):
     monkeypatch.setattr(check, "published", lambda *_, **__: None)
     wrong = tried(reader, "papers/lens.yaml", only="misspelt name")[1]
-    assert wrong and all(".published" in line or ".reference" in line for line in wrong), wrong
+    assert wrong and all("published" in line or ".reference" in line for line in wrong), wrong
