@@ -1,5 +1,6 @@
 """Configuration: every file loads, every mistake is named, identity follows what changes numbers."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -32,6 +33,18 @@ def test_analytic_contents_exist(paper):
     contents = [made.item(n).content.content for n in made.all_items() if made.item(n).content.kind == "analytic"]
     assert set(contents) <= set(CONTENTS)
     assert paper == "methods" or paper == "ace" or contents
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_a_stage_reads_back_what_it_is_told(scale):
+    """Types are strict, in JSON too: lists become tuples again, and nothing else changes."""
+    plan = make_plan(ROOT, scale, PAPERS)
+    for specs in (plan.policies, plan.runs, plan.evaluations):
+        for spec in specs.values():
+            told = json.dumps(identity.what_is_made(spec.model_dump(mode="json")))
+            read = type(spec).model_validate_json(told)
+            assert identity.digest(read) == identity.digest(spec)
+            assert identity.what_is_made(read.model_dump()) == identity.what_is_made(spec.model_dump())
 
 
 def test_every_method_is_in_the_comparison():
@@ -318,6 +331,17 @@ def test_a_mistake_that_nothing_uses_today_is_an_error_too(copy, file, old, new,
     edit(copy, file, old, new)
     with pytest.raises(ConfigError, match=message):
         make_plan(copy, "full-laptop" if "laptop" in file else "smoke", ["ace"])
+
+
+def test_a_published_table_that_is_no_such_table_is_an_error(copy):
+    path = copy / "config/reference/ace_table1.csv"
+    text = path.read_text()
+    path.write_text(text.replace(",Base,MATH-500,1,63.0,", ",Base,MATH-500,1", 1))
+    with pytest.raises(ConfigError, match=r"reference/ace_table1.csv, line 2: has 6 values for 8 columns"):
+        make_plan(copy, "smoke", ["ace"])
+    path.write_text(text.replace("benchmark", "bench", 1))
+    with pytest.raises(ConfigError, match=r"ace_table1.csv: its columns are paper, table, model, method, bench, k"):
+        make_plan(copy, "smoke", ["ace"])
 
 
 def test_a_pattern_in_a_sweep_is_the_arms_that_it_matches(copy):

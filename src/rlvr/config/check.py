@@ -99,8 +99,10 @@ def _shown(paper: Paper, table: Table, file: PublishedTable, place: str) -> None
 def _rows(paper: Paper, table: Table, files: dict[str, PublishedTable], place: str) -> None:
     """The methods of a table's rows. Where it has no reference, rows may be those of a table that has one."""
     for i, row in enumerate(table.rows):
-        if row.published is None or not files:
+        if row.published is None:
             continue
+        if not files:
+            raise ConfigError(f"{place}.rows.{i}.published: no table of this paper has a `reference` to find it in")
         if table.reference is not None:
             files[table.reference].check_method(row.published, f"{place}.rows.{i}.published")
         else:

@@ -53,5 +53,10 @@ def read(root: Path, name: str, place: str) -> PublishedTable:
         head = next(rows, [])
         if head != COLUMNS:
             raise ConfigError(f"{file}: its columns are {', '.join(head)}; they must be {', '.join(COLUMNS)}")
-        found = [dict.fromkeys(column) for column in zip(*rows, strict=True)] or [{}] * len(COLUMNS)
-    return PublishedTable(file, *(tuple(found[COLUMNS.index(one)]) for one in ("model", "method", "benchmark")))
+        found: dict[str, dict[str, None]] = {column: {} for column in COLUMNS}
+        for number, row in enumerate(rows, 2):
+            if len(row) != len(COLUMNS):
+                raise ConfigError(f"{file}, line {number}: has {len(row)} values for {len(COLUMNS)} columns")
+            for column, value in zip(COLUMNS, row, strict=True):
+                found[column][value] = None
+    return PublishedTable(file, tuple(found["model"]), tuple(found["method"]), tuple(found["benchmark"]))
