@@ -329,7 +329,7 @@ def test_kinds_in_the_configuration(paper):
         ({"kind": "over_steps", "arms": ["grpo"], "measures": ["entrpy"]},
          r"figures.figure.measures: unknown measure 'entrpy'; did you mean 'entropy'"),
         ({"kind": "over_steps", "arms": ["grpo"]}, "a figure of kind over_steps has measures, and no other has"),
-        ({"kind": "masses", "arms": ["grpo"], "measures": ["oef"]}, "has measures, and no other has"),
+        ({"kind": "masses", "arms": ["grpo"], "measures": ["oef"]}, "a figure of kind masses has no `measures`"),
         ({"kind": "collapse", "arms": ["grpo", "base"]}, "the arm 'base' is not trained"),
         ({"kind": "solve_rates"}, "needs models and arms"),
         ({"kind": "over_steps", "arms": ["grpo"], "measures": ["greedy"]}, "needs probe.greedy: true"),

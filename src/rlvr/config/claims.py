@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise, product
 from typing import Any
 
-from rlvr.config.load import ConfigError, look_up
+from rlvr.config import kinds
+from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.plan import Cell, Item, PaperPlan, Plan, asked_for
 from rlvr.config.schema import Claim, Figure, Table
 
@@ -62,6 +63,7 @@ def check(claim: Claim, plan: Plan, made: PaperPlan, place: str) -> None:
         _check_curves(claim, item.content, place)
     else:
         _check_scores(claim, plan, made.paper.tables[claim.over], item, place)
+    kinds.check_claim(claim, item.content, place)
     said = contrasts(claim, item)
     arms = dict.fromkeys(cell.row.arm for cell in item.cells)
     for arm in dict.fromkeys(term.arm for contrast in said for term in contrast.terms):
@@ -262,8 +264,8 @@ def _published(made: PaperPlan, claim: Claim, item: Item) -> dict[str, Any]:
     described = [
         {
             "says": contrast.says,
-            "model": names.get(contrast.model, contrast.model),
-            "benchmark": names.get(str(contrast.benchmark), contrast.benchmark),
+            "model": names.get(contrast.model) or contrast.model,
+            "benchmark": names.get(str(contrast.benchmark)) or contrast.benchmark,
             "terms": [
                 {"weight": term.weight, "k": term.k, "hard": term.hard, "method": methods[term.arm]}
                 for term in contrast.terms

@@ -9,9 +9,11 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from rlvr.config.load import ConfigError, read_yaml, validate
+from rlvr.config.explain import validate
+from rlvr.config.layers import ConfigError, look_up, read_yaml
 from rlvr.config.schema import Natural, Positive, Strict
-from rlvr.estimators import nearest
+
+KINDS = ("cpu", "short", "gpu")  # what the workflow asks for
 
 
 class Wants(Strict):
@@ -115,7 +117,8 @@ def read_cluster(path: Path, root: Path, rules: list[str]) -> Cluster:
     """The file, checked. Raises ConfigError, naming file and key."""
     layer = read_yaml(path, root)
     cluster = validate(Cluster, [layer])
+    for kind in cluster.kinds:
+        look_up(KINDS, kind, "kind of job", layer.place(("kinds", kind)))
     for rule in cluster.rules:
-        if rule not in rules:
-            raise ConfigError(f"{layer.place(('rules', rule))}: unknown rule{nearest(rule, rules)}")
+        look_up(rules, rule, "rule", layer.place(("rules", rule)))
     return cluster

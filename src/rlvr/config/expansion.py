@@ -7,15 +7,30 @@ plan each time that it parses the Snakefile.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from rlvr.config import identity
+from pydantic import ValidationError
+
+from rlvr.config import check, identity, kinds, registries
 from rlvr.config.claims import check_all
-from rlvr.config.load import ConfigError, Layer, Sources, look_up, read_sources, resolve_estimator, validate
+from rlvr.config.explain import check_part, validate
+from rlvr.config.layers import ConfigError, Layer, holder, look_up
+from rlvr.config.load import Sources, check_section, read_sources, resolve_estimator
 from rlvr.config.measures import HARD, PROBE, UnknownMeasure, shown
 from rlvr.config.plan import Cell, Item, PaperPlan, Plan
-from rlvr.config.schema import EvaluationSpec, Execution, Figure, PolicySpec, Row, RunSpec, Settings, Table
+from rlvr.config.schema import (
+    OF_A_RUN,
+    EvaluationSpec,
+    Execution,
+    Figure,
+    PolicySpec,
+    Row,
+    RunSpec,
+    Settings,
+    Table,
+)
 from rlvr.estimators import nearest
 
 FRONTIER = (
@@ -28,11 +43,7 @@ OVER_TRAINING = ("over_steps", "solve_rates", "masses", "collapse")  # kinds of 
 def make_plan(root: Path | str, scale: str, papers: list[str]) -> Plan:
     """Expand configuration. Raises ConfigError, in words for the person who wrote the file."""
     sources = read_sources(Path(root), scale, papers)
-    of_scale = Layer(sources.scale_layer.file, "settings", sources.scale.settings)
-    common, made = validate(Settings, [sources.defaults, of_scale]), sources.scale
-    unknown = [name for name in made.papers if not (sources.root / "config" / "papers" / f"{name}.yaml").is_file()]
-    if unknown:
-        raise ConfigError(f"{sources.scale_layer.file}: papers.{unknown[0]}: there is no such paper")
+    common, made = validate(Settings, [sources.defaults, *sources.of_scale()]), sources.scale
     plan = Plan(scale, made.about, made.models, made.data, common.execution, common.diversity, made.items)
     for name in papers:
         plan.papers[name] = _Expansion(sources, plan, name).expand()
@@ -52,10 +63,14 @@ class _Expansion:
     def __init__(self, sources: Sources, plan: Plan, name: str):
         self.sources, self.plan = sources, plan
         self.paper, self.layer = sources.papers[name]
-        self.result = PaperPlan(self.paper)
         self.scale = sources.scale
         self.seeds = self.paper.seeds[: self.scale.seeds]
+        check.names(self.paper, sources, self.layer)
+        self.varied: dict[str, tuple[str, str, float]] = {}  # a swept arm -> the arm, the sweep and its value
         self.arms = self._arms()
+        self.result = PaperPlan(self.paper)
+        self.sets: dict[tuple[str, str], Any] = {}  # by name and the key that names it
+        self.bases: dict[str, PolicySpec] = {}  # by model
         self.trained: dict[tuple[str, str], tuple[RunSpec, Execution]] = {}  # by model and arm
         self.run_of: dict[tuple[str, str, int], str] = {}
 
@@ -66,15 +81,18 @@ class _Expansion:
         self.result.data = self._sets(sets)
         self.result.trained_on = self._sets(trained)
         for model in self.paper.models:
+            validate(Settings, self._paper_layers(model))  # as the paper has it, which a scale may hide
             self.result.settings[model] = validate(Settings, self._model_layers(model))
             if self.result.settings[model].diversity != self.plan.diversity:
                 raise ConfigError(f"{self._place('settings')}.diversity: is set in defaults or a scale, for all papers")
+        for model, arm in ((model, arm) for model in [*self.paper.models][:1] for arm in self.arms):
+            self._settings(model, arm, self._place("arms"))
+        check.own_items(self.paper, self.layer)
         for name, table in {**self.paper.tables, **self._matched()}.items():
             self.result.tables[name] = self._table(name, table)
         for name, figure in {**self.paper.figures, **self._frontiers()}.items():
-            if name in self.paper.tables:
-                raise ConfigError(f"{self._place('figures', name)}: a table has this name too; figures need their own")
             self.result.figures[name] = self._figure(name, figure)
+        check.published(self.paper, self.result.tables, sources=self.sources, layer=self.layer)
         for key, chosen in {"core": self.paper.core, "first": self.paper.first}.items():
             for name in chosen.tables:
                 look_up(self.result.tables, name, "table", self._place(f"{key}.tables"))
@@ -99,6 +117,8 @@ class _Expansion:
             if table.matched is not None:
                 place = self._place("tables", name)
                 sweep = look_up(self.paper.sweeps, table.matched, "sweep", f"{place}.matched")
+                if sweep.times != "rl.learning_rate":
+                    raise ConfigError(f"{place}.matched: {table.matched!r} is no sweep with `times: rl.learning_rate`")
                 rows = [row for row in self._rows(table, place) if row.arm == "base" or row.arm in sweep.like]
                 title = f"{table.title}, at matched effort"
                 update = {"title": title, "rows": rows, "sweep": None, "every_arm": False, "at_matched_effort": True}
@@ -132,22 +152,52 @@ class _Expansion:
     # ---- arms ----
 
     def _arms(self) -> dict[str, _Arm]:
+        """The paper's arms, then those that its sweeps make; patterns in `like` become the arms that they match."""
         arms = {name: _Arm(tuple(self._arm_layers(name, ())), self._arm_data(name)) for name in self.paper.arms}
+        sweeps = {}
         for name, sweep in self.paper.sweeps.items():
-            for like in sweep.like:
-                place = self._place("sweeps", name, "like")
-                base: _Arm = look_up(arms, like, "arm", place)
-                for value in sweep.values:
-                    dotted = sweep.set or sweep.times or ""
-                    if sweep.set:
-                        changed: Any = value
-                        for part in reversed(dotted.split(".")):
-                            changed = {part: changed}
-                        made = _Arm((*base.layers, Layer(self.layer.file, f"sweeps.{name}", changed)), base.data)
-                    else:
-                        made = _Arm(base.layers, base.data, (dotted, value))
-                    arms[self._swept(like, name, value)] = made
+            like = self._like(sweep.like, arms, self._place("sweeps", name, "like"))
+            sweeps[name] = sweep.model_copy(update={"like": like})
+            key, dotted = ("set", sweep.set) if sweep.set is not None else ("times", sweep.times)
+            self._swept_setting(str(dotted), self._place("sweeps", name, key))
+            for base, value in ((base, value) for base in like for value in sweep.values):
+                arm = self._swept(base, name, value)
+                if arm in arms:
+                    raise ConfigError(f"{self._place('sweeps', name)}: an arm is called {arm!r} already")
+                arms[arm] = self._varied_arm(arms[base], name, value)
+                self.varied[arm] = (base, name, value)
+        self.paper = self.paper.model_copy(update={"sweeps": sweeps})
         return arms
+
+    def _like(self, written: list[str], arms: dict[str, _Arm], place: str) -> list[str]:
+        """The arms that a sweep is over, each once."""
+        found: list[str] = []
+        for name in written:
+            matching = [arm for arm in arms if fnmatchcase(arm, name)] if set(name) & set("*?[") else []
+            found += matching or [name if name in arms else look_up(arms, name, "arm", place)]
+        return list(dict.fromkeys(found))
+
+    def _swept_setting(self, dotted: str, place: str) -> None:
+        """Raises ConfigError where no run has the setting that a sweep varies."""
+        section, _, key = dotted.partition(".")
+        check_section(section, place)
+        if section == "estimator" and key:
+            return  # its settings are those of the arm's own estimator, and are looked up there
+        models = {of_run: Settings.model_fields[of_run].annotation for of_run in OF_A_RUN}
+        known = [f"{name}.{field}" for name, model in models.items() for field in getattr(model, "model_fields", ())]
+        if dotted not in known:
+            raise ConfigError(f"{place}: no such setting: {dotted!r}{nearest(dotted, known)}")
+
+    def _varied_arm(self, base: _Arm, name: str, value: float) -> _Arm:
+        sweep = self.paper.sweeps[name]
+        if sweep.times:
+            return _Arm(base.layers, base.data, (sweep.times, value))
+        changed: Any = int(value) if value.is_integer() else value
+        for part in reversed((sweep.set or "").split(".")):
+            changed = {part: changed}
+        layer = Layer(self.layer.file, f"sweeps.{name}", changed)
+        check_part(Settings, layer)
+        return _Arm((*base.layers, layer), base.data)
 
     def _swept(self, arm: str, sweep: str, value: float) -> str:
         return f"{arm}-{sweep}-{value}"
@@ -164,37 +214,37 @@ class _Expansion:
         arm = self.paper.arms[name]
         return arm.data or (self._arm_data(arm.like) if arm.like else self.paper.data)
 
-    def _model_layers(self, model: str) -> list[Layer]:
+    def _paper_layers(self, model: str) -> list[Layer]:
         entry = look_up(self.paper.models, model, "model", self._place("models"))
         return [
             self.sources.defaults,
             Layer(self.layer.file, "settings", self.paper.settings),
             Layer(self.layer.file, f"models.{model}.settings", entry.settings),
-            Layer(self.sources.scale_layer.file, "settings", self.scale.settings),
-            Layer(
-                self.sources.scale_layer.file, f"papers.{self.paper.name}", self.scale.papers.get(self.paper.name, {})
-            ),
         ]
+
+    def _model_layers(self, model: str) -> list[Layer]:
+        return [*self._paper_layers(model), *self.sources.of_scale(), *self.sources.of_scale(self.paper.name)]
 
     # ---- what an arm trains ----
 
     def _data(self, name: str | None, key: str) -> Any:
         if name is None:
             raise ConfigError(f"{self._place(key)}: this key is missing")
-        stand_in = self.scale.data.get(name, name)
-        data = look_up(self.sources.data, stand_in, "data set", self._place(key))
-        self.plan.data[identity.data_id(data)] = data
-        return data
+        if (name, key) not in self.sets:
+            stand_in = self.scale.data.get(name, name)
+            data = self.sets[name, key] = look_up(self.sources.data, stand_in, "data set", self._place(key))
+            self.plan.data[identity.data_id(data)] = data
+        return self.sets[name, key]
 
-    def _base(self, model: str, settings: Settings) -> PolicySpec:
-        entry = self._entry(model)
-        self.plan.models[identity.model_id(entry)] = entry
-        if self.scale.sft:
-            spec = PolicySpec(model=entry, sft=settings.sft, sft_data=self._data(self.paper.sft_data, "sft_data"))
-        else:
-            spec = PolicySpec(model=entry, sft=None, sft_data=None)
-        self.plan.policies[identity.policy_id(spec)] = spec
-        return spec
+    def _base(self, model: str) -> PolicySpec:
+        """The policy that every arm on a model starts from: no arm changes its SFT."""
+        if model not in self.bases:
+            entry, sft = self._entry(model), self.result.settings[model].sft if self.scale.sft else None
+            sft_data = self._data(self.paper.sft_data, "sft_data") if sft else None
+            spec = self.bases[model] = PolicySpec(model=entry, sft=sft, sft_data=sft_data)
+            self.plan.models[identity.model_id(entry)] = entry
+            self.plan.policies[identity.policy_id(spec)] = spec
+        return self.bases[model]
 
     def _entry(self, model: str) -> Any:
         """The model, with the paper's own prompt. A stand-in keeps its own: another family has other marks of turns."""
@@ -219,28 +269,47 @@ class _Expansion:
 
     def _training(self, model: str, arm: str, place: str) -> tuple[RunSpec, Execution]:
         """What an arm trains on a model, for its first seed, and how."""
-        made: _Arm = look_up(self.arms, arm, "arm", place)
-        layers = [*self._model_layers(model), *made.layers]
-        settings = validate(Settings, layers)
-        if made.times is not None:
-            settings = _multiply(settings, *made.times, place=self._place("sweeps"))
-        spec = RunSpec(
-            base=self._base(model, settings),
-            data=self._data(made.data, "data"),
-            validation=self._data(self.paper.validation_data, "validation_data"),
-            estimator=resolve_estimator(settings.estimator, layers),
-            loss=settings.loss,
-            critic=settings.critic if settings.critic.learning_rate is not None else None,
-            rollout=settings.rollout,
-            reward=settings.reward,
-            rl=settings.rl,
-            probe=settings.probe,
-            selection=settings.selection,
-            seed=self.seeds[0],
-        )
+        settings = self._settings(model, arm, place)
+        try:
+            spec = RunSpec(
+                base=self._base(model),
+                data=self._data(self.arms[arm].data, "data"),
+                validation=self._data(self.paper.validation_data, "validation_data"),
+                estimator=settings.estimator,
+                loss=settings.loss,
+                critic=settings.critic if settings.critic.learning_rate is not None else None,
+                rollout=settings.rollout,
+                reward=settings.reward,
+                rl=settings.rl,
+                probe=settings.probe,
+                selection=settings.selection,
+                seed=self.seeds[0],
+            )
+        except ValidationError as error:
+            message = error.errors()[0]["msg"].removeprefix("Value error, ")
+            raise ConfigError(f"{self._place('arms', arm)}: {message}") from error
+        self._probed(spec, [*self._model_layers(model), *self.arms[arm].layers])
         if spec.selection.rule == "best_validation":
             self._apart(spec, arm)
         return spec, settings.execution
+
+    def _settings(self, model: str, arm: str, place: str) -> Settings:
+        """An arm's settings on a model, its estimator's filled in and checked, whether or not a table shows it."""
+        made: _Arm = look_up(self.arms, arm, "arm", place)
+        layers = [*self._model_layers(model), *made.layers]
+        settings = validate(Settings, layers)
+        settings = settings.model_copy(update={"estimator": resolve_estimator(settings.estimator, layers)})
+        return settings if made.times is None else _multiply(settings, *made.times, place=self._place("sweeps"))
+
+    def _probed(self, spec: RunSpec, layers: list[Layer]) -> None:
+        """Raises ConfigError where more held-out problems are to be probed than there are."""
+        known = spec.validation.problems
+        if known is not None and spec.probe.problems > known:
+            place = holder(layers, ("probe", "problems")).place(("probe", "problems"))
+            raise ConfigError(
+                f"{place}: {spec.probe.problems} problems are more than the {known} of {spec.validation.name}, "
+                f"which {self._place('validation_data')} names at the scale {self.scale.name}; at most {known}"
+            )
 
     def _apart(self, spec: RunSpec, arm: str) -> None:
         """A checkpoint is not picked on a set that it is then scored on; overlap.json says what two sets share."""
@@ -254,7 +323,7 @@ class _Expansion:
 
     def _cell(self, model: str, row: Row, place: str, *, seeds: list[int] | None = None, matched: str = "") -> Cell:
         if row.arm == "base":
-            base = self._base(model, self.result.settings[model])
+            base = self._base(model)
             return Cell(model, row, ((identity.policy_id(base), None),))
         runs, rate = self._runs(model, row.arm, place, seeds)
         rates = ()
@@ -300,6 +369,7 @@ class _Expansion:
     def _table(self, name: str, table: Table) -> Item:
         place = self._place("tables", name)
         models = [self._model_name(model, place) for model in table.models]
+        kinds.check(table.model_copy(update={"at_matched_effort": False}), place)
         if table.kind in ("settings", "published"):
             return Item(name, table, (), {})
         if table.kind == "analytic":
@@ -312,13 +382,11 @@ class _Expansion:
         across = table.kind == "across_benchmarks"
         benchmarks = table.benchmarks or [name for name in (table.benchmark,) if name is not None]
         counted = table.kind == "diversity"  # without a k
-        if not benchmarks or not rows or not (table.k or counted) or (counted and len(benchmarks) > 1):
+        if not (benchmarks and rows and models) or not (table.k or counted) or (counted and len(benchmarks) > 1):
             what = "diversity" if counted else "pass@k"
-            needs = ("benchmarks" if across else "benchmark") + ("" if counted else ", k")
-            raise ConfigError(f"{place}: a {what} table needs {needs} and rows (or a sweep, or every_arm)")
+            needs = ("benchmarks" if across else "benchmark (or benchmarks)") + ("" if counted else ", k")
+            raise ConfigError(f"{place}: a {what} table needs {needs} and rows (or a sweep, or every_arm), and models")
         self._compared(table, rows, place)
-        if table.reference and not (self.sources.root / "config" / "reference" / table.reference).is_file():
-            raise ConfigError(f"{place}.reference: no such file: config/reference/{table.reference}")
         evaluations = self._evaluations(benchmarks, models, table.k, place)
         sets = [self.plan.evaluations[name].data for ids in evaluations.values() for name in ids]
         if table.hard_levels and not all(data.about.hard_levels for data in sets):
@@ -339,14 +407,17 @@ class _Expansion:
             sweep = look_up(self.paper.sweeps, table.sweep, "sweep", f"{place}.sweep")
             for like, value in ((like, value) for like in sweep.like for value in sweep.values):
                 arm = self._swept(like, table.sweep, value)
-                published = sweep.published.format(value=value) if sweep.published else None
+                published = sweep.published.format(name=table.sweep, value=value) if sweep.published else None
                 rows.append(Row(arm=arm, label=sweep.label.format(name=table.sweep, value=value), published=published))
         return rows
 
     def _figure(self, name: str, figure: Figure) -> Item:
         place = self._place("figures", name)
+        kinds.check(figure, place)
         for table in figure.tables:
-            look_up(self.result.tables, table, "table", f"{place}.tables")
+            shown_table = look_up(self.result.tables, table, "table", f"{place}.tables")
+            if not shown_table.evaluations or shown_table.content.kind != "pass_at_k":
+                raise ConfigError(f"{place}.tables: {table!r} is no pass@k table, so it has no curves")
         if figure.kind == "analytic":
             return self._analytic(name, figure, place)
         models = [self._model_name(model, place) for model in figure.models]
@@ -359,12 +430,17 @@ class _Expansion:
             cells = self._trained(figure, models, rows, place)
             self._measured(figure, cells, place)
             return Item(name, figure, cells, {})
+        if figure.tables:
+            return Item(name, figure, (), {})
+        benchmarks = figure.benchmarks or [name for name in (figure.benchmark,) if name is not None]
+        if not (benchmarks and models and arms and figure.k):
+            own = "models, arms (or a sweep), a benchmark and k"
+            instead = "; or `tables`" if figure.kind == "pass_at_k_curves" else ""
+            raise ConfigError(f"{place}: a figure of kind {figure.kind} needs {own}{instead}")
         rows = [Row(arm=arm, label=self._label_of_curve(arm)) for arm in arms]
         cells = tuple(self._cell(model, row, place) for model in models for row in rows)
-        evaluations = {}
-        if benchmarks := figure.benchmarks or [name for name in (figure.benchmark,) if name is not None]:
-            evaluations = self._evaluations(benchmarks, models, figure.k, place)
-            self._note_arms(cells, evaluations)
+        evaluations = self._evaluations(benchmarks, models, figure.k, place)
+        self._note_arms(cells, evaluations)
         return Item(name, figure, cells, evaluations)
 
     def _repeated(self, content: Table | Figure) -> list[int] | None:
@@ -410,6 +486,7 @@ class _Expansion:
     def _analytic(self, name: str, content: Table | Figure, place: str) -> Item:
         if content.content is None:
             raise ConfigError(f"{place}.content: this key is missing; a function of rlvr.theory.analytic")
+        look_up(registries.analytic_contents(), content.content, "content", f"{place}.content")
         return Item(name, content, (), {})
 
     def _model_name(self, model: str, place: str) -> str:
@@ -425,21 +502,16 @@ class _Expansion:
 
     def _label_with_value(self, arm: str) -> str:
         """Of a swept arm with what is varied, so that several of one arm are told apart."""
-        swept = {
-            self._swept(like, name, value): sweep.label.format(name=name, value=value)
-            for name, sweep in self.paper.sweeps.items()
-            for like in sweep.like
-            for value in sweep.values
-        }
-        return f"{self._label(arm)}, {swept[arm]}" if arm in swept else self._label(arm)
+        if arm not in self.varied:
+            return self._label(arm)
+        _, name, value = self.varied[arm]
+        return f"{self._label(arm)}, {self.paper.sweeps[name].label.format(name=name, value=value)}"
 
     def _label_of_curve(self, arm: str) -> str:
         """The label of the arm whose learning rates a curve is over."""
-        for name, sweep in self.paper.sweeps.items():
-            if sweep.times is not None:
-                for like in sweep.like:
-                    if arm in [self._swept(like, name, value) for value in sweep.values]:
-                        return self._label_with_value(like)
+        like, name, _ = self.varied.get(arm, (arm, None, None))
+        if name is not None and self.paper.sweeps[name].times is not None:
+            return self._label_with_value(like)
         return self._label(arm)
 
     def _note_arms(self, cells: tuple[Cell, ...], evaluations: dict[str, tuple[str, ...]]) -> None:
@@ -451,11 +523,16 @@ class _Expansion:
 
 
 def _multiply(settings: Settings, dotted: str, factor: float, *, place: str) -> Settings:
+    """The settings with one of them multiplied."""
     section, _, key = dotted.partition(".")
     content = settings.model_dump()
-    if section not in content or key not in content[section]:
-        known = [f"{s}.{k}" for s, c in content.items() for k in c]
-        raise ConfigError(f"{place}: no such setting: {dotted!r}{nearest(dotted, known)}")
+    value = content[section].get(key)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ConfigError(f"{place}: {dotted} is {value!r}, which cannot be multiplied")
     # Rounded to what a person would write, so that 3 x 1e-6 is 3e-06 and not 3.0000000000000001e-06.
-    content[section][key] = float(f"{content[section][key] * factor:.4g}")
-    return Settings.model_validate(content)
+    product = float(f"{value * factor:.4g}")
+    content[section][key] = int(product) if isinstance(value, int) and product.is_integer() else product
+    try:
+        return Settings.model_validate(content)
+    except ValidationError as error:
+        raise ConfigError(f"{place}: {dotted} x {factor:g} = {product:g}: {error.errors()[0]['msg']}") from error

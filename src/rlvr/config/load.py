@@ -1,174 +1,19 @@
-"""Reading and checking configuration files; every error names file, key and the nearest valid name."""
+"""Reading configuration files, each checked by itself and against the names in others; errors name file and key."""
 
 from __future__ import annotations
 
-import copy
-import re
-import types
-import typing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
-
-import yaml
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from typing import Any
 
 from rlvr import estimators
-from rlvr.config.schema import Data, Model, Paper, Prompt, Scale, Settings
+from rlvr.config import registries
+from rlvr.config.explain import check_part, named_entries, validate
+from rlvr.config.layers import ConfigError, Layer, holder, look_up, merge, read_yaml
+from rlvr.config.schema import OF_A_RUN, Data, Model, Paper, Prompt, Published, Scale, Settings
 from rlvr.estimators import nearest
 
-
-class ConfigError(Exception):
-    """A mistake in a configuration file, in one line."""
-
-
-@dataclass(frozen=True)
-class Layer:
-    """A part of some settings and where it stands: a file and the dotted key above it."""
-
-    file: str
-    key: str
-    content: dict[str, Any]
-
-    def place(self, location: tuple[Any, ...] = ()) -> str:
-        dotted = ".".join(str(part) for part in (*filter(None, [self.key]), *location))
-        return f"{self.file}: {dotted}" if dotted else self.file
-
-    def holds(self, location: tuple[Any, ...]) -> bool:
-        node: Any = self.content
-        for part in location:
-            if not isinstance(node, dict) or part not in node:
-                return False
-            node = node[part]
-        return True
-
-
-Schema = TypeVar("Schema", bound=BaseModel)
-TAGS = (
-    "operator_fill",
-    "published",
-    "mixture",
-    "scratch",
-    "hub",
-)  # of unions; pydantic puts them into an error's location
-
-
-def look_up(table: dict[str, Any], name: str, what: str, place: str) -> Any:
-    if name not in table:
-        raise ConfigError(f"{place}: unknown {what} {name!r}{nearest(name, table)}")
-    return table[name]
-
-
-def read_yaml(path: Path, root: Path) -> Layer:
-    file = str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
-    if not path.is_file():
-        siblings = [p.stem for p in path.parent.glob("*.yaml")] if path.parent.is_dir() else []
-        raise ConfigError(f"{file}: no such file{nearest(path.stem, siblings)}")
-    try:
-        content = yaml.load(path.read_text(), Loader=_UniqueKeys)
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{file}: not valid YAML: {' '.join(str(error).split())}") from error
-    if not isinstance(content, dict):
-        raise ConfigError(f"{file}: must be a mapping of keys to values")
-    return Layer(file, "", content)
-
-
-class _UniqueKeys(yaml.SafeLoader):
-    """YAML that refuses a key given twice, and reads 1e-5 as a number."""
-
-    def construct_mapping(self, node, deep=False):
-        keys = [key.value for key, _ in node.value]
-        for key in keys:
-            if keys.count(key) > 1:
-                raise yaml.constructor.ConstructorError(None, None, f"key {key!r} is given twice", node.start_mark)
-        return super().construct_mapping(node, deep=deep)
-
-
-_UniqueKeys.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"^[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
-)
-
-
-def validate(schema: type[Schema], layers: list[Layer]) -> Schema:
-    """The merged layers as `schema`; an error is placed in the last layer that holds the key."""
-    try:
-        return schema.model_validate(merge(layers))
-    except ValidationError as error:
-        raise ConfigError(_explain(schema, layers, error)) from error
-
-
-def merge(layers: list[Layer]) -> dict[str, Any]:
-    """Later layers win, key by key. A layer that names another estimator replaces the estimator's settings."""
-    merged: dict[str, Any] = {}
-    for layer in layers:
-        _merge_into(merged, copy.deepcopy(layer.content))
-    return merged
-
-
-def _merge_into(target: dict[str, Any], update: dict[str, Any]) -> None:
-    for key, value in update.items():
-        current = target.get(key)
-        if key == "estimator" and isinstance(value, dict) and isinstance(current, dict):
-            other = "name" in value and value["name"] != current.get("name")
-            target[key] = value if other else {**current, **value}
-        elif isinstance(value, dict) and isinstance(current, dict):
-            _merge_into(current, value)
-        else:
-            target[key] = value
-
-
-def _explain(schema: type[BaseModel], layers: list[Layer], error: ValidationError) -> str:
-    lines = []
-    for detail in error.errors(include_url=False):
-        location = detail["loc"]
-        plain = tuple(part for part in location if part not in TAGS)
-        holder = next((layer for layer in reversed(layers) if plain and layer.holds(plain)), None)
-        if holder is None:  # a missing key, or a list entry: name the nearest layer that holds its parent
-            parents = [plain[:i] for i in range(len(plain) - 1, 0, -1)]
-            found = [layer for parent in parents for layer in reversed(layers) if layer.holds(parent)]
-            holder = found[0] if found else layers[-1]
-        message = detail["msg"].removeprefix("Value error, ")
-        if detail["type"] == "extra_forbidden":
-            message = f"unknown key{nearest(location[-1], _fields_at(schema, location[:-1]))}"
-        elif detail["type"] == "missing":
-            message = "this key is missing"
-        elif not isinstance(detail["input"], (dict, BaseModel)):
-            message += f" (got {detail['input']!r})"
-        lines.append(f"{holder.place(plain)}: {message}")
-    return "\n".join(lines)
-
-
-def _fields_at(schema: Any, location: tuple[Any, ...]) -> list[str]:
-    """The field names of the model that a location in `schema` leads to."""
-    models = _models(schema)
-    for part in location:
-        step: list[type[BaseModel]] = []
-        for model in models:
-            if part in model.model_fields:
-                step += _models(model.model_fields[part].annotation)
-            elif any(field.annotation == typing.Literal[part] for field in model.model_fields.values()):
-                step.append(model)  # the tag of a discriminated union
-        models = step or models
-    return [name for model in models for name in model.model_fields]
-
-
-def _models(annotation: Any) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and not isinstance(annotation, types.GenericAlias):
-        return [annotation] if issubclass(annotation, BaseModel) else []
-    return [model for argument in typing.get_args(annotation) for model in _models(argument)]
-
-
-def named_entries(kind: Any, layer: Layer) -> dict[str, Any]:
-    """A file of named models or data sets: each entry gets its key as its name."""
-    adapter: TypeAdapter[Any] = TypeAdapter(kind)
-    entries = {}
-    for name, content in layer.content.items():
-        place = Layer(layer.file, name, content if isinstance(content, dict) else {})
-        try:
-            entries[name] = adapter.validate_python({"name": name, **place.content})
-        except ValidationError as error:
-            raise ConfigError(_explain(kind, [place], error)) from error
-    return entries
+__all__ = ["ConfigError", "Layer", "look_up", "merge", "named_entries", "read_yaml", "validate"]
 
 
 def find_folder() -> Path | None:
@@ -176,6 +21,9 @@ def find_folder() -> Path | None:
     here = Path.cwd()
     places = [here, *here.parents, Path(__file__).resolve().parents[3]]
     return next((place / "config" for place in places if (place / "config" / "datasets.yaml").is_file()), None)
+
+
+# ---- data sets, models, prompts ------------------------------------------------------------------------
 
 
 def read_data(folder: Path, root: Path) -> dict[str, Any]:
@@ -188,16 +36,47 @@ def read_data(folder: Path, root: Path) -> dict[str, Any]:
     }
     plain = {name: content for name, content in layer.content.items() if name not in mixtures}
     entries = named_entries(Data, Layer(layer.file, layer.key, plain))
-    resolved = {}
-    for name, content in mixtures.items():
-        shares = []
-        for i, share in enumerate(content.get("shares", [])):
-            given = dict(share) if isinstance(share, dict) else {}
+    for name, data in entries.items():
+        if isinstance(data, Published):
+            _check_names_of(data, layer, name)
+    resolved = {name: _with_sets(content, entries, layer, name) for name, content in mixtures.items()}
+    return {**entries, **named_entries(Data, Layer(layer.file, layer.key, resolved), {"data": "set"})}
+
+
+def _with_sets(content: dict[str, Any], entries: dict[str, Any], layer: Layer, name: str) -> dict[str, Any]:
+    """A mixture whose shares hold the sets that they name."""
+    if not isinstance(content.get("shares"), list):
+        return content
+    shares = []
+    for i, share in enumerate(content["shares"]):
+        if isinstance(share, dict) and "data" in share:
+            raise ConfigError(f"{layer.place((name, 'shares', i, 'data'))}: unknown key; did you mean 'set'?")
+        if isinstance(share, dict) and "set" in share:
             place = layer.place((name, "shares", i, "set"))
-            shares.append({**given, "data": look_up(entries, str(given.pop("set", "")), "data set", place)})
-            shares[-1].pop("set", None)
-        resolved[name] = {**content, "shares": shares}
-    return {**entries, **named_entries(Data, Layer(layer.file, layer.key, resolved))}
+            data = look_up(entries, share["set"], "data set", place) if isinstance(share["set"], str) else share["set"]
+            share = {key: value for key, value in share.items() if key != "set"} | {"data": data}
+        shares.append(share)
+    return {**content, "shares": shares}
+
+
+def _check_names_of(data: Published, layer: Layer, name: str) -> None:
+    """Names of fields that the adapter does not read, and of files that the set has not."""
+    for ours in data.fields:
+        known = registries.adapter_fields(data.adapter)
+        look_up(known, ours, f"field of the adapter {data.adapter}", layer.place((name, "fields", ours)))
+    for file in data.sha256:
+        look_up(data.files, file, "file of the set", layer.place((name, "sha256", file)))
+
+
+def _check_papers_of_data(data: dict[str, Any], prompts: dict[str, Prompt], papers: list[str], layer: Layer) -> None:
+    """`about.papers`: a known paper, and a prompt's name or, in several words, what the paper says of its prompt."""
+    known = sorted({*papers, *registries.chapters()})
+    for name, entry in data.items():
+        for paper, prompt in entry.about.papers.items():
+            place = layer.place((name, "about", "papers", paper))
+            look_up(known, paper, "paper", place)
+            if " " not in prompt:
+                look_up(prompts, prompt, "prompt", place)
 
 
 def read_models(folder: Path, root: Path, prompts: dict[str, Prompt]) -> dict[str, Any]:
@@ -209,10 +88,16 @@ def read_models(folder: Path, root: Path, prompts: dict[str, Prompt]) -> dict[st
     resolved = {}
     for name, content in layer.content.items():
         if isinstance(content, dict) and "prompt" in content and "template" not in content:
-            template = look_up(prompts, str(content["prompt"]), "prompt", layer.place((name, "prompt"))).text
+            place = layer.place((name, "prompt"))
+            if not isinstance(content["prompt"], str):
+                raise ConfigError(f"{place}: must be a name of prompts.yaml (got {content['prompt']!r})")
+            template = look_up(prompts, content["prompt"], "prompt", place).text
             content = {key: value for key, value in content.items() if key != "prompt"} | {"template": template}
         resolved[name] = content
-    return named_entries(Model, Layer(layer.file, layer.key, resolved))
+    return named_entries(Model, Layer(layer.file, layer.key, resolved), {"template": "prompt"})
+
+
+# ---- estimators ----------------------------------------------------------------------------------------
 
 
 def resolve_estimator(settings: dict[str, Any], layers: list[Layer]) -> dict[str, Any]:
@@ -220,21 +105,133 @@ def resolve_estimator(settings: dict[str, Any], layers: list[Layer]) -> dict[str
 
     ACE with alpha = 0 is its base estimator (ACE, App. D), and is resolved to it, so that both are one run.
     """
-    holder = next((la for la in reversed(layers) if la.holds(("estimator", "name"))), layers[-1])
     name = settings.get("name")
     if name not in estimators.names():
-        place = holder.place(("estimator", "name"))
-        raise ConfigError(f"{place}: unknown estimator {name!r}{nearest(name, estimators.names())}")
+        raise ConfigError(_no_estimator(settings, layers))
     try:
         resolved = estimators.resolve(name, {key: value for key, value in settings.items() if key != "name"})
     except estimators.SettingError as error:
-        holder = next((la for la in reversed(layers) if la.holds(("estimator", error.key))), layers[-1])
-        raise ConfigError(f"{holder.place(('estimator', error.key))}: {error.message}") from error
+        place = holder(layers, ("estimator", error.key)).place(("estimator", error.key))
+        raise ConfigError(f"{place}: {error.message}") from error
     if name == "ace" and resolved["alpha"] == 0:
         base = resolved["base"]
         own = estimators.signature(base).settings
         return {"name": base, **{key: resolved[key] for key in own}}
     return {"name": name, **resolved}
+
+
+def _no_estimator(settings: dict[str, Any], layers: list[Layer]) -> str:
+    """What is wrong where no estimator is named: its name, or the key."""
+    if "name" in settings:
+        place = holder(layers, ("estimator", "name")).place(("estimator", "name"))
+        return f"{place}: unknown estimator {settings['name']!r}{nearest(settings['name'], estimators.names())}"
+    other = next((key for key in settings if "did you mean" in nearest(key, ["name"])), None)
+    if other is not None:
+        place = holder(layers, ("estimator", other)).place(("estimator", other))
+        return f"{place}: unknown key; did you mean 'name'?"
+    return f"{holder(layers, ('estimator',)).place(('estimator', 'name'))}: this key is missing"
+
+
+def check_settings(layer: Layer) -> None:
+    """Raises ConfigError where a layer of settings, whatever wins over it later, has what no settings may have."""
+    check_part(Settings, layer)
+    own = layer.content.get("estimator", {})
+    if "name" in own:
+        resolve_estimator(own, [layer])
+        return
+    for key in own:  # for whichever estimator the layer comes to be on top of
+        known = dict.fromkeys(setting for name in estimators.names() for setting in estimators.signature(name).settings)
+        look_up(["name", *known], key, "setting of an estimator", layer.place(("estimator", key)))
+
+
+# ---- a paper -------------------------------------------------------------------------------------------
+
+
+def read_paper(folder: Path, name: str, root: Path) -> tuple[Paper, Layer]:
+    """A paper's file, with every layer of settings in it checked by itself, whether anything uses it or not."""
+    layer = read_yaml(folder / "papers" / f"{name}.yaml", root)
+    paper = validate(Paper, [layer])
+    _is_called(paper.name, name, layer)
+    check_settings(Layer(layer.file, "settings", paper.settings))
+    for model, entry in paper.models.items():
+        check_settings(Layer(layer.file, f"models.{model}.settings", entry.settings))
+    for arm, entry in paper.arms.items():
+        own = Layer(layer.file, f"arms.{arm}.settings", entry.settings)
+        for section in entry.settings:
+            check_section(section, own.place((section,)))
+        check_part(Settings, own)  # its estimator may have its name from another arm: the expansion looks
+    return paper, layer
+
+
+def check_section(section: str, place: str) -> None:
+    """Raises ConfigError for settings that an arm or a sweep cannot change."""
+    if section not in OF_A_RUN and section in Settings.model_fields:
+        raise ConfigError(f"{place}: is not of a run, so no arm or sweep changes it; an arm has {', '.join(OF_A_RUN)}")
+
+
+def _is_called(written: str, name: str, layer: Layer) -> None:
+    if written != name:
+        raise ConfigError(f"{layer.place(('name',))}: {written!r} is in the file of {name!r}; both must be the same")
+
+
+# ---- a scale -------------------------------------------------------------------------------------------
+
+
+def read_scale(folder: Path, name: str, root: Path) -> tuple[Scale, list[Layer]]:
+    """A scale, and its file on top of those that it is `like`, each checked by itself."""
+    layers = _scale_layers(folder / "scale", name, root)
+    for layer in layers:
+        check_part(Scale, layer)
+        for own in [*settings_of(layer), *(settings_of(layer, paper)[-1] for paper in _named(layer, "papers"))]:
+            check_settings(own)
+    scale = validate(Scale, layers)
+    _is_called(scale.name, name, layers[-1])
+    return scale, layers
+
+
+def _scale_layers(folder: Path, name: str, root: Path, seen: tuple[str, ...] = ()) -> list[Layer]:
+    layer = read_yaml(folder / f"{name}.yaml", root)
+    like = layer.content.get("like")
+    if like is None:
+        return [layer]
+    if not isinstance(like, str):
+        raise ConfigError(f"{layer.place(('like',))}: must be the name of a scale (got {like!r})")
+    if like in (name, *seen):
+        raise ConfigError(f"{layer.place(('like',))}: runs in a circle: {' -> '.join((*seen, name, like))}")
+    try:
+        return [*_scale_layers(folder, like, root, (*seen, name)), layer]
+    except ConfigError as error:
+        if not (folder / f"{like}.yaml").is_file():
+            raise ConfigError(f"{layer.place(('like',))}: {error}") from error
+        raise
+
+
+def settings_of(layer: Layer, paper: str | None = None) -> list[Layer]:
+    """A scale's settings for all papers, or those for one, as a layer; none where it has none."""
+    keys = ("settings",) if paper is None else ("papers", paper)
+    node: Any = layer.content
+    for key in keys:
+        node = node.get(key, {})
+    return [Layer(layer.file, ".".join(keys), node)] if node else []
+
+
+def _named(layer: Layer, key: str) -> dict[str, Any]:
+    return {name: content for name, content in layer.content.get(key, {}).items() if content}
+
+
+def _check_names_of_scale(sources: Sources, papers: list[str]) -> None:
+    """A stand-in whose model or set has no such name would stand in for nothing."""
+    for layer in sources.scale_layers:
+        for key, known, what in (("models", sources.models, "model"), ("data", sources.data, "data set")):
+            for name, stand_in in layer.content.get(key, {}).items():
+                look_up(known, name, what, layer.place((key, name)))
+                look_up(known, stand_in, what, layer.place((key, name)))
+        for name in layer.content.get("papers", {}):
+            if name not in papers:
+                raise ConfigError(f"{layer.place(('papers', name))}: there is no such paper{nearest(name, papers)}")
+
+
+# ---- all of them ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -247,38 +244,42 @@ class Sources:
     models: dict[str, Any]
     data: dict[str, Any]
     scale: Scale
-    scale_layer: Layer
+    scale_layers: list[Layer]
     papers: dict[str, tuple[Paper, Layer]]
 
+    def of_scale(self, paper: str | None = None) -> list[Layer]:
+        """The scale's settings for all papers, or those for one."""
+        return [own for layer in self.scale_layers for own in settings_of(layer, paper)]
 
-def _scale(folder: Path, name: str, root: Path, seen: tuple[str, ...] = ()) -> Layer:
-    """A scale's file, on top of the one it is `like`."""
-    layer = read_yaml(folder / f"{name}.yaml", root)
-    like = layer.content.get("like")
-    if like is None:
-        return layer
-    if like in (name, *seen):
-        raise ConfigError(f"{layer.place(('like',))}: runs in a circle: {' -> '.join((*seen, name, like))}")
-    own = {key: value for key, value in layer.content.items() if key != "like"}
-    below = _scale(folder, str(like), root, (*seen, name))
-    return Layer(layer.file, "", merge([below, Layer(layer.file, "", own)]))
+
+def read_defaults(folder: Path, root: Path) -> Layer:
+    """config/defaults.yaml, which has every setting."""
+    layer = read_yaml(folder / "defaults.yaml", root)
+    resolve_estimator(validate(Settings, [layer]).estimator, [layer])
+    return layer
+
+
+def read_prompts(folder: Path, root: Path) -> dict[str, Prompt]:
+    return named_entries(Prompt, read_yaml(folder / "prompts.yaml", root))
 
 
 def read_sources(root: Path, scale: str, papers: list[str]) -> Sources:
     """Read config/ below `root` for one scale and some papers."""
     folder = root / "config"
-    defaults = read_yaml(folder / "defaults.yaml", root)
-    validate(Settings, [defaults])
-    scale_layer = _scale(folder / "scale", scale, root)
-    read = {name: read_yaml(folder / "papers" / f"{name}.yaml", root) for name in papers}
-    prompts = named_entries(Prompt, read_yaml(folder / "prompts.yaml", root))
-    return Sources(
+    made, layers = read_scale(folder, scale, root)
+    prompts = read_prompts(folder, root)
+    sources = Sources(
         root,
-        defaults,
+        read_defaults(folder, root),
         prompts,
         read_models(folder, root, prompts),
         read_data(folder, root),
-        validate(Scale, [scale_layer]),
-        scale_layer,
-        {name: (validate(Paper, [layer]), layer) for name, layer in read.items()},
+        made,
+        layers,
+        {name: read_paper(folder, name, root) for name in papers},
     )
+    known = sorted(path.stem for path in (folder / "papers").glob("*.yaml"))
+    datasets = Layer(str((folder / "datasets.yaml").relative_to(root)), "", {})
+    _check_papers_of_data(sources.data, prompts, known, datasets)
+    _check_names_of_scale(sources, known)
+    return sources

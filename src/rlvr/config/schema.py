@@ -18,6 +18,11 @@ def _day(text: str) -> str:
 
 
 Day = Annotated[str, AfterValidator(_day)]  # 2024-08-01
+Two = Annotated[tuple[Fraction, Fraction], Field(strict=False)]  # a list in the file
+
+# What a file calls its own things becomes part of paths.
+NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
+Name = Annotated[str, Field(pattern=f"^{NAME}$")]
 
 
 # Of an evaluation that several jobs may draw: the same however many do, so that their number makes nothing stale.
@@ -25,7 +30,7 @@ SLICES = 16
 
 
 class Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=False, allow_inf_nan=False, protected_namespaces=())
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, protected_namespaces=())
 
 
 # ---- things that a paper refers to by name -------------------------------------------------------
@@ -208,7 +213,7 @@ class Sft(Strict):
     learning_rate: Rate
     warmup_fraction: Fraction
     weight_decay: Annotated[float, Field(ge=0)]
-    betas: tuple[Fraction, Fraction]
+    betas: Two
     max_grad_norm: Rate
     seed: Natural
     backend: Literal["in_process", "verl"] = "in_process"
@@ -224,7 +229,7 @@ class Rl(Strict):
     learning_rate: Rate
     warmup_steps: Natural
     weight_decay: Annotated[float, Field(ge=0)]
-    betas: tuple[Fraction, Fraction]
+    betas: Two
     max_grad_norm: Rate
     precision: Literal["float32", "bfloat16"]
     reference_reset: Natural = 0
@@ -351,6 +356,10 @@ class Settings(Strict):
     execution: Execution
 
 
+# Sections that an arm or a sweep may change: those that a run has. The others are shared by all runs of a paper.
+OF_A_RUN = ("rl", "rollout", "reward", "estimator", "loss", "critic", "probe", "selection", "execution")
+
+
 # ---- a paper and a scale -------------------------------------------------------------------------
 
 
@@ -374,7 +383,7 @@ class Arm(Strict):
 class Sweep(Strict):
     """One setting of some arms varied: set to each value, or multiplied by it."""
 
-    like: Annotated[list[str], Field(min_length=1)]
+    like: Annotated[list[str], Field(min_length=1)]  # arms, or patterns of them (`ace_grpo-alpha-*`)
     set: str | None = None
     times: str | None = None
     values: Annotated[list[float], Field(min_length=1)]  # times 1 is the arm itself
@@ -385,6 +394,15 @@ class Sweep(Strict):
     def one_way(self):
         if (self.set is None) == (self.times is None):
             raise ValueError("a sweep has either `set` or `times`, the dotted name of a setting")
+        return self
+
+    @model_validator(mode="after")
+    def names_that_a_label_may_hold(self):
+        for key in ("label", "published"):
+            try:
+                str(getattr(self, key) or "").format(name="", value=0.0)
+            except (KeyError, IndexError, ValueError, AttributeError):
+                raise ValueError(f"{key}: may hold {{name}} and {{value}}, and no other braces") from None
         return self
 
 
@@ -459,7 +477,7 @@ class Claim(Strict):
     - harder: `left` minus `right` on the hard levels is above that on all problems, by more than the threshold
     """
 
-    name: str
+    name: Name
     says: str
     place: str
     over: str
@@ -472,7 +490,7 @@ class Claim(Strict):
     benchmarks: list[str] = []  # likewise
     k: list[Positive] = []  # likewise; of crossing and slope the first and the last
     measure: str | None = None  # of a figure of curves
-    during: tuple[Fraction, Fraction] = (0.0, 1.0)  # of curves: the mean over this part of the training steps
+    during: Two = (0.0, 1.0)  # of curves: the mean over this part of the training steps
     threshold: Annotated[float, Field(ge=0)] = 0.0  # percent points, or the curve's unit
 
     @model_validator(mode="after")
@@ -498,7 +516,7 @@ class Core(Strict):
 
 
 class Paper(Strict):
-    name: str
+    name: Name
     short: str
     title: str
     authors: str
@@ -507,16 +525,15 @@ class Paper(Strict):
     sft_data: str | None = None
     validation_data: str | None = None
     benchmarks: list[str] = []
-    published_as: dict[
-        str, str
-    ] = {}  # our name of a model or benchmark -> the one in the paper's tables, where another
+    # Our name of a model or benchmark -> the one in the paper's tables, where another; null: it has no numbers there.
+    published_as: dict[str, str | None] = {}
     seeds: list[Natural] = []
     settings: dict[str, Any] = {}
     models: dict[str, PaperModel] = {}
-    arms: dict[str, Arm] = {}
-    sweeps: dict[str, Sweep] = {}
-    tables: dict[str, Table] = {}
-    figures: dict[str, Figure] = {}
+    arms: dict[Name, Arm] = {}
+    sweeps: dict[Name, Sweep] = {}
+    tables: dict[Name, Table] = {}
+    figures: dict[Name, Figure] = {}
     core: Core = Core()  # what a scale of cores makes of the paper
     first: Core = Core()  # of it, what the default target makes for a newcomer
     claims: list[Claim] = []
@@ -530,11 +547,18 @@ class Paper(Strict):
             raise ValueError(f"a paper with arms needs {', '.join(missing)}")
         return self
 
+    @model_validator(mode="after")
+    def each_seed_once(self):
+        if len(set(self.seeds)) < len(self.seeds):
+            raise ValueError(f"seeds: each is one run, so none is given twice (got {self.seeds})")
+        return self
+
 
 class Scale(Strict):
     """Sizes for all papers, and on top of them for one (`papers`)."""
 
-    name: str
+    name: Name
+    like: Name | None = None  # the scale that it is on top of
     about: str
     models: dict[str, str] = {}
     data: dict[str, str] = {}

@@ -7,8 +7,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from rlvr.config.load import ConfigError, Layer, look_up, read_yaml, validate
-from rlvr.config.schema import HubModel, Positive, Rate, ScratchModel, Strict
+from rlvr.config.explain import validate
+from rlvr.config.layers import ConfigError, Layer, look_up, read_yaml
+from rlvr.config.load import read_models, read_prompts
+from rlvr.config.schema import HubModel, Name, Positive, Rate, ScratchModel, Strict
 from rlvr.tasks.operator_fill import VOCABULARY
 
 
@@ -112,7 +114,7 @@ class _MeasuredFile(Strict):
 class Hardware(Strict):
     """All of config/hardware.yaml."""
 
-    devices: dict[str, Device]
+    devices: dict[Name, Device]
     assumptions: Assumptions
     shapes: dict[str, Shape]
     measured: list[Measured] = Field(default_factory=list)
@@ -142,20 +144,27 @@ def read(folder: Path, measured: Path | None = None) -> Hardware:
     """The file, and the measured rates of a second one. Raises ConfigError, in words for who wrote them."""
     layer = read_yaml(folder / "hardware.yaml", folder.parent)
     hardware = validate(Hardware, [layer])
+    _check(hardware, layer, folder)
     if measured is not None:
         more = read_yaml(measured, folder.parent)
         added = validate(_MeasuredFile, [more]).measured
+        _check(hardware.model_copy(update={"measured": added}), more, folder)
         hardware = hardware.model_copy(update={"measured": [*hardware.measured, *added]})
-        layer = more
-    _check(hardware, layer)
     return hardware
 
 
-def _check(hardware: Hardware, layer: Layer) -> None:
+def _check(hardware: Hardware, layer: Layer, folder: Path) -> None:
+    models = (
+        read_models(folder, folder.parent, read_prompts(folder, folder.parent)).values() if hardware.measured else ()
+    )
+    known = dict.fromkeys([*(model.name for model in models), *map(published, models)])
     for name, device in hardware.devices.items():
         for key in device.assumptions:
-            look_up(Assumptions.model_fields, key, "assumption", f"config/hardware.yaml: devices.{name}.assumptions")
+            look_up(
+                Assumptions.model_fields, key, "assumption", f"config/hardware.yaml: devices.{name}.assumptions.{key}"
+            )
     for i, entry in enumerate(hardware.measured):
         look_up(hardware.devices, entry.device, "device", layer.place(("measured", i, "device")))
+        look_up(known, entry.model, "model of config/models.yaml", layer.place(("measured", i, "model")))
         if entry.update_tokens_per_second is None and entry.generation_tokens_per_second is None:
             raise ConfigError(f"{layer.place(('measured', i))}: has no rate")

@@ -1,0 +1,62 @@
+"""The published tables in config/reference/: which models, methods and benchmarks each has numbers for."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+from rlvr.config.layers import ConfigError
+from rlvr.estimators import nearest
+
+COLUMNS = ["paper", "table", "model", "method", "benchmark", "k", "value", "ci"]
+
+
+def plain(name: str) -> str:
+    """A name as published tables are searched for it: AIME 2025 and AIME-2025 are one."""
+    return "".join(character for character in str(name).lower() if character.isalnum())
+
+
+@dataclass(frozen=True)
+class PublishedTable:
+    """The names of a published table, in its own order."""
+
+    file: str
+    models: tuple[str, ...]
+    methods: tuple[str, ...]
+    benchmarks: tuple[str, ...]
+
+    def check_model(self, name: str, place: str) -> None:
+        self._check("model", name, self.models, place, {plain(one) for one in self.models}, plain(name))
+
+    def check_benchmark(self, name: str, place: str) -> None:
+        self._check("benchmark", name, self.benchmarks, place, {plain(one) for one in self.benchmarks}, plain(name))
+
+    def check_method(self, name: str, place: str) -> None:
+        self._check("method", name, self.methods, place, set(self.methods), name)
+
+    def _check(self, what: str, name: str, valid: tuple[str, ...], place: str, known: set[str], wanted: str) -> None:
+        """Raises ConfigError where the file has no such name, since its numbers would be missing without a word."""
+        if wanted not in known:
+            raise ConfigError(f"{place}: no {what} {name!r} in {self.file}{nearest(name, valid)}")
+
+
+def read(root: Path, name: str, place: str) -> PublishedTable:
+    """A file of config/reference/. Raises ConfigError where it is not there, or is no such table."""
+    file = f"config/reference/{name}"
+    path = root / "config" / "reference" / name
+    if Path(name).name != name or not path.is_file():
+        siblings = [path.name for path in (root / "config" / "reference").glob("*.csv")]
+        raise ConfigError(f"{place}: no such file: {file}{nearest(name, siblings)}")
+    with path.open(encoding="utf-8", newline="") as lines:
+        rows = csv.reader(lines)
+        head = next(rows, [])
+        if head != COLUMNS:
+            raise ConfigError(f"{file}: its columns are {', '.join(head)}; they must be {', '.join(COLUMNS)}")
+        found: dict[str, dict[str, None]] = {column: {} for column in COLUMNS}
+        for number, row in enumerate(rows, 2):
+            if len(row) != len(COLUMNS):
+                raise ConfigError(f"{file}, line {number}: has {len(row)} values for {len(COLUMNS)} columns")
+            for column, value in zip(COLUMNS, row, strict=True):
+                found[column][value] = None
+    return PublishedTable(file, tuple(found["model"]), tuple(found["method"]), tuple(found["benchmark"]))

@@ -1,0 +1,371 @@
+"""Every key misspelt, every value retyped, every required key left out, in every file of config/: none is accepted.
+
+What is changed is the parsed content, one place at a time. A file is checked by itself first; where it passes, all that
+refers to it is planned at the smoke scale, or at its own.
+"""
+
+from __future__ import annotations
+
+import re
+import types
+import typing
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT
+from pydantic import BaseModel
+
+from rlvr import estimators
+from rlvr.config import check, cluster, expansion, kinds, load
+from rlvr.config.layers import ConfigError, Layer, read_yaml
+from rlvr.config.schema import Data, Model, Paper, Prompt, Scale, Settings
+from rlvr.cost import hardware
+
+CONFIG = ROOT / "config"
+FILES = sorted(str(path.relative_to(CONFIG)) for path in CONFIG.rglob("*.yaml"))
+SCALES = sorted(path.stem for path in (CONFIG / "scale").glob("*.yaml"))
+PAPERS = sorted(path.stem for path in (CONFIG / "papers").glob("*.yaml"))
+RULES = re.findall(r"\w+", (ROOT / "workflow/rules/common.smk").read_text().split("RULES = (")[1].split(").split()")[0])
+SCHEMAS: dict[str, Any] = {
+    "defaults.yaml": Settings,
+    "cluster.yaml": cluster.Cluster,
+    "hardware.yaml": hardware.Hardware,
+    "models.yaml": dict[str, Model],
+    "prompts.yaml": dict[str, Prompt],
+    "datasets.yaml": dict[str, Data],
+    "papers": Paper,
+    "scale": Scale,
+}
+WRITTEN = {"prompt": "template", "set": "data"}  # a key of the file -> the field that it becomes
+# Mappings whose keys a file gives to its own things, and those whose keys are names of others.
+OWN_NAMES = ("arms", "tables", "figures", "sweeps", "devices", "shapes", "originals")
+PAPER_NEEDS = ("data", "sft_data", "validation_data", "benchmarks", "seeds", "models")
+SCORED = ("pass_at_k", "across_benchmarks", "diversity")
+
+FREE_TEXT = (
+    *("label", "title", "note", "about", "says", "place", "short", "authors", "deviations", "text", "unit", "source"),
+    *("repo", "revision", "files", "fields", "sha256", "originals", "since", "until", "embedding"),
+    *("environments", "account", "qos", "constraint", "partition", "gpu_type", "verl"),
+)
+
+
+# ---- a file, with what is known of each place in it --------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A place in a file: its path, its content, whether null is allowed there, and whether it must be there."""
+
+    path: tuple[Any, ...]
+    value: Any
+    nullable: bool
+    required: bool
+    own_name: bool
+    whole: bool  # an integer, and not any number
+
+
+def spots(schema: Any, value: Any, path: tuple[Any, ...] = (), **about: bool) -> Iterator[Spot]:
+    """Every place below one, the schema beside it."""
+    known = {"nullable": False, "required": False, "own_name": False, **about}
+    if path:
+        yield Spot(path, value, nullable=known["nullable"] or _nullable(schema), required=known["required"],
+                   own_name=known["own_name"], whole=int in _parts(schema))  # fmt: skip
+    if isinstance(value, dict):
+        yield from _of_mapping(schema, value, path)
+    elif isinstance(value, list):
+        inner = next((typing.get_args(part)[0] for part in _parts(schema) if typing.get_origin(part) is list), Any)
+        for i, one in enumerate(value):
+            yield from spots(inner, one, (*path, i))
+
+
+def _of_mapping(schema: Any, value: dict[str, Any], path: tuple[Any, ...]) -> Iterator[Spot]:
+    models = [part for part in _parts(schema) if isinstance(part, type) and issubclass(part, BaseModel)]
+    model = next((m for m in models if len(models) == 1 or _is_of(m, value)), None)
+    inner = next((typing.get_args(part)[1] for part in _parts(schema) if typing.get_origin(part) is dict), Any)
+    for key, content in value.items():
+        if model is None:
+            own = len(path) == 0 or path in [(name,) for name in OWN_NAMES] or path[-1] == "originals"
+            own = own and path[:1] != ("models",)
+            yield from spots(inner, content, (*path, key), own_name=own, nullable=_nullable_setting(path, value, key))
+            continue
+        field = model.model_fields[WRITTEN.get(key, key) if key not in model.model_fields else key]
+        is_settings = (model.__name__, key) in (("Arm", "settings"), ("PaperModel", "settings"), ("Paper", "settings"))
+        is_settings = is_settings or (model is Scale and key == "settings")
+        of = Settings if is_settings else dict[str, Settings] if (model, key) == (Scale, "papers") else field.annotation
+        partial = (model in _sections() and _is_partial(path)) or (model is Scale and "like" in value)
+        needed = (field.is_required() and not partial) or _needed(model, value, key)
+        yield from spots(of, content, (*path, key), required=needed, nullable=_nullable(field.annotation))
+
+
+def _parts(schema: Any) -> list[Any]:
+    """What a type is made of, without Annotated and unions."""
+    if typing.get_origin(schema) is typing.Annotated:
+        return _parts(typing.get_args(schema)[0])
+    if typing.get_origin(schema) in (typing.Union, types.UnionType):
+        return [part for argument in typing.get_args(schema) for part in _parts(argument)]
+    return [schema]
+
+
+def _nullable(schema: Any) -> bool:
+    return type(None) in _parts(schema)
+
+
+def _nullable_setting(path: tuple[Any, ...], value: dict[str, Any], key: str) -> bool:
+    """An estimator's setting that may be null."""
+    if not path or path[-1] != "estimator" or value.get("name") not in estimators.names():
+        return False
+    setting = estimators.signature(value["name"]).settings.get(key)
+    return setting is not None and setting.optional
+
+
+def _is_of(model: type[BaseModel], value: dict[str, Any]) -> bool:
+    tag = next(key for key in ("task", "source") if key in model.model_fields)
+    return typing.get_args(model.model_fields[tag].annotation) == (value.get(tag),)
+
+
+def _sections() -> list[Any]:
+    return [Settings, *(field.annotation for field in Settings.model_fields.values())]
+
+
+def _is_partial(path: tuple[Any, ...]) -> bool:
+    """Settings that are merged with others, of which none is required."""
+    return "settings" in path or path[:1] == ("papers",)
+
+
+def _needed(model: type[BaseModel], value: dict[str, Any], key: str) -> bool:
+    """Keys that the schema leaves open, and another key asks for."""
+    if model is Paper:
+        return key in PAPER_NEEDS and bool(value.get("arms"))
+    if model.__name__ == "Table" and value.get("kind", "pass_at_k") in SCORED:
+        return key in ("benchmark", "benchmarks", "models", "k") or (
+            key in ("rows", "every_arm") and "sweep" not in value
+        )
+    if model.__name__ in ("Table", "Figure"):
+        return key in kinds.NEEDED.get(value.get("kind", ""), ()) or (model.__name__ == "Figure" and key != "note"
+            and key in ("tables", "models", "measures", "arms"))  # fmt: skip
+    return (model.__name__ == "Claim" and key in ("left", "right", "weights", "arms")) or (
+        model.__name__ == "Sweep" and key in ("set", "times")
+    )
+
+
+def is_a_name(spot: Spot) -> bool:
+    """Whether a text is a name of something else in the configuration or the code, and not free text."""
+    keys = [part for part in spot.path if isinstance(part, str)]
+    return not set(keys) & set(FREE_TEXT) and not (spot.path[0] == "sweeps" and keys[-1] == "published")
+
+
+# ---- mistakes ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A changed file: which place, how, and which words a message must have one of."""
+
+    kind: str
+    path: tuple[Any, ...]
+    content: dict[str, Any]
+    words: tuple[str, ...]
+
+
+def mistakes(file: str) -> Iterator[Mistake]:
+    content = read_yaml(CONFIG / file, ROOT).content
+    for spot in spots(_schema(file), content):
+        key = next(str(part) for part in reversed(spot.path) if isinstance(part, str))
+        if isinstance(spot.value, str) and is_a_name(spot):
+            wrong = misspelt(spot.value, ())
+            kind = "new name" if spot.path[0] == "claims" and key == "name" else "misspelt name"
+            words = (spot.value, key, wrong)
+            yield Mistake(kind, spot.path, replaced(content, spot.path, wrong), words)
+        if isinstance(spot.path[-1], str):
+            wrong = misspelt(spot.path[-1], _at(content, spot.path[:-1]))
+            kind = "new name" if spot.own_name else "misspelt key"
+            yield Mistake(kind, spot.path, renamed(content, spot.path, wrong), (key, wrong))
+            if spot.required:
+                yield Mistake("deleted key", spot.path, renamed(content, spot.path, None), (key,))
+        for other in retyped(spot):
+            yield Mistake("retyped value", (*spot.path, repr(other)), replaced(content, spot.path, other), (key,))
+
+
+def _schema(file: str) -> Any:
+    return SCHEMAS.get(file) or SCHEMAS[file.split("/")[0]]
+
+
+def misspelt(word: str, beside: Collection[str]) -> str:
+    """A word without one of its letters, from the middle on, or with the last one twice where that is another word."""
+    letters = sorted((i for i in range(1, len(word)) if word[i].isalpha()), key=lambda i: abs(i - len(word) // 2))
+    shorter = [word[:i] + word[i + 1 :] for i in letters if len(word) > 3]
+    return next((one for one in shorter if one not in beside), word + word[-1])
+
+
+def retyped(spot: Spot) -> list[Any]:
+    """Values of other types than a place has."""
+    value, null = spot.value, [] if spot.nullable or spot.value is None else [None]
+    if isinstance(value, bool):
+        return [str(value).lower(), int(value), *null]
+    if isinstance(value, (int, float)):
+        return ["much", str(value), [value], {"a": value}, True, *null, *([float(value)] if spot.whole else [])]
+    if isinstance(value, str):
+        return [7, ["one"], {"a": "one"}, *null]
+    if isinstance(value, list):
+        return ["text", {"a": 1}, *null]
+    if isinstance(value, dict):
+        return ["text", [1], *null]
+    return [["one"]]
+
+
+def _at(content: Any, path: tuple[Any, ...]) -> Any:
+    for part in path:
+        content = content[part]
+    return content
+
+
+def replaced(content: Any, path: tuple[Any, ...], value: Any) -> Any:
+    """A copy with another value at a place; what is beside it is shared."""
+    if not path:
+        return value
+    copy = dict(content) if isinstance(content, dict) else list(content)
+    copy[path[0]] = replaced(content[path[0]], path[1:], value)
+    return copy
+
+
+def renamed(content: dict[str, Any], path: tuple[Any, ...], key: str | None) -> dict[str, Any]:
+    """A copy with another key at a place, in its order, or without it."""
+    parent = _at(content, path[:-1])
+    changed = {(key if old == path[-1] else old): value for old, value in parent.items() if key or old != path[-1]}
+    return replaced(content, path[:-1], changed)
+
+
+# ---- what reads a file -------------------------------------------------------------------------------
+
+
+class Reader:
+    """`read_yaml` with each file parsed once, and one of them changed."""
+
+    def __init__(self):
+        self.parsed: dict[Path, Layer] = {}
+        self.changed: dict[Path, Layer] = {}
+
+    def __call__(self, path: Path, root: Path) -> Layer:
+        if path not in self.parsed:
+            self.parsed[path] = read_yaml(path, root)
+        return self.changed.get(path, self.parsed[path])
+
+    def check(self, file: str, content: dict[str, Any]) -> None:
+        """Raises ConfigError where the file, or what refers to it, does."""
+        path = CONFIG / file
+        self.changed = {path: Layer(f"config/{file}", "", content)}
+        folder, name = path.parent.name, path.stem
+        if folder == "papers":
+            load.read_paper(CONFIG, name, ROOT)
+            expansion.make_plan(ROOT, "smoke", [name])
+        elif folder == "scale":
+            load.read_scale(CONFIG, name, ROOT)
+            for paper in PAPERS:
+                expansion.make_plan(ROOT, name, [paper])
+        elif file == "cluster.yaml":
+            site = cluster.read_cluster(path, ROOT, RULES)
+            for kind in ("cpu", "short", "gpu"):
+                site.resources("rl", kind)
+        elif file == "hardware.yaml":
+            known = hardware.read(CONFIG)
+            for model in load.read_models(CONFIG, ROOT, load.read_prompts(CONFIG, ROOT)).values():
+                known.shape(model)
+        else:
+            prompts = load.read_prompts(CONFIG, ROOT)
+            load.read_models(CONFIG, ROOT, prompts)
+            load.read_data(CONFIG, ROOT)
+            for scale in SCALES:
+                load.read_sources(ROOT, scale, [])
+            for paper in PAPERS:
+                expansion.make_plan(ROOT, "smoke", [paper])
+
+
+@pytest.fixture
+def reader(monkeypatch) -> Reader:
+    made = Reader()
+    for module in (load, hardware, cluster):
+        monkeypatch.setattr(module, "read_yaml", made)
+    return made
+
+
+TOTAL: Counter[str] = Counter()
+
+
+def tried(reader: Reader, file: str, only: str = "") -> tuple[Counter[str], list[str]]:
+    """How many mistakes of each kind were tried, and those that were accepted or are not said well."""
+    count: Counter[str] = Counter()
+    wrong = []
+    for mistake in mistakes(file):
+        if only and mistake.kind != only:
+            continue
+        count[mistake.kind] += 1
+        place = ".".join(map(str, mistake.path))
+        try:
+            reader.check(file, mistake.content)
+            if mistake.kind == "new name" and not referred_to(mistake, file):
+                count["plain new name"] += 1
+            else:
+                wrong.append(f"{mistake.kind} {place}: accepted")
+        except ConfigError as error:
+            first = str(error).splitlines()[0]
+            if not re.match(r"config/[\w/.-]+\.yaml: ", first) or not any(word in first for word in mistake.words):
+                wrong.append(f"{mistake.kind} {place}: {first}")
+        except Exception as error:  # a traceback is what a user would see
+            wrong.append(f"{mistake.kind} {place}: {type(error).__name__}: {error}")
+    return count, wrong
+
+
+def referred_to(mistake: Mistake, file: str) -> bool:
+    """Whether a name that is gone is still written somewhere: in its file, or for what all files share in any."""
+    name, content = mistake.words[0], mistake.content
+    if mistake.path[0] == "claims":
+        return False
+    if file.startswith("papers/"):
+        return name in set(_names_in(content, keys=False))
+    others = [read_yaml(CONFIG / other, ROOT).content for other in FILES if other != file]
+    return any(name in set(_names_in(one, keys=True)) for one in [content, *others])
+
+
+def _names_in(node: Any, *, keys: bool) -> Iterator[str]:
+    if isinstance(node, dict):
+        yield from node if keys else ()
+        for key, value in node.items():
+            if key not in FREE_TEXT and key not in ("settings", "kind", "estimator", "name"):
+                yield from _names_in(value, keys=keys or key == "weights")
+    elif isinstance(node, list):
+        for one in node:
+            yield from _names_in(one, keys=keys)
+    elif isinstance(node, str):
+        yield node
+
+
+def said(count: Counter[str], wrong: list[str]) -> str:
+    tried = [f"{count[kind]} {kind}s" for kind in ("misspelt key", "misspelt name", "retyped value", "deleted key")]
+    own = f"{count['new name']} own names renamed, {count['plain new name']} of them new names that nothing refers to"
+    return f"{', '.join(tried)}: {len(wrong)} accepted; {own}"
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_no_mistake_is_accepted(reader, file):
+    count, wrong = tried(reader, file)
+    print(f"config/{file}: {said(count, wrong)}")
+    TOTAL.update({**count, "accepted": len(wrong)})
+    assert not wrong, f"{len(wrong)} of {sum(count.values())}:\n" + "\n".join(wrong[:40])
+    assert count["misspelt key"] > 3 and count["retyped value"] > 3
+
+
+def test_the_whole_configuration(capsys):
+    """The sum, where the files were all tried by this process."""
+    with capsys.disabled():
+        print(f"\nconfiguration: {said(TOTAL, [''] * TOTAL['accepted'])}")
+    assert not TOTAL["accepted"]
+
+
+def test_a_check_that_is_missing_is_noticed(reader, monkeypatch):
+    monkeypatch.setattr(check, "published", lambda *_, **__: None)
+    wrong = tried(reader, "papers/lens.yaml", only="misspelt name")[1]
+    assert wrong and all("published" in line or ".reference" in line for line in wrong), wrong

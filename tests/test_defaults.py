@@ -1,0 +1,139 @@
+"""Defaults of the schema are fixed: an identity leaves them out, so a changed one changes numbers under an old id."""
+
+from __future__ import annotations
+
+import json
+import typing
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from conftest import ROOT
+from pydantic import BaseModel
+
+from rlvr import estimators
+from rlvr.config import identity
+from rlvr.config.expansion import make_plan
+from rlvr.config.schema import EvaluationSpec, PolicySpec, Rl, RunSpec
+
+# Every default below a specification. A new setting needs a line here, with the value that changes nothing. To change a
+# value, raise NUMERICS in rlvr.config.identity, or add a setting of another name.
+DEFAULTS = {
+    "Critic.clip": 0.5,
+    "Critic.gamma": 1.0,
+    "Critic.lam": 1.0,
+    "Critic.learning_rate": None,
+    "Evaluation.engine": "in_process",
+    "Loss.ratio": "token",
+    "Mixture.problems": None,
+    "OperatorFill.demonstrations": None,
+    "OperatorFill.max_solutions": None,
+    "OperatorFill.random_share": 0.0,
+    "OperatorFill.verifier": "operators",
+    "Probe.greedy": False,
+    "Published.fields": {},
+    "Published.originals": {},
+    "Published.problems": None,
+    "Published.sha256": {},
+    "Published.shuffle_seed": 0,
+    "Published.since": None,
+    "Published.until": None,
+    "Rl.backend": "in_process",
+    "Rl.reference_reset": 0,
+    "RunSpec.critic": None,
+    "RunSpec.selection": {"rule": "last"},
+    "Selection.rule": "last",
+    "Sft.backend": "in_process",
+    "Share.problems": None,
+    "Share.skip": 0,
+}
+SAID_ONLY = "about"  # in no identity
+WHAT_TO_DO = (
+    "runs with this default keep their id and get other numbers: raise NUMERICS in src/rlvr/config/identity.py, or "
+    "keep the default and add a setting of another name; of a new setting write the default into tests/test_defaults.py"
+)
+
+
+def models(annotation: Any) -> Iterator[type[BaseModel]]:
+    """The schemas that a type is made of."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in typing.get_args(annotation):
+        yield from models(argument)
+
+
+def below(*roots: type[BaseModel]) -> list[type[BaseModel]]:
+    """All schemas that a specification may hold, without what is only said about data."""
+    found: dict[type[BaseModel], None] = {}
+    waiting = list(roots)
+    while waiting:
+        model = waiting.pop()
+        if model not in found:
+            found[model] = None
+            waiting += [
+                inner
+                for name, field in model.model_fields.items()
+                if name != SAID_ONLY
+                for inner in models(field.annotation)
+            ]
+    return list(found)
+
+
+def defaults() -> dict[str, Any]:
+    return {
+        f"{model.__name__}.{name}": json.loads(json.dumps(_plain(field.get_default(call_default_factory=True))))
+        for model in below(RunSpec, PolicySpec, EvaluationSpec)
+        for name, field in model.model_fields.items()
+        if name != SAID_ONLY and not field.is_required()
+    }
+
+
+def _plain(value: Any) -> Any:
+    return value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+
+
+def check_defaults() -> None:
+    found = defaults()
+    changed = {name: (DEFAULTS[name], found[name]) for name in DEFAULTS.keys() & found if found[name] != DEFAULTS[name]}
+    assert not changed, f"{changed}: {WHAT_TO_DO}"
+    assert found.keys() == DEFAULTS.keys(), f"{sorted(found.keys() ^ DEFAULTS.keys())}: {WHAT_TO_DO}"
+
+
+def test_no_default_below_an_identity_has_changed():
+    check_defaults()
+
+
+def test_a_changed_default_is_noticed_where_no_identity_would_notice_it(monkeypatch, plan):
+    monkeypatch.setattr(Rl.model_fields["reference_reset"], "default", 1)
+    with pytest.raises(AssertionError, match=r"'Rl.reference_reset': \(0, 1\).*raise NUMERICS"):
+        check_defaults()
+    monkeypatch.undo()
+
+    class Changed(Rl):
+        reference_reset: int = 1
+
+    own = next(iter(plan.runs.values())).rl
+    other = Changed(**own.model_dump(exclude={"reference_reset"}))
+    assert (own.reference_reset, other.reference_reset) == (0, 1)
+    assert identity.digest(other) == identity.digest(own), "one identity for two settings"
+
+
+def test_a_default_that_is_left_out_and_a_setting_that_is_new_are_noticed(monkeypatch):
+    gone = {name: value for name, value in DEFAULTS.items() if name != "Probe.greedy"}
+    monkeypatch.setattr("test_defaults.DEFAULTS", gone)
+    with pytest.raises(AssertionError, match=r"\['Probe.greedy'\].*of a new setting write the default"):
+        check_defaults()
+
+
+@pytest.mark.parametrize("scale", ["smoke", "paper"])
+def test_an_estimators_defaults_are_written_into_the_run_and_so_into_its_identity(scale):
+    """They are not in the table above: a changed one is another identity."""
+    runs = make_plan(ROOT, scale, ["methods"]).runs.values()
+    assert {spec.estimator["name"] for spec in runs} == set(estimators.names())
+    for spec in runs:
+        settings = estimators.signature(spec.estimator["name"]).settings
+        assert spec.estimator.keys() == {"name", *settings}
+        assert json.loads(identity.canonical(spec))["estimator"] == json.loads(json.dumps(spec.estimator))
+        for key in settings:
+            less = {name: value for name, value in spec.estimator.items() if name != key}
+            assert identity.digest(spec.model_copy(update={"estimator": less})) != identity.digest(spec)
