@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rlvr import __version__
+import rlvr
 from rlvr.commands import data
 from rlvr.commands.consistency import consistency
 from rlvr.commands.diversity import diversity
@@ -28,7 +28,7 @@ app = typer.Typer(
 
 def _print_version(asked: bool) -> None:
     if asked:
-        typer.echo(__version__)
+        typer.echo(rlvr.__version__)
         raise typer.Exit()
 
 
