@@ -1,4 +1,4 @@
-"""The package as pip installs it: what it declares, what is in its wheel, and which commands start on the base alone."""
+"""The package as pip installs it: what it declares, what its wheel holds, which commands start on the base alone."""
 
 from __future__ import annotations
 
@@ -271,8 +271,10 @@ def test_the_wheel_has_every_file_of_the_package(wheel):
 
 def test_the_wheel_has_the_packages_version_and_program(wheel):
     with ZipFile(wheel) as archive:
-        texts = {name.rpartition("/")[2]: archive.read(name).decode() for name in archive.namelist() if "-info/" in name}
-    assert f"\nVersion: {__version__}\n" in texts["METADATA"] and wheel.name.startswith(f"rlvr_reproduction-{__version__}-")
+        names = [name for name in archive.namelist() if "-info/" in name]
+        texts = {name.rpartition("/")[2]: archive.read(name).decode() for name in names}
+    assert f"\nVersion: {__version__}\n" in texts["METADATA"]
+    assert wheel.name.startswith(f"rlvr_reproduction-{__version__}-")
     assert "rlvr = rlvr.commands:main" in texts["entry_points.txt"]
 
 
