@@ -1,8 +1,8 @@
 """README and docs are literally true: their commands run as they are printed, in a copy of the checkout.
 
-A `snakemake` command runs dry (-n), and for real where it is quick; an `rlvr` command runs for real, on small files of
-the form that the text describes; of `make X` the target must exist. What is not run is in LISTED, with the reason. A line
-that looks like a command and is none of these is an error.
+A `snakemake` command runs dry (-n), and for real where it is quick. An `rlvr` command runs for real, on small files of
+the form that the text describes. Of `make X` the target must exist. What is not run is in LISTED, with the reason. A
+line that looks like a command and is none of these is an error.
 """
 
 from __future__ import annotations
