@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 TORCH := torch==2.13.0
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: help run smoke snapshot test test-methods test-cluster test-verl test-vllm lint bench doctor clean
+.PHONY: help run smoke snapshot test test-methods test-package test-cluster test-verl test-vllm lint bench doctor clean
 .PHONY: install install-test install-lint install-bench install-cluster bench-gpu
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 17
@@ -34,6 +34,9 @@ test: install-test ## all fast tests, and one run of the whole chain at smoke sc
 
 test-methods: install-test ## every method through the whole chain at smoke scale, about five minutes
 	@$(BIN)/python -m pytest -m long tests/test_methods_chain.py
+
+test-package: install-test ## pip installs the package into a fresh environment, from its index; five minutes
+	@$(BIN)/python -m pytest -m long tests/test_package.py
 
 test-cluster: install-test ## the slurm profile on a real Slurm, and what goes wrong there; with make test-verl's Ray if there is one
 	@$(BIN)/python -m pytest -m cluster tests/test_cluster.py tests/test_cluster_faults.py tests/test_ray_nodes.py

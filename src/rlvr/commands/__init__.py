@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
+import rlvr
 from rlvr.commands import data
 from rlvr.commands.consistency import consistency
 from rlvr.commands.diversity import diversity
+from rlvr.commands.extras import Commands
 from rlvr.commands.grade import grade
 from rlvr.commands.passk import passk
 from rlvr.commands.plan import plan
@@ -14,6 +18,7 @@ from rlvr.commands.verl_config import verl_config
 from rlvr.commands.weigh import weigh
 
 app = typer.Typer(
+    cls=Commands,
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -21,8 +26,18 @@ app = typer.Typer(
 )
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(rlvr.__version__)
+        raise typer.Exit()
+
+
 @app.callback()
-def _rlvr() -> None:
+def _rlvr(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
     pass
 
 

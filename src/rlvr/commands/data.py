@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from rlvr.commands.checkout import config_folder as folder_of
 from rlvr.commands.lines import fail
 
 app = typer.Typer(no_args_is_help=True, help="List the data sets of the papers, and prepare one of them.")
@@ -87,11 +88,9 @@ def _summary(content: dict[str, Any], folder: Path) -> str:
 
 
 def _sets(command: str, folder: Path | None) -> dict[str, Any]:
-    from rlvr.config.load import ConfigError, find_folder, read_data
+    from rlvr.config.load import ConfigError, read_data
 
-    found = folder or find_folder()
-    if found is None:
-        fail(command, "no config/datasets.yaml here or in a folder above; give --config-folder")
+    found = folder_of(command, folder)
     try:
         return read_data(found, found.parent)
     except ConfigError as error:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from rlvr.commands.checkout import config_folder as folder_of
 from rlvr.commands.lines import fail
 
 ConfigFolder = Annotated[
@@ -45,11 +46,11 @@ def plan(
     Jobs start in the order that finishes core tables first. Every assumption is named; docs/cost.md explains them.
     """
     from rlvr.config.expansion import make_plan
-    from rlvr.config.load import ConfigError, find_folder
+    from rlvr.config.load import ConfigError
     from rlvr.cost.schedule import DoesNotFit
     from rlvr.records import publish
 
-    folder = (config_folder or find_folder() or Path("config")).resolve()
+    folder = folder_of("plan", config_folder)
     try:
         made = make_plan(folder.parent, scale, papers or sorted(path.stem for path in folder.glob("papers/*.yaml")))
         content, jobs = _content(

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from rlvr.commands.checkout import config_folder as folder_of
 from rlvr.commands.lines import fail
 
 
@@ -21,13 +22,11 @@ def verl_config(
     """Print the overrides of verl's configuration that a run stands for, one a line, as hydra reads them."""
     from rlvr.backends.verl.overrides import Places, overrides
     from rlvr.config.expansion import make_plan
-    from rlvr.config.load import ConfigError, find_folder
+    from rlvr.config.load import ConfigError
     from rlvr.config.paths import Paths
     from rlvr.estimators import nearest
 
-    folder = config_folder or find_folder()
-    if folder is None:
-        fail("verl-config", "no config/ here or in a folder above; give --config-folder")
+    folder = folder_of("verl-config", config_folder)
     papers = paper or sorted(path.stem for path in (folder / "papers").glob("*.yaml"))
     try:
         plan = make_plan(folder.parent, scale, papers)

@@ -77,6 +77,8 @@ def from_hub(spec: Files, home: Path) -> tuple[list[Path], str]:
     """The files at the entry's revision, in the hub client's cache, and the commit that this is."""
     try:
         snapshot = _snapshot(spec)
+    except ImportError:  # the hub's client is not installed: another matter than a hub out of reach
+        raise
     except Exception as error:  # the hub's client raises many kinds; each means that the file is not here
         kind = type(error).__name__
         why = "wants its terms accepted and a login" if kind == "GatedRepoError" else "cannot be reached"

@@ -1,0 +1,512 @@
+"""README and docs are literally true: their commands run as they are printed, in a copy of the checkout.
+
+A `snakemake` command runs dry (-n), and for real where it is quick. An `rlvr` command runs for real, on small files of
+the form that the text describes. Of `make X` the target must exist. What is not run is in LISTED, with the reason. A
+line that looks like a command and is none of these is an error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+import pytest
+import typer
+import yaml
+from conftest import ROOT
+from test_package import ANSWERS, COUNTS, PROBLEMS, SAMPLES
+
+from rlvr.commands import app
+
+DOCUMENTS = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "config/README.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+]
+
+# What is not run, and why: the beginning of a command, its program, or an option.
+LISTED = {
+    "--report": "reads finished results; tests/test_chain.py writes this report of its own",
+    "make": "its target must exist; the recipes install environments, train, or run these tests",
+    "python -m": "its module must exist; the arguments are those of a rule",
+    "pip": "installs into an environment that this one is not",
+    ".ci/run": "runs these tests",
+    "git": "needs the address of the repository",
+    "hf": "needs the hub",
+    "apptainer": "builds a container from the network",
+    "srun": "needs a Slurm with a GPU; make test-cluster has one without",
+    "sbatch": "needs a Slurm; make test-cluster",
+    "scontrol": "needs a Slurm; make test-cluster",
+    "$EDITOR": "is for a person",
+    "ray": "is started by rlvr.backends.ray_nodes; make test-cluster",
+}
+PROGRAMS = {"snakemake", "rlvr", "make"}
+# Programs that make a line of a block a command, whatever follows.
+USUAL = {
+    "bash",
+    "cat",
+    "cd",
+    "chmod",
+    "conda",
+    "cp",
+    "curl",
+    "docker",
+    "export",
+    "ls",
+    "mkdir",
+    "mv",
+    "pytest",
+    "python3",
+}
+USUAL |= {"rm", "rsync", "ruff", "scp", "sh", "source", "ssh", "uv", "wget"}
+QUICK = {"theory", "results/papers/fade/tables/table1.md"}  # targets that need no training: made for real
+NEEDS_THE_HUB = re.compile(r"rlvr data prepare [\w-]+$|rlvr models resolve\b(?!.*--help)")
+
+# Dry runs of a quarter of a minute: `pytest -m long tests/test_readme.py` runs them.
+SLOW = {"snakemake -n --config scale=paper -- paper_ace paper_lens paper_agrae claims"}
+# What does not run as it is printed, and why. An entry whose line is mended makes the test fail until it is taken out.
+WRONG = {"snakemake -n --config scale=paper paper_ace": "--config takes paper_ace as a setting; -- must come before it"}
+
+# What a reader puts in place of a word; functions of the copy, since some are names of its plan.
+PLACEHOLDERS = {
+    "<policy>/<evaluation>": lambda copy: "/".join(copy.an_evaluation()),
+    "<paper>": lambda copy: "ace",
+    "RUN": lambda copy: copy.a_run(),
+    "SET": lambda copy: "aime-2025",
+    "NAME": lambda copy: "aime-2025",
+    "FILE ...": lambda copy: "test.jsonl",
+}
+UNKNOWN_PLACEHOLDER = re.compile(r"<[a-z_]+>|…|\.\.\.|\b[A-Z]{3,}\b(?!=)")
+
+
+# ---- what a document holds ----
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a block, or a span of inline code, and where it is."""
+
+    text: str
+    place: str
+    inline: bool
+
+
+def without_comment(line: str) -> str:
+    return re.sub(r"(^|\s+)#(\s.*)?$", "", line).strip()
+
+
+def lines_of(text: str, name: str) -> list[Line]:
+    """Lines of blocks (indented, or between fences) with continued ones joined, and spans of inline code."""
+    found, prose, fenced, before, joined = [], [], False, "", ""
+    for number, line in enumerate(text.splitlines(), 1):
+        fence = line.lstrip().startswith("```")
+        indented = line.startswith("    ") and (not before.strip() or before.startswith("    "))
+        if (fenced or indented) and not fence:
+            joined += line.strip()
+            if joined.endswith("\\"):
+                joined = joined[:-1].rstrip() + " "
+                continue
+            if without_comment(joined):
+                found.append(Line(without_comment(joined), f"{name}:{number}", False))
+            joined = ""
+            prose.append("")
+        else:
+            prose.append("" if fence else line)
+        fenced, before = fenced ^ fence, "    " if fenced and not fence else line
+    spans = re.finditer(r"`([^`]+)`", "\n".join(prose))
+    for span in spans:
+        number = span.string[: span.start()].count("\n") + 1
+        found.append(Line(" ".join(span[1].split()), f"{name}:{number}", True))
+    return found
+
+
+def command_of(line: Line) -> str | None:
+    """The command of a line, None where it is something else. Raises ValueError for one that nobody knows."""
+    text = re.sub(r"^(time|sudo) |^(\w+=\S+ )+", "", line.text)
+    program = Path(text.split()[0]).name if text.split() else ""
+    if line.inline:
+        text = re.sub(r" \[[^]]*\](\.\.\.)?", "", text)  # what may be left out
+    if (text.split()[:1] == [program] and program in PROGRAMS) or re.search(r"\| *(rlvr|snakemake) ", text):
+        return text
+    if any(text == begin or text.startswith(f"{begin} ") or program == begin for begin in LISTED):
+        return text if not line.inline or " " in text or (text in LISTED and "/" in text) else None
+    flags, joined = re.match(r"[a-z][\w./-]* (.*\s)?--?[a-z]", text), re.search(r" (&&|\|\|?) |\$\(", text)
+    if flags or (not line.inline and (joined or program in USUAL)):
+        raise ValueError(f"{line.place}: {text!r} looks like a command that this test does not know")
+    return None
+
+
+def commands_of(text: str, name: str) -> list[tuple[str, str]]:
+    """Each command with its place."""
+    return [(command, line.place) for line in lines_of(text, name) if (command := command_of(line))]
+
+
+@cache
+def names_of_commands() -> set[str]:
+    return set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+
+
+def kind_of(command: str) -> str:
+    """`listed`, `mention` (an inline `rlvr passk`), `run`, `dry`."""
+    if listed(command):
+        return "listed"
+    if command.startswith("snakemake"):
+        return "run" if quick(command) or "--unlock" in command else "dry"
+    return "mention" if only_named(command) else "run"
+
+
+def only_named(command: str) -> bool:
+    """Whether `rlvr X` stands for the command X, and gives it nothing to work on."""
+    words = command.replace(",", " ").split()[1:]
+    complete = {"--list", "--version", "--help", "plan", "list"} & set(words)
+    return not complete and all(re.fullmatch(r"(--)?[a-z-]+", word) for word in words)
+
+
+def listed(command: str) -> str:
+    """Why a command is not run; empty for one that is."""
+    words = command.split()
+    program = Path(words[0]).name
+    found = [key for key in LISTED if f"{command} ".startswith(f"{key} ") or program == key]
+    found += [key for key in LISTED if key.startswith("--") and key in words]
+    return LISTED[max(found, key=len)] if found else ""
+
+
+def quick(command: str) -> bool:
+    """Whether its target needs no training, and it is known on how many cores it runs."""
+    cores = "--cores" in command or (ROOT / "profiles" / "default").exists()  # Snakemake reads that profile by itself
+    return cores and "-n" not in command.split() and command.split()[-1] in QUICK
+
+
+def same(command: str) -> str:
+    """Commands that are one here: neither -n nor the number of cores changes what is planned."""
+    if command.startswith("snakemake"):
+        words = re.sub(r" --cores \S+", "", command).split()
+        return " ".join(word for word in words if word not in ("-n", "--"))
+    return command
+
+
+def different() -> dict[str, list[str]]:
+    """Each different command of all documents with its places, quick ones first. Those not understood are left out."""
+    places: dict[str, tuple[str, list[str]]] = {}
+    for document in DOCUMENTS:
+        name = str(document.relative_to(ROOT))
+        for line in lines_of(document.read_text(), name):
+            try:
+                command = command_of(line)
+            except ValueError:  # test_every_line_is_understood fails
+                continue
+            if command:
+                places.setdefault(same(command), (command, []))[1].append(line.place)
+    order = ["listed", "mention", "run", "dry"]
+    return dict(sorted(places.values(), key=lambda item: order.index(kind_of(item[0]))))
+
+
+COMMANDS = different()
+
+
+# ---- where they run ----
+
+
+@dataclass
+class Copy:
+    """A copy of the checkout, and the shell of someone who reads there, without a network."""
+
+    folder: Path
+    counts: Counter = field(default_factory=Counter)
+
+    def shell(self, command: str, timeout: float = 300) -> subprocess.CompletedProcess:
+        environment = {
+            **os.environ,
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": str(self.folder / "src"),
+            "HF_HOME": str(self.folder / "no-cache"),
+            "HF_ENDPOINT": "http://127.0.0.1:9",  # nobody answers there
+            "OMP_NUM_THREADS": "1",
+            "COLUMNS": "200",
+        }
+        line, options = ["bash", "-euo", "pipefail", "-c", command], {"cwd": self.folder, "env": environment}
+        return subprocess.run(
+            line, **options, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL
+        )
+
+    def good(self, command: str) -> str:
+        """What a command prints that must end well."""
+        done = self.shell(command)
+        said = f"{command}\n{done.stdout[-1500:]}{done.stderr[-3000:]}"
+        assert done.returncode == 0 and "Traceback" not in done.stderr, said
+        return done.stdout + done.stderr
+
+    def plan(self, scale: str, papers: tuple[str, ...] = ("ace",)):
+        from rlvr.config.expansion import make_plan
+
+        return make_plan(self.folder, scale, list(papers))
+
+    def a_run(self) -> str:
+        return next(iter(self.plan("paper").runs))
+
+    def an_evaluation(self) -> tuple[str, str]:
+        """A policy and an evaluation of it, in the default scale."""
+        plan = self.plan("laptop")
+        return next(iter(plan.runs)), next(iter(plan.evaluations))
+
+    def write(self, name: str, rows: list[dict]) -> None:
+        (self.folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def copy_of(folder: Path) -> Copy:
+    unwanted = shutil.ignore_patterns("__pycache__", "*.egg-info", "results", "tests", "pictures")
+    folder.mkdir()
+    for path in ROOT.iterdir():
+        if path.name.startswith(".") or path.name in ("results", "data", "build", "tests", "no-cache"):
+            continue
+        if path.is_symlink():
+            (folder / path.name).symlink_to(os.readlink(path))
+        elif path.is_dir():
+            shutil.copytree(path, folder / path.name, ignore=unwanted, symlinks=True)
+        else:
+            shutil.copy(path, folder)
+    return Copy(folder)
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    copy = copy_of(tmp_path_factory.mktemp("readme") / "checkout")
+    steps = [
+        {"step": 0, "rewards": [[1, 0], [1, 1]], "lengths": [[9, 7], [5, 6]]}
+        | {name: [[-3.0, -4.5], [-2.0, -1.0]] for name in ("logp", "logp_ref", "logp_old")}
+        | {"entropy": 0.8}
+    ]
+    # The form that README states of each: "{...} a line".
+    copy.write("steps.jsonl", steps)
+    copy.write("counts.jsonl", [{**row, "n": 128} for row in COUNTS])
+    copy.write("samples.jsonl", SAMPLES)
+    copy.write("test.jsonl", PROBLEMS)
+    import pandas as pd
+
+    amc = [{"id": i, "question": f"What is {i} + {i}?", "answer": f"{2 * i}.0"} for i in range(40)]
+    pd.DataFrame(amc).to_parquet(copy.folder / "test-00000-of-00001.parquet")
+    return copy
+
+
+def answers(command: str) -> list[dict]:
+    """answers.jsonl for the verifier that a command names."""
+    if "code" not in command:
+        return ANSWERS
+    gold = {"kind": "stdin", "tests": [{"input": "3 4\n", "output": "7\n"}]}
+    program = "```python\nprint(sum(map(int, input().split())))\n```"
+    return [{"id": 1, "completion": program, "gold": json.dumps(gold)}]
+
+
+def put_in(command: str, copy: Copy) -> str:
+    """A command with what its placeholders are for."""
+    for word, value in PLACEHOLDERS.items():
+        pattern = re.escape(word) if word.startswith("<") else rf"\b{re.escape(word)}(?!\w)"
+        if re.search(pattern, command):
+            command = re.sub(pattern, value(copy), command)
+    unknown = UNKNOWN_PLACEHOLDER.search(re.sub(r"'[^']*'", "", command))
+    assert not unknown, f"{command}: what is {unknown[0]} for? PLACEHOLDERS of this test does not say"
+    return command
+
+
+# ---- the tests ----
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_line_is_understood(document):
+    commands_of(document.read_text(), str(document.relative_to(ROOT)))
+
+
+@pytest.mark.parametrize(
+    "line", ["snakmake --cores 2 claims", "docker run --gpus all image", "ls results", "tool -a results", "tool a && b"]
+)
+def test_a_command_that_nobody_knows_is_an_error(line):
+    with pytest.raises(ValueError, match=r"new\.md:3: .* looks like a command"):
+        commands_of(f"Then run\n\n    {line}\n", "new.md")
+    with pytest.raises(ValueError, match="looks like a command"):
+        commands_of(f"Then\n```sh\n{line}  # now\n```\n", "new.md")
+
+
+def test_blocks_comments_and_continued_lines_are_read():
+    block = "    rlvr plan ace   # cost\n    rlvr passk \\\n        --k 1 < counts.jsonl\n"
+    text = f"A\n\n{block}\nB `make\nrun`, `fade`.\n\n    key: {{value: 1}}\n"
+    found = [command for command, _ in commands_of(text, "new.md")]
+    assert found == ["rlvr plan ace", "rlvr passk --k 1 < counts.jsonl", "make run"]
+
+
+def test_a_placeholder_that_nobody_knows_is_an_error(copy):
+    assert put_in("snakemake effort_<paper>", copy) == "snakemake effort_ace"
+    with pytest.raises(AssertionError, match="what is <model> for"):
+        put_in("snakemake results/<model>.csv", copy)
+
+
+def marked(command: str):
+    """A command as a test: a wrong one is expected to fail."""
+    wrong = WRONG.get(command)
+    return pytest.param(command, marks=pytest.mark.xfail(reason=wrong, strict=True) if wrong else ())
+
+
+@pytest.mark.parametrize("command", [marked(command) for command in COMMANDS])
+def test_a_printed_command_runs(command, copy):
+    kind = "listed" if command in SLOW | set(WRONG) else kind_of(command)
+    copy.counts["commands"] += 1
+    copy.counts["run" if kind == "mention" else kind] += 1
+    copy.counts["failed"] += command not in WRONG  # until it is known to be good
+    if command not in SLOW:
+        check(command, copy)
+    copy.counts["failed"] -= command not in WRONG
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("command", sorted(SLOW & set(COMMANDS)))
+def test_a_slow_command_runs(command, copy):
+    check(command, copy)
+
+
+def check(command: str, copy: Copy) -> None:
+    kind = kind_of(command)
+    if kind == "listed":
+        check_listed(command, copy)
+    elif kind == "mention":
+        check_mention(command)
+    elif kind == "dry":
+        dry = command if "-n" in command.split() else command.replace("snakemake", "snakemake -n", 1)
+        assert re.search("This was a dry-run|Nothing to be done", copy.good(put_in(dry, copy)))
+    else:
+        run(put_in(command, copy), copy)
+
+
+def run(command: str, copy: Copy) -> None:
+    if "answers.jsonl" in command:
+        copy.write("answers.jsonl", answers(command))
+    if NEEDS_THE_HUB.search(command) or ("code" in command and not shutil.which("bwrap")):
+        return ends_in_one_line(command, copy)
+    said = copy.good(command)
+    written = re.search(r"> *(\S+)$", command)
+    assert (copy.folder / written[1]).stat().st_size if written else said or "--unlock" in command, command
+    if "rlvr grade" in command:
+        assert '"status": "correct"' in said and '"invalid"' not in said
+    for target in QUICK & set(command.split()):
+        assert (copy.folder / target).exists() or (copy.folder / "results" / target / "ledger.md").exists(), said
+
+
+def ends_in_one_line(command: str, copy: Copy) -> None:
+    """Without the hub, or bubblewrap: one line that says what to bring or install."""
+    done = copy.shell(command)
+    assert done.returncode == 2 and not done.stdout and len(done.stderr.splitlines()) == 1, done.stdout + done.stderr
+    assert re.search(r"bring |the hub |bubblewrap|bwrap", done.stderr), done.stderr
+
+
+def check_listed(command: str, copy: Copy) -> None:
+    words = command.split()
+    if words[0] == "make":
+        done = copy.shell(" ".join(["make", "-n", *words[1:]]))
+        assert done.returncode == 0, done.stderr
+    if words[:2] == ["python", "-m"]:
+        assert (ROOT / "src" / Path(*words[2].split("."))).with_suffix(".py").is_file(), words[2]
+
+
+def check_mention(command: str) -> None:
+    """Commands and options that are only named: `rlvr weigh, passk`, `rlvr diversity --embedding`."""
+    group = typer.main.get_command(app)
+    for words in [part.split() for part in command.removeprefix("rlvr").split(",")]:
+        found = group
+        for word in words:
+            if word.startswith("--"):
+                assert word in {option for parameter in found.params for option in parameter.opts}, (command, word)
+            else:
+                assert word in getattr(found, "commands", {}), f"{command}: rlvr has no {word}"
+                found = found.commands[word]  # type: ignore[attr-defined]
+
+
+# ---- edits that the documents describe ----
+
+EDIT = re.compile(
+    r"edit its list in `(?P<file>config/papers/\w+\.yaml)`: `(?P<old>[^`]+)` to `(?P<new>[^`]+)` in `(?P<key>[\w.]+)`"
+)
+
+
+def runs_of_table(copy: Copy, table: str) -> set[str]:
+    """The RL runs that a dry run of the table plans."""
+    return set(re.findall(r"results/runs/([^/\s]+)/manifest\.json", copy.good(f"snakemake -n --quiet host -- {table}")))
+
+
+def edit(copy: Copy, file: str, key: str, old: str, new: str) -> None:
+    """One value of the list at a key, in the file's own text."""
+    path = copy.folder / file
+    top, name = key.split(".")
+    pattern = rf"(^{top}:.*?^  {name}:.*?^    values: \[[^]]*?)(?<![\d.]){re.escape(old)}(?![\d.])"
+    text, count = re.subn(pattern, rf"\g<1>{new}", path.read_text(), count=1, flags=re.DOTALL | re.MULTILINE)
+    assert count == 1, f"{file}: {key} has no {old}"
+    path.write_text(text)
+
+
+@pytest.mark.xfail(
+    reason="sweeps.lr.like names each value of sweeps.alpha, so the edit needs a second one", strict=True
+)
+def test_the_edit_of_readme_plans_one_family_of_new_runs(tmp_path):
+    found = EDIT.search(" ".join((ROOT / "README.md").read_text().split()))
+    assert found, "README describes no edit of an ablation as this test reads it"
+    copy, table = copy_of(tmp_path / "checkout"), "results/papers/ace/tables/table4.md"
+    before = runs_of_table(copy, table)
+    edit(copy, found["file"], found["key"], found["old"], found["new"])
+    new = runs_of_table(copy, table) - before
+    families = {re.sub(r"-seed\d+-[0-9a-f]+$", "", run) for run in new}
+    assert len(families) == 1 and f"alpha{float(found['new'])}" in families.pop(), new
+    assert len(new) == yaml.safe_load((copy.folder / "config/scale/laptop.yaml").read_text())["seeds"]
+
+
+def yaml_blocks(document: str) -> list[dict]:
+    """The blocks of a document that are YAML mappings."""
+    blocks, block = [], []
+    for line in [*(ROOT / document).read_text().splitlines(), ""]:
+        if line.startswith("    ") and (block or line[4:5].strip()):
+            block.append(line[4:])
+            continue
+        try:
+            read = yaml.safe_load("\n".join(block))
+        except yaml.YAMLError:
+            read = None
+        blocks += [read] if isinstance(read, dict) else []
+        block = []
+    return blocks
+
+
+def test_blocks_of_cluster_md_are_settings_of_a_site():
+    from rlvr.config.cluster import Cluster
+
+    present = yaml.safe_load((ROOT / "config/cluster.yaml").read_text())
+    blocks = yaml_blocks("docs/cluster.md")
+    assert sum("kinds" in block for block in blocks) >= 2
+    for block in blocks:
+        Cluster.model_validate({**present, **block})
+
+
+def test_measured_rates_of_cost_md_are_read(copy):
+    (block,) = [block for block in yaml_blocks("docs/cost.md") if "measured" in block]
+    (copy.folder / "rates.yaml").write_text(yaml.safe_dump(block))
+    assert "my run" in copy.good("rlvr plan ace --measured rates.yaml")
+
+
+def test_the_count(copy, capfd):
+    """The last of this file: a line for whoever reads along."""
+    counts = copy.counts
+    with capfd.disabled():
+        print(
+            f"\nREADME and docs: {counts['commands']} commands, {counts['run']} run, {counts['dry']} dry runs, "
+            f"{counts['listed']} listed: {counts['failed']} failed",
+            file=sys.stderr,
+        )
+    assert counts["failed"] == 0
+
+
+if __name__ == "__main__":  # the table of all commands: python tests/test_readme.py
+    for command, where in COMMANDS.items():
+        why = listed(command) or ("slow" if command in SLOW else WRONG.get(command, ""))
+        print(f"{kind_of(command):8} {command}    {where[0]}" + (f"    # {why}" if why else ""))
