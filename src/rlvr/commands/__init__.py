@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from rlvr.commands import data
+from rlvr.commands import data, models
 from rlvr.commands.consistency import consistency
 from rlvr.commands.diversity import diversity
 from rlvr.commands.grade import grade
@@ -34,6 +34,7 @@ app.command()(diversity)
 app.command()(plan)
 app.command("verl-config")(verl_config)
 app.add_typer(data.app, name="data")
+app.add_typer(models.app, name="models")
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ import yaml
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from rlvr import estimators
-from rlvr.config.schema import Data, Model, Paper, Prompt, Scale, Settings
+from rlvr.config.schema import Data, HubModel, Model, Paper, Prompt, Revision, Scale, Settings
 from rlvr.estimators import nearest
 
 
@@ -201,6 +201,27 @@ def read_data(folder: Path, root: Path) -> dict[str, Any]:
 
 
 def read_models(folder: Path, root: Path, prompts: dict[str, Prompt]) -> dict[str, Any]:
+    """Every model, by name. A branch of the hub is replaced by the commit that config/revisions.yaml has for it."""
+    models, revisions = models_as_written(folder, root, prompts), read_revisions(folder, root)
+    for name in revisions:
+        look_up(models, name, "model", "config/revisions.yaml")
+    return {name: _at_commit(model, revisions.get(name)) for name, model in models.items()}
+
+
+def read_revisions(folder: Path, root: Path) -> dict[str, Revision]:
+    """What `rlvr models resolve` wrote, by model; nothing where it never ran."""
+    path = folder / "revisions.yaml"
+    return named_entries(Revision, read_yaml(path, root)) if path.is_file() else {}
+
+
+def _at_commit(model: Any, found: Revision | None) -> Any:
+    """The model at the commit that was found. A commit of another repository or branch is not used."""
+    if found is None or not isinstance(model, HubModel) or (model.repo, model.revision) != (found.repo, found.revision):
+        return model
+    return model.model_copy(update={"revision": found.commit})
+
+
+def models_as_written(folder: Path, root: Path, prompts: dict[str, Prompt]) -> dict[str, Any]:
     """Every model of config/models.yaml, by name, its `prompt` replaced by the template of that name.
 
     An entry may give its `template` itself, but not both.

@@ -60,6 +60,20 @@ class HubModel(Strict):
     template: str
     dtype: Literal["float32", "bfloat16"]
 
+    @property
+    def pinned(self) -> bool:
+        return is_commit(self.revision)
+
+
+class Revision(Strict):
+    """The commit that a branch of a model's repository had on a day, as `rlvr models resolve` found it."""
+
+    name: str
+    repo: str
+    revision: str
+    commit: Annotated[str, Field(pattern="^[0-9a-f]{40}$")]
+    date: Day
+
 
 class Prompt(Strict):
     """A template that wraps `{problem}`, and where it comes from: the place in a paper, or a model's own template."""
