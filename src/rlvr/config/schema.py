@@ -545,6 +545,15 @@ class Paper(Strict):
         return self
 
 
+class Machine(Strict):
+    """What `rlvr plan` reckons with: nodes of a device of config/hardware.yaml (`per_node` null: as many as it says
+    there). It is in no identity."""
+
+    device: str = "h100"
+    nodes: Positive = 4
+    per_node: Positive | None = None
+
+
 class Scale(Strict):
     """Sizes for all papers, and on top of them for one (`papers`)."""
 
@@ -559,6 +568,7 @@ class Scale(Strict):
     sft: bool
     settings: dict[str, Any] = {}
     papers: dict[str, dict[str, Any]] = {}
+    hardware: Machine = Machine()
 
 
 # ---- what a stage is told ------------------------------------------------------------------------
