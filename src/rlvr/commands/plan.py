@@ -51,7 +51,8 @@ def plan(
 ) -> None:
     """Print runs, GPU-hours, disk and the longest chain of papers, and a simulated schedule.
 
-    Device and nodes are those that the scale names (`hardware` in its file), where no option says otherwise. Jobs start in the order that finishes core tables first. Every assumption is named; docs/cost.md explains them.
+    Device and nodes are those that the scale names (`hardware` in its file), where no option says otherwise. Jobs start
+    in the order that finishes core tables first. Every assumption is named; docs/cost.md explains them.
     """
     from rlvr.config.expansion import make_plan
     from rlvr.config.load import ConfigError, find_folder

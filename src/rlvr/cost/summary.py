@@ -132,8 +132,8 @@ def notes(plan: Plan, hardware: Hardware, device: str, work: Work) -> list[str]:
     found = [NOT_COUNTED, SAMPLER[unit]]
     if several:
         found.append(
-            f"{several} runs need more than one {unit}. The trainer in process uses one, so these hours are of a trainer "
-            "that shards weights and moments over them, with no time lost to communication."
+            f"{several} runs need more than one {unit}. The trainer in process uses one, so these hours are of a "
+            "trainer that shards weights and moments over them, with no time lost to communication."
         )
     used = [hardware.measured_on(device, model) for model in plan.models.values()]
     for entry in hardware.measured:
