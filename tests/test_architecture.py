@@ -14,7 +14,7 @@ MAY_IMPORT = {
     "records": set(),
     "provenance": set(),
     "environment": set(),
-    "config": {"estimators"},
+    "config": {"estimators", "verifiers"},
     "estimators": set(),
     "losses": set(),
     "tasks": {"records", "config", "verifiers"},

@@ -63,6 +63,37 @@ def test_the_report_is_one_page_with_the_origin_of_every_number(chain):
     assert "smoke" in page and "undefined" not in page
 
 
+def test_one_arm_says_how_it_did_against_the_one_that_tables_compare_with(chain):
+    """Asked for when its table is there, it trains nothing; the row over seeds is the table's."""
+    arm = chain / "papers/smoke/ace/arms/ace_grpo.csv"
+    done = run(chain, str(arm))
+    jobs = set(re.findall(r"^(\w+) +\d+$", done.stdout + done.stderr, flags=re.MULTILINE))
+    assert "arm" in jobs and "rl" not in jobs and "sft" not in jobs
+    made, counts = pd.read_csv(arm), pd.read_csv(arm.with_name("ace_grpo-counts.csv"))
+    assert set(made["arm"]) == {"ace_grpo"} and set(made["compare_with"]) == {"grpo"}
+    assert set(counts["policy"]) == {policy for row in made["policies"] for policy in row.split()}
+    core = pd.read_csv(chain / "papers/ace/statistics/core.csv")
+    for row in core[core["arm"] == "ace_grpo"].itertuples():
+        mine = made[(made["benchmark"] == row.benchmark) & (made["model"] == row.model) & (made["k"] == row.k)]
+        assert mine["seed"].tolist() == ["1", "2", "all"]
+        over, seeds = mine.iloc[-1], mine.iloc[:-1]
+        for name in ("value", "value_low", "value_high", "difference", "difference_low", "difference_p"):
+            assert over[name] == pytest.approx(getattr(row, name), rel=1e-5, abs=1e-9), name
+        assert (over["seeds"], over["problems"], over["n"]) == (2, row.problems, row.samples)
+        assert seeds["value"].mean() == pytest.approx(over["value"], rel=1e-4)
+        assert seeds["difference"].mean() == pytest.approx(over["difference"], rel=1e-4, abs=1e-6)
+        other = core[(core["arm"] == "grpo") & (core["model"] == row.model) & (core["k"] == row.k)].iloc[0]
+        for policy, rival, found in zip(
+            row.policies.split(), other["policies"].split(), seeds["difference"], strict=True
+        ):
+            here, there = (
+                pd.read_csv(next((chain / "evaluations" / name).glob("*easy*")) / "scores.csv")
+                for name in (policy, rival)
+            )
+            at = [pass_at_k(frame["n"], frame["correct"], row.k).mean() for frame in (here, there)]
+            assert found == pytest.approx(100 * (at[0] - at[1]), rel=1e-4, abs=1e-4)
+
+
 def test_no_problem_stands_in_two_sets(chain):
     overlap = json.loads((chain / "papers/smoke/ace/overlap.json").read_text())
     assert len(overlap["problems"]) == 5 and set(overlap["shared"].values()) == {0}

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from rlvr import estimators
 from rlvr.commands import app
+from rlvr.config.expansion import make_plan
 
 LINES = [
     {
@@ -230,3 +231,25 @@ def test_passk_of_one_problem_or_equal_ones_says_so():
 def test_passk_names_what_is_wrong(lines, arguments, message):
     done = rlvr("passk", *arguments, lines=lines)
     assert done.returncode == 2 and done.stdout == "" and message in done.stderr, done.stderr
+
+
+# ---- rlvr verl-config ----
+
+
+def chosen(run: str):
+    done = rlvr("verl-config", run, "--paper", "ace")
+    assert done.returncode == 2 and done.stdout == "" and len(done.stderr.strip().splitlines()) == 1
+    assert len(done.stderr) < 300, "no list of every run"
+    return done.stderr
+
+
+def test_verl_config_names_the_nearest_run_and_how_many_there_are():
+    plan = make_plan(ROOT, "paper", ["ace"])
+    name = next(iter(plan.runs))
+    wrong = chosen(name.replace("seed1", "seed7"))
+    assert "no run at scale paper begins so" in wrong and f"the nearest of the {len(plan.runs)} is " in wrong
+    assert wrong.strip().rsplit(" ", 1)[1] in plan.runs
+    begin = [run for run in plan.runs if run.startswith("qwen3-8b-base-ace")]
+    wrong = chosen("qwen3-8b-base-ace")
+    assert f"{len(begin)} runs at scale paper begin so, the nearest is qwen3-8b-base-ace" in wrong
+    assert rlvr("verl-config", name, "--paper", "ace").returncode == 0

@@ -272,6 +272,8 @@ class Reader:
                 site.resources("rl", kind)
         elif file == "hardware.yaml":
             known = hardware.read(CONFIG)
+            for scale in SCALES:
+                load.read_scale(CONFIG, scale, ROOT)
             for model in load.read_models(CONFIG, ROOT, load.read_prompts(CONFIG, ROOT)).values():
                 known.shape(model)
         else:

@@ -382,6 +382,51 @@ def test_a_paper_of_closed_forms_has_no_runs():
     assert planned("fade")["total"]["gpu_hours"] == 0
 
 
+@pytest.mark.parametrize("scale", ["smoke", "laptop", "full-laptop"])
+def test_small_scales_are_planned_on_cores(scale):
+    file = "config/scale/smoke.yaml" if scale == "smoke" else "config/scale/laptop.yaml"
+    done = rlvr("ace", "--scale", scale)
+    assert done.returncode == 0 and "GPU" not in done.stdout, done.stderr
+    assert f"at scale {scale} on 1 x 2 cores: core of a server processor" in done.stdout
+    assert f"\nDevice: cpu-core, 1 node, 2 cores a node from {file}: hardware.\n" in done.stdout
+    for words in ("core-hours", "core-hours, all", "core-hours alone", "idle share of the cores", "1 core  sft: "):
+        assert words in done.stdout
+    assert planned("ace", "--scale", scale)["devices"] == []
+
+
+def test_a_scale_names_its_device_and_options_replace_parts_of_it():
+    def device(*arguments: str) -> tuple[str, int, int]:
+        made = planned("ace", "--table", "core", *arguments)
+        return made["device"]["name"], made["nodes"], made["gpus_per_node"]
+
+    assert device() == ("h100", 4, 8)
+    assert device("--scale", "gpu") == ("h100", 1, 1)
+    assert device("--scale", "laptop", "--nodes", "3") == ("cpu-core", 3, 2)
+    assert device("--nodes", "2", "--gpu", "h200", "--gpus-per-node", "4") == ("h200", 2, 4)
+    text = rlvr("ace", "--table", "core", "--scale", "laptop", "--device", "h100").stdout
+    assert "Device: h100 from --device; 1 node, 2 GPUs a node from config/scale/laptop.yaml: hardware." in text
+    assert "GPU-hours" in text and "core-hours" not in text
+    assert "Device: h100, 4 nodes from config/scale/paper.yaml: hardware; 8 GPUs a node from config/hardware.yaml." in (
+        rlvr("ace", "--table", "core").stdout
+    )
+
+
+def test_a_scale_without_a_device_has_the_default(tmp_path):
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    path = tmp_path / "config/scale/gpu.yaml"
+    path.write_text("".join(line for line in path.open() if not line.startswith("hardware:")))
+    asked = ("ace", "--scale", "gpu", "--table", "core", "--config-folder", str(tmp_path / "config"))
+    text = rlvr(*asked).stdout
+    assert "Device: h100, 4 nodes from the default; 8 GPUs a node from config/hardware.yaml." in text
+    path.write_text(path.read_text() + "hardware: {device: h1000}\n")
+    assert "config/scale/gpu.yaml: hardware: unknown device 'h1000'; did you mean 'h100'?" in rlvr(*asked).stderr
+
+
+def test_cores_that_do_not_suffice_are_called_cores():
+    done = rlvr("ace", "--table", "table4", "--device", "cpu-core", "--nodes", "1")
+    assert done.returncode == 2 and "cores; there are 1 x 2" in done.stderr and "GPU" not in done.stderr
+
+
 def test_more_gpus_a_run_are_faster_and_no_cheaper(ace_planned):
     more = planned("ace", "--gpus-per-run", "8")
     runs = [[r for r in made["jobs"] if r["kind"] == "run"] for made in (ace_planned, more)]
@@ -395,7 +440,7 @@ def test_more_gpus_a_run_are_faster_and_no_cheaper(ace_planned):
     [
         (("acee",), "config/papers/acee.yaml: no such file; did you mean 'ace'?"),
         (("ace", "--scale", "papr"), "config/scale/papr.yaml: no such file; did you mean 'paper'?"),
-        (("ace", "--gpu", "h10"), "--gpu: unknown type of GPU 'h10'; did you mean 'h100'?"),
+        (("ace", "--gpu", "h10"), "--device: unknown device 'h10'; did you mean 'h100'?"),
         (("ace", "--table", "tabel4"), "--table: unknown table or figure 'tabel4'; did you mean 'table4'?"),
         (("ace", "fade", "--table", "table1"), "'table1' is in ace, fade; say PAPER/table1"),
         (("ace", "--nodes", "1", "--gpus-per-node", "2"), "needs 4 GPUs; there are 1 x 2"),

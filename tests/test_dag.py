@@ -44,12 +44,24 @@ def test_one_table_plans_its_own_runs_only(fresh):
 
 
 def test_one_arm_alone(fresh):
+    """Its own five seeds, and those of the arm that its table compares it with (alpha = 0)."""
     jobs = planned(
         "--config", "scale=paper", f"results={fresh}", "--", f"{fresh}/papers/paper/ace/arms/ace_grpo-alpha-2.0.csv"
     )
-    assert (
-        jobs["rl_verl"] == jobs["generate_vllm_1"] == jobs["generate_vllm_4"] == jobs["merge"] == 5 and jobs["arm"] == 1
-    )
+    assert jobs["rl_verl"] == jobs["generate_vllm_1"] == jobs["generate_vllm_4"] == jobs["merge"] == 2 * 5
+    assert jobs["arm"] == 1
+
+
+def test_the_arm_that_others_are_compared_with_needs_its_own_runs_alone(fresh):
+    wanted = f"{fresh}/papers/paper/ace/arms/ace_grpo-alpha-0.0-counts.csv"
+    jobs = planned("--config", "scale=paper", f"results={fresh}", "--", wanted)
+    assert jobs["rl_verl"] == 5 and jobs["arm"] == 1
+
+
+def test_an_arm_of_another_paper_is_named(fresh):
+    wanted = f"{fresh}/papers/laptop/lens/arms/ace_grpo.csv"
+    done = snakemake("-n", "--cores", "1", "--config", f"results={fresh}", "--", wanted, check=False)
+    assert done.returncode != 0 and "ace_grpo: nothing of this name at scale laptop" in done.stdout + done.stderr
 
 
 def test_the_default_is_the_core_of_table_1(fresh):

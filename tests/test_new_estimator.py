@@ -84,5 +84,8 @@ def test_a_run_is_made_with_it_and_it_alone(copy, tmp_path):
         str(target),
     )
     frame = pd.read_csv(target)
-    assert len(frame) and frame["policy"].str.contains("-cubic-power2.0-").all()
-    assert all("cubic" in run.name for run in (tmp_path / "runs").iterdir())
+    own = frame["policies"].str.split().explode()
+    assert len(frame) and own.str.contains("-cubic-power2.0-").all() and set(frame["compare_with"]) == {"grpo"}
+    assert pd.read_csv(target.with_name("cubic-counts.csv"))["policy"].str.contains("-cubic-power2.0-").all()
+    runs = [run.name for run in (tmp_path / "runs").iterdir()]
+    assert all("-cubic-" in run or "-grpo-" in run for run in runs) and sum("-cubic-" in run for run in runs) == 2

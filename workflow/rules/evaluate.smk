@@ -3,6 +3,7 @@
 # Which slices there are does not depend on the number of jobs, so another number makes no evaluation stale.
 from importlib import import_module
 
+from rlvr.config.arms import items_of_arm
 from rlvr.config.schema import SLICES
 
 EVALUATION = f"{PATHS.results}/evaluations/{{policy}}/{{evaluation}}"
@@ -174,14 +175,27 @@ rule diversity:
 
 
 rule arm:
-    # The scores of one arm alone, all its seeds and benchmarks: one ablation, and nothing else.
+    # One ablation on every model and benchmark, each seed and over seeds, and the arm that it is compared with, whose
+    # runs are made too.
     input:
-        lambda w: [PATHS.scores(*pair) for pair in PLAN.papers[w.paper].arms[w.arm]],
+        lambda w: [
+            PATHS.scores(*pair)
+            for item in items_of_arm(
+                PLAN, w.paper, known(w.arm, PLAN.papers[w.paper].arms)
+            )
+            for pair in item.scored()
+        ],
     output:
-        f"{PATHS.papers}/{{paper}}/arms/{{arm}}.csv",
+        values=PATHS.arm("{paper}", "{arm}"),
+        counts=PATHS.arm("{paper}", "{arm}-counts"),
     log:
         f"{PATHS.results}/logs/papers/{PATHS.scale}/{{paper}}/arms/{{arm}}.log",
     resources:
         **cluster("arm"),
+    params:
+        layout=lambda w: json.dumps(
+            layouts.of_arm(PLAN, w.paper, w.arm), sort_keys=True
+        ),
     shell:
-        "python -m rlvr.evaluation.gather {input:q} --out {output:q} > {log:q} 2>&1"
+        "python -m rlvr.statistics.arm {input:q} --layout {params.layout:q} --out {output.values:q} "
+        "--counts {output.counts:q} > {log:q} 2>&1"

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import rlvr
-from rlvr.commands import data
+from rlvr.commands import data, models
 from rlvr.commands.consistency import consistency
 from rlvr.commands.diversity import diversity
 from rlvr.commands.extras import Commands
@@ -49,6 +49,7 @@ app.command()(diversity)
 app.command()(plan)
 app.command("verl-config")(verl_config)
 app.add_typer(data.app, name="data")
+app.add_typer(models.app, name="models")
 
 
 def main() -> None:

@@ -24,16 +24,25 @@ def plan(
         list[str] | None, typer.Argument(metavar="[PAPER]...", help="Papers of config/papers/; default: all.")
     ] = None,
     scale: Annotated[str, typer.Option(help="A scale of config/scale/.")] = "paper",
-    gpu: Annotated[str, typer.Option("--gpu", metavar="TYPE", help="A device of config/hardware.yaml.")] = "h100",
-    nodes: Annotated[int, typer.Option(help="Nodes of the simulated schedule.", min=1, max=100_000)] = 4,
-    gpus_per_node: Annotated[
-        int | None, typer.Option(help="GPUs a node.", min=1, max=1024, show_default="the device's")
+    device: Annotated[
+        str | None,
+        typer.Option(
+            "--device", "--gpu", metavar="TYPE", help="A device of config/hardware.yaml.", show_default="the scale's"
+        ),
     ] = None,
-    gpus_per_run: Annotated[int, typer.Option(help="At least so many GPUs a run.", min=1, max=4096)] = 1,
+    nodes: Annotated[
+        int | None,
+        typer.Option(help="Nodes of the simulated schedule.", min=1, max=100_000, show_default="the scale's"),
+    ] = None,
+    gpus_per_node: Annotated[
+        int | None,
+        typer.Option(help="GPUs or cores a node.", min=1, max=1024, show_default="the scale's, or the device's"),
+    ] = None,
+    gpus_per_run: Annotated[int, typer.Option(help="At least so many GPUs or cores a run.", min=1, max=4096)] = 1,
     table: Annotated[
         str | None, typer.Option(metavar="NAME", help="This table or figure alone, and nothing else.")
     ] = None,
-    price: Annotated[float | None, typer.Option(help="Of a GPU-hour, in any currency.", min=0)] = None,
+    price: Annotated[float | None, typer.Option(help="Of an hour of one GPU or core, in any currency.", min=0)] = None,
     measured: Annotated[
         Path | None, typer.Option(metavar="FILE", help="YAML with `measured:` rates, used in place of assumed ones.")
     ] = None,
@@ -43,7 +52,8 @@ def plan(
 ) -> None:
     """Print runs, GPU-hours, disk and the longest chain of papers, and a simulated schedule.
 
-    Jobs start in the order that finishes core tables first. Every assumption is named; docs/cost.md explains them.
+    Device and nodes are those that the scale names (`hardware` in its file), where no option says otherwise. Jobs start
+    in the order that finishes core tables first. Every assumption is named; docs/cost.md explains them.
     """
     from rlvr.config.expansion import make_plan
     from rlvr.config.load import ConfigError
@@ -53,9 +63,11 @@ def plan(
     folder = folder_of("plan", config_folder)
     try:
         made = make_plan(folder.parent, scale, papers or sorted(path.stem for path in folder.glob("papers/*.yaml")))
+        options = {"device": device, "nodes": nodes, "per_node": gpus_per_node}
+        machine, origins = _machine(folder, scale, {key: value for key, value in options.items() if value is not None})
         content, jobs = _content(
-            made, folder, device=gpu, nodes=nodes, gpus_per_node=gpus_per_node, least_gpus=gpus_per_run, table=table,
-            price=price, measured=measured,
+            made, folder, machine=machine, origins=origins, least_gpus=gpus_per_run, table=table, price=price,
+            measured=measured,
         )  # fmt: skip
         if order is not None:
             publish(order, _csv(jobs))
@@ -67,13 +79,30 @@ def plan(
     typer.echo(json.dumps(content, indent=1, allow_nan=False) if as_json else _text(content))
 
 
+OPTIONS = {"device": "--device", "nodes": "--nodes", "per_node": "--gpus-per-node"}
+
+
+def _machine(folder: Path, scale: str, options: dict[str, Any]) -> tuple[Any, dict[str, str]]:
+    """What is reckoned with (a scale's `hardware`, and the options in its place), and where each part of it is from."""
+    from rlvr.config.load import read_sources, read_yaml
+
+    machine = read_sources(folder.parent, scale, []).scale.hardware.model_copy(update=options)
+    origins = {key: OPTIONS[key] for key in options}
+    name: str | None = scale
+    while name is not None:  # a scale, and those that it is like
+        layer = read_yaml(folder / "scale" / f"{name}.yaml", folder.parent)
+        for key in layer.content.get("hardware") or {}:
+            origins.setdefault(key, layer.place(("hardware",)))
+        name = layer.content.get("like")
+    return machine, origins
+
+
 def _content(
     made: Any,
     folder: Path,
     *,
-    device: str,
-    nodes: int,
-    gpus_per_node: int | None,
+    machine: Any,
+    origins: dict[str, str],
     least_gpus: int,
     table: str | None,
     price: float | None,
@@ -84,8 +113,9 @@ def _content(
     from rlvr.cost.model import Costs
 
     known = hardware.read(folder, measured)
-    entry = look_up(known.devices, device, "type of GPU", "--gpu")
-    each = gpus_per_node or entry.per_node
+    device, nodes = machine.device, machine.nodes
+    entry = look_up(known.devices, device, "device", origins.get("device", "the default device"))
+    each = machine.per_node or entry.per_node
     only = [summary.named_item(made, table)] if table else None
     costs = Costs(known, device, least_gpus=least_gpus)
     work, schedule = summary.scheduled(made, costs, nodes, each, only)
@@ -94,13 +124,14 @@ def _content(
         "scale": made.scale,
         "table": table,
         "device": {"name": device, **entry.model_dump(exclude={"assumptions"})},
+        "from": {"device": "the default", "nodes": "the default", "per_node": "config/hardware.yaml", **origins},
         "nodes": nodes,
         "gpus_per_node": each,
         "total": summary.totals(work, schedule, price),
         "jobs": summary.by_model(work),
         "items": summary.by_item(made, work, schedule),
         "longest_chain": summary.chain(work),
-        "devices": summary.by_device(made, known, nodes, each, least_gpus, only),
+        "devices": summary.by_device(made, known, nodes, each, least_gpus, only) if entry.unit == "GPU" else [],
         "assumptions": summary.assumptions(costs),
         "notes": summary.notes(made, known, device, work),
     }
@@ -120,31 +151,47 @@ def _csv(jobs: list[dict[str, Any]]) -> str:
 
 
 def _text(content: dict[str, Any]) -> str:
-    what = ", ".join(content["papers"]) + (f", {content['table']} alone" if content["table"] else "")
-    where = f"{content['nodes']} x {content['gpus_per_node']} {content['device']['about']}"
-    head = f"{what} at scale {content['scale']} on {where}"
+    unit = content["device"]["unit"]
+    head = _head(content, unit)
     if not content["jobs"]:
         return f"{head}\n\nno runs: every table and figure is a closed form or a list of settings"
     parts = [
         f"{head}\nEstimates from a model with assumed rates (below), not measurements.",
-        _totals(content["total"]),
-        _jobs(content["jobs"]),
-        _items(content["items"]),
-        _chain(content["longest_chain"], content["total"]),
-        _devices(content["devices"]),
+        _totals(content["total"], unit),
+        _jobs(content["jobs"], unit),
+        _items(content["items"], unit),
+        _chain(content["longest_chain"], content["total"], unit),
+        *([_devices(content["devices"])] if content["devices"] else []),
         _assumptions(content["assumptions"]),
         "\n".join(f"- {note}" for note in content["notes"]),
     ]
     return "\n\n".join(parts)
 
 
-def _totals(total: dict[str, Any]) -> str:
+def _head(content: dict[str, Any], unit: str) -> str:
+    """What is planned on what, and where the device and the numbers of nodes are from."""
+    what = ", ".join(content["papers"]) + (f", {content['table']} alone" if content["table"] else "")
+    device, nodes, each = content["device"], content["nodes"], content["gpus_per_node"]
+    plural = "" if unit == "GPU" else f"{unit}s: "
+    parts = {"device": device["name"], "nodes": _count(nodes, "node"), "per_node": f"{_count(each, unit)} a node"}
+    origins: dict[str, list[str]] = {}
+    for key, said in parts.items():
+        origins.setdefault(content["from"][key], []).append(said)
+    where = "; ".join(f"{', '.join(said)} from {origin}" for origin, said in origins.items())
+    return f"{what} at scale {content['scale']} on {nodes} x {each} {plural}{device['about']}\nDevice: {where}."
+
+
+def _count(number: int, unit: str) -> str:
+    return f"{number} {unit}" + ("" if number == 1 else "s")
+
+
+def _totals(total: dict[str, Any], unit: str) -> str:
     rows = [
         ("RL runs, SFTs, evaluations", f"{total['runs']}, {total['sft']}, {total['evaluations']}"),
         ("jobs that train or sample", f"{total['jobs']:,}"),
-        ("GPU-hours", _hours(total["gpu_hours"])),
+        (f"{unit}-hours", _hours(total["gpu_hours"])),
         ("makespan", _time(total["makespan_hours"])),
-        ("idle share of the GPUs", f"{total['idle_share']:.1%}"),
+        (f"idle share of the {unit}s", f"{total['idle_share']:.1%}"),
         ("longest chain", _time(total["longest_chain_hours"])),
         ("tokens sampled", f"{total['tokens']:.2g}"),
         ("FLOPs", f"{total['flops']:.2g}"),
@@ -155,7 +202,7 @@ def _totals(total: dict[str, Any]) -> str:
     return _table(rows, ("total", ""))
 
 
-def _jobs(jobs: list[dict[str, Any]]) -> str:
+def _jobs(jobs: list[dict[str, Any]], unit: str) -> str:
     rows = [
         (
             *(
@@ -170,10 +217,11 @@ def _jobs(jobs: list[dict[str, Any]]) -> str:
         )
         for row in jobs
     ]
-    return _table(rows, ("model", "kind", "jobs", "steps", "tokens", "FLOPs", "GPUs", "each takes", "GPU-hours, all"))
+    last = (f"{unit}s", "each takes", f"{unit}-hours, all")
+    return _table(rows, ("model", "kind", "jobs", "steps", "tokens", "FLOPs", *last))
 
 
-def _items(items: list[dict[str, Any]]) -> str:
+def _items(items: list[dict[str, Any]], unit: str) -> str:
     rows = [
         (
             f"{row['paper']}/{row['item']}" + (" (core)" if row["core"] else ""),
@@ -182,18 +230,17 @@ def _items(items: list[dict[str, Any]]) -> str:
         )
         for row in items
     ]
-    return _table(
-        rows,
-        ("table or figure", "runs", "evaluations", "GPU-hours alone", "beyond those above", "saved without", "done"),
-    )
+    hours = (f"{unit}-hours alone", "beyond those above", "saved without")
+    return _table(rows, ("table or figure", "runs", "evaluations", *hours, "done"))
 
 
-def _chain(jobs: list[dict[str, Any]], total: dict[str, Any]) -> str:
-    lines = [f"  {_time(job['hours']):>12}  {job['gpus']} GPUs  {job['kind']}: {job['job']}" for job in jobs]
+def _chain(jobs: list[dict[str, Any]], total: dict[str, Any], unit: str) -> str:
+    lines = [f"  {_time(job['hours']):>12}  {_count(job['gpus'], unit)}  {job['kind']}: {job['job']}" for job in jobs]
     return "\n".join([f"longest chain, {_time(total['longest_chain_hours'])}:", *lines])
 
 
 def _devices(devices: list[dict[str, Any]]) -> str:
+    """The same plan on each type of GPU."""
     rows = []
     for row in devices:
         if "problem" in row:
@@ -201,7 +248,7 @@ def _devices(devices: list[dict[str, Any]]) -> str:
         else:
             hours, time = _hours(row["gpu_hours"]), _time(row["makespan_hours"])
             rows.append((row["device"], row["about"], row["gpus_a_run"], hours, time, f"{row['idle_share']:.1%}"))
-    return _table(rows, ("--gpu", "on as many of", "GPUs a run", "GPU-hours", "makespan", "idle"))
+    return _table(rows, ("--device", "on as many of", "GPUs a run", "GPU-hours", "makespan", "idle"))
 
 
 def _assumptions(assumptions: list[dict[str, Any]]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
@@ -24,7 +25,6 @@ def verl_config(
     from rlvr.config.expansion import make_plan
     from rlvr.config.load import ConfigError
     from rlvr.config.paths import Paths
-    from rlvr.estimators import nearest
 
     folder = folder_of("verl-config", config_folder)
     papers = paper or sorted(path.stem for path in (folder / "papers").glob("*.yaml"))
@@ -34,10 +34,7 @@ def verl_config(
         fail("verl-config", str(error).splitlines()[0])
     found = [run] if run in plan.runs else [name for name in plan.runs if name.startswith(run)]
     if len(found) != 1:
-        close = (
-            f"{len(found)} runs begin so: {', '.join(found[:5])}, ..." if found else "no run" + nearest(run, plan.runs)
-        )
-        fail("verl-config", f"{run!r}: {close}")
+        fail("verl-config", f"{run!r}: {_which(run, found or list(plan.runs), scale, ambiguous=bool(found))}")
     spec, paths = plan.runs[found[0]], Paths("results", scale)
     model = spec.base.model
     start = getattr(model, "repo", None) or str(Path(paths.manifest(plan, plan.base_of(found[0]))).parent / "policy")
@@ -45,3 +42,13 @@ def verl_config(
     places = Places.of(state, start, nodes, gpus_per_node)
     for line in overrides(spec, places, plan.executions[found[0]]):
         typer.echo(line)
+
+
+def _which(run: str, names: list[str], scale: str, *, ambiguous: bool) -> str:
+    """How many runs there are to choose from, and of them the one whose name is nearest."""
+    close = next(iter(get_close_matches(run, names, n=1, cutoff=0.0)), None)
+    if close is None:
+        return f"there are no runs at scale {scale}"
+    if ambiguous:
+        return f"{len(names)} runs at scale {scale} begin so, the nearest is {close}; give more of the name"
+    return f"no run at scale {scale} begins so; the nearest of the {len(names)} is {close}"

@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import Any
 
-from rlvr import estimators
+from rlvr import estimators, verifiers
 from rlvr.config.schema import EvaluationSpec, PolicySpec, RunSpec, Strict
 
 # Goes up when the code changes the numbers of an unchanged specification: all that was made becomes stale.
@@ -20,8 +20,18 @@ def canonical(spec: Strict) -> str:
     does not make every earlier run another run. What is said about a data set is left out: what is made of it does not
     depend on that.
     """
-    content = what_is_made(spec.model_dump(mode="json", exclude_defaults=True))
+    content = what_is_made(spec.model_dump(mode="json", exclude_defaults=True)) | rewarded_by(spec)
     return json.dumps(content, sort_keys=True, separators=(",", ":"))
+
+
+def rewarded_by(spec: Strict) -> dict[str, int]:
+    """The version of the verifier that rewards and probes a run; {} of the first version and of all that is no run.
+
+    Left out while it is 1, as a neutral default is, so that runs of verifiers that never changed keep their identity.
+    An evaluation has none: its samples stay, and the rule `grade` grades them again.
+    """
+    version = verifiers.hook(spec.data.verifier, "VERSION", 1) if isinstance(spec, RunSpec) else 1
+    return {"verifier_version": version} if version != 1 else {}
 
 
 def what_is_made(node: Any) -> Any:

@@ -7,7 +7,8 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from rlvr.config.load import ConfigError
+from rlvr.config.arms import items_of_arm
+from rlvr.config.layers import ConfigError
 from rlvr.config.measures import shown
 from rlvr.config.plan import Cell, Item, Plan, asked_for, first_items, runs_of
 from rlvr.config.schema import Figure, Table
@@ -48,6 +49,17 @@ def of_item(plan: Plan, paper: str, name: str) -> dict[str, Any]:
         return {**common, "models": content.models, "settings": settings, "steps": ", ".join(steps)}
     of_training = _of_training(plan, paper, item) if not item.evaluations and item.cells else {}
     return {**common, **_cells(plan, paper, item), **_measured(plan, paper, item), **of_training}
+
+
+def of_arm(plan: Plan, paper: str, arm: str) -> dict[str, Any]:
+    """The layout of one arm's statistics: a table on each model, its cells with their training seeds."""
+    models = []
+    for item in items_of_arm(plan, paper, arm):
+        made = {**_cells(plan, paper, item), **_measured(plan, paper, item)}
+        for cell, planned in zip(made["cells"], item.cells, strict=True):
+            cell["seeds"] = [seed for _, seed in planned.policies]
+        models.append(made)
+    return {"arm": arm, "models": models}
 
 
 def of_drawing(plan: Plan, paper: str, name: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from rlvr import estimators
 from rlvr.config import registries
 from rlvr.config.explain import check_part, named_entries, validate
 from rlvr.config.layers import ConfigError, Layer, holder, look_up, merge, read_yaml
-from rlvr.config.schema import OF_A_RUN, Data, Model, Paper, Prompt, Published, Scale, Settings
+from rlvr.config.schema import OF_A_RUN, Data, HubModel, Model, Paper, Prompt, Published, Revision, Scale, Settings
 from rlvr.estimators import nearest
 
 __all__ = ["ConfigError", "Layer", "look_up", "merge", "named_entries", "read_yaml", "validate"]
@@ -80,6 +80,27 @@ def _check_papers_of_data(data: dict[str, Any], prompts: dict[str, Prompt], pape
 
 
 def read_models(folder: Path, root: Path, prompts: dict[str, Prompt]) -> dict[str, Any]:
+    """Every model, by name. A branch of the hub is replaced by the commit that config/revisions.yaml has for it."""
+    models, revisions = models_as_written(folder, root, prompts), read_revisions(folder, root)
+    for name in revisions:
+        look_up(models, name, "model", "config/revisions.yaml")
+    return {name: _at_commit(model, revisions.get(name)) for name, model in models.items()}
+
+
+def read_revisions(folder: Path, root: Path) -> dict[str, Revision]:
+    """What `rlvr models resolve` wrote, by model; nothing where it never ran."""
+    path = folder / "revisions.yaml"
+    return named_entries(Revision, read_yaml(path, root)) if path.is_file() else {}
+
+
+def _at_commit(model: Any, found: Revision | None) -> Any:
+    """The model at the commit that was found. A commit of another repository or branch is not used."""
+    if found is None or not isinstance(model, HubModel) or (model.repo, model.revision) != (found.repo, found.revision):
+        return model
+    return model.model_copy(update={"revision": found.commit})
+
+
+def models_as_written(folder: Path, root: Path, prompts: dict[str, Prompt]) -> dict[str, Any]:
     """Every model of config/models.yaml, by name, its `prompt` replaced by the template of that name.
 
     An entry may give its `template` itself, but not both.
@@ -186,6 +207,9 @@ def read_scale(folder: Path, name: str, root: Path) -> tuple[Scale, list[Layer]]
             check_settings(own)
     scale = validate(Scale, layers)
     _is_called(scale.name, name, layers[-1])
+    devices = read_yaml(folder / "hardware.yaml", root).content.get("devices", {})
+    named = holder(layers, ("hardware", "device")).place(("hardware", "device"))
+    look_up(devices, scale.hardware.device, "device of config/hardware.yaml", named)
     return scale, layers
 
 

@@ -65,6 +65,20 @@ class HubModel(Strict):
     template: str
     dtype: Literal["float32", "bfloat16"]
 
+    @property
+    def pinned(self) -> bool:
+        return is_commit(self.revision)
+
+
+class Revision(Strict):
+    """The commit that a branch of a model's repository had on a day, as `rlvr models resolve` found it."""
+
+    name: str
+    repo: str
+    revision: str
+    commit: Annotated[str, Field(pattern="^[0-9a-f]{40}$")]
+    date: Day
+
 
 class Prompt(Strict):
     """A template that wraps `{problem}`, and where it comes from: the place in a paper, or a model's own template."""
@@ -554,6 +568,15 @@ class Paper(Strict):
         return self
 
 
+class Machine(Strict):
+    """What `rlvr plan` reckons with: nodes of a device of config/hardware.yaml (`per_node` null: as many as it says
+    there). It is in no identity."""
+
+    device: str = "h100"
+    nodes: Positive = 4
+    per_node: Positive | None = None
+
+
 class Scale(Strict):
     """Sizes for all papers, and on top of them for one (`papers`)."""
 
@@ -569,6 +592,7 @@ class Scale(Strict):
     sft: bool
     settings: dict[str, Any] = {}
     papers: dict[str, dict[str, Any]] = {}
+    hardware: Machine = Machine()
 
 
 # ---- what a stage is told ------------------------------------------------------------------------

@@ -51,6 +51,7 @@ class Device(Strict):
     bandwidth: Rate
     memory: Rate
     per_node: Positive
+    unit: Literal["GPU", "core"] = "GPU"  # what one of it is called
     source: str
     assumptions: dict[str, Assumption] = Field(default_factory=dict)
 

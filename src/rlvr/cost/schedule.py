@@ -99,7 +99,7 @@ def longest_chain(jobs: list[Job]) -> list[Job]:
     return chain
 
 
-def simulate(jobs: list[Job], *, nodes: int, gpus_per_node: int) -> Schedule:
+def simulate(jobs: list[Job], *, nodes: int, gpus_per_node: int, unit: str = "GPU") -> Schedule:
     """Start, whenever something ends, what is ready and fits, in order of rank, then of longest chain, then of name.
 
     What does not fit lets smaller ones pass (as Snakemake does). A job of at most a node's GPUs is on one node, the
@@ -107,7 +107,7 @@ def simulate(jobs: list[Job], *, nodes: int, gpus_per_node: int) -> Schedule:
     """
     for job in jobs:
         if _nodes_needed(job, gpus_per_node) > nodes:
-            raise DoesNotFit(f"{job.name} needs {job.gpus} GPUs; there are {nodes} x {gpus_per_node}")
+            raise DoesNotFit(f"{job.name} needs {job.gpus} {unit}s; there are {nodes} x {gpus_per_node}")
     length = tails(jobs)
     followers: dict[str, list[Job]] = {}
     for job in jobs:

@@ -16,14 +16,18 @@ NOT_COUNTED = (
     "Not counted: grading, statistics and drawing (CPU), embeddings of diversity tables, downloads, queues, failures, "
     "and what runs already made."
 )
-SAMPLER = "Generation is reckoned for an engine that batches continuously (vllm); in_process is slower on a GPU."
+SAMPLER = {
+    "GPU": "Generation is reckoned for an engine that batches continuously (vllm); in_process is slower on a GPU.",
+    "core": "Generation is reckoned for an engine that batches continuously; in_process ends a batch before the next.",
+}
 
 
 def scheduled(
     plan: Plan, costs: Costs, nodes: int, gpus_per_node: int, only: list[Name] | None = None
 ) -> tuple[Work, Schedule]:
     work = work_of(plan, costs, only=only)
-    return work, simulate(list(work.jobs.values()), nodes=nodes, gpus_per_node=gpus_per_node)
+    unit = costs.hardware.devices[costs.device].unit
+    return work, simulate(list(work.jobs.values()), nodes=nodes, gpus_per_node=gpus_per_node, unit=unit)
 
 
 def totals(work: Work, schedule: Schedule, price: float | None) -> dict[str, Any]:
@@ -96,7 +100,7 @@ def by_device(
     """The same plan on each type of GPU, or why not."""
     rows = []
     for device in hardware.devices:
-        if device.startswith("cpu"):
+        if hardware.devices[device].unit != "GPU":
             continue
         row: dict[str, Any] = {"device": device, "about": hardware.devices[device].about}
         try:
@@ -124,11 +128,12 @@ def assumptions(costs: Costs) -> list[dict[str, Any]]:
 def notes(plan: Plan, hardware: Hardware, device: str, work: Work) -> list[str]:
     """What the numbers leave out, and which measured rates they use or have no use for."""
     several = sum(job.gpus > 1 and work.kinds[name] == "run" for name, job in work.jobs.items())
-    found = [NOT_COUNTED, SAMPLER]
+    unit = hardware.devices[device].unit
+    found = [NOT_COUNTED, SAMPLER[unit]]
     if several:
         found.append(
-            f"{several} runs need more than one GPU. The trainer in process uses one, so these hours are of a trainer "
-            "that shards weights and moments over them, with no time lost to communication."
+            f"{several} runs need more than one {unit}. The trainer in process uses one, so these hours are of a "
+            "trainer that shards weights and moments over them, with no time lost to communication."
         )
     used = [hardware.measured_on(device, model) for model in plan.models.values()]
     for entry in hardware.measured:

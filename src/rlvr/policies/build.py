@@ -1,4 +1,4 @@
-"""Stage: data. Makes a tiny model from scratch, or notes a published one by hub name and revision."""
+"""Stage: data. Makes a tiny model from scratch, or notes a published one by repository and commit."""
 
 from __future__ import annotations
 
@@ -75,7 +75,12 @@ def main(
         sums = save(policy, folder)
         publish_manifest(out, folder, sums, policy.template, parameters=parameters, provenance=provenance.collect())
     else:
-        hub = {"repo": model.repo, "revision": model.revision, "dtype": model.dtype}
+        if not model.pinned:  # what a branch holds changes, and no identity would say so
+            raise SystemExit(
+                f"config/models.yaml: {model.name}.revision: {model.revision!r} of {model.repo} is a branch; "
+                f"run `rlvr models resolve {model.name}`, which writes its commit to config/revisions.yaml"
+            )
+        hub = {"repo": model.repo, "commit": model.revision, "dtype": model.dtype}
         publish_json(out, {"hub": hub, "template": model.template, "provenance": provenance.collect()})
 
 

@@ -16,6 +16,7 @@ from transformers import (
     PreTrainedTokenizerBase,
     PreTrainedTokenizerFast,
 )
+from transformers.models.auto.tokenization_auto import get_tokenizer_config
 
 from rlvr.records import RecordError, publish_json, read_json, sha256, whole
 
@@ -63,7 +64,7 @@ def publish_manifest(path: Path, folder: Path, sums: dict[str, str], template: s
 
 @dataclass(frozen=True)
 class Location:
-    """Where a policy's model and tokenizer are loaded from: a folder, or a name on the hub with its revision."""
+    """Where a policy's model and tokenizer are loaded from: a folder, or a repository of the hub at a commit."""
 
     location: str
     options: dict[str, str]
@@ -72,11 +73,13 @@ class Location:
 
 
 def locate(manifest: Path) -> Location:
-    """What a manifest names. Raises RecordError where a file is missing or differs from its checksum."""
+    """What a manifest names. Raises RecordError where a file is missing or damaged, or no commit is named."""
     content = read_json(manifest)
     if "hub" in content:
         hub = content["hub"]
-        return Location(hub["repo"], {"revision": hub["revision"]}, hub["dtype"], content["template"])
+        if "commit" not in hub:
+            raise RecordError(f"{manifest}: names no commit of {hub['repo']}; delete it to make it again")
+        return Location(hub["repo"], {"revision": hub["commit"]}, hub["dtype"], content["template"])
     folder = (manifest.parent / content["policy"]).resolve()
     for name, expected in content["files"].items():
         if not (folder / name).is_file() or sha256(folder / name) != expected:
@@ -100,9 +103,8 @@ def load_tokenizer(location: str, **options: Any) -> PreTrainedTokenizerBase:
     transformers 5 takes the class declared beside a Qwen2 model for a mistake and builds a byte-level BPE from
     the vocabulary instead, so a tokenizer that declares the general class is loaded by it.
     """
-    declared = Path(location) / "tokenizer_config.json"
-    if declared.is_file() and read_json(declared).get("tokenizer_class") == "TokenizersBackend":
-        return PreTrainedTokenizerFast.from_pretrained(location)
+    if get_tokenizer_config(location, **options).get("tokenizer_class") == "TokenizersBackend":
+        return PreTrainedTokenizerFast.from_pretrained(location, **options)
     return AutoTokenizer.from_pretrained(location, **options)
 
 

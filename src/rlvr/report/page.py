@@ -16,8 +16,8 @@ import pandas as pd
 import typer
 
 from rlvr.config.expansion import make_plan
+from rlvr.config.layers import ConfigError
 from rlvr.config.layouts import as_planned, of_page
-from rlvr.config.load import ConfigError
 from rlvr.config.paths import Paths
 from rlvr.records import publish, read_json
 from rlvr.report.claims import Claims

@@ -19,8 +19,8 @@ from scipy import stats
 
 from rlvr.config.claims import CONTRADICTED, INCONCLUSIVE, NOT_RUN, REPRODUCED, layout, needs
 from rlvr.config.expansion import make_plan
+from rlvr.config.layers import ConfigError
 from rlvr.config.layouts import as_planned
-from rlvr.config.load import ConfigError
 from rlvr.config.measures import shown
 from rlvr.config.paths import Paths
 from rlvr.config.schema import Statistics

@@ -1,0 +1,142 @@
+"""`rlvr models`: the models of the hub with the commit of each, and the commits of branches looked up."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rlvr.commands.lines import fail
+
+app = typer.Typer(invoke_without_command=True, help="List the models of the hub, and look up commits of branches.")
+
+SECONDS = 20.0  # to wait for the hub's answer
+HEAD = "# Commits of branches of models.yaml, by `rlvr models resolve`. Planning uses them in place of the branch.\n"
+ConfigFolder = Annotated[
+    Path | None,
+    typer.Option(help="The folder with models.yaml; else ./config, or that of a folder above, or of the repository."),
+]
+
+
+@app.callback()
+def show(context: typer.Context, config_folder: ConfigFolder = None) -> None:
+    """Every model of the hub: repository, the revision in models.yaml, whether that is a commit, and the commit.
+
+    What is not pinned and has no commit can be planned with, and not trained or sampled.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from tabulate import tabulate
+
+    _, written, revisions = _read("models", config_folder)
+    rows = [_row(model, revisions.get(name)) for name, model in written.items()]
+    typer.echo(tabulate(rows, headers=["name", "repository", "revision", "pinned", "commit"]))
+
+
+@app.command()
+def resolve(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Models; default: all that name a branch.")
+    ] = None,
+    config_folder: ConfigFolder = None,
+) -> None:
+    """Ask the hub for the commits of branches, and write them to config/revisions.yaml.
+
+    With HF_HUB_OFFLINE=1 the commits are those in the hub's local cache. A new commit makes new runs.
+    """
+    from rlvr.config.load import ConfigError, look_up
+
+    folder, written, known = _read("models resolve", config_folder)
+    try:
+        asked = {name: look_up(written, name, "model of the hub", "NAME") for name in names or written}
+    except ConfigError as error:
+        fail("models resolve", str(error))
+    revisions, problems = dict(known), []
+    for name, model in asked.items():
+        if model.pinned:
+            typer.echo(f"{name}: is pinned to {model.revision} in {folder / 'models.yaml'}")
+            continue
+        try:
+            commit = commit_of(model.repo, model.revision)
+        except LookupError as error:
+            problems.append(f"{name}: {error}")
+            continue
+        revisions[name] = _revision(model, commit)
+        typer.echo(f"{name}: {model.repo} at {model.revision} is {commit}{_change(known.get(name), commit)}")
+    if revisions != known:
+        _write(folder / "revisions.yaml", {name: revisions[name] for name in written if name in revisions})
+    if problems:
+        fail("models resolve", "\n".join(problems))
+
+
+def commit_of(repo: str, revision: str) -> str:
+    """The commit of a branch, from the hub, or offline from its cache. Raises LookupError with what to do."""
+    from huggingface_hub import HfApi, constants
+
+    if constants.HF_HUB_OFFLINE:
+        reference = _cached_reference(Path(constants.HF_HUB_CACHE), repo, revision)
+        if not reference.is_file():
+            raise LookupError(f"{reference}: no such file; ask the hub itself, without HF_HUB_OFFLINE")
+        return reference.read_text().strip()  # the cache's client wrote a commit there
+    try:
+        return str(HfApi().model_info(repo, revision=revision, timeout=SECONDS).sha)
+    except Exception as error:  # the hub's client raises many kinds
+        raise LookupError(
+            f"the hub gave no commit of {repo} at {revision!r} ({type(error).__name__}); try again, or set "
+            "HF_HUB_OFFLINE=1 to take the one in the local cache, or write a commit into config/models.yaml"
+        ) from error
+
+
+def _cached_reference(cache: Path, repo: str, revision: str) -> Path:
+    """The file of the hub's cache that holds the commit of a branch."""
+    from huggingface_hub.file_download import repo_folder_name
+
+    return cache / repo_folder_name(repo_id=repo, repo_type="model") / "refs" / revision
+
+
+def _read(command: str, folder: Path | None) -> tuple[Path, dict[str, Any], dict[str, Any]]:
+    """The folder, the hub's models as models.yaml has them, and the revisions that were resolved."""
+    from rlvr.config.load import ConfigError, find_folder, models_as_written, named_entries, read_revisions, read_yaml
+    from rlvr.config.schema import HubModel, Prompt
+
+    found = folder or find_folder()
+    if found is None:
+        fail(command, "no config/models.yaml here or in a folder above; give --config-folder")
+    root = found.parent
+    try:
+        prompts = named_entries(Prompt, read_yaml(found / "prompts.yaml", root))
+        models = models_as_written(found, root, prompts)
+        revisions = read_revisions(found, root)
+    except ConfigError as error:
+        fail(command, str(error).splitlines()[0])
+    return found, {name: model for name, model in models.items() if isinstance(model, HubModel)}, revisions
+
+
+def _row(model: Any, found: Any) -> list[str]:
+    if model.pinned:
+        return [model.name, model.repo, "a commit", "yes", model.revision]
+    if found is None or (found.repo, found.revision) != (model.repo, model.revision):
+        return [model.name, model.repo, model.revision, "no", f"unknown: rlvr models resolve {model.name}"]
+    return [model.name, model.repo, model.revision, "no", f"{found.commit} ({found.date})"]
+
+
+def _revision(model: Any, commit: str) -> Any:
+    from rlvr.config.schema import Revision
+
+    today = datetime.date.today().isoformat()
+    return Revision(name=model.name, repo=model.repo, revision=model.revision, commit=commit, date=today)
+
+
+def _change(before: Any, commit: str) -> str:
+    return "" if before is None or before.commit == commit else f"; it was {before.commit}, and its runs get new names"
+
+
+def _write(path: Path, revisions: dict[str, Any]) -> None:
+    import yaml
+
+    from rlvr.records import publish
+
+    content = {name: found.model_dump(exclude={"name"}) for name, found in revisions.items()}
+    publish(path, HEAD + yaml.safe_dump(content, sort_keys=False))

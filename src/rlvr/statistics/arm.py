@@ -1,0 +1,95 @@
+"""Stage: statistics. One arm: pass@k of each training seed, its difference to another arm's, and both over seeds."""
+
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false, reportReturnType=false
+# (pandas' own annotations leave open whether a column is a series)
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import pandas as pd
+import typer
+
+from rlvr.records import publish
+from rlvr.statistics.scored_table import PERCENT, frames_of, summarise
+from rlvr.statistics.scores import Scores, matrix, pass_at, read_all
+
+OVER_SEEDS = "all"  # in the column `seed`
+INTERVALS = ("value_low", "value_high", "difference_low", "difference_high", "difference_p")
+COLUMNS = (
+    *("model", "stand_in", "arm", "learning_rate", "benchmark", "k", "seed", "value", "value_low", "value_high"),
+    *("compare_with", "difference", "difference_low", "difference_high", "difference_p"),
+    *("seeds", "problems", "clusters", "n", "policies"),
+)
+
+
+def of_arm(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
+    """For each model, benchmark and k a row of each training seed, and after them one over seeds; in percent.
+
+    `difference` is to the compared arm's run of the same seed. The row over seeds is that of a table of both arms: its
+    mean and difference have the intervals of `scored_table`, over seeds and problems. One run has none here.
+    """
+    tables = [_of_model(part, scores) for part in layout["models"]]
+    return pd.concat(tables, ignore_index=True)[list(COLUMNS)]
+
+
+def _of_model(part: dict[str, Any], scores: Scores) -> pd.DataFrame:
+    own = part["cells"][0]["arm"]
+    made = summarise(part, scores, None)
+    over = made[made["arm"] == own].rename(columns={"samples": "n"}).assign(seed=OVER_SEEDS)
+    compared = part["compare_with"]
+    rows = [row for _, one in over.iterrows() for row in (*_of_seeds(part, scores, one), dict(one))]
+    return pd.DataFrame(rows).assign(compare_with=compared)
+
+
+def _of_seeds(part: dict[str, Any], scores: Scores, over: pd.Series) -> list[dict[str, Any]]:
+    """The row of each training seed, beside the one over them. A policy without a seed has no row of its own."""
+    panel = next(panel for panel in part["panels"] if panel["name"] == over["benchmark"])
+    values = [_values(cell, panel, scores, over["k"]) for cell in part["cells"]]
+    rows = []
+    for (seed, policy), value in zip(values[0], values[0].values(), strict=True):
+        if seed is None:
+            continue
+        others = [value for other in values[1:] for (of_seed, _), value in other.items() if of_seed == seed]
+        difference = value - others[0] if others else None
+        blank = dict.fromkeys(INTERVALS)
+        one = {"seed": seed, "value": value, "difference": difference, "seeds": 1, "policies": policy}
+        rows.append({**over, **blank, **one})
+    return rows
+
+
+def _values(cell: dict[str, Any], panel: dict[str, Any], scores: Scores, k: int) -> dict[tuple[Any, str], float]:
+    """pass@k in percent by training seed and policy."""
+    frames = frames_of(scores, [cell], panel["evaluations"][cell["model"]])
+    means = PERCENT * matrix([frames[policy] for policy in cell["policies"]], pass_at(k)).mean(axis=1)
+    return dict(zip(zip(cell["seeds"], cell["policies"], strict=True), map(float, means), strict=True))
+
+
+def counts_of_arm(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
+    """The scores of the arm's own runs under each other: a row for each problem."""
+    pairs = [
+        (policy, evaluation)
+        for part in layout["models"]
+        for panel in part["panels"]
+        for evaluation in panel["evaluations"].values()
+        for policy in part["cells"][0]["policies"]
+    ]
+    return pd.concat([scores[pair] for pair in dict.fromkeys(pairs)], ignore_index=True)
+
+
+def main(
+    layout: Annotated[str, typer.Option(help="The arm, and what it is compared with, as JSON.")],
+    scores: Annotated[list[Path], typer.Argument(help="scores.csv of the arm's runs and of the compared arm's.")],
+    out: Annotated[Path, typer.Option(help="CSV to write.")],
+    counts: Annotated[Path, typer.Option(help="CSV to write: counts of each problem.")],
+) -> None:
+    """Compute pass@k of one arm."""
+    content, read = json.loads(layout), read_all(scores)
+    publish(out, of_arm(content, read).to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+    publish(counts, counts_of_arm(content, read).to_csv(index=False, lineterminator="\n"))
+
+
+if __name__ == "__main__":
+    typer.run(main)
