@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 from rlvr.config.explain import validate
 from rlvr.config.layers import ConfigError, look_up, read_yaml
 from rlvr.config.schema import Natural, Positive, Strict
+from rlvr.estimators import nearest
 
 KINDS = ("cpu", "short", "gpu")  # what the workflow asks for
 
@@ -120,5 +121,6 @@ def read_cluster(path: Path, root: Path, rules: list[str]) -> Cluster:
     for kind in cluster.kinds:
         look_up(KINDS, kind, "kind of job", layer.place(("kinds", kind)))
     for rule in cluster.rules:
-        look_up(rules, rule, "rule", layer.place(("rules", rule)))
+        if rule not in rules:
+            raise ConfigError(f"{layer.place(('rules', rule))}: unknown rule{nearest(rule, rules)}")
     return cluster

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import typer
 
+from rlvr.config.published import plain
 from rlvr.config.schema import Statistics
 from rlvr.records import RecordError, publish, read_lines
 from rlvr.statistics.effort import Probes, at_best
@@ -153,21 +154,17 @@ def published(
     empty = dict(NOT_PUBLISHED)
     if frame is None or cell["published"] is None:
         return empty
-    names = frame["benchmark"].map(_plain)
+    names = frame["benchmark"].map(plain)
     found = frame[
-        (frame["model"].map(_plain) == _plain(cell["published_model"]))
+        (frame["model"].map(plain) == plain(cell["published_model"]))
         & (frame["method"] == cell["published"])
-        & (names == _plain(benchmark))
+        & (names == plain(benchmark))
         & (frame["k"].isna() if k is None else frame["k"].astype(float) == k)
     ]
     if found.empty:
         return empty
     ci = pd.to_numeric(found["ci"]).iloc[0]
     return {"published": float(found["value"].iloc[0]), "published_ci": None if pd.isna(ci) else float(ci)}
-
-
-def _plain(name: str) -> str:
-    return "".join(character for character in str(name).lower() if character.isalnum())
 
 
 def main(
