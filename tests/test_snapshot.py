@@ -140,11 +140,7 @@ def test_runs_csv_says_what_each_policy_is(plan, results, tmp_path):
         words = [part.replace(" = ", "") for part in row["settings"].split(", ") if part]
         begin = "-".join([row["model"], row["method"], *words, f"lr{row['learning_rate']:g}", f"seed{row['seed']}"])
         assert policy.rsplit("-", 1)[0] == begin and row["learning_rate"] == spec.rl.learning_rate
-    assert (
-        {row["method"] for row in trained.values()}
-        == {spec.estimator["name"] for spec in plan.runs.values()} & {row["method"] for row in trained.values()}
-        >= {"grpo", "lens"}
-    )
+    assert {"grpo", "lens"} <= {row["method"] for row in trained.values()}
     assert "std = unbiased" in {row["settings"] for row in trained.values()}, "GRPO of LENS"
     bases = runs[~runs.index.isin(list(plan.runs))]
     assert len(bases) and set(bases["method"]) == {"sft"} and set(bases["settings"]) == {""}
