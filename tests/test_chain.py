@@ -63,35 +63,34 @@ def test_the_report_is_one_page_with_the_origin_of_every_number(chain):
     assert "smoke" in page and "undefined" not in page
 
 
-def test_one_arm_says_how_it_did_against_the_one_that_tables_compare_with(chain):
-    """Asked for when its table is there, it trains nothing; the row over seeds is the table's."""
-    arm = chain / "papers/smoke/ace/arms/ace_grpo.csv"
+def test_one_arm_says_how_it_did_against_the_one_that_its_table_compares_with(chain):
+    """alpha = 1 against alpha = 0 is ACE-GRPO against GRPO, whose runs are there: the row over seeds is the table's."""
+    arm = chain / "papers/smoke/ace/arms/ace_grpo-alpha-1.0.csv"
     done = run(chain, str(arm))
-    jobs = set(re.findall(r"^(\w+) +\d+$", done.stdout + done.stderr, flags=re.MULTILINE))
-    assert "arm" in jobs and "rl" not in jobs and "sft" not in jobs
-    made, counts = pd.read_csv(arm), pd.read_csv(arm.with_name("ace_grpo-counts.csv"))
-    assert set(made["arm"]) == {"ace_grpo"} and set(made["compare_with"]) == {"grpo"}
-    assert set(counts["policy"]) == {policy for row in made["policies"] for policy in row.split()}
-    core = pd.read_csv(chain / "papers/ace/statistics/core.csv")
-    for row in core[core["arm"] == "ace_grpo"].itertuples():
-        mine = made[(made["benchmark"] == row.benchmark) & (made["model"] == row.model) & (made["k"] == row.k)]
+    jobs = dict(re.findall(r"^(\w+) +(\d+)$", done.stdout + done.stderr, flags=re.MULTILINE))
+    assert jobs == {"arm": "1", "total": "1"}, "nothing is trained or sampled again"
+    made, counts = pd.read_csv(arm), pd.read_csv(arm.with_name("ace_grpo-alpha-1.0-counts.csv"))
+    assert set(made["compare_with"]) == {"ace_grpo-alpha-0.0"} and set(made["benchmark"]) == {"math-500"}
+    core = pd.read_csv(chain / "papers/smoke/ace/statistics/core.csv")
+    ours, rival = (core[core["arm"] == name] for name in ("ace_grpo", "grpo"))
+    assert set(counts["policy"]) == set(ours["policies"].iloc[0].split())
+    assert made["k"].drop_duplicates().tolist() == ours["k"].tolist()
+    for (_, row), (_, other) in zip(ours.iterrows(), rival.iterrows(), strict=True):
+        mine = made[made["k"] == row["k"]]
         assert mine["seed"].tolist() == ["1", "2", "all"]
         over, seeds = mine.iloc[-1], mine.iloc[:-1]
         for name in ("value", "value_low", "value_high", "difference", "difference_low", "difference_p"):
-            assert over[name] == pytest.approx(getattr(row, name), rel=1e-5, abs=1e-9), name
-        assert (over["seeds"], over["problems"], over["n"]) == (2, row.problems, row.samples)
-        assert seeds["value"].mean() == pytest.approx(over["value"], rel=1e-4)
-        assert seeds["difference"].mean() == pytest.approx(over["difference"], rel=1e-4, abs=1e-6)
-        other = core[(core["arm"] == "grpo") & (core["model"] == row.model) & (core["k"] == row.k)].iloc[0]
-        for policy, rival, found in zip(
-            row.policies.split(), other["policies"].split(), seeds["difference"], strict=True
+            assert over[name] == pytest.approx(row[name], rel=1e-5, abs=1e-9), name
+        assert (over["seeds"], over["problems"], over["n"]) == (2, row["problems"], row["samples"])
+        for (_, one), policy, beside in zip(
+            seeds.iterrows(), row["policies"].split(), other["policies"].split(), strict=True
         ):
-            here, there = (
-                pd.read_csv(next((chain / "evaluations" / name).glob("*easy*")) / "scores.csv")
-                for name in (policy, rival)
-            )
-            at = [pass_at_k(frame["n"], frame["correct"], row.k).mean() for frame in (here, there)]
-            assert found == pytest.approx(100 * (at[0] - at[1]), rel=1e-4, abs=1e-4)
+            scores = [
+                pd.read_csv(next((chain / "evaluations" / p).glob("*easy*/scores.csv"))) for p in (policy, beside)
+            ]
+            at = [100 * pass_at_k(frame["n"], frame["correct"], row["k"]).mean() for frame in scores]
+            assert one["policies"] == policy and one["value"] == pytest.approx(at[0], rel=1e-5)
+            assert one["difference"] == pytest.approx(at[0] - at[1], rel=1e-4, abs=1e-9)
 
 
 def test_no_problem_stands_in_two_sets(chain):

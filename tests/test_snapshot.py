@@ -12,7 +12,7 @@ from rlvr.config.claims import layout, needs
 from rlvr.config.expansion import make_plan
 from rlvr.config.paths import Paths
 from rlvr.config.plan import asked_for
-from rlvr.report.snapshot import Missing, take
+from rlvr.report.snapshot import FACTS, Missing, described, take
 
 PROVENANCE = {"commit": "c0ffee", "lock_sha256": "beef", "processor": "a core", "finished": "2026-11-21T10:00:00Z"}
 CLAIM = {
@@ -29,6 +29,14 @@ CLAIM = {
     **{"unit": "training seeds × problems", "published": "holds in its own table", "published_cells": "10 of 10"},
     **{"published_exceptions": "", "learning_rates": "", "low_of_all": -2.0, "high_of_all": 3.0},
 }
+
+
+def manifest_of(plan, policy: str) -> str:
+    """What the stages write of a policy, without its files."""
+    run = plan.runs.get(policy)
+    spec, stage = (run, "rl") if run else (plan.policies[policy], "sft")
+    content = {"stage": stage, "seed": run.seed if run else 0, "step": 2, "seconds": 1.5, "provenance": PROVENANCE}
+    return json.dumps({**content, "spec": spec.model_dump(mode="json")})
 
 
 @pytest.fixture(scope="module")
@@ -51,9 +59,7 @@ def results(plan, tmp_path):
         for policy in made.item(name).policies():
             manifest = folder / plan.stage(policy) / "manifest.json"
             manifest.parent.mkdir(parents=True, exist_ok=True)
-            manifest.write_text(
-                json.dumps({"stage": "rl", "seed": 1, "step": 2, "seconds": 1.5, "provenance": PROVENANCE})
-            )
+            manifest.write_text(manifest_of(plan, policy))
     claims = folder / "claims" / "smoke" / "lens.csv"
     claims.parent.mkdir(parents=True)
     decided = {
@@ -103,7 +109,7 @@ def test_claims_of_another_scale_bring_the_policies_behind_them(plan, results, t
     for policy in behind:
         manifest = results / other.stage(policy) / "manifest.json"
         manifest.parent.mkdir(parents=True, exist_ok=True)
-        manifest.write_text(json.dumps({"stage": "rl", "seed": 1, "provenance": PROVENANCE}))
+        manifest.write_text(manifest_of(other, policy))
     take(plan, Paths(str(results), "smoke"), tmp_path / "docs", [other])
     policies = set(pd.read_csv(tmp_path / "docs" / "runs.csv")["policy"])
     assert behind < policies and len(behind) > 90 and not any("-ace-" in policy for policy in policies)
@@ -119,3 +125,35 @@ def test_what_was_not_made_is_named_and_nothing_is_replaced(plan, results, tmp_p
     with pytest.raises(Missing, match=r"table1\.md was not made yet"):
         take(plan, Paths(str(results), "smoke"), out)
     assert (out / "kept").exists()
+
+
+def test_runs_csv_says_what_each_policy_is(plan, results, tmp_path):
+    """Method, model, learning rate and settings, as the run's own name has them."""
+    out = tmp_path / "docs"
+    take(plan, Paths(str(results), "smoke"), out)
+    runs = pd.read_csv(out / "runs.csv", keep_default_na=False).set_index("policy")
+    columns = ["method", "model", "learning_rate", "settings", "stage", "seed", "step", "seconds"]
+    assert list(runs.columns) == [*columns, *FACTS]
+    trained = {policy: row for policy, row in runs.iterrows() if policy in plan.runs}
+    for policy, row in trained.items():
+        spec = plan.runs[policy]
+        words = [part.replace(" = ", "") for part in row["settings"].split(", ") if part]
+        begin = "-".join([row["model"], row["method"], *words, f"lr{row['learning_rate']:g}", f"seed{row['seed']}"])
+        assert policy.rsplit("-", 1)[0] == begin and row["learning_rate"] == spec.rl.learning_rate
+    assert {"grpo", "lens"} <= {row["method"] for row in trained.values()}
+    assert "std = unbiased" in {row["settings"] for row in trained.values()}, "GRPO of LENS"
+    bases = runs[~runs.index.isin(list(plan.runs))]
+    assert len(bases) and set(bases["method"]) == {"sft"} and set(bases["settings"]) == {""}
+    assert set(bases["learning_rate"]) == {0.008}
+
+
+def test_a_published_model_is_named_by_its_repository():
+    shown = described({"hub": {"repo": "owner/model", "commit": "1" * 40}})
+    assert shown == {"method": "", "model": "owner/model", "learning_rate": "", "settings": ""}
+
+
+def test_a_method_names_what_it_modulates_and_dynamic_sampling():
+    plan = make_plan(ROOT, "smoke", ["ace"])
+    name = next(name for name in plan.runs if "-ace_grpo-aggregationsum-dapo-" in name)
+    shown = described(json.loads(manifest_of(plan, name)))
+    assert (shown["method"], shown["settings"]) == ("ace_grpo", "aggregation = sum, dapo")

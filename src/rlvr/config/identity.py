@@ -61,18 +61,26 @@ def policy_id(spec: PolicySpec) -> str:
 
 def run_id(spec: RunSpec) -> str:
     """For example `qwen2-tiny-ace_grpo-alpha2.0-lr0.0002-seed1-3f5a0c2b9e`: what differs from defaults is named."""
-    settings = dict(spec.estimator)
-    name = settings.pop("name")
-    defaults = {key: setting.default for key, setting in estimators.signature(name).settings.items()}
-    words = [spec.base.model.name, f"{name}_{settings.pop('base')}" if "base" in settings else name]
-    if spec.critic is not None:
-        words = [spec.base.model.name, "ppo"]
-    words += [f"{key}{value}" for key, value in sorted(settings.items()) if value != defaults[key]]
-    if spec.rollout.dynamic_sampling:
-        words.append("dapo")
-    if spec.loss.ratio == "sequence":
-        words.append("gspo")
+    words = [spec.base.model.name, method(spec), *(key + value for key, value in settings(spec).items())]
     return "-".join([*words, f"lr{spec.rl.learning_rate:g}", f"seed{spec.seed}", digest(spec)])
+
+
+def method(spec: RunSpec) -> str:
+    """The estimator, with the one that it modulates; PPO where there is a critic."""
+    name = spec.estimator["name"]
+    if spec.critic is not None:
+        return "ppo"
+    return f"{name}_{spec.estimator['base']}" if "base" in spec.estimator else name
+
+
+def settings(spec: RunSpec) -> dict[str, str]:
+    """The estimator's settings that differ from its defaults; dynamic sampling (dapo) and the ratio of sequences (gspo)
+    by their names alone."""
+    defaults = {key: setting.default for key, setting in estimators.signature(spec.estimator["name"]).settings.items()}
+    given = {key: value for key, value in sorted(spec.estimator.items()) if key not in ("name", "base")}
+    found = {key: str(value) for key, value in given.items() if value != defaults[key]}
+    found |= {"dapo": ""} if spec.rollout.dynamic_sampling else {}
+    return found | ({"gspo": ""} if spec.loss.ratio == "sequence" else {})
 
 
 def evaluation_id(spec: EvaluationSpec) -> str:

@@ -18,10 +18,12 @@ import typer
 from PIL import Image
 from tabulate import tabulate
 
+from rlvr.config import identity
 from rlvr.config.claims import CONTRADICTED, REPRODUCED, VERDICTS, layout, needs
 from rlvr.config.expansion import make_plan
 from rlvr.config.paths import Paths
 from rlvr.config.plan import Plan, asked_for
+from rlvr.config.schema import PolicySpec, RunSpec
 from rlvr.records import publish, read_json
 from rlvr.tables.claims import gather, markdown, numbers
 
@@ -101,7 +103,26 @@ def _copy(source: Path, target: Path) -> None:
 def _provenance(path: Path, policy: str) -> dict[str, Any]:
     manifest = read_json(path)
     facts = {key: manifest.get(key, "") for key in ("stage", "seed", "step", "seconds")}
-    return {"policy": policy, **facts, **{key: manifest["provenance"][key] for key in FACTS}}
+    return {"policy": policy, **described(manifest), **facts, **{key: manifest["provenance"][key] for key in FACTS}}
+
+
+def described(manifest: dict[str, Any]) -> dict[str, Any]:
+    """What a manifest's specification says of a policy: method, model, learning rate, settings beside the defaults.
+
+    The learning rate of a base policy is that of its SFT; a published one, which was not trained here, has none.
+    """
+    spec, stage = manifest.get("spec"), manifest.get("stage")
+    if stage == "rl":
+        run = RunSpec.model_validate(spec)
+        differ = ", ".join(f"{key} = {value}" if value else key for key, value in identity.settings(run).items())
+        model, rate = run.base.model.name, run.rl.learning_rate
+        return {"method": identity.method(run), "model": model, "learning_rate": rate, "settings": differ}
+    if stage == "sft":
+        policy = PolicySpec.model_validate(spec)
+        rate = policy.sft.learning_rate if policy.sft else ""
+        return {"method": "sft", "model": policy.model.name, "learning_rate": rate, "settings": ""}
+    model = manifest["hub"]["repo"] if "hub" in manifest else ""
+    return {"method": "", "model": model, "learning_rate": "", "settings": ""}
 
 
 def _readme(plans: list[Plan], claims: pd.DataFrame, runs: pd.DataFrame, sections: list[str]) -> str:
