@@ -17,12 +17,12 @@ MAY_IMPORT = {
     "config": {"estimators"},
     "estimators": set(),
     "losses": set(),
-    "tasks": {"records", "config", "verifiers"},
+    "tasks": {"records", "provenance", "config", "verifiers"},
     "verifiers": set(),
     "policies": {"records", "provenance", "config", "tasks"},
     "training": {"records", "provenance", "config", "estimators", "losses", "tasks", "verifiers", "policies"},
     "engines": {"records", "config", "policies", "training"},
-    "evaluation": {"records", "config", "verifiers", "policies", "training", "engines", "statistics"},
+    "evaluation": {"records", "provenance", "config", "verifiers", "policies", "training", "engines", "statistics"},
     "statistics": {"records", "config", "estimators"},
     "tables": {"records", "statistics"},
     "figures": {"records"},
@@ -33,7 +33,18 @@ MAY_IMPORT = {
         *("config", "estimators", "losses", "policies", "provenance", "records", "training", "verifiers"),
     },
     "commands": {
-        *("backends", "cost", "estimators", "statistics", "verifiers", "evaluation", "config", "tasks", "records")
+        *(
+            "backends",
+            "cost",
+            "estimators",
+            "statistics",
+            "verifiers",
+            "evaluation",
+            "config",
+            "tasks",
+            "training",
+            "records",
+        )
     },
     "__main__": {"commands"},
 }

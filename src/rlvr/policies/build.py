@@ -67,16 +67,18 @@ def main(
     out: Annotated[Path, typer.Option(help="The manifest to write.")],
 ) -> None:
     """Make one model."""
+    origin = provenance.collect()
     model = TypeAdapter(Model).validate_json(spec)
     if isinstance(model, ScratchModel):
         policy = scratch_policy(model)
         folder = out.parent / "policy"
         parameters = sum(p.numel() for p in policy.model.parameters())
         sums = save(policy, folder)
-        publish_manifest(out, folder, sums, policy.template, parameters=parameters, provenance=provenance.collect())
+        made = provenance.at_once(origin)
+        publish_manifest(out, folder, sums, policy.template, parameters=parameters, provenance=made)
     else:
         hub = {"repo": model.repo, "revision": model.revision, "dtype": model.dtype}
-        publish_json(out, {"hub": hub, "template": model.template, "provenance": provenance.collect()})
+        publish_json(out, {"hub": hub, "template": model.template, "provenance": provenance.at_once(origin)})
 
 
 if __name__ == "__main__":

@@ -1,0 +1,50 @@
+"""One process at a time on a folder of resumable state. It needs no torch, so that commands may ask who holds one."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+LEASE = "lease"  # the file in the folder; it stays when the rest is removed, since a process may be waiting for it
+
+
+@contextmanager
+def lease(folder: Path) -> Iterator[None]:
+    """Hold a folder that resumable work keeps its state in. The system frees it at a kill.
+
+    A second process on the same work fails at once; as a Slurm job it waits, since a Snakemake that was killed and
+    started again submits a run whose first job still trains.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / LEASE, "a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.seek(0)
+            held = f"{folder} is in use by another process ({file.read().strip()})"
+            if "SLURM_JOB_ID" not in os.environ:
+                sys.exit(held)
+            print(f"{held}; waiting for it", flush=True)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        file.truncate(0)
+        job = os.environ.get("SLURM_JOB_ID", "none")
+        file.write(f"host {os.uname().nodename}, process {os.getpid()}, job {job}")
+        file.flush()
+        yield
+
+
+def holder(folder: Path) -> str | None:
+    """Who holds a folder: host, process and job; None where nobody does."""
+    try:
+        with open(folder / LEASE) as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)  # two that ask do not see one another
+            except OSError:
+                return file.read().strip() or "a process that is starting"
+    except FileNotFoundError:
+        pass
+    return None
