@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from rlvr.commands import data
+from rlvr.commands import data, state
 from rlvr.commands.consistency import consistency
 from rlvr.commands.diversity import diversity
 from rlvr.commands.grade import grade
@@ -34,6 +34,7 @@ app.command()(diversity)
 app.command()(plan)
 app.command("verl-config")(verl_config)
 app.add_typer(data.app, name="data")
+app.add_typer(state.app, name="state")
 
 
 def main() -> None:

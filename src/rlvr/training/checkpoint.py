@@ -23,10 +23,9 @@ import torch
 
 from rlvr import provenance
 from rlvr.records import publish_json, read_json, read_lines, sha256, whole
-from rlvr.training.lease import lease
+from rlvr.training.lease import MARK, is_of, lease
 
 SUMS = "SHA256SUMS"
-MARK = "fingerprint.json"  # in the folder: what its checkpoints are of
 
 
 @dataclass
@@ -107,15 +106,6 @@ class Checkpoints:
                     shutil.rmtree(path)
             publish_json(mark, self.fingerprint)
             yield
-
-
-def is_of(mark: dict[str, Any], fingerprint: dict[str, Any]) -> bool:
-    """Whether a folder's mark is this fingerprint. Earlier ones had of a policy the text of its files alone."""
-
-    def earlier(value: Any) -> Any:
-        return str(value["files"]) if isinstance(value, dict) and value.get("files") else value
-
-    return mark in (fingerprint, {key: earlier(value) for key, value in fingerprint.items()})
 
 
 def _damage(path: Path) -> str | None:

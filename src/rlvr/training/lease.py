@@ -1,4 +1,4 @@
-"""One process at a time on a folder of resumable state. It needs no torch, so that commands may ask who holds one."""
+"""A folder of resumable state: one process at a time, on what its mark says. It needs no torch, as commands ask too."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+MARK = "fingerprint.json"  # in the folder: what its checkpoints are of
 LEASE = "lease"  # the file in the folder; it stays when the rest is removed, since a process may be waiting for it
 
 
@@ -48,3 +50,12 @@ def holder(folder: Path) -> str | None:
     except FileNotFoundError:
         pass
     return None
+
+
+def is_of(mark: dict[str, Any], fingerprint: dict[str, Any]) -> bool:
+    """Whether a folder's mark is this fingerprint. Earlier ones had of a policy the text of its files alone."""
+
+    def earlier(value: Any) -> Any:
+        return str(value["files"]) if isinstance(value, dict) and value.get("files") else value
+
+    return mark in (fingerprint, {key: earlier(value) for key, value in fingerprint.items()})

@@ -11,7 +11,7 @@ from typing import Any
 
 from rlvr.provenance import History, Origin
 from rlvr.records import publish_json, read_json
-from rlvr.training.checkpoint import is_of
+from rlvr.training.lease import MARK, is_of
 
 KEPT = "rlvr.json"  # in a checkpoint: what verl does not keep
 FINISHED = "finished.json"  # in the folder: all rows of a run that is over
@@ -26,7 +26,7 @@ def die_with_parent() -> None:
 
 def keep_only(folder: Path, fingerprint: dict[str, Any]) -> None:
     """Empty a folder of checkpoints that are of something else, with a warning, and mark what it holds from now on."""
-    mark = folder / "fingerprint.json"
+    mark = folder / MARK
     if mark.exists() and not is_of(read_json(mark), fingerprint):
         print(f"warning: {folder} holds checkpoints of another run; they are removed", file=sys.stderr, flush=True)
         for path in folder.iterdir():
