@@ -17,6 +17,7 @@ from rlvr.backends.verl.state import HISTORY, history_of
 from rlvr.config.schema import SLICES, Evaluation, EvaluationSpec
 from rlvr.provenance import NOT_RECORDED, History, lock_of, same, together, unknown
 from rlvr.records import publish_json, read_json, read_lines, sha256
+from rlvr.report import origins
 
 # ---- a checkout whose commits are known ----------------------------------------------------------
 
@@ -301,3 +302,33 @@ def test_gpus_are_those_that_the_process_may_use(tmp_path, monkeypatch, visible,
 
 def test_no_name_of_the_host_is_recorded():
     assert os.uname().nodename not in [str(value) for value in provenance.collect().values()]
+
+
+# ---- in a page's words ---------------------------------------------------------------------------
+
+GPU = {"name": "NVIDIA H200", "memory": "143771 MiB"}
+ON_GPU = {"gpus": [GPU, GPU], "driver": "580.65.06", "cuda": "13.0", "processor": "a core"}
+
+
+def test_a_page_says_where_a_run_changed_its_commit_and_its_device():
+    on_gpu = {**ON_GPU, "commit": "b", "lock": "envs/cluster.txt", "lock_sha256": "12", "lock_differs": 2}
+    first = {"commit": "a", "lock": "envs/main.txt", "lock_sha256": "34", "lock_differs": 0, "gpus": []}
+    again = {**on_gpu, "commit": "c", "from_step": 40}
+    first |= {"processor": "a core", "continued": [{**on_gpu, "from_step": 20}, again], "finished": "today"}
+    manifest = {"provenance": first}
+    assert origins.in_order(manifest, origins.commit) == "a; from step 20: b; from step 40: c"
+    locks = "envs/main.txt 34; from step 20: envs/cluster.txt 12 (2 pins differ)"
+    assert origins.in_order(manifest, origins.lock) == locks
+    gpus = "2 x NVIDIA H200 (143771 MiB), driver 580.65.06, CUDA 13.0"
+    assert origins.each([manifest, manifest], origins.device) == f"a core, {gpus}"
+    on_nodes = {**ON_GPU, "nodes": 4, "gpus_per_node": 2}
+    assert origins.device(on_nodes).startswith("4 x 2 GPUs: NVIDIA H200 (143771 MiB), driver")
+    assert origins.device({**ON_GPU, "device": "cpu"}) == "a core"
+
+
+def test_a_page_shows_manifests_of_before_and_unknown_origins():
+    before = {"commit": "c0ffee", "lock_sha256": "beef", "processor": "a core", "finished": "2026-11-21T10:00:00Z"}
+    shown = [fact(before) for fact in (origins.commit, origins.lock, origins.device)]
+    assert shown == ["c0ffee", "beef", "a core"]
+    forgotten = [fact(unknown()) for fact in (origins.commit, origins.lock, origins.device)]
+    assert forgotten == [NOT_RECORDED] * 3
