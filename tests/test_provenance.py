@@ -332,3 +332,14 @@ def test_a_page_shows_manifests_of_before_and_unknown_origins():
     assert shown == ["c0ffee", "beef", "a core"]
     forgotten = [fact(unknown()) for fact in (origins.commit, origins.lock, origins.device)]
     assert forgotten == [NOT_RECORDED] * 3
+
+
+# ---- what one process makes ----------------------------------------------------------------------
+
+
+def test_cards_and_models_say_who_made_them(workbench):
+    card = read_json(workbench.folder / workbench.spec.data.name / "card.json")["provenance"]
+    model = read_json(workbench.folder / "model" / "manifest.json")["provenance"]
+    for found in (card, model):
+        assert found["commit"] == provenance.commit() and found["lock"] == "envs/main.txt"
+        assert found["started"] <= found["finished"] and found["continued"] == []
