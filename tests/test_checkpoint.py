@@ -9,6 +9,7 @@ import pytest
 import torch
 from conftest import ROOT
 
+from rlvr.records import read_json
 from rlvr.training.checkpoint import Checkpoints, Snapshot
 
 
@@ -20,8 +21,9 @@ def snapshot(step: int) -> Snapshot:
 @pytest.fixture
 def saved(tmp_path):
     checkpoints = Checkpoints(tmp_path, {"run": "x"}, keep=3)
-    for step in (10, 20, 30, 40):
-        checkpoints.save(snapshot(step))
+    with checkpoints.lease():
+        for step in (10, 20, 30, 40):
+            checkpoints.save(snapshot(step))
     return checkpoints
 
 
@@ -59,9 +61,37 @@ def test_what_a_kill_left_half_written_is_ignored(saved, tmp_path):
 
 
 def test_another_runs_checkpoints_are_not_used(saved, tmp_path, capsys):
-    assert Checkpoints(tmp_path, {"run": "x"}).latest().step == 40
-    assert Checkpoints(tmp_path, {"run": "y"}).latest() is None
+    with (same := Checkpoints(tmp_path, {"run": "x"})).lease():
+        assert same.latest().step == 40
+    with (other := Checkpoints(tmp_path, {"run": "y"})).lease():
+        assert other.latest() is None
     assert "another run" in capsys.readouterr().err
+
+
+def test_another_runs_checkpoints_stay_while_it_holds_them(saved, tmp_path):
+    other = Checkpoints(tmp_path, {"run": "y"})
+    with saved.lease(), pytest.raises(SystemExit, match="in use by another process"), other.lease():
+        pass
+    assert saved.latest().step == 40 and read_json(tmp_path / "fingerprint.json") == {"run": "x"}
+
+
+HUB = {"files": None, "hub": {"repo": "a/b", "revision": "1"}, "template": "{problem}"}
+FOLDER = {"files": {"model.safetensors": "12"}, "hub": None, "template": "{problem}"}
+
+
+def test_a_base_of_the_hub_at_another_revision_is_another_run(tmp_path):
+    for number, base in enumerate([HUB, {**HUB, "hub": {"repo": "a/b", "revision": "2"}}, {**HUB, "template": "?"}]):
+        with (checkpoints := Checkpoints(tmp_path, {"run": "x", "base": base})).lease():
+            assert checkpoints.latest() is None
+            checkpoints.save(snapshot(10 + number))
+
+
+def test_checkpoints_from_before_templates_were_in_the_mark_are_still_of_their_run(tmp_path):
+    with (before := Checkpoints(tmp_path, {"run": "x", "base": str(FOLDER["files"])})).lease():
+        before.save(snapshot(10))
+    with (now := Checkpoints(tmp_path, {"run": "x", "base": FOLDER})).lease():
+        assert now.latest().step == 10
+    assert read_json(tmp_path / "fingerprint.json")["base"] == FOLDER
 
 
 def test_a_second_process_is_refused(saved, tmp_path):

@@ -21,6 +21,7 @@ rule generate:
     output:
         completions=f"{EVALUATION}/completions.jsonl.gz",
         tokens=f"{EVALUATION}/tokens.jsonl.gz",
+        origin=f"{EVALUATION}/origin.json",
     log:
         f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/generate.log",
     wildcard_constraints:
@@ -75,6 +76,7 @@ rule merge:
     output:
         completions=f"{EVALUATION}/completions.jsonl.gz",
         tokens=f"{EVALUATION}/tokens.jsonl.gz",
+        origin=f"{EVALUATION}/origin.json",
     log:
         f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/merge.log",
     wildcard_constraints:

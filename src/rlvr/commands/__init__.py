@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import rlvr
-from rlvr.commands import data, models
+from rlvr.commands import data, models, state
 from rlvr.commands.consistency import consistency
 from rlvr.commands.diversity import diversity
 from rlvr.commands.extras import Commands
@@ -50,6 +50,7 @@ app.command()(plan)
 app.command("verl-config")(verl_config)
 app.add_typer(data.app, name="data")
 app.add_typer(models.app, name="models")
+app.add_typer(state.app, name="state")
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """Stage: generate. Samples completions of a benchmark from a policy, part by part, so that a kill loses one part.
 
 One job draws all parts and writes the completions; or several jobs draw some slices each, and `rlvr.evaluation.merge`
-joins them. The engine is started where a part is missing.
+joins them. The engine is started where a part is missing. Who drew the parts is in origin.json, beside the completions.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from typing import Annotated, Any
 
 import typer
 
-from rlvr import engines
+from rlvr import engines, provenance
 from rlvr.config.identity import canonical
 from rlvr.config.schema import SLICES, EvaluationSpec
 from rlvr.engines import Engine, EngineError
 from rlvr.evaluation.parts import (
+    ORIGIN,
     Part,
     Parts,
     in_order,
@@ -29,12 +30,13 @@ from rlvr.evaluation.parts import (
     slice_folder,
     slice_number,
 )
+from rlvr.policies.manifest import fingerprint as of_policy
 from rlvr.records import (
     PicturesUnread,
     Problem,
     RecordError,
+    publish_json,
     publish_records,
-    read_json,
     read_records,
     sha256,
     text_alone,
@@ -61,6 +63,7 @@ class Sampling:
             parts = Parts(self.state, self.fingerprint, self.planned)
             draw(self.engine, self.problems, [parts])
             completions, audited = in_order(parts.rows(), self.problems, self.samples)
+            publish_json(out.parent / ORIGIN, parts.origins())
             publish_records(tokens, audited)
             publish_records(out, completions)
 
@@ -74,7 +77,7 @@ class Sampling:
                 shares[number] = Parts(folder, self.fingerprint, self.planned[number::SLICES])
             draw(self.engine, self.problems, list(shares.values()))
             for number, parts in shares.items():
-                publish_slice(paths[number], self.fingerprint, parts.rows())
+                publish_slice(paths[number], self.fingerprint, parts)
 
 
 def draw(engine: Callable[[], Engine], problems: list[Problem], shares: list[Parts]) -> None:
@@ -102,7 +105,7 @@ def main(
     slices: Annotated[
         list[Path] | None, typer.Argument(help="Slices to draw and write, by number: 03.jsonl.gz; none: all at once.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="completions.jsonl.gz to write, of all.")] = None,
+    out: Annotated[Path | None, typer.Option(help="completions.jsonl.gz to write, of all; origin.json too.")] = None,
     tokens: Annotated[
         Path | None, typer.Option(help="tokens.jsonl.gz to write: of some completions, with log-probabilities.")
     ] = None,
@@ -112,6 +115,7 @@ def main(
 ) -> None:
     """Sample one benchmark from one policy: all of it, or some slices."""
     one_thread()
+    provenance.collect()
     evaluation = EvaluationSpec.model_validate_json(spec)
     how = evaluation.sampling
     if bool(slices) == bool(out and tokens):
@@ -122,7 +126,7 @@ def main(
         rows = rows or rows_a_part(engines.rows(how.engine), len(asked), how.samples)
         fingerprint = {
             "evaluation": canonical(evaluation),
-            "policy": {key: read_json(policy).get(key) for key in ("files", "hub", "template")},
+            "policy": of_policy(policy),
             "problems": sha256(problems),
             "engine": f"{how.engine}, {version}",
             "rows": rows,

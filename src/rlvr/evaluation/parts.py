@@ -1,6 +1,7 @@
 """Parts of an evaluation's samples: what one call of an engine draws, and what a kill loses.
 
-A part is some problems and a range of samples. It is a file once all of it is drawn, and is then never drawn again.
+A part is some problems and a range of samples. It is a file once all of it is drawn, and is then never drawn again; its
+first line says who drew it.
 For several jobs the parts lie in slices, one in `SLICES` of them each, and a job draws some slices. Parts and slices
 depend on the evaluation alone, so another number of jobs finds what is drawn already.
 """
@@ -14,12 +15,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rlvr import provenance
 from rlvr.config.schema import SLICES
 from rlvr.records import Completion, Problem, RecordError, Tokens, publish_json, publish_lines, read_json, read_lines
 
 if TYPE_CHECKING:
     from rlvr.engines import Sampled
 
+ORIGIN = "origin.json"  # beside the completions
 AUDITED = 64  # problems whose first sample keeps its tokens, for the comparison with the trainer
 Row = dict[str, Any]  # a completion, and its tokens where they are kept
 
@@ -71,15 +74,21 @@ class Parts:
         return [part for part in self.planned if not (self.folder / part.name).exists()]
 
     def save(self, part: Part, sampled: list[Sampled]) -> None:
-        publish_lines(self.folder / part.name, [_row(part, sample) for sample in sampled])
+        head = {"origin": provenance.collect()}
+        publish_lines(self.folder / part.name, [head, *(_row(part, sample) for sample in sampled)])
 
     def rows(self) -> Iterator[Row]:
         """Of all planned parts, in order. Raises RecordError for a damaged one."""
         for part in self.planned:
-            rows = list(read_lines(self.folder / part.name))
+            rows = [row for row in read_lines(self.folder / part.name) if "origin" not in row]
             if len(rows) != (part.stop - part.start) * (part.last - part.first):
                 raise RecordError(f"{self.folder / part.name} is damaged; delete it and run again")
             yield from rows
+
+    def origins(self) -> list[provenance.Origin]:
+        """Who drew the planned parts, and how many each."""
+        heads = (next(read_lines(self.folder / part.name), {}) for part in self.planned)
+        return provenance.together({**head.get("origin", provenance.unknown()), "parts": 1} for head in heads)
 
     def remove(self) -> None:
         """The parts and their mark; the folder and its lease stay, which another process may be waiting for."""
@@ -112,15 +121,25 @@ def slice_folder(state: Path, number: int) -> Path:
     return state / f"slice-{number:02d}"
 
 
-def publish_slice(path: Path, fingerprint: dict[str, Any], rows: Iterable[Row]) -> None:
-    publish_lines(path, [{"fingerprint": fingerprint}, *rows])
+def publish_slice(path: Path, fingerprint: dict[str, Any], parts: Parts) -> None:
+    publish_lines(path, [{"fingerprint": fingerprint, "origins": parts.origins()}, *parts.rows()])
 
 
-def read_slice(path: Path) -> tuple[dict[str, Any], list[Row]]:
-    """What a slice's samples depend on, and the samples. Raises RecordError."""
+@dataclass(frozen=True)
+class Slice:
+    """What its samples depend on, who drew them, and the samples."""
+
+    fingerprint: dict[str, Any]
+    origins: list[provenance.Origin]
+    rows: list[Row]
+
+
+def read_slice(path: Path) -> Slice:
+    """Raises RecordError."""
     try:
         head, *rows = read_lines(path)
-        return head["fingerprint"], rows
+        of_before = [{**provenance.unknown(), "parts": 1}] if rows else []
+        return Slice(head["fingerprint"], head.get("origins", of_before), rows)
     except (EOFError, gzip.BadGzipFile, zlib.error, KeyError, RecordError, ValueError) as error:
         raise RecordError(f"{path} is damaged ({error}); delete it and run again") from error
 

@@ -67,13 +67,15 @@ def main(
     out: Annotated[Path, typer.Option(help="The manifest to write.")],
 ) -> None:
     """Make one model."""
+    origin = provenance.collect()
     model = TypeAdapter(Model).validate_json(spec)
     if isinstance(model, ScratchModel):
         policy = scratch_policy(model)
         folder = out.parent / "policy"
         parameters = sum(p.numel() for p in policy.model.parameters())
         sums = save(policy, folder)
-        publish_manifest(out, folder, sums, policy.template, parameters=parameters, provenance=provenance.collect())
+        made = provenance.at_once(origin)
+        publish_manifest(out, folder, sums, policy.template, parameters=parameters, provenance=made)
     else:
         if not model.pinned:  # what a branch holds changes, and no identity would say so
             raise SystemExit(
@@ -81,7 +83,7 @@ def main(
                 f"run `rlvr models resolve {model.name}`, which writes its commit to config/revisions.yaml"
             )
         hub = {"repo": model.repo, "commit": model.revision, "dtype": model.dtype}
-        publish_json(out, {"hub": hub, "template": model.template, "provenance": provenance.collect()})
+        publish_json(out, {"hub": hub, "template": model.template, "provenance": provenance.at_once(origin)})
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from rlvr.config.layers import ConfigError
 from rlvr.config.layouts import as_planned, of_page
 from rlvr.config.paths import Paths
 from rlvr.records import publish, read_json
+from rlvr.report import origins
 from rlvr.report.claims import Claims
 from rlvr.tables.claims import NOTES
 
@@ -67,9 +68,9 @@ class Page:
             about_verdicts=NOTES,
             runs=runs,
             seconds=_duration(seconds),
-            commits=self._every(list(self.manifests), "commit"),
-            locks=self._every(list(self.manifests), "lock_sha256"),
-            processors=self._every(list(self.manifests), "processor"),
+            commits=origins.each(self.manifests.values(), origins.commit),
+            locks=origins.each(self.manifests.values(), origins.lock),
+            devices=origins.each(self.manifests.values(), origins.device),
         )
 
     def _title(self, shorts: str) -> str:
@@ -147,22 +148,21 @@ class Page:
         rows = []
         for (label, model), cell in frame.groupby(["label", "model"], sort=False):
             policies = list(dict.fromkeys(" ".join(cell["policies"]).split()))
-            seeds = [str(self.manifests[policy].get("seed", "")) for policy in policies]
+            manifests = [self.manifests[policy] for policy in policies]
+            seeds = [str(manifest.get("seed", "")) for manifest in manifests]
             rows.append(
                 {
                     "label": label,
                     "model": model,
                     "seeds": ", ".join(dict.fromkeys(seeds)),
-                    "seconds": round(sum(float(self.manifests[policy].get("seconds", 0)) for policy in policies), 1),
-                    "commits": self._every(policies, "commit"),
-                    "locks": self._every(policies, "lock_sha256"),
+                    "seconds": round(sum(float(manifest.get("seconds", 0)) for manifest in manifests), 1),
+                    "commits": origins.each(manifests, origins.commit),
+                    "locks": origins.each(manifests, origins.lock),
+                    "devices": origins.each(manifests, origins.device),
                     "runs": policies,
                 }
             )
         return rows
-
-    def _every(self, policies: list[str], fact: str) -> str:
-        return ", ".join(dict.fromkeys(str(self.manifests[policy]["provenance"][fact]) for policy in policies))
 
     def _run(self, policy: str) -> dict[str, Any]:
         manifest = self.manifests[policy]
@@ -173,9 +173,10 @@ class Page:
             "steps": manifest.get("step", ""),
             "seconds": manifest.get("seconds", ""),
             "resumed_from": manifest.get("resumed_from") or "",
-            "commit": manifest["provenance"]["commit"],
-            "lock": manifest["provenance"]["lock_sha256"],
-            "finished": manifest["provenance"]["finished"],
+            "commit": origins.in_order(manifest, origins.commit),
+            "lock": origins.in_order(manifest, origins.lock),
+            "device": origins.in_order(manifest, origins.device),
+            "finished": origins.finished(manifest),
             "spec": json.dumps(manifest.get("spec", manifest.get("hub")), indent=1, sort_keys=True),
         }
 

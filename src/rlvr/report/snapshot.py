@@ -25,9 +25,10 @@ from rlvr.config.paths import Paths
 from rlvr.config.plan import Plan, asked_for
 from rlvr.config.schema import PolicySpec, RunSpec
 from rlvr.records import publish, read_json
+from rlvr.report import origins
 from rlvr.tables.claims import gather, markdown, numbers
 
-FACTS = ("commit", "lock_sha256", "processor", "finished")
+FACTS = ("commit", "lock", "device", "finished")
 
 
 class Missing(Exception):
@@ -103,7 +104,8 @@ def _copy(source: Path, target: Path) -> None:
 def _provenance(path: Path, policy: str) -> dict[str, Any]:
     manifest = read_json(path)
     facts = {key: manifest.get(key, "") for key in ("stage", "seed", "step", "seconds")}
-    return {"policy": policy, **described(manifest), **facts, **{key: manifest["provenance"][key] for key in FACTS}}
+    made = {name: origins.in_order(manifest, getattr(origins, name)) for name in FACTS[:3]}
+    return {"policy": policy, **described(manifest), **facts, **made, "finished": origins.finished(manifest)}
 
 
 def described(manifest: dict[str, Any]) -> dict[str, Any]:
@@ -130,7 +132,7 @@ def _readme(plans: list[Plan], claims: pd.DataFrame, runs: pd.DataFrame, section
     counts = counts[[verdict for verdict in VERDICTS if verdict in counts]]
     every = {fact: ", ".join(dict.fromkeys(str(value) for value in runs[fact])) for fact in FACTS[:3]}
     hours = float(pd.to_numeric(runs["seconds"], errors="coerce").sum()) / 3600
-    last = max(str(value) for value in runs["finished"])
+    last = max((str(value) for value in runs["finished"] if value != origins.NOT_RECORDED), default="unknown")
     return "\n".join(
         [
             f"# Results at {plans[0].scale} scale",
@@ -139,8 +141,8 @@ def _readme(plans: list[Plan], claims: pd.DataFrame, runs: pd.DataFrame, section
             "",
             *(f"Claims stand at {other.scale} scale too. {other.about.strip()}\n" for other in plans[1:]),
             f"{len(runs)} policies ([runs.csv](runs.csv)), {hours:.1f} hours of training in all on "
-            f"{every['processor']}; the last finished {last}. Commit {every['commit']}, lock file "
-            f"{every['lock_sha256']}. Made by `make snapshot`; the pages of the run say more.",
+            f"{every['device']}; the last finished {last}. Commit {every['commit']}, lock file "
+            f"{every['lock']}. Made by `make snapshot`; the pages of the run say more.",
             "",
             "Verdicts on what the papers claim ([claims.md](claims.md), [claims.csv](claims.csv)):",
             "",

@@ -13,6 +13,7 @@ import numpy as np
 import typer
 from pydantic import TypeAdapter
 
+from rlvr import provenance
 from rlvr.config.identity import data_id
 from rlvr.config.load import find_folder, read_data
 from rlvr.config.schema import Data, Mixture, OperatorFill, Published
@@ -25,6 +26,11 @@ BROUGHT = Path("data")
 
 def make(data: OperatorFill | Published | Mixture, out: Path, files: list[Path] | None = None) -> dict[str, Any]:
     """Make or fetch a set below `out`, and say what it is. Raises DataError where a file is missing or unfit."""
+    origin = provenance.collect()
+    return _made(data, out, files) | {"provenance": provenance.at_once(origin)}
+
+
+def _made(data: OperatorFill | Published | Mixture, out: Path, files: list[Path] | None) -> dict[str, Any]:
     if isinstance(data, OperatorFill):
         return _generate(data, out)
     if isinstance(data, Mixture):

@@ -14,8 +14,9 @@ from rlvr.config import identity
 from rlvr.config.schema import RunSpec
 from rlvr.estimators import Estimator
 from rlvr.policies.decoder import Decoder
+from rlvr.policies.manifest import fingerprint
 from rlvr.policies.store import Policy, device, load, publish_manifest, save
-from rlvr.records import PicturesUnread, Problem, publish_lines, read_json, read_records, sha256, text_alone
+from rlvr.records import PicturesUnread, Problem, publish_lines, read_records, sha256, text_alone
 from rlvr.training import measures
 from rlvr.training.batches import STREAM_PROBE, PromptOrder, all_logprobs, autocast
 from rlvr.training.checkpoint import Checkpoints, Snapshot
@@ -271,8 +272,8 @@ class Trainer:
         self.metrics, self.probes = snapshot.rows["metrics"], snapshot.rows["probe"]
 
 
-def train(trainer: Trainer, checkpoints: Checkpoints, save_every: int) -> int:
-    """Run to the last step, from the newest whole checkpoint if there is one; returns the step gone on from.
+def train(trainer: Trainer, checkpoints: Checkpoints, save_every: int) -> None:
+    """Run to the last step, from the newest whole checkpoint if there is one.
 
     Raises SystemExit(75) after saving when asked to stop, and NonFinite where training diverged: the last
     checkpoint is from before.
@@ -294,7 +295,6 @@ def train(trainer: Trainer, checkpoints: Checkpoints, save_every: int) -> int:
             if stopping:
                 print(f"asked to stop: saved at step {trainer.step}, to be continued", flush=True)
                 raise SystemExit(TO_BE_CONTINUED)
-    return start
 
 
 def main(
@@ -311,6 +311,7 @@ def main(
     """Train one run."""
     one_thread()
     run, where = RunSpec.model_validate_json(spec), device()
+    origin = provenance.collect(device=str(where))
     # A reference that is reset holds the policy's own weights, so it needs their precision.
     kept = torch.float32 if run.rl.reference_reset else None
     policy, reference = load(base, device=where, dtype=torch.float32), load(base, device=where, dtype=kept)
@@ -322,14 +323,13 @@ def main(
         trainer = Trainer(run, policy, reference, train_set, held_out, judges=judges)
     except VerifierError as error:
         raise SystemExit(str(error)) from error
-    fingerprint = {"run": identity.run_id(run), "base": str(read_json(base).get("files")), "problems": sha256(problems)}
+    what = {"run": identity.run_id(run), "base": fingerprint(base), "problems": sha256(problems)}
     if run.selection.rule != "last":
-        fingerprint["validation"] = sha256(validation)
-    checkpoints = Checkpoints(state, fingerprint, keep=keep)
-    began = time.perf_counter()
+        what["validation"] = sha256(validation)
+    checkpoints = Checkpoints(state, what, keep=keep, origin=origin)
     with checkpoints.lease(), trainer.verifier:
         try:
-            resumed_from = train(trainer, checkpoints, save_every)
+            train(trainer, checkpoints, save_every)
         except NonFinite as error:
             raise SystemExit(f"training diverged at {error}; the last good checkpoint is in {state}") from error
         except VerifierError as error:
@@ -352,10 +352,7 @@ def main(
             spec=run.model_dump(mode="json"),
             prompts_left_out=trainer.problems.left_out,
             seconds=round(sum(row["timing"]["step"] for row in trainer.metrics), 3),
-            wall_seconds_last_process=round(time.perf_counter() - began, 3),
-            resumed_from=resumed_from,
-            device=str(where),
-            provenance=provenance.collect(),
+            **checkpoints.history.published(),
         )
 
 

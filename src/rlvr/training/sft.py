@@ -14,6 +14,7 @@ from rlvr import provenance
 from rlvr.config import identity
 from rlvr.config.schema import PolicySpec, Sft
 from rlvr.policies.decoder import Decoder
+from rlvr.policies.manifest import fingerprint
 from rlvr.policies.store import Policy, device, load, publish_manifest, save
 from rlvr.records import Demonstration, publish_lines, read_json, read_records, sha256
 from rlvr.training.batches import Groups, PromptOrder, chunks, pad_prompts, token_logprobs
@@ -102,16 +103,18 @@ def main(
 ) -> None:
     """Fine-tune one model on demonstrations."""
     one_thread()
+    where = device()
+    origin = provenance.collect(device=str(where))
     policy_spec = PolicySpec.model_validate_json(spec)
     if policy_spec.sft is None:
         raise SystemExit("this policy has no SFT")
-    policy = load(model, device=device())
-    fingerprint = {
+    policy = load(model, device=where)
+    what = {
         "policy": identity.policy_id(policy_spec),
-        "model": str(read_json(model)["files"]),
+        "model": fingerprint(model),
         "demonstrations": sha256(demonstrations),
     }
-    checkpoints = Checkpoints(state, fingerprint)
+    checkpoints = Checkpoints(state, what, origin=origin)
     with checkpoints.lease():
         rows = train(policy, policy_spec.sft, read_records(demonstrations, Demonstration), checkpoints, save_every)
         folder = out.parent / "policy"
@@ -128,8 +131,8 @@ def main(
             seed=policy_spec.sft.seed,
             spec=policy_spec.model_dump(mode="json"),
             seconds=sum(row["timing"]["step"] for row in rows),
-            started_from=read_json(model)["files"],
-            provenance=provenance.collect(),
+            started_from=read_json(model).get("files"),
+            **checkpoints.history.published(),
         )
 
 

@@ -10,7 +10,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,16 +19,17 @@ from rlvr import provenance
 from rlvr.backends.verl import data
 from rlvr.backends.verl.overrides import VERL, Places, Unsupported, overrides
 from rlvr.backends.verl.requirements import check_version
-from rlvr.backends.verl.state import State, keep_only
+from rlvr.backends.verl.state import HISTORY, State, history_of, keep_only
 from rlvr.config import identity
 from rlvr.config.schema import Execution, RunSpec
+from rlvr.policies.manifest import fingerprint
 from rlvr.policies.store import Location, load_tokenizer, locate, publish_manifest
 from rlvr.records import (
     PicturesUnread,
     Problem,
     publish,
+    publish_json,
     publish_lines,
-    read_json,
     read_records,
     sha256,
     text_alone,
@@ -107,17 +107,17 @@ def main(
 ) -> None:
     """Train one run with verl."""
     check_version()
+    origin = provenance.collect(nodes=nodes, gpus_per_node=gpus_per_node)
     run, start = RunSpec.model_validate_json(spec), locate(base)
     try:
         train_set, held_out = (text_alone(read_records(path, Problem), path) for path in (problems, validation))
     except PicturesUnread as error:
         raise SystemExit(str(error)) from error
-    fingerprint = {"run": identity.run_id(run), "base": str(read_json(base).get("files")), "problems": sha256(problems)}
-    fingerprint |= {"verl": VERL, "validation": sha256(validation)}
-    began = time.perf_counter()
+    what = {"run": identity.run_id(run), "base": fingerprint(base), "problems": sha256(problems)}
+    what |= {"verl": VERL, "validation": sha256(validation)}
     with lease(state):
         kept = State(state.resolve())
-        keep_only(kept.folder, fingerprint)
+        keep_only(kept.folder, what)
         kept.stop.unlink(missing_ok=True)
         places = Places.of(kept.folder, on_disk(start), nodes, gpus_per_node)
         data.write_problems(Path(places.train), train_set, start.template, run.data.name)
@@ -129,13 +129,15 @@ def main(
             lines = overrides(run, places, Execution.model_validate_json(execution))
         except Unsupported as error:
             raise SystemExit(str(error)) from error
-        resumed_from = (kept.steps() or [0])[-1]
+        history = history_of(kept.folder, (kept.steps() or [0])[-1], origin)
         if kept.rows() is None:
+            publish_json(kept.folder / HISTORY, history.entered())
             train(kept, [*lines, *from_newest(kept), *(override or [])])
         if (rows := kept.rows()) is None:
             reached = (kept.steps() or [0])[-1]
             print(f"saved at step {reached} of {run.steps}, to be continued", flush=True)
             raise SystemExit(TO_BE_CONTINUED)
+        publish_json(kept.folder / HISTORY, history.over(kept.finished.stat().st_mtime))
         folder = out.parent / f"policy-step{run.steps}"
         sums = merge(kept.step(run.steps) / "actor", start, folder)
         publish_lines(out.parent / "metrics.jsonl", rows["metrics"])
@@ -153,10 +155,7 @@ def main(
             seed=run.seed,
             spec=run.model_dump(mode="json"),
             seconds=round(sum(row["timing"]["step"] for row in rows["metrics"]), 3),
-            wall_seconds_last_process=round(time.perf_counter() - began, 3),
-            resumed_from=resumed_from,
-            device=f"{nodes} x {gpus_per_node}",
-            provenance=provenance.collect(),
+            **history.published(),
         )
 
 

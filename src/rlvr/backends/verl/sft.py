@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,24 +15,30 @@ from rlvr.backends.verl import data
 from rlvr.backends.verl.overrides import VERL, sft_overrides
 from rlvr.backends.verl.requirements import check_version
 from rlvr.backends.verl.rl import merge, on_disk
-from rlvr.backends.verl.state import die_with_parent, keep_only
+from rlvr.backends.verl.state import HISTORY, die_with_parent, history_of, keep_only
 from rlvr.config import identity
 from rlvr.config.schema import PolicySpec
+from rlvr.policies.manifest import fingerprint
 from rlvr.policies.store import locate, publish_manifest
-from rlvr.records import Demonstration, publish_lines, read_json, read_lines, read_records, sha256
+from rlvr.records import Demonstration, publish_json, publish_lines, read_json, read_lines, read_records, sha256
 from rlvr.training.checkpoint import lease
 
 
 class State:
     """verl's folder of checkpoints; its note of the newest is renamed into place after the checkpoint is whole."""
 
-    def __init__(self, folder: Path, fingerprint: dict[str, str]):
+    def __init__(self, folder: Path, fingerprint: dict[str, Any]):
         self.folder, self._noted = folder, folder / "latest_checkpointed_iteration.txt"
         keep_only(folder, fingerprint)
 
     @property
     def step(self) -> int:
         return int(self._noted.read_text()) if self._noted.exists() else 0
+
+    @property
+    def saved(self) -> float:
+        """When the newest checkpoint was whole, in seconds since 1970."""
+        return self._noted.stat().st_mtime
 
     def log(self) -> Path:
         """Where another process writes verl's metrics: it empties the file that it is given."""
@@ -64,20 +69,22 @@ def main(
 ) -> None:
     """Fine-tune one policy with verl, on one node."""
     check_version()
+    origin = provenance.collect(nodes=1, gpus_per_node=gpus_per_node)
     policy, start = PolicySpec.model_validate_json(spec), locate(model)
     sft = policy.sft
     if sft is None:
         raise SystemExit("this policy has no SFT")
-    fingerprint = {"policy": identity.policy_id(policy), "model": str(read_json(model).get("files")), "verl": VERL}
-    fingerprint["demonstrations"] = sha256(demonstrations)
-    began = time.perf_counter()
+    what = {"policy": identity.policy_id(policy), "model": fingerprint(model), "verl": VERL}
+    what["demonstrations"] = sha256(demonstrations)
     with lease(state):
-        kept = State(state.resolve(), fingerprint)
+        kept = State(state.resolve(), what)
         inputs = kept.folder / "inputs"
         tokenizer, train = inputs / "tokenizer", inputs / "train.parquet"
         data.write_demonstrations(train, read_records(demonstrations, Demonstration), start.template)
         data.write_tokenizer(tokenizer, start.location, **start.options)
+        history = history_of(kept.folder, kept.step, origin)
         if kept.step < sft.steps:
+            publish_json(kept.folder / HISTORY, history.entered())
             lines = sft_overrides(sft, on_disk(start), str(tokenizer), str(train), str(kept.folder), save_every)
             launch = ["-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={gpus_per_node}"]
             done = subprocess.run(
@@ -91,6 +98,7 @@ def main(
                 raise SystemExit(
                     f"verl's SFT ended with exit code {done.returncode}, saved at step {kept.step}; {said}"
                 )
+        publish_json(kept.folder / HISTORY, history.over(kept.saved))
         folder, rows = out.parent / "policy", kept.rows()
         sums = merge(kept.folder / f"global_step_{sft.steps}", start, folder)
         publish_lines(out.parent / "metrics.jsonl", rows)
@@ -105,9 +113,8 @@ def main(
             step=sft.steps,
             seed=sft.seed,
             spec=policy.model_dump(mode="json"),
-            wall_seconds_last_process=round(time.perf_counter() - began, 3),
             started_from=read_json(model).get("files"),
-            provenance=provenance.collect(),
+            **history.published(),
         )
 
 

@@ -9,10 +9,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from rlvr.provenance import History, Origin
 from rlvr.records import publish_json, read_json
+from rlvr.training.lease import MARK, is_of
 
 KEPT = "rlvr.json"  # in a checkpoint: what verl does not keep
 FINISHED = "finished.json"  # in the folder: all rows of a run that is over
+HISTORY = "history.json"  # in the folder: whose steps its checkpoints are made of
 STOP = "stop"  # in the folder: a file that asks to save and end
 
 
@@ -21,15 +24,21 @@ def die_with_parent() -> None:
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
-def keep_only(folder: Path, fingerprint: dict[str, str]) -> None:
+def keep_only(folder: Path, fingerprint: dict[str, Any]) -> None:
     """Empty a folder of checkpoints that are of something else, with a warning, and mark what it holds from now on."""
-    mark = folder / "fingerprint.json"
-    if mark.exists() and read_json(mark) != fingerprint:
+    mark = folder / MARK
+    if mark.exists() and not is_of(read_json(mark), fingerprint):
         print(f"warning: {folder} holds checkpoints of another run; they are removed", file=sys.stderr, flush=True)
         for path in folder.iterdir():
             if path.name != "lease":
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
     publish_json(mark, fingerprint)
+
+
+def history_of(folder: Path, step: int, origin: Origin) -> History:
+    """The history of what goes on from a step. It is written by the stage: verl saves in processes of its own."""
+    path = folder / HISTORY
+    return History(read_json(path) if path.exists() else None, step, origin)
 
 
 class State:
