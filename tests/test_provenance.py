@@ -16,7 +16,7 @@ from rlvr import provenance
 from rlvr.backends.verl.state import HISTORY, history_of
 from rlvr.config.schema import SLICES, Evaluation, EvaluationSpec
 from rlvr.provenance import NOT_RECORDED, History, lock_of, same, together, unknown
-from rlvr.records import publish_json, read_json, read_lines, sha256
+from rlvr.records import publish_json, read_json, sha256
 from rlvr.report import origins
 
 # ---- a checkout whose commits are known ----------------------------------------------------------
@@ -195,9 +195,11 @@ def test_parts_drawn_by_one_job_are_published_again_with_their_origin(workbench,
     remove_outputs(tmp_path / "out")
     repository.run(*command)
     assert outputs(tmp_path / "out") == made
-    part = next((tmp_path / "out" / "state").glob("part-*"))
-    rows = list(read_lines(part))
-    assert len(rows) == 9 and set(rows[0]) == {"origin"}
+    for origin in (tmp_path / "out" / "state").glob("origin-*"):
+        origin.unlink()  # parts from before they were kept
+    repository.run(*command)
+    (found,) = read_json(tmp_path / "out" / "origin.json")
+    assert (found["commit"], found["parts"]) == (NOT_RECORDED, 4)
 
 
 # ---- histories -----------------------------------------------------------------------------------

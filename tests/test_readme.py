@@ -166,7 +166,7 @@ def only_named(command: str) -> bool:
     """Whether `rlvr X` stands for the command X, and gives it nothing to work on."""
     words = command.replace(",", " ").split()[1:]
     complete = {"--list", "--version", "--help", "plan", "list"} & set(words)
-    return not complete and all(re.fullmatch(r"(--)?[a-z-]+", word) for word in words)
+    return (not complete or ", " in command) and all(re.fullmatch(r"(--)?[a-z-]+", word) for word in words)
 
 
 def listed(command: str) -> str:

@@ -1,7 +1,7 @@
 """Parts of an evaluation's samples: what one call of an engine draws, and what a kill loses.
 
-A part is some problems and a range of samples. It is a file once all of it is drawn, and is then never drawn again; its
-first line says who drew it.
+A part is some problems and a range of samples. It is a file once all of it is drawn, and is then never drawn again. Who
+drew it is in a file beside it, which is written first, so that equal samples are equal bytes.
 For several jobs the parts lie in slices, one in `SLICES` of them each, and a job draws some slices. Parts and slices
 depend on the evaluation alone, so another number of jobs finds what is drawn already.
 """
@@ -40,6 +40,10 @@ class Part:
     def name(self) -> str:
         return f"part-{self.start:06d}-{self.first:06d}.jsonl.gz"
 
+    @property
+    def origin(self) -> str:
+        return f"origin-{self.start:06d}-{self.first:06d}.json"
+
 
 def rows_a_part(limits: tuple[int, int], problems: int, samples: int) -> int:
     """As many completions as give every slice a part, between an engine's limits."""
@@ -74,25 +78,26 @@ class Parts:
         return [part for part in self.planned if not (self.folder / part.name).exists()]
 
     def save(self, part: Part, sampled: list[Sampled]) -> None:
-        head = {"origin": provenance.collect()}
-        publish_lines(self.folder / part.name, [head, *(_row(part, sample) for sample in sampled)])
+        publish_json(self.folder / part.origin, provenance.collect())
+        publish_lines(self.folder / part.name, [_row(part, sample) for sample in sampled])
 
     def rows(self) -> Iterator[Row]:
         """Of all planned parts, in order. Raises RecordError for a damaged one."""
         for part in self.planned:
-            rows = [row for row in read_lines(self.folder / part.name) if "origin" not in row]
+            rows = list(read_lines(self.folder / part.name))
             if len(rows) != (part.stop - part.start) * (part.last - part.first):
                 raise RecordError(f"{self.folder / part.name} is damaged; delete it and run again")
             yield from rows
 
     def origins(self) -> list[provenance.Origin]:
         """Who drew the planned parts, and how many each."""
-        heads = (next(read_lines(self.folder / part.name), {}) for part in self.planned)
-        return provenance.together({**head.get("origin", provenance.unknown()), "parts": 1} for head in heads)
+        noted = [self.folder / part.origin for part in self.planned]
+        origins = (read_json(path) if path.exists() else provenance.unknown() for path in noted)
+        return provenance.together({**origin, "parts": 1} for origin in origins)
 
     def remove(self) -> None:
         """The parts and their mark; the folder and its lease stay, which another process may be waiting for."""
-        for path in [self.folder / "fingerprint.json", *self.folder.glob("part-*")]:
+        for path in [self.folder / "fingerprint.json", *self.folder.glob("part-*"), *self.folder.glob("origin-*")]:
             path.unlink(missing_ok=True)
 
 
