@@ -13,6 +13,7 @@ import typer
 from rlvr import provenance
 from rlvr.config import identity
 from rlvr.config.schema import PolicySpec, Sft
+from rlvr.offspring import end_with_caller
 from rlvr.policies.decoder import Decoder
 from rlvr.policies.store import Policy, device, load, publish_manifest, save
 from rlvr.records import Demonstration, publish_lines, read_json, read_records, sha256
@@ -101,6 +102,7 @@ def main(
     save_every: Annotated[int, typer.Option(help="Steps between checkpoints.")] = 100,
 ) -> None:
     """Fine-tune one model on demonstrations."""
+    end_with_caller()
     one_thread()
     policy_spec = PolicySpec.model_validate_json(spec)
     if policy_spec.sft is None:

@@ -16,9 +16,10 @@ from rlvr.backends.verl import data
 from rlvr.backends.verl.overrides import VERL, sft_overrides
 from rlvr.backends.verl.requirements import check_version
 from rlvr.backends.verl.rl import merge, on_disk
-from rlvr.backends.verl.state import die_with_parent, keep_only
+from rlvr.backends.verl.state import keep_only
 from rlvr.config import identity
 from rlvr.config.schema import PolicySpec
+from rlvr.offspring import end_with_caller, tied
 from rlvr.policies.store import locate, publish_manifest
 from rlvr.records import Demonstration, publish_lines, read_json, read_lines, read_records, sha256
 from rlvr.training.checkpoint import lease
@@ -63,6 +64,7 @@ def main(
     ] = None,
 ) -> None:
     """Fine-tune one policy with verl, on one node."""
+    end_with_caller()
     check_version()
     policy, start = PolicySpec.model_validate_json(spec), locate(model)
     sft = policy.sft
@@ -82,7 +84,7 @@ def main(
             launch = ["-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={gpus_per_node}"]
             done = subprocess.run(
                 [sys.executable, *launch, "-m", "rlvr.backends.verl.run_sft", *lines, *(override or [])],
-                preexec_fn=die_with_parent,
+                preexec_fn=tied(),
                 env={**os.environ, "VERL_FILE_LOGGER_PATH": str(kept.log())},
                 check=False,
             )
