@@ -14,15 +14,20 @@ MAY_IMPORT = {
     "records": set(),
     "provenance": set(),
     "environment": set(),
+    "offspring": set(),
     "config": {"estimators", "verifiers"},
     "estimators": set(),
     "losses": set(),
     "tasks": {"records", "provenance", "config", "verifiers"},
-    "verifiers": set(),
+    "verifiers": {"offspring"},
     "policies": {"records", "provenance", "config", "tasks"},
-    "training": {"records", "provenance", "config", "estimators", "losses", "tasks", "verifiers", "policies"},
-    "engines": {"records", "config", "policies", "training"},
-    "evaluation": {"records", "provenance", "config", "verifiers", "policies", "training", "engines", "statistics"},
+    "training": {
+        *("config", "estimators", "losses", "offspring", "policies", "provenance", "records", "tasks", "verifiers")
+    },
+    "engines": {"records", "config", "policies", "training", "offspring"},
+    "evaluation": {
+        *("config", "engines", "offspring", "policies", "provenance", "records", "statistics", "training", "verifiers")
+    },
     "statistics": {"records", "config", "estimators"},
     "tables": {"records", "statistics"},
     "figures": {"records"},
@@ -30,21 +35,11 @@ MAY_IMPORT = {
     "theory": {"estimators", "records"},
     "cost": {"config", "estimators", "tasks"},
     "backends": {
-        *("config", "estimators", "losses", "policies", "provenance", "records", "training", "verifiers"),
+        *("config", "estimators", "losses", "offspring", "policies", "provenance", "records", "training", "verifiers"),
     },
     "commands": {
-        *(
-            "backends",
-            "cost",
-            "estimators",
-            "statistics",
-            "verifiers",
-            "evaluation",
-            "config",
-            "tasks",
-            "training",
-            "records",
-        )
+        *("backends", "config", "cost", "estimators", "evaluation"),
+        *("records", "statistics", "tasks", "training", "verifiers"),
     },
     "workflow": {"config", "records"},
     "__main__": {"commands"},

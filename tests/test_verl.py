@@ -19,7 +19,13 @@ from rlvr.losses import gspo, kl
 
 PLACES = Places.of(Path("state"), "model", nodes=2, gpus_per_node=8)
 EXECUTION = Execution(
-    save_every=10, keep_checkpoints=2, gpu_memory_utilization=0.75, judges=1, tensor_parallel=1, shards=1
+    save_every=10,
+    keep_checkpoints=2,
+    gpu_memory_utilization=0.75,
+    judges=1,
+    tensor_parallel=1,
+    shards=1,
+    verifier_errors=0.01,
 )
 PAPERS = sorted(path.stem for path in (ROOT / "config" / "papers").glob("*.yaml"))
 

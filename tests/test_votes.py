@@ -25,7 +25,7 @@ def test_what_votes_and_what_does_not():
     assert answer_class("wrong", r"\dfrac{1}{3}") == answer_class("wrong", r" \frac {1}{3}. ") != CORRECT
     assert answer_class("wrong", "( 1 + 2 )") == answer_class("wrong", "(1+2)")
     assert answer_class("wrong", "1/3") != answer_class("wrong", "2/6"), "text is compared, not value: declared"
-    for status in ("unparsable", "truncated", "timeout", "out_of_memory"):
+    for status in ("unparsable", "truncated", "timeout", "out_of_memory", "error"):
         assert answer_class(status, "7") is None
     assert answer_class("wrong", None) is None
     assert answer_class("wrong", "{" * 100_000)

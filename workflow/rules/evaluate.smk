@@ -122,6 +122,7 @@ rule grade:
     threads: PLAN.execution.judges
     resources:
         **cluster("grade"),
+        verifier_errors=str(PLAN.execution.verifier_errors),  # no parameter: a change of it grades nothing again
     params:
         verifier=lambda w: PLAN.evaluations[w.evaluation].data.verifier,
         # A verifier whose verdicts changed grades again.
@@ -130,7 +131,8 @@ rule grade:
         ).VERSION,
     shell:
         "python -m rlvr.evaluation.grade --verifier {params.verifier} --completions {input.completions:q} "
-        "--problems {input.problems:q} --workers {threads} --out {output:q} > {log:q} 2>&1"
+        "--problems {input.problems:q} --workers {threads} "
+        "--verifier-errors {resources.verifier_errors} --out {output:q} > {log:q} 2>&1"
 
 
 rule score:

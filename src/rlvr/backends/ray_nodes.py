@@ -30,6 +30,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from rlvr.offspring import tied
+
 # On each node: Ray with the job's CPUs (it would count the host's) or as many as asked, until the step's input ends.
 UNTIL_EOF = """
 folder=$1-$SLURM_STEP_ID-$SLURM_PROCID; shift; exec 3<&0
@@ -125,7 +127,7 @@ def ray_over(nodes: list[str], python: list[str], timeout: float) -> Iterator[st
         join = [*start, f"--address={host}:{port}"]
         steps.append(running.enter_context(step(others, folder, join, logs[1])))
         asked = [*python, "-c", ALL_ALIVE, f"{host}:{port}", str(len(nodes))]
-        alive = subprocess.Popen(asked, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        alive = subprocess.Popen(asked, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=tied())
         running.callback(alive.kill)
         wait(lambda: alive.poll() == 0)
         yield f"{host}:{port}"
@@ -154,7 +156,7 @@ def run(command: list[str], python: list[str], timeout: float) -> int:
     nodes = nodes_of_job()
     with ray_over(nodes, python, timeout) as address:
         print(f"Ray on {', '.join(nodes)} at {address}", flush=True)
-        process = subprocess.Popen(command, env={**os.environ, "RAY_ADDRESS": address})
+        process = subprocess.Popen(command, env={**os.environ, "RAY_ADDRESS": address}, preexec_fn=tied())
         code = process.wait()
     return code if code >= 0 else 128 - code
 

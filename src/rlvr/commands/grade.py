@@ -29,7 +29,8 @@ def grade(
     """Print each line with `correct`, `status`, `extracted` and `seconds` added, in order.
 
     In: {"id": ..., "completion": "... \\\\boxed{5}", "gold": "5"}, and "finished": false for a completion that was cut
-    off. A line that is not like this has the status `invalid` with an `error`, and never stops the rest.
+    off. A line that is not like this has the status `invalid` with an `error`, and never stops the rest. Where the
+    verifier itself raises an exception, the status is `error`, with the `reason`.
     docs/grading.md says what each verifier accepts.
     """
     from rlvr.verifiers.pool import Pool
@@ -56,7 +57,11 @@ def grade(
                 status, extracted = verifiers.settle((found.status, found.extracted), line.get("finished", True))
                 made = {**line, "correct": status == "correct", "status": status}
                 made |= {"extracted": extracted, "seconds": found.seconds}
+                made |= {} if found.reason is None else {"reason": found.reason}
             typer.echo(json.dumps(made, ensure_ascii=True))
+    if pool.errors.count:
+        failed = f"{pool.errors.count} of {pool.errors.judged} judgements ended in an exception of the verifier"
+        print(f"rlvr grade: {failed}; see their `reason`", file=sys.stderr)
     if invalid:
         print(f"rlvr grade: {invalid} of {len(lines)} lines are not valid; see their `error`", file=sys.stderr)
 

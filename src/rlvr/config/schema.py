@@ -349,6 +349,7 @@ class Execution(Strict):
     judges: Positive
     tensor_parallel: Positive
     shards: Annotated[int, Field(ge=1, le=SLICES)]
+    verifier_errors: Annotated[float, Field(ge=0, le=1)]
 
 
 class Settings(Strict):

@@ -15,6 +15,7 @@ import torch
 
 from rlvr.config.schema import Evaluation
 from rlvr.engines import EngineError, Sampled
+from rlvr.offspring import leave_no_orphans
 from rlvr.policies.store import Location, load_tokenizer, locate
 from rlvr.records import Completion, Problem
 
@@ -129,6 +130,7 @@ def load(manifest: Path, sampling: Evaluation, *, tensor_parallel: int = 1, gpu_
     tokenizer = load_tokenizer(policy.location, **policy.options)
     longest = min(positions(policy), SPARE_PROMPT_TOKENS + sampling.max_response_tokens)
     given = options(policy.location, policy.options.get("revision"), policy.dtype, longest, tensor_parallel, gpu_memory)
+    leave_no_orphans()  # the engine's processes notice late, or never, that this one was killed
     return Vllm(LLM(**given), tokenizer, policy.template, sampling, found, longest)
 
 

@@ -30,6 +30,7 @@ from rlvr.evaluation.parts import (
     slice_folder,
     slice_number,
 )
+from rlvr.offspring import end_with_caller
 from rlvr.policies.manifest import fingerprint as of_policy
 from rlvr.records import (
     PicturesUnread,
@@ -114,6 +115,7 @@ def main(
     gpu_memory: Annotated[float, typer.Option(help="vllm: share of a device's memory.", min=0.05, max=1)] = 0.75,
 ) -> None:
     """Sample one benchmark from one policy: all of it, or some slices."""
+    end_with_caller()
     one_thread()
     provenance.collect()
     evaluation = EvaluationSpec.model_validate_json(spec)

@@ -9,21 +9,35 @@ from typing import Annotated
 import typer
 
 from rlvr import verifiers
+from rlvr.offspring import end_with_caller
 from rlvr.records import Completion, Grade, Problem, publish_records, read_records
 from rlvr.training.progress import Bar
-from rlvr.verifiers.pool import Pool
+from rlvr.verifiers.pool import Pool, TooManyErrors
 
 
-def grade(completions: list[Completion], problems: list[Problem], verifier: str, workers: int = 1) -> list[Grade]:
-    """Verdicts in the order of the completions; what takes too long or too much memory is a status of its own."""
+def grade(
+    completions: list[Completion],
+    problems: list[Problem],
+    verifier: str,
+    workers: int = 1,
+    verifier_errors: float = 1.0,
+) -> list[Grade]:
+    """Verdicts in the order of the completions; what takes too long or too much memory is a status of its own.
+
+    Raises TooManyErrors where more than the share `verifier_errors` of all end in an exception of the verifier.
+    """
     golds = {problem.id: problem.gold for problem in problems}
     for completion in completions:
         if completion.problem not in golds:
             sys.exit(f"a completion is of problem {completion.problem!r}, which the benchmark does not have")
     grades = []
-    with Pool(verifier, workers=workers) as pool, Bar("grade", len(completions)) as bar:
+    with (
+        Pool(verifier, workers=workers, verifier_errors=verifier_errors) as pool,
+        Bar("grade", len(completions)) as bar,
+    ):
         verdicts = pool.judge((completion.text, golds[completion.problem]) for completion in completions)
         for completion, verdict in zip(completions, verdicts, strict=True):
+            pool.errors.check(of=len(completions))
             status, extracted = verifiers.settle((verdict.status, verdict.extracted), completion.finished)
             grades.append(Grade(completion.problem, completion.sample, status, extracted))
             if bar.progress or len(grades) == len(completions):
@@ -37,10 +51,17 @@ def main(
     problems: Annotated[Path, typer.Option(help="problems.jsonl of the benchmark.")],
     out: Annotated[Path, typer.Option(help="grades.jsonl.gz to write.")],
     workers: Annotated[int, typer.Option(help="Processes that judge what takes time.", min=1)] = 1,
+    verifier_errors: Annotated[
+        float, typer.Option(help="Share of judgements that may end in an exception of the verifier.", min=0, max=1)
+    ] = 0.01,
 ) -> None:
     """Grade completions."""
+    end_with_caller()
+    asked, known = read_records(completions, Completion), read_records(problems, Problem)
     try:
-        grades = grade(read_records(completions, Completion), read_records(problems, Problem), verifier, workers)
+        grades = grade(asked, known, verifier, workers, verifier_errors)
+    except TooManyErrors as error:
+        sys.exit(f"{error} (in {completions})")
     except verifiers.VerifierError as error:
         sys.exit(f"{error} (in {problems}, where it is a gold)")
     publish_records(out, grades)

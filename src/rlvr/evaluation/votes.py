@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from rlvr.verifiers._text import plain
 
-VERSION = 1  # goes up when a vote or a measure of diversity changes, which scores again and grades nothing
+VERSION = 2  # goes up when a vote or a measure of diversity changes, which scores again and grades nothing
 LONGEST = 2_000  # characters of an answer that are read for decoration; a longer text is compared without its spaces
 
 CORRECT = ("correct", "")
@@ -20,8 +20,8 @@ def answer_class(status: str, extracted: str | None) -> AnswerClass | None:
     """What a sample votes for, or None for no vote.
 
     All correct samples are one class: the verifier says that each equals the gold. A wrong one is of the class of its
-    text without decoration and spaces. An unparsable, truncated or killed one, and a wrong one of which nothing was
-    extracted, cast no vote.
+    text without decoration and spaces. No vote: an unparsable, truncated or killed one, one on which the verifier
+    failed, and a wrong one of which nothing was extracted.
     """
     if status == "correct":
         return CORRECT

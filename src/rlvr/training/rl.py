@@ -13,6 +13,7 @@ from rlvr import provenance
 from rlvr.config import identity
 from rlvr.config.schema import RunSpec
 from rlvr.estimators import Estimator
+from rlvr.offspring import end_with_caller
 from rlvr.policies.decoder import Decoder
 from rlvr.policies.manifest import fingerprint
 from rlvr.policies.store import Policy, device, load, publish_manifest, save
@@ -25,7 +26,7 @@ from rlvr.training.progress import TO_BE_CONTINUED, Bar, StopRequest
 from rlvr.training.rollouts import Batch, Problems, collect, sample_prompts, verify
 from rlvr.training.update import Coupled, NonFinite, update
 from rlvr.verifiers import VerifierError
-from rlvr.verifiers.pool import Pool
+from rlvr.verifiers.pool import Pool, TooManyErrors
 
 
 class Timer:
@@ -53,6 +54,7 @@ class Trainer:
         held_out: list[Problem],
         *,
         judges: int = 1,
+        verifier_errors: float = 1.0,
     ):
         self.spec, self.policy = spec, policy
         self.model = policy.model
@@ -64,7 +66,7 @@ class Trainer:
         if spec.probe.problems:
             self.held_out = Problems(policy, held_out[: spec.probe.problems], spec.rollout.max_prompt_tokens)
         self.order = PromptOrder(len(self.problems.prompts), spec.seed)
-        self.verifier = Pool(spec.data.verifier, workers=judges)
+        self.verifier = Pool(spec.data.verifier, workers=judges, verifier_errors=verifier_errors)
         self.optimizer = self._fresh_optimizer()
         settings = dict(spec.estimator)
         self.estimator = Estimator(settings.pop("name"), settings)
@@ -270,6 +272,7 @@ class Trainer:
         self.step, self.position = snapshot.step, snapshot.state["position"]
         self.updates, self.estimator_state = snapshot.state["updates"], snapshot.state["estimator"]
         self.metrics, self.probes = snapshot.rows["metrics"], snapshot.rows["probe"]
+        self.verifier.errors.resume(row["statuses"] for row in self.metrics)
 
 
 def train(trainer: Trainer, checkpoints: Checkpoints, save_every: int) -> None:
@@ -307,8 +310,12 @@ def main(
     save_every: Annotated[int, typer.Option(help="Steps between checkpoints.")] = 10,
     keep: Annotated[int, typer.Option(help="Checkpoints to keep.")] = 2,
     judges: Annotated[int, typer.Option(help="Processes that judge what takes time.", min=1)] = 1,
+    verifier_errors: Annotated[
+        float, typer.Option(help="Share of judgements that may end in an exception of the verifier.", min=0, max=1)
+    ] = 0.01,
 ) -> None:
     """Train one run."""
+    end_with_caller()
     one_thread()
     run, where = RunSpec.model_validate_json(spec), device()
     origin = provenance.collect(device=str(where))
@@ -320,7 +327,7 @@ def main(
     except PicturesUnread as error:
         raise SystemExit(str(error)) from error
     try:
-        trainer = Trainer(run, policy, reference, train_set, held_out, judges=judges)
+        trainer = Trainer(run, policy, reference, train_set, held_out, judges=judges, verifier_errors=verifier_errors)
     except VerifierError as error:
         raise SystemExit(str(error)) from error
     what = {"run": identity.run_id(run), "base": fingerprint(base), "problems": sha256(problems)}
@@ -332,6 +339,8 @@ def main(
             train(trainer, checkpoints, save_every)
         except NonFinite as error:
             raise SystemExit(f"training diverged at {error}; the last good checkpoint is in {state}") from error
+        except TooManyErrors as error:
+            raise SystemExit(f"step {trainer.step + 1}: {error}; the last checkpoint is in {state}") from error
         except VerifierError as error:
             raise SystemExit(f"{error} (in the problems of {problems} or {validation}, where it is a gold)") from error
         chosen = trainer.select()

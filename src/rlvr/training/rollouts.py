@@ -82,7 +82,7 @@ def sample_prompts(
 
 
 def verify(policy: Policy, drawn: Samples, golds: list[str], verifier: Pool) -> list[list[str]]:
-    """A status for each of P x G rollouts."""
+    """A status for each of P x G rollouts. Raises TooManyErrors where the verifier fails too often."""
     prompts, samples = drawn.lengths_PG.shape
     lengths = drawn.lengths_PG.flatten().tolist()
     rows = [row[:length] for row, length in zip(drawn.tokens_PGT.flatten(0, 1).cpu().numpy(), lengths, strict=True)]
@@ -92,6 +92,7 @@ def verify(policy: Policy, drawn: Samples, golds: list[str], verifier: Pool) -> 
         verifiers.settle((verdict.status, verdict.extracted), done)[0]
         for verdict, done in zip(verdicts, finished, strict=True)
     ]
+    verifier.errors.check()
     return [statuses[p * samples : (p + 1) * samples] for p in range(prompts)]
 
 

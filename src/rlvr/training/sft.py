@@ -13,6 +13,7 @@ import typer
 from rlvr import provenance
 from rlvr.config import identity
 from rlvr.config.schema import PolicySpec, Sft
+from rlvr.offspring import end_with_caller
 from rlvr.policies.decoder import Decoder
 from rlvr.policies.manifest import fingerprint
 from rlvr.policies.store import Policy, device, load, publish_manifest, save
@@ -102,6 +103,7 @@ def main(
     save_every: Annotated[int, typer.Option(help="Steps between checkpoints.")] = 100,
 ) -> None:
     """Fine-tune one model on demonstrations."""
+    end_with_caller()
     one_thread()
     where = device()
     origin = provenance.collect(device=str(where))

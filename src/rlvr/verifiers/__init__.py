@@ -6,6 +6,7 @@ runs it where it can be killed. docs/grading.md says what each accepts.
 
 A module may define as well
     quick(text, gold)   decides the plain cases at once and says None of others
+    reads(text)         the part of a completion that its verdict depends on; all of it, where there is no `reads`
     prepare()           what each worker calls before its first question
     check()             raises VerifierError where this machine lacks what the verifier needs
     check_gold(gold)    raises VerifierError for a gold that it cannot read
@@ -20,7 +21,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-STATUSES = ("correct", "wrong", "unparsable", "truncated", "timeout", "out_of_memory")
+STATUSES = ("correct", "wrong", "unparsable", "truncated", "timeout", "out_of_memory", "error")
+
+OPEN = "\\boxed{"
+_BRACE = re.compile(r"[{}]")
 
 Judgement = tuple[str, str | None]
 Judge = Callable[[str, str], Judgement]
@@ -50,28 +54,56 @@ def nothing(*_: object) -> None:
 
 def last_boxed(text: str) -> str | None:
     r"""The content of the last closed \boxed{...}, braces matched, or None."""
+    start, end = _at_the_end(text)
+    if end >= 0:
+        return text[start:end].strip()
     found = None
     for match in re.finditer(r"\\boxed\s*\{", text):
-        content = _closed(text, match.end())
-        found = content if content is not None else found
+        end = _closing(text, match.end())
+        found = text[match.end() : end].strip() if end >= 0 else found
     return found
 
 
 def ends_in_open_box(text: str) -> bool:
-    r"""Whether the last \boxed{ is never closed: the final answer is missing, whatever stood in an earlier box."""
+    r"""Whether the last \boxed{ is never closed: the final answer is missing, whatever an earlier box has."""
     last = text.rfind("\\boxed")
     opened = re.match(r"\\boxed\s*\{", text[last:]) if last >= 0 else None
-    return opened is not None and _closed(text, last + opened.end()) is None
+    return opened is not None and _closing(text, last + opened.end()) < 0
 
 
-def _closed(text: str, start: int) -> str | None:
-    """What stands between an opened brace and the one that closes it."""
+def final_box(text: str) -> str | None:
+    r"""`\boxed{...}` with the content that decides; `\boxed{` where the last is never closed; None without a box."""
+    start, end = _at_the_end(text)
+    if end >= 0:
+        return text[start - len(OPEN) : end + 1]
+    if start >= 0 or ends_in_open_box(text):
+        return OPEN
+    content = last_boxed(text)
+    return None if content is None else f"{OPEN}{content}}}"
+
+
+def _at_the_end(text: str) -> tuple[int, int]:
+    r"""Where the content of the last \boxed begins and ends, nearly always; -1 for the end of one that is never closed.
+
+    (-1, -1) where there is none, and where the last \boxed is not followed by its brace: regular expressions decide.
+    """
+    last = text.rfind("\\boxed")
+    if last < 0 or not text.startswith("{", last + 6):
+        return -1, -1
+    return last + 7, _closing(text, last + 7)
+
+
+def _closing(text: str, start: int) -> int:
+    """Where the brace is that closes the one opened before `start`; -1 where there is none."""
+    end = text.find("}", start)
+    if end < 0 or text.find("{", start, end) < 0:
+        return end
     depth = 1
-    for match in re.compile(r"[{}]").finditer(text, start):
+    for match in _BRACE.finditer(text, start):
         depth += 1 if match.group() == "{" else -1
         if depth == 0:
-            return text[start : match.start()].strip()
-    return None
+            return match.start()
+    return -1
 
 
 def settle(judgement: Judgement, finished: bool) -> Judgement:

@@ -10,15 +10,15 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections.abc import Callable
-from functools import lru_cache
-from typing import Any
 
-from rlvr.verifiers import Judgement, ends_in_open_box, last_boxed
+from rlvr.verifiers import OPEN, Judgement, final_box, last_boxed
 from rlvr.verifiers._text import plain
+from rlvr.verifiers.memory import remembered
 
-VERSION = 3
+VERSION = 4
 LONGEST = 2_000  # characters of an answer worth parsing
+REMEMBERED = 32 << 20  # bytes of answers and their verdicts, in each process
+NOT_COMPARABLE = "Can't evaluate nan or zoo"  # what math-verify raises on purpose; all else that it raises is a fault
 IN_A_WORKER = False  # set by `prepare`
 
 _INTEGER = re.compile(r"[-+−]?\d+")
@@ -29,14 +29,28 @@ _APPROXIMATELY = re.compile(r"\\approx(?![a-zA-Z])|\\simeq(?![a-zA-Z])|≈")
 _EQUALS = re.compile(r"(?<![<>!\\=])=(?!=)|\\equiv(?![a-zA-Z])")
 
 
-@lru_cache(maxsize=100_000)
+def reads(text: str) -> str:
+    r"""The last box (`\boxed{` where it is open), or the end of a text without one: what a verdict depends on."""
+    box = final_box(text)
+    return text[-LONGEST:] if box is None else box
+
+
 def quick(text: str, gold: str) -> Judgement | None:
     """Integers and answers that are the gold's text; None where mathematics is needed."""
-    if ends_in_open_box(text):
-        return "unparsable", None
-    boxed = last_boxed(text)
-    if boxed is None:
+    box = final_box(text)
+    if box is None:
         return None
+    answer = box[len(OPEN) : -1]
+    if answer.isdigit() and gold.isdigit() and len(answer) <= LONGEST and answer.isascii() and gold.isascii():
+        return ("correct" if answer.lstrip("0") == gold.lstrip("0") else "wrong"), answer
+    return _decided(box, gold)
+
+
+@remembered(REMEMBERED)
+def _decided(box: str, gold: str) -> Judgement | None:
+    if box == OPEN:
+        return "unparsable", None
+    boxed = box[len(OPEN) : -1].strip()
     if len(boxed) > LONGEST:
         return "unparsable", boxed[:LONGEST]
     answer, wanted = plain(boxed), plain(gold)
@@ -55,15 +69,16 @@ def _integer(text: str) -> tuple[bool, str]:
     return text[0] in "-−" and digits != "0", digits
 
 
-@lru_cache(maxsize=100_000)
 def judge(text: str, gold: str) -> Judgement:
     """The last box, else what math-verify finds in the text; `unparsable` where it finds nothing."""
-    decided = quick(text, gold)
-    if decided is not None:
-        return decided
-    boxed, wanted = last_boxed(text), plain(gold)
+    return quick(text, gold) or _judged(reads(text), gold)
+
+
+@remembered(REMEMBERED)
+def _judged(read: str, gold: str) -> Judgement:
+    boxed, wanted = last_boxed(read), plain(gold)
     if boxed is None:
-        found = _parse(text[-LONGEST:])
+        found = _parse(read)
         return _verdict(_parse_boxed(wanted), found), str(found[-1]) if found else None
     answers = sides(plain(boxed), wanted)
     verdicts = [_verdict(_parse_boxed(wanted), _parse_boxed(answer)) for answer in answers]
@@ -85,10 +100,7 @@ def sides(answer: str, gold: str) -> list[str]:
 def _parse(text: str) -> list:
     from math_verify import parse  # sympy takes a second to import: not before it is needed
 
-    return _or_its_fallback(
-        lambda: parse(text, parsing_timeout=_seconds(), raise_on_error=True),  # type: ignore[arg-type]
-        [],
-    )
+    return parse(text, parsing_timeout=_seconds(), raise_on_error=True)  # type: ignore[arg-type]
 
 
 def _parse_boxed(answer: str) -> list:
@@ -100,18 +112,13 @@ def _verdict(gold: list, answer: list) -> str:
 
     if not answer:
         return "unparsable"
-    right = _or_its_fallback(lambda: verify(gold, answer, timeout_seconds=_seconds(), raise_on_error=True), False)
-    return "correct" if right else "wrong"
-
-
-def _or_its_fallback(call: Callable[[], Any], otherwise: Any) -> Any:
-    """math-verify's result, and its own fallback for an error inside; lack of memory and of a module is passed on."""
     try:
-        return call()
-    except (MemoryError, ImportError):
-        raise
-    except Exception:
-        return otherwise
+        right = verify(gold, answer, timeout_seconds=_seconds(), raise_on_error=True)
+    except ValueError as error:
+        if str(error) != NOT_COMPARABLE:
+            raise
+        right = False
+    return "correct" if right else "wrong"
 
 
 def prepare() -> None:

@@ -8,20 +8,32 @@ from __future__ import annotations
 
 import ast
 import operator
-from functools import lru_cache
+import re
 
-from rlvr.verifiers import last_boxed
+from rlvr.verifiers import Judgement, VerifierError, last_boxed
+from rlvr.verifiers.memory import remembered
 
 VERSION = 1
 LONGEST = 400  # characters of an expression worth parsing
+REMEMBERED = 16 << 20  # bytes of expressions and their verdicts; rollouts of one problem repeat each other
+_GOLD = re.compile(r"\s*-?[0-9]+(?:\s+-?[0-9]+)* = \s*-?[0-9]+\s*")
 _OPERATIONS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
 
 
-@lru_cache(maxsize=50_000)  # rollouts of one problem repeat each other
-def judge(text: str, gold: str) -> tuple[str, str | None]:
+def check_gold(gold: str) -> None:
+    if not _GOLD.fullmatch(gold):
+        raise VerifierError(f"not a gold of the verifier `operators`, such as `1 2 3 = 7`: {gold[:80]!r}")
+
+
+def judge(text: str, gold: str) -> Judgement:
+    """Raises VerifierError for a gold that is no row of numbers with a target."""
     extracted = last_boxed(text)
-    if extracted is None:
-        return "unparsable", None
+    return ("unparsable", None) if extracted is None else _judged(extracted, gold)
+
+
+@remembered(REMEMBERED)
+def _judged(extracted: str, gold: str) -> Judgement:
+    check_gold(gold)
     left, target = gold.split(" = ")
     try:
         if len(extracted) > LONGEST:

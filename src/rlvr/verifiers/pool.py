@@ -4,19 +4,33 @@ from __future__ import annotations
 
 import multiprocessing
 import resource
+import sys
 import time
+import traceback
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import TimeoutError
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import Any
 
 from pebble import ProcessExpired, ProcessPool
 
-from rlvr.verifiers import Judgement, Quick, VerifierError, hook, load, nothing
+from rlvr.offspring import die_with_caller
+from rlvr.verifiers import Quick, VerifierError, hook, load, nothing
+from rlvr.verifiers.memory import Memory
 
 SECONDS = 5.0  # of a judgement, where its verifier says nothing else
 AHEAD = 64  # judgements handed out before the first is awaited, a worker
+REMEMBERED = 64 << 20  # bytes of what was asked in one call, and of its verdicts
+FEWEST_ERRORS = 10  # that fail a stage, whatever their share: one odd answer in a small set does not
+
+
+class TooManyErrors(RuntimeError):
+    """The verifier itself fails, so that its verdicts are worth nothing; the message says how."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +38,47 @@ class Verdict:
     status: str
     extracted: str | None
     seconds: float  # in the worker; 0 where it was decided at once
+    reason: str | None = None  # of an `error`: the exception, and where it was raised
+
+    def texts(self) -> tuple[str | None, ...]:
+        return self.extracted, self.reason
+
+
+class Errors:
+    """How many judgements of a stage ended in an exception of the verifier, of how many; the first is printed."""
+
+    def __init__(self, verifier: str, share: float):
+        self.verifier, self.share, self._lock = verifier, share, Lock()
+        self.judged, self.count, self.first = 0, 0, ""
+
+    def note(self, verdict: Verdict) -> None:
+        failed = verdict.status == "error"
+        with self._lock:
+            self.judged, self.count = self.judged + 1, self.count + failed
+            if not failed or self.first:
+                return
+            self.first = verdict.reason or "without a reason"
+        print(f"warning: the verifier {self.verifier!r} failed: {self.first}", file=sys.stderr, flush=True)
+
+    def resume(self, statuses: Iterable[dict[str, int]]) -> None:
+        """Count what earlier processes of the same run have judged."""
+        for counts in statuses:
+            self.judged, self.count = self.judged + sum(counts.values()), self.count + counts.get("error", 0)
+
+    def check(self, of: int = 0) -> None:
+        """Raise TooManyErrors where at least FEWEST_ERRORS are errors, and more than the share that may be.
+
+        The share is of all judged so far, or of the `of` judgements that there will be.
+        """
+        if self.count < FEWEST_ERRORS or self.count <= self.share * max(self.judged, of):
+            return
+        raise TooManyErrors(
+            f"the verifier {self.verifier!r} failed in {self.count} of {self.judged} judgements"
+            f"{f' ({of} in all)' if of > self.judged else ''}, more than the share of {self.share:g} that "
+            "execution.verifier_errors (config/defaults.yaml) allows; the first: "
+            f"{self.first or 'in an earlier process of this run, see its log'}. Repair what it names and run the stage "
+            "again; where odd answers are the cause, raise that share"
+        )
 
 
 class Pool:
@@ -31,16 +86,28 @@ class Pool:
 
     What `quick` decides needs no worker, and no worker starts before one is needed. A judgement over `seconds`
     (default: the verifier's own limit) is `timeout`, one over `memory_mb` of address space, or that takes its worker
-    down, `out_of_memory`; its worker is replaced, and no other verdict changes. Equal questions are asked once. Raises
-    VerifierError where this machine lacks what the verifier needs, and for a gold that cannot be read.
+    down, `out_of_memory`, one that raises an exception `error`; a worker that is lost is replaced, and no other verdict
+    changes. Equal questions are asked once. Raises VerifierError where this machine lacks what the verifier needs, and
+    for a gold that cannot be read. `errors` counts over all calls, and its
+    `check` fails where more than `verifier_errors` of them are. Workers end with this process, however it ends.
     """
 
-    def __init__(self, verifier: str, *, workers: int = 1, seconds: float | None = None, memory_mb: int = 2048):
+    def __init__(
+        self,
+        verifier: str,
+        *,
+        workers: int = 1,
+        seconds: float | None = None,
+        memory_mb: int = 2048,
+        verifier_errors: float = 1.0,
+    ):
         hook(verifier, "check", nothing)()
         self.verifier, self.workers = verifier, workers
         self.seconds = seconds or hook(verifier, "SECONDS", SECONDS)
         self._quick: Quick = hook(verifier, "quick", nothing)
+        self._reads = hook(verifier, "reads", str)
         self.memory_mb = memory_mb
+        self.errors = Errors(verifier, verifier_errors)
 
     @cached_property
     def _pool(self) -> ProcessPool:
@@ -66,48 +133,70 @@ class Pool:
 
     def judge(self, questions: Iterable[tuple[str, str]]) -> Iterator[Verdict]:
         """Verdicts of (text, gold), in their order."""
-        known: dict[tuple[str, str], Verdict] = {}
-        waiting: deque = deque()  # (question, verdict, or None and the future that brings it)
-        asked: dict[tuple[str, str], object] = {}
-        for question in questions:
-            decided = known.get(question) or self._at_once(question)
-            future = None
-            if decided is None:
-                future = asked.get(question)
-                if future is None:
-                    future = self._pool.schedule(_judge, args=(self.verifier, *question), timeout=self.seconds)
-                    asked[question] = future
-            waiting.append((question, decided, future))
+        for verdict in self._judge(questions):
+            self.errors.note(verdict)
+            yield verdict
+
+    def _judge(self, questions: Iterable[tuple[str, str]]) -> Iterator[Verdict]:
+        known: Memory[Question, Verdict] = Memory(REMEMBERED)
+        waiting: deque[Verdict | Asked] = deque()
+        asked: dict[Question, Asked] = {}
+        for text, gold in questions:
+            waiting.append(self._at_once(text, gold) or self._ask(text, gold, known, asked))
             while len(waiting) > AHEAD * self.workers:
                 yield self._settle(waiting.popleft(), known, asked)
         while waiting:
             yield self._settle(waiting.popleft(), known, asked)
 
-    def _at_once(self, question: tuple[str, str]) -> Verdict | None:
-        decided = self._quick(*question)
+    def _at_once(self, text: str, gold: str) -> Verdict | None:
+        try:
+            decided = self._quick(text, gold)
+        except (MemoryError, ImportError, VerifierError):
+            raise
+        except Exception as error:
+            return Verdict("error", None, 0.0, reason(error))
         return None if decided is None else Verdict(*decided, 0.0)
 
-    def _settle(self, entry, known, asked) -> Verdict:
-        question, decided, future = entry
-        if decided is not None:
-            return decided
-        if question not in known:
-            known[question] = _outcome(future, self.seconds)
-            asked.pop(question, None)
-        return known[question]
+    def _ask(self, text: str, gold: str, known: Memory, asked: dict[Question, Asked]) -> Verdict | Asked:
+        """The verdict where the question was answered before, else the question, which may be on its way."""
+        question = (self._reads(text), gold)  # not the whole text: those of a run may take gigabytes
+        if (verdict := known.get(question)) is not None:
+            return verdict
+        if question not in asked:
+            future = self._pool.schedule(_judge, args=(self.verifier, text, gold), timeout=self.seconds)
+            asked[question] = Asked(question, future)
+        return asked[question]
+
+    def _settle(self, entry: Verdict | Asked, known: Memory, asked: dict[Question, Asked]) -> Verdict:
+        if isinstance(entry, Verdict):
+            return entry
+        verdict = _outcome(entry.future, self.seconds)
+        known.put(entry.question, verdict)
+        asked.pop(entry.question, None)
+        return verdict
 
 
-def _outcome(future, limit: float) -> Verdict:
+Question = tuple[Any, str]  # what the verifier reads of a completion, and the gold
+
+
+@dataclass(frozen=True)
+class Asked:
+    question: Question
+    future: Any
+
+
+def _outcome(future: Any, limit: float) -> Verdict:
     try:
-        (status, extracted), seconds = future.result()
+        verdict = future.result()
     except TimeoutError:
         return Verdict("timeout", None, limit)
     except (MemoryError, ProcessExpired):
         return Verdict("out_of_memory", None, 0.0)
-    return Verdict(status, extracted, round(seconds, 6))
+    return verdict
 
 
 def _start(verifier: str, memory_mb: int) -> None:
+    die_with_caller()
     if hook(verifier, "MEMORY_MB", memory_mb) is not None:
         # Beside what the worker has at its start: it imports the caller's main module, which may have brought torch.
         with open("/proc/self/statm") as file:
@@ -115,15 +204,27 @@ def _start(verifier: str, memory_mb: int) -> None:
         limit = begun + (memory_mb << 20)
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    hook(verifier, "prepare", nothing)()
+    with suppress(Exception):  # the first judgement says what is wrong, to the one who asked for it
+        hook(verifier, "prepare", nothing)()
 
 
-def _judge(verifier: str, text: str, gold: str) -> tuple[Judgement, float]:
+def _judge(verifier: str, text: str, gold: str) -> Verdict:
     began = time.perf_counter()
     try:
-        judgement = load(verifier)(text, gold)
+        status, extracted, why = *load(verifier)(text, gold), None
     except (MemoryError, ImportError, VerifierError):  # a broken installation is no verdict on an answer
         raise
-    except Exception:  # a parser that fails on an answer has not read it
-        judgement = ("unparsable", None)
-    return judgement, time.perf_counter() - began
+    except Exception as error:
+        status, extracted, why = "error", None, reason(error)
+    return Verdict(status, extracted, round(time.perf_counter() - began, 6), why)
+
+
+def reason(error: Exception) -> str:
+    """The kind of an exception, its message on one line, and where it was raised."""
+    try:
+        message = " ".join(str(error).split())[:200]
+    except Exception:  # sympy's expressions may fail to be written
+        message = "(without a message)"
+    last = traceback.extract_tb(error.__traceback__)[-1:]
+    place = "".join(f" ({Path(at.filename).parent.name}/{Path(at.filename).name}:{at.lineno})" for at in last)
+    return f"{type(error).__name__}: {message}{place}"

@@ -237,6 +237,7 @@ def _loss(spec: RunSpec, _: Places, execution: Execution) -> dict[str, Any]:
         "+rlvr.overlong_penalty": spec.reward.overlong_penalty,
         "+rlvr.overlong_buffer": spec.reward.overlong_buffer,
         "+rlvr.verifier": spec.data.verifier,
+        "+rlvr.verifier_errors": execution.verifier_errors,
         "+rlvr.probe.problems": spec.probe.problems,
         "+rlvr.probe.every": spec.probe.every,
         "+rlvr.probe.dense_steps": spec.probe.dense_steps,

@@ -16,13 +16,13 @@ class Verified(RewardManagerBase):
     """1 for a correct answer, else 0, less the length penalty; `acc` is without the penalty.
 
     One of `reward.num_workers` processes holds one; its judge can be killed (`rlvr.verifiers.pool`). Settings are under
-    `rlvr` in verl's configuration.
+    `rlvr` in verl's configuration. Raises TooManyErrors, which ends the training, where its judge fails too often.
     """
 
     def __init__(self, config: Any, tokenizer: Any, compute_score: Any, **_: Any):
         super().__init__(config, tokenizer, compute_score)
         self.settings, self.longest = config.rlvr, config.data.max_response_length
-        self.pool = Pool(config.rlvr.verifier)
+        self.pool = Pool(config.rlvr.verifier, verifier_errors=config.rlvr.verifier_errors)
 
     async def run_single(self, data: Any) -> dict[str, Any]:
         item = data[-1]
@@ -34,6 +34,7 @@ class Verified(RewardManagerBase):
     def _judge(self, tokens: list[int], gold: str) -> dict[str, Any]:
         text = self.tokenizer.decode(tokens, skip_special_tokens=True)
         (verdict,) = self.pool.judge([(text, gold)])
+        self.pool.errors.check()
         status, _ = settle((verdict.status, verdict.extracted), tokens[-1:] == [self.tokenizer.eos_token_id])
         correct = float(status == "correct")
         penalty = overlong_penalty(

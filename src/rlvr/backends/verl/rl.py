@@ -22,6 +22,7 @@ from rlvr.backends.verl.requirements import check_version
 from rlvr.backends.verl.state import HISTORY, State, history_of, keep_only
 from rlvr.config import identity
 from rlvr.config.schema import Execution, RunSpec
+from rlvr.offspring import end_with_caller, tied
 from rlvr.policies.manifest import fingerprint
 from rlvr.policies.store import Location, load_tokenizer, locate, publish_manifest
 from rlvr.records import (
@@ -62,7 +63,8 @@ def train(state: State, lines: list[str]) -> None:
     """Run verl until it ends; SIGTERM asks it to save after the step that it is in. Raises SystemExit."""
     asked = state.folder / "overrides.txt"
     publish(asked, "\n".join(lines) + "\n")
-    process = subprocess.Popen([sys.executable, "-m", TRAINER, str(asked)], start_new_session=True)
+    command = [sys.executable, "-m", TRAINER, str(asked)]
+    process = subprocess.Popen(command, start_new_session=True, preexec_fn=tied())
 
     def ask_to_stop(*_: Any) -> None:
         state.stop.touch()
@@ -84,7 +86,7 @@ def merge(shards: Path, base: Location, folder: Path) -> dict[str, str]:
     """A checkpoint's shards as one model (verl's merger: bfloat16) with the base's tokenizer; its checksums."""
     command = [sys.executable, "-m", "verl.model_merger", "merge", "--backend", "fsdp", "--local_dir", str(shards)]
     with whole(folder) as partial:
-        subprocess.run([*command, "--target_dir", str(partial)], check=True)
+        subprocess.run([*command, "--target_dir", str(partial)], check=True, preexec_fn=tied())
         for path in [*partial.glob("token*"), *partial.glob("chat_template*"), *partial.glob("special_tokens*")]:
             path.unlink()
         load_tokenizer(base.location, **base.options).save_pretrained(partial)
@@ -106,6 +108,7 @@ def main(
     ] = None,
 ) -> None:
     """Train one run with verl."""
+    end_with_caller()
     check_version()
     origin = provenance.collect(nodes=nodes, gpus_per_node=gpus_per_node)
     run, start = RunSpec.model_validate_json(spec), locate(base)

@@ -1,6 +1,6 @@
 """verl's SFT trainer as torchrun starts it, in processes that end with the stage: `rlvr.backends.verl.sft`."""
 
-from rlvr.backends.verl.state import die_with_parent
+from rlvr.offspring import die_with_parent
 
 if __name__ == "__main__":
     die_with_parent()

@@ -13,7 +13,7 @@ from hydra import compose, initialize_config_module
 from omegaconf import DictConfig, OmegaConf
 
 from rlvr.backends.verl.requirements import check
-from rlvr.backends.verl.state import die_with_parent
+from rlvr.offspring import die_with_parent, leave_no_orphans
 
 
 def compose_training(overrides: list[str]) -> DictConfig:
@@ -58,7 +58,8 @@ class Runner:
 def main() -> None:
     from verl.trainer.main_ppo import run_ppo
 
-    die_with_parent()
+    die_with_parent()  # with the one that holds the run's lease
+    leave_no_orphans()  # Ray's processes, and those that its workers start
     check()
     run_ppo(compose_training(Path(sys.argv[1]).read_text().splitlines()), task_runner_class=Runner)
     ray.shutdown()

@@ -15,9 +15,10 @@ from rlvr.backends.verl import data
 from rlvr.backends.verl.overrides import VERL, sft_overrides
 from rlvr.backends.verl.requirements import check_version
 from rlvr.backends.verl.rl import merge, on_disk
-from rlvr.backends.verl.state import HISTORY, die_with_parent, history_of, keep_only
+from rlvr.backends.verl.state import HISTORY, history_of, keep_only
 from rlvr.config import identity
 from rlvr.config.schema import PolicySpec
+from rlvr.offspring import end_with_caller, tied
 from rlvr.policies.manifest import fingerprint
 from rlvr.policies.store import locate, publish_manifest
 from rlvr.records import Demonstration, publish_json, publish_lines, read_json, read_lines, read_records, sha256
@@ -68,6 +69,7 @@ def main(
     ] = None,
 ) -> None:
     """Fine-tune one policy with verl, on one node."""
+    end_with_caller()
     check_version()
     origin = provenance.collect(nodes=1, gpus_per_node=gpus_per_node)
     policy, start = PolicySpec.model_validate_json(spec), locate(model)
@@ -89,7 +91,7 @@ def main(
             launch = ["-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={gpus_per_node}"]
             done = subprocess.run(
                 [sys.executable, *launch, "-m", "rlvr.backends.verl.run_sft", *lines, *(override or [])],
-                preexec_fn=die_with_parent,
+                preexec_fn=tied(),
                 env={**os.environ, "VERL_FILE_LOGGER_PATH": str(kept.log())},
                 check=False,
             )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import shutil
-import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,11 +15,6 @@ KEPT = "rlvr.json"  # in a checkpoint: what verl does not keep
 FINISHED = "finished.json"  # in the folder: all rows of a run that is over
 HISTORY = "history.json"  # in the folder: whose steps its checkpoints are made of
 STOP = "stop"  # in the folder: a file that asks to save and end
-
-
-def die_with_parent() -> None:
-    """Have the system end this process with the one that holds the run's lease, however that ends."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 def keep_only(folder: Path, fingerprint: dict[str, Any]) -> None:

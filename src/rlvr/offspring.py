@@ -1,0 +1,195 @@
+"""Processes that end with the one that started them, also where that was killed by SIGKILL and could clean up nothing.
+
+A process that outlives its stage holds a core or a GPU until somebody finds it. Nobody can clean up after SIGKILL but
+the kernel and other processes, so there is one way for each kind of offspring:
+
+- `die_with_parent`: the kernel kills a child as its parent ends (PR_SET_PDEATHSIG).
+- `die_with_caller`: the same for a worker of multiprocessing's forkserver, which is no child of its caller.
+- `leave_no_orphans`: where a library starts the processes (vLLM, Ray) and may forget them, a watcher outside kills all.
+- `end_with_caller`: a stage ends with the Snakemake that started it; it may save first.
+
+The module imports nothing of the package: the watcher runs this file alone.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import multiprocessing
+import os
+import resource
+import secrets
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache, partial
+from multiprocessing import forkserver
+from typing import Any
+
+CALLER = "RLVR_CALLER"  # environment variable: the process id of what started this stage and must outlive it
+LOOK_EVERY = 0.5  # seconds between looks at a process that is waited for
+TO_SAVE = 300.0  # seconds between the SIGTERM and the SIGKILL to a stage whose caller is gone
+TO_LEAVE = 2.0  # seconds that offspring may take to end by itself, before the watcher kills it
+TO_KILL = 60.0  # seconds that the watcher tries for
+
+_LIBC = ctypes.CDLL(None)  # loaded here, since `die_with_parent` runs between fork and exec
+_PR_SET_PDEATHSIG = 1  # of <linux/prctl.h>
+_ENDLESS = 1 << 61  # microseconds, 73,000 years
+
+
+# ---- children that the package starts ----
+
+
+def die_with_parent(parent: int | None = None) -> None:
+    """Have the kernel kill this process as its parent ends; with its parent's id, also where that has ended already."""
+    if sys.platform == "linux":
+        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if parent is not None and os.getppid() != parent:
+        os._exit(1)
+
+
+def tied() -> Callable[[], None]:
+    """A `preexec_fn` for a child that dies with the thread that starts it: the main one, which lives to the end."""
+    return partial(die_with_parent, os.getpid())
+
+
+def die_with_caller() -> None:
+    """In a worker of multiprocessing's forkserver: die as soon as the process that asked for it does.
+
+    A worker's parent is the forkserver. That ends when no process holds the pipe to it any more, and every worker is
+    given an end of it: one that computes for ever would keep the forkserver, and so itself, alive. A thread that
+    watches the caller would not help: a computation may never give the interpreter's lock away.
+    """
+    die_with_parent()
+    server: Any = forkserver._forkserver
+    if server._forkserver_alive_fd is not None:
+        os.close(server._forkserver_alive_fd)
+        server._forkserver_alive_fd = None
+    caller = multiprocessing.parent_process()
+    if caller is not None and not caller.is_alive():  # it ended before the first line of this function
+        os._exit(1)
+
+
+# ---- what a library starts ----
+
+
+@cache
+def leave_no_orphans() -> subprocess.Popen[bytes]:
+    """Start a watcher that kills what this process has started from now on, once this process has ended, however.
+
+    Descendants carry a mark that each child inherits: a soft limit on the time of real-time processes, which is a
+    random number of millennia. A parent's id is lost where a process in between ends, a session or group where a
+    process opens its own, and the environment where a process changes its title (setproctitle writes over it, and
+    vLLM and Ray call that).
+    """
+    command = [sys.executable, "-I", "-S", __file__, str(os.getpid())]
+    hard = resource.getrlimit(resource.RLIMIT_RTTIME)[1]
+    mark = _ENDLESS + secrets.randbelow(_ENDLESS) if hard == resource.RLIM_INFINITY else hard - secrets.randbelow(hard)
+    watcher = subprocess.Popen(
+        [*command, str(mark)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,  # else a reader of the stage's output would wait for the watcher
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        cwd="/",
+    )
+    resource.setrlimit(resource.RLIMIT_RTTIME, (mark, hard))
+    return watcher
+
+
+def _watch(parent: int, mark: int) -> None:
+    """Until the parent has ended, wait; then kill what bears the mark, until nothing does."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # a stage saves after these, and goes on for a while
+        signal.signal(number, signal.SIG_IGN)
+    while os.getppid() == parent:
+        time.sleep(LOOK_EVERY)
+    ended = time.monotonic()
+    while any(_marked(mark)) and time.monotonic() < ended + TO_LEAVE:
+        time.sleep(0.1)
+    looks_in_vain = 0
+    while looks_in_vain < 2 and time.monotonic() < ended + TO_KILL:  # twice: it may fork while the list is read
+        found = list(_marked(mark))
+        looks_in_vain = 0 if found else looks_in_vain + 1
+        for pid in found:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.05)
+
+
+def _marked(mark: int) -> Iterator[int]:
+    """Living processes that bear the mark."""
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with suppress(OSError, IndexError):
+                with open(f"/proc/{name}/limits") as file:
+                    soft = next(line.split()[3] for line in file if line.startswith("Max realtime timeout"))
+                if soft == str(mark) and _alive(int(name)):
+                    yield int(name)
+
+
+def _alive(pid: int) -> bool:
+    """Whether a process is there, and no zombie that nobody has waited for."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] not in ("Z", "X")
+    except OSError:
+        return False
+
+
+# ---- a stage and what started it ----
+
+
+def end_with_caller() -> None:
+    """Where RLVR_CALLER names a process that this one descends from: end when that has ended. Else nothing.
+
+    A number that is no ancestor's is another machine's, or that of an earlier run.
+    """
+    named = os.environ.get(CALLER, "")
+    if sys.platform == "linux" and named.isdigit() and int(named) in _ancestors():
+        ends_with(int(named))
+
+
+def ends_with(pid: int, to_save: float = TO_SAVE) -> None:
+    """Once the process `pid` has ended, send this one SIGTERM, and SIGKILL where it is still there `to_save` s later.
+
+    A trainer saves at the first and stops "to be continued".
+    """
+    threading.Thread(target=_follow, args=(pid, _began(pid), to_save), daemon=True).start()
+
+
+def _follow(pid: int, began: str, to_save: float) -> None:
+    while began and _began(pid) == began:
+        time.sleep(LOOK_EVERY)
+    print(f"process {pid}, which started this stage, is gone: stopping", file=sys.stderr, flush=True)
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(to_save)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _began(pid: int) -> str:
+    """When a process began, in ticks since the boot, which with its id names it for good; empty where it has ended."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return "" if fields[0] in ("Z", "X") else fields[19]
+
+
+def _ancestors() -> set[int]:
+    found, pid = set(), os.getppid()
+    while pid > 0 and pid not in found:
+        found.add(pid)
+        try:
+            with open(f"/proc/{pid}/stat") as file:
+                pid = int(file.read().rpartition(")")[2].split()[1])
+        except OSError:
+            break
+    return found
+
+
+if __name__ == "__main__":
+    _watch(int(sys.argv[1]), int(sys.argv[2]))
