@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from rlvr.commands.checkout import config_folder as folder_of
 from rlvr.commands.lines import fail
 
 app = typer.Typer(invoke_without_command=True, help="List the models of the hub, and look up commits of branches.")
@@ -98,12 +99,10 @@ def _cached_reference(cache: Path, repo: str, revision: str) -> Path:
 
 def _read(command: str, folder: Path | None) -> tuple[Path, dict[str, Any], dict[str, Any]]:
     """The folder, the hub's models as models.yaml has them, and the revisions that were resolved."""
-    from rlvr.config.load import ConfigError, find_folder, models_as_written, named_entries, read_revisions, read_yaml
+    from rlvr.config.load import ConfigError, models_as_written, named_entries, read_revisions, read_yaml
     from rlvr.config.schema import HubModel, Prompt
 
-    found = folder or find_folder()
-    if found is None:
-        fail(command, "no config/models.yaml here or in a folder above; give --config-folder")
+    found = folder_of(command, folder)
     root = found.parent
     try:
         prompts = named_entries(Prompt, read_yaml(found / "prompts.yaml", root))
