@@ -24,7 +24,6 @@ from typing import Any
 STATUSES = ("correct", "wrong", "unparsable", "truncated", "timeout", "out_of_memory", "error")
 
 OPEN = "\\boxed{"
-_BRACE = re.compile(r"[{}]")
 
 Judgement = tuple[str, str | None]
 Judge = Callable[[str, str], Judgement]
@@ -95,15 +94,13 @@ def _at_the_end(text: str) -> tuple[int, int]:
 
 def _closing(text: str, start: int) -> int:
     """Where the brace is that closes the one opened before `start`; -1 where there is none."""
-    end = text.find("}", start)
-    if end < 0 or text.find("{", start, end) < 0:
-        return end
-    depth = 1
-    for match in _BRACE.finditer(text, start):
-        depth += 1 if match.group() == "{" else -1
-        if depth == 0:
-            return match.start()
-    return -1
+    depth, end = 1, start - 1
+    while depth:
+        begun, end = end + 1, text.find("}", end + 1)
+        if end < 0:
+            return -1
+        depth += text.count("{", begun, end) - 1
+    return end
 
 
 def settle(judgement: Judgement, finished: bool) -> Judgement:
