@@ -63,15 +63,21 @@ def remembered(max_bytes: int) -> Callable:
     """`functools.lru_cache` with a limit in bytes, for a function of texts; its `memory` is a Memory."""
 
     def decorate(function: Callable[..., V]) -> Callable[..., V]:
-        memory: Memory[tuple, tuple[V]] = Memory(max_bytes)
+        memory: Memory[tuple, V] = Memory(max_bytes)
+        entries, used_last = memory._entries, memory._entries.move_to_end
 
         @wraps(function)
         def call(*arguments: Hashable) -> V:
-            known = memory.get(arguments)
-            if known is None:
-                known = (function(*arguments),)  # in a tuple, since None is a result too
-                memory.put(arguments, known)
-            return known[0]
+            entry = entries.get(arguments)  # Memory.get without a call of its own; a result may be None
+            if entry is None:
+                value = function(*arguments)
+                memory.put(arguments, value)
+                return value
+            try:  # noqa: SIM105 - `suppress` costs as much as the whole call
+                used_last(arguments)
+            except KeyError:  # dropped by another thread just now
+                pass
+            return entry[0]
 
         call.memory = memory  # type: ignore[attr-defined]
         return call
