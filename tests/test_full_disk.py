@@ -8,6 +8,7 @@ from checkout import Checkout
 from conftest import run_module
 from test_training import changed, same_results
 
+from rlvr.provenance import timestamp
 from rlvr.records import read_json
 
 
@@ -76,10 +77,12 @@ def test_a_policy_without_room_is_published_later_and_nothing_is_trained_again(w
     command = [*workbench.command(spec, out, save_every=100), "--state", str(state)]
     says_so(train(command), out.parent)
     assert not leftovers(out) and not (out / "manifest.json").exists()
+    trained = timestamp(read_json(state / "step-000005" / "state.json")["history"]["saved"])
     disk(16000)
     assert train(command).returncode == 0
     same_results(out, undisturbed, steps=5)
-    assert read_json(out / "manifest.json")["resumed_from"] == 5
+    manifest = read_json(out / "manifest.json")
+    assert (manifest["resumed_from"], manifest["provenance"]["finished"]) == (0, trained)
 
 
 def test_the_workflow_goes_on_when_there_is_room(workbench, undisturbed, disk):
