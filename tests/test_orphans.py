@@ -237,7 +237,8 @@ def test_a_child_is_tied_to_its_parent(start, tmp_path):
 
 CALLER = """
 import os, subprocess, sys, time
-os.environ["RLVR_CALLER"] = os.environ.get("FORGED", str(os.getpid()))
+from rlvr import offspring
+os.environ["RLVR_CALLER"] = offspring.named()
 subprocess.Popen(["sh", "-c", sys.executable + " " + " ".join(sys.argv[1:]) + "; true"])
 time.sleep(10_000)
 """
@@ -247,7 +248,8 @@ from rlvr import offspring
 from rlvr.training.progress import StopRequest
 
 offspring.TO_SAVE = 2.0
-offspring.end_with_caller() if sys.argv[1] != "deaf" else offspring.ends_with(int(os.environ["RLVR_CALLER"]), 2.0)
+caller = int(os.environ["RLVR_CALLER"].split()[-2])
+offspring.end_with_caller() if sys.argv[1] != "deaf" else offspring.ends_with(caller, 2.0)
 stop = StopRequest()
 print("started", flush=True)
 while sys.argv[1] == "deaf" or not stop.after_step():
@@ -268,21 +270,34 @@ def test_a_stage_ends_with_what_started_it(start, kind, tmp_path):
     assert (tmp_path / "saved").exists() == (kind == "saves")
 
 
-@pytest.mark.parametrize("forged", ["", "1x", "4194304", "another"])
-def test_a_caller_that_is_no_ancestor_is_nobodys(forged, tmp_path):
-    """Another machine's number, which a job was handed with its environment: the stage goes on."""
-    other = subprocess.Popen(["sleep", "10000"])
-    (tmp_path / "stage.py").write_text(STAGE)
-    environment = {**ENVIRONMENT, "RLVR_CALLER": str(other.pid) if forged == "another" else forged}
-    command = [sys.executable, str(tmp_path / "stage.py"), "saves", str(tmp_path / "saved")]
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+def stage_of(named: str, folder: Path) -> subprocess.Popen:
+    (folder / "stage.py").write_text(STAGE.replace("caller = int", "caller = 0  # int"))
+    command = [sys.executable, str(folder / "stage.py"), "saves", str(folder / "saved")]
+    environment = {**ENVIRONMENT, "RLVR_CALLER": named}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, env=environment, text=True, **pipes)
+
+
+@pytest.mark.parametrize("where", ["nowhere", "no name", "another boot", "another namespace"])
+def test_a_caller_of_another_machine_is_nobodys(where, tmp_path):
+    """A name that a job was handed with its environment: the stage goes on."""
+    boot, namespace = offspring._machine()
+    others = {"another boot": ("other", namespace), "another namespace": (boot, "pid:[1]")}
+    named = {"nowhere": "", "no name": "1x"}.get(where) or " ".join([*others.get(where, ()), "4194304", "5"])
+    process = stage_of("" if where == "nowhere" else named, tmp_path)
     assert process.stdout.readline() == "started\n"
-    other.kill()
-    other.wait()
     time.sleep(3 * offspring.LOOK_EVERY)
     assert process.poll() is None
     process.send_signal(signal.SIGTERM)
     assert process.wait(30) == 75
+
+
+def test_a_stage_whose_caller_is_gone_when_it_starts_does_not_begin(tmp_path):
+    """Killed while Python was starting; or its number is another process's by now."""
+    machine = " ".join(offspring._machine())
+    for pid, began in (("4194304", "5"), (str(os.getpid()), "5")):
+        process = stage_of(f"{machine} {pid} {began}", tmp_path)
+        assert process.wait(60) == 1 and f"process {pid}, which started this stage, is gone" in process.stderr.read()
 
 
 def test_a_trainer_saves_when_its_caller_is_killed(start, workbench, tmp_path):

@@ -29,7 +29,7 @@ from functools import cache, partial
 from multiprocessing import forkserver
 from typing import Any
 
-CALLER = "RLVR_CALLER"  # environment variable: the process id of what started this stage and must outlive it
+CALLER = "RLVR_CALLER"  # environment variable: what started this stage and must outlive it, as `named` has it
 LOOK_EVERY = 0.5  # seconds between looks at a process that is waited for
 TO_SAVE = 300.0  # seconds between the SIGTERM and the SIGKILL to a stage whose caller is gone
 TO_LEAVE = 2.0  # seconds that offspring may take to end by itself, before the watcher kills it
@@ -142,14 +142,30 @@ def _alive(pid: int) -> bool:
 # ---- a stage and what started it ----
 
 
-def end_with_caller() -> None:
-    """Where RLVR_CALLER names a process that this one descends from: end when that has ended. Else nothing.
+def named() -> str:
+    """What RLVR_CALLER says in what this process starts: machine, namespace of process ids, number and beginning."""
+    return " ".join([*_machine(), str(os.getpid()), _began(os.getpid())])
 
-    A number that is no ancestor's is another machine's, or that of an earlier run.
+
+def end_with_caller() -> None:
+    """Where RLVR_CALLER names a process of this machine: end when that has ended, at once where it has already.
+
+    A name of another machine or container says nothing here.
     """
-    named = os.environ.get(CALLER, "")
-    if sys.platform == "linux" and named.isdigit() and int(named) in _ancestors():
-        ends_with(int(named))
+    if sys.platform != "linux":
+        return
+    *machine, pid, began = [*[""] * 4, *os.environ.get(CALLER, "").split()][-4:]
+    if tuple(machine) != _machine():
+        return
+    if _began(int(pid)) != began:
+        sys.exit(f"process {pid}, which started this stage, is gone: nothing was begun")
+    ends_with(int(pid))
+
+
+def _machine() -> tuple[str, str]:
+    """The boot and the namespace that a process id is valid in."""
+    with open("/proc/sys/kernel/random/boot_id") as file:
+        return file.read().strip(), os.readlink("/proc/self/ns/pid")
 
 
 def ends_with(pid: int, to_save: float = TO_SAVE) -> None:
@@ -177,18 +193,6 @@ def _began(pid: int) -> str:
     except OSError:
         return ""
     return "" if fields[0] in ("Z", "X") else fields[19]
-
-
-def _ancestors() -> set[int]:
-    found, pid = set(), os.getppid()
-    while pid > 0 and pid not in found:
-        found.add(pid)
-        try:
-            with open(f"/proc/{pid}/stat") as file:
-                pid = int(file.read().rpartition(")")[2].split()[1])
-        except OSError:
-            break
-    return found
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 from snakemake_interface_executor_plugins.settings import ExecMode
 
+from rlvr import offspring
 from rlvr.backends.verl.overrides import LOGICAL_CPUS
 from rlvr.config.cluster import read_cluster
 from rlvr.config.expansion import make_plan
@@ -80,7 +81,7 @@ except ConfigError as error:
 # caller ends with it, however that ends.
 shell.prefix(
     f"export PATH={shlex.quote(os.path.dirname(sys.executable))}:$PATH OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 "
-    f"RLVR_CALLER={os.getpid()}; set -euo pipefail; "
+    f"RLVR_CALLER={shlex.quote(offspring.named())}; set -euo pipefail; "
 )
 
 
