@@ -39,7 +39,7 @@ MAY_IMPORT = {
     },
     "commands": {
         *("backends", "config", "cost", "estimators", "evaluation"),
-        *("records", "statistics", "tasks", "training", "verifiers"),
+        *("records", "statistics", "tasks", "training", "verifiers", "workflow"),
     },
     "workflow": {"config", "records"},
     "__main__": {"commands"},

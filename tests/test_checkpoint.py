@@ -10,6 +10,7 @@ import torch
 from conftest import ROOT
 
 from rlvr.records import read_json
+from rlvr.training import lease
 from rlvr.training.checkpoint import Checkpoints, Snapshot
 
 
@@ -68,7 +69,8 @@ def test_another_runs_checkpoints_are_not_used(saved, tmp_path, capsys):
     assert "another run" in capsys.readouterr().err
 
 
-def test_another_runs_checkpoints_stay_while_it_holds_them(saved, tmp_path):
+def test_another_runs_checkpoints_stay_while_it_holds_them(saved, tmp_path, monkeypatch):
+    monkeypatch.setattr(lease, "PATIENCE", 0.0)
     other = Checkpoints(tmp_path, {"run": "y"})
     with saved.lease(), pytest.raises(SystemExit, match="in use by another process"), other.lease():
         pass
@@ -92,6 +94,18 @@ def test_checkpoints_from_before_templates_were_in_the_mark_are_still_of_their_r
     with (now := Checkpoints(tmp_path, {"run": "x", "base": FOLDER})).lease():
         assert now.latest().step == 10
     assert read_json(tmp_path / "fingerprint.json")["base"] == FOLDER
+
+
+def test_a_second_process_waits_for_one_that_is_ending(saved, tmp_path):
+    """As a run does whose Snakemake was killed: it saves first."""
+    code = (
+        "from pathlib import Path; from rlvr.training.checkpoint import Checkpoints\n"
+        f"with Checkpoints(Path({json.dumps(str(tmp_path))}), {{'run': 'x'}}).lease(): print('mine')"
+    )
+    with saved.lease():
+        waiting = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        assert waiting.stdout.readline().endswith("; waiting for it\n")
+    assert waiting.stdout.readline() == "mine\n" and waiting.wait(30) == 0
 
 
 def test_a_second_process_is_refused(saved, tmp_path):

@@ -45,9 +45,8 @@ def note(folder: Path, owner: Owner, name: str = "owner") -> Path:
     return path
 
 
-def of_process(process: int, files: tuple[str, ...] = MINE) -> Owner:
-    host, boot, namespace = locks._machine()
-    return Owner(host, boot, namespace, process, locks._started(process) or 0, "2026-01-01 00:00:00", files)
+def of_process(process: int, files: tuple[str, ...] | None = MINE) -> Owner:
+    return Owner(*locks._here(), process, locks._started(process) or 0, "2026-01-01 00:00:00", files)
 
 
 @pytest.fixture
@@ -71,41 +70,88 @@ def test_a_lock_is_removed_once_its_owner_is_killed(folder, sleeper):
     assert left(folder) == set() and not path.exists() and release(folder) == []
 
 
-def test_an_owner_on_another_host_is_respected_and_one_from_before_the_last_boot_is_not(folder, sleeper):
-    here = of_process(sleeper.pid)
-    path = note(folder, replace(here, host="elsewhere"))
-    assert "elsewhere" in release(folder)[0] and left(folder) == set(MINE)
-    path.unlink()
-    note(folder, replace(here, boot="another"))
+@pytest.mark.parametrize(
+    "other", [{"host": "elsewhere"}, {"machine": "another of this name"}, {"namespace": "pid:[1]"}]
+)
+def test_an_owner_elsewhere_is_respected(folder, sleeper, other):
+    note(
+        folder, replace(of_process(sleeper.pid), boot=locks._here()[2] if "namespace" in other else "another", **other)
+    )
+    sleeper.kill()
+    sleeper.wait()
+    assert "may still run" in release(folder)[0] and left(folder) == set(MINE)
+
+
+def test_an_owner_from_before_the_last_boot_is_dead(folder, sleeper):
+    note(folder, replace(of_process(sleeper.pid), boot="another"))
     assert release(folder)[0].startswith("removed") and left(folder) == set()
 
 
+def dead(process: int, files: tuple[str, ...] | None = MINE) -> Owner:
+    """One whose number another process has by now."""
+    return replace(of_process(process, files), started=1)
+
+
 def test_another_process_that_got_the_same_number_is_not_taken_for_the_owner(folder, sleeper):
-    note(folder, replace(of_process(sleeper.pid), started=1))
+    note(folder, dead(sleeper.pid))
     assert release(folder)[0].startswith("removed")
 
 
 def test_of_two_owners_only_the_dead_ones_locks_go(folder, sleeper):
     lock(folder, "1.input.lock", "1.output.lock")
-    note(folder, replace(of_process(sleeper.pid), started=1), "dead")
+    note(folder, dead(sleeper.pid), "dead")
     note(folder, of_process(sleeper.pid, ("1.input.lock", "1.output.lock")), "alive")
     removed, kept = release(folder)
     assert removed.startswith("removed") and kept.startswith("a lock of")
     assert left(folder) == {"1.input.lock", "1.output.lock"}
 
 
-def test_an_owner_killed_before_it_noted_its_locks_has_them_where_nobody_else_lives(folder, sleeper):
-    note(folder, replace(of_process(sleeper.pid, ()), started=1), "dead")
-    alive = note(folder, of_process(sleeper.pid, ()), "alive")
+def test_a_name_that_a_living_owner_took_again_is_its_own(folder, sleeper):
+    """Snakemake removes all locks at its end, those of a dead one too; the next takes the same numbers."""
+    note(folder, dead(sleeper.pid), "dead")
+    note(folder, of_process(sleeper.pid), "alive")
+    (line,) = release(folder)
+    assert line.startswith("a lock of") and left(folder) == set(MINE)
+
+
+def test_a_lock_that_is_younger_than_the_dead_ones_note_is_another_ones(folder, sleeper):
+    """Of a workflow that writes no owner."""
+    path = note(folder, dead(sleeper.pid))
+    os.utime(path, (1, 1))
+    assert release(folder) == [] and left(folder) == set(MINE)
+
+
+def test_while_an_owner_has_not_noted_its_locks_none_is_removed(folder, sleeper):
+    """It may have taken any name; and one that was killed before it noted its own has them where nobody else works."""
+    note(folder, dead(sleeper.pid, None), "dead")
+    for path in (folder / "locks").iterdir():
+        os.utime(path)
+    alive = note(folder, of_process(sleeper.pid, None), "alive")
     assert release(folder) == [] and left(folder) == set(MINE)
     alive.unlink()
     assert release(folder)[0].startswith("removed") and left(folder) == set()
 
 
-def test_a_lock_without_any_owner_is_left_to_its_user(folder):
+def test_a_snakemake_that_writes_no_owner_keeps_its_lock(tmp_path, sleeper):
+    site = tmp_path / "site"
+    folder = site / ".snakemake"
+    folder.mkdir(parents=True)
+    path = note(folder, dead(sleeper.pid, None))
+    lock(folder, *MINE)
+    (site / "snakemake").write_text("import time; time.sleep(600)")
+    other = subprocess.Popen([sys.executable, str(site / "snakemake")], cwd=site)
+    try:
+        assert release(folder) == [] and left(folder) == set(MINE)
+    finally:
+        other.kill()
+        other.wait()
+    assert path.exists() and release(folder)[0].startswith("removed")
+
+
+def test_a_lock_without_any_owner_is_left_to_its_user(folder, sleeper):
     assert release(folder) == [] and left(folder) == set(MINE)
-    broken = folder / "owners" / "broken.json"
-    broken.write_text("{")
+    note(folder, dead(sleeper.pid))
+    (folder / "owners" / "broken.json").write_text("{")  # cut off: its owner may live
     assert release(folder) == [] and left(folder) == set(MINE)
 
 

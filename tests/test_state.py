@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from rlvr.commands import app
 from rlvr.records import publish_json, read_json
+from rlvr.workflow import locks
 
 PROFILE = "--profile workflow/profiles/smoke --cores 1 --"
 
@@ -170,7 +171,12 @@ def test_an_sft_names_the_runs_that_start_from_it_and_their_tables(tmp_path):
         (tmp_path / name).write_text("policies\ndone\n" if "ace" in name else "policies\nother\n")
     (tmp_path / "evaluations" / "done" / "bench").mkdir(parents=True)
     (tmp_path / "evaluations" / "done" / "bench" / "scores.csv").write_text("")
-    done = CliRunner().invoke(app, ["state", "again", "s", "--results", str(tmp_path)])
+    asked = ["state", "again", "s", "--results", str(tmp_path)]
+    refused = CliRunner().invoke(app, asked)
+    assert refused.exit_code == 2 and "run done, made from its beginning too" in refused.output
+    assert "done was made from it and has no state to be published from; --force" in refused.output
+    assert (tmp_path / "runs/done/manifest.json").exists() and (tmp_path / "sft/s/manifest.json").exists()
+    done = CliRunner().invoke(app, [*asked, "--force"])
     assert done.exit_code == 0 and "run done" in done.output and "evaluation done/bench" in done.output
     left = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file())
     assert left == [
@@ -179,6 +185,22 @@ def test_an_sft_names_the_runs_that_start_from_it_and_their_tables(tmp_path):
         "runs/begun/state/lease",
         "runs/other/manifest.json",
     ]
+
+
+def test_again_is_refused_while_a_snakemake_works_here_and_free_keeps_parts_without_an_origin(tmp_path):
+    """Grading holds no lease; and parts are what an evaluation of before is published from."""
+    folder = tmp_path / "results" / "evaluations" / "p" / "bench"
+    (folder / "state").mkdir(parents=True)
+    for name in ("completions.jsonl.gz", "tokens.jsonl.gz", "state/part-000000-000000.jsonl.gz"):
+        (folder / name).write_text("x")
+    results = ["--results", str(tmp_path / "results")]
+    note = locks.own(tmp_path / ".snakemake")
+    done = CliRunner().invoke(app, ["state", "again", "p/bench", *results])
+    assert done.exit_code == 2 and f"Snakemake process {os.getpid()} on" in done.output
+    note.unlink()
+    done = CliRunner().invoke(app, ["state", "free", *results])
+    assert done.output.startswith("freed 0 bytes") and (folder / "state/part-000000-000000.jsonl.gz").exists()
+    assert CliRunner().invoke(app, ["state", "again", "p/bench", *results]).exit_code == 0
 
 
 def test_a_misspelt_name_is_answered_with_the_nearest(tmp_path):

@@ -125,7 +125,7 @@ def _marked(mark: int) -> Iterator[int]:
         if name.isdigit():
             with suppress(OSError, IndexError):
                 with open(f"/proc/{name}/limits") as file:
-                    soft = next(line.split()[3] for line in file if line.startswith("Max realtime timeout"))
+                    soft = next((line.split()[3] for line in file if line.startswith("Max realtime timeout")), "")
                 if soft == str(mark) and _alive(int(name)):
                     yield int(name)
 

@@ -27,6 +27,7 @@ OF_AN_ENVIRONMENT = "transformers"  # pinned by each lock of a whole environment
 ENGINES = ("verl", "vllm", "ray")  # named where they are installed
 PACKAGES = ("torch", "transformers", "snakemake", "math-verify", "pandas", "numpy", "scipy")
 NOT_RECORDED = "not recorded"
+NO_CHECKOUT = "not a git checkout"
 TIMES = ("started", "finished", "from_step", "parts")  # what two processes of one origin may differ in
 PATIENCE = 30  # seconds for nvidia-smi, which hangs where a driver is ill
 
@@ -69,10 +70,12 @@ def timestamp(seconds: float) -> str:
 def commit() -> str:
     """The commit of the working tree, with `+changes` where tracked files differ from it."""
     try:
+        if Path(_git("rev-parse", "--show-toplevel")) != ROOT:  # installed into another repository's folder
+            return NO_CHECKOUT
         head = _git("rev-parse", "--short=12", "HEAD")
         return head + ("+changes" if _git("status", "--porcelain", "--untracked-files=no") else "")
     except (OSError, subprocess.CalledProcessError):
-        return "not a git checkout"
+        return NO_CHECKOUT
 
 
 def _git(*arguments: str) -> str:

@@ -59,7 +59,7 @@ for key in config:
             + (f"did you mean {close[0]!r}?" if close else f"valid: {', '.join(KNOWN)}")
         )
 
-SETTING = {**KNOWN, **config}
+SETTING = {key: str(value) for key, value in {**KNOWN, **config}.items()}
 SCALES = sorted(path.stem for path in (ROOT / "config/scale").glob("*.yaml"))
 # What the command line asks for; nothing where this is a job of another Snakemake, or a module.
 ASKED = targets.asked() if IS_MAIN else targets.Asked(runs=False)
@@ -72,7 +72,7 @@ RULES = (
 ).split()
 PATHS = Paths(SETTING["results"], SETTING["scale"])
 try:
-    PLAN = make_plan(ROOT, SETTING["scale"], str(SETTING["papers"]).split(","))
+    PLAN = make_plan(ROOT, SETTING["scale"], SETTING["papers"].split(","))
     CLUSTER = read_cluster(Path(SETTING["cluster"]), ROOT, RULES)
 except ConfigError as error:
     sys.exit(str(error))
@@ -328,10 +328,7 @@ def page_files(page):
         PATHS.overlap(paper) for paper, _ in PAGES[page] if PLAN.papers[paper].data
     ]
     claimed = [
-        path
-        for paper in CLAIMING
-        if paper == page or page == "index" and "claims" in ASKED.targets
-        for path in PATHS.claims(paper)
+        path for paper in CLAIMING if paper == page for path in PATHS.claims(paper)
     ]
     return list(dict.fromkeys([*files, *overlaps, *claimed]))
 
@@ -339,11 +336,11 @@ def page_files(page):
 def beside(page):
     """What a page shows that is no input of it; of the overview all that is there of each paper.
 
-    Snakemake leaves parameters that are made of a rule's inputs out of its comparison, so that these ask for them anew.
+    Snakemake does not compare parameters whose function takes `input`, so this one asks for the inputs itself.
     """
     own = page_files(page)
     shown = seen.overview(PLAN, PATHS, own) if page == "index" else []
-    return [shown, seen.claims(PATHS, own)]
+    return [shown, seen.claims(PATHS, own, paper="*" if page == "index" else page)]
 
 
 def scales_with_pages():

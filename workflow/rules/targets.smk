@@ -50,7 +50,11 @@ for paper in PLAN.papers:
 onstart:
     if ASKED.runs:
         locks.holds(
-            OWNER, map(os.path.basename, workflow.persistence._lockfile.values())
+            OWNER,
+            map(
+                os.path.basename,
+                getattr(workflow.persistence, "_lockfile", {}).values(),
+            ),
         )
     # What several papers share runs once.
     asked = {

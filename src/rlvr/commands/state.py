@@ -17,6 +17,7 @@ from rlvr.commands.lines import fail
 from rlvr.estimators import nearest
 from rlvr.records import RecordError, read_json
 from rlvr.training.lease import LEASE, MARK, holder, lease
+from rlvr.workflow import locks
 
 app = typer.Typer(no_args_is_help=True, help="List, free or discard what work keeps so that a kill loses little.")
 
@@ -24,7 +25,7 @@ FOLDERS = {"run": "runs/*", "sft": "sft/*", "evaluation": "evaluations/*/*"}
 OUTPUTS = {
     "run": ("manifest.json", "metrics.jsonl", "probe.jsonl"),
     "sft": ("manifest.json", "metrics.jsonl"),
-    "evaluation": ("completions.jsonl.gz", "tokens.jsonl.gz"),
+    "evaluation": ("completions.jsonl.gz", "tokens.jsonl.gz", "origin.json"),
 }
 Results = Annotated[Path, typer.Option(help="The results folder.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")]
@@ -91,18 +92,19 @@ class Work:
         ]
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Hold it as a process at work does."""
+    def held(self) -> Iterator[list[Path]]:
+        """Hold it as a process at work does; yields the folders that are held."""
+        folders = self._leased()
         with ExitStack() as leases:
-            for folder in self._leased():
+            for folder in folders:
                 leases.enter_context(lease(folder))
-            yield
+            yield folders
 
-    def forget(self) -> None:
-        """Remove the state, for who holds it; leases stay, since a process may be waiting for one."""
-        for folder in self._leased():
+    def forget(self, held: list[Path]) -> None:
+        """Remove what the held folders keep. Leases stay, since a process may wait for one, and so do other slices."""
+        for folder in held:
             for path in folder.iterdir():
-                if path not in self._leased():
+                if not path.match("slice-*"):
                     _remove(path)
 
 
@@ -160,8 +162,11 @@ def free(
             continue
         size = _size(work.kept())
         if not dry_run:
-            with work.held():
-                work.forget()
+            with work.held() as held_folders:
+                if not work.finished():  # since the first look a Snakemake has begun to make it again
+                    typer.echo(f"{work.name}: left as it is, since its outputs have gone")
+                    continue
+                work.forget(held_folders)
         freed += size
         typer.echo(f"{work.name}: {size:,} bytes")
     typer.echo(f"{'would free' if dry_run else 'freed'} {freed:,} bytes")
@@ -173,17 +178,20 @@ def free(
 def again(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Runs, SFTs or evaluations.")],
     dry_run: DryRun = False,
+    force: Annotated[bool, typer.Option("--force", help="Also what was made from it and has no state.")] = False,
     results: Results = Path("results"),
 ) -> None:
     """Remove outputs and state, so that the next `snakemake` makes the work from its beginning.
 
     The outputs of what was made from it go too, since Snakemake makes nothing again whose results are all there. The
-    state of dependent work stays: where its inputs come out the same, it is published from there.
+    state of dependent work stays: where its inputs come out the same, it is published from there. Without its state it
+    would be made from its beginning, which takes --force.
     """
     every = _all(results)
     chosen = _chosen("state again", every, names)
     dependent = [work for work in _dependents(every, chosen) if work not in chosen]
     _refuse_held("state again", [*chosen, *dependent])
+    _refuse_living("state again", results)
     analyses = _analyses(
         results,
         {work.name for work in [*chosen, *dependent] if work.kind != "evaluation"}
@@ -191,20 +199,25 @@ def again(
     )
     for work in chosen:
         typer.echo(f"{work.name}: outputs and state ({work.at()}, {_size(work.kept()):,} bytes)")
-    for work in dependent:
-        if work.outputs():
-            typer.echo(f"  made from it: {work.kind} {work.name}")
+    made = [work for work in dependent if work.outputs()]
+    lost = [work for work in made if not work.kept()]
+    for work in made:
+        typer.echo(f"  made from it: {work.kind} {work.name}{', made from its beginning too' if work in lost else ''}")
     for path in analyses:
         typer.echo(f"  made from it: {path}")
+    if lost and not (dry_run or force):
+        fail(
+            "state again",
+            f"{lost[0].name} was made from it and has no state to be published from; --force removes it too",
+        )
     if not dry_run:
         with ExitStack() as leases:
-            for work in [*chosen, *dependent]:
-                leases.enter_context(work.held())
+            held = {work: leases.enter_context(work.held()) for work in [*chosen, *dependent]}
             for path in [*analyses, *(path for work in [*dependent, *chosen] for path in work.outputs())]:
                 _remove(path)
             for work in chosen:
-                work.forget()
-    typer.echo(("would be " if dry_run else "") + "removed; the next `snakemake` makes them from step 0")
+                work.forget(held[work])
+    typer.echo(("would be " if dry_run else "") + "removed; the next `snakemake` makes them again")
 
 
 # ---- what there is, and what is made from what ---------------------------------------------------
@@ -239,6 +252,12 @@ def _refuse_held(command: str, works: Iterable[Work]) -> None:
     for work in works:
         if held := work.holder():
             fail(command, f"{work.name}: a process is at work on it ({held}); stop it first. Nothing was removed")
+
+
+def _refuse_living(command: str, results: Path) -> None:
+    """Stages that hold no lease, such as grading, read what `again` removes."""
+    for owner in locks.living(results.absolute().parent / ".snakemake"):
+        fail(command, f"{owner} is at work here; stop it first. Nothing was removed")
 
 
 def _dependents(every: dict[str, Work], chosen: list[Work]) -> list[Work]:

@@ -260,12 +260,12 @@ def _published(made: PaperPlan, claim: Claim, item: Item) -> dict[str, Any]:
     content = item.content
     if not isinstance(content, Table) or content.reference is None or content.hard_levels:
         return {"reference": None, "published": []}
-    names, methods = made.paper.published_as, {cell.row.arm: cell.row.published for cell in item.cells}
+    name, methods = made.paper.published_name, {cell.row.arm: cell.row.published for cell in item.cells}
     described = [
         {
             "says": contrast.says,
-            "model": names.get(contrast.model) or contrast.model,
-            "benchmark": names.get(str(contrast.benchmark)) or contrast.benchmark,
+            "model": name(contrast.model),
+            "benchmark": name(str(contrast.benchmark)),
             "terms": [
                 {"weight": term.weight, "k": term.k, "hard": term.hard, "method": methods[term.arm]}
                 for term in contrast.terms

@@ -101,7 +101,7 @@ def _cells(plan: Plan, paper: str, item: Item) -> dict[str, Any]:
             "arm": cell.row.arm,
             "label": cell.row.label,
             "published": cell.row.published,
-            "published_model": plan.papers[paper].paper.published_as.get(cell.model) or cell.model,
+            "published_model": plan.papers[paper].paper.published_name(cell.model),
             "learning_rate": cell.learning_rate,
             "policies": [policy for policy, _ in cell.policies],
             **_rates(cell),
@@ -129,7 +129,7 @@ def _panels(plan: Plan, paper: str, item: Item) -> list[dict[str, Any]]:
         panels.append(
             {
                 "name": f"{name}, hard levels" if hard else name,
-                "published": "" if hard else made.published_as.get(str(name)) or name,
+                "published": "" if hard else made.published_name(str(name)),
                 "stand_in": data.name,
                 "evaluations": evaluations,
                 "levels": data.about.hard_levels if hard else None,

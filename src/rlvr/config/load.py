@@ -207,7 +207,7 @@ def read_scale(folder: Path, name: str, root: Path) -> tuple[Scale, list[Layer]]
             check_settings(own)
     scale = validate(Scale, layers)
     _is_called(scale.name, name, layers[-1])
-    devices = read_yaml(folder / "hardware.yaml", root).content.get("devices", {})
+    devices = read_yaml(folder / "hardware.yaml", root).content.get("devices") or {}
     named = holder(layers, ("hardware", "device")).place(("hardware", "device"))
     look_up(devices, scale.hardware.device, "device of config/hardware.yaml", named)
     return scale, layers

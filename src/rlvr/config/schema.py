@@ -540,7 +540,7 @@ class Paper(Strict):
     sft_data: str | None = None
     validation_data: str | None = None
     benchmarks: list[str] = []
-    # Our name of a model or benchmark -> the one in the paper's tables, where another; null: it has no numbers there.
+    # Our name of a model or benchmark -> its name in the paper's tables, where that differs; null: not in its tables.
     published_as: dict[str, str | None] = {}
     seeds: list[Natural] = []
     settings: dict[str, Any] = {}
@@ -553,6 +553,10 @@ class Paper(Strict):
     first: Core = Core()  # of it, what the default target makes for a newcomer
     claims: list[Claim] = []
     deviations: list[str] = []
+
+    def published_name(self, name: str) -> str:
+        """A model or benchmark in the paper's tables; empty, which no table has, where it is not in them."""
+        return self.published_as.get(name, name) or ""
 
     @model_validator(mode="after")
     def trains_on_something(self):

@@ -5,38 +5,53 @@ from __future__ import annotations
 import fcntl
 import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 MARK = "fingerprint.json"  # in the folder: what its checkpoints are of
 LEASE = "lease"  # the file in the folder; it stays when the rest is removed, since a process may be waiting for it
+PATIENCE = 15.0  # seconds for the work that another process is ending
 
 
 @contextmanager
 def lease(folder: Path) -> Iterator[None]:
     """Hold a folder that resumable work keeps its state in. The system frees it at a kill.
 
-    A second process on the same work fails at once; as a Slurm job it waits, since a Snakemake that was killed and
-    started again submits a run whose first job still trains.
+    A second process on the same work waits for a moment, since a run whose Snakemake was killed saves first, and then
+    fails. As a Slurm job it waits for as long as it may: a Snakemake that was started again submits a run whose first
+    job still trains.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / LEASE, "a+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not _taken(file):
             file.seek(0)
             held = f"{folder} is in use by another process ({file.read().strip()})"
-            if "SLURM_JOB_ID" not in os.environ:
-                sys.exit(held)
             print(f"{held}; waiting for it", flush=True)
-            fcntl.flock(file, fcntl.LOCK_EX)
+            if "SLURM_JOB_ID" in os.environ:
+                fcntl.flock(file, fcntl.LOCK_EX)
+            elif not _taken(file, PATIENCE):
+                sys.exit(held)
         file.truncate(0)
         job = os.environ.get("SLURM_JOB_ID", "none")
         file.write(f"host {os.uname().nodename}, process {os.getpid()}, job {job}")
         file.flush()
         yield
+
+
+def _taken(file: IO[str], seconds: float = 0.0) -> bool:
+    """Whether the lease could be had within some seconds."""
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except OSError:
+            if time.monotonic() >= until:
+                return False
+            time.sleep(0.1)
 
 
 def holder(folder: Path) -> str | None:

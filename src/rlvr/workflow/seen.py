@@ -1,6 +1,6 @@
-"""What a page shows only where it is there: no input of its rule, which would make all of it.
+"""Files that a page shows if they exist. They are no inputs of its rule, since Snakemake would make them.
 
-A page is rendered again when such a file appears, changes or goes: the rule has a digest of them among its parameters.
+The rule has a digest of them among its parameters: when such a file appears or changes, the page is rendered again.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from rlvr.config.plan import Plan, asked_for, runs_of
 from rlvr.records import sha256
 
 
-def claims(paths: Paths, inputs: list[str]) -> dict[str, str]:
-    """Evaluated claims of every scale with their checksums, but for a rule's own inputs."""
-    found = map(str, sorted(Path(paths.results).glob("claims/*/*.csv")))
+def claims(paths: Paths, inputs: list[str], *, paper: str = "*") -> dict[str, str]:
+    """Evaluated claims of a paper (default: all) at every scale, with checksums, but for a rule's own inputs."""
+    found = map(str, sorted(Path(paths.results).glob(f"claims/*/{paper}*.csv")))
     return {path: sha256(path) for path in found if path not in set(inputs)}
 
 

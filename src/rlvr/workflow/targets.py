@@ -11,6 +11,31 @@ from rlvr.config.order import needs
 from rlvr.config.paths import Paths
 from rlvr.config.plan import Plan
 
+# Options with which Snakemake runs no job.
+NO_JOBS = (
+    *(
+        "dryrun",
+        "unlock",
+        "lint",
+        "report",
+        "archive",
+        "containerize",
+        "print_compilation",
+        "version",
+        "generate_unit_tests",
+    ),
+    *("summary", "detailed_summary", "dag", "d3dag", "rulegraph", "filegraph", "list_rules", "list_target_rules"),
+    *(
+        "list_changes",
+        "list_input_changes",
+        "list_params_changes",
+        "list_untracked",
+        "cleanup_metadata",
+        "cleanup_shadow",
+    ),
+    *("list_conda_envs", "conda_cleanup_envs", "conda_create_envs_only", "delete_all_output", "delete_temp_output"),
+)
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -30,19 +55,7 @@ def asked() -> Asked:
         given, _ = get_argument_parser().parse_known_args(sys.argv[1:])
     except SystemExit:  # Snakemake has read these words with its profiles and says itself what is wrong
         return Asked()
-    told = (
-        "dryrun",
-        "unlock",
-        "lint",
-        "summary",
-        "detailed_summary",
-        "dag",
-        "rulegraph",
-        "filegraph",
-        "list_rules",
-        "report",
-    )
-    return Asked(tuple(given.targets or ()), runs=not any(getattr(given, name, None) for name in told))
+    return Asked(tuple(given.targets or ()), runs=not any(getattr(given, name, None) for name in NO_JOBS))
 
 
 def nearest(target: str, names: Iterable[str]) -> str | None:

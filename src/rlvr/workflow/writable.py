@@ -14,8 +14,9 @@ def problem(paths: Paths) -> str | None:
     """A line that says where results cannot be written and why, or None."""
     results = Path(paths.results)
     for folder in (results, *(results / name for name in FOLDERS)):
-        there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+        there = folder
         try:
+            there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
             with tempfile.NamedTemporaryFile(dir=there, prefix=".written-"):
                 pass
         except OSError as error:
