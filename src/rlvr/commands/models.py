@@ -54,7 +54,7 @@ def resolve(
         asked = {name: look_up(written, name, "model of the hub", "NAME") for name in names or written}
     except ConfigError as error:
         fail("models resolve", str(error))
-    revisions, problems = dict(known), []
+    revisions, problems = {name: known[name] for name in written if name in known}, []
     for name, model in asked.items():
         if model.pinned:
             typer.echo(f"{name}: is pinned to {model.revision} in {folder / 'models.yaml'}")

@@ -134,7 +134,8 @@ def show(results: Results = Path("results")) -> None:
 @app.command()
 def free(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="As `list` has them; default: all that is finished.")
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Names from `list`; default: all finished work."),
     ] = None,
     dry_run: DryRun = False,
     results: Results = Path("results"),

@@ -11,7 +11,7 @@ from rlvr.config.schema import Table
 def compared_with(made: PaperPlan, arm: str) -> str | None:
     """The arm that the first table which shows this one compares with, else the paper's first arm.
 
-    None of that arm itself, and of the base policy, which no training seed belongs to: so its scores need no run.
+    None for that arm itself. None for the base policy too: it has no training seed to compare by.
     """
     shown = [item for item in made.tables.values() if any(cell.row.arm == arm for cell in item.cells)]
     named = [item.content.compare_with for item in shown if isinstance(item.content, Table)]

@@ -29,7 +29,7 @@ def validate(schema: type[Schema], layers: list[Layer]) -> Schema:
 
 
 def check_part(schema: type[BaseModel], layer: Layer) -> None:
-    """Raises ConfigError where a layer by itself has what no such layer may have: another may win over it, today."""
+    """Raises ConfigError for what is wrong in a layer by itself, also where another layer wins over it."""
     try:
         _part_of(schema).__pydantic_validator__.validate_python(layer.content)
     except ValidationError as error:

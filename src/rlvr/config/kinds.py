@@ -31,7 +31,7 @@ FIGURES = {
     "analytic": ("content",),
 }
 NEEDED = {"settings": ("models", "reference"), "published": ("reference",), "analytic": ("content",)}
-EITHER = (  # of two the first would be ignored
+EITHER = (  # only one of two may be given: the first would be ignored
     ("benchmark", "benchmarks"),
     ("rows", "every_arm"),
     ("models", "tables"),

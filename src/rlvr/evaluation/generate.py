@@ -42,8 +42,8 @@ from rlvr.records import (
     sha256,
     text_alone,
 )
-from rlvr.training.checkpoint import lease
 from rlvr.training.deterministic import one_thread
+from rlvr.training.lease import lease
 from rlvr.training.progress import TO_BE_CONTINUED, Bar, StopRequest
 
 

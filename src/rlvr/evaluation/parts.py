@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from rlvr import provenance
 from rlvr.config.schema import SLICES
 from rlvr.records import Completion, Problem, RecordError, Tokens, publish_json, publish_lines, read_json, read_lines
+from rlvr.training.lease import MARK
 
 if TYPE_CHECKING:
     from rlvr.engines import Sampled
@@ -67,7 +68,7 @@ class Parts:
 
     def __init__(self, folder: Path, fingerprint: dict[str, Any], planned: list[Part]):
         self.folder, self.planned = folder, planned
-        mark = folder / "fingerprint.json"
+        mark = folder / MARK
         if mark.exists() and read_json(mark) != fingerprint:
             print(f"{folder} holds samples of another policy, benchmark or engine; they are removed", flush=True)
             self.remove()
@@ -97,7 +98,7 @@ class Parts:
 
     def remove(self) -> None:
         """The parts and their mark; the folder and its lease stay, which another process may be waiting for."""
-        for path in [self.folder / "fingerprint.json", *self.folder.glob("part-*"), *self.folder.glob("origin-*")]:
+        for path in [self.folder / MARK, *self.folder.glob("part-*"), *self.folder.glob("origin-*")]:
             path.unlink(missing_ok=True)
 
 

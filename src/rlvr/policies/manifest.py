@@ -9,6 +9,6 @@ from rlvr.records import read_json
 
 
 def fingerprint(manifest: Path) -> dict[str, Any]:
-    """What makes a policy this one: checksums of its files, or its name and revision on the hub, and its template."""
+    """What makes a policy this one: checksums of its files, or repository and commit on the hub, and its template."""
     content = read_json(manifest)
     return {key: content.get(key) for key in ("files", "hub", "template")}

@@ -21,6 +21,7 @@ from tabulate import tabulate
 from rlvr.config import identity
 from rlvr.config.claims import CONTRADICTED, REPRODUCED, VERDICTS, layout, needs
 from rlvr.config.expansion import make_plan
+from rlvr.config.layers import ConfigError
 from rlvr.config.paths import Paths
 from rlvr.config.plan import Plan, asked_for
 from rlvr.config.schema import PolicySpec, RunSpec
@@ -173,13 +174,16 @@ def main(
 ) -> None:
     """Copy tables, figures and verdicts with their provenance to where visitors see them."""
     names = papers.split(",")
-    plan, standing = make_plan(Path(), scale, names), gather(results / "claims")
+    standing = gather(results / "claims")
     scales = [] if standing.empty else [other for other in dict.fromkeys(standing["scale"]) if other != scale]
     try:
+        plan = make_plan(Path(), scale, names)
         shown = take(plan, Paths(str(results), scale), out, [make_plan(Path(), other, names) for other in scales])
     except Missing as error:
         targets = " ".join(f"paper_{name}" for name in names)
         raise SystemExit(f"{error}; first: snakemake {targets} claims --config scale={scale}") from error
+    except ConfigError as error:  # claims of a scale that config/ no longer has, say
+        raise SystemExit(f"{error} (claims are below {results / 'claims'})") from error
     print(f"{out}/README.md: {', '.join(shown)}")
 
 

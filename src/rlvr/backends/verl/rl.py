@@ -36,7 +36,7 @@ from rlvr.records import (
     text_alone,
     whole,
 )
-from rlvr.training.checkpoint import lease
+from rlvr.training.lease import lease
 from rlvr.training.progress import TO_BE_CONTINUED
 
 TRAINER = "rlvr.backends.verl.run_training"

@@ -22,7 +22,7 @@ from rlvr.offspring import end_with_caller, tied
 from rlvr.policies.manifest import fingerprint
 from rlvr.policies.store import locate, publish_manifest
 from rlvr.records import Demonstration, publish_json, publish_lines, read_json, read_lines, read_records, sha256
-from rlvr.training.checkpoint import lease
+from rlvr.training.lease import lease
 
 
 class State:

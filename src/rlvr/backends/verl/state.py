@@ -9,7 +9,7 @@ from typing import Any
 
 from rlvr.provenance import History, Origin
 from rlvr.records import publish_json, read_json
-from rlvr.training.lease import MARK, is_of
+from rlvr.training.lease import LEASE, MARK, is_of
 
 KEPT = "rlvr.json"  # in a checkpoint: what verl does not keep
 FINISHED = "finished.json"  # in the folder: all rows of a run that is over
@@ -23,7 +23,7 @@ def keep_only(folder: Path, fingerprint: dict[str, Any]) -> None:
     if mark.exists() and not is_of(read_json(mark), fingerprint):
         print(f"warning: {folder} holds checkpoints of another run; they are removed", file=sys.stderr, flush=True)
         for path in folder.iterdir():
-            if path.name != "lease":
+            if path.name != LEASE:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
     publish_json(mark, fingerprint)
 
