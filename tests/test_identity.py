@@ -17,6 +17,7 @@ from rlvr.config import identity
 from rlvr.config.expansion import make_plan
 from rlvr.config.load import ConfigError
 from rlvr.policies.store import load, save
+from rlvr.verifiers import math as maths
 
 FIRST, SECOND = "1" * 40, "2" * 40
 NAME, REPO = "qwen2.5-0.5b-instruct", "Qwen/Qwen2.5-0.5B-Instruct"
@@ -226,5 +227,5 @@ def test_the_first_version_is_left_out():
     """So that the runs of operator fill keep the names that they had before versions were in an identity."""
     smoke, paper = (next(iter(make_plan(ROOT, scale, ["ace"]).runs.values())) for scale in ("smoke", "paper"))
     assert "verifier_version" not in json.loads(identity.canonical(smoke))
-    assert json.loads(identity.canonical(paper))["verifier_version"] == 3
+    assert json.loads(identity.canonical(paper))["verifier_version"] == maths.VERSION > 1
     assert "verifier_version" not in json.loads(identity.canonical(paper.base))

@@ -340,7 +340,7 @@ def beside(page):
     """
     own = page_files(page)
     shown = seen.overview(PLAN, PATHS, own) if page == "index" else []
-    return [shown, seen.claims(PATHS, own, paper="*" if page == "index" else page)]
+    return [shown, seen.claims(PATHS, own, paper="" if page == "index" else page)]
 
 
 def scales_with_pages():

@@ -12,8 +12,8 @@ from rlvr.config.plan import Plan, asked_for, runs_of
 from rlvr.records import sha256
 
 
-def claims(paths: Paths, inputs: list[str], *, paper: str = "*") -> dict[str, str]:
-    """Evaluated claims of a paper (default: all) at every scale, with checksums, but for a rule's own inputs."""
+def claims(paths: Paths, inputs: list[str], *, paper: str = "") -> dict[str, str]:
+    """Evaluated claims of a paper (empty: of all) at every scale, with checksums, but for a rule's own inputs."""
     found = map(str, sorted(Path(paths.results).glob(f"claims/*/{paper}*.csv")))
     return {path: sha256(path) for path in found if path not in set(inputs)}
 
