@@ -16,7 +16,7 @@ rule claims_of_paper:
         scale=PATHS.scale,
         results=lambda w, output: Path(output[0]).parents[2],
         root=own_file("."),
-        said=lambda w: layouts.digest(claims.layout(PLAN, w.claiming)),
+        said=lambda w: layouts.digest(claims_layout(w.claiming)),
         out=lambda w, output: given("--out", output),
     shell:
         "python -m rlvr.statistics.claims --scale {params.scale} --paper {wildcards.claiming} "

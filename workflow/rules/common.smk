@@ -5,6 +5,7 @@ import shlex
 import sys
 from collections import defaultdict
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -263,8 +264,14 @@ def manifest(policy):
     return PATHS.manifest(PLAN, policy)
 
 
+PROBLEMS = {}
+
+
 def problems_of(spec):
-    return PATHS.problems(spec)
+    # By the object, which is kept so that its id stays its own: thousands of inputs ask for a few sets.
+    if id(spec) not in PROBLEMS:
+        PROBLEMS[id(spec)] = (spec, PATHS.problems(spec))
+    return PROBLEMS[id(spec)][1]
 
 
 def item_layout(paper, item):
@@ -294,8 +301,13 @@ def evaluated_claims():
     return [path for paper in CLAIMING for path in PATHS.claims(paper)]
 
 
+@cache
+def claims_layout(paper):
+    return claims.layout(PLAN, paper)
+
+
 def claims_files(paper):
-    laid = claims.layout(PLAN, paper)
+    laid = claims_layout(paper)
     pairs, runs = claims.needs(laid)
     published = dict.fromkeys(claim["reference"] for claim in laid)
     return [
@@ -309,6 +321,7 @@ def claims_files(paper):
 PAGES = {page: layouts.items_of_page(PLAN, page) for page in ("index", *PLAN.papers)}
 
 
+@cache
 def page_files(page):
     """Each item's rendered file, its statistics, and the manifests of the policies behind it."""
     files = []

@@ -82,13 +82,12 @@ rule theory:
 # ---- before anything runs ----
 
 if IS_MAIN:
+    RULE_NAMES = {rule.name for rule in workflow.rules}
     for target in ASKED.targets:
-        made_by = [rule for rule in workflow.rules if rule.is_producer(target)]
-        if (
-            target not in {rule.name for rule in workflow.rules}
-            and not Path(target).exists()
-            and (not made_by or targets.nobodys(target, PLAN, PATHS))
-        ):
+        if target in RULE_NAMES or Path(target).exists():
+            continue
+        made = any(rule.is_producer(target) for rule in workflow.rules)
+        if not made or targets.nobodys(target, PLAN, PATHS):
             names = [rule.name for rule in workflow.rules if not rule.has_wildcards()]
             sys.exit(targets.unknown(target, names, PLAN, PATHS, SCALES))
     if ASKED.runs:
