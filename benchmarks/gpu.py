@@ -40,7 +40,7 @@ from rlvr.records import Problem
 from rlvr.tasks.operator_fill import generate_problems
 from rlvr.training.deterministic import one_thread
 from rlvr.training.rl import Trainer
-from rlvr.verifiers.pool import Verdict
+from rlvr.verifiers.pool import Errors, Verdict
 
 ROOT = Path(__file__).resolve().parents[1]
 NO_GPU = "no GPU here, nothing was measured (to run the script itself: --device cpu --size tiny)"
@@ -229,6 +229,8 @@ def difference(policy: Policy, drawn: list[Sampled]) -> float:
 
 class Coin:
     """A verifier that finds half of all texts correct, so that an untrained model has something to learn from."""
+
+    errors = Errors("coin", share=1.0)
 
     def judge(self, pairs: Iterable[tuple[str, str]]) -> list[Verdict]:
         return [Verdict(("wrong", "correct")[crc32(text.encode()) % 2], None, 0.0) for text, _ in pairs]
