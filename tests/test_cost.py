@@ -419,7 +419,10 @@ def test_a_scale_without_a_device_has_the_default(tmp_path):
     text = rlvr(*asked).stdout
     assert "Device: h100, 4 nodes from the default; 8 GPUs a node from config/hardware.yaml." in text
     path.write_text(path.read_text() + "hardware: {device: h1000}\n")
-    assert "config/scale/gpu.yaml: hardware: unknown device 'h1000'; did you mean 'h100'?" in rlvr(*asked).stderr
+    assert (
+        "config/scale/gpu.yaml: hardware.device: unknown device of config/hardware.yaml 'h1000'; did you mean 'h100'?"
+        in rlvr(*asked).stderr
+    )
 
 
 def test_cores_that_do_not_suffice_are_called_cores():

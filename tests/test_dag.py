@@ -185,7 +185,7 @@ def test_the_number_of_jobs_of_an_evaluation_makes_none_stale(fresh, tmp_path):
             for rule, inputs, outputs, command in jobs
             for file in outputs.split(", ")
         }
-    assert len(found[1]) == 6 * (16 + 2) and found[1] == found[3] == found[4] == found[16]
+    assert len(found[1]) == 6 * (16 + 3) and found[1] == found[3] == found[4] == found[16]
 
 
 @pytest.mark.parametrize(

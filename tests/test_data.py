@@ -101,7 +101,7 @@ def test_identities_of_the_embedded_sets_and_models_are_what_they_were():
         "operators-validation-7bb22ec696",
     } == set(plan.data)
     assert set(plan.models) == {"llama-tiny-00e0cf2db4", "qwen2-tiny-b70a1eb2b6", "qwen3-tiny-8239efcde5"}
-    published_models = {"qwen2.5-math-7b-bca7b3859b", "qwen3-8b-base-55d34e741a", "llama-3.1-8b-instruct-47b1697ad6"}
+    published_models = {"qwen2.5-math-7b-18d59814bd", "qwen3-8b-base-a22f5fc6c5", "llama-3.1-8b-instruct-b77011fe34"}
     assert set(make_plan(ROOT, "paper", ["ace"]).models) == published_models
     spec = SETS["aime-2024"]
     about = spec.about.model_copy(update={"licence": "another", "defects": "another"})

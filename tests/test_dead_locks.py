@@ -140,6 +140,8 @@ def test_a_snakemake_that_writes_no_owner_keeps_its_lock(tmp_path, sleeper):
     lock(folder, *MINE)
     (site / "snakemake").write_text("import time; time.sleep(600)")
     other = subprocess.Popen([sys.executable, str(site / "snakemake")], cwd=site)
+    while not Path(f"/proc/{other.pid}/cmdline").read_bytes():
+        pass  # the kernel sets it a moment after the start
     try:
         assert release(folder) == [] and left(folder) == set(MINE)
     finally:

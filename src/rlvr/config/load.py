@@ -207,10 +207,16 @@ def read_scale(folder: Path, name: str, root: Path) -> tuple[Scale, list[Layer]]
             check_settings(own)
     scale = validate(Scale, layers)
     _is_called(scale.name, name, layers[-1])
-    devices = read_yaml(folder / "hardware.yaml", root).content.get("devices") or {}
-    named = holder(layers, ("hardware", "device")).place(("hardware", "device"))
-    look_up(devices, scale.hardware.device, "device of config/hardware.yaml", named)
+    _check_device(scale, layers, folder, root)
     return scale, layers
+
+
+def _check_device(scale: Scale, layers: list[Layer], folder: Path, root: Path) -> None:
+    """`rlvr plan` alone needs the file of devices, so a plan does without it."""
+    if (folder / "hardware.yaml").is_file():
+        devices = read_yaml(folder / "hardware.yaml", root).content.get("devices") or {}
+        place = holder(layers, ("hardware", "device")).place(("hardware", "device"))
+        look_up(devices, scale.hardware.device, "device of config/hardware.yaml", place)
 
 
 def _scale_layers(folder: Path, name: str, root: Path, seen: tuple[str, ...] = ()) -> list[Layer]:
