@@ -4,13 +4,13 @@ import gzip
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
 from collections import Counter
 from pathlib import Path
 
+import psutil
 import pytest
 import yaml
 from conftest import ROOT, run_module
@@ -114,7 +114,11 @@ def test_killed_midway_no_finished_sample_is_drawn_twice(whole, bench, tmp_path)
         deadline = time.monotonic() + 300
         while not list((tmp_path / "state").glob("part-*")) and time.monotonic() < deadline:
             time.sleep(0.002)
-        os.killpg(process.pid, signal.SIGKILL)  # vLLM's workers are processes of their own, and outlive their parent
+        family = psutil.Process(process.pid).children(recursive=True)
+        process.kill()  # the stage alone: what vLLM started ends with it
+        assert len(family) > 1
+        _, alive = psutil.wait_procs(family, timeout=60)
+        assert not alive
     kept = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "state").glob("part-*")}
     assert 1 <= len(kept) < 4
     with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
