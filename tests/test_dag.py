@@ -231,6 +231,7 @@ def test_an_unknown_run_and_a_target_of_another_scale_are_named(fresh):
     for scale, target, said in (
         ("laptop", wrong, f"no rule makes {wrong}: did you mean {fresh}/runs/{run}/manifest.json?"),
         ("smoke", f"{fresh}/papers/paper/ace/tables/table1.md", "is of scale paper, and this command is at smoke"),
+        ("smoke", f"{fresh}/papers/smoke/ace/tables/tabel1.md", f"did you mean {fresh}/papers/smoke/ace/tables/table1"),
     ):
         config = (f"scale={scale}", f"results={fresh}")
         done = snakemake("-n", "--config", *config, "--", target, check=False)

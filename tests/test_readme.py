@@ -71,8 +71,6 @@ NEEDS_THE_HUB = re.compile(r"rlvr data prepare [\w-]+$|rlvr models resolve\b(?!.
 
 # Dry runs of a quarter of a minute: `pytest -m long tests/test_readme.py` runs them.
 SLOW = {"snakemake -n --config scale=paper -- paper_ace paper_lens paper_agrae claims"}
-# What does not run as it is printed, and why. An entry whose line is mended makes the test fail until it is taken out.
-WRONG: dict[str, str] = {}
 
 # What a reader puts in place of a word; functions of the copy, since some are names of its plan.
 PLACEHOLDERS = {
@@ -330,7 +328,9 @@ def put_in(command: str, copy: Copy) -> str:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_line_is_understood(document):
-    commands_of(document.read_text(), str(document.relative_to(ROOT)))
+    """A line that looks like a command and is none that is known raises; each command has its place."""
+    name = str(document.relative_to(ROOT))
+    assert all(place.startswith(f"{name}:") for _, place in commands_of(document.read_text(), name))
 
 
 @pytest.mark.parametrize(
@@ -356,21 +356,15 @@ def test_a_placeholder_that_nobody_knows_is_an_error(copy):
         put_in("snakemake results/<model>.csv", copy)
 
 
-def marked(command: str):
-    """A command as a test: a wrong one is expected to fail."""
-    wrong = WRONG.get(command)
-    return pytest.param(command, marks=pytest.mark.xfail(reason=wrong, strict=True) if wrong else ())
-
-
-@pytest.mark.parametrize("command", [marked(command) for command in COMMANDS])
+@pytest.mark.parametrize("command", list(COMMANDS))
 def test_a_printed_command_runs(command, copy):
-    kind = "listed" if command in SLOW | set(WRONG) else kind_of(command)
+    kind = "listed" if command in SLOW else kind_of(command)
     copy.counts["commands"] += 1
     copy.counts["run" if kind == "mention" else kind] += 1
-    copy.counts["failed"] += command not in WRONG  # until it is known to be good
+    copy.counts["failed"] += 1  # until it is known to be good
     if command not in SLOW:
         check(command, copy)
-    copy.counts["failed"] -= command not in WRONG
+    copy.counts["failed"] -= 1
 
 
 @pytest.mark.long
@@ -517,5 +511,5 @@ def test_the_count(copy, capfd):
 
 if __name__ == "__main__":  # the table of all commands: python tests/test_readme.py
     for command, where in COMMANDS.items():
-        why = listed(command) or ("slow" if command in SLOW else WRONG.get(command, ""))
+        why = listed(command) or ("slow" if command in SLOW else "")
         print(f"{kind_of(command):8} {command}    {where[0]}" + (f"    # {why}" if why else ""))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -12,29 +11,36 @@ from rlvr.config.paths import Paths
 from rlvr.config.plan import Plan
 
 # Options with which Snakemake runs no job.
-NO_JOBS = (
-    *(
-        "dryrun",
-        "unlock",
-        "lint",
-        "report",
-        "archive",
-        "containerize",
-        "print_compilation",
-        "version",
-        "generate_unit_tests",
-    ),
-    *("summary", "detailed_summary", "dag", "d3dag", "rulegraph", "filegraph", "list_rules", "list_target_rules"),
-    *(
-        "list_changes",
-        "list_input_changes",
-        "list_params_changes",
-        "list_untracked",
-        "cleanup_metadata",
-        "cleanup_shadow",
-    ),
-    *("list_conda_envs", "conda_cleanup_envs", "conda_create_envs_only", "delete_all_output", "delete_temp_output"),
-)
+NO_JOBS = [
+    "archive",
+    "cleanup_metadata",
+    "cleanup_shadow",
+    "conda_cleanup_envs",
+    "conda_create_envs_only",
+    "containerize",
+    "d3dag",
+    "dag",
+    "delete_all_output",
+    "delete_temp_output",
+    "detailed_summary",
+    "dryrun",
+    "filegraph",
+    "generate_unit_tests",
+    "lint",
+    "list_changes",
+    "list_conda_envs",
+    "list_input_changes",
+    "list_params_changes",
+    "list_rules",
+    "list_target_rules",
+    "list_untracked",
+    "print_compilation",
+    "report",
+    "rulegraph",
+    "summary",
+    "unlock",
+    "version",
+]
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,7 @@ def asked() -> Asked:
     return Asked(tuple(given.targets or ()), runs=not any(getattr(given, name, None) for name in NO_JOBS))
 
 
-def nearest(target: str, names: Iterable[str]) -> str | None:
+def nearest(target: str, names: list[str]) -> str | None:
     """The name that a target is most likely meant to be, or None where none is close.
 
     Files are compared by their last parts first: a wrong name in a right folder is the usual mistake.
@@ -67,7 +73,7 @@ def nearest(target: str, names: Iterable[str]) -> str | None:
     beside = {name.rpartition("/")[2]: name for name in names if name.rpartition("/")[0] == folder}
     if folder and (close := get_close_matches(last, beside, n=1, cutoff=0.5)):
         return beside[close[0]]
-    close = get_close_matches(target, list(names), n=1, cutoff=0.6)
+    close = get_close_matches(target, names, n=1, cutoff=0.6)
     return close[0] if close else None
 
 
@@ -94,13 +100,11 @@ def nobodys(target: str, plan: Plan, paths: Paths) -> bool:
     return target.startswith(f"{paths.results}/") and bool(rest) and folder in every and rest[0] not in every[folder]
 
 
-def unknown(target: str, rules: Iterable[str], plan: Plan, paths: Paths, scales: Iterable[str]) -> str:
+def unknown(target: str, rules: list[str], plan: Plan, paths: Paths, scales: list[str]) -> str:
     """A line that says what is wrong with a target that no rule makes."""
-    elsewhere = [scale for scale in scales if scale != paths.scale and f"/{scale}/" in target]
-    if elsewhere:
-        return (
-            f"{target} is of scale {elsewhere[0]}, and this command is at {paths.scale}: --config scale={elsewhere[0]}"
-        )
+    named = target.removeprefix(f"{paths.results}/").split("/")[1:2]  # results/papers/<scale>/..., claims, report
+    if named and named[0] in scales and named[0] != paths.scale:
+        return f"{target} is of scale {named[0]}, and this command is at {paths.scale}: --config scale={named[0]}"
     meant = nearest(target, rules) if "/" not in target else nearest(_with_scale(target, paths), files(plan, paths))
     hint = f"did you mean {meant}?" if meant else f"files are below {paths.results}/, and --list-rules names the rest"
     return f"no rule makes {target}: {hint}"
