@@ -218,7 +218,7 @@ def readings(answer: str, lists: bool = True) -> Iterator[str]:
     r"""What an answer may say, the likeliest first: 1e-5 a number or a difference, 3,100 a number or a list."""
     text = plain(answer)
     yield from _written(text)
-    if lists and "," in answer and (listed := plain(answer, listed=True)) != text:
+    if lists and "," in answer and (listed := plain(answer, True)) != text:
         yield from _written(listed)
 
 

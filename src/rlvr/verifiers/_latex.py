@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache, lru_cache
+from functools import cache
 
 from rlvr.verifiers._text import visible
+from rlvr.verifiers.memory import remembered
 
 # ---- characters ----
 
@@ -52,9 +53,12 @@ def _level(text: str) -> str:
 
 
 def _greek(letter: re.Match[str]) -> str:
-    _, size, *_, name = unicodedata.name(letter.group(), "GREEK SMALL LETTER ?").split()
-    name = name.lower().replace("lamda", "lambda")
-    return f"\\{name if size == 'SMALL' else name.capitalize()} " if name.isalpha() else letter.group()
+    """A letter's command; one with an accent stays, as no formula has it."""
+    found = re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER (?:FINAL )?(\w+)", unicodedata.name(letter.group(), ""))
+    if not found:
+        return letter.group()
+    name = found.group(2).lower().replace("lamda", "lambda")
+    return f"\\{name if found.group(1) == 'SMALL' else name.capitalize()} "
 
 
 # ---- commands ----
@@ -149,9 +153,9 @@ def _rows(system: re.Match[str]) -> str:
 _EXPLICIT = re.compile(r"(?<=\d)(?:\\[,;:! ]|\{,\}|\s*,\s*\\!|\\!,|')\s*(?=\d{3}(?!\d))")
 _GROUPED = re.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:(?:,\d{3})+|(?: \d{3})+)(?![\d,])")
 _REPEATING = re.compile(r"(?<![\d.])(\d*)\.(\d*)\\(?:overline|bar|dot|overbar)\s*(?:\{(\d+)\}|(\d))")
-_OPENING = re.compile(r"\\\\|\\[{}]|\\(?:begin|end)\b|\\(?:langle|rangle)(?![a-zA-Z])|[\[\](){}]")
-_DEEPER = {"(": 1, "[": 1, "\\{": 1, "\\begin": 1, "\\langle": 1}
-_HIGHER = {")": -1, "]": -1, "\\}": -1, "\\end": -1, "\\rangle": -1}
+_OPENING = re.compile(r"\\\\|\\[{}]|\\(?:begin|end)\b|[\[\](){}]")
+_DEEPER = {"(": 1, "[": 1, "\\{": 1, "\\begin": 1}
+_HIGHER = {")": -1, "]": -1, "\\}": -1, "\\end": -1}
 
 
 def depths(text: str, braces: bool = True) -> list[int]:
@@ -226,8 +230,9 @@ def _typed(text: str) -> str:
 
 
 def _multiplied(multiple: re.Match[str]) -> str:
-    within = multiple["text"] and not multiple["end"]  # 5 \\text{ million dollars}
-    return f" \\cdot 10^{{{_ZEROS[multiple['word']]}}}{' ' + chr(92) + 'text{' if within else ''}"
+    r"""5 million as 5 \cdot 10^{6}; of 5 \text{ million dollars} the unit stays in its \text."""
+    rest = " \\text{" if multiple["text"] and not multiple["end"] else ""
+    return f" \\cdot 10^{{{_ZEROS[multiple['word']]}}}{rest}"
 
 
 def _priced(amount: re.Match[str]) -> str:
@@ -274,7 +279,7 @@ _PERCENT = re.compile(r"\s*(?:\\?%|\\text\s*\{\s*(?:percent(?:age)?|pct)\s*\}|(?
 _STOP = re.compile(r"(?<=[^.\s\\])\s*[.,;]$")
 
 
-@lru_cache(maxsize=1024)  # golds come again with each sample
+@remembered(4 << 20)  # golds come again with each sample
 def plain(answer: str, listed: bool = False) -> str:
     r"""An answer without decoration, as LaTeX; 3,100 is a number, or the list 3, 100 where `listed`.
 

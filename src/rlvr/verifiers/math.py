@@ -7,14 +7,9 @@ from a main thread without it, math-verify's own time-out of 5 seconds stands (a
 
 from __future__ import annotations
 
-import logging
 import re
-import threading
-from functools import lru_cache
-from math import trunc
-from typing import Any
 
-from rlvr.verifiers import OPEN, Judgement, VerifierError, final_box, last_boxed
+from rlvr.verifiers import OPEN, Judgement, VerifierError, _math_verify, final_box, last_boxed
 from rlvr.verifiers._answer import (
     approximations,
     domain,
@@ -34,8 +29,6 @@ from rlvr.verifiers.memory import remembered
 VERSION = 5
 LONGEST = 2_000  # characters of an answer worth parsing
 REMEMBERED = 32 << 20  # bytes of answers and their verdicts, in each process
-NOT_COMPARABLE = "Can't evaluate nan or zoo"  # what math-verify raises on purpose; all else that it raises is a fault
-IN_A_WORKER = False  # set by `prepare`
 
 _INTEGER = re.compile(r"[-+−]?\d+")
 _GAP = re.compile(r"(?<!\d)\s+|\s+(?!\d)")
@@ -63,8 +56,8 @@ def itself(gold: str) -> str:
     if _INTEGER.fullmatch(answer):
         return "correct"
     try:
-        found = _whole(answer)
-        return "correct" if found and not isinstance(found[0], str) and _verified(found, found) else "text"
+        found = _math_verify.whole(answer)
+        return "correct" if found and not isinstance(found[0], str) and _math_verify.equal(found, found) else "text"
     except TimeoutException:
         return "timeout"
     except Exception:  # what a judgement would count as an error of the library
@@ -120,10 +113,10 @@ def judge(text: str, gold: str) -> Judgement:
 def _judged(read: str, gold: str) -> Judgement:
     boxed = last_boxed(read)
     if boxed is None:
-        found = _extracted(read)
+        found = _math_verify.extracted(read)
         if not found:
             return "unparsable", None
-        return ("correct" if _verified(_whole(plain(gold)), found) else "wrong"), str(found[-1])
+        return ("correct" if _math_verify.equal(_math_verify.whole(plain(gold)), found) else "wrong"), str(found[-1])
     return ("correct" if agree(boxed, gold) else "wrong"), boxed
 
 
@@ -148,7 +141,9 @@ def _same(answer: str, gold: str) -> bool:
 
 
 def _reduced(residue: str, modulo: str) -> bool:
-    return not (residue.isdigit() and modulo.isdigit() and len(modulo) < 100) or int(residue[:100]) < int(modulo)
+    """Whether a residue is below its modulus, as far as both are numbers."""
+    known = re.fullmatch("[0-9]{1,99}", residue) and re.fullmatch("[0-9]{1,99}", modulo)
+    return not known or int(residue) < int(modulo)
 
 
 def _equal(answer: str, gold: str) -> bool:
@@ -182,7 +177,7 @@ def _equal(answer: str, gold: str) -> bool:
         said = _words(answer, least=2)
     if wanted is not None and said is not None:
         return wanted == said
-    return _verified(_whole(gold), _whole(answer))
+    return _math_verify.equal(_math_verify.whole(gold), _math_verify.whole(answer))
 
 
 def _numbers_of(several: list[tuple[str, str]]) -> str:
@@ -224,47 +219,35 @@ def _pairs(answer: str, gold: str) -> list[tuple[str, str]]:
         return []
     named, wanted_named = _assigned(answer), _assigned(gold)
     if wanted_named and (named or len(wanted_named) > 1):
-        return _assigned_pairs(wanted_named, named, answer)
+        return _by_name(wanted_named, named, answer)
     in_gold, in_answer = len(sides(gold)) > 1, any(len(sides(item)) > 1 for item in items(answer))
     if in_gold and in_answer:
         return [(gold, answer)]
     if in_gold:
         parts = items(gold)
-        named = all(is_name(left) for item in parts for left in sides(item)[:-1])
-        right = ", ".join(sides(item)[-1] for item in parts)
-        return [(right, answer), (gold, answer)] if named else [(gold, answer)]
+        names = all(is_name(left) for item in parts for left in sides(item)[:-1])
+        return [*([(", ".join(sides(item)[-1] for item in parts), answer)] if names else []), (gold, answer)]
+    if len(named) > 1 and gold.startswith("("):
+        return [(gold, _listed(named))]
     if len(chains) == 1:
-        if len(named) > 1:
-            return [(gold, f"({_listed(named)})")]
         short, unit = letters_as_unit(answer)
         others = [short] if measure(gold)[1] in (None, unit) else []
         return [(gold, value) for value in dict.fromkeys([*chains[0], *others])]
-    if not in_answer and not any(approximations(item)[1:] for item in items(answer)):
-        return [(gold, answer)]
-    stated = ", ".join(values[0] for values in chains)
-    return (
-        [(gold, stated), (gold, f"({_listed(named)})" if gold.startswith("(") else stated)]
-        if named
-        else [(gold, stated)]
-    )
+    stated = in_answer or any(approximations(item)[1:] for item in items(answer))
+    return [(gold, ", ".join(values[0] for values in chains) if stated else answer)]
 
 
-def _assigned_pairs(wanted: dict[str, str], said: dict[str, str], answer: str) -> list[tuple[str, str]]:
+def _by_name(wanted: dict[str, str], said: dict[str, str], answer: str) -> list[tuple[str, str]]:
     """Of x = 3, y = 4 the values by name; or in the order of the names, where the answer gives none."""
     if said:
-        same = said.keys() == wanted.keys()
-        return (
-            [(f"({_listed(wanted)})", f"({_listed(said)})")] if same and len(said) > 1 else _single(wanted, said, same)
-        )
-    return [(f"({_listed(wanted)})", answer)] if not _CONDITION.search(answer) else []
-
-
-def _single(wanted: dict[str, str], said: dict[str, str], same: bool) -> list[tuple[str, str]]:
-    return [(*wanted.values(), *said.values())] if same and len(said) == 1 else []  # type: ignore[list-item]
+        return [(_listed(wanted), _listed(said))] if said.keys() == wanted.keys() else []
+    return [] if _CONDITION.search(answer) else [(_listed(wanted), answer)]
 
 
 def _listed(values: dict[str, str]) -> str:
-    return ", ".join(values[name] for name in sorted(values))
+    """Values in the order of their names, as a tuple where there are several."""
+    listed = ", ".join(values[name] for name in sorted(values))
+    return f"({listed})" if len(values) > 1 else listed
 
 
 def _assigned(text: str) -> dict[str, str]:
@@ -290,7 +273,9 @@ def _values(item: str) -> list[str]:
     if len(chain) == 1 and not rounded:
         return [exact]
     unit = measure(chain[-1])[1]
-    numbers = [side for side in chain if measure(side)[1] in (None, unit) and _number(measure(side)[0]) is not None]
+    numbers = [
+        side for side in chain if measure(side)[1] in (None, unit) and _math_verify.number(measure(side)[0]) is not None
+    ]
     if any(not _equal(number, numbers[-1]) for number in numbers[:-1]):
         return []
     last = numbers[-1] if numbers and is_name(chain[-1]) else chain[-1]
@@ -298,204 +283,10 @@ def _values(item: str) -> list[str]:
         return [last]
     if not numbers and is_name(last):
         return [rounded[-1]]
-    return [last, rounded[-1]] if numbers and _rounds(numbers[-1], measure(rounded[-1])[0]) else [last]
-
-
-def _rounds(exact: str, near: str) -> bool:
-    """Whether a decimal is a number rounded, or cut off, at its last digit."""
-    decimals = re.fullmatch(r"-?\d*\.?(\d*)", near)
-    left, right = _number(exact), _number(near)
-    if decimals is None or left is None or right is None:
-        return False
-    exactly, unit = float(left.evalf()), 10 ** -len(decimals.group(1))
-    cut_off = trunc(exactly / unit) * unit
-    return abs(exactly - float(right)) <= 0.5001 * unit or abs(cut_off - float(right)) < 1e-6 * unit
-
-
-# ---- math-verify ----
-
-
-@lru_cache(maxsize=1024)  # golds come again with each sample
-def _whole(answer: str) -> tuple:
-    """What math-verify makes of an answer as a whole; of what it cannot read, the text alone and never a part."""
-    from latex2sympy2_extended import NormalizationConfig
-    from math_verify import LatexExtractionConfig, parse
-    from sympy import nan, zoo
-
-    # Without its units, which end in single letters: 6t would be 6.
-    normal = NormalizationConfig(
-        basic_latex=True, units=False, malformed_operators=True, nits=True, boxed="last", equations=False
-    )
-    config = LatexExtractionConfig(boxed_match_priority=0, normalization_config=normal)
-    found = parse(f"\\boxed{{{answer}}}", [config], parsing_timeout=_seconds(), raise_on_error=True)  # type: ignore[arg-type]
-    known = (part for part in found if isinstance(part, str) or not part.has(nan, zoo))
-    joined = re.findall(r"(?<![a-zA-Z])(?:or|and)(?![a-zA-Z])", answer)
-    return tuple(_joined_conditions(part, joined[0]) if len({*joined}) == 1 else part for part in known)
-
-
-def _joined_conditions(found: Any, word: str) -> Any:
-    """x < -1 or x > 1 as the set of numbers for which one holds, with `and` as one condition; else as it is."""
-    from sympy import And, Eq, FiniteSet, Union
-    from sympy.core.relational import Relational
-
-    conditions: list[Any] = list(found.args) if isinstance(found, FiniteSet) else []
-    if not all(isinstance(one, Relational) and not isinstance(one, Eq) for one in conditions):
-        return found
-    symbols = {symbol for one in conditions for symbol in one.free_symbols}
-    if len(symbols) != 1:
-        return found
-    return And(*conditions) if word == "and" else Union(*(one.as_set() for one in conditions))
-
-
-def _extracted(text: str) -> tuple:
-    from math_verify import parse  # sympy takes a second to import: not before it is needed
-
-    return tuple(parse(text, parsing_timeout=_seconds(), raise_on_error=True))  # type: ignore[arg-type]
-
-
-def _verified(gold: tuple, answer: tuple) -> bool:
-    """math-verify's verdict, but for numbers that are farther apart than its rounding of what is near 1.
-
-    A condition is equal to a condition, or to an interval, and not to a list of points: 2 < x < 3 is not 2, 3.
-    """
-    from math_verify import verify
-    from math_verify.utils import timeout
-
-    if not gold or not answer:
-        return False
-    decided = timeout(timeout_seconds=_seconds())(_decided_before)(gold[0], answer[0])  # type: ignore[arg-type]
-    first = _as_equations(gold[0], answer[0])
-    if decided is not None or first is None:
-        return bool(decided)
-    try:
-        return verify(
-            [first[0], *gold[1:]],
-            [first[1], *answer[1:]],
-            timeout_seconds=_seconds(),
-            raise_on_error=True,
-            allow_set_relation_comp=True,
-        )
-    except ValueError as error:
-        if str(error) != NOT_COMPARABLE:
-            raise
-        return False
-
-
-def _decided_before(gold: Any, answer: Any) -> bool | None:
-    """What needs no math-verify: numbers apart, conditions against points, conditions on the same numbers."""
-    if _apart(gold, answer) or _condition_and_points(gold, answer):
-        return False
-    return True if _same_set(gold, answer) else None
-
-
-def _condition_and_points(gold: Any, answer: Any) -> bool:
-    from sympy import Eq, FiniteSet, Tuple
-    from sympy.core.relational import Relational
-    from sympy.logic.boolalg import And
-
-    def condition(value: Any) -> bool:
-        parts = value.args if isinstance(value, And) else (value,)
-        return all(isinstance(part, Relational) and not isinstance(part, Eq) for part in parts)
-
-    def points(value: Any) -> bool:
-        return isinstance(value, (FiniteSet, Tuple)) and not any(condition(part) for part in value.args)
-
-    return (condition(gold) and points(answer)) or (points(gold) and condition(answer))
-
-
-def _same_set(gold: Any, answer: Any) -> bool:
-    """Whether two conditions on the same variable hold for the same numbers."""
-    from sympy.core.relational import Relational
-    from sympy.logic.boolalg import And
-
-    if not all(isinstance(value, (Relational, And)) and len(value.free_symbols) == 1 for value in (gold, answer)):
-        return False
-    try:
-        return gold.free_symbols == answer.free_symbols and bool(gold.as_set() == answer.as_set())
-    except (NotImplementedError, TypeError, ValueError, AttributeError):  # of conditions that sympy does not solve
-        return False
-
-
-def _as_equations(gold: Any, answer: Any) -> tuple[Any, Any] | None:
-    """x != 3 as x = 3 on both sides, which math-verify can compare; None where one side alone excludes something."""
-    from sympy import Basic, Eq, Ne, Set
-
-    if not isinstance(gold, Basic) or not isinstance(answer, Basic) or not (gold.has(Ne) or answer.has(Ne)):
-        return gold, answer
-    if isinstance(gold, Set) or isinstance(answer, Set):
-        return gold, answer
-    if not (gold.has(Ne) and answer.has(Ne)):
-        return None
-    return tuple(  # type: ignore[return-value]
-        value.replace(lambda part: isinstance(part, Ne), lambda part: Eq(part.lhs, part.rhs, evaluate=False))
-        for value in (gold, answer)
-    )
-
-
-def _number(answer: str) -> Any | None:
-    """An answer's value where it is a number without free symbols, as sympy has it."""
-    from sympy import Expr
-    from sympy.core.function import AppliedUndef
-
-    found = next(iter(_whole(answer)), None)
-    return found if isinstance(found, Expr) and found.is_number and not found.has(AppliedUndef) else None
-
-
-def _apart(gold: Any, answer: Any) -> bool:
-    """Whether two numbers, or two entries, are not close.
-
-    math-verify rounds to 6 places, and differences to 15, so that all numbers below 1e-15 would be equal; and it may
-    take minutes to find that log 3 is not 11,111,111,100.
-    """
-    pairs = zip(_entries(gold), _entries(answer), strict=False) if type(gold) is type(answer) else [(gold, answer)]
-    return any(_not_close(a, b) for a, b in pairs)
-
-
-def _entries(value: Any) -> list[Any]:
-    """What is compared one by one: the numbers of a matrix, a tuple, an interval, or a set from the smallest on."""
-    from sympy import FiniteSet, Interval, MatrixBase, Tuple
-
-    if isinstance(value, MatrixBase):
-        return list(value.flat())
-    if isinstance(value, FiniteSet):
-        real = all(number.is_number and number.is_extended_real for number in value.args)
-        return sorted(value.args, key=lambda number: float(number.evalf())) if real else []
-    return list(value.args) if isinstance(value, (Tuple, Interval)) else [value]
-
-
-def _not_close(gold: Any, answer: Any) -> bool:
-    from sympy import Expr, Float
-
-    if not all(isinstance(value, Expr) and value.is_number and value.is_finite for value in (gold, answer)):
-        return False
-    exact = [_rational(value) for value in (gold, answer)]
-    if None not in exact:
-        return exact[0] != exact[1]
-    floats = sum(value.has(Float) for value in (gold, answer))
-    tolerance = (1e-12, 2e-4, 2e-6)[floats]
-    size, distance = abs(gold.evalf(30)), abs((gold - answer).evalf(30))
-    return bool(size.is_Float and distance.is_Float and distance > tolerance * size)
-
-
-def _rational(value: Any) -> Any | None:
-    """A rational number that is written without large powers, exactly; None for any other."""
-    from sympy import Float, Integer, Pow
-
-    small = all(isinstance(power.exp, Integer) and abs(power.exp) < 10_000 for power in value.atoms(Pow))
-    if value.has(Float) or not small or value.count(Pow) > 6:
-        return None
-    found = value.doit()
-    return found if found.is_Rational else None
+    return [last, rounded[-1]] if numbers and _math_verify.rounds(numbers[-1], measure(rounded[-1])[0]) else [last]
 
 
 def prepare() -> None:
     """In a worker, which has its own time limit: without math-verify's, and sympy loaded before the first question."""
-    global IN_A_WORKER
-    IN_A_WORKER = True
-    logging.disable(logging.WARNING)  # math-verify warns once a call that its own time-out is off
+    _math_verify.in_a_worker()
     judge("\\boxed{x+1}", "1+x")
-
-
-def _seconds() -> int | None:
-    """math-verify's time-out, where its signal can be delivered and no pool stands guard."""
-    return None if IN_A_WORKER or threading.current_thread() is not threading.main_thread() else 5

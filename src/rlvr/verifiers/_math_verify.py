@@ -1,0 +1,215 @@
+"""What math-verify and sympy say of plain answers: their values, and whether two of them are equal.
+
+Imports of sympy stand in the functions: they take a second, and most answers need none. docs/grading.md lists where a
+verdict is not math-verify's own.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+from functools import lru_cache
+from math import isfinite, trunc
+from typing import Any
+
+NOT_COMPARABLE = "Can't evaluate nan or zoo"  # what math-verify raises on purpose; all else that it raises is a fault
+IN_A_WORKER = False  # set by `in_a_worker`
+
+
+def in_a_worker() -> None:
+    """Without math-verify's time-out, where a pool stands guard."""
+    global IN_A_WORKER
+    IN_A_WORKER = True
+    logging.disable(logging.WARNING)  # math-verify warns once a call that its own time-out is off
+
+
+def _seconds() -> int | None:
+    """math-verify's time-out, where its signal can be delivered and no pool stands guard."""
+    return None if IN_A_WORKER or threading.current_thread() is not threading.main_thread() else 5
+
+
+@lru_cache(maxsize=1024)  # golds come again with each sample
+def whole(answer: str) -> tuple:
+    """What math-verify makes of an answer as a whole; of what it cannot read, the text alone and never a part."""
+    from latex2sympy2_extended import NormalizationConfig
+    from math_verify import LatexExtractionConfig, parse
+    from sympy import nan, zoo
+
+    # Without its units, which end in single letters: 6t would be 6.
+    normal = NormalizationConfig(
+        basic_latex=True, units=False, malformed_operators=True, nits=True, boxed="last", equations=False
+    )
+    config = LatexExtractionConfig(boxed_match_priority=0, normalization_config=normal)
+    found = parse(f"\\boxed{{{answer}}}", [config], parsing_timeout=_seconds(), raise_on_error=True)  # type: ignore[arg-type]
+    known = (part for part in found if isinstance(part, str) or not part.has(nan, zoo))
+    joined = re.findall(r"(?<![a-zA-Z])(?:or|and)(?![a-zA-Z])", answer)
+    return tuple(_joined_conditions(part, joined[0]) if len({*joined}) == 1 else part for part in known)
+
+
+def _joined_conditions(found: Any, word: str) -> Any:
+    """x < -1 or x > 1 as the set of numbers for which one holds, with `and` as one condition; else as it is."""
+    from sympy import And, Eq, FiniteSet, Union
+    from sympy.core.relational import Relational
+
+    conditions: list[Any] = list(found.args) if isinstance(found, FiniteSet) else []
+    if not all(isinstance(one, Relational) and not isinstance(one, Eq) for one in conditions):
+        return found
+    symbols = {symbol for one in conditions for symbol in one.free_symbols}
+    if len(symbols) != 1:
+        return found
+    return And(*conditions) if word == "and" else Union(*(one.as_set() for one in conditions))
+
+
+def extracted(text: str) -> tuple:
+    from math_verify import parse  # sympy takes a second to import: not before it is needed
+
+    return tuple(parse(text, parsing_timeout=_seconds(), raise_on_error=True))  # type: ignore[arg-type]
+
+
+def equal(gold: tuple, answer: tuple) -> bool:
+    """math-verify's verdict, but for numbers that are farther apart than its rounding of what is near 1.
+
+    A condition is equal to a condition, or to an interval, and not to a list of points: 2 < x < 3 is not 2, 3.
+    """
+    from math_verify import verify
+    from math_verify.utils import timeout
+
+    if not gold or not answer:
+        return False
+    decided = timeout(timeout_seconds=_seconds())(_decided_before)(gold[0], answer[0])  # type: ignore[arg-type]
+    first = _as_equations(gold[0], answer[0])
+    if decided is not None or first is None:
+        return bool(decided)
+    try:
+        return verify(
+            [first[0], *gold[1:]],
+            [first[1], *answer[1:]],
+            timeout_seconds=_seconds(),
+            raise_on_error=True,
+            allow_set_relation_comp=True,
+        )
+    except ValueError as error:
+        if str(error) != NOT_COMPARABLE:
+            raise
+        return False
+
+
+def _decided_before(gold: Any, answer: Any) -> bool | None:
+    """What needs no math-verify: numbers apart, conditions against points, conditions on the same numbers."""
+    if _apart(gold, answer) or _condition_and_points(gold, answer):
+        return False
+    return True if _same_set(gold, answer) else None
+
+
+def _condition_and_points(gold: Any, answer: Any) -> bool:
+    from sympy import Eq, FiniteSet, Tuple
+    from sympy.core.relational import Relational
+    from sympy.logic.boolalg import And
+
+    def condition(value: Any) -> bool:
+        parts = value.args if isinstance(value, And) else (value,)
+        return all(isinstance(part, Relational) and not isinstance(part, Eq) for part in parts)
+
+    def points(value: Any) -> bool:
+        return isinstance(value, (FiniteSet, Tuple)) and not any(condition(part) for part in value.args)
+
+    return (condition(gold) and points(answer)) or (points(gold) and condition(answer))
+
+
+def _same_set(gold: Any, answer: Any) -> bool:
+    """Whether two conditions on the same variable hold for the same numbers."""
+    from sympy.core.relational import Relational
+    from sympy.logic.boolalg import And
+
+    if not all(isinstance(value, (Relational, And)) and len(value.free_symbols) == 1 for value in (gold, answer)):
+        return False
+    try:
+        return gold.free_symbols == answer.free_symbols and bool(gold.as_set() == answer.as_set())
+    except (NotImplementedError, TypeError, ValueError, AttributeError):  # of conditions that sympy does not solve
+        return False
+
+
+def _as_equations(gold: Any, answer: Any) -> tuple[Any, Any] | None:
+    """x != 3 as x = 3 on both sides, which math-verify can compare; None where one side alone excludes something."""
+    from sympy import Basic, Eq, Ne, Set
+
+    if not isinstance(gold, Basic) or not isinstance(answer, Basic) or not (gold.has(Ne) or answer.has(Ne)):
+        return gold, answer
+    if isinstance(gold, Set) or isinstance(answer, Set):
+        return gold, answer
+    if not (gold.has(Ne) and answer.has(Ne)):
+        return None
+    return tuple(  # type: ignore[return-value]
+        value.replace(lambda part: isinstance(part, Ne), lambda part: Eq(part.lhs, part.rhs, evaluate=False))
+        for value in (gold, answer)
+    )
+
+
+def number(answer: str) -> Any | None:
+    """An answer's value where it is a number without free symbols, as sympy has it."""
+    from sympy import Expr
+    from sympy.core.function import AppliedUndef
+
+    found = next(iter(whole(answer)), None)
+    return found if isinstance(found, Expr) and found.is_number and not found.has(AppliedUndef) else None
+
+
+def _apart(gold: Any, answer: Any) -> bool:
+    """Whether two numbers, or two entries, are not close.
+
+    math-verify rounds to 6 places, and differences to 15, so that all numbers below 1e-15 would be equal; and it may
+    take minutes to find that log 3 is not 11,111,111,100.
+    """
+    pairs = zip(_entries(gold), _entries(answer), strict=False) if type(gold) is type(answer) else [(gold, answer)]
+    return any(_not_close(a, b) for a, b in pairs)
+
+
+def _entries(value: Any) -> list[Any]:
+    """What is compared one by one: the numbers of a matrix, a tuple, an interval, or a set from the smallest on."""
+    from sympy import FiniteSet, Interval, MatrixBase, Tuple
+
+    if isinstance(value, MatrixBase):
+        return list(value.flat())
+    if isinstance(value, FiniteSet):
+        real = all(entry.is_number and entry.is_extended_real for entry in value.args)
+        return sorted(value.args, key=lambda entry: float(entry.evalf())) if real else []
+    return list(value.args) if isinstance(value, (Tuple, Interval)) else [value]
+
+
+def _not_close(gold: Any, answer: Any) -> bool:
+    from sympy import Expr, Float
+
+    if not all(isinstance(value, Expr) and value.is_number and value.is_finite for value in (gold, answer)):
+        return False
+    exact = [_rational(value) for value in (gold, answer)]
+    if None not in exact:
+        return exact[0] != exact[1]
+    floats = sum(value.has(Float) for value in (gold, answer))
+    tolerance = (1e-12, 2e-4, 2e-6)[floats]
+    size, distance = abs(gold.evalf(30)), abs((gold - answer).evalf(30))
+    return bool(size.is_Float and distance.is_Float and distance > tolerance * size)
+
+
+def _rational(value: Any) -> Any | None:
+    """A rational number that is written without large powers, exactly; None for any other."""
+    from sympy import Float, Integer, Pow
+
+    small = all(isinstance(power.exp, Integer) and abs(power.exp) < 10_000 for power in value.atoms(Pow))
+    if value.has(Float) or not small or value.count(Pow) > 6:
+        return None
+    found = value.doit()
+    return found if found.is_Rational else None
+
+
+def rounds(exact: str, near: str) -> bool:
+    """Whether a decimal is a real number rounded, or cut off, at its last digit."""
+    decimals = re.fullmatch(r"-?\d*\.?(\d*)", near)
+    left, right = number(exact), number(near)
+    if decimals is None or left is None or right is None or not left.is_real:
+        return False
+    value, unit = float(left.evalf()), 10 ** -len(decimals.group(1))
+    if not isfinite(value / unit):
+        return False
+    cut_off = trunc(value / unit) * unit
+    return abs(value - float(right)) <= 0.5001 * unit or abs(cut_off - float(right)) < 1e-6 * unit
