@@ -21,10 +21,11 @@ rule all:
 
 
 include: "workflow/rules/data.smk"
-include: "workflow/rules/sft.smk"
-include: "workflow/rules/rl.smk"
-include: "workflow/rules/evaluate.smk"
-include: "workflow/rules/analyse.smk"
+include: "workflow/rules/policies.smk"
+include: "workflow/rules/training.smk"
+include: "workflow/rules/sampling.smk"
+include: "workflow/rules/scoring.smk"
+include: "workflow/rules/tables.smk"
 include: "workflow/rules/claims.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/targets.smk"

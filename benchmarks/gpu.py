@@ -27,17 +27,17 @@ import torch
 from transformers import GenerationConfig
 
 from rlvr import provenance
-from rlvr.config.expansion import make_plan
 from rlvr.config.load import read_sources
 from rlvr.config.schema import Evaluation, RunSpec
 from rlvr.cost.hardware import Device, Hardware, Shape, read
 from rlvr.cost.model import Sampling, forward_flops, update_flops
-from rlvr.engines import Sampled
-from rlvr.engines.in_process import InProcess
+from rlvr.data.operator_fill import generate_problems
+from rlvr.planning.expansion import make_plan
 from rlvr.policies.build import ARCHITECTURES, scratch_policy
 from rlvr.policies.store import Policy
 from rlvr.records import Problem
-from rlvr.tasks.operator_fill import generate_problems
+from rlvr.sampling.engines import Sampled
+from rlvr.sampling.engines.in_process import InProcess
 from rlvr.training.deterministic import one_thread
 from rlvr.training.rl import Trainer
 from rlvr.verifiers.pool import Errors, Verdict

@@ -20,7 +20,7 @@ from pathlib import Path
 import torch
 
 from rlvr import provenance
-from rlvr.config.expansion import make_plan
+from rlvr.planning.expansion import make_plan
 from rlvr.policies.store import load
 from rlvr.records import Problem, read_records
 from rlvr.training.deterministic import one_thread
@@ -45,7 +45,7 @@ def prepare(folder: Path):
     spec = next(s for s in plan.runs.values() if s.estimator["name"] == "grpo" and not s.rollout.dynamic_sampling)
     problems = folder / "problems"
     for name, data in (("problems", spec.data), ("sft", spec.base.sft_data)):
-        call(sys.executable, "-m", "rlvr.tasks.prepare", "--spec", data.model_dump_json(), "--out", str(folder / name))
+        call(sys.executable, "-m", "rlvr.data.prepare", "--spec", data.model_dump_json(), "--out", str(folder / name))
     model, base = folder / "model" / "manifest.json", folder / "base" / "manifest.json"
     call(sys.executable, "-m", "rlvr.policies.build", "--spec", spec.base.model.model_dump_json(), "--out", str(model))
     call(

@@ -16,8 +16,8 @@ import psutil
 import yaml
 from conftest import ROOT, Workbench
 
-from rlvr.config.expansion import make_plan
 from rlvr.config.paths import Paths
+from rlvr.planning.expansion import make_plan
 
 
 class Checkout:

@@ -43,7 +43,7 @@ def without_timing(path: Path) -> list[dict]:
 
 @pytest.fixture(scope="session")
 def plan():
-    from rlvr.config.expansion import make_plan
+    from rlvr.planning.expansion import make_plan
 
     return make_plan(ROOT, "smoke", ["ace"])
 
@@ -93,7 +93,7 @@ def workbench(tmp_path_factory, plan):
     spec = next(spec for name, spec in plan.runs.items() if "-grpo-lr0.0002-seed1" in name and "qwen2" in name)
     base = spec.base
     for data in (spec.data, spec.validation, base.sft_data):
-        run_module("rlvr.tasks.prepare", "--spec", data.model_dump_json(), "--out", str(folder / data.name))
+        run_module("rlvr.data.prepare", "--spec", data.model_dump_json(), "--out", str(folder / data.name))
     model = folder / "model" / "manifest.json"
     run_module("rlvr.policies.build", "--spec", base.model.model_dump_json(), "--out", str(model))
     sft = folder / "sft" / "manifest.json"

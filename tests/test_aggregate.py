@@ -10,9 +10,9 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 from test_statistics import LAYOUT
 
-from rlvr.config import layouts
-from rlvr.config.expansion import make_plan
 from rlvr.config.load import ConfigError
+from rlvr.planning import layouts
+from rlvr.planning.expansion import make_plan
 from rlvr.records import RecordError
 from rlvr.statistics.across_benchmarks import summarise
 from rlvr.statistics.aggregate import RunsAndProblemsByBenchmark, iqm, mean

@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 
-from rlvr.config import layouts
-from rlvr.config.arms import compared_with, items_of_arm
-from rlvr.config.expansion import make_plan
+from rlvr.planning import layouts
+from rlvr.planning.arms import compared_with, items_of_arm
+from rlvr.planning.expansion import make_plan
 from rlvr.statistics.arm import counts_of_arm, of_arm
 
 PAPERS = ["ace", "lens", "agrae", "methods"]

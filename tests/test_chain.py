@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from conftest import ROOT, snakemake, without_timing
 
-from rlvr.config.expansion import make_plan
 from rlvr.config.paths import Paths
+from rlvr.planning.expansion import make_plan
 from rlvr.report.entrance import render
 from rlvr.statistics.pass_at_k import pass_at_k
 

@@ -12,12 +12,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from scipy import stats
 
-from rlvr.config.claims import MATCHED, PAPER, contrasts, layout, needs
-from rlvr.config.expansion import make_plan
-from rlvr.config.plan import Cell, Item, PaperPlan, Plan
-from rlvr.config.schema import About, Claim, Figure, Paper, Row, Statistics, Table
-from rlvr.records import RecordError
-from rlvr.statistics.claims import (
+from rlvr.claims.contrasts import MATCHED, PAPER, contrasts, layout, needs
+from rlvr.claims.evaluate import (
     CONTRADICTED,
     FAILS,
     HOLDS,
@@ -32,6 +28,10 @@ from rlvr.statistics.claims import (
     together,
     verdict_of,
 )
+from rlvr.config.plan import Cell, Item, PaperPlan, Plan
+from rlvr.config.schema import About, Claim, Figure, Paper, Row, Statistics, Table
+from rlvr.planning.expansion import make_plan
+from rlvr.records import RecordError
 from rlvr.statistics.intervals import SeedsAndProblems, draw
 from rlvr.statistics.pass_at_k import pass_at_k
 

@@ -17,8 +17,8 @@ import pytest
 from conftest import ROOT
 
 from rlvr.config.load import read_data
+from rlvr.data import published
 from rlvr.records import Problem, read_records
-from rlvr.tasks import published
 from rlvr.verifiers import VerifierError, code, sandbox, system_calls
 from rlvr.verifiers.pool import Pool
 

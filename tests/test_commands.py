@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from rlvr import estimators
 from rlvr.commands import app
-from rlvr.config.expansion import make_plan
+from rlvr.planning.expansion import make_plan
 
 LINES = [
     {

@@ -8,9 +8,10 @@ import pytest
 import yaml
 from conftest import ROOT
 
-from rlvr.config import identity, layouts
-from rlvr.config.expansion import make_plan
+from rlvr.config import identity
 from rlvr.config.load import ConfigError, Layer, merge, resolve_estimator
+from rlvr.planning import layouts
+from rlvr.planning.expansion import make_plan
 
 SCALES = sorted(path.stem for path in (ROOT / "config" / "scale").glob("*.yaml"))
 PAPERS = sorted(path.stem for path in (ROOT / "config" / "papers").glob("*.yaml"))
@@ -366,7 +367,7 @@ def test_a_sweep_may_set_a_whole_number_and_multiply_one(copy):
 
 def test_names_that_code_defines_are_those_that_planning_reads_from_its_source():
     from rlvr.config import registries
-    from rlvr.tasks import adapters
+    from rlvr.data import adapters
     from rlvr.theory import ledger
     from rlvr.theory.analytic import CONTENTS
 

@@ -21,10 +21,11 @@ from conftest import ROOT
 from pydantic import BaseModel
 
 from rlvr import estimators
-from rlvr.config import check, cluster, expansion, kinds, load
+from rlvr.config import cluster, kinds, load
 from rlvr.config.layers import ConfigError, Layer, read_yaml
 from rlvr.config.schema import Data, Model, Paper, Prompt, Scale, Settings
 from rlvr.cost import hardware
+from rlvr.planning import check, expansion
 
 CONFIG = ROOT / "config"
 FILES = sorted(str(path.relative_to(CONFIG)) for path in CONFIG.rglob("*.yaml"))

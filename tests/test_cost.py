@@ -14,7 +14,6 @@ from conftest import ROOT, tiny
 from typer.testing import CliRunner
 
 from rlvr.commands import app
-from rlvr.config.expansion import make_plan
 from rlvr.config.load import ConfigError
 from rlvr.config.order import items_in_order, needs, priorities, ranks
 from rlvr.config.plan import asked_for, core_items, first_items
@@ -22,6 +21,7 @@ from rlvr.cost import hardware, summary
 from rlvr.cost.jobs import evaluation_name, shard_names, work_of
 from rlvr.cost.model import Costs, Sampling, Throughput, forward_flops, probe_steps, update_flops
 from rlvr.cost.schedule import DoesNotFit, Job, longest_chain, simulate, tails
+from rlvr.planning.expansion import make_plan
 
 HARDWARE = hardware.read(ROOT / "config")
 

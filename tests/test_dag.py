@@ -8,9 +8,9 @@ import sys
 import pytest
 from conftest import ROOT, snakemake
 
-from rlvr.config.expansion import make_plan
 from rlvr.config.order import priorities
 from rlvr.config.plan import asked_for
+from rlvr.planning.expansion import make_plan
 
 
 def planned(*arguments: str) -> dict[str, int]:
@@ -74,7 +74,7 @@ def test_the_default_is_the_core_of_table_1(fresh):
 def test_what_is_said_about_a_set_makes_no_run_stale(fresh):
     """It is in no rule's parameters: commands are told of a set without it."""
     text = snakemake("-n", "-p", "--cores", "1", "--config", f"results={fresh}").stdout
-    for module in ("tasks.prepare", "training.sft", "training.rl", "evaluation.generate"):
+    for module in ("data.prepare", "training.sft", "training.rl", "sampling.generate"):
         assert f"rlvr.{module}" in text
     assert '"verifier":"operators"' in text and '"about":{' not in text  # as a specification writes it
 
@@ -267,7 +267,7 @@ def test_another_text_of_a_rule_makes_no_run_again(tmp_path):
     first = snakemake(*asked, "--", target)
     assert "workflow specific profile" in first.stderr
     assert (tmp_path / "elsewhere" / target).exists()
-    rules = copy / "workflow/rules/analyse.smk"
+    rules = copy / "workflow/rules/tables.smk"
     text = rules.read_text()
     rules.write_text(
         text.replace("python -m rlvr.theory.analytic --content", "python -m rlvr.theory.analytic  --content")

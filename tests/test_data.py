@@ -21,15 +21,15 @@ from typer.testing import CliRunner
 
 from rlvr import verifiers
 from rlvr.commands import app
-from rlvr.config.expansion import make_plan
 from rlvr.config.identity import data_id
 from rlvr.config.load import ConfigError, named_entries, read_data, read_sources, read_yaml
 from rlvr.config.schema import Mixture, Prompt, Published, Share
+from rlvr.data import adapters, card, overlap, prepare, published, similarity, sources
+from rlvr.data.adapters import LeftOut, boxed, taco
+from rlvr.data.rows import DataError, read
+from rlvr.data.sources import DataUnavailable
+from rlvr.planning.expansion import make_plan
 from rlvr.records import Problem, RecordError, publish_records, read_json, read_records, row_of
-from rlvr.tasks import adapters, card, overlap, prepare, published, similarity, sources
-from rlvr.tasks.adapters import LeftOut, boxed, taco
-from rlvr.tasks.rows import DataError, read
-from rlvr.tasks.sources import DataUnavailable
 
 DATA = read_data(ROOT / "config", ROOT)
 SETS = {name: data for name, data in DATA.items() if isinstance(data, Published)}
@@ -451,7 +451,7 @@ def test_a_pickle_that_calls_code_is_refused_and_not_run(tmp_path):
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_a_text_is_read_from_a_pickle_of_any_protocol(protocol):
-    from rlvr.tasks.adapters.livecodebench import pickled_text
+    from rlvr.data.adapters.livecodebench import pickled_text
 
     for text in ("", "[1]", "é\n\\ \u2028 \U0001f600", "x" * 300):
         assert pickled_text(pickle.dumps(text, protocol)) == text
@@ -468,7 +468,7 @@ def test_packed_tests_that_are_not_what_they_say(tmp_path, monkeypatch):
     ):
         published.write(SETS["livecodebench-v6"], (lines(tmp_path / "t.jsonl", rows),), tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["t.jsonl"]
-    from rlvr.tasks.adapters import livecodebench
+    from rlvr.data.adapters import livecodebench
 
     monkeypatch.setattr(livecodebench, "LARGEST", 100)
     with pytest.raises(adapters.Refused, match="larger than 100 bytes"):
@@ -907,7 +907,7 @@ def test_a_value_of_another_type_never_becomes_a_text(name):
     good = adapter.adapt(adapters.Row(GOOD[name], adapter.FIELDS), spec)
     assert good.prompt.startswith(QUESTION)
     refused = 0
-    for field in set(GOOD[name]) - {"dataset", "split", "index"}:  # those are looked up by rlvr.tasks.joins
+    for field in set(GOOD[name]) - {"dataset", "split", "index"}:  # those are looked up by rlvr.data.joins
         for value in ODD:
             try:
                 made = adapter.adapt(adapters.Row({**GOOD[name], field: value}, adapter.FIELDS), spec)
@@ -1312,7 +1312,7 @@ def test_what_is_said_about_a_set_reaches_its_card_by_the_file_not_by_the_parame
 
 def test_the_embedded_task_is_prepared_as_before(tmp_path):
     spec = DATA["operators-validation-smoke"]
-    run_module("rlvr.tasks.prepare", "--spec", spec.model_dump_json(), "--out", str(tmp_path))
+    run_module("rlvr.data.prepare", "--spec", spec.model_dump_json(), "--out", str(tmp_path))
     made = read_json(tmp_path / "card.json")
     # The same bytes as before published sets had formats of their own.
     assert made["sha256"] == "7d0b9fa275c5bed8c8b473d4953d81880e926d45449c3daa2bb0b71225f9b428"
@@ -1519,7 +1519,7 @@ def test_a_mixture_is_made_by_the_stages_command(at_hand):
     command = [
         sys.executable,
         "-m",
-        "rlvr.tasks.prepare",
+        "rlvr.data.prepare",
         "--spec",
         spec.model_dump_json(),
         "--out",

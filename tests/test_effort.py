@@ -10,10 +10,10 @@ import yaml
 from conftest import ROOT, run_module
 from test_statistics import LAYOUT, scores
 
-from rlvr.config import layouts
-from rlvr.config.expansion import make_plan
 from rlvr.config.load import ConfigError
 from rlvr.config.plan import asked_for, core_items, first_items, runs_of
+from rlvr.planning import layouts
+from rlvr.planning.expansion import make_plan
 from rlvr.statistics.effort import at_best, of_probe, validation
 from rlvr.statistics.pass_at_k import pass_at_k
 from rlvr.statistics.scored_table import summarise

@@ -16,12 +16,12 @@ import pytest
 from conftest import ROOT, run_module
 
 from rlvr.config.schema import Evaluation, EvaluationSpec
-from rlvr.engines import names, vllm
-from rlvr.engines.in_process import InProcess
-from rlvr.evaluation.agreement import agreement, trainer_logprobs
-from rlvr.evaluation.generate import draw
-from rlvr.evaluation.parts import Part, Parts, parts_of
 from rlvr.records import Completion, Problem, RecordError, Tokens, read_records
+from rlvr.sampling.agreement import agreement, trainer_logprobs
+from rlvr.sampling.engines import names, vllm
+from rlvr.sampling.engines.in_process import InProcess
+from rlvr.sampling.generate import draw
+from rlvr.sampling.parts import Part, Parts, parts_of
 
 SAMPLING = Evaluation(temperature=0.8, top_p=0.95, samples=24, max_response_tokens=16, seed=3)
 
@@ -46,12 +46,12 @@ def bench(workbench):
 @pytest.fixture(scope="module")
 def whole(bench, tmp_path_factory):
     out = tmp_path_factory.mktemp("whole")
-    run_module("rlvr.evaluation.generate", *bench(out))
+    run_module("rlvr.sampling.generate", *bench(out))
     return out
 
 
 def test_every_engine_is_a_module():
-    assert names() == sorted(p.stem for p in (ROOT / "src/rlvr/engines").glob("*.py") if p.stem != "__init__")
+    assert names() == sorted(p.stem for p in (ROOT / "src/rlvr/sampling/engines").glob("*.py") if p.stem != "__init__")
 
 
 def test_parts_cover_every_sample_once():
@@ -79,7 +79,7 @@ def test_what_is_recorded(whole):
 
 @pytest.mark.parametrize("rows", [7, 24, 50])
 def test_batching_changes_no_sample(bench, whole, tmp_path, rows):
-    run_module("rlvr.evaluation.generate", *bench(tmp_path, "--rows", str(rows)))
+    run_module("rlvr.sampling.generate", *bench(tmp_path, "--rows", str(rows)))
     theirs = read_records(whole / "completions.jsonl.gz", Completion)
     ours = read_records(tmp_path / "completions.jsonl.gz", Completion)
     assert [replace(c, logprob=0.0) for c in ours] == [replace(c, logprob=0.0) for c in theirs]
@@ -93,14 +93,14 @@ def parts_in(folder: Path) -> dict[str, tuple[int, int]]:
 @pytest.fixture(scope="module")
 def in_small_parts(bench, tmp_path_factory):
     out = tmp_path_factory.mktemp("small")
-    run_module("rlvr.evaluation.generate", *bench(out, "--rows", "2"))
+    run_module("rlvr.sampling.generate", *bench(out, "--rows", "2"))
     return out
 
 
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGKILL, -9), (signal.SIGTERM, 75)])
 def test_killed_midway_no_finished_sample_is_drawn_twice(bench, in_small_parts, tmp_path, how, code):
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "rlvr.evaluation.generate", *bench(tmp_path, "--rows", "2")]
+    command = [sys.executable, "-m", "rlvr.sampling.generate", *bench(tmp_path, "--rows", "2")]
     with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL) as process:
         deadline = time.monotonic() + 120
         while len(parts_in(tmp_path / "state")) < 5 and time.monotonic() < deadline:
@@ -123,7 +123,7 @@ def test_outputs_that_snakemake_removed_are_published_again_and_nothing_is_drawn
     before = [(whole / name).read_bytes() for name in names]
     for name in names:
         (whole / name).unlink()
-    again = run_module("rlvr.evaluation.generate", *bench(whole))
+    again = run_module("rlvr.sampling.generate", *bench(whole))
     assert not [line for line in again.stdout.splitlines() if line.startswith("{")]
     assert [(whole / name).read_bytes() for name in names] == before
 
@@ -133,7 +133,7 @@ def test_parts_of_something_else_are_not_used(bench, whole, tmp_path):
     state.mkdir()
     (state / "fingerprint.json").write_text('{"engine": "another"}')
     (state / "part-000000-000000.jsonl.gz").write_bytes(gzip.compress(b"{}\n"))
-    done = run_module("rlvr.evaluation.generate", *bench(tmp_path))
+    done = run_module("rlvr.sampling.generate", *bench(tmp_path))
     assert "of another policy, benchmark or engine" in done.stdout
     assert (tmp_path / "completions.jsonl.gz").read_bytes() == (whole / "completions.jsonl.gz").read_bytes()
 
@@ -156,7 +156,7 @@ def test_problems_with_pictures_are_refused(bench, tmp_path):
     pictured.write_text('{"id": "g-1", "prompt": "1 2 = 3", "gold": "3", "level": "", "images": ["images/g-1.png"]}\n')
     command = bench(tmp_path)
     command[command.index("--problems") + 1] = str(pictured)
-    done = run_module("rlvr.evaluation.generate", *command, check=False)
+    done = run_module("rlvr.sampling.generate", *command, check=False)
     assert done.returncode == 1 and "g-1 is the first), and only text is read" in done.stderr
     assert "Traceback" not in done.stderr
 
@@ -177,7 +177,7 @@ def test_agreement_by_hand():
 
 def test_the_sampler_and_the_trainer_agree(workbench, whole, tmp_path):
     arguments = ("--policy", str(workbench.base), "--tokens", str(whole / "tokens.jsonl.gz"))
-    done = run_module("rlvr.evaluation.agreement", *arguments, "--out", str(tmp_path / "agreement.json"))
+    done = run_module("rlvr.sampling.agreement", *arguments, "--out", str(tmp_path / "agreement.json"))
     found = json.loads((tmp_path / "agreement.json").read_text())
     assert found["max_abs"] < 1e-4 and found["mean_exp_abs"] < 1.0001 and "warning" not in done.stderr
 
@@ -189,7 +189,7 @@ def test_disagreement_is_seen_and_warned_of(workbench, whole, tmp_path):
         row["logprobs"] = [value / 2 - 0.2 for value in row["logprobs"]]
     (tmp_path / "tokens.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     arguments = ("--policy", str(workbench.base), "--tokens", str(tmp_path / "tokens.jsonl"))
-    done = run_module("rlvr.evaluation.agreement", *arguments, "--out", str(tmp_path / "agreement.json"))
+    done = run_module("rlvr.sampling.agreement", *arguments, "--out", str(tmp_path / "agreement.json"))
     assert "warning: mean exp|d log p|" in done.stderr
 
 
@@ -233,6 +233,6 @@ def test_a_seed_a_sample():
 
 @pytest.mark.skipif(importlib.util.find_spec("vllm") is not None, reason="vllm is here")
 def test_where_vllm_is_missing_the_error_says_what_to_do(bench, tmp_path):
-    done = run_module("rlvr.evaluation.generate", *bench(tmp_path, engine="vllm"), check=False)
+    done = run_module("rlvr.sampling.generate", *bench(tmp_path, engine="vllm"), check=False)
     assert done.returncode == 1 and "vllm, and it is not installed" in done.stderr
     assert "in_process" in done.stderr and "Traceback" not in done.stderr

@@ -10,8 +10,8 @@ from conftest import ROOT
 from typer.testing import CliRunner
 
 from rlvr.commands import app
-from rlvr.evaluation.grade import grade
 from rlvr.records import Problem
+from rlvr.scoring.grade import grade
 from rlvr.verifiers import VerifierError, choice, ends_in_open_box, exact, hook, last_boxed, nothing
 from rlvr.verifiers import math as maths
 from rlvr.verifiers.pool import Pool, _judge, _outcome

@@ -14,8 +14,8 @@ import yaml
 from conftest import ROOT, tiny
 
 from rlvr.config import identity
-from rlvr.config.expansion import make_plan
 from rlvr.config.load import ConfigError
+from rlvr.planning.expansion import make_plan
 from rlvr.policies.store import load, save
 from rlvr.verifiers import math as maths
 
@@ -188,7 +188,7 @@ def test_a_manifest_without_a_commit_is_refused(tmp_path):
 
 RUNS = """
 import json, sys
-from rlvr.config.expansion import make_plan
+from rlvr.planning.expansion import make_plan
 found = {}
 for scale in ("smoke", "paper"):
     plan = make_plan(sys.argv[1], scale, ["ace"])

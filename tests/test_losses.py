@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from rlvr.losses import aggregation, gspo, kl, ppo_clip
+from rlvr.training.losses import aggregation, gspo, kl, ppo_clip
 
 
 def test_surrogate_by_hand():

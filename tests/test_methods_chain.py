@@ -7,8 +7,8 @@ import pytest
 from conftest import ROOT, snakemake
 
 from rlvr import estimators
-from rlvr.config.expansion import make_plan
 from rlvr.config.paths import Paths
+from rlvr.planning.expansion import make_plan
 
 pytestmark = pytest.mark.long
 

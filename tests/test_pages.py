@@ -8,14 +8,14 @@ import pandas as pd
 import pytest
 from conftest import ROOT, run_module
 
-from rlvr.config.claims import MATCHED, PAPER, layout, needs
-from rlvr.config.expansion import make_plan
+from rlvr.claims.contrasts import MATCHED, PAPER, layout, needs
+from rlvr.claims.evaluate import evaluate, summarise
+from rlvr.claims.pages import Claims
+from rlvr.claims.table import gather, numbers
 from rlvr.config.paths import Paths
-from rlvr.report.claims import Claims
+from rlvr.planning.expansion import make_plan
 from rlvr.report.page import Page, _folded, _in_short
-from rlvr.statistics.claims import evaluate, summarise
 from rlvr.statistics.scores import read_all
-from rlvr.tables.claims import gather, numbers
 
 PROBLEMS = 12
 
@@ -56,7 +56,7 @@ def results(tmp_path_factory, lens):
         write_rows(folder_of_run / "metrics.jsonl", [{"step": step} for step in (1, 2)])
     out = paths.claims("lens")
     run_module(
-        *("rlvr.statistics.claims", "--scale", "smoke", "--paper", "lens", "--results", str(folder)),
+        *("rlvr.claims.evaluate", "--scale", "smoke", "--paper", "lens", "--results", str(folder)),
         *(part for path in out for part in ("--out", path)),
     )
     return folder
@@ -147,7 +147,7 @@ def test_all_scales_in_one_table(by_hand):
     assert len(frame) == 5 and list(frame["scale"]) == ["laptop"] * 4 + ["paper"]
     out = by_hand / "claims.md"
     run_module(
-        "rlvr.tables.claims", "--folder", str(by_hand / "claims"), "--out", str(out), "--out", f"{by_hand}/all.csv"
+        "rlvr.claims.table", "--folder", str(by_hand / "claims"), "--out", str(out), "--out", f"{by_hand}/all.csv"
     )
     text = out.read_text()
     assert pd.read_csv(by_hand / "all.csv").shape == frame.shape

@@ -9,11 +9,11 @@ import pytest
 import yaml
 from conftest import ROOT
 
-from rlvr.config.claims import PAPER, layout, needs
-from rlvr.config.expansion import make_plan
+from rlvr.claims.contrasts import PAPER, layout, needs
+from rlvr.claims.evaluate import FAILS, HOLDS, SILENT, published
 from rlvr.config.load import ConfigError
 from rlvr.config.schema import Claim
-from rlvr.statistics.claims import FAILS, HOLDS, SILENT, published
+from rlvr.planning.expansion import make_plan
 
 PAPERS = ["ace", "lens", "agrae"]
 

@@ -13,11 +13,11 @@ import pytest
 from conftest import ROOT
 
 from rlvr import provenance
-from rlvr.backends.verl.state import HISTORY, history_of
 from rlvr.config.schema import SLICES, Evaluation, EvaluationSpec
 from rlvr.provenance import NOT_RECORDED, History, lock_of, same, together, unknown
 from rlvr.records import publish_json, read_json, sha256
 from rlvr.report import origins
+from rlvr.training.backends.verl.state import HISTORY, history_of
 
 # ---- a checkout whose commits are known ----------------------------------------------------------
 
@@ -160,7 +160,7 @@ def test_completions_name_who_drew_their_parts(workbench, repository, tmp_path):
     problems = workbench.folder / workbench.spec.validation.name / "problems.jsonl"
     told = ["--spec", spec.model_dump_json(), "--problems", str(problems), "--state", str(tmp_path / "state")]
     slices = [str(tmp_path / "slices" / f"{number:02d}.jsonl.gz") for number in range(SLICES)]
-    drawn = ["rlvr.evaluation.generate", *told, "--policy", str(workbench.base), "--rows", "2"]
+    drawn = ["rlvr.sampling.generate", *told, "--policy", str(workbench.base), "--rows", "2"]
 
     def parts() -> int:
         return len(list((tmp_path / "state").rglob("part-*")))
@@ -172,7 +172,7 @@ def test_completions_name_who_drew_their_parts(workbench, repository, tmp_path):
         repository.run(*drawn, *slices[shard::2])
     repository.commit("C")
     files = ["--out", str(tmp_path / "completions.jsonl.gz"), "--tokens", str(tmp_path / "tokens.jsonl.gz")]
-    repository.run("rlvr.evaluation.merge", *told, *files, *slices)
+    repository.run("rlvr.sampling.merge", *told, *files, *slices)
     found = read_json(tmp_path / "origin.json")
     assert [(origin["commit"], origin["parts"]) for origin in found] == [(first, before), (second, 8 * 12 - before)]
     assert found[0]["started"] <= found[1]["started"] and found[0]["packages"]["torch"].startswith("2")
@@ -183,7 +183,7 @@ def test_parts_drawn_by_one_job_are_published_again_with_their_origin(workbench,
     spec = EvaluationSpec(data=workbench.spec.validation, sampling=sampling)
     problems = workbench.folder / workbench.spec.validation.name / "problems.jsonl"
     command = [
-        *("rlvr.evaluation.generate", "--spec", spec.model_dump_json(), "--problems", str(problems)),
+        *("rlvr.sampling.generate", "--spec", spec.model_dump_json(), "--problems", str(problems)),
         *("--policy", str(workbench.base), "--rows", "8", "--state", str(tmp_path / "out" / "state")),
         *("--out", str(tmp_path / "out" / "c.jsonl.gz"), "--tokens", str(tmp_path / "out" / "t.jsonl.gz")),
     ]

@@ -13,7 +13,7 @@ import pytest
 from conftest import ROOT, run_module
 
 PYTHON = os.environ.get("RAY_PYTHON", str(ROOT / ".venv-verl" / "bin" / "python"))
-LAUNCHER = "rlvr.backends.ray_nodes"
+LAUNCHER = "rlvr.training.backends.verl.ray_nodes"
 COMMAND = """
 import os, signal, sys, time, ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -129,7 +129,7 @@ rule rl:
     output: "out.txt"
     resources: **read_cluster(Path("cluster.yaml"), Path("."), ["rl"]).resources("rl", "gpu")
     shell:
-        "{sys.executable} -m rlvr.backends.ray_nodes --python {config[ray]} -- "
+        "{sys.executable} -m rlvr.training.backends.verl.ray_nodes --python {config[ray]} -- "
         "{config[ray]} command.py rl > {output}"
 """
 

@@ -46,7 +46,7 @@ LISTED = {
     "scontrol": "needs a Slurm; make test-cluster",
     "systemd-run": "is put before another command, and needs a systemd that delegates cgroups",
     "$EDITOR": "is for a person",
-    "ray": "is started by rlvr.backends.ray_nodes; make test-cluster",
+    "ray": "is started by rlvr.training.backends.verl.ray_nodes; make test-cluster",
 }
 PROGRAMS = {"snakemake", "rlvr", "make"}
 # Programs that make a line of a block a command, whatever follows.
@@ -243,7 +243,7 @@ class Copy:
         return done.stdout + done.stderr
 
     def plan(self, scale: str, papers: tuple[str, ...] = ("ace",)):
-        from rlvr.config.expansion import make_plan
+        from rlvr.planning.expansion import make_plan
 
         return make_plan(self.folder, scale, list(papers))
 

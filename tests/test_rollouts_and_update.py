@@ -9,11 +9,11 @@ from conftest import tiny
 
 from rlvr.estimators import Estimator
 from rlvr.estimators import masses as closed_form
-from rlvr.losses import aggregation
 from rlvr.policies.decoder import Decoder
 from rlvr.records import Problem
 from rlvr.training import measures
 from rlvr.training.batches import Groups, PromptOrder, all_logprobs, chunks, pad_prompts, token_logprobs
+from rlvr.training.losses import aggregation
 from rlvr.training.rollouts import Problems, collect, overlong_penalty, sample_prompts
 from rlvr.training.update import NonFinite, update
 from rlvr.verifiers.pool import Pool, Verdict

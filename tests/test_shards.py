@@ -15,9 +15,9 @@ from conftest import ROOT, run_module
 
 from rlvr.config.cluster import Environments
 from rlvr.config.schema import SLICES, Evaluation, EvaluationSpec
-from rlvr.evaluation import generate, merge
-from rlvr.evaluation.parts import in_order, parts_of, rows_a_part
 from rlvr.records import Problem, RecordError, publish_lines, read_lines
+from rlvr.sampling import generate, merge
+from rlvr.sampling.parts import in_order, parts_of, rows_a_part
 
 SAMPLES = 24
 FILES = ("completions.jsonl.gz", "tokens.jsonl.gz")
@@ -85,7 +85,7 @@ def test_a_killed_job_goes_on_from_its_parts_and_touches_no_other(asked, tmp_pat
     theirs = parts_in(tmp_path)
     words = [*("--spec", asked["spec"], "--policy", str(asked["policy"]), "--problems", str(asked["problems"]))]
     words += ["--state", str(tmp_path / "state"), "--rows", "2", *map(str, slices_of(tmp_path, 0, 2))]
-    command = [sys.executable, "-m", "rlvr.evaluation.generate", *words]
+    command = [sys.executable, "-m", "rlvr.sampling.generate", *words]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL) as process:
         deadline = time.monotonic() + 120

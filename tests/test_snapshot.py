@@ -8,10 +8,10 @@ import pytest
 from conftest import ROOT
 from PIL import Image
 
-from rlvr.config.claims import layout, needs
-from rlvr.config.expansion import make_plan
+from rlvr.claims.contrasts import layout, needs
 from rlvr.config.paths import Paths
 from rlvr.config.plan import asked_for
+from rlvr.planning.expansion import make_plan
 from rlvr.report.snapshot import FACTS, Missing, described, take
 
 PROVENANCE = {"commit": "c0ffee", "lock_sha256": "beef", "processor": "a core", "finished": "2026-11-21T10:00:00Z"}

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 
-from rlvr.config import layouts
-from rlvr.config.expansion import make_plan
 from rlvr.config.load import ConfigError
 from rlvr.config.measures import MEASURES, UnknownMeasure, shown
+from rlvr.planning import layouts
+from rlvr.planning.expansion import make_plan
 from rlvr.statistics.collapse import judge
 from rlvr.statistics.curves import KINDS
 from rlvr.statistics.masses import closed_form, has_closed_form

@@ -9,9 +9,9 @@ import sys
 import pytest
 from conftest import ROOT, run_module
 
-from rlvr.evaluation.score import score
-from rlvr.evaluation.votes import majority, votes
 from rlvr.records import Completion, Grade, Problem
+from rlvr.scoring.score import score
+from rlvr.scoring.votes import majority, votes
 from rlvr.verifiers import STATUSES, VerifierError, operators
 from rlvr.verifiers.pool import FEWEST_ERRORS, Errors, Pool, TooManyErrors, Verdict
 
@@ -86,7 +86,7 @@ def grade(tmp_path, answers: list[str], *options: str, check: bool = True):
     with gzip.open(completions, "wt") as file:
         file.write("".join(json.dumps(row) + "\n" for row in rows))
     paths = ("--completions", str(completions), "--problems", str(problems), "--out", str(out))
-    done = run_module("rlvr.evaluation.grade", "--verifier", "math", *paths, *options, check=check)
+    done = run_module("rlvr.scoring.grade", "--verifier", "math", *paths, *options, check=check)
     if not out.exists():
         return done, None
     with gzip.open(out, "rt") as file:

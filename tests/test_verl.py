@@ -11,11 +11,11 @@ import pytest
 import torch
 from conftest import ROOT, run_module
 
-from rlvr.backends.verl.overrides import Places, Unsupported, needs_reference, overrides, settings
-from rlvr.config.expansion import make_plan
 from rlvr.config.schema import Execution
 from rlvr.estimators import names
-from rlvr.losses import gspo, kl
+from rlvr.planning.expansion import make_plan
+from rlvr.training.backends.verl.overrides import Places, Unsupported, needs_reference, overrides, settings
+from rlvr.training.losses import gspo, kl
 
 PLACES = Places.of(Path("state"), "model", nodes=2, gpus_per_node=8)
 EXECUTION = Execution(
@@ -179,13 +179,13 @@ def test_an_environment_without_verl_says_where_to_name_one():
         pytest.skip("this environment has verl")
     names = ("spec", "base", "problems", "validation", "out", "state", "execution")
     given = [word for name in names for word in (f"--{name}", "x")]
-    done = run_module("rlvr.backends.verl.rl", *given, check=False)
+    done = run_module("rlvr.training.backends.verl.rl", *given, check=False)
     assert done.returncode != 0 and "verl is not installed in this environment; config/cluster.yaml" in done.stderr
 
 
 @pytest.mark.verl
 def test_this_verl_is_the_one_that_was_written_against(monkeypatch):
-    from rlvr.backends.verl import requirements
+    from rlvr.training.backends.verl import requirements
 
     requirements.check()
     monkeypatch.setattr(requirements, "version", lambda _: "0.10.0")
@@ -207,9 +207,9 @@ def test_every_run_of_every_paper_composes_into_a_valid_configuration(paper_scal
     from hydra import compose, initialize_config_module
     from verl.trainer.main_ppo import need_critic, need_reference_policy, validate_config
 
-    from rlvr.backends.verl.data import write_tokenizer
-    from rlvr.backends.verl.overrides import VERL
     from rlvr.policies.store import save
+    from rlvr.training.backends.verl.data import write_tokenizer
+    from rlvr.training.backends.verl.overrides import VERL
 
     assert verl.__version__ == VERL
     places = Places.of(tmp_path, str(tmp_path / "model"), nodes=2, gpus_per_node=8)

@@ -4,9 +4,9 @@ import pytest
 import torch
 from test_estimators import MEMBERS
 
-from rlvr.backends.verl.adapter import Grid, Ragged, Step, by_rewards_alone, on_tokens, registered
 from rlvr.estimators import Estimator, names
 from rlvr.training import measures
+from rlvr.training.backends.verl.adapter import Grid, Ragged, Step, by_rewards_alone, on_tokens, registered
 
 P, G, T, PADDING = 7, 8, 12, 5
 ORDER = {"mc_grpo"}  # equal rewards are told apart by their place in the group

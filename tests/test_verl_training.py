@@ -15,8 +15,8 @@ import torch
 import yaml
 from conftest import ROOT
 
-from rlvr.config.expansion import make_plan
 from rlvr.config.schema import EvaluationSpec, RunSpec
+from rlvr.planning.expansion import make_plan
 from rlvr.policies.store import load
 from rlvr.records import Completion, Problem, read_json, read_lines, read_records
 
@@ -93,7 +93,7 @@ def test_sft(workbench, tmp_path):
         *("--demonstrations", str(workbench.folder / base.sft_data.name / "demonstrations.jsonl")),
         *("--out", str(out), "--state", str(tmp_path / "state"), "--save-every", "60"),
     ]
-    assert run(log, "rlvr.backends.verl.sft", *arguments, overrides=SFT) == 0, said(log)
+    assert run(log, "rlvr.training.backends.verl.sft", *arguments, overrides=SFT) == 0, said(log)
     rows = list(read_lines(tmp_path / "metrics.jsonl"))
     theirs = list(read_lines(workbench.base.parent / "metrics.jsonl"))
     assert [row["step"] for row in rows] == [row["step"] for row in theirs]
@@ -128,7 +128,7 @@ def trained(method: str, workbench, folder: Path) -> tuple[RunSpec, Path]:
         *("--validation", str(workbench.folder / spec.validation.name / "problems.jsonl")),
         *("--out", str(folder / "manifest.json"), "--state", str(folder / "state")),
     ]
-    process = start(log, "rlvr.backends.verl.rl", *arguments, overrides=RL)
+    process = start(log, "rlvr.training.backends.verl.rl", *arguments, overrides=RL)
     family = []
     try:
         if method == "fade":
@@ -144,7 +144,7 @@ def trained(method: str, workbench, folder: Path) -> tuple[RunSpec, Path]:
     _, alive = psutil.wait_procs(family, timeout=30)
     assert not alive
     assert read_json(first / "rlvr.json")["metrics"][-1]["step"] == 1 and not (folder / "manifest.json").exists()
-    assert run(log, "rlvr.backends.verl.rl", *arguments, overrides=RL) == 0, said(log)
+    assert run(log, "rlvr.training.backends.verl.rl", *arguments, overrides=RL) == 0, said(log)
     return spec, folder
 
 
@@ -184,7 +184,7 @@ def test_two_steps_resumed_merged_and_evaluated(run_of, workbench):
     problems = workbench.folder / spec.validation.name / "problems.jsonl"
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "rlvr.evaluation.generate", "--spec", sampling.model_dump_json()),
+            *(sys.executable, "-m", "rlvr.sampling.generate", "--spec", sampling.model_dump_json()),
             *("--policy", str(folder / "manifest.json"), "--problems", str(problems)),
             *("--out", str(folder / "completions.jsonl.gz"), "--tokens", str(folder / "tokens.jsonl.gz")),
             *("--state", str(folder / "drawn")),

@@ -16,9 +16,9 @@ import yaml
 from conftest import ROOT, run_module
 from scipy.stats import chi2_contingency
 
-from rlvr.config.expansion import make_plan
 from rlvr.config.identity import evaluation_id
 from rlvr.config.schema import SLICES, Evaluation, EvaluationSpec
+from rlvr.planning.expansion import make_plan
 from rlvr.records import Completion, publish_json, read_json, read_records, sha256
 
 pytestmark = pytest.mark.vllm
@@ -42,7 +42,7 @@ def bench(workbench):
 
 
 def sample(command: list[str]) -> list[Completion]:
-    run_module("rlvr.evaluation.generate", *command)
+    run_module("rlvr.sampling.generate", *command)
     return read_records(Path(command[command.index("--out") + 1]), Completion)
 
 
@@ -67,7 +67,7 @@ def _order(done):
 
 def test_vllm_and_the_trainer_agree(whole, workbench, tmp_path):
     arguments = ("--policy", str(workbench.base), "--tokens", str(whole[0] / "tokens.jsonl.gz"))
-    run_module("rlvr.evaluation.agreement", *arguments, "--out", str(tmp_path / "agreement.json"))
+    run_module("rlvr.sampling.agreement", *arguments, "--out", str(tmp_path / "agreement.json"))
     found = read_json(tmp_path / "agreement.json")
     assert found["sequences"] == 8 and found["max_abs"] < 1e-4
 
@@ -107,7 +107,7 @@ def test_a_models_generation_config_overrides_nothing(whole, bench, workbench, t
 
 
 def test_killed_midway_no_finished_sample_is_drawn_twice(whole, bench, tmp_path):
-    command = [sys.executable, "-m", "rlvr.evaluation.generate", *bench(tmp_path, "--rows", "300")]
+    command = [sys.executable, "-m", "rlvr.sampling.generate", *bench(tmp_path, "--rows", "300")]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     quiet = {"stdout": subprocess.DEVNULL, "start_new_session": True}
     with subprocess.Popen(command, cwd=ROOT, env=environment, **quiet) as process:
@@ -140,10 +140,10 @@ def test_two_jobs_merged_are_what_one_job_draws(whole, bench, tmp_path):
     given = {word: command[command.index(word) : command.index(word) + 2] for word in ("--out", "--tokens", "--spec")}
     drawing = [word for word in command if word not in (*given["--out"], *given["--tokens"])]
     for shard in (1, 0):
-        run_module("rlvr.evaluation.generate", *drawing, *map(str, slices[shard::2]))
+        run_module("rlvr.sampling.generate", *drawing, *map(str, slices[shard::2]))
     problems, state = (command[command.index(word) : command.index(word) + 2] for word in ("--problems", "--state"))
     rest = [word for words in given.values() for word in words]
-    run_module("rlvr.evaluation.merge", *rest, *problems, *state, *map(str, slices))
+    run_module("rlvr.sampling.merge", *rest, *problems, *state, *map(str, slices))
     done = read_records(tmp_path / "completions.jsonl.gz", Completion)
     assert [(c.problem, c.sample, c.version) for c in done] == [(c.problem, c.sample, c.version) for c in whole[1]]
     equal = sum(ours == theirs for ours, theirs in zip(done, whole[1], strict=True))

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_statistics import LAYOUT
 
-from rlvr.evaluation.score import score
-from rlvr.evaluation.votes import CORRECT, answer_class, entropy, majority, miller_madow, votes
 from rlvr.records import Completion, Grade, Problem, RecordError
+from rlvr.scoring.score import score
+from rlvr.scoring.votes import CORRECT, answer_class, entropy, majority, miller_madow, votes
 from rlvr.statistics.pass_at_k import pass_at_k
 from rlvr.statistics.scored_table import summarise
 from rlvr.statistics.scores import avg, matrix, pass_at, units_of

@@ -19,7 +19,7 @@ rule claims_of_paper:
         said=lambda w: layouts.digest(claims_layout(w.claiming)),
         out=lambda w, output: given("--out", output),
     shell:
-        "python -m rlvr.statistics.claims --scale {params.scale} --paper {wildcards.claiming} "
+        "python -m rlvr.claims.evaluate --scale {params.scale} --paper {wildcards.claiming} "
         "--results {params.results:q} --root {params.root:q} --planned {params.said} {params.out:q} > {log:q} 2>&1"
 
 
@@ -43,4 +43,4 @@ rule claims:
         others=lambda w: layouts.digest(seen.claims(PATHS, evaluated_claims())),
         out=lambda w, output: given("--out", output),
     shell:
-        "python -m rlvr.tables.claims --folder {params.folder:q} {params.out:q} > {log:q} 2>&1"
+        "python -m rlvr.claims.table --folder {params.folder:q} {params.out:q} > {log:q} 2>&1"

@@ -13,13 +13,14 @@ from snakemake.logging import logger
 from snakemake_interface_executor_plugins.settings import ExecMode
 
 from rlvr import offspring
-from rlvr.backends.verl.overrides import LOGICAL_CPUS
+from rlvr.training.backends.verl.overrides import LOGICAL_CPUS
 from rlvr.config.cluster import read_cluster
-from rlvr.config.expansion import make_plan
+from rlvr.planning.expansion import make_plan
 from rlvr.config.identity import what_is_made
 from rlvr.config.load import ConfigError
 from rlvr.config.paths import Paths
-from rlvr.config import claims, layouts
+from rlvr.claims import contrasts as claims
+from rlvr.planning import layouts
 from rlvr.config.order import items_in_order, priorities
 from rlvr.config.plan import (
     asked_for,
@@ -234,7 +235,7 @@ def by_verl(rule, module):
     start = in_environment("verl")
     if nodes > 1:  # Ray on every node of the job, for as long as the command takes
         python = word(CLUSTER.environments.command("verl", ROOT))
-        over = f"python -m rlvr.backends.ray_nodes --python {python} --num-cpus {LOGICAL_CPUS}"
+        over = f"python -m rlvr.training.backends.verl.ray_nodes --python {python} --num-cpus {LOGICAL_CPUS}"
         start = f"{over} -- {start}"
     told = [f"-m {module} --gpus-per-node {gpus}"]
     told += [f"--nodes {nodes}"] if rule == "rl_verl" else []
@@ -242,9 +243,9 @@ def by_verl(rule, module):
     return " ".join([start, *told])
 
 
-RL_BY_VERL = by_verl("rl_verl", "rlvr.backends.verl.rl") if BY_VERL else ""
+RL_BY_VERL = by_verl("rl_verl", "rlvr.training.backends.verl.rl") if BY_VERL else ""
 SFT_BY_VERL = (
-    by_verl("sft_verl", "rlvr.backends.verl.sft") if FINE_TUNED_BY_VERL else ""
+    by_verl("sft_verl", "rlvr.training.backends.verl.sft") if FINE_TUNED_BY_VERL else ""
 )
 
 

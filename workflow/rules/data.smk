@@ -1,4 +1,4 @@
-# Problems, demonstrations and models: what everything starts from. What an entry says `about` a set goes into its card
+# Problems and demonstrations. What an entry says `about` a set goes into its card
 # and into no parameter: another wording makes nothing again.
 rule data:
     output:
@@ -15,7 +15,7 @@ rule data:
         spec=lambda w: spec_of(PLAN.data[w.data]),
         folder=lambda w, output: os.path.dirname(output.problems),
     shell:
-        "python -m rlvr.tasks.prepare --spec {params.spec:q} --out {params.folder:q} > {log:q} 2>&1"
+        "python -m rlvr.data.prepare --spec {params.spec:q} --out {params.folder:q} > {log:q} 2>&1"
 
 
 rule demonstrations:
@@ -34,7 +34,7 @@ rule demonstrations:
         spec=lambda w: spec_of(PLAN.data[w.data]),
         folder=lambda w, output: os.path.dirname(output.problems),
     shell:
-        "python -m rlvr.tasks.prepare --spec {params.spec:q} --out {params.folder:q} > {log:q} 2>&1"
+        "python -m rlvr.data.prepare --spec {params.spec:q} --out {params.folder:q} > {log:q} 2>&1"
 
 
 rule overlap:
@@ -56,18 +56,4 @@ rule overlap:
             else "--tolerate --near"
         ),
     shell:
-        "python -m rlvr.tasks.overlap {input.sets:q} {params.training:q} {params.how} --out {output:q} > {log:q} 2>&1"
-
-
-rule model:
-    output:
-        f"{PATHS.results}/models/{{model}}/manifest.json",
-    log:
-        f"{PATHS.results}/logs/models/{{model}}.log",
-    priority: AT_ONCE
-    resources:
-        **cluster("model"),
-    params:
-        spec=lambda w: spec_of(PLAN.models[w.model]),
-    shell:
-        "python -m rlvr.policies.build --spec {params.spec:q} --out {output:q} > {log:q} 2>&1"
+        "python -m rlvr.data.overlap {input.sets:q} {params.training:q} {params.how} --out {output:q} > {log:q} 2>&1"

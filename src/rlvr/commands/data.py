@@ -65,10 +65,10 @@ def prepare(
     """
     from rlvr.config.load import ConfigError, look_up
     from rlvr.config.schema import Mixture, OperatorFill, Published
+    from rlvr.data import card
+    from rlvr.data.prepare import make, overlap_with_siblings
+    from rlvr.data.rows import DataError
     from rlvr.records import RecordError
-    from rlvr.tasks import card
-    from rlvr.tasks.prepare import make, overlap_with_siblings
-    from rlvr.tasks.rows import DataError
 
     try:
         data = look_up(_sets("data prepare", config_folder), name, "data set", "NAME")
@@ -110,7 +110,7 @@ def _sets(command: str, folder: Path | None) -> dict[str, Any]:
 
 def _row(data: Any) -> list[Any]:
     from rlvr.config.schema import Mixture, OperatorFill
-    from rlvr.tasks import card
+    from rlvr.data import card
 
     if isinstance(data, OperatorFill):
         return [data.name, "made here", card.licence_of(data), data.problems, "", "stand-in", _here(data)]
@@ -140,9 +140,9 @@ def _each(values: Iterable[str]) -> str:
 def _here(data: Any) -> str:
     """What data/NAME/ holds of a set."""
     from rlvr.config.schema import Published
-    from rlvr.tasks import card
-    from rlvr.tasks.rows import DataError
-    from rlvr.tasks.sources import DataUnavailable, brought
+    from rlvr.data import card
+    from rlvr.data.rows import DataError
+    from rlvr.data.sources import DataUnavailable, brought
 
     home = HOME / data.name
     try:

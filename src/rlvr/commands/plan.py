@@ -57,9 +57,9 @@ def plan(
     Device and nodes are those that the scale names (`hardware` in its file), where no option says otherwise. Jobs start
     in the order that finishes core tables first. Every assumption is named; docs/cost.md explains them.
     """
-    from rlvr.config.expansion import make_plan
     from rlvr.config.load import ConfigError
     from rlvr.cost.schedule import DoesNotFit
+    from rlvr.planning.expansion import make_plan
     from rlvr.records import publish
 
     folder = folder_of("plan", config_folder)

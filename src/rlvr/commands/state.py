@@ -82,7 +82,7 @@ class Work:
         return f"step {max(self._steps(), default=0)}"
 
     def _steps(self) -> list[int]:
-        from rlvr.backends.verl.state import State
+        from rlvr.training.backends.verl.state import State
 
         noted = self.state / "latest_checkpointed_iteration.txt"  # of verl's SFT
         return [

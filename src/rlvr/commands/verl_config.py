@@ -21,10 +21,10 @@ def verl_config(
     config_folder: Annotated[Path | None, typer.Option(help="The folder config/; else ./config or one above.")] = None,
 ) -> None:
     """Print the overrides of verl's configuration that a run stands for, one a line, as hydra reads them."""
-    from rlvr.backends.verl.overrides import Places, overrides
-    from rlvr.config.expansion import make_plan
     from rlvr.config.load import ConfigError
     from rlvr.config.paths import Paths
+    from rlvr.planning.expansion import make_plan
+    from rlvr.training.backends.verl.overrides import Places, overrides
 
     folder = folder_of("verl-config", config_folder)
     papers = paper or sorted(path.stem for path in (folder / "papers").glob("*.yaml"))

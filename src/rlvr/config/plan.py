@@ -1,4 +1,4 @@
-"""What has to be made: models, data, runs, evaluations, tables, figures. `rlvr.config.expansion` makes the plan."""
+"""What has to be made: models, data, runs, evaluations, tables, figures. `rlvr.planning.expansion` makes the plan."""
 
 from __future__ import annotations
 

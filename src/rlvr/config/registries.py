@@ -26,8 +26,8 @@ def chapters() -> tuple[str, ...]:
 
 @cache
 def adapter_fields(adapter: str) -> tuple[str, ...]:
-    """Our names of the fields that an adapter of rlvr.tasks.adapters reads."""
-    tree = ast.parse((_PACKAGE / "tasks" / "adapters" / f"{adapter}.py").read_text())
+    """Our names of the fields that an adapter of rlvr.data.adapters reads."""
+    tree = ast.parse((_PACKAGE / "data" / "adapters" / f"{adapter}.py").read_text())
     return tuple(ast.literal_eval(_value_of(tree, "FIELDS")))
 
 

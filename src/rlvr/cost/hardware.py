@@ -11,7 +11,7 @@ from rlvr.config.explain import validate
 from rlvr.config.layers import ConfigError, Layer, look_up, read_yaml
 from rlvr.config.load import read_models, read_prompts
 from rlvr.config.schema import HubModel, Name, Positive, Rate, ScratchModel, Strict
-from rlvr.tasks.operator_fill import VOCABULARY
+from rlvr.data.operator_fill import VOCABULARY
 
 
 class Assumption(Strict):

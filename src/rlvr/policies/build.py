@@ -21,9 +21,9 @@ from transformers import (
 
 from rlvr import provenance
 from rlvr.config.schema import Model, ScratchModel
+from rlvr.data.operator_fill import VOCABULARY
 from rlvr.policies.store import Policy, publish_manifest, save
 from rlvr.records import publish_json
-from rlvr.tasks.operator_fill import VOCABULARY
 
 ARCHITECTURES = {
     "qwen2": (Qwen2Config, Qwen2ForCausalLM),

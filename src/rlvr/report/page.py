@@ -15,14 +15,14 @@ import jinja2
 import pandas as pd
 import typer
 
-from rlvr.config.expansion import make_plan
+from rlvr.claims.pages import Claims
+from rlvr.claims.table import NOTES
 from rlvr.config.layers import ConfigError
-from rlvr.config.layouts import as_planned, of_page
 from rlvr.config.paths import Paths
+from rlvr.planning.expansion import make_plan
+from rlvr.planning.layouts import as_planned, of_page
 from rlvr.records import publish, read_json
 from rlvr.report import origins
-from rlvr.report.claims import Claims
-from rlvr.tables.claims import NOTES
 
 # What a figure's marks are over, by its kind.
 CAPTIONS = {

@@ -18,16 +18,16 @@ import typer
 from PIL import Image
 from tabulate import tabulate
 
+from rlvr.claims.contrasts import CONTRADICTED, REPRODUCED, VERDICTS, layout, needs
+from rlvr.claims.table import gather, markdown, numbers
 from rlvr.config import identity
-from rlvr.config.claims import CONTRADICTED, REPRODUCED, VERDICTS, layout, needs
-from rlvr.config.expansion import make_plan
 from rlvr.config.layers import ConfigError
 from rlvr.config.paths import Paths
 from rlvr.config.plan import Plan, asked_for
 from rlvr.config.schema import PolicySpec, RunSpec
+from rlvr.planning.expansion import make_plan
 from rlvr.records import publish, read_json
 from rlvr.report import origins
-from rlvr.tables.claims import gather, markdown, numbers
 
 FACTS = ("commit", "lock", "device", "finished")
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
-from rlvr.tasks.operator_fill import OPERATORS
+from rlvr.data.operator_fill import OPERATORS
 
 FORKING_SHARE = 0.2  # Wang et al. 2025 (arXiv 2506.01939): the fifth of tokens with the highest entropy
 ROUNDING = 1e-4  # nats a sequence: at pi = pi_ref, float32 sums of equal terms differ by less, and c is 0

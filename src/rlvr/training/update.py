@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from rlvr.config.schema import Loss, Rl
-from rlvr.losses import aggregation, gspo, kl, ppo_clip
 from rlvr.policies.decoder import Decoder
 from rlvr.training.batches import Groups, all_logprobs, autocast, chunks, token_logprobs
+from rlvr.training.losses import aggregation, gspo, kl, ppo_clip
 
 
 class NonFinite(RuntimeError):

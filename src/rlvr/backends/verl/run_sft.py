@@ -1,9 +1,0 @@
-"""verl's SFT trainer as torchrun starts it, in processes that end with the stage: `rlvr.backends.verl.sft`."""
-
-from rlvr.offspring import die_with_parent
-
-if __name__ == "__main__":
-    die_with_parent()
-    from verl.trainer.sft_trainer import main
-
-    main()

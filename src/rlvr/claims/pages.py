@@ -1,0 +1,84 @@
+"""Claims as the pages show them: the overview's matrix and a paper's list."""
+
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
+# (pandas' own annotations leave open whether a column is a series)
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from rlvr.claims.contrasts import VERDICTS
+from rlvr.claims.table import gather, numbers, published
+
+SHORT = {
+    "holds in its own table": "holds",
+    "does not hold in its own table": "does not hold",
+    "no published numbers": "no numbers",
+}
+
+
+class Claims:
+    """What was found of claims at every scale so far; nothing where none was evaluated."""
+
+    def __init__(self, results: Path):
+        self.frame = gather(results / "claims")
+
+    def of(self, paper: str) -> list[dict[str, Any]]:
+        """A paper's claims in order, each with what was found at each scale and effort."""
+        if self.frame.empty:
+            return []
+        own = self.frame[self.frame["paper"] == paper]
+        return [_claim(rows) for _, rows in own.groupby("claim", sort=False)]
+
+    def matrix(self, papers: list[str]) -> dict[str, Any]:
+        """A row a claim: what the paper's own numbers say, and a verdict for each scale and effort evaluated so far."""
+        if self.frame.empty:
+            return {"columns": [], "papers": [], "counts": []}
+        own = self.frame[self.frame["paper"].isin(papers)]
+        columns = list(dict.fromkeys(zip(own["scale"], own["effort"], strict=True)))
+        found = []
+        for paper in dict.fromkeys(own["paper"]):
+            rows = []
+            for claim in self.of(paper):
+                by_column = {(result["scale"], result["effort"]): result for result in claim["results"]}
+                cells = [by_column.get(column) for column in columns]
+                rows.append({**claim, "cells": cells})
+            found.append({"name": paper, "short": own[own["paper"] == paper]["short"].iloc[0], "claims": rows})
+        counts = [
+            {"scale": scale, "effort": effort, **_counts(own[(own["scale"] == scale) & (own["effort"] == effort)])}
+            for scale, effort in columns
+        ]
+        return {"columns": columns, "papers": found, "counts": counts}
+
+
+def _counts(rows: pd.DataFrame) -> dict[str, int]:
+    return {verdict.replace(" ", "_"): int((rows["verdict"] == verdict).sum()) for verdict in VERDICTS}
+
+
+def _claim(rows: pd.DataFrame) -> dict[str, Any]:
+    first = rows.iloc[0]
+    return {
+        "name": first["claim"],
+        "says": first["says"],
+        "place": first["place"],
+        "over": first["over"],
+        "published": published(first),
+        "exceptions": first["published_exceptions"] if isinstance(first["published_exceptions"], str) else "",
+        "published_short": SHORT[first["published"]],
+        "results": [
+            {
+                "scale": row["scale"],
+                "effort": row["effort"],
+                "verdict": row["verdict"],
+                "badge": row["verdict"].replace(" ", "-"),
+                "run": f"{row['run']} of {row['contrasts']}",
+                "deciding": row["deciding"] if isinstance(row["deciding"], str) else "",
+                "numbers": numbers(row),
+                "rates": row["learning_rates"] if isinstance(row["learning_rates"], str) else "",
+            }
+            for _, row in rows.iterrows()
+        ],
+    }

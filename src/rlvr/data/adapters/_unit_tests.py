@@ -1,0 +1,111 @@
+"""Unit tests as a gold: one JSON text for every set of programming problems.
+
+{"kind": "stdin" | "call", "entry": the function's name (call), "tests": [{"input": ..., "output": ...}], "seconds"?,
+"memory_mb"?, "checker"?, "tolerance"?}. With stdin, input and output are texts; with call, input is the list of
+arguments, output a value. Published fields are read by json and ast.literal_eval, never by eval.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections import Counter
+from typing import Any
+
+from rlvr.data.adapters import LeftOut
+
+MOST_SECONDS = 600  # those of the verifier's golds
+MOST_MEMORY_MB = 65_536
+LEAST_MEMORY_MB = 256  # sites set their limits for compiled programs, and Python's objects take several times as much
+LONGEST_INTEGER = 4300  # digits; Python converts no longer one
+
+
+class _OutOfRange:
+    """Stands for a number that JSON has no exact text for: NaN, an infinity, an integer of too many digits."""
+
+
+OUT_OF_RANGE = _OutOfRange()
+
+
+def parsed(text: str) -> Any:
+    """A published field: JSON, or a Python literal. Raises ValueError."""
+    try:
+        return json.loads(text, parse_int=_integer, parse_constant=lambda _: OUT_OF_RANGE)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    except json.JSONDecodeError:
+        try:
+            return ast.literal_eval(text.strip())
+        except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+            raise ValueError("neither JSON nor a Python literal") from error
+
+
+def _integer(digits: str) -> Any:
+    return int(digits) if len(digits) <= LONGEST_INTEGER else OUT_OF_RANGE
+
+
+def gold(
+    kind: str,
+    pairs: list[tuple[Any, Any]],
+    *,
+    entry: str | None = None,
+    seconds: float | None = None,
+    memory_mb: float | None = None,
+    checker: dict[str, Any] | None = None,
+) -> tuple[str, Counter[str]]:
+    """The gold, and how many tests were dropped by reason. A problem without any usable test is left out.
+
+    A limit of 0 or None is none. Raises LeftOut for one that the verifier cannot keep. `checker`: what the verifier
+    compares by, where that is not lines.
+    """
+    tests, dropped = [], Counter()
+    for given, wanted in pairs:
+        reason = unusable(kind, given, wanted)
+        if reason:
+            dropped[reason] += 1
+        else:
+            tests.append({"input": given, "output": wanted})
+    if not tests:
+        raise LeftOut("no usable test")
+    content: dict[str, Any] = {"kind": kind} | ({"entry": entry} if entry else {}) | {"tests": tests}
+    content |= _limits(seconds or 0, memory_mb or 0) | (checker or {})
+    return json.dumps(content, ensure_ascii=False, allow_nan=False), dropped
+
+
+def _limits(seconds: float, memory_mb: float) -> dict[str, float | int]:
+    if not (seconds <= MOST_SECONDS and memory_mb <= MOST_MEMORY_MB):
+        raise LeftOut("a limit out of range")
+    return ({"seconds": seconds} if seconds else {}) | (
+        {"memory_mb": max(LEAST_MEMORY_MB, round(memory_mb))} if memory_mb else {}
+    )
+
+
+def unusable(kind: str, given: Any, wanted: Any) -> str | None:
+    """Why a test cannot be used, if so."""
+    if kind == "stdin":
+        if not isinstance(given, str) or not isinstance(wanted, str):
+            return "not a text"
+        return None if wanted.strip() else "empty output"
+    if not isinstance(given, list):
+        return "no list of arguments"
+    try:
+        json.dumps([given, wanted], allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return "out of range"
+    return None
+
+
+def lines(value: Any) -> Any:
+    """Some sets give standard input and output as a list of lines."""
+    listed = isinstance(value, list) and all(isinstance(line, str) for line in value)
+    return "\n".join(value) if listed else value
+
+
+def asked(question: str, kind: str, starter: str) -> str:
+    """The prompt: the question, how the program gets its input, and the code block that the verifier reads.
+
+    No paper states these words; they are ours.
+    """
+    if kind == "call":
+        return f"{question}\n\nComplete this code, in one Python code block:\n```python\n{starter.rstrip()}\n```"
+    return f"{question}\n\nRead from standard input and write to standard output, in one Python code block."

@@ -1,0 +1,33 @@
+r"""MATH: the gold is what the original solution boxes, since separate answer columns of copies are damaged.
+
+The solutions box with \boxed{...}, now and then \fbox{...}, and for some short answers \boxed 5 without braces.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rlvr.config.schema import Published
+from rlvr.data.adapters import Draft, LeftOut, Row
+from rlvr.verifiers import last_boxed
+
+FIELDS = {"prompt": "problem", "gold": "solution", "level": "level"}
+OPTIONAL = {"level"}
+
+
+def adapt(row: Row, spec: Published) -> Draft:
+    gold = boxed(row.text("gold", "no solution"))
+    if not gold:
+        raise LeftOut("solution boxes nothing")
+    level = row.label("level").removeprefix("Level ")  # as in MATH-500
+    return Draft(row.text("prompt", "no question"), gold, level)
+
+
+def boxed(solution: str) -> str | None:
+    """What the last box holds, with or without braces."""
+    text = solution.replace("\\fbox", "\\boxed")
+    bare = list(re.finditer(r"\\boxed\s+((?:[^\s{}$.,;]|[.,](?=\d))+)", text))
+    braced = [match.start() for match in re.finditer(r"\\boxed\s*\{", text)]
+    if bare and (not braced or bare[-1].start() > braced[-1]):
+        return bare[-1].group(1)
+    return last_boxed(text)

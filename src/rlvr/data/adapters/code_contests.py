@@ -1,0 +1,46 @@
+"""CodeContests: public, private and generated tests, each a pair of lists; all of them on standard input."""
+
+from __future__ import annotations
+
+from rlvr.config.schema import Published
+from rlvr.data.adapters import Draft, LeftOut, Row
+from rlvr.data.adapters._unit_tests import asked, gold
+
+# As its evaluator has it (execution/tester_sandboxer.{h,cc}): which white space and which case does not matter, numbers
+# are equal within an absolute 1e-5, and a test has 10 s, since sites set their limits for compiled programs.
+CHECKER = {"checker": "tokens", "tolerance": 1e-5}
+LEAST_SECONDS = 10.0
+TESTS = ("public", "private", "generated")
+FIELDS = {
+    "prompt": "description",
+    "public": "public_tests",
+    "private": "private_tests",
+    "generated": "generated_tests",
+    "seconds": "time_limit",
+    "memory": "memory_limit_bytes",
+    "input_file": "input_file",
+    "output_file": "output_file",
+}
+OPTIONAL = {"seconds", "memory", "input_file", "output_file"}
+
+
+def adapt(row: Row, spec: Published) -> Draft:
+    question = row.text("prompt", "no question")
+    if row.maybe_text("input_file") or row.maybe_text("output_file"):
+        raise LeftOut("reads or writes a file")
+    pairs = [pair for name in TESTS for pair in _pairs(row.mapping(name))]
+    memory = (row.number("memory") or 0) / 1e6
+    seconds = max(LEAST_SECONDS, _seconds(row.mapping("seconds")))
+    made, dropped = gold("stdin", pairs, seconds=seconds, memory_mb=memory, checker=CHECKER)
+    return Draft(asked(question, "stdin", ""), made, dropped=dropped)
+
+
+def _pairs(tests: Row) -> list[tuple[str, str]]:
+    inputs, outputs = tests.texts("input"), tests.texts("output")
+    if len(inputs) != len(outputs):
+        raise LeftOut("inputs and outputs do not match")
+    return list(zip(inputs, outputs, strict=True))
+
+
+def _seconds(limit: Row) -> float:
+    return (limit.number("seconds") or 0) + (limit.number("nanos") or 0) / 1e9

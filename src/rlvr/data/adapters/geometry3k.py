@@ -1,0 +1,17 @@
+"""Geometry3K: one picture or more, a question, an answer."""
+
+from __future__ import annotations
+
+from rlvr.config.schema import Published
+from rlvr.data.adapters import Draft, LeftOut, Row
+from rlvr.data.adapters._pictures import content
+
+FIELDS = {"prompt": "problem", "gold": "answer", "pictures": "images"}
+OPTIONAL: set[str] = set()
+
+
+def adapt(row: Row, spec: Published) -> Draft:
+    pictures = tuple(content(value) for value in row.listed("pictures"))
+    if not pictures:
+        raise LeftOut("no picture")
+    return Draft(row.text("prompt", "no question"), row.answer("gold", "no answer"), pictures=pictures)

@@ -1,0 +1,39 @@
+"""GPQA: four options in an order that depends on the entry's seed and the question alone; the gold is all of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from rlvr.config.schema import Published
+from rlvr.data.adapters import Draft, LeftOut, Row
+
+FIELDS = {
+    "prompt": "Question",
+    "right": "Correct Answer",
+    "wrong1": "Incorrect Answer 1",
+    "wrong2": "Incorrect Answer 2",
+    "wrong3": "Incorrect Answer 3",
+    "level": "High-level domain",
+}
+OPTIONAL = {"level"}
+
+
+def adapt(row: Row, spec: Published) -> Draft:
+    question = row.text("prompt", "no question")
+    options = [row.answer(name, "an option is missing") for name in ("right", "wrong1", "wrong2", "wrong3")]
+    if len(set(options)) < len(options):
+        raise LeftOut("two options are equal")
+    order = shuffled(question, options, spec.shuffle_seed)
+    lines = [f"{letter}) {options[i]}" for letter, i in zip("ABCD", order, strict=True)]
+    gold = {"letter": "ABCD"[order.index(0)], "options": [options[i] for i in order]}
+    return Draft("\n".join([question, "", *lines]), json.dumps(gold), row.label("level"))
+
+
+def shuffled(question: str, options: list[str], seed: int) -> list[int]:
+    """The options' places in the order of SHA-256 of seed, question and option: no state, the same on any machine."""
+
+    def key(i: int) -> tuple[str, int]:
+        return hashlib.sha256(f"{seed}\0{question}\0{options[i]}".encode()).hexdigest(), i
+
+    return sorted(range(len(options)), key=key)

@@ -1,0 +1,31 @@
+r"""Competitions whose answers are integers: AIME, AMC 23, BeyondAIME.
+
+Copies write them as 25, "025", "27.0", "336^\circ" or \boxed{204}; the gold is the integer. A copy has `answer`, or a
+`solution` that boxes it, or both: then the solution may be a page long, and the answer counts.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rlvr.config.schema import Published
+from rlvr.data.adapters import Draft, LeftOut, Row
+from rlvr.verifiers import last_boxed
+
+FIELDS = {"prompt": "problem", "gold": "answer", "solution": "solution"}
+OPTIONAL = {"gold", "solution"}
+
+
+def adapt(row: Row, spec: Published) -> Draft:
+    answer = row.label("gold", "") or row.text("solution", "no answer")
+    return Draft(row.text("prompt", "no question"), integer(answer))
+
+
+def integer(text: str) -> str:
+    """The integer that a text stands for, without leading zeros."""
+    bare = (last_boxed(text) or text).strip("$ ")
+    found = re.fullmatch(r"([-+]?)0*(\d+)(?:\.0*)?(?:\s*(?:\^\s*\{?\s*\\circ\s*\}?|°))?", bare)
+    if found is None:
+        raise LeftOut("answer is no integer")
+    sign, digits = found.groups()
+    return f"-{digits}" if sign == "-" and digits != "0" else digits

@@ -1,0 +1,25 @@
+"""MathVision: a picture, and options where the answer is a letter."""
+
+from __future__ import annotations
+
+from rlvr.config.schema import Published
+from rlvr.data.adapters import Draft, Row
+from rlvr.data.adapters._pictures import content, with_options
+
+FIELDS = {
+    "prompt": "question",
+    "gold": "answer",
+    "options": "options",
+    "pictures": "decoded_image",
+    "level": "level",
+}
+OPTIONAL = {"level"}
+
+
+def adapt(row: Row, spec: Published) -> Draft:
+    options = row.texts("options")
+    question = row.text("prompt", "no question")
+    # Options that are the letters themselves stand in the picture.
+    listed = with_options(question, options) if options and options != list("ABCDE")[: len(options)] else question
+    level = row.label("level")
+    return Draft(listed, row.answer("gold", "no answer"), level, pictures=(content(row.values["pictures"]),))

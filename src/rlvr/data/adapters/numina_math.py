@@ -1,0 +1,28 @@
+"""NuminaMath-1.5: without proofs, without answers that were not found, without what its authors marked as invalid."""
+
+from __future__ import annotations
+
+from rlvr.config.schema import Published
+from rlvr.data.adapters import Draft, LeftOut, Row
+
+FIELDS = {
+    "prompt": "problem",
+    "gold": "answer",
+    "kind": "question_type",
+    "problem_valid": "problem_is_valid",
+    "solution_valid": "solution_is_valid",
+}
+OPTIONAL: set[str] = set()
+
+
+def adapt(row: Row, spec: Published) -> Draft:
+    gold = row.answer("gold", "no answer")
+    if row.maybe_text("kind") == "proof" or gold.lower() == "proof":
+        raise LeftOut("proof")
+    if gold.lower() == "notfound":
+        raise LeftOut("answer not found")
+    if row.maybe_text("problem_valid") != "Yes":
+        raise LeftOut("problem marked invalid")
+    if row.maybe_text("solution_valid") != "Yes":
+        raise LeftOut("solution marked invalid")
+    return Draft(row.text("prompt", "no question"), gold)

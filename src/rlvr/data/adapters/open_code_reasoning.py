@@ -1,0 +1,30 @@
+"""OpenCodeReasoning-2: responses to problems of other sets. The question is joined in from them (rlvr.data.joins).
+
+It is for demonstrations only: a row has no tests, so its problem has no gold.
+"""
+
+from __future__ import annotations
+
+from rlvr.config.schema import Published
+from rlvr.data.adapters import Draft, LeftOut, Row
+
+FIELDS = {
+    "prompt": "question",
+    "dataset": "dataset",
+    "split": "split",
+    "index": "index",
+    "response": "r1_generation",
+    "judgement": "judgement",
+    "level": "difficulty",
+}
+OPTIONAL = {"judgement", "level"}
+
+
+def adapt(row: Row, spec: Published) -> Draft:
+    question = row.text("prompt", "question not found in its original set")
+    if question == "-":
+        raise LeftOut("question not found in its original set")
+    if row.maybe_text("judgement") == "wrong":
+        raise LeftOut("judged wrong")
+    response = row.text("response", "no response")
+    return Draft(question, "", row.label("level"), response=response)

@@ -1,0 +1,161 @@
+"""A data card: what a set is, where it came from, what became of its rows; for programs (JSON) and for readers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from rlvr.config.identity import data_id
+from rlvr.config.schema import Mixture, OperatorFill, Published
+from rlvr.data.published import Tally, fields_of, rows_named
+from rlvr.data.rows import DataError
+from rlvr.data.sources import Found
+from rlvr.records import publish, publish_json, sha256
+
+
+class Written(BaseModel):
+    """What is read of a card again; the rest of it is kept as it is."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    name: str
+    identity: str
+    problems: int
+    sha256: str
+    spec: dict[str, Any]
+
+
+MADE_HERE = "Apache-2.0"
+
+
+def licence_of(spec: OperatorFill | Published | Mixture) -> str:
+    """What a set's entry says; of a mixture what the entries of its sets say, each licence with the sets under it."""
+    if isinstance(spec, Published):
+        return spec.about.licence
+    if isinstance(spec, OperatorFill):
+        return MADE_HERE
+    names: dict[str, list[str]] = {}
+    for share in spec.shares:
+        names.setdefault(licence_of(share.data), []).append(share.data.name)
+    return "; ".join(f"{', '.join(dict.fromkeys(those))}: {licence}" for licence, those in names.items())
+
+
+def of_made(spec: OperatorFill, problems: int, demonstrations: int | None) -> dict[str, Any]:
+    shown = {} if demonstrations is None else {"demonstrations": demonstrations}
+    return _common(spec, f"made by this project, {licence_of(spec)}") | {"problems": problems} | shown
+
+
+def of_published(spec: Published, found: Found, tally: Tally) -> dict[str, Any]:
+    return _common(spec, licence_of(spec)) | {
+        "source": f"https://huggingface.co/datasets/{spec.repo}",
+        "revision": {"asked": spec.revision, "pinned": spec.pinned, "resolved": found.commit},
+        "prompts": spec.about.papers,
+        "fields": fields_of(spec),
+        "files": found.sums,
+        "rows": tally.rows,
+        "left_out": dict(tally.left_out),
+        "left_out_rows": tally.examples,
+        "repeated": tally.repeated,
+        "contradicting": tally.contradicting,
+        "tests_dropped": dict(tally.tests_dropped),
+        "problems": tally.problems,
+        "demonstrations": tally.demonstrations,
+        "expected": spec.problems,
+        "differs": None if spec.problems is None else tally.problems != spec.problems,
+    }
+
+
+def of_mixture(spec: Mixture, shares: dict[str, int]) -> dict[str, Any]:
+    return _common(spec, licence_of(spec)) | {"shares": shares, "problems": sum(shares.values())}
+
+
+def _common(spec: OperatorFill | Published | Mixture, licence: str) -> dict[str, Any]:
+    return {"name": spec.name, "identity": data_id(spec), "spec": spec.model_dump(mode="json"), "licence": licence}
+
+
+def read(home: Path) -> dict[str, Any] | None:
+    """The card of a prepared set, None where there is none. Raises DataError for a file that is no card."""
+    path = home / "card.json"
+    if not path.is_file():
+        return None
+    try:
+        return Written.model_validate_json(path.read_bytes()).model_dump()
+    except ValidationError as error:
+        what = "not a card as `rlvr data prepare` writes it; prepare this set again, or remove its folder"
+        raise DataError(f"{path}: {what}") from error
+
+
+def write(out: Path, card: dict[str, Any]) -> None:
+    """card.json and card.md beside the problems, with their checksum."""
+    card = card | {"sha256": sha256(out / "problems.jsonl")}
+    publish_json(out / "card.json", card)
+    publish(out / "card.md", markdown(card))
+
+
+def markdown(card: dict[str, Any]) -> str:
+    """The card for readers: a line a fact."""
+    lines = [
+        f"# {card['name']}",
+        "",
+        f"- Problems: {card['problems']}{_expected(card)}",
+        f"- Licence: {card['licence']}",
+    ]
+    if "source" in card:
+        lines += _origin(card) + _rows(card)
+    lines += [f"- Of {name}: {count}" for name, count in card.get("shares", {}).items()]
+    if card.get("golds"):
+        lines.append(_golds(**card["golds"]))
+    if card.get("demonstrations"):
+        lines.append(f"- Demonstrations: {card['demonstrations']}")
+    lines.append(f"- SHA-256 of problems.jsonl: {card['sha256']}")
+    return "\n".join(lines + _overlap(card)) + "\n"
+
+
+def _golds(verifier: str, different: int, asked: int, **found: int) -> str:
+    """`text`: golds that only an answer of the same text is equal to."""
+    counts = ", ".join(f"{name} {count:,}" for name, count in found.items())
+    return f"- Golds put to the verifier `{verifier}`, each against itself: {asked:,} of {different:,}; {counts}"
+
+
+def _expected(card: dict[str, Any]) -> str:
+    expected = card.get("expected")
+    if expected is None:
+        return "" if "source" not in card else " (the published number is not stated)"
+    return f", as published ({expected})" if not card["differs"] else f"; published: {expected}, so the numbers DIFFER"
+
+
+def _origin(card: dict[str, Any]) -> list[str]:
+    revision, about = card["revision"], card["spec"]["about"]
+    resolved = revision["resolved"] or "unknown, since the files were brought along"
+    fields = ", ".join(f"{ours} <- {theirs}" for ours, theirs in card["fields"].items())
+    lines = [
+        f"- Source: {card['source']}",
+        f"- Revision: asked {revision['asked']} ({'pinned' if revision['pinned'] else 'not pinned'}), got {resolved}",
+        f"- Fields ({card['spec']['adapter']}): {fields}",
+        *[f"- File {name}: SHA-256 {digest}" for name, digest in card["files"].items()],
+        *[f"- Prompt in {paper}: {prompt}" for paper, prompt in card["prompts"].items()],
+    ]
+    if card["spec"]["adapter"] == "gpqa":
+        lines.append(f"- Order of options: SHA-256 of seed {card['spec']['shuffle_seed']}, question and option")
+    lines += [f"- Dates: {card['spec']['since'] or 'the first'} to {card['spec']['until'] or 'the last'}"] * (
+        card["spec"]["adapter"] == "livecodebench"
+    )
+    return lines + [
+        f"- {label}: {about[key]}" for key, label in (("defects", "Defects"), ("note", "Note")) if about[key]
+    ]
+
+
+def _rows(card: dict[str, Any]) -> list[str]:
+    lines = [f"- Rows read: {card['rows']}; repeated: {card['repeated']}, with another answer: {card['contradicting']}"]
+    for reason, count in sorted(card["left_out"].items()):
+        lines.append(f"- Left out, {reason}: {count} ({rows_named(card['left_out_rows'][reason], count)})")
+    return lines + [f"- Tests dropped, {reason}: {count}" for reason, count in sorted(card["tests_dropped"].items())]
+
+
+def _overlap(card: dict[str, Any]) -> list[str]:
+    if not card.get("overlap"):
+        return []
+    head = ["", "## Overlap with other prepared sets", "", "| set | equal | near (Jaccard >= 0.8) |", "|---|---|---|"]
+    return head + [f"| {name} | {o['equal']} | {o['near']} |" for name, o in sorted(card["overlap"].items())]

@@ -1,0 +1,64 @@
+"""Stage: data. Checks that no problem is trained on and tested on, and records what a paper's sets share."""
+
+from __future__ import annotations
+
+import sys
+from itertools import combinations
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rlvr.data import similarity
+from rlvr.records import publish_json
+
+EXAMPLES = 5
+
+
+def main(
+    sets: Annotated[list[Path], typer.Argument(help="problems.jsonl of each set.")],
+    out: Annotated[Path, typer.Option(help="JSON with the size of each set and the overlap of each pair.")],
+    training: Annotated[
+        list[Path] | None, typer.Option(help="Of the sets those that are trained on: two of them may share problems.")
+    ] = None,
+    tolerate: Annotated[bool, typer.Option(help="Record overlaps between published sets, do not fail.")] = False,
+    near: Annotated[
+        bool,
+        typer.Option(
+            help="Also near-duplicates, as ids. Not of operator fill: there one number makes another problem, and all "
+            "look alike."
+        ),
+    ] = False,
+) -> None:
+    """Fail (exit 1) where two sets, not both of training, share a problem, by normalised text."""
+    texts = {path.parent.name: similarity.texts(path) for path in sets}
+    normal = {name: {similarity.normal(text) for text in found.values()} for name, found in texts.items()}
+    shared = {f"{a} & {b}": len(normal[a] & normal[b]) for a, b in combinations(sorted(texts), 2)}
+    trained = sorted(path.parent.name for path in training or [])
+    allowed = {f"{a} & {b}" for a, b in combinations(trained, 2)}
+    found = {pair: count for pair, count in shared.items() if count and pair not in allowed}
+    if found and not tolerate:
+        sys.exit(f"sets that must be disjoint share problems: {found}")
+    content: dict[str, Any] = {"problems": {name: len(found) for name, found in normal.items()}, "shared": shared}
+    if near:
+        content["compared"] = {f"{a} & {b}": _compare(texts[a], texts[b]) for a, b in combinations(sorted(texts), 2)}
+    publish_json(out, content)
+
+
+def compare(a: Path, b: Path) -> dict[str, Any]:
+    """How many problems of `a` are equal to one of `b`, how many pairs are near, and the first of each by id."""
+    return _compare(similarity.texts(a), similarity.texts(b))
+
+
+def _compare(a: dict[str, str], b: dict[str, str]) -> dict[str, Any]:
+    equal, near = similarity.equal(a, b), similarity.near(a, b)
+    return {
+        "equal": len(equal),
+        "near": len(near),
+        "equal_examples": equal[:EXAMPLES],
+        "near_examples": [[one, other, round(by, 3)] for one, other, by in near[:EXAMPLES]],
+    }
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,1 +1,0 @@
-"""Evaluation: generate -> grade -> score, three stages apart, so that re-grading never samples again."""

@@ -1,0 +1,1 @@
+"""Sampling: completions of a policy on a benchmark, drawn by an engine, in parts that are merged."""

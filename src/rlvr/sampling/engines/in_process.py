@@ -1,0 +1,67 @@
+"""The package's own sampler, on one device.
+
+Its noise is counter-based, so batching changes no sample (log-probabilities in their rounding only).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+from rlvr.config.schema import Evaluation
+from rlvr.policies.decoder import Decoder
+from rlvr.policies.store import Policy, device
+from rlvr.policies.store import load as load_policy
+from rlvr.records import Completion, Problem
+from rlvr.sampling.engines import Sampled, number_of
+from rlvr.training.batches import STREAM_EVALUATION
+from rlvr.training.rollouts import sample_prompts
+
+ROWS = (1024, 1024)  # completions a part, at least and at most
+
+
+def version() -> str:
+    return f"torch {torch.__version__}, transformers {transformers.__version__}"
+
+
+class InProcess:
+    name = "in_process"
+
+    def __init__(self, policy: Policy, sampling: Evaluation):
+        self.policy, self.sampling = policy, sampling
+        self.decoder = Decoder(policy.model, frozen=True)
+        self.version = version()
+
+    @torch.no_grad()
+    def draw(self, problems: list[Problem], first: int, last: int) -> list[Sampled]:
+        sampling, encoded = self.sampling, self.policy.encode([problem.prompt for problem in problems])
+        _, drawn = sample_prompts(
+            self.policy,
+            self.decoder,
+            encoded,
+            [(sampling.seed, STREAM_EVALUATION, number_of(problem)) for problem in problems],
+            first=first,
+            samples=last - first,
+            max_tokens=sampling.max_response_tokens,
+            temperature=sampling.temperature,
+            top_p=sampling.top_p,
+        )
+        lengths, finished = drawn.lengths_PG.tolist(), drawn.finished_PG.tolist()
+        totals = drawn.logprobs_PGT.double().sum(-1).tolist()
+        made = []
+        for p, problem in enumerate(problems):
+            rows = [drawn.tokens_PGT[p, g, :n].tolist() for g, n in enumerate(lengths[p])]
+            for g, text in enumerate(self.policy.decode(rows)):
+                end = "stop" if finished[p][g] else "length"
+                total = round(totals[p][g], 4)
+                done = Completion(problem.id, first + g, text, lengths[p][g], end, total, self.name, self.version)
+                logprobs = drawn.logprobs_PGT[p, g, : lengths[p][g]].tolist()
+                made.append(Sampled(done, encoded[p], rows[g], logprobs))
+        return made
+
+
+def load(manifest: Path, sampling: Evaluation, **_: Any) -> InProcess:
+    return InProcess(load_policy(manifest, device=device()), sampling)

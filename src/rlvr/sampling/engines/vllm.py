@@ -1,0 +1,141 @@
+"""vLLM as an offline batch: tensor parallel, prefix caching, a seed a sample.
+
+Each sample is a request of its own with a seed of its own (vLLM's default seed made "independent" evaluations equal).
+The log-probabilities are the policy's at temperature 1, as in process. `envs/` says how vLLM is installed; it is
+imported here only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from rlvr.config.schema import Evaluation
+from rlvr.offspring import leave_no_orphans
+from rlvr.policies.store import Location, load_tokenizer, locate
+from rlvr.records import Completion, Problem
+from rlvr.sampling.engines import EngineError, Sampled
+
+ROWS = (1024, 8192)  # completions a part, at least and at most: the end of a part waits for its longest sample
+SPARE_PROMPT_TOKENS = 4096  # room for a prompt, beside the response, in a model whose context is longer
+
+
+def sample_seed(seed: int, problem: Problem, sample: int) -> int:
+    """63 bits, a function of the evaluation's seed, the problem and the sample's index."""
+    return int(hashlib.sha256(f"{seed}:{problem.id}:{sample}".encode()).hexdigest()[:16], 16) >> 1
+
+
+def parameters(sampling: Evaluation, eos: int) -> dict[str, Any]:
+    """Every parameter of vLLM's SamplingParams that shapes a sample, but the seed."""
+    return {
+        "n": 1,
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        "top_k": 0,  # none
+        "min_p": 0.0,
+        "repetition_penalty": 1.0,
+        "presence_penalty": 0.0,
+        "frequency_penalty": 0.0,
+        "min_tokens": 0,
+        "max_tokens": sampling.max_response_tokens,
+        "stop": [],
+        "stop_token_ids": [eos],
+        "ignore_eos": False,
+        "bad_words": [],
+        "logit_bias": None,
+        "allowed_token_ids": None,
+        "logprobs": 0,  # of the sampled token
+        "detokenize": False,  # one tokenizer decodes for all engines
+    }
+
+
+def options(location: str, revision: str | None, dtype: str, longest: int, tensor_parallel: int, memory: float) -> dict:
+    """Arguments of vLLM's LLM."""
+    return {
+        "model": location,
+        "revision": revision,
+        "dtype": dtype,
+        "skip_tokenizer_init": True,
+        "generation_config": "vllm",  # not the model's: it would override sampling parameters
+        "logprobs_mode": "raw_logprobs",  # of the policy, before temperature and top-p
+        "tensor_parallel_size": tensor_parallel,
+        "enable_prefix_caching": True,
+        "gpu_memory_utilization": memory,
+        "max_model_len": longest,
+        "enforce_eager": not torch.cuda.is_available(),  # compiling for a CPU takes longer than a small model's samples
+        "seed": 0,
+    }
+
+
+class Vllm:
+    name = "vllm"
+
+    def __init__(self, engine: Any, tokenizer: Any, template: str, sampling: Evaluation, version: str, longest: int):
+        self.engine, self.tokenizer, self.template = engine, tokenizer, template
+        self.sampling, self.version, self.longest = sampling, version, longest
+
+    def draw(self, problems: list[Problem], first: int, last: int) -> list[Sampled]:
+        from vllm import SamplingParams
+
+        fixed = parameters(self.sampling, self.tokenizer.eos_token_id)
+        texts = [self.template.replace("{problem}", problem.prompt) for problem in problems]
+        encoded = self.tokenizer(texts, add_special_tokens=False)["input_ids"]
+        for problem, tokens in zip(problems, encoded, strict=True):
+            if len(tokens) + self.sampling.max_response_tokens > self.longest:
+                raise EngineError(
+                    f"{problem.id}: a prompt of {len(tokens)} tokens and a response of up to "
+                    f"{self.sampling.max_response_tokens} do not fit into the {self.longest} that the model has, and "
+                    "vLLM would cut the response: lower evaluation.max_response_tokens"
+                )
+        asked = [(p, sample) for p in range(len(problems)) for sample in range(first, last)]
+        outputs = self.engine.generate(
+            [{"prompt_token_ids": encoded[p]} for p, _ in asked],
+            [SamplingParams(**fixed, seed=sample_seed(self.sampling.seed, problems[p], s)) for p, s in asked],
+            use_tqdm=False,
+        )
+        rows = [list(output.outputs[0].token_ids) for output in outputs]
+        decoded = self.tokenizer.batch_decode(rows, skip_special_tokens=True)
+        made = []
+        for (p, sample), output, tokens, text in zip(asked, outputs, rows, decoded, strict=True):
+            found = output.outputs[0]
+            logprobs = [float(at[token].logprob) for at, token in zip(found.logprobs, tokens, strict=True)]
+            end = "stop" if found.finish_reason == "stop" else "length"
+            done = Completion(
+                problems[p].id, sample, text, len(tokens), end, round(sum(logprobs), 4), self.name, self.version
+            )
+            made.append(Sampled(done, encoded[p], tokens, logprobs))
+        return made
+
+
+def version() -> str:
+    try:
+        import vllm
+    except ImportError as error:
+        raise EngineError(
+            f"the engine is vllm, and it is not installed in this environment ({error}); "
+            "install it (docs/evaluation.md), name a Python that has it in config/cluster.yaml (environments.vllm), "
+            "or evaluate with engine: in_process"
+        ) from error
+    return f"vllm {vllm.__version__}"
+
+
+def load(manifest: Path, sampling: Evaluation, *, tensor_parallel: int = 1, gpu_memory: float = 0.75) -> Vllm:
+    found = version()
+    from vllm import LLM
+
+    policy = locate(manifest)
+    tokenizer = load_tokenizer(policy.location, **policy.options)
+    longest = min(positions(policy), SPARE_PROMPT_TOKENS + sampling.max_response_tokens)
+    given = options(policy.location, policy.options.get("revision"), policy.dtype, longest, tensor_parallel, gpu_memory)
+    leave_no_orphans()  # the engine's processes notice late, or never, that this one was killed
+    return Vllm(LLM(**given), tokenizer, policy.template, sampling, found, longest)
+
+
+def positions(policy: Location) -> int:
+    """The longest sequence that a model was made for."""
+    from transformers import AutoConfig
+
+    return int(AutoConfig.from_pretrained(policy.location, **policy.options).max_position_embeddings)

@@ -1,0 +1,151 @@
+"""Stage: generate. Samples completions of a benchmark from a policy, part by part, so that a kill loses one part.
+
+One job draws all parts and writes the completions; or several jobs draw some slices each, and `rlvr.sampling.merge`
+joins them. The engine is started where a part is missing. Who drew the parts is in origin.json, beside the completions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rlvr import provenance
+from rlvr.config.identity import canonical
+from rlvr.config.schema import SLICES, EvaluationSpec
+from rlvr.offspring import end_with_caller
+from rlvr.policies.manifest import fingerprint as of_policy
+from rlvr.records import (
+    PicturesUnread,
+    Problem,
+    RecordError,
+    publish_json,
+    publish_records,
+    read_records,
+    sha256,
+    text_alone,
+)
+from rlvr.sampling import engines
+from rlvr.sampling.engines import Engine, EngineError
+from rlvr.sampling.parts import (
+    ORIGIN,
+    Part,
+    Parts,
+    in_order,
+    parts_of,
+    publish_slice,
+    rows_a_part,
+    slice_folder,
+    slice_number,
+)
+from rlvr.training.deterministic import one_thread
+from rlvr.training.lease import lease
+from rlvr.training.progress import TO_BE_CONTINUED, Bar, StopRequest
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """What is to be sampled, in which parts, and where finished parts are kept."""
+
+    engine: Callable[[], Engine]
+    problems: list[Problem]
+    samples: int
+    planned: list[Part]
+    fingerprint: dict[str, Any]
+    state: Path
+
+    def whole(self, out: Path, tokens: Path) -> None:
+        """All at once. The parts stay: a job that waited for this one publishes from them."""
+        with lease(self.state):
+            parts = Parts(self.state, self.fingerprint, self.planned)
+            draw(self.engine, self.problems, [parts])
+            completions, audited = in_order(parts.rows(), self.problems, self.samples)
+            publish_json(out.parent / ORIGIN, parts.origins())
+            publish_records(tokens, audited)
+            publish_records(out, completions)
+
+    def slices(self, paths: dict[int, Path]) -> None:
+        """Each slice has a folder and a lease of its own; its parts stay there until the merge."""
+        with ExitStack() as leases:
+            shares = {}
+            for number in sorted(paths):  # one order for all, so that two jobs never wait for each other
+                folder = slice_folder(self.state, number)
+                leases.enter_context(lease(folder))
+                shares[number] = Parts(folder, self.fingerprint, self.planned[number::SLICES])
+            draw(self.engine, self.problems, list(shares.values()))
+            for number, parts in shares.items():
+                publish_slice(paths[number], self.fingerprint, parts)
+
+
+def draw(engine: Callable[[], Engine], problems: list[Problem], shares: list[Parts]) -> None:
+    """Draw what is not there yet.
+
+    Asked to stop (SIGTERM), it ends after the part that it is drawing, with the exit code for "to be continued".
+    """
+    missing = [(parts, part) for parts in shares for part in parts.missing()]
+    planned = sum(len(parts.planned) for parts in shares)
+    stop = StopRequest()
+    with Bar("generate", planned, planned - len(missing)) as bar:
+        for number, (parts, part) in enumerate(missing, 1):
+            parts.save(part, engine().draw(problems[part.start : part.stop], part.first, part.last))
+            bar.advance()
+            if stop.after_step() and number < len(missing):
+                print("asked to stop: the parts drawn so far are kept, to be continued", flush=True)
+                raise SystemExit(TO_BE_CONTINUED)
+
+
+def main(
+    spec: Annotated[str, typer.Option(help="The evaluation, as JSON (rlvr.config.schema.EvaluationSpec).")],
+    policy: Annotated[Path, typer.Option(help="Manifest of the policy.")],
+    problems: Annotated[Path, typer.Option(help="problems.jsonl of the benchmark.")],
+    state: Annotated[Path, typer.Option(help="Folder for finished parts; survives a failed job.")],
+    slices: Annotated[
+        list[Path] | None, typer.Argument(help="Slices to draw and write, by number: 03.jsonl.gz; none: all at once.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="completions.jsonl.gz to write, of all; origin.json too.")] = None,
+    tokens: Annotated[
+        Path | None, typer.Option(help="tokens.jsonl.gz to write: of some completions, with log-probabilities.")
+    ] = None,
+    rows: Annotated[int | None, typer.Option(help="Completions a part; default: the engine's own.", min=1)] = None,
+    tensor_parallel: Annotated[int, typer.Option(help="vllm: devices to spread the model over.", min=1)] = 1,
+    gpu_memory: Annotated[float, typer.Option(help="vllm: share of a device's memory.", min=0.05, max=1)] = 0.75,
+) -> None:
+    """Sample one benchmark from one policy: all of it, or some slices."""
+    end_with_caller()
+    one_thread()
+    provenance.collect()
+    evaluation = EvaluationSpec.model_validate_json(spec)
+    how = evaluation.sampling
+    if bool(slices) == bool(out and tokens):
+        raise typer.BadParameter("needs --out and --tokens, or slices")
+    try:
+        asked = text_alone(read_records(problems, Problem), problems)
+        version = engines.version(how.engine)
+        rows = rows or rows_a_part(engines.rows(how.engine), len(asked), how.samples)
+        fingerprint = {
+            "evaluation": canonical(evaluation),
+            "policy": of_policy(policy),
+            "problems": sha256(problems),
+            "engine": f"{how.engine}, {version}",
+            "rows": rows,
+            "tensor_parallel": tensor_parallel,
+        }
+        options = {"tensor_parallel": tensor_parallel, "gpu_memory": gpu_memory}
+        engine = cache(lambda: engines.load(how.engine, policy, how, **options))
+        planned = parts_of(len(asked), how.samples, rows)
+        sampling = Sampling(engine, asked, how.samples, planned, fingerprint, state)
+        if out and tokens:
+            sampling.whole(out, tokens)
+        else:
+            sampling.slices({slice_number(path): path for path in slices or []})
+    except (EngineError, PicturesUnread, RecordError) as error:
+        raise SystemExit(str(error)) from error
+
+
+if __name__ == "__main__":
+    typer.run(main)

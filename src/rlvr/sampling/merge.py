@@ -1,0 +1,75 @@
+"""Stage: merge. The slices of an evaluation become its completions: every sample once, in order, from one engine."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rlvr import provenance
+from rlvr.config.identity import canonical
+from rlvr.config.schema import EvaluationSpec
+from rlvr.records import Completion, Problem, RecordError, Tokens, publish_json, publish_records, read_records, sha256
+from rlvr.sampling.parts import ORIGIN, in_order, read_slice
+
+
+def merged(
+    slices: list[Path], evaluation: EvaluationSpec, problems: Path
+) -> tuple[list[Completion], list[Tokens], list[provenance.Origin]]:
+    """Completions and tokens as one job writes them, and who drew them.
+
+    Raises RecordError, in words for the person who ran the jobs.
+    """
+    found = {path: read_slice(path) for path in slices}
+    _of_one_kind({path: part.fingerprint for path, part in found.items()})
+    asked = {"evaluation": canonical(evaluation), "problems": sha256(problems)}
+    fingerprint = next(iter(found.values())).fingerprint
+    for key, value in asked.items():
+        if fingerprint[key] != value:
+            raise RecordError(f"{slices[0].parent}: slices are of another {key}; delete them and run again")
+    rows = (row for part in found.values() for row in part.rows)
+    origins = provenance.together(origin for part in found.values() for origin in part.origins)
+    try:
+        return *in_order(rows, read_records(problems, Problem), evaluation.sampling.samples), origins
+    except RecordError as error:
+        raise RecordError(f"{slices[0].parent}: {error}; delete the slices and run again") from error
+
+
+def _of_one_kind(fingerprints: dict[Path, dict[str, Any]]) -> None:
+    """Raises RecordError with the first thing that slices differ in, and which slices have which."""
+    for key in next(iter(fingerprints.values())):
+        holders: dict[str, list[str]] = {}
+        for path, fingerprint in fingerprints.items():
+            holders.setdefault(str(fingerprint[key]), []).append(path.name.split(".")[0])
+        if len(holders) > 1:
+            which = "; ".join(f"{value} in slices {', '.join(names)}" for value, names in holders.items())
+            raise RecordError(
+                f"{next(iter(fingerprints)).parent}: slices differ in {key}: {which}. "
+                "Delete those that are not wanted and run again"
+            )
+
+
+def main(
+    slices: Annotated[list[Path], typer.Argument(help="All slices of the evaluation.")],
+    spec: Annotated[str, typer.Option(help="The evaluation, as JSON (rlvr.config.schema.EvaluationSpec).")],
+    problems: Annotated[Path, typer.Option(help="problems.jsonl of the benchmark.")],
+    out: Annotated[Path, typer.Option(help="completions.jsonl.gz to write; origin.json too.")],
+    tokens: Annotated[Path, typer.Option(help="tokens.jsonl.gz to write.")],
+    state: Annotated[Path, typer.Option(help="Folder with the parts of the slices, which are removed at the end.")],
+) -> None:
+    """Join the slices that several jobs drew."""
+    try:
+        completions, audited, origins = merged(sorted(slices), EvaluationSpec.model_validate_json(spec), problems)
+    except RecordError as error:
+        raise SystemExit(str(error)) from error
+    publish_json(out.parent / ORIGIN, origins)
+    publish_records(tokens, audited)
+    publish_records(out, completions)
+    for folder in state.glob("slice-*"):
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,174 @@
+"""Parts of an evaluation's samples: what one call of an engine draws, and what a kill loses.
+
+A part is some problems and a range of samples. It is a file once all of it is drawn, and is then never drawn again. Who
+drew it is in a file beside it, which is written first, so that equal samples are equal bytes.
+For several jobs the parts lie in slices, one in `SLICES` of them each, and a job draws some slices. Parts and slices
+depend on the evaluation alone, so another number of jobs finds what is drawn already.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rlvr import provenance
+from rlvr.config.schema import SLICES
+from rlvr.records import Completion, Problem, RecordError, Tokens, publish_json, publish_lines, read_json, read_lines
+from rlvr.training.lease import MARK
+
+if TYPE_CHECKING:
+    from rlvr.sampling.engines import Sampled
+
+ORIGIN = "origin.json"  # beside the completions
+AUDITED = 64  # problems whose first sample keeps its tokens, for the comparison with the trainer
+Row = dict[str, Any]  # a completion, and its tokens where they are kept
+
+
+@dataclass(frozen=True)
+class Part:
+    """Problems `start` to `stop` - 1, samples `first` to `last` - 1 of each."""
+
+    start: int
+    stop: int
+    first: int
+    last: int
+
+    @property
+    def name(self) -> str:
+        return f"part-{self.start:06d}-{self.first:06d}.jsonl.gz"
+
+    @property
+    def origin(self) -> str:
+        return f"origin-{self.start:06d}-{self.first:06d}.json"
+
+
+def rows_a_part(limits: tuple[int, int], problems: int, samples: int) -> int:
+    """As many completions as give every slice a part, between an engine's limits."""
+    least, most = limits
+    return min(max(-(-problems // SLICES) * samples, least), most)
+
+
+def parts_of(problems: int, samples: int, rows: int) -> list[Part]:
+    """Parts of about `rows` completions: several problems with all their samples, or some samples of one."""
+    if samples <= rows:
+        each = rows // samples
+        return [Part(i, min(i + each, problems), 0, samples) for i in range(0, problems, each)]
+    return [Part(i, i + 1, j, min(j + rows, samples)) for i in range(problems) for j in range(0, samples, rows)]
+
+
+class Parts:
+    """Planned parts and those of them that are drawn so far, in a folder that outlives a killed job.
+
+    `fingerprint` names all that they depend on: parts of something else are removed, with a word about it.
+    """
+
+    def __init__(self, folder: Path, fingerprint: dict[str, Any], planned: list[Part]):
+        self.folder, self.planned = folder, planned
+        mark = folder / MARK
+        if mark.exists() and read_json(mark) != fingerprint:
+            print(f"{folder} holds samples of another policy, benchmark or engine; they are removed", flush=True)
+            self.remove()
+        folder.mkdir(parents=True, exist_ok=True)
+        publish_json(mark, fingerprint)
+
+    def missing(self) -> list[Part]:
+        return [part for part in self.planned if not (self.folder / part.name).exists()]
+
+    def save(self, part: Part, sampled: list[Sampled]) -> None:
+        publish_json(self.folder / part.origin, provenance.collect())
+        publish_lines(self.folder / part.name, [_row(part, sample) for sample in sampled])
+
+    def rows(self) -> Iterator[Row]:
+        """Of all planned parts, in order. Raises RecordError for a damaged one."""
+        for part in self.planned:
+            rows = list(read_lines(self.folder / part.name))
+            if len(rows) != (part.stop - part.start) * (part.last - part.first):
+                raise RecordError(f"{self.folder / part.name} is damaged; delete it and run again")
+            yield from rows
+
+    def origins(self) -> list[provenance.Origin]:
+        """Who drew the planned parts, and how many each."""
+        noted = [self.folder / part.origin for part in self.planned]
+        origins = (read_json(path) if path.exists() else provenance.unknown() for path in noted)
+        return provenance.together({**origin, "parts": 1} for origin in origins)
+
+    def remove(self) -> None:
+        """The parts and their mark; the folder and its lease stay, which another process may be waiting for."""
+        for path in [self.folder / MARK, *self.folder.glob("part-*"), *self.folder.glob("origin-*")]:
+            path.unlink(missing_ok=True)
+
+
+def _row(part: Part, sampled: Sampled) -> Row:
+    done = sampled.completion
+    row: Row = {"completion": asdict(done)}
+    if done.sample == 0 and part.start < AUDITED:
+        logprobs = tuple(round(value, 6) for value in sampled.logprobs)
+        tokens = Tokens(done.problem, done.sample, tuple(sampled.prompt), tuple(sampled.response), logprobs)
+        row["tokens"] = asdict(tokens)
+    return row
+
+
+# ---- slices --------------------------------------------------------------------------------------
+
+
+def slice_number(path: Path) -> int:
+    """A slice's file is named by its number: 03.jsonl.gz."""
+    name = path.name.removesuffix(".jsonl.gz")
+    if not (name.isdecimal() and int(name) < SLICES):
+        raise RecordError(f"{path}: slices are 00.jsonl.gz to {SLICES - 1:02d}.jsonl.gz")
+    return int(name)
+
+
+def slice_folder(state: Path, number: int) -> Path:
+    return state / f"slice-{number:02d}"
+
+
+def publish_slice(path: Path, fingerprint: dict[str, Any], parts: Parts) -> None:
+    publish_lines(path, [{"fingerprint": fingerprint, "origins": parts.origins()}, *parts.rows()])
+
+
+@dataclass(frozen=True)
+class Slice:
+    """What its samples depend on, who drew them, and the samples."""
+
+    fingerprint: dict[str, Any]
+    origins: list[provenance.Origin]
+    rows: list[Row]
+
+
+def read_slice(path: Path) -> Slice:
+    """Raises RecordError."""
+    try:
+        head, *rows = read_lines(path)
+        of_before = [{**provenance.unknown(), "parts": 1}] if rows else []
+        return Slice(head["fingerprint"], head.get("origins", of_before), rows)
+    except (EOFError, gzip.BadGzipFile, zlib.error, KeyError, RecordError, ValueError) as error:
+        raise RecordError(f"{path} is damaged ({error}); delete it and run again") from error
+
+
+# ---- the whole -----------------------------------------------------------------------------------
+
+
+def in_order(rows: Iterable[Row], problems: list[Problem], samples: int) -> tuple[list[Completion], list[Tokens]]:
+    """All completions, in the order of problems and samples, and the tokens of some.
+
+    Raises RecordError where a sample is missing, there twice, or of no problem of the benchmark.
+    """
+    found: dict[tuple[str, int], Row] = {}
+    for row in rows:
+        key = row["completion"]["problem"], row["completion"]["sample"]
+        if key in found:
+            raise RecordError(f"sample {key[1]} of {key[0]} is there twice")
+        found[key] = row
+    wanted = [(problem.id, sample) for problem in problems for sample in range(samples)]
+    for what, keys in (("missing", set(wanted) - set(found)), ("not asked for", set(found) - set(wanted))):
+        if keys:
+            problem, sample = min(keys)
+            raise RecordError(f"{len(keys)} samples are {what}, such as sample {sample} of {problem}")
+    ordered = [found[key] for key in wanted]
+    tokens = [Tokens(**row["tokens"]) for row in ordered if "tokens" in row]
+    return [Completion(**row["completion"]) for row in ordered], tokens[:AUDITED]

@@ -1,0 +1,1 @@
+"""Scoring: grade -> score, apart from sampling, so that grading again samples nothing."""

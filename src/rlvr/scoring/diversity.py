@@ -1,0 +1,172 @@
+"""Stage: diversity. How different the correct solutions of a problem are, and how spread its answers.
+
+Three measures, each of one problem's n samples:
+
+- `s_div`: the mean cosine distance between embeddings of its correct responses (PACS, App. E);
+- `distinct`: the number of different correct texts, and what it would be among m correct samples (rarefaction);
+- `answer_entropy`: Shannon entropy of the answers over all samples that have one.
+
+docs/statistics.md says what the paper leaves open and what is done here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import pandas as pd
+import typer
+from numpy.typing import NDArray
+
+from rlvr.records import Completion, Grade, Problem, publish, read_records
+from rlvr.scoring.score import check_pairs, with_clusters
+from rlvr.scoring.votes import entropy, miller_madow, votes
+from rlvr.statistics.pass_at_k import pass_at_k
+from rlvr.training.progress import Bar
+from rlvr.verifiers._text import visible
+
+if TYPE_CHECKING:
+    from rlvr.scoring.embedding import Encoder
+
+Vectors = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A response, its status (one of `rlvr.verifiers.STATUSES`) and what the verifier extracted."""
+
+    text: str
+    status: str
+    extracted: str | None
+
+
+def mean_cosine_distance(vectors_KD: Vectors) -> float:
+    """PACS, Eq. 13: 1 - mean over the K (K - 1) / 2 pairs of the cosine similarity (Eq. 12). NaN for K < 2.
+
+    Of unit vectors v the similarities of all ordered pairs add up to |sum v|^2 - K. Each pair counts once and no
+    response is paired with itself, so that the expectation does not depend on K.
+    """
+    count = len(vectors_KD)
+    if count < 2:
+        return math.nan
+    unit_KD = vectors_KD / np.linalg.norm(vectors_KD, axis=1, keepdims=True)
+    total_D = unit_KD.sum(axis=0)
+    similarity = (total_D @ total_D - (unit_KD * unit_KD).sum()) / (count * (count - 1))
+    return float(min(2.0, max(0.0, 1 - similarity)))  # rounding can leave the range of a distance
+
+
+def rarefied(counts: Sequence[int], m: int) -> float:
+    """Expected number of different kinds among m of the N = sum(counts) samples, drawn without replacement.
+
+    E[S_m] = sum_i (1 - C(N - N_i, m) / C(N, m)) (Hurlbert 1971): pass@m, kind by kind. It compares methods
+    that have different numbers of correct samples at one number. NaN for N < m: it does not extrapolate.
+    """
+    total = sum(counts)
+    if m < 1 or total < m:
+        return math.nan
+    return float(pass_at_k(np.full(len(counts), total), np.asarray(counts), m).sum())
+
+
+def solution(text: str) -> str:
+    """A response as a solution: NFKC, without invisible characters, runs of spaces and line ends as one space."""
+    return " ".join(visible(text).split())
+
+
+def measure(samples: list[Sample], encoder: Encoder | None, m: int) -> dict[str, Any]:
+    """The measures of one problem; a measure that its samples do not allow is NaN."""
+    correct = [sample for sample in samples if sample.status == "correct"]
+    solutions = Counter(solution(sample.text) for sample in correct)
+    answers = votes((sample.status, sample.extracted) for sample in samples)
+    s_div, cut = math.nan, 0
+    if encoder is not None and len(correct) >= 2:
+        vectors_KD, cut_K = encoder.encode([sample.text for sample in correct])
+        s_div, cut = mean_cosine_distance(vectors_KD), int(cut_K.sum())
+    return {
+        "n": len(samples),
+        "correct": len(correct),
+        "s_div": s_div,
+        "cut": cut,
+        "distinct": len(solutions),
+        "m": m,
+        "distinct_at_m": rarefied(list(solutions.values()), m),
+        "votes": answers.total(),
+        "answers": sum(count > 0 for count in answers.values()),
+        "answer_entropy": entropy(answers.values()),
+        "answer_entropy_miller_madow": miller_madow(answers.values()),
+    }
+
+
+def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Each measure's mean over the problems that have it (PACS, Eq. 14), and how many those are."""
+    made: dict[str, Any] = {"problems": len(rows)}
+    for name in ("s_div", "distinct_at_m", "answer_entropy"):
+        known = [row[name] for row in rows if not math.isnan(row[name])]
+        made[name] = float(np.mean(known)) if known else math.nan
+        made[f"{name}_problems"] = len(known)
+    solved = [row["distinct"] for row in rows if row["correct"]]
+    made["distinct"] = float(np.mean(solved)) if solved else math.nan
+    made["distinct_problems"] = len(solved)
+    embedded = sum(row["correct"] for row in rows if not math.isnan(row["s_div"]))
+    made["cut_share"] = sum(row["cut"] for row in rows) / embedded if embedded else math.nan
+    return made
+
+
+def encoder_of(name: str) -> Encoder:
+    """An embedding model, ready to give the same vectors again: one thread. Raises EmbeddingError, a ValueError."""
+    from rlvr.policies.store import device
+    from rlvr.scoring.embedding import load
+    from rlvr.training.deterministic import one_thread
+
+    one_thread()
+    return load(name, device())
+
+
+def diversity(
+    problems: list[Problem], completions: list[Completion], grades: list[Grade], encoder: Encoder | None, m: int
+) -> pd.DataFrame:
+    """One row a problem. Raises RecordError where completions and grades do not match one to one."""
+    check_pairs(completions, grades)
+    samples: dict[str, list[Sample]] = {problem.id: [] for problem in problems}
+    for completion, grade in zip(completions, grades, strict=True):
+        samples[grade.problem].append(Sample(completion.text, grade.status, grade.extracted))
+    frame = pd.DataFrame({"problem": list(samples), "level": [problem.level for problem in problems]})
+    frame = frame.join(pd.DataFrame(list(_measured(samples, encoder, m))))
+    return with_clusters(frame, problems)
+
+
+def _measured(samples: dict[str, list[Sample]], encoder: Encoder | None, m: int) -> Iterator[dict[str, Any]]:
+    with Bar("diversity", len(samples)) as bar:
+        for own in samples.values():
+            yield measure(own, encoder, m)
+            bar.advance()
+
+
+def main(
+    policy: Annotated[str, typer.Option(help="Id of the policy, a column of the result.")],
+    evaluation: Annotated[str, typer.Option(help="Id of the evaluation, a column of the result.")],
+    completions: Annotated[Path, typer.Option(help="completions.jsonl.gz")],
+    grades: Annotated[Path, typer.Option(help="grades.jsonl.gz")],
+    problems: Annotated[Path, typer.Option(help="problems.jsonl of the benchmark.")],
+    embedding: Annotated[str, typer.Option(help="A packaged embedding model, a folder, or owner/model of the hub.")],
+    common: Annotated[int, typer.Option(help="m: distinct solutions among so many correct samples.", min=1)],
+    out: Annotated[Path, typer.Option(help="diversity.csv to write.")],
+) -> None:
+    """Measure the diversity of one benchmark's completions."""
+    records = read_records(problems, Problem), read_records(completions, Completion), read_records(grades, Grade)
+    try:
+        encoder = encoder_of(embedding)
+    except ValueError as error:
+        raise SystemExit(str(error)) from None
+    frame = diversity(*records, encoder, common)
+    for place, (name, value) in enumerate({"policy": policy, "evaluation": evaluation, "embedding": embedding}.items()):
+        frame.insert(place, name, value)
+    publish(out, frame.to_csv(index=False, float_format="%.8g", lineterminator="\n"))
+
+
+if __name__ == "__main__":
+    typer.run(main)

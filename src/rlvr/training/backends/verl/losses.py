@@ -1,0 +1,64 @@
+"""Losses for verl's workers: its own, watched, and the score function of estimators whose weights follow the policy.
+
+Both are pickled by name and called for each micro-batch as `loss(config, model_output, data, dp_group)`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rlvr.training.losses import gspo, kl, ppo_clip
+
+
+def clipped_surrogate(config: Any, model_output: Any, data: Any, dp_group: Any = None) -> tuple[Tensor, dict[str, Any]]:
+    """verl's own loss (clipped surrogate or GSPO, and KL, by its configuration), with counts for metrics.jsonl."""
+    from verl.workers.utils.losses import ppo_loss
+
+    counts = _counts(config, model_output, data)
+    loss, figures = ppo_loss(config, model_output, data, dp_group)
+    return loss, {**figures, **counts}
+
+
+def score_function(config: Any, model_output: Any, data: Any, dp_group: Any = None) -> tuple[Tensor, dict[str, Any]]:
+    """-A log pi of whole responses, and the KL term likewise: sums over tokens, a mean over the minibatch's responses.
+
+    With A taken at the policy as it is, its gradient is that of the estimator's own loss (PACS, Eq. 8).
+    """
+    fields = _fields(model_output, data)
+    losses_MT = -fields["advantages"] * fields["log_prob"]
+    if config.use_kl_loss and config.kl_loss_coef:
+        losses_MT = losses_MT + config.kl_loss_coef * kl.k3(fields["log_prob"], fields["ref_log_prob"])
+    total = (losses_MT * fields["response_mask"]).sum()
+    return total / data["global_batch_size"] * data["dp_size"], _counts(config, model_output, data, clips=False)
+
+
+def _fields(model_output: Any, data: Any) -> dict[str, Tensor]:
+    from verl.workers.utils.padding import no_padding_2_padding
+
+    names = ["response_mask", "old_log_probs", "advantages", *(["ref_log_prob"] if "ref_log_prob" in data else [])]
+    padded = data.select(*names).to_padded_tensor()
+    return {"log_prob": no_padding_2_padding(model_output["log_probs"], data), **{n: padded[n] for n in names}}
+
+
+@torch.no_grad()
+def _counts(config: Any, model_output: Any, data: Any, *, clips: bool = True) -> dict[str, Any]:
+    """Sums over a micro-batch's tokens, which verl adds up over a minibatch."""
+    from verl.utils.metric import AggregationType, Metric
+
+    fields = _fields(model_output, data)
+    mask, new, old = fields["response_mask"].bool(), fields["log_prob"], fields["old_log_probs"]
+    sums = {"tokens": mask.sum(), "gap": ((new - old).abs() * mask).sum()}
+    if clips:
+        bounds = {"clip_low": config.clip_ratio_low, "clip_high": config.clip_ratio_high}
+        weights = fields["advantages"]
+        if config.policy_loss.loss_mode == "gspo":
+            _, clipped = gspo.surrogate(new, old, weights, mask, **bounds)
+        else:
+            _, clipped = ppo_clip.surrogate(new, old, weights, **bounds)
+        sums["clipped"] = (clipped & mask).sum()
+    if "ref_log_prob" in fields:
+        sums["kl"] = (kl.k3(new, fields["ref_log_prob"]) * mask).sum()
+    return {f"rlvr/{name}": Metric(value=value, aggregation=AggregationType.SUM) for name, value in sums.items()}

@@ -1,0 +1,321 @@
+"""A run's specification as overrides of verl 0.9.1's configuration: the one place where verl's keys are written.
+
+`rlvr verl-config RUN` shows them; tests/test_verl.py composes them with verl's own hydra configuration. What verl has
+no key for stands under `rlvr`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rlvr.config.schema import Execution, RunSpec, Sft
+from rlvr.estimators import signature
+
+VERL = "0.9.1"
+ACTOR = "actor_rollout_ref.actor"
+ROLLOUT = "actor_rollout_ref.rollout"
+REFERENCE = "actor_rollout_ref.ref"
+AGGREGATION = {
+    "token_mean": "token-mean",
+    "sequence_mean": "seq-mean-token-mean",
+    "sequence_sum": "seq-mean-token-sum-norm",
+}
+NO_DUAL_CLIP = 1e9  # verl bounds the loss of negative weights at 3 |A| by default; no paper here does
+NEEDS_REFERENCE = {"log_ratio_PG", "logp_ref_PG"}  # arguments of an estimator that are made of log pi_ref
+
+
+SFT_TOKENS = 16384  # of a microbatch on one device
+LOGICAL_CPUS = 64  # of a node, for Ray's count: verl's queue and workers ask for many and use few, and wait in silence
+
+
+class Unsupported(ValueError):
+    """A run that verl cannot carry out as it is specified."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """Files of a run, and the devices that carry it out. `model` is a folder or a name on the hub."""
+
+    model: str
+    tokenizer: str
+    agent_loop: str
+    train: str
+    validation: str
+    state: str
+    nodes: int = 1
+    gpus_per_node: int = 1
+
+    @classmethod
+    def of(cls, state: Path, model: str, nodes: int = 1, gpus_per_node: int = 1) -> Places:
+        """Inputs stand beside the checkpoints of a run."""
+        inputs = state / "inputs"
+        return cls(
+            model,
+            str(inputs / "tokenizer"),
+            str(inputs / "agent_loop.yaml"),
+            str(inputs / "train.parquet"),
+            str(inputs / "validation.parquet"),
+            str(state),
+            nodes,
+            gpus_per_node,
+        )
+
+
+def needs_reference(spec: RunSpec) -> bool:
+    """Whether log pi_ref is needed: for KL, a reset reference, an estimator that weighs by it, or the OEF of probes."""
+    weighs = bool(set(signature(spec.estimator["name"]).needs) & NEEDS_REFERENCE)
+    return weighs or spec.loss.kl_coefficient > 0 or spec.rl.reference_reset > 0 or spec.probe.problems > 0
+
+
+def settings(spec: RunSpec, places: Places, execution: Execution) -> dict[str, Any]:
+    """verl's keys and their values, and our own under `+rlvr`. Raises Unsupported."""
+    if spec.selection.rule != "last":
+        raise Unsupported(
+            f"selection.rule {spec.selection.rule!r} needs the backend in process: verl's run gives its last step"
+        )
+    devices, rl = places.nodes * places.gpus_per_node, spec.rl
+    for prompts in {rl.prompts_per_minibatch, rl.prompts_per_step % rl.prompts_per_minibatch}:
+        if prompts * spec.rollout.samples_per_prompt % devices:
+            raise Unsupported(
+                f"a minibatch of {prompts} prompts x {spec.rollout.samples_per_prompt} rollouts cannot be shared by "
+                f"{devices} GPUs equally"
+            )
+    made: dict[str, Any] = {}
+    for part in (_data, _optimization, _loss, _critic, _rollout, _trainer):
+        made |= part(spec, places, execution)
+    return made
+
+
+def overrides(spec: RunSpec, places: Places, execution: Execution) -> list[str]:
+    """The same as hydra writes it: key=value, strings quoted, null for None."""
+    return written(settings(spec, places, execution))
+
+
+def sft_overrides(sft: Sft, model: str, tokenizer: str, train: str, state: str, save_every: int) -> list[str]:
+    """Of verl's SFT trainer: linear warm-up, a cosine to zero, the mean loss of a batch's response tokens."""
+    return written(
+        {
+            "model.path": model,
+            "+model.override_config.attn_implementation": "sdpa",
+            "model.use_remove_padding": False,
+            "model.tokenizer_path": tokenizer,
+            "data.train_files": train,
+            "data.train_batch_size": sft.sequences_per_step,
+            "data.max_token_len_per_gpu": SFT_TOKENS,
+            "data.max_length": SFT_TOKENS,
+            "data.num_workers": 0,
+            "data.custom_cls.path": "pkg://rlvr.training.backends.verl.sft_data",
+            "data.custom_cls.name": "Demonstrations",
+            "engine.strategy": "fsdp2",
+            "engine.seed": sft.seed,
+            "+engine.mixed_precision": mixed_precision("float32"),
+            "optim.lr": sft.learning_rate,
+            "optim.lr_scheduler_type": "cosine",
+            "optim.lr_warmup_steps": max(1, round(sft.warmup_fraction * sft.steps)),
+            "optim.zero_indexed_step": False,
+            "optim.weight_decay": sft.weight_decay,
+            "optim.betas": list(sft.betas),
+            "optim.clip_grad": sft.max_grad_norm,
+            "trainer.seed": sft.seed,
+            "trainer.total_epochs": sft.steps,  # an epoch has at least a step: the steps end it
+            "trainer.total_training_steps": sft.steps,
+            "trainer.save_freq": save_every,
+            "trainer.max_ckpt_to_keep": 2,
+            "trainer.logger": ["console", "file"],
+            "trainer.resume_mode": "auto",
+            "trainer.default_local_dir": state,
+        }
+    )
+
+
+def mixed_precision(compute: str) -> dict[str, str]:
+    return {"param_dtype": compute, "reduce_dtype": "float32", "buffer_dtype": "float32"}
+
+
+def written(settings: dict[str, Any]) -> list[str]:
+    return [f"{key}={_written(value)}" for key, value in settings.items()]
+
+
+def _written(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{key}:{_written(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join(map(_written, value)) + "]"
+    escaped = str(value).replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def _data(spec: RunSpec, places: Places, execution: Execution) -> dict[str, Any]:
+    return {
+        "data.train_files": places.train,
+        "data.val_files": places.validation,
+        "data.train_batch_size": spec.rl.prompts_per_step,
+        "data.max_prompt_length": spec.rollout.max_prompt_tokens,
+        "data.max_response_length": spec.rollout.max_response_tokens,
+        "data.filter_overlong_prompts": True,
+        "data.truncation": "error",
+        "data.shuffle": True,
+        "data.seed": spec.seed,
+        "data.val_batch_size": None,  # all of them at once
+        "data.validation_shuffle": False,
+        "data.dataloader_num_workers": 0,  # prompts are read, not computed
+        "actor_rollout_ref.model.tokenizer_path": places.tokenizer,
+        f"{ROLLOUT}.agent.agent_loop_config_path": places.agent_loop,
+        f"{ROLLOUT}.agent.default_agent_loop": "verbatim",
+        "reward.num_workers": execution.judges,
+        "reward.reward_manager.source": "importlib",
+        "reward.reward_manager.name": "Verified",
+        "reward.reward_manager.module.path": "pkg://rlvr.training.backends.verl.reward",
+    }
+
+
+def _optimization(spec: RunSpec, places: Places, _: Execution) -> dict[str, Any]:
+    rl = spec.rl
+    tokens = _microbatch(spec)
+    # Weights, moments and sums of gradients are float32; verl would use bfloat16 for the rest whatever `dtype` says.
+    mixed = mixed_precision(rl.precision)
+    return {
+        "actor_rollout_ref.model.path": places.model,
+        # torch's own attention, in every environment; a site with flash-attn says so in config/cluster.yaml.
+        "+actor_rollout_ref.model.override_config.attn_implementation": "sdpa",
+        "actor_rollout_ref.model.use_remove_padding": False,
+        f"{ACTOR}.optim.lr": rl.learning_rate,
+        f"{ACTOR}.optim.lr_scheduler_type": "constant",
+        f"{ACTOR}.optim.lr_warmup_steps": rl.warmup_steps,
+        f"{ACTOR}.optim.weight_decay": rl.weight_decay,
+        f"{ACTOR}.optim.betas": list(rl.betas),
+        f"{ACTOR}.optim.clip_grad": rl.max_grad_norm,
+        f"{ACTOR}.grad_clip": rl.max_grad_norm,
+        f"{ACTOR}.ppo_mini_batch_size": rl.prompts_per_minibatch,
+        f"{ACTOR}.use_dynamic_bsz": True,
+        f"{ACTOR}.ppo_max_token_len_per_gpu": tokens,
+        f"{ACTOR}.ppo_epochs": 1,
+        f"{ACTOR}.shuffle": False,
+        f"{ACTOR}.strategy": "fsdp2",
+        f"{REFERENCE}.strategy": "fsdp2",
+        f"{ACTOR}.data_loader_seed": spec.seed,
+        f"{ACTOR}.fsdp_config.model_dtype": "float32",
+        f"{ACTOR}.fsdp_config.seed": spec.seed,
+        f"{ACTOR}.fsdp_config.dtype": rl.precision,
+        f"+{ACTOR}.fsdp_config.mixed_precision": mixed,
+        f"{REFERENCE}.fsdp_config.model_dtype": "float32",  # as the actor's: equal weights give equal log-probabilities
+        f"{REFERENCE}.fsdp_config.dtype": rl.precision,
+        f"+{REFERENCE}.fsdp_config.mixed_precision": mixed,
+        f"{REFERENCE}.log_prob_use_dynamic_bsz": True,
+        f"{REFERENCE}.log_prob_max_token_len_per_gpu": tokens,
+        f"{ROLLOUT}.log_prob_use_dynamic_bsz": True,
+        f"{ROLLOUT}.log_prob_max_token_len_per_gpu": tokens,
+    }
+
+
+def _loss(spec: RunSpec, _: Places, execution: Execution) -> dict[str, Any]:
+    loss, reference = spec.loss, needs_reference(spec)
+    made = {
+        "algorithm.adv_estimator": "rlvr",  # ours, by the name under +rlvr: no formula stands twice
+        "algorithm.use_kl_in_reward": False,
+        f"{ACTOR}.clip_ratio": loss.clip_low,
+        f"{ACTOR}.clip_ratio_low": loss.clip_low,
+        f"{ACTOR}.clip_ratio_high": loss.clip_high,
+        f"{ACTOR}.clip_ratio_c": NO_DUAL_CLIP,
+        f"{ACTOR}.loss_agg_mode": AGGREGATION[loss.aggregation],
+        f"{ACTOR}.policy_loss.loss_mode": "gspo" if loss.ratio == "sequence" else "vanilla",
+        f"{ACTOR}.entropy_coeff": 0,
+        f"{ACTOR}.use_kl_loss": reference,  # with a coefficient of 0 the reference's log-probabilities are still made
+        f"{ACTOR}.kl_loss_coef": loss.kl_coefficient,
+        f"{ACTOR}.kl_loss_type": "low_var_kl",  # k3
+        "+rlvr.estimator": json.dumps(spec.estimator, sort_keys=True),
+        "+rlvr.reference_reset": spec.rl.reference_reset,
+        "+rlvr.overlong_penalty": spec.reward.overlong_penalty,
+        "+rlvr.overlong_buffer": spec.reward.overlong_buffer,
+        "+rlvr.verifier": spec.data.verifier,
+        "+rlvr.verifier_errors": execution.verifier_errors,
+        "+rlvr.probe.problems": spec.probe.problems,
+        "+rlvr.probe.every": spec.probe.every,
+        "+rlvr.probe.dense_steps": spec.probe.dense_steps,
+        "+rlvr.probe.greedy": spec.probe.greedy,
+        "+rlvr.record_rollouts": False,  # keep what each step learned from, beside the checkpoints
+        "+rlvr.keep_checkpoints": execution.keep_checkpoints,
+    }
+    if loss.aggregation == "sequence_sum":
+        made[f"{ACTOR}.loss_scale_factor"] = spec.rollout.max_response_tokens
+    if spec.rollout.dynamic_sampling:
+        made |= {
+            "algorithm.filter_groups.enable": True,
+            "algorithm.filter_groups.metric": "acc",
+            "algorithm.filter_groups.max_inflight_gen_batches": 2,  # verl has no limit of rounds
+        }
+    return made
+
+
+def _critic(spec: RunSpec, places: Places, _: Execution) -> dict[str, Any]:
+    if spec.critic is None:
+        return {}
+    rl, critic = spec.rl, spec.critic
+    return {
+        "algorithm.adv_estimator": "gae",
+        "algorithm.lam": critic.lam,
+        "algorithm.gamma": critic.gamma,
+        "critic.strategy": "fsdp2",
+        "critic.model.path": places.model,
+        "critic.model.tokenizer_path": places.tokenizer,
+        "+critic.model.override_config.attn_implementation": "sdpa",
+        "critic.model.use_remove_padding": False,
+        "critic.optim.lr": critic.learning_rate,
+        "critic.optim.weight_decay": rl.weight_decay,
+        "critic.cliprange_value": critic.clip,
+        "critic.ppo_max_token_len_per_gpu": _microbatch(spec),
+        "critic.data_loader_seed": spec.seed,
+        "+critic.fsdp.mixed_precision": mixed_precision(rl.precision),
+    }
+
+
+def _microbatch(spec: RunSpec) -> int:
+    """Tokens of a microbatch: as many as its sequences have where each is as long as it may be."""
+    return spec.rl.sequences_per_microbatch * (spec.rollout.max_prompt_tokens + spec.rollout.max_response_tokens)
+
+
+def _rollout(spec: RunSpec, _: Places, execution: Execution) -> dict[str, Any]:
+    return {
+        f"{ROLLOUT}.name": "vllm",
+        f"{ROLLOUT}.n": spec.rollout.samples_per_prompt,
+        f"{ROLLOUT}.temperature": spec.rollout.temperature,
+        f"{ROLLOUT}.top_p": 1.0,
+        f"{ROLLOUT}.top_k": -1,
+        f"{ROLLOUT}.do_sample": True,
+        f"{ROLLOUT}.tensor_model_parallel_size": execution.tensor_parallel,
+        f"{ROLLOUT}.gpu_memory_utilization": execution.gpu_memory_utilization,
+        f"{ROLLOUT}.calculate_log_probs": True,
+        f"{ROLLOUT}.seed": spec.seed,
+        f"{ROLLOUT}.prompt_length": spec.rollout.max_prompt_tokens,
+        f"{ROLLOUT}.response_length": spec.rollout.max_response_tokens,
+        f"{ROLLOUT}.val_kwargs.n": spec.probe.samples,
+        f"{ROLLOUT}.val_kwargs.do_sample": True,
+        f"{ROLLOUT}.val_kwargs.temperature": 1.0,
+        f"{ROLLOUT}.val_kwargs.top_p": 1.0,
+        f"{ROLLOUT}.val_kwargs.top_k": -1,
+    }
+
+
+def _trainer(spec: RunSpec, places: Places, execution: Execution) -> dict[str, Any]:
+    started_here = {"ray_kwargs.ray_init.num_cpus": LOGICAL_CPUS} if places.nodes == 1 else {}
+    return {
+        **started_here,
+        "trainer.total_training_steps": spec.steps,
+        "trainer.total_epochs": spec.steps,  # an epoch has at least a step: the steps end the run
+        "trainer.save_freq": execution.save_every,
+        "trainer.test_freq": -1,
+        "trainer.val_before_train": False,
+        "trainer.default_local_dir": places.state,
+        "trainer.logger": ["console"],
+        "trainer.nnodes": places.nodes,
+        "trainer.n_gpus_per_node": places.gpus_per_node,
+    }

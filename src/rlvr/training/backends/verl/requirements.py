@@ -1,0 +1,95 @@
+"""What this backend relies on in verl, asserted before anything starts: version, registries, signatures."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from rlvr.training.backends.verl.overrides import VERL
+
+# Of each function or method that is called, overridden or hooked: the parameters that this backend gives or gets.
+RELIED_ON = {
+    "PPOTrainerSync.__init__": ("config",),
+    "PPOTrainerSync.fit": ("agent_loop_manager",),
+    "PPOTrainerSync.step": ("metrics", "timing_raw"),
+    "PPOTrainerSync.on_train_begin": (),
+    "PPOTrainerSync.on_step_begin": (),
+    "PPOTrainerSync.on_step_end": (),
+    "PPOTrainerSync._setup": (),
+    "PPOTrainerSync._init_resource_pool_mgr": (),
+    "PPOTrainerSync._balance_batch": ("batch", "metrics"),
+    "PPOTrainerSync._compute_old_log_prob": ("batch", "metrics"),
+    "PPOTrainerSync._compute_ref_log_prob": ("batch", "metrics"),
+    "PPOTrainerSync._compute_advantage": ("batch", "metrics"),
+    "PPOTrainerSync._update_actor": ("batch", "metrics"),
+    "PPOTrainerSync._save_checkpoint": (),
+    "PPOTrainerSync._load_checkpoint": (),
+    "ActorRolloutRefWorker.update_actor": ("data",),
+    "ActorRolloutRefWorker.compute_log_prob": ("data",),
+    "ActorRolloutRefWorker.set_loss_fn": ("loss_fn",),
+    "RewardManagerBase.__init__": ("config", "tokenizer", "compute_score"),
+    "RewardManagerBase.run_single": ("data",),
+    "ppo_loss": ("config", "model_output", "data", "dp_group"),
+    "run_ppo": ("config", "task_runner_class"),
+    "register_adv_est": (),
+    "register_trainer": ("name",),
+}
+
+
+class Unfit(SystemExit):
+    """verl is missing, of another version, or not what this backend was written against; the message says which."""
+
+
+def check_version() -> None:
+    """Raise Unfit where verl is not installed, or another version; it is not imported, which takes seconds."""
+    try:
+        found = version("verl")
+    except PackageNotFoundError:
+        raise Unfit(
+            "verl is not installed in this environment; config/cluster.yaml, environments.verl, names one that has it "
+            "(docs/cluster.md)"
+        ) from None
+    if found != VERL:
+        raise Unfit(f"verl {found} is installed, and this backend is for {VERL}: {_where()}")
+
+
+def check() -> None:
+    """Raise Unfit where verl is not the one that this backend was written and tested with."""
+    check_version()
+    for name, given in RELIED_ON.items():
+        function = _found(name)
+        missing = [parameter for parameter in given if parameter not in inspect.signature(function).parameters]
+        if missing:
+            raise Unfit(f"verl's {name} has no parameter {missing[0]!r} any more: {_where()}")
+    from verl.trainer.ppo.core_algos import ADV_ESTIMATOR_REGISTRY, POLICY_LOSS_REGISTRY
+    from verl.trainer.ppo.v1.trainer_base import TRAINER_REGISTRY
+
+    import rlvr.training.backends.verl.trainer  # registers itself
+
+    wanted = {"gae": ADV_ESTIMATOR_REGISTRY, "vanilla": POLICY_LOSS_REGISTRY, "gspo": POLICY_LOSS_REGISTRY}
+    for name, registry in {**wanted, rlvr.training.backends.verl.trainer.NAME: TRAINER_REGISTRY}.items():
+        if name not in registry:
+            raise Unfit(f"verl's registry has no {name!r} (it has {', '.join(map(str, registry))}): {_where()}")
+
+
+def _found(name: str) -> Callable[..., Any]:
+    from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase
+    from verl.trainer.main_ppo import run_ppo
+    from verl.trainer.ppo.core_algos import register_adv_est
+    from verl.trainer.ppo.v1 import PPOTrainerSync, register_trainer
+    from verl.workers.engine_workers import ActorRolloutRefWorker
+    from verl.workers.utils.losses import ppo_loss
+
+    places = [PPOTrainerSync, ActorRolloutRefWorker, RewardManagerBase, ppo_loss, run_ppo, register_adv_est]
+    found: Any = {place.__name__: place for place in [*places, register_trainer]}
+    first, _, method = name.partition(".")
+    function = getattr(found[first], method, None) if method else found[first]
+    if function is None:
+        raise Unfit(f"verl has no {name} any more: {_where()}")
+    return function
+
+
+def _where() -> str:
+    return f"install verl=={VERL} (envs/cluster.txt)"

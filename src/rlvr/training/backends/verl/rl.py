@@ -1,0 +1,166 @@
+"""Stage: RL by verl. The same specification in and the same files out as `rlvr.training.rl`.
+
+verl trains in a process of its own, which this one starts, watches, and clears away; its checkpoints stand in the state
+folder, and the last one is merged into a policy that transformers loads.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rlvr import provenance
+from rlvr.config import identity
+from rlvr.config.schema import Execution, RunSpec
+from rlvr.offspring import end_with_caller, tied
+from rlvr.policies.manifest import fingerprint
+from rlvr.policies.store import Location, load_tokenizer, locate, publish_manifest
+from rlvr.records import (
+    PicturesUnread,
+    Problem,
+    publish,
+    publish_json,
+    publish_lines,
+    read_records,
+    sha256,
+    text_alone,
+    whole,
+)
+from rlvr.training.backends.verl import data
+from rlvr.training.backends.verl.overrides import VERL, Places, Unsupported, overrides
+from rlvr.training.backends.verl.requirements import check_version
+from rlvr.training.backends.verl.state import HISTORY, State, history_of, keep_only
+from rlvr.training.lease import lease
+from rlvr.training.progress import TO_BE_CONTINUED
+
+TRAINER = "rlvr.training.backends.verl.run_training"
+PATIENCE = 300.0  # seconds that a step may still take after SIGTERM before the training process is ended
+
+
+def on_disk(base: Location) -> str:
+    """The folder of a policy's files; those of the hub are fetched at their revision, which verl has no key for."""
+    if "revision" not in base.options:
+        return base.location
+    from huggingface_hub import snapshot_download
+
+    return snapshot_download(base.location, revision=base.options["revision"])
+
+
+def from_newest(state: State) -> list[str]:
+    """Overrides for where to go on from."""
+    if not (steps := state.steps()):
+        return ["trainer.resume_mode='disable'"]
+    return ["trainer.resume_mode='resume_path'", f"trainer.resume_from_path='{state.step(steps[-1])}'"]
+
+
+def train(state: State, lines: list[str]) -> None:
+    """Run verl until it ends; SIGTERM asks it to save after the step that it is in. Raises SystemExit."""
+    asked = state.folder / "overrides.txt"
+    publish(asked, "\n".join(lines) + "\n")
+    command = [sys.executable, "-m", TRAINER, str(asked)]
+    process = subprocess.Popen(command, start_new_session=True, preexec_fn=tied())
+
+    def ask_to_stop(*_: Any) -> None:
+        state.stop.touch()
+        signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+
+    signal.signal(signal.SIGTERM, ask_to_stop)
+    signal.signal(signal.SIGALRM, lambda *_: os.killpg(process.pid, signal.SIGTERM))
+    try:
+        code = process.wait()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+    if code:
+        raise SystemExit(f"verl's training ended with exit code {code}; what it said stands above, by the word Error")
+
+
+def merge(shards: Path, base: Location, folder: Path) -> dict[str, str]:
+    """A checkpoint's shards as one model (verl's merger: bfloat16) with the base's tokenizer; its checksums."""
+    command = [sys.executable, "-m", "verl.model_merger", "merge", "--backend", "fsdp", "--local_dir", str(shards)]
+    with whole(folder) as partial:
+        subprocess.run([*command, "--target_dir", str(partial)], check=True, preexec_fn=tied())
+        for path in [*partial.glob("token*"), *partial.glob("chat_template*"), *partial.glob("special_tokens*")]:
+            path.unlink()
+        load_tokenizer(base.location, **base.options).save_pretrained(partial)
+        return {path.name: sha256(path) for path in sorted(partial.iterdir()) if path.is_file()}
+
+
+def main(
+    spec: Annotated[str, typer.Option(help="The run, as JSON (rlvr.config.schema.RunSpec).")],
+    base: Annotated[Path, typer.Option(help="Manifest of the policy to start from; also the reference.")],
+    problems: Annotated[Path, typer.Option(help="problems.jsonl to train on.")],
+    validation: Annotated[Path, typer.Option(help="problems.jsonl for held-out measurements.")],
+    out: Annotated[Path, typer.Option(help="Manifest to write; metrics.jsonl and probe.jsonl stand beside it.")],
+    state: Annotated[Path, typer.Option(help="Folder for checkpoints; survives a failed job.")],
+    execution: Annotated[str, typer.Option(help="How it is carried out, as JSON (rlvr.config.schema.Execution).")],
+    nodes: Annotated[int, typer.Option(help="Nodes of the job.", min=1)] = 1,
+    gpus_per_node: Annotated[int, typer.Option(help="GPUs of a node.", min=1)] = 1,
+    override: Annotated[
+        list[str] | None, typer.Option(help="key=value of verl's configuration, after all others.")
+    ] = None,
+) -> None:
+    """Train one run with verl."""
+    end_with_caller()
+    check_version()
+    origin = provenance.collect(nodes=nodes, gpus_per_node=gpus_per_node)
+    run, start = RunSpec.model_validate_json(spec), locate(base)
+    try:
+        train_set, held_out = (text_alone(read_records(path, Problem), path) for path in (problems, validation))
+    except PicturesUnread as error:
+        raise SystemExit(str(error)) from error
+    what = {"run": identity.run_id(run), "base": fingerprint(base), "problems": sha256(problems)}
+    what |= {"verl": VERL, "validation": sha256(validation)}
+    with lease(state):
+        kept = State(state.resolve())
+        keep_only(kept.folder, what)
+        kept.stop.unlink(missing_ok=True)
+        places = Places.of(kept.folder, on_disk(start), nodes, gpus_per_node)
+        data.write_problems(Path(places.train), train_set, start.template, run.data.name)
+        held_out = held_out[: max(1, run.probe.problems)]
+        data.write_problems(Path(places.validation), held_out, start.template, run.validation.name)
+        data.write_tokenizer(Path(places.tokenizer), start.location, **start.options)
+        data.write_agent_loop(Path(places.agent_loop))
+        try:
+            lines = overrides(run, places, Execution.model_validate_json(execution))
+        except Unsupported as error:
+            raise SystemExit(str(error)) from error
+        history = history_of(kept.folder, (kept.steps() or [0])[-1], origin)
+        if kept.rows() is None:
+            publish_json(kept.folder / HISTORY, history.entered())
+            train(kept, [*lines, *from_newest(kept), *(override or [])])
+        if (rows := kept.rows()) is None:
+            reached = (kept.steps() or [0])[-1]
+            print(f"saved at step {reached} of {run.steps}, to be continued", flush=True)
+            raise SystemExit(TO_BE_CONTINUED)
+        publish_json(kept.folder / HISTORY, history.over(kept.finished.stat().st_mtime))
+        folder = out.parent / f"policy-step{run.steps}"
+        sums = merge(kept.step(run.steps) / "actor", start, folder)
+        publish_lines(out.parent / "metrics.jsonl", rows["metrics"])
+        publish_lines(out.parent / "probe.jsonl", rows["probe"])
+        publish_manifest(
+            out,
+            folder,
+            sums,
+            start.template,
+            id=identity.run_id(run),
+            stage="rl",
+            backend=f"verl {VERL}",
+            step=run.steps,
+            selection=run.selection.rule,
+            seed=run.seed,
+            spec=run.model_dump(mode="json"),
+            seconds=round(sum(row["timing"]["step"] for row in rows["metrics"]), 3),
+            **history.published(),
+        )
+
+
+if __name__ == "__main__":
+    typer.run(main)

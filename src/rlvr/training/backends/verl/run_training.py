@@ -1,0 +1,69 @@
+"""`python -m rlvr.training.backends.verl.run_training overrides.txt`: verl's training in a process of its own.
+
+It composes verl's configuration with a run's overrides, checks it as verl does, and hands it to verl's `run_ppo`.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import ray
+from hydra import compose, initialize_config_module
+from omegaconf import DictConfig, OmegaConf
+
+from rlvr.offspring import die_with_parent, leave_no_orphans
+from rlvr.training.backends.verl.requirements import check
+
+
+def compose_training(overrides: list[str]) -> DictConfig:
+    """verl's configuration with these overrides, validated by verl."""
+    from verl.trainer.main_ppo import validate_config
+    from verl.trainer.ppo.utils import need_critic, need_reference_policy
+
+    with initialize_config_module("verl.trainer.config", version_base=None):
+        config = compose("ppo_trainer", overrides=overrides)
+    validate_config(config, need_reference_policy(config), need_critic(config))
+    return config
+
+
+@ray.remote
+class Runner:
+    """What verl's own TaskRunner does, with the trainer of this package registered in its process."""
+
+    def run(self, config: DictConfig) -> None:
+        import transfer_queue as tq
+        from verl.trainer.ppo.v1 import AgentLoopManagerTQ, get_trainer_cls
+
+        from rlvr.training.backends.verl.trainer import NAME
+
+        check()
+        config.transfer_queue.enable = True
+        OmegaConf.resolve(config)
+        tq.init(config.transfer_queue)
+        try:
+            trainer = get_trainer_cls(NAME)(config=config)
+            trainer.init()
+            manager = AgentLoopManagerTQ.create(
+                config=config,
+                llm_client=trainer.get_llm_client(),
+                teacher_client=trainer.get_teacher_client(),
+                reward_loop_worker_handles=trainer.get_reward_handles(),
+            )
+            trainer.fit(manager)
+        finally:
+            tq.close()
+
+
+def main() -> None:
+    from verl.trainer.main_ppo import run_ppo
+
+    die_with_parent()  # with the one that holds the run's lease
+    leave_no_orphans()  # Ray's processes, and those that its workers start
+    check()
+    run_ppo(compose_training(Path(sys.argv[1]).read_text().splitlines()), task_runner_class=Runner)
+    ray.shutdown()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""Stage: SFT by verl's SFT trainer. The same specification in and the same files out as `rlvr.training.sft`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rlvr import provenance
+from rlvr.config import identity
+from rlvr.config.schema import PolicySpec
+from rlvr.offspring import end_with_caller, tied
+from rlvr.policies.manifest import fingerprint
+from rlvr.policies.store import locate, publish_manifest
+from rlvr.records import Demonstration, publish_json, publish_lines, read_json, read_lines, read_records, sha256
+from rlvr.training.backends.verl import data
+from rlvr.training.backends.verl.overrides import VERL, sft_overrides
+from rlvr.training.backends.verl.requirements import check_version
+from rlvr.training.backends.verl.rl import merge, on_disk
+from rlvr.training.backends.verl.state import HISTORY, history_of, keep_only
+from rlvr.training.lease import lease
+
+
+class State:
+    """verl's folder of checkpoints; its note of the newest is renamed into place after the checkpoint is whole."""
+
+    def __init__(self, folder: Path, fingerprint: dict[str, Any]):
+        self.folder, self._noted = folder, folder / "latest_checkpointed_iteration.txt"
+        keep_only(folder, fingerprint)
+
+    @property
+    def step(self) -> int:
+        return int(self._noted.read_text()) if self._noted.exists() else 0
+
+    @property
+    def saved(self) -> float:
+        """When the newest checkpoint was whole, in seconds since 1970."""
+        return self._noted.stat().st_mtime
+
+    def log(self) -> Path:
+        """Where another process writes verl's metrics: it empties the file that it is given."""
+        return self.folder / f"metrics-{len(list(self.folder.glob('metrics-*.jsonl'))):03d}.jsonl"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """metrics.jsonl from verl's files; of a step that was taken twice, after a kill, the later one."""
+        rows: dict[int, dict[str, Any]] = {}
+        for log in sorted(self.folder.glob("metrics-*.jsonl")):
+            for line in read_lines(log):
+                step, found = line["step"], line["data"]
+                if "train/loss" in found:
+                    rows[step] = {"step": step, "loss": found["train/loss"], "grad_norm": found["train/grad_norm"]}
+        return [rows[step] for step in sorted(rows)]
+
+
+def main(
+    spec: Annotated[str, typer.Option(help="The policy, as JSON (rlvr.config.schema.PolicySpec).")],
+    model: Annotated[Path, typer.Option(help="Manifest of the model to start from.")],
+    demonstrations: Annotated[Path, typer.Option(help="demonstrations.jsonl")],
+    out: Annotated[Path, typer.Option(help="Manifest to write; metrics.jsonl stands beside it.")],
+    state: Annotated[Path, typer.Option(help="Folder for checkpoints; survives a failed job.")],
+    save_every: Annotated[int, typer.Option(help="Steps between checkpoints.")] = 100,
+    gpus_per_node: Annotated[int, typer.Option(help="GPUs of the node.", min=1)] = 1,
+    override: Annotated[
+        list[str] | None, typer.Option(help="key=value of verl's configuration, after all others.")
+    ] = None,
+) -> None:
+    """Fine-tune one policy with verl, on one node."""
+    end_with_caller()
+    check_version()
+    origin = provenance.collect(nodes=1, gpus_per_node=gpus_per_node)
+    policy, start = PolicySpec.model_validate_json(spec), locate(model)
+    sft = policy.sft
+    if sft is None:
+        raise SystemExit("this policy has no SFT")
+    what = {"policy": identity.policy_id(policy), "model": fingerprint(model), "verl": VERL}
+    what["demonstrations"] = sha256(demonstrations)
+    with lease(state):
+        kept = State(state.resolve(), what)
+        inputs = kept.folder / "inputs"
+        tokenizer, train = inputs / "tokenizer", inputs / "train.parquet"
+        data.write_demonstrations(train, read_records(demonstrations, Demonstration), start.template)
+        data.write_tokenizer(tokenizer, start.location, **start.options)
+        history = history_of(kept.folder, kept.step, origin)
+        if kept.step < sft.steps:
+            publish_json(kept.folder / HISTORY, history.entered())
+            lines = sft_overrides(sft, on_disk(start), str(tokenizer), str(train), str(kept.folder), save_every)
+            launch = ["-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={gpus_per_node}"]
+            done = subprocess.run(
+                [sys.executable, *launch, "-m", "rlvr.training.backends.verl.run_sft", *lines, *(override or [])],
+                preexec_fn=tied(),
+                env={**os.environ, "VERL_FILE_LOGGER_PATH": str(kept.log())},
+                check=False,
+            )
+            if done.returncode or kept.step < sft.steps:
+                said = "what it said stands above, by the word Error"
+                raise SystemExit(
+                    f"verl's SFT ended with exit code {done.returncode}, saved at step {kept.step}; {said}"
+                )
+        publish_json(kept.folder / HISTORY, history.over(kept.saved))
+        folder, rows = out.parent / "policy", kept.rows()
+        sums = merge(kept.folder / f"global_step_{sft.steps}", start, folder)
+        publish_lines(out.parent / "metrics.jsonl", rows)
+        publish_manifest(
+            out,
+            folder,
+            sums,
+            start.template,
+            id=identity.policy_id(policy),
+            stage="sft",
+            backend=f"verl {VERL}",
+            step=sft.steps,
+            seed=sft.seed,
+            spec=policy.model_dump(mode="json"),
+            started_from=read_json(model).get("files"),
+            **history.published(),
+        )
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,387 @@
+"""verl's synchronous trainer with this package's estimators, through its public seams: a subclass and its hooks.
+
+A step's weights are one call of `Estimator.step` on the whole batch; an optimizer step takes the rollouts of whole
+prompts, as in process. What verl does not keep (estimator state, a reference that was reset, the rows of metrics.jsonl
+and probe.jsonl) is saved beside its checkpoints, before the file that names the newest one.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import uuid
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import ray
+import torch
+import transfer_queue as tq
+from omegaconf import DictConfig, open_dict
+from tensordict import TensorDict
+from transfer_queue import KVBatchMeta
+from verl.trainer.ppo import core_algos
+from verl.trainer.ppo.utils import Role
+from verl.trainer.ppo.v1 import PPOTrainerSync, register_trainer
+from verl.trainer.ppo.v1.replay_buffer import DAPO_FILTERED_REWARD_COUNTS_KEY
+from verl.utils import tensordict_utils as tu
+from verl.utils.config import omega_conf_to_dataclass
+from verl.utils.seqlen_balancing import calculate_workload, get_seqlen_balanced_partitions
+from verl.workers.utils.padding import response_from_nested, response_to_nested
+
+from rlvr.estimators import Estimator
+from rlvr.records import publish_json, read_json
+from rlvr.training import measures
+from rlvr.training.backends.verl import losses
+from rlvr.training.backends.verl.adapter import Grid, Step, by_rewards_alone, on_tokens, registered
+from rlvr.training.backends.verl.agent_loop import GREEDY
+from rlvr.training.backends.verl.state import KEPT, State
+from rlvr.training.backends.verl.worker import ResettingWorker
+from rlvr.training.progress import Deadline
+
+NAME = "rlvr"  # in verl's registries
+
+
+class Diverged(RuntimeError):
+    """A loss or gradient that is not a finite number."""
+
+
+@register_trainer(NAME)
+class Trainer(PPOTrainerSync):
+    def __init__(self, config: DictConfig):
+        with open_dict(config):
+            config.trainer.v1.trainer_mode = "sync"  # another name would select the asynchronous replay buffer
+        self.ours = config.rlvr
+        settings = json.loads(self.ours.estimator)
+        self.estimator = Estimator(settings.pop("name"), settings)
+        self.estimator_state: dict[str, float] = {}
+        if by_rewards_alone(self.estimator):
+            core_algos.register_adv_est(NAME)(registered(self.estimator))
+        self.metrics: list[dict[str, Any]] = []
+        self.probes: list[dict[str, Any]] = []
+        self.kept = State(Path(config.trainer.default_local_dir))
+        self.deadline = Deadline()
+        super().__init__(config)
+
+    # ---- how the workers are set up ----
+
+    def _init_resource_pool_mgr(self) -> None:
+        super()._init_resource_pool_mgr()
+        for role in self.role_worker_mapping:
+            if role in (Role.Actor, Role.ActorRollout, Role.ActorRolloutRef):
+                self.role_worker_mapping[role] = ray.remote(ResettingWorker)
+
+    def _setup(self) -> None:
+        super()._setup()
+        actor = omega_conf_to_dataclass(self.config.actor_rollout_ref.actor)
+        loss = losses.score_function if self.estimator.coupled else losses.clipped_surrogate
+        self.actor_rollout_wg.set_loss_fn(partial(loss, config=actor))
+
+    # ---- one step ----
+
+    def on_step_begin(self) -> None:
+        super().on_step_begin()
+        done, every = self.global_steps - 1, self.ours.reference_reset
+        if every and done and done % every == 0:
+            self.actor_rollout_wg.reset_reference()
+
+    def step(self, metrics: dict, timing_raw: dict) -> KVBatchMeta:
+        batch = super().step(metrics, timing_raw)
+        self.metrics.append(self._row(metrics, timing_raw))
+        if self.ours.record_rollouts:
+            self.seen.record(self.kept.folder / "rollouts" / f"step-{self.global_steps:06d}.pt", batch, self.updates)
+        return batch
+
+    def _compute_advantage(self, batch: KVBatchMeta, metrics: dict) -> KVBatchMeta:
+        self.seen = self._see(batch)
+        step, mask_NT = self.seen.step, self.seen.mask_NT
+        if self.use_critic or by_rewards_alone(self.estimator):  # verl's own way, which calls its registry
+            batch = super()._compute_advantage(batch, metrics)
+            on_NT = tq.kv_batch_get(batch.keys, batch.partition_id, ["advantages"])["advantages"].to_padded_tensor(0.0)
+            weights_N = (on_NT * mask_NT).sum(-1) / mask_NT.sum(-1).clamp(min=1)
+            self.weights_PG = step.grid.take(weights_N)
+            return batch
+        self.weights_PG, self.estimator_state = self.estimator.step(step.rewards_PG, step.given, self.estimator_state)
+        return self._put_weights(batch, step.grid.spread(self.weights_PG), mask_NT)
+
+    def _put_weights(self, batch: KVBatchMeta, weights_N: torch.Tensor, mask_NT: torch.Tensor) -> KVBatchMeta:
+        nested_mask = tq.kv_batch_get(batch.keys, batch.partition_id, ["response_mask"])["response_mask"]
+        on_NT = response_to_nested(on_tokens(weights_N, mask_NT).float(), nested_mask)
+        fields = TensorDict({"advantages": on_NT, "returns": on_NT}, batch_size=len(batch))
+        return tq.kv_batch_put(keys=batch.keys, partition_id=batch.partition_id, fields=fields)
+
+    def _update_actor(self, batch: KVBatchMeta, metrics: dict) -> KVBatchMeta:
+        """An optimizer step a minibatch of whole prompts; coupled weights are taken anew at each."""
+        self.updates: list[dict[str, Any]] = []
+        prompts = torch.arange(len(self.seen.step.grid.rows_PG))
+        for chosen_P in prompts.split(self.config.actor_rollout_ref.actor.ppo_mini_batch_size):
+            rows = self.seen.step.grid.rows_PG[chosen_P].flatten().tolist()
+            part = batch.select_keys([batch.keys[row] for row in rows])
+            own_loss = self._couple(part, chosen_P) if self.estimator.coupled else None
+            figures = self._optimizer_step(part)
+            self.updates.append(figures if own_loss is None else {**figures, "loss": own_loss})
+        return batch
+
+    def _couple(self, part: KVBatchMeta, chosen_P: torch.Tensor) -> float:
+        """Weights of some prompts at the policy as it is; returns the loss that these descend."""
+        temperature = self.config.actor_rollout_ref.rollout.temperature
+        part.extra_info.update({"calculate_entropy": False, "compute_loss": False, "temperature": temperature})
+        self.actor_rollout_wg.compute_log_prob(part)
+        fields = tq.kv_batch_get(part.keys, part.partition_id, ["log_probs", "response_mask"])
+        now_MT = response_from_nested(fields["log_probs"], fields["response_mask"]).to_padded_tensor(0.0)
+        mask_MT = fields["response_mask"].to_padded_tensor(0).float()
+        logp_PG = (now_MT * mask_MT).sum(-1).view(len(chosen_P), -1).float()
+        rewards_PG, given = self.seen.step.prompts(chosen_P, logp_PG)
+        weights_PG = self.estimator.advantages(rewards_PG, given, self.estimator_state)
+        self._put_weights(part, weights_PG.flatten(), mask_MT)
+        return -self.estimator.objective(rewards_PG, given)
+
+    def _optimizer_step(self, part: KVBatchMeta) -> dict[str, Any]:
+        actor = self.config.actor_rollout_ref.actor
+        workers = max(self.actor_rollout_wg._dispatch_info["actor"]) + 1  # asked for when the batch was balanced
+        work = calculate_workload(torch.tensor([tag["seq_len"] for tag in part.tags]))
+        shares = get_seqlen_balanced_partitions(work, k_partitions=workers, equal_size=True)
+        part.reorder([row for share in shares for row in share])
+        part.extra_info.update(
+            {
+                "calculate_entropy": actor.calculate_entropy or actor.entropy_coeff != 0.0,
+                "distillation_use_topk": False,
+                "distillation_only": False,
+                "compute_loss": True,
+                "global_batch_size": len(part),
+                "mini_batch_size": len(part),
+                "epochs": 1,
+                "seed": actor.data_loader_seed,
+                "dataloader_kwargs": {"shuffle": False},
+                "temperature": self.config.actor_rollout_ref.rollout.temperature,
+            }
+        )
+        found = self.actor_rollout_wg.update_actor(part)["metrics"]
+        figures = {name: float(np.sum(value)) for name, value in found.items() if name.startswith("rlvr/")}
+        figures |= {name: float(np.mean(found[name])) for name in ("loss", "grad_norm")}
+        if not np.isfinite(figures["loss"] + figures["grad_norm"]):
+            raise Diverged(f"step {self.global_steps}: loss {figures['loss']}, gradient norm {figures['grad_norm']}")
+        return figures
+
+    # ---- what is seen of a batch, and its row of metrics ----
+
+    def _see(self, batch: KVBatchMeta) -> Seen:
+        return Seen.of(batch, has_reference=self.use_reference_policy)
+
+    def _row(self, metrics: dict, timing_raw: dict) -> dict[str, Any]:
+        """The names of the trainer in process; `drawn` counts what dynamic sampling dropped as well."""
+        seen, step, updates = self.seen, self.seen.step, self.updates
+        rates = seen.correct_PG.mean(dim=1).tolist()
+        for value, count in metrics.get(DAPO_FILTERED_REWARD_COUNTS_KEY, {}).items():
+            rates += [float(value)] * int(count)
+        tokens = sum(figures["rlvr/tokens"] for figures in updates)
+
+        def a_token(name: str) -> float | None:
+            return sum(figures[name] for figures in updates) / tokens if name in updates[0] else None
+
+        row = {
+            "step": self.global_steps,
+            **measures.masses(step.rewards_PG, self.weights_PG, step.lengths_PG),
+            **measures.masses_by_correct(self.weights_PG, seen.correct_PG),
+            **measures.shares(rates),
+            **measures.counts(rates, seen.correct_PG.shape[1]),
+            **seen.entropy(self.tokenizer),
+            **seen.overconfidence(),
+            "prompts_drawn": len(rates),
+            "statuses": seen.statuses,
+            "loss": float(np.mean([figures["loss"] for figures in updates])),
+            "grad_norm": float(np.mean([figures["grad_norm"] for figures in updates])),
+            "clip_fraction": a_token("rlvr/clipped") or 0.0,
+            "kl": a_token("rlvr/kl"),  # none without a reference
+            "logprob_gap": seen.gap,
+        }
+        if self.estimator_state:
+            row["estimator"] = self.estimator_state
+        phases = {
+            "rollout": ("gen", "reward"),
+            "reference": ("old_log_prob", "ref", "values", "adv"),
+            "update": ("update_critic", "update_actor"),
+        }
+        timing = {phase: round(sum(timing_raw.get(name, 0.0) for name in names), 4) for phase, names in phases.items()}
+        whole = sum(timing.values())
+        count = int(step.lengths_PG.sum())
+        row["timing"] = {**timing, "step": round(whole, 4), "tokens_per_second": round(count / whole, 1)}
+        return row
+
+    # ---- held-out measurements ----
+
+    def probe_due(self, step: int) -> bool:
+        probe = self.ours.probe
+        due = step <= probe.dense_steps or step % probe.every == 0
+        return bool(probe.problems) and due and step not in {row["step"] for row in self.probes}
+
+    def probe(self, step: int) -> None:
+        """Sample held-out problems and note entropy and overconfident errors (ACE sec. 5.3, 5.4)."""
+        greedy = {"greedy": self._greedy()} if self.ours.probe.greedy else {}
+        batch, levels = self._sample_held_out()
+        self.checkpoint_manager.sleep_replicas()  # the actor needs their memory
+        batch = self._balance_batch(batch, metrics={})
+        batch = self._compute_old_log_prob(batch, metrics={})
+        if self.use_reference_policy:
+            batch = self._compute_ref_log_prob(batch, metrics={})
+        seen = self._see(batch)
+        tq.kv_clear(keys=batch.keys, partition_id=batch.partition_id)
+        self.checkpoint_manager.update_weights(self.global_steps)
+        rates = seen.correct_PG.mean(dim=1).tolist()
+        self.probes.append(
+            {
+                "step": step,
+                **measures.shares(rates),
+                "solve_rates": measures.by_correct(rates, seen.correct_PG.shape[1]),
+                **measures.by_level(rates, [levels[uid] for uid in seen.uids]),
+                **greedy,
+                **seen.entropy(self.tokenizer),
+                **seen.overconfidence(),
+            }
+        )
+
+    def _sample_held_out(self, *, greedy: bool = False) -> tuple[KVBatchMeta, dict[str, str]]:
+        """Responses to the held-out problems, and the level of each by its uid."""
+        (rows,) = self.val_dataloader  # one batch: data.val_batch_size is null
+        count = len(rows["raw_prompt"])
+        rows["uid"] = np.array([str(uuid.uuid4()) for _ in range(count)], dtype=object)
+        levels = {uid: info["level"] for uid, info in zip(rows["uid"], rows["extra_info"], strict=True)}
+        if greedy:
+            rows["__rollout_n__"] = np.array([1] * count, dtype=object)  # verl's own name
+        asked = tu.get_tensordict(rows)
+        tu.assign_non_tensor_data(asked, GREEDY, greedy)
+        tu.assign_non_tensor_data(asked, "global_steps", self.global_steps)
+        tu.assign_non_tensor_data(asked, "validate", True)
+        tags = [{"is_prompt": True, "status": "pending", "global_steps": self.global_steps}] * count
+        tq.kv_batch_put(keys=list(asked["uid"]), partition_id="val", tags=tags)
+        self.agent_loop_manager.generate_sequences(asked)
+        batch, _ = self.replay_buffer.sample(global_steps=self.global_steps, partition_id="val", batch_size=count)
+        return batch, levels
+
+    def _greedy(self) -> float:
+        """Pass rate of one response a problem at temperature 0."""
+        batch, _ = self._sample_held_out(greedy=True)
+        judged = _plain(tq.kv_batch_get(batch.keys, batch.partition_id, ["extra_fields"]).pop("extra_fields"))
+        tq.kv_clear(keys=batch.keys, partition_id=batch.partition_id)
+        return float(np.mean([fields["reward_extra_info"]["acc"] for fields in judged]))
+
+    # ---- to go on later ----
+
+    def on_train_begin(self) -> None:
+        super().on_train_begin()
+        done = self.global_steps - 1
+        if self.probe_due(done):
+            self.probe(done)
+        if done >= self.total_training_steps:
+            self._finish()
+
+    def on_step_end(self) -> None:
+        super().on_step_end()
+        step = self.global_steps
+        if self.probe_due(step):
+            self.probe(step)
+        print(json.dumps({"stage": "rl", "step": step, "of": self.total_training_steps, **self._shown()}), flush=True)
+        if step >= self.total_training_steps:
+            self._finish()
+        elif self.deadline.after_step() or self.kept.stop.exists():
+            if step not in self.kept.steps():
+                self._save_checkpoint()
+            print(f"asked to stop: saved at step {step}, to be continued", flush=True)
+            self.total_training_steps = step  # ends the loop
+
+    def _shown(self) -> dict[str, Any]:
+        row = self.metrics[-1]
+        shown = {"pass_rate": row["pass_rate"], "entropy": row["entropy"], "seconds": row["timing"]["step"]}
+        return {name: round(value, 4) for name, value in shown.items() if value is not None}
+
+    def _finish(self) -> None:
+        publish_json(self.kept.finished, {"metrics": self.metrics, "probe": self.probes})
+
+    def _save_checkpoint(self) -> None:
+        folder = self.kept.step(self.global_steps)
+        if self.ours.reference_reset:
+            self.actor_rollout_wg.save_reference(str(folder / "reference"))
+        rows = {"metrics": self.metrics, "probe": self.probes}
+        publish_json(folder / KEPT, {"estimator": self.estimator_state, **rows})
+        super()._save_checkpoint()
+        for old in self.kept.steps()[: -self.ours.keep_checkpoints]:
+            shutil.rmtree(self.kept.step(old))
+
+    def _load_checkpoint(self) -> None:
+        super()._load_checkpoint()
+        if not self.global_steps:
+            return
+        folder = self.kept.step(self.global_steps)
+        kept = read_json(folder / KEPT)
+        self.estimator_state, self.metrics, self.probes = kept["estimator"], kept["metrics"], kept["probe"]
+        if self.ours.reference_reset:
+            self.actor_rollout_wg.load_reference(str(folder / "reference"))
+
+
+class Seen:
+    """A batch with what is measured of it: padded tensors (N, T), and the grid of its real rows."""
+
+    def __init__(
+        self, step: Step, mask_NT: torch.Tensor, fields: dict[str, torch.Tensor], uids: list[str], infos: list[dict]
+    ):
+        self.step, self.mask_NT, self._fields = step, mask_NT, fields
+        grid = step.grid
+        self.uids = [uids[row] for row in grid.rows_PG[:, 0].tolist()]  # one a prompt
+        judged = [infos[row] for row in grid.rows_PG.flatten().tolist()]
+        self.correct_PG = torch.tensor([info["acc"] for info in judged]).view(grid.rows_PG.shape)
+        statuses = [info["status"] for info in judged]
+        self.statuses = {status: statuses.count(status) for status in sorted(set(statuses))}
+
+    @classmethod
+    def of(cls, batch: KVBatchMeta, *, has_reference: bool) -> Seen:
+        names = ["uid", "responses", "response_mask", "rm_scores", "old_log_probs", "entropy", "extra_fields"]
+        names += ["rollout_log_probs", *(["ref_log_prob"] if has_reference else [])]
+        data = tq.kv_batch_get(batch.keys, batch.partition_id, names)
+        infos = [fields.get("reward_extra_info") or {} for fields in _plain(data.pop("extra_fields"))]
+        uids = _plain(data.pop("uid"))
+        fields = {name: value for name, value in data.to_padded_tensor().items() if isinstance(value, torch.Tensor)}
+        mask_NT = fields["response_mask"].float()
+        real_N = torch.tensor([not tag.get("is_padding", False) for tag in batch.tags])
+        sessions = [int(key.rsplit("_", 2)[1]) if real else 0 for key, real in zip(batch.keys, real_N, strict=True)]
+        grid = Grid.of(uids, real_N & mask_NT.bool().any(-1), sessions)
+        old_NT = fields["old_log_probs"]
+        step = Step.of(grid, mask_NT, fields["rm_scores"], old_NT, fields.get("ref_log_prob", old_NT))
+        return cls(step, mask_NT, fields, uids, infos)
+
+    def record(self, path: Path, batch: KVBatchMeta, updates: list[dict[str, Any]]) -> None:
+        """What a step learned from: tokens and rewards by prompt and rollout, and each optimizer step's figures."""
+        prompts = tq.kv_batch_get(batch.keys, batch.partition_id, ["prompts"])["prompts"].unbind()
+        grid = self.step.grid
+        content = {
+            "prompts": [prompts[row].tolist() for row in grid.rows_PG[:, 0].tolist()],
+            "tokens_PGT": grid.take(self._fields["responses"]),
+            "lengths_PG": self.step.lengths_PG,
+            "rewards_PG": self.step.rewards_PG,
+            "updates": updates,
+        }
+        path.parent.mkdir(parents=True, exist_ok=True)
+        torch.save(content, path)
+
+    @property
+    def gap(self) -> float | None:
+        """The engine's log-probabilities against the actor's: the mean of |difference| in nats a token."""
+        if "rollout_log_probs" not in self._fields:
+            return None
+        difference_NT = (self._fields["rollout_log_probs"] - self._fields["old_log_probs"]).abs() * self.mask_NT
+        return float(difference_NT.sum() / self.mask_NT.sum())
+
+    def overconfidence(self) -> dict[str, float | None]:
+        """Against the reference; without one there is nothing to say."""
+        if "ref_log_prob" not in self._fields:
+            return dict.fromkeys(("oef", "overconfidence_sum", "overconfidence_mean"))
+        return measures.overconfidence(self.step.given["log_ratio_PG"], self.step.lengths_PG, self.correct_PG)
+
+    def entropy(self, tokenizer: Any) -> dict[str, float | None]:
+        grid = self.step.grid
+        tokens_PGT, entropy_PGT = grid.take(self._fields["responses"]), grid.take(self._fields["entropy"]).float()
+        return measures.entropy(tokenizer, tokens_PGT, entropy_PGT, grid.take(self.mask_NT).bool())
+
+
+def _plain(values: Any) -> list[Any]:
+    return [getattr(value, "data", value) for value in values.tolist()]

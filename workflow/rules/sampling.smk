@@ -1,0 +1,107 @@
+# Sampling: completions of a policy on a benchmark.
+# vLLM's samples are drawn by `execution.shards` jobs: each draws some slices of an evaluation, and `merge` joins them.
+# Which slices there are does not depend on the number of jobs, so another number makes no evaluation stale.
+from rlvr.config.schema import SLICES
+
+EVALUATION = f"{PATHS.results}/evaluations/{{policy}}/{{evaluation}}"
+
+SLICE_FILES = [f"{EVALUATION}/slices/{number:02d}.jsonl.gz" for number in range(SLICES)]
+BY_VLLM = {
+    name for name, spec in PLAN.evaluations.items() if spec.sampling.engine == "vllm"
+}
+
+
+rule generate:
+    input:
+        policy=lambda w: manifest(w.policy),
+        problems=lambda w: problems_of(PLAN.evaluations[w.evaluation].data),
+    output:
+        completions=f"{EVALUATION}/completions.jsonl.gz",
+        tokens=f"{EVALUATION}/tokens.jsonl.gz",
+        origin=f"{EVALUATION}/origin.json",
+    log:
+        f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/generate.log",
+    wildcard_constraints:
+        evaluation=one_of(PLAN.evaluations.keys() - BY_VLLM),
+    priority: lambda w: PRIORITY[w.policy, w.evaluation]
+    threads: 1
+    resources:
+        **cluster("generate"),
+    params:
+        spec=lambda w: spec_of(PLAN.evaluations[w.evaluation]),
+        state=f"{EVALUATION}/state",  # no output: it must outlive a failed job
+    shell:
+        "python -m rlvr.sampling.generate --spec {params.spec:q} --policy {input.policy:q} "
+        "--problems {input.problems:q} --out {output.completions:q} --tokens {output.tokens:q} "
+        "--state {params.state:q} > {log:q} 2>&1"
+
+
+for shard in range(PLAN.execution.shards):
+
+    rule:
+        name:
+            f"generate_vllm_{shard + 1}"
+        input:
+            policy=lambda w: manifest(w.policy),
+            problems=lambda w: problems_of(PLAN.evaluations[w.evaluation].data),
+        output:
+            temp(SLICE_FILES[shard :: PLAN.execution.shards]),
+        log:
+            f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/generate_{shard + 1}.log",
+        wildcard_constraints:
+            evaluation=one_of(BY_VLLM),
+        priority: lambda w: PRIORITY[w.policy, w.evaluation]
+        threads: 1
+        resources:
+            **cluster("generate_vllm"),
+            tensor_parallel=PLAN.execution.tensor_parallel,
+            gpu_memory=str(PLAN.execution.gpu_memory_utilization),
+        params:
+            spec=lambda w: spec_of(PLAN.evaluations[w.evaluation]),
+            state=f"{EVALUATION}/state",  # no output: it must outlive a failed job
+        shell:
+            in_environment("vllm")
+            + " -m rlvr.sampling.generate --spec {params.spec:q} --policy {input.policy:q} "
+            "--problems {input.problems:q} --state {params.state:q} --tensor-parallel {resources.tensor_parallel} "
+            "--gpu-memory {resources.gpu_memory} {output:q} > {log:q} 2>&1"
+
+
+rule merge:
+    input:
+        slices=SLICE_FILES,
+        problems=lambda w: problems_of(PLAN.evaluations[w.evaluation].data),
+    output:
+        completions=f"{EVALUATION}/completions.jsonl.gz",
+        tokens=f"{EVALUATION}/tokens.jsonl.gz",
+        origin=f"{EVALUATION}/origin.json",
+    log:
+        f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/merge.log",
+    wildcard_constraints:
+        evaluation=one_of(BY_VLLM),
+    priority: AT_ONCE
+    resources:
+        **cluster("merge"),
+    params:
+        spec=lambda w: spec_of(PLAN.evaluations[w.evaluation]),
+        state=f"{EVALUATION}/state",
+    shell:
+        "python -m rlvr.sampling.merge --spec {params.spec:q} --problems {input.problems:q} "
+        "--out {output.completions:q} --tokens {output.tokens:q} --state {params.state:q} {input.slices:q} "
+        "> {log:q} 2>&1"
+
+
+rule agreement:
+    # The engine's log-probabilities against the trainer's, on some of an evaluation's samples.
+    input:
+        policy=lambda w: manifest(w.policy),
+        tokens=f"{EVALUATION}/tokens.jsonl.gz",
+    output:
+        f"{EVALUATION}/agreement.json",
+    log:
+        f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/agreement.log",
+    threads: 1
+    resources:
+        **cluster("agreement"),
+    shell:
+        "python -m rlvr.sampling.agreement --policy {input.policy:q} --tokens {input.tokens:q} --out {output:q} "
+        "> {log:q} 2>&1"

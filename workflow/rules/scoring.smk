@@ -1,0 +1,70 @@
+# Scoring: grade -> score. Grading again samples nothing; scoring again grades nothing.
+from importlib import import_module
+
+
+rule grade:
+    input:
+        completions=f"{EVALUATION}/completions.jsonl.gz",
+        problems=lambda w: problems_of(PLAN.evaluations[w.evaluation].data),
+    output:
+        f"{EVALUATION}/grades.jsonl.gz",
+    log:
+        f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/grade.log",
+    priority: AT_ONCE
+    threads: PLAN.execution.judges
+    resources:
+        **cluster("grade"),
+        verifier_errors=str(PLAN.execution.verifier_errors),  # no parameter: a change of it grades nothing again
+    params:
+        verifier=lambda w: PLAN.evaluations[w.evaluation].data.verifier,
+        # A verifier whose verdicts changed grades again.
+        version=lambda w: import_module(
+            f"rlvr.verifiers.{PLAN.evaluations[w.evaluation].data.verifier}"
+        ).VERSION,
+    shell:
+        "python -m rlvr.scoring.grade --verifier {params.verifier} --completions {input.completions:q} "
+        "--problems {input.problems:q} --workers {threads} "
+        "--verifier-errors {resources.verifier_errors} --out {output:q} > {log:q} 2>&1"
+
+
+rule score:
+    input:
+        completions=f"{EVALUATION}/completions.jsonl.gz",
+        grades=f"{EVALUATION}/grades.jsonl.gz",
+        problems=lambda w: problems_of(PLAN.evaluations[w.evaluation].data),
+    output:
+        f"{EVALUATION}/scores.csv",
+    log:
+        f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/score.log",
+    priority: AT_ONCE
+    resources:
+        **cluster("score"),
+    params:
+        version=import_module("rlvr.scoring.votes").VERSION,
+    shell:
+        "python -m rlvr.scoring.score --policy {wildcards.policy:q} --evaluation {wildcards.evaluation:q} "
+        "--completions {input.completions:q} --grades {input.grades:q} --problems {input.problems:q} "
+        "--out {output:q} > {log:q} 2>&1"
+
+
+rule diversity:
+    # How different the correct solutions are. Asked for by tables of this kind alone: it needs an embedding model.
+    input:
+        completions=f"{EVALUATION}/completions.jsonl.gz",
+        grades=f"{EVALUATION}/grades.jsonl.gz",
+        problems=lambda w: problems_of(PLAN.evaluations[w.evaluation].data),
+    output:
+        f"{EVALUATION}/diversity.csv",
+    log:
+        f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/diversity.log",
+    priority: AT_ONCE
+    resources:
+        **cluster("diversity"),
+    params:
+        embedding=PLAN.diversity.embedding,
+        common=PLAN.diversity.common,
+        version=import_module("rlvr.scoring.votes").VERSION,
+    shell:
+        "python -m rlvr.scoring.diversity --policy {wildcards.policy:q} --evaluation {wildcards.evaluation:q} "
+        "--completions {input.completions:q} --grades {input.grades:q} --problems {input.problems:q} "
+        "--embedding {params.embedding:q} --common {params.common} --out {output:q} > {log:q} 2>&1"
