@@ -11,9 +11,9 @@ from scipy import stats
 from test_statistics import LAYOUT
 
 from rlvr.config.load import ConfigError
+from rlvr.files import RecordError
 from rlvr.planning import layouts
 from rlvr.planning.expansion import make_plan
-from rlvr.records import RecordError
 from rlvr.statistics.across_benchmarks import summarise
 from rlvr.statistics.aggregate import RunsAndProblemsByBenchmark, iqm, mean
 from rlvr.statistics.intervals import SeedsAndProblems

@@ -9,7 +9,7 @@ import pytest
 import torch
 from conftest import ROOT
 
-from rlvr.records import read_json
+from rlvr.files import read_json
 from rlvr.training import lease
 from rlvr.training.checkpoint import Checkpoints, Snapshot
 

@@ -30,8 +30,8 @@ from rlvr.claims.evaluate import (
 )
 from rlvr.config.plan import Cell, Item, PaperPlan, Plan
 from rlvr.config.schema import About, Claim, Figure, Paper, Row, Statistics, Table
+from rlvr.files import RecordError
 from rlvr.planning.expansion import make_plan
-from rlvr.records import RecordError
 from rlvr.statistics.intervals import SeedsAndProblems, draw
 from rlvr.statistics.pass_at_k import pass_at_k
 

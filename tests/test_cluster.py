@@ -10,7 +10,7 @@ from checkout import Checkout
 from conftest import without_timing
 from slurm_cluster import Slurm
 
-from rlvr.records import read_json
+from rlvr.files import read_json
 
 pytestmark = pytest.mark.cluster
 

@@ -9,7 +9,7 @@ import pytest
 from checkout import Checkout
 from test_training import same_results
 
-from rlvr.records import read_json
+from rlvr.files import read_json
 
 pytestmark = pytest.mark.cluster
 STEPS = 12

@@ -28,8 +28,9 @@ from rlvr.data import adapters, card, overlap, prepare, published, similarity, s
 from rlvr.data.adapters import LeftOut, boxed, taco
 from rlvr.data.rows import DataError, read
 from rlvr.data.sources import DataUnavailable
+from rlvr.files import RecordError, read_json
 from rlvr.planning.expansion import make_plan
-from rlvr.records import Problem, RecordError, publish_records, read_json, read_records, row_of
+from rlvr.records import Problem, publish_records, read_records, row_of
 
 DATA = read_data(ROOT / "config", ROOT)
 SETS = {name: data for name, data in DATA.items() if isinstance(data, Published)}

@@ -16,7 +16,8 @@ import pytest
 from conftest import ROOT, run_module
 
 from rlvr.config.schema import Evaluation, EvaluationSpec
-from rlvr.records import Completion, Problem, RecordError, Tokens, read_records
+from rlvr.files import RecordError
+from rlvr.records import Completion, Problem, Tokens, read_records
 from rlvr.sampling.agreement import agreement, trainer_logprobs
 from rlvr.sampling.engines import names, vllm
 from rlvr.sampling.engines.in_process import InProcess

@@ -8,8 +8,8 @@ from checkout import Checkout
 from conftest import run_module
 from test_training import changed, same_results
 
+from rlvr.files import read_json
 from rlvr.provenance import timestamp
-from rlvr.records import read_json
 
 
 @pytest.fixture

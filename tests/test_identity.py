@@ -176,7 +176,7 @@ def test_a_pinned_model_is_not_asked_for(tmp_path):
 
 
 def test_a_manifest_without_a_commit_is_refused(tmp_path):
-    from rlvr.records import RecordError
+    from rlvr.files import RecordError
 
     old = tmp_path / "manifest.json"
     old.write_text(json.dumps({"hub": {"repo": REPO, "revision": "main", "dtype": "float32"}, "template": "{problem}"}))

@@ -14,8 +14,8 @@ from conftest import ROOT
 
 from rlvr import provenance
 from rlvr.config.schema import SLICES, Evaluation, EvaluationSpec
+from rlvr.files import publish_json, read_json, sha256
 from rlvr.provenance import NOT_RECORDED, History, lock_of, same, together, unknown
-from rlvr.records import publish_json, read_json, sha256
 from rlvr.report import origins
 from rlvr.training.backends.verl.state import HISTORY, history_of
 

@@ -15,7 +15,8 @@ from conftest import ROOT, run_module
 
 from rlvr.config.cluster import Environments
 from rlvr.config.schema import SLICES, Evaluation, EvaluationSpec
-from rlvr.records import Problem, RecordError, publish_lines, read_lines
+from rlvr.files import RecordError, publish_lines, read_lines
+from rlvr.records import Problem
 from rlvr.sampling import generate, merge
 from rlvr.sampling.parts import in_order, parts_of, rows_a_part
 

@@ -13,7 +13,7 @@ from conftest import ROOT
 from typer.testing import CliRunner
 
 from rlvr.commands import app
-from rlvr.records import publish_json, read_json
+from rlvr.files import publish_json, read_json
 from rlvr.workflow import locks
 
 PROFILE = "--profile workflow/profiles/smoke --cores 1 --"

@@ -16,8 +16,9 @@ from transformers import AutoModelForCausalLM
 
 from rlvr import estimators
 from rlvr.config.schema import Selection
+from rlvr.files import RecordError, read_json
 from rlvr.policies.store import load
-from rlvr.records import Problem, RecordError, read_json, read_records
+from rlvr.records import Problem, read_records
 from rlvr.training.checkpoint import Checkpoints
 from rlvr.training.deterministic import one_thread
 from rlvr.training.rl import Trainer

@@ -16,9 +16,10 @@ import yaml
 from conftest import ROOT
 
 from rlvr.config.schema import EvaluationSpec, RunSpec
+from rlvr.files import read_json, read_lines
 from rlvr.planning.expansion import make_plan
 from rlvr.policies.store import load
-from rlvr.records import Completion, Problem, read_json, read_lines, read_records
+from rlvr.records import Completion, Problem, read_records
 
 pytestmark = pytest.mark.verl
 LIMIT = 175  # seconds of one process: a failed run of verl may hang

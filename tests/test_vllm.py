@@ -18,8 +18,9 @@ from scipy.stats import chi2_contingency
 
 from rlvr.config.identity import evaluation_id
 from rlvr.config.schema import SLICES, Evaluation, EvaluationSpec
+from rlvr.files import publish_json, read_json, sha256
 from rlvr.planning.expansion import make_plan
-from rlvr.records import Completion, publish_json, read_json, read_records, sha256
+from rlvr.records import Completion, read_records
 
 pytestmark = pytest.mark.vllm
 

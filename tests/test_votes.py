@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_statistics import LAYOUT
 
-from rlvr.records import Completion, Grade, Problem, RecordError
+from rlvr.files import RecordError
+from rlvr.records import Completion, Grade, Problem
 from rlvr.scoring.score import score
 from rlvr.scoring.votes import CORRECT, answer_class, entropy, majority, miller_madow, votes
 from rlvr.statistics.pass_at_k import pass_at_k

@@ -22,9 +22,9 @@ from rlvr.config.layers import ConfigError
 from rlvr.config.measures import shown
 from rlvr.config.paths import Paths
 from rlvr.config.schema import Statistics
+from rlvr.files import RecordError, publish, read_lines
 from rlvr.planning.expansion import make_plan
 from rlvr.planning.layouts import as_planned
-from rlvr.records import RecordError, publish, read_lines
 from rlvr.statistics.collapse import judge, unsolved_shares
 from rlvr.statistics.effort import Probes, best
 from rlvr.statistics.intervals import draw

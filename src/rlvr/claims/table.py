@@ -13,7 +13,7 @@ import typer
 from tabulate import tabulate
 
 from rlvr.claims.evaluate import REPRODUCED
-from rlvr.records import publish
+from rlvr.files import publish
 
 NOTES = [
     "Reproduced: the 95 % interval of every contrast of the claim lies where the claim says. Contradicted: that of "

@@ -68,7 +68,7 @@ def prepare(
     from rlvr.data import card
     from rlvr.data.prepare import make, overlap_with_siblings
     from rlvr.data.rows import DataError
-    from rlvr.records import RecordError
+    from rlvr.files import RecordError
 
     try:
         data = look_up(_sets("data prepare", config_folder), name, "data set", "NAME")

@@ -137,7 +137,7 @@ def _change(before: Any, commit: str) -> str:
 def _write(path: Path, revisions: dict[str, Any]) -> None:
     import yaml
 
-    from rlvr.records import publish
+    from rlvr.files import publish
 
     content = {name: found.model_dump(exclude={"name"}) for name, found in revisions.items()}
     publish(path, HEAD + yaml.safe_dump(content, sort_keys=False))

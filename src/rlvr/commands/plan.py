@@ -59,8 +59,8 @@ def plan(
     """
     from rlvr.config.load import ConfigError
     from rlvr.cost.schedule import DoesNotFit
+    from rlvr.files import publish
     from rlvr.planning.expansion import make_plan
-    from rlvr.records import publish
 
     folder = folder_of("plan", config_folder)
     if order is not None and order.exists() and not order.is_file():  # a device would be replaced by a file

@@ -15,7 +15,7 @@ import typer
 
 from rlvr.commands.lines import fail
 from rlvr.estimators import nearest
-from rlvr.records import RecordError, read_json
+from rlvr.files import RecordError, read_json
 from rlvr.training.lease import LEASE, MARK, holder, lease
 from rlvr.workflow import locks
 

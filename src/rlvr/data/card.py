@@ -12,7 +12,7 @@ from rlvr.config.schema import Mixture, OperatorFill, Published
 from rlvr.data.published import Tally, fields_of, rows_named
 from rlvr.data.rows import DataError
 from rlvr.data.sources import Found
-from rlvr.records import publish, publish_json, sha256
+from rlvr.files import publish, publish_json, sha256
 
 
 class Written(BaseModel):

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from rlvr.data import similarity
-from rlvr.records import publish_json
+from rlvr.files import publish_json
 
 EXAMPLES = 5
 

@@ -19,7 +19,8 @@ from rlvr.config.load import find_folder, read_data
 from rlvr.config.schema import Data, Mixture, OperatorFill, Published
 from rlvr.data import card, golds, operator_fill, overlap, published, sources
 from rlvr.data.rows import DataError
-from rlvr.records import Problem, publish_records, read_records, sha256
+from rlvr.files import sha256
+from rlvr.records import Problem, publish_records, read_records
 
 BROUGHT = Path("data")
 

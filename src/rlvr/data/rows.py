@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from rlvr.records import RecordError, read_lines
+from rlvr.files import RecordError, read_lines
 
 ENDINGS = (".jsonl", ".jsonl.gz", ".json", ".csv", ".parquet")
 BATCH = 256  # rows of a parquet file at a time

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from rlvr.records import read_lines, sha256
+from rlvr.files import read_lines, sha256
 
 SIMILAR = 0.8
 WORDS = 5

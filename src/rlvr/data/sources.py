@@ -8,7 +8,7 @@ from typing import Any
 
 from rlvr.config.schema import Files, Published, is_commit
 from rlvr.data.rows import ENDINGS, DataError
-from rlvr.records import sha256
+from rlvr.files import sha256
 
 SECONDS = 20.0  # to wait for the hub's answer
 OURS = {"problems.jsonl", "demonstrations.jsonl", "card.json"}  # what preparing writes into the same folder

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from rlvr.figures.closed_forms import analytic
 from rlvr.figures.scored import frontier, pass_at_k_curves
 from rlvr.figures.training import collapse, masses, over_steps, solve_rates
-from rlvr.records import whole
+from rlvr.files import whole
 
 KINDS: dict[str, Callable[[dict[str, Any], list[pd.DataFrame]], Figure]] = {
     function.__name__: function

@@ -22,8 +22,8 @@ from transformers import (
 from rlvr import provenance
 from rlvr.config.schema import Model, ScratchModel
 from rlvr.data.operator_fill import VOCABULARY
+from rlvr.files import publish_json
 from rlvr.policies.store import Policy, publish_manifest, save
-from rlvr.records import publish_json
 
 ARCHITECTURES = {
     "qwen2": (Qwen2Config, Qwen2ForCausalLM),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rlvr.records import read_json
+from rlvr.files import read_json
 
 
 def fingerprint(manifest: Path) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from transformers import (
 )
 from transformers.models.auto.tokenization_auto import get_tokenizer_config
 
-from rlvr.records import RecordError, publish_json, read_json, sha256, whole
+from rlvr.files import RecordError, publish_json, read_json, sha256, whole
 
 
 @dataclass

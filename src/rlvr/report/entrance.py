@@ -8,7 +8,7 @@ from typing import Annotated
 import jinja2
 import typer
 
-from rlvr.records import publish
+from rlvr.files import publish
 
 PAGE = """<!doctype html>
 <html lang="en">

@@ -19,9 +19,9 @@ from rlvr.claims.pages import Claims
 from rlvr.claims.table import NOTES
 from rlvr.config.layers import ConfigError
 from rlvr.config.paths import Paths
+from rlvr.files import publish, read_json
 from rlvr.planning.expansion import make_plan
 from rlvr.planning.layouts import as_planned, of_page
-from rlvr.records import publish, read_json
 from rlvr.report import origins
 
 # What a figure's marks are over, by its kind.

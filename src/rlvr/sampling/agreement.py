@@ -15,9 +15,10 @@ import numpy as np
 import torch
 import typer
 
+from rlvr.files import publish_json
 from rlvr.policies.decoder import Decoder
 from rlvr.policies.store import Policy, device, load
-from rlvr.records import Tokens, publish_json, read_records
+from rlvr.records import Tokens, read_records
 from rlvr.training.batches import Groups, all_logprobs, pad_prompts
 from rlvr.training.deterministic import one_thread
 

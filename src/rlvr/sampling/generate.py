@@ -18,18 +18,10 @@ import typer
 from rlvr import provenance
 from rlvr.config.identity import canonical
 from rlvr.config.schema import SLICES, EvaluationSpec
+from rlvr.files import RecordError, publish_json, sha256
 from rlvr.offspring import end_with_caller
 from rlvr.policies.manifest import fingerprint as of_policy
-from rlvr.records import (
-    PicturesUnread,
-    Problem,
-    RecordError,
-    publish_json,
-    publish_records,
-    read_records,
-    sha256,
-    text_alone,
-)
+from rlvr.records import PicturesUnread, Problem, publish_records, read_records, text_alone
 from rlvr.sampling import engines
 from rlvr.sampling.engines import Engine, EngineError
 from rlvr.sampling.parts import (

@@ -11,7 +11,8 @@ import typer
 from rlvr import provenance
 from rlvr.config.identity import canonical
 from rlvr.config.schema import EvaluationSpec
-from rlvr.records import Completion, Problem, RecordError, Tokens, publish_json, publish_records, read_records, sha256
+from rlvr.files import RecordError, publish_json, sha256
+from rlvr.records import Completion, Problem, Tokens, publish_records, read_records
 from rlvr.sampling.parts import ORIGIN, in_order, read_slice
 
 

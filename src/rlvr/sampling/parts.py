@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from rlvr import provenance
 from rlvr.config.schema import SLICES
-from rlvr.records import Completion, Problem, RecordError, Tokens, publish_json, publish_lines, read_json, read_lines
+from rlvr.files import RecordError, publish_json, publish_lines, read_json, read_lines
+from rlvr.records import Completion, Problem, Tokens
 from rlvr.training.lease import MARK
 
 if TYPE_CHECKING:

@@ -23,7 +23,8 @@ import pandas as pd
 import typer
 from numpy.typing import NDArray
 
-from rlvr.records import Completion, Grade, Problem, publish, read_records
+from rlvr.files import publish
+from rlvr.records import Completion, Grade, Problem, read_records
 from rlvr.scoring.score import check_pairs, with_clusters
 from rlvr.scoring.votes import entropy, miller_madow, votes
 from rlvr.statistics.pass_at_k import pass_at_k

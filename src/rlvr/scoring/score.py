@@ -9,7 +9,8 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from rlvr.records import Completion, Grade, Problem, RecordError, publish, read_records
+from rlvr.files import RecordError, publish
+from rlvr.records import Completion, Grade, Problem, read_records
 from rlvr.scoring.votes import majority, votes
 from rlvr.verifiers import STATUSES
 

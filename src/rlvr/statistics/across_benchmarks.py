@@ -14,7 +14,7 @@ import pandas as pd
 import typer
 
 from rlvr.config.schema import Statistics
-from rlvr.records import publish
+from rlvr.files import publish
 from rlvr.statistics.aggregate import Aggregate, Matrix, RunsAndProblemsByBenchmark, iqm, mean
 from rlvr.statistics.scored_table import NOT_PUBLISHED, blocks, frames_of, head, holm, numbers, sizes
 from rlvr.statistics.scores import Scores, matrix, pass_at, read_all, units_of

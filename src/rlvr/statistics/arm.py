@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import pandas as pd
 import typer
 
-from rlvr.records import publish
+from rlvr.files import publish
 from rlvr.statistics.scored_table import PERCENT, frames_of, summarise
 from rlvr.statistics.scores import Scores, matrix, pass_at, read_all
 

@@ -19,7 +19,7 @@ import pandas as pd
 import typer
 
 from rlvr.config.measures import HARD, METRICS
-from rlvr.records import publish, read_lines
+from rlvr.files import publish, read_lines
 from rlvr.statistics.collapse import collapse_curves, collapse_table
 from rlvr.statistics.intervals import over_seeds
 from rlvr.statistics.masses import masses

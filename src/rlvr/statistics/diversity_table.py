@@ -14,7 +14,7 @@ import pandas as pd
 import typer
 
 from rlvr.config.schema import Statistics
-from rlvr.records import publish
+from rlvr.files import publish
 from rlvr.statistics.intervals import SeedsAndKnownProblems
 from rlvr.statistics.scored_table import blocks, frames_of, head, holm, numbers, published, sizes
 from rlvr.statistics.scores import Measure, Scores, matrix, read_all, units_of

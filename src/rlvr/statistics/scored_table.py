@@ -16,7 +16,7 @@ import typer
 
 from rlvr.config.published import plain
 from rlvr.config.schema import Statistics
-from rlvr.records import RecordError, publish, read_lines
+from rlvr.files import RecordError, publish, read_lines
 from rlvr.statistics.effort import Probes, at_best
 from rlvr.statistics.intervals import Difference, Interval, SeedsAndProblems
 from rlvr.statistics.scores import Matrix, Measure, Scores, avg, maj, matrix, pass_at, problems_of, read_all, units_of

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rlvr.records import RecordError
+from rlvr.files import RecordError
 from rlvr.statistics.pass_at_k import pass_at_k
 
 Matrix = NDArray[np.float64]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 from tabulate import tabulate
 
-from rlvr.records import publish
+from rlvr.files import publish
 
 GREEK = {"α": "alpha", "δ": "delta", "η": "eta", "ρ": "rho", "Σ": "Sigma"}
 SIGNS = {letter: rf"$\{name}$" for letter, name in GREEK.items()}

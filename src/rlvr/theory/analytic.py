@@ -17,7 +17,7 @@ import typer
 
 from rlvr import estimators
 from rlvr.estimators import Estimator
-from rlvr.records import publish
+from rlvr.files import publish
 from rlvr.theory import fade, lens
 from rlvr.theory.statement import by_successes, class_masses
 

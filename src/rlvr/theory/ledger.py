@@ -9,7 +9,7 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from rlvr.records import publish
+from rlvr.files import publish
 from rlvr.theory import ace, agrae, fade, lens, pacs
 from rlvr.theory.statement import Statement
 

@@ -22,7 +22,7 @@ from typing import Any
 import torch
 
 from rlvr import provenance
-from rlvr.records import publish_json, read_json, read_lines, sha256, whole
+from rlvr.files import publish_json, read_json, read_lines, sha256, whole
 from rlvr.training.lease import MARK, is_of, lease
 
 SUMS = "SHA256SUMS"

@@ -13,11 +13,12 @@ from rlvr import provenance
 from rlvr.config import identity
 from rlvr.config.schema import RunSpec
 from rlvr.estimators import Estimator
+from rlvr.files import publish_lines, sha256
 from rlvr.offspring import end_with_caller
 from rlvr.policies.decoder import Decoder
 from rlvr.policies.manifest import fingerprint
 from rlvr.policies.store import Policy, device, load, publish_manifest, save
-from rlvr.records import PicturesUnread, Problem, publish_lines, read_records, sha256, text_alone
+from rlvr.records import PicturesUnread, Problem, read_records, text_alone
 from rlvr.training import measures
 from rlvr.training.batches import STREAM_PROBE, PromptOrder, all_logprobs, autocast
 from rlvr.training.checkpoint import Checkpoints, Snapshot

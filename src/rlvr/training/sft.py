@@ -13,11 +13,12 @@ import typer
 from rlvr import provenance
 from rlvr.config import identity
 from rlvr.config.schema import PolicySpec, Sft
+from rlvr.files import publish_lines, read_json, sha256
 from rlvr.offspring import end_with_caller
 from rlvr.policies.decoder import Decoder
 from rlvr.policies.manifest import fingerprint
 from rlvr.policies.store import Policy, device, load, publish_manifest, save
-from rlvr.records import Demonstration, publish_lines, read_json, read_records, sha256
+from rlvr.records import Demonstration, read_records
 from rlvr.training.batches import Groups, PromptOrder, chunks, pad_prompts, token_logprobs
 from rlvr.training.checkpoint import Checkpoints, Snapshot
 from rlvr.training.deterministic import one_thread

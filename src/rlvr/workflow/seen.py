@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rlvr.config.paths import Paths
 from rlvr.config.plan import Plan, asked_for, runs_of
-from rlvr.records import sha256
+from rlvr.files import sha256
 
 
 def claims(paths: Paths, inputs: list[str], *, paper: str = "") -> dict[str, str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from rlvr.files import publish
 from rlvr.policies.store import load_tokenizer
-from rlvr.records import Demonstration, Problem, publish
+from rlvr.records import Demonstration, Problem
 
 # Prompts are wrapped before they reach verl, with the policy's own template. verl counts their tokens through the
 # tokenizer's chat template, which therefore passes them on as they are; the agent loop takes them as they are.

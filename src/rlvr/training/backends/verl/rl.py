@@ -18,20 +18,11 @@ import typer
 from rlvr import provenance
 from rlvr.config import identity
 from rlvr.config.schema import Execution, RunSpec
+from rlvr.files import publish, publish_json, publish_lines, sha256, whole
 from rlvr.offspring import end_with_caller, tied
 from rlvr.policies.manifest import fingerprint
 from rlvr.policies.store import Location, load_tokenizer, locate, publish_manifest
-from rlvr.records import (
-    PicturesUnread,
-    Problem,
-    publish,
-    publish_json,
-    publish_lines,
-    read_records,
-    sha256,
-    text_alone,
-    whole,
-)
+from rlvr.records import PicturesUnread, Problem, read_records, text_alone
 from rlvr.training.backends.verl import data
 from rlvr.training.backends.verl.overrides import VERL, Places, Unsupported, overrides
 from rlvr.training.backends.verl.requirements import check_version

@@ -13,10 +13,11 @@ import typer
 from rlvr import provenance
 from rlvr.config import identity
 from rlvr.config.schema import PolicySpec
+from rlvr.files import publish_json, publish_lines, read_json, read_lines, sha256
 from rlvr.offspring import end_with_caller, tied
 from rlvr.policies.manifest import fingerprint
 from rlvr.policies.store import locate, publish_manifest
-from rlvr.records import Demonstration, publish_json, publish_lines, read_json, read_lines, read_records, sha256
+from rlvr.records import Demonstration, read_records
 from rlvr.training.backends.verl import data
 from rlvr.training.backends.verl.overrides import VERL, sft_overrides
 from rlvr.training.backends.verl.requirements import check_version

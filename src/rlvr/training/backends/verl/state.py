@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from rlvr.files import publish_json, read_json
 from rlvr.provenance import History, Origin
-from rlvr.records import publish_json, read_json
 from rlvr.training.lease import LEASE, MARK, is_of
 
 KEPT = "rlvr.json"  # in a checkpoint: what verl does not keep

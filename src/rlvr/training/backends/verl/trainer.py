@@ -31,7 +31,7 @@ from verl.utils.seqlen_balancing import calculate_workload, get_seqlen_balanced_
 from verl.workers.utils.padding import response_from_nested, response_to_nested
 
 from rlvr.estimators import Estimator
-from rlvr.records import publish_json, read_json
+from rlvr.files import publish_json, read_json
 from rlvr.training import measures
 from rlvr.training.backends.verl import losses
 from rlvr.training.backends.verl.adapter import Grid, Step, by_rewards_alone, on_tokens, registered
