@@ -1,0 +1,55 @@
+"""Inputs of a kind's `statistics`, by the names of its parameters: which files they are, and how they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rlvr.config.paths import Paths
+from rlvr.config.plan import Item
+from rlvr.files import read_lines
+from rlvr.statistics.run_rows import Runs
+from rlvr.statistics.scores import read_all
+
+
+@dataclass(frozen=True)
+class Input:
+    """The files of an item, and what is read of them."""
+
+    files: Callable[[Item, Paths], list[str]]
+    read: Callable[[Sequence[Path]], Any]
+
+
+def _scores(item: Item, paths: Paths) -> list[str]:
+    return [paths.scores(*pair) for pair in item.scored()]
+
+
+def _diversity(item: Item, paths: Paths) -> list[str]:
+    return [paths.diversity(*pair) for pair in item.scored()]
+
+
+def _runs(item: Item, paths: Paths) -> list[str]:
+    return [file for run in item.policies() for file in paths.rows(run)]
+
+
+def _probes(item: Item, paths: Paths) -> list[str]:
+    return [paths.probe(run) for run in item.probed()]
+
+
+def _read_runs(files: Sequence[Path]) -> Runs:
+    return Runs.of((path.parent.name, path.stem, read_lines(path)) for path in files)
+
+
+def _read_probes(files: Sequence[Path]) -> dict[str, list[dict[str, Any]]]:
+    return {path.parent.name: list(read_lines(path)) for path in files}
+
+
+INPUTS = {
+    "scores": Input(_scores, read_all),  # scores.csv of each policy on each evaluation
+    "diversity": Input(_diversity, read_all),  # diversity.csv likewise
+    "runs": Input(_runs, _read_runs),  # probe.jsonl and metrics.jsonl of each run
+    "probes": Input(_probes, _read_probes),  # probe.jsonl of runs to choose learning rates by
+}
+REFERENCE = "reference"  # beside them: the path of the published table, or None

@@ -1,0 +1,110 @@
+"""What the statistics and the rendering of an item are told: plain data, complete, without paths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rlvr import items
+from rlvr.config.plan import Cell, Item, Plan
+
+
+def of(plan: Plan, paper: str, name: str) -> dict[str, Any]:
+    """The layout of a table or figure, as its kind makes it."""
+    item = plan.papers[paper].item(name)
+    return items.load(item.folder, item.content.kind).layout(item, plan, paper)
+
+
+def common(item: Item, plan: Plan) -> dict[str, Any]:
+    """What every kind is told."""
+    return {
+        "name": item.name,
+        "title": item.content.title,
+        "note": item.content.note,
+        "scale": plan.scale,
+        "about_scale": plan.about,
+        "kind": item.content.kind,
+    }
+
+
+def with_cells(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+    """The same, with the cells and how statistics are computed."""
+    settings = plan.papers[paper].settings
+    statistics = next(iter(settings.values())).statistics.model_dump(mode="json")
+    return {**common(item, plan), "cells": [_cell(cell, plan, paper) for cell in item.cells], "statistics": statistics}
+
+
+def _cell(cell: Cell, plan: Plan, paper: str) -> dict[str, Any]:
+    return {
+        "model": cell.model,
+        "stand_in": plan.stand_ins.get(cell.model, cell.model),
+        "arm": cell.row.arm,
+        "label": cell.row.label,
+        "published": cell.row.published,
+        "published_model": plan.papers[paper].paper.published_name(cell.model),
+        "learning_rate": cell.learning_rate,
+        "policies": [policy for policy, _ in cell.policies],
+        **_rates(cell),
+    }
+
+
+def _rates(cell: Cell) -> dict[str, Any]:
+    """At matched effort: the learning rates to choose from, and the policies at each."""
+    rates = [{"learning_rate": rate, "policies": [policy for policy, _ in pairs]} for rate, pairs in cell.rates]
+    return {"rates": rates} if rates else {}
+
+
+def with_scores(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+    """The same of an item over benchmarks: its panels, how samples were drawn, which checkpoints were selected."""
+    sampling = plan.evaluations[next(iter(item.evaluations.values()))[0]].sampling
+    compare = getattr(item.content, "compare_with", None)
+    labels = {cell.row.arm: cell.row.label for cell in item.cells}
+    return {
+        **with_cells(item, plan, paper),
+        "panels": _panels(item, plan, paper),
+        "k": getattr(item.content, "k", []),
+        "compare_with": compare,
+        "compare_label": labels[compare] if compare else "",
+        "sampling": f"temperature {sampling.temperature:g}, top-p {sampling.top_p:g}",
+        **_selected(item, plan),
+    }
+
+
+def _panels(item: Item, plan: Plan, paper: str) -> list[dict[str, Any]]:
+    """The benchmarks, each with the evaluation of each model, and the levels that it is over."""
+    hard = getattr(item.content, "hard_levels", False)
+    panels = []
+    for i, name in enumerate(item.benchmarks):
+        evaluations = {model: ids[i] for model, ids in item.evaluations.items()}
+        data = plan.evaluations[next(iter(evaluations.values()))].data
+        panels.append(
+            {
+                "name": f"{name}, hard levels" if hard else name,
+                "published": "" if hard else plan.papers[paper].paper.published_name(name),
+                "stand_in": data.name,
+                "evaluations": evaluations,
+                "levels": data.about.hard_levels if hard else None,
+            }
+        )
+    return panels
+
+
+def _selected(item: Item, plan: Plan) -> dict[str, Any]:
+    """The methods whose checkpoints were selected, in words; nothing where all are of the last step."""
+    words: dict[str, str] = {}
+    for cell in item.cells:
+        for policy, _ in cell.policies:
+            run = plan.runs.get(policy)
+            if run is not None and run.selection.rule == "best_validation":
+                probed = f"{min(run.probe.problems, run.validation.problems or run.probe.problems)} problems"
+                words[cell.row.label] = f"{run.validation.name} ({probed} x {run.probe.samples} samples)"
+    return {"selected": words} if words else {}
+
+
+def runs_of_cells(item: Item, plan: Plan) -> list[Any]:
+    """The specification of each cell's first run; the others of a cell differ from it by their seeds alone."""
+    return [plan.runs[cell.policies[0][0]] for cell in item.cells]
+
+
+def collapse_rule(plan: Plan, paper: str) -> dict[str, Any]:
+    """When a run of the paper has collapsed."""
+    return next(iter(plan.papers[paper].settings.values())).collapse.model_dump(mode="json")

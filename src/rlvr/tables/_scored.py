@@ -1,0 +1,244 @@
+"""Tables of scores on benchmarks: their configuration, what they need, and how they are set."""
+
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
+# (pandas' own annotations leave open whether a column is a series)
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rlvr.config.layers import ConfigError
+from rlvr.config.plan import Item
+from rlvr.config.published import PublishedTable
+from rlvr.config.schema.paper import Paper
+from rlvr.items import TABLES
+from rlvr.items.scope import Scope
+from rlvr.tables._methods import compared
+from rlvr.tables._rendered import Rendered, scale_line
+
+OURS, RATE, GAIN = "ours", "learning rate", "ours, against {arm}"
+PUBLISHED, MINUS = "published", "ours − published"
+HOLDS = "†"
+EFFORT = (
+    "At matched effort: in each column each method is at the one of its learning rates whose runs have the highest "
+    "pass@k on validation problems, for the column's k or as many responses as these have, the mean of a run's last "
+    "three probes over its seeds. Choosing adds an uncertainty that the intervals do not have."
+)
+
+
+# ---- configuration and planning ----
+
+
+def expand(name: str, config: Any, scope: Scope, *, k: list[int], matched: str | None = None) -> Item:
+    """A cell per model and row, with an evaluation per benchmark."""
+    models, rows = scope.models(config.models), scope.rows(config)
+    compared(config, rows, scope)
+    evaluations = scope.evaluations(config.over(), models, k)
+    _check_hard_levels(config, evaluations, scope)
+    cells = scope.cells(models, rows, matched=matched)
+    scope.show_arms(cells, evaluations)
+    return Item(TABLES, name, config, cells, evaluations, tuple(config.over()))
+
+
+def _check_hard_levels(config: Any, evaluations: dict[str, tuple[str, ...]], scope: Scope) -> None:
+    sets = [scope.plan.evaluations[name].data for ids in evaluations.values() for name in ids]
+    without = ", ".join(dict.fromkeys(data.name for data in sets if not data.about.hard_levels))
+    if getattr(config, "hard_levels", False) and without:
+        raise ConfigError(f"{scope.place}.hard_levels: needs about.hard_levels of {without} (config/datasets.yaml)")
+
+
+def check_published(config: Any, file: PublishedTable, paper: Paper, place: str, *, column: str = "{}") -> None:
+    """The models and benchmarks under the names that the paper's table has; `column` is how it names a benchmark."""
+    if config.hard_levels:
+        raise ConfigError(f"{place}.reference: published values are of all levels; a table of hard levels shows none")
+    for model in config.models:
+        name = paper.published_as.get(model, model)
+        if name is not None:
+            file.check_model(name, f"{place}.models (or published_as.{model})")
+    for benchmark in config.over():
+        name = paper.published_as.get(benchmark, benchmark)
+        if name is not None:
+            file.check_benchmark(column.format(name), f"{place}.benchmark (or published_as.{benchmark})")
+
+
+# ---- rendering ----
+
+
+@dataclass(frozen=True)
+class Words:
+    """What a kind of scored table says: of its columns (by `score`), of the numbers, and of the intervals."""
+
+    headers: dict[str, str]
+    short: str  # the column that a page's sentences are about
+    short_words: str
+    about: dict[str, str] = field(default_factory=dict)
+    digits: dict[str, int] = field(default_factory=dict)  # of others one: they are in percent
+    numbers: str = "pass@k in percent, unbiased estimator,"
+    drawn: str = "training seeds × problems (two-way bootstrap, paired for differences)"
+
+
+Notes = Callable[[dict[str, Any], pd.DataFrame], Sequence[str]]
+
+
+def render(
+    words: Words, layout: dict[str, Any], statistics: pd.DataFrame, findings: Sequence[str] = (), notes: Notes | None = None
+) -> Rendered:
+    """A method has several lines: ours, its learning rate, the difference, and the published value."""
+    columns = list(dict.fromkeys(zip(statistics["score"], statistics["k"], strict=True)))
+    level = 1 - layout["statistics"]["confidence"]
+    chosen = {cell["arm"] for cell in layout["cells"] if cell.get("rates")}
+    lines: list[list[str]] = []
+    several = statistics["benchmark"].nunique() > 1
+    shown: tuple[str, str] = ("", "")  # each benchmark and model is named once
+    for _, cell in statistics.groupby(["benchmark", "model", "arm"], sort=False):
+        by_column = cell.set_index(["score", "k"])
+        first = cell.iloc[0]
+        benchmark = str(first["benchmark"])
+        model = str(first["model"]) + (f" → {first['stand_in']}" if first["stand_in"] != first["model"] else "")
+        rows = [(by_column.loc[column], words.digits.get(column[0], 1)) for column in columns]
+        texts = {
+            OURS: [_with_interval(row, "value", digits) for row, digits in rows],
+            RATE: [f"{row['learning_rate']:.2g}" for row, _ in rows] if first["arm"] in chosen else [],
+            GAIN.format(arm=layout["compare_label"]): [_difference(row, digits, level) for row, digits in rows],
+            PUBLISHED: [_published(row, digits) for row, digits in rows],
+            MINUS: [_signed(row["minus_published"], digits) for row, digits in rows],
+        }
+        for what, values in texts.items():
+            if any(values):
+                head = ("" if (benchmark, model) == shown else model, first["label"]) if what == OURS else ("", "")
+                above = [benchmark if benchmark != shown[0] else ""] if several else []
+                lines.append([*above, *head, what, *values])
+                shown = (benchmark, model)
+    first_columns = [*(["Benchmark"] if several else []), "Model", "Method", ""]
+    frame = pd.DataFrame(lines, columns=[*first_columns, *(words.headers[score].format(k=k) for score, k in columns)])
+    own = _notes(words, layout, statistics, notes(layout, statistics) if notes else [])
+    return Rendered(layout["title"], scale_line(layout), frame, [*own, *findings])
+
+
+def _difference(row: Any, digits: int, level: float) -> str:
+    """With a dagger where Holm's adjusted p is at most `level`."""
+    return _with_interval(row, "difference", digits, "+", HOLDS if row["difference_p_holm"] <= level else "")
+
+
+def _with_interval(row: Any, name: str, digits: int, sign: str = "", mark: str = "") -> str:
+    if pd.isna(row[name]):
+        return ""
+    value, low, high = (f"{row[key]:{sign}.{digits}f}" for key in (name, f"{name}_low", f"{name}_high"))
+    return f"{value}{mark} [{low}, {high}]".replace("-", "−")
+
+
+def _published(row: Any, digits: int) -> str:
+    if pd.isna(row["published"]):
+        return ""
+    half = "" if pd.isna(row["published_ci"]) else f" ± {row['published_ci']:.{digits}f}"
+    return f"{row['published']:.{digits}f}{half}"
+
+
+def _signed(value: float, digits: int) -> str:
+    return "" if pd.isna(value) else f"{value:+.{digits}f}".replace("-", "−")
+
+
+def _notes(words: Words, layout: dict[str, Any], statistics: pd.DataFrame, own: Sequence[str]) -> list[str]:
+    seeds = int(statistics["seeds"].max())
+    confidence = f"{100 * layout['statistics']['confidence']:g} %"
+    notes = [
+        f"{words.numbers} on {_benchmarks(layout)}: {_sizes(statistics)}; {layout['sampling']}.",
+        _selection(layout),
+        f"In brackets: {confidence} interval over {seeds} {words.drawn}; for a base policy over problems alone.",
+    ]
+    if any("rates" in cell for cell in layout["cells"]):
+        notes += [EFFORT, *_at_the_edge(words, layout, statistics)]
+    notes += own
+    notes += [words.about[score] for score in dict.fromkeys(statistics["score"]) if score in words.about]
+    compared = int(statistics["difference_p"].notna().sum())
+    if compared:
+        level = f"{100 * (1 - layout['statistics']['confidence']):g} %"
+        notes.append(
+            f"{HOLDS}: differs from {layout['compare_label']} at {level} after Holm's correction over the table's "
+            f"{compared} differences (two-sided p of the same bootstrap, {layout['statistics']['resamples']:,} draws)."
+        )
+    if statistics["published"].notna().any():
+        notes.append("Published: the paper's value ± its own 95 % half-width over training runs, where it gives one.")
+        if layout["scale"] != "paper":
+            notes.append(
+                "Ours and published are of different models and problems at this scale: their difference is shown "
+                "for completeness and does not measure reproduction."
+            )
+    return [*notes, *([layout["note"]] if layout["note"] else [])]
+
+
+def _at_the_edge(words: Words, layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:
+    """Methods that were given the smallest or the largest of their rates: another beyond it may be better."""
+    edges: dict[str, list[str]] = {"smallest": [], "largest": []}
+    for cell in layout["cells"]:
+        rates = sorted(rate["learning_rate"] for rate in cell.get("rates", []))
+        own = statistics[(statistics["arm"] == cell["arm"]) & (statistics["model"] == cell["model"])]
+        for name, edge in zip(edges, rates[:: len(rates) - 1] if len(rates) > 1 else [], strict=False):
+            columns = own.loc[np.isclose(own["learning_rate"], edge, atol=0), ["score", "k"]].drop_duplicates()
+            if len(columns):
+                ks = ", ".join(words.headers[score].format(k=k) for score, k in columns.itertuples(index=False))
+                edges[name].append(f"{cell['label']} ({ks})")
+    texts = [f"{name} for {'; '.join(dict.fromkeys(labels))}" for name, labels in edges.items() if labels]
+    return (
+        [f"Chosen at the edge of its rates, beyond which another may be better: {', '.join(texts)}."] if texts else []
+    )
+
+
+def _selection(layout: dict[str, Any]) -> str:
+    selected = layout.get("selected", {})
+    if not selected:
+        return "Checkpoint: the last step of each run."
+    others = "; of all others the last step" if len(selected) < len({cell["label"] for cell in layout["cells"]}) else ""
+    sets = ", ".join(dict.fromkeys(selected.values()))
+    return (
+        f"Checkpoint: of {', '.join(selected)} the probed step of each run with the best pass rate on {sets}, a set "
+        f"apart from the benchmark; of equal ones the earliest{others}."
+    )
+
+
+def _benchmarks(layout: dict[str, Any]) -> str:
+    """Each benchmark by its name in the paper, and what stands in for it here."""
+    named = [(panel["name"], panel["stand_in"]) for panel in layout["panels"]]
+    return ", ".join(name + (f" (here {here})" if here != name else "") for name, here in named)
+
+
+def _sizes(statistics: pd.DataFrame) -> str:
+    texts = []
+    for _, own in statistics.groupby("benchmark", sort=False):
+        problems, clusters = int(own["problems"].iloc[0]), int(own["clusters"].iloc[0])
+        texts.append(f"{problems}" + ("" if clusters == problems else f" (in {clusters} clusters, drawn whole)"))
+    return f"{', '.join(texts)} problems, n = {int(statistics['samples'].min())} samples each"
+
+
+# ---- what a page says in short ----
+
+
+def sentences(words: Words, frame: pd.DataFrame, level: float | None) -> list[str]:
+    """A sentence per benchmark and model: each method against the baseline at the largest k, after Holm's correction."""
+    texts = []
+    if frame["difference"].isna().all():
+        return texts
+    frame = frame.loc[frame["score"] == words.short]
+    last, digits = frame[frame["k"] == frame["k"].max()], words.digits.get(words.short, 1)
+    several = last["benchmark"].nunique() > 1
+    for (benchmark, model), cells in last.groupby(["benchmark", "model"], sort=False):
+        baseline = cells[cells["difference"].isna()]["label"].iloc[0]
+        parts = []
+        for cell in cells[cells["difference"].notna()].to_dict("records"):
+            low, high = cell["difference_low"], cell["difference_high"]
+            verdict = "higher" if low > 0 else "lower" if high < 0 else "not resolved"
+            if low * high > 0 and level is not None and cell["difference_p_holm"] > level:
+                verdict += " in this cell alone, not over the whole table"
+            numbers = f"{cell['difference']:+.{digits}f} [{low:+.{digits}f}, {high:+.{digits}f}]".replace("-", "−")
+            parts.append(f"{cell['label']} {numbers}, {verdict}")
+        stand_in = cells["stand_in"].iloc[0]
+        name = model if stand_in == model else f"{stand_in} (in place of {model})"
+        name += f" on {benchmark}" if several else ""
+        short = words.short_words.format(k=frame["k"].max())
+        texts.append(f"{name}, {short} against {baseline}: " + "; ".join(parts) + ".")
+    return texts

@@ -1,0 +1,104 @@
+"""One number per method over several benchmarks: the mean and the interquartile mean of pass@k."""
+
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false
+# (pandas' own annotations leave open whether a column is a series)
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pydantic import Field
+
+from rlvr.config.plan import Item, Plan
+from rlvr.config.schema.fields import Positive
+from rlvr.config.schema.settings import Statistics
+from rlvr.items.layout import with_scores
+from rlvr.items.scope import Scope
+from rlvr.statistics.aggregate import Aggregate, Matrix, RunsAndProblemsByBenchmark, iqm, mean
+from rlvr.statistics.scores import Scores, matrix, pass_at, units_of
+from rlvr.statistics.table_rows import NOT_PUBLISHED, blocks, frames_of, head, holm, numbers, sizes
+from rlvr.tables import _scored
+from rlvr.tables._methods import MethodsTable
+from rlvr.tables._rendered import Rendered
+
+AGGREGATES: dict[str, Aggregate] = {"mean": mean, "iqm": iqm}
+CLAIMS = "scores"
+WORDS = _scored.Words(
+    headers={"mean": "mean @{k}", "iqm": "IQM @{k}"},
+    short="iqm",
+    short_words="IQM of pass@{k} over the benchmarks",
+    about={
+        "mean": "Mean: over the benchmarks, each with the same weight, of pass@k.",
+        "iqm": "IQM: the interquartile mean of pass@k over all training runs × benchmarks, without floor(count / 4) "
+        "scores at each end (Agarwal et al. 2021); with fewer than four scores it is the mean.",
+    },
+    drawn="training runs, each drawn with its scores on all benchmarks, × problems, drawn within each benchmark "
+    "(stratified bootstrap, paired for differences): other runs and other problems, not other benchmarks",
+)
+
+
+class Config(MethodsTable):
+    benchmarks: list[str] = Field(min_length=1)
+    k: list[Positive] = Field(min_length=1)
+
+    def over(self) -> list[str]:
+        """The benchmarks, in order."""
+        return self.benchmarks
+
+
+def expand(name: str, config: Config, scope: Scope) -> Item:
+    config = config.model_copy(update={"k": scope.largest(config.k)})
+    return _scored.expand(name, config, scope, k=config.k)
+
+
+def layout(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+    return with_scores(item, plan, paper)
+
+
+def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
+    """One row per model, method, k and aggregate (mean, iqm) of pass@k over the benchmarks, in percent.
+
+    Holm's correction is over all differences of the table.
+    """
+    settings = Statistics.model_validate(layout["statistics"])
+    names = ", ".join(panel["name"] for panel in layout["panels"])
+    rows = []
+    for _, cells, baseline in blocks({**layout, "panels": layout["panels"][:1]}):
+        evaluations = [panel["evaluations"][cells[0]["model"]] for panel in layout["panels"]]
+        by_benchmark = [frames_of(scores, cells, evaluation) for evaluation in evaluations]
+        firsts = [frames[cells[0]["policies"][0]] for frames in by_benchmark]
+        units = [int(units_of(first).max()) + 1 for first in firsts]
+        bootstrap = RunsAndProblemsByBenchmark(
+            max(len(cell["policies"]) for cell in cells),
+            units,
+            resamples=settings.resamples,
+            confidence=settings.confidence,
+            generator=np.random.default_rng(settings.seed),
+        )
+        size = {"problems": sum(map(len, firsts)), "clusters": sum(units)}
+        size["samples"] = min(int(first["n"].min()) for first in firsts)
+        for cell in cells:
+            for k in layout["k"]:
+                own = _matrices(by_benchmark, cell, k)
+                against = None if baseline in (None, cell) else _matrices(by_benchmark, baseline, k)
+                for name, aggregate in AGGREGATES.items():
+                    difference = None if against is None else bootstrap.of_difference(aggregate, own, against)
+                    row = {**head(cell, names, name, k), **numbers(bootstrap.of(aggregate, own), difference)}
+                    rows.append({**row, **NOT_PUBLISHED, **sizes(cell, **size), "minus_published": None})
+    frame = pd.DataFrame(rows)
+    return frame.assign(difference_p_holm=holm(frame["difference_p"]))
+
+
+def _matrices(by_benchmark: list[dict[str, pd.DataFrame]], cell: dict[str, Any], k: int) -> list[Matrix]:
+    """pass@k (S, C) on each benchmark."""
+    return [matrix([frames[policy] for policy in cell["policies"]], pass_at(k)) for frames in by_benchmark]
+
+
+def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
+    return _scored.render(WORDS, layout, statistics)
+
+
+def sentences(statistics: pd.DataFrame, level: float | None) -> list[str]:
+    return _scored.sentences(WORDS, statistics, level)

@@ -1,0 +1,131 @@
+"""How different a policy's correct responses are: S_div (PACS, Eq. 13), distinct solutions, entropy of answers."""
+
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportReturnType=false
+# (pandas' own annotations leave open whether a column is a series)
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rlvr.config.plan import Item, Plan
+from rlvr.config.schema.settings import Statistics
+from rlvr.items.layout import with_scores
+from rlvr.items.scope import Scope
+from rlvr.statistics.intervals import SeedsAndKnownProblems
+from rlvr.statistics.scores import Measure, Scores, matrix, units_of
+from rlvr.statistics.table_rows import blocks, frames_of, head, holm, numbers, published, sizes
+from rlvr.tables import _scored
+from rlvr.tables._methods import BenchmarksTable
+from rlvr.tables._rendered import Rendered
+
+PUBLISHED = "{} S_div"  # how published tables name the column of a benchmark
+MEASURES = ("s_div", "distinct_at_m", "answer_entropy")
+WORDS = _scored.Words(
+    headers={"s_div": "S_div", "distinct_at_m": "distinct @{k}", "answer_entropy": "answer entropy"},
+    short="s_div",
+    short_words="S_div",
+    about={
+        "s_div": "S_div: mean cosine distance over the pairs of a problem's correct responses (PACS, Eq. 13), over the "
+        "problems with at least 2.",
+        "distinct_at_m": "Distinct: expected number of different correct texts among so many correct samples, drawn "
+        "without replacement (Hurlbert 1971), over the problems that have them.",
+        "answer_entropy": "Answer entropy: Shannon entropy in nats over the different answers of a problem's samples.",
+    },
+    digits={"s_div": 4, "distinct_at_m": 2, "answer_entropy": 3},
+    numbers="Diversity",
+)
+
+
+class Config(BenchmarksTable):
+    hard_levels: bool = False  # the problems of the benchmark's hard levels alone (config/datasets.yaml)
+    reference: str | None = None  # the published table, a file of config/reference/
+
+
+check_published = partial(_scored.check_published, column=PUBLISHED)
+
+
+def expand(name: str, config: Config, scope: Scope) -> Item:
+    if len(config.over()) > 1:
+        raise scope.error("benchmarks: a table of diversity is on one benchmark")
+    return _scored.expand(name, config, scope, k=[])
+
+
+def layout(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+    return {**with_scores(item, plan, paper), "embedding": plan.diversity.embedding}
+
+
+def statistics(layout: dict[str, Any], diversity: Scores, reference: Path | None) -> pd.DataFrame:
+    """One row per model, method and measure, in the measure's own unit; k is m for distinct solutions, else 0.
+
+    A problem without a value (fewer than 2 correct samples, or than m) is left out of its seed's mean; `known` is
+    the number of problems with one, averaged over seeds, and `cut_share` the share of embedded responses that
+    the encoder did not read to their end. Holm's correction is over all differences of the table.
+    """
+    settings = Statistics.model_validate(layout["statistics"])
+    values = pd.read_csv(reference) if reference else None
+    rows = []
+    for panel, cells, baseline in blocks(layout):
+        frames = frames_of(diversity, cells, panel["evaluations"][cells[0]["model"]], panel["levels"])
+        first = frames[cells[0]["policies"][0]]
+        units = int(units_of(first).max()) + 1
+        bootstrap = SeedsAndKnownProblems(
+            max(len(cell["policies"]) for cell in cells),
+            units,
+            resamples=settings.resamples,
+            confidence=settings.confidence,
+            generator=np.random.default_rng(settings.seed),
+        )
+        size = {"problems": len(first), "clusters": units, "samples": int(first["n"].min())}
+        for cell in cells:
+            own, other = ([frames[policy] for policy in c["policies"]] if c else [] for c in (cell, baseline))
+            for name in MEASURES:
+                values_SC = matrix(own, _column(name))
+                against = None if baseline in (None, cell) else matrix(other, _column(name))
+                difference = None if against is None else bootstrap.of_difference(values_SC, against)
+                row = {
+                    **head(cell, panel["name"], name, int(first["m"].iloc[0]) if name == "distinct_at_m" else 0),
+                    **numbers(bootstrap.of(values_SC), difference, unit=1.0),
+                    **published(values if name == "s_div" else None, cell, PUBLISHED.format(panel["published"]), None),
+                    **sizes(cell, **size),
+                    "known": float(np.mean([frame[name].notna().sum() for frame in own])),
+                    "cut_share": _cut_share(own),
+                }
+                row["minus_published"] = row["value"] - row["published"] if row["published"] is not None else None
+                rows.append(row)
+    frame = pd.DataFrame(rows)
+    return frame.assign(difference_p_holm=holm(frame["difference_p"]))
+
+
+def _column(name: str) -> Measure:
+    return lambda frame: frame[name].to_numpy(dtype=float)
+
+
+def _cut_share(frames: list[pd.DataFrame]) -> float:
+    embedded = sum(int(frame.loc[frame["s_div"].notna(), "correct"].sum()) for frame in frames)
+    return sum(int(frame["cut"].sum()) for frame in frames) / embedded if embedded else float("nan")
+
+
+def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
+    return _scored.render(WORDS, layout, statistics, notes=_embedded)
+
+
+def _embedded(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:
+    """How many problems S_div is of, and how much of the responses the encoder read."""
+    own = statistics.loc[statistics["score"] == "s_div"]
+    low, high = own["known"].min(), own["known"].max()
+    cut = own["cut_share"].fillna(0.0).max()
+    between = f"{low:.0f} problems" if low == high else f"{low:.0f} to {high:.0f} problems, by method"
+    return [
+        f"Embeddings of {layout['embedding']}, which did not read to the end of {100 * cut:.1f} % of the "
+        f"responses at most. S_div is of {between} (mean over seeds); a difference is over the problems that both "
+        "methods have, and need not be that of the two values."
+    ]
+
+
+def sentences(statistics: pd.DataFrame, level: float | None) -> list[str]:
+    return _scored.sentences(WORDS, statistics, level)

@@ -1,0 +1,115 @@
+"""Pass@k of methods on benchmarks, unbiased, with two-way bootstrap intervals and the published values beside them.
+
+Other columns may be avg@n and maj@n. With `matched`, the name of a sweep of learning rates, the table at matched effort
+and a frontier come with it: there each method is at the rate that validation problems prefer (`rlvr.statistics.effort`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+from pydantic import Field
+
+from rlvr.config.layers import ConfigError, look_up
+from rlvr.config.plan import Item, Plan
+from rlvr.config.schema.fields import Positive
+from rlvr.config.schema.items import ItemConfig
+from rlvr.figures import frontier
+from rlvr.items.layout import with_scores
+from rlvr.items.scope import Scope
+from rlvr.statistics.consistency import check_table, in_words, pass_at_k_cells
+from rlvr.statistics.effort import Probes
+from rlvr.statistics.scores import Scores
+from rlvr.statistics.table_rows import pass_at_k_rows
+from rlvr.tables import _scored
+from rlvr.tables._methods import BenchmarksTable
+from rlvr.tables._rendered import Rendered
+from rlvr.tables._scored import check_published  # noqa: F401 - a part of the kind
+
+CLAIMS = "scores"
+WORDS = _scored.Words(
+    headers={"pass": "@{k}", "avg": "avg@{k}", "maj": "maj@{k}"},
+    short="pass",
+    short_words="pass@{k}",
+    about={
+        "avg": "avg@n: the mean share of correct samples, which is the unbiased pass@1.",
+        "maj": "maj@n: the share of problems whose most frequent answer is correct; a tie counts by its share, and "
+        "wrong answers are the same where their text is.",
+    },
+)
+
+
+class Config(BenchmarksTable):
+    k: list[Positive] = Field(min_length=1)
+    hard_levels: bool = False  # the problems of the benchmark's hard levels alone (config/datasets.yaml)
+    measures: list[Literal["avg", "maj"]] = []  # columns beside k: avg@n, maj@n
+    matched: str | None = None  # a sweep of learning rates
+    reference: str | None = None  # the published table, a file of config/reference/
+
+
+class AtMatchedEffort(Config):
+    """The companion: no file names it."""
+
+
+def companions(name: str, config: Config, scope: Scope) -> tuple[dict[str, ItemConfig], dict[str, ItemConfig]]:
+    """The table at matched effort, and the frontier: the smallest k against the largest, over learning rates."""
+    if config.matched is None:
+        return {}, {}
+    sweep = look_up(scope.paper.sweeps, config.matched, "sweep", f"{scope.place}.matched")
+    if sweep.times != "rl.learning_rate":
+        raise ConfigError(f"{scope.place}.matched: {config.matched!r} is no sweep with `times: rl.learning_rate`")
+    every = scope.rows(config)
+    rows = [row for row in every if row.arm == "base" or row.arm in sweep.like]
+    changes = {"title": f"{config.title}, at matched effort", "rows": rows, "sweep": None, "every_arm": False}
+    matched = AtMatchedEffort.model_construct(**{**dict(config), **changes})
+    k, arms = scope.largest(config.k), [row.arm for row in every]
+    swept = [arm for like in arms for arm in scope.swept(like, config.matched)]
+    curves = frontier.Config(
+        title=f"Pass@{k[0]} against pass@{k[-1]} over learning rates: {config.title}",
+        kind="frontier",
+        models=config.models,
+        benchmark=config.benchmark,
+        benchmarks=config.benchmarks,
+        arms=[*(arm for arm in arms if arm == "base"), *swept],
+        k=[k[0], k[-1]],
+        note=frontier.NOTE,
+    )
+    return {f"{name}_matched": matched}, {f"{name}_frontier": curves}
+
+
+def expand(name: str, config: Config, scope: Scope) -> Item:
+    config = config.model_copy(update={"k": scope.largest(config.k)})
+    matched = config.matched if isinstance(config, AtMatchedEffort) else None
+    return _scored.expand(name, config, scope, k=config.k, matched=matched)
+
+
+def layout(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+    measures = getattr(item.content, "measures", [])
+    return {**with_scores(item, plan, paper), **({"measures": measures} if measures else {})}
+
+
+def statistics(layout: dict[str, Any], scores: Scores, probes: Probes, reference: Path | None) -> pd.DataFrame:
+    return pass_at_k_rows(layout, scores, pd.read_csv(reference) if reference else None, probes)
+
+
+def render(layout: dict[str, Any], statistics: pd.DataFrame, reference: Path | None) -> Rendered:
+    return _scored.render(WORDS, layout, statistics, _findings(reference) if reference else [])
+
+
+def _findings(reference: Path) -> list[str]:
+    """Rows of the published table that no pass@k can be."""
+    table = pd.read_csv(reference, dtype=str, keep_default_na=False)
+    impossible = in_words(check_table(pass_at_k_cells(table)))
+    if not impossible:
+        return []
+    return [
+        "Published rows that no unbiased pass@k at one fixed n can give, rounding allowed for (`rlvr consistency`): "
+        + ". ".join(impossible)
+        + "."
+    ]
+
+
+def sentences(statistics: pd.DataFrame, level: float | None) -> list[str]:
+    return _scored.sentences(WORDS, statistics, level)
