@@ -70,7 +70,7 @@ def _check_names_of(data: Published, layer: Layer, name: str) -> None:
         look_up(data.files, file, "file of the set", layer.place((name, "sha256", file)))
 
 
-def _check_papers_of_data(data: dict[str, Any], prompts: dict[str, Prompt], papers: list[str], layer: Layer) -> None:
+def check_papers_of_data(data: dict[str, Any], prompts: dict[str, Prompt], papers: list[str], layer: Layer) -> None:
     """`about.papers`: a known paper, and a prompt's name or, in several words, what the paper says of its prompt."""
     known = sorted({*papers, *registries.chapters()})
     for name, entry in data.items():
@@ -167,121 +167,10 @@ def check_settings(layer: Layer) -> None:
         look_up(["name", *known], key, "setting of an estimator", layer.place(("estimator", key)))
 
 
-# ---- a paper -------------------------------------------------------------------------------------------
-
-
-def read_paper(folder: Path, name: str, root: Path) -> tuple[Paper, Layer]:
-    """A paper's file, with every layer of settings in it checked by itself, whether anything uses it or not."""
-    layer = read_yaml(folder / "papers" / f"{name}.yaml", root)
-    paper = validate(Paper, [layer])
-    _is_called(paper.name, name, layer)
-    check_settings(Layer(layer.file, "settings", paper.settings))
-    for model, entry in paper.models.items():
-        check_settings(Layer(layer.file, f"models.{model}.settings", entry.settings))
-    for arm, entry in paper.arms.items():
-        own = Layer(layer.file, f"arms.{arm}.settings", entry.settings)
-        for section in entry.settings:
-            check_section(section, own.place((section,)))
-        check_part(Settings, own)  # its estimator may have its name from another arm: the expansion looks
-    return paper, layer
-
-
 def check_section(section: str, place: str) -> None:
     """Raises ConfigError for settings that an arm or a sweep cannot change."""
     if section not in OF_A_RUN and section in Settings.model_fields:
         raise ConfigError(f"{place}: is not of a run, so no arm or sweep changes it; an arm has {', '.join(OF_A_RUN)}")
-
-
-def _is_called(written: str, name: str, layer: Layer) -> None:
-    if written != name:
-        raise ConfigError(f"{layer.place(('name',))}: {written!r} is in the file of {name!r}; both must be the same")
-
-
-# ---- a scale -------------------------------------------------------------------------------------------
-
-
-def read_scale(folder: Path, name: str, root: Path) -> tuple[Scale, list[Layer]]:
-    """A scale, and its file on top of those that it is `like`, each checked by itself."""
-    layers = _scale_layers(folder / "scale", name, root)
-    for layer in layers:
-        check_part(Scale, layer)
-        for own in [*settings_of(layer), *(settings_of(layer, paper)[-1] for paper in _named(layer, "papers"))]:
-            check_settings(own)
-    scale = validate(Scale, layers)
-    _is_called(scale.name, name, layers[-1])
-    _check_device(scale, layers, folder, root)
-    return scale, layers
-
-
-def _check_device(scale: Scale, layers: list[Layer], folder: Path, root: Path) -> None:
-    """`rlvr plan` alone needs the file of devices, so a plan does without it."""
-    if (folder / "hardware.yaml").is_file():
-        devices = read_yaml(folder / "hardware.yaml", root).content.get("devices") or {}
-        place = holder(layers, ("hardware", "device")).place(("hardware", "device"))
-        look_up(devices, scale.hardware.device, "device of config/hardware.yaml", place)
-
-
-def _scale_layers(folder: Path, name: str, root: Path, seen: tuple[str, ...] = ()) -> list[Layer]:
-    layer = read_yaml(folder / f"{name}.yaml", root)
-    like = layer.content.get("like")
-    if like is None:
-        return [layer]
-    if not isinstance(like, str):
-        raise ConfigError(f"{layer.place(('like',))}: must be the name of a scale (got {like!r})")
-    if like in (name, *seen):
-        raise ConfigError(f"{layer.place(('like',))}: runs in a circle: {' -> '.join((*seen, name, like))}")
-    try:
-        return [*_scale_layers(folder, like, root, (*seen, name)), layer]
-    except ConfigError as error:
-        if not (folder / f"{like}.yaml").is_file():
-            raise ConfigError(f"{layer.place(('like',))}: {error}") from error
-        raise
-
-
-def settings_of(layer: Layer, paper: str | None = None) -> list[Layer]:
-    """A scale's settings for all papers, or those for one, as a layer; none where it has none."""
-    keys = ("settings",) if paper is None else ("papers", paper)
-    node: Any = layer.content
-    for key in keys:
-        node = node.get(key, {})
-    return [Layer(layer.file, ".".join(keys), node)] if node else []
-
-
-def _named(layer: Layer, key: str) -> dict[str, Any]:
-    return {name: content for name, content in layer.content.get(key, {}).items() if content}
-
-
-def _check_names_of_scale(sources: Sources, papers: list[str]) -> None:
-    """A stand-in whose model or set has no such name would stand in for nothing."""
-    for layer in sources.scale_layers:
-        for key, known, what in (("models", sources.models, "model"), ("data", sources.data, "data set")):
-            for name, stand_in in layer.content.get(key, {}).items():
-                look_up(known, name, what, layer.place((key, name)))
-                look_up(known, stand_in, what, layer.place((key, name)))
-        for name in layer.content.get("papers", {}):
-            if name not in papers:
-                raise ConfigError(f"{layer.place(('papers', name))}: there is no such paper{nearest(name, papers)}")
-
-
-# ---- all of them ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Sources:
-    """The parsed files of one configuration folder."""
-
-    root: Path
-    defaults: Layer
-    prompts: dict[str, Prompt]
-    models: dict[str, Any]
-    data: dict[str, Any]
-    scale: Scale
-    scale_layers: list[Layer]
-    papers: dict[str, tuple[Paper, Layer]]
-
-    def of_scale(self, paper: str | None = None) -> list[Layer]:
-        """The scale's settings for all papers, or those for one."""
-        return [own for layer in self.scale_layers for own in settings_of(layer, paper)]
 
 
 def read_defaults(folder: Path, root: Path) -> Layer:
@@ -293,25 +182,3 @@ def read_defaults(folder: Path, root: Path) -> Layer:
 
 def read_prompts(folder: Path, root: Path) -> dict[str, Prompt]:
     return named_entries(Prompt, read_yaml(folder / "prompts.yaml", root))
-
-
-def read_sources(root: Path, scale: str, papers: list[str]) -> Sources:
-    """Read config/ below `root` for one scale and some papers."""
-    folder = root / "config"
-    made, layers = read_scale(folder, scale, root)
-    prompts = read_prompts(folder, root)
-    sources = Sources(
-        root,
-        read_defaults(folder, root),
-        prompts,
-        read_models(folder, root, prompts),
-        read_data(folder, root),
-        made,
-        layers,
-        {name: read_paper(folder, name, root) for name in papers},
-    )
-    known = sorted(path.stem for path in (folder / "papers").glob("*.yaml"))
-    datasets = Layer(str((folder / "datasets.yaml").relative_to(root)), "", {})
-    _check_papers_of_data(sources.data, prompts, known, datasets)
-    _check_names_of_scale(sources, known)
-    return sources

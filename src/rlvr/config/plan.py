@@ -6,10 +6,26 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rlvr.config import identity
-from rlvr.config.schema.items import Figure, Row, Table
+from rlvr.config.schema.items import ItemConfig, Row
 from rlvr.config.schema.paper import Core, Paper
 from rlvr.config.schema.settings import Diversity, Execution, Settings
 from rlvr.config.schema.specs import EvaluationSpec, PolicySpec, RunSpec
+
+
+Policies = tuple[tuple[str, int | None], ...]  # (id, training seed), None for a base policy
+
+
+@dataclass(frozen=True)
+class SweptArm:
+    """An arm that a sweep makes of another one."""
+
+    arm: str
+    sweep: str
+    value: float
+
+    @property
+    def name(self) -> str:
+        return f"{self.arm}-{self.sweep}-{self.value}"
 
 
 @dataclass(frozen=True)
@@ -18,11 +34,11 @@ class Cell:
 
     model: str
     row: Row
-    policies: tuple[tuple[str, int | None], ...]
+    policies: Policies
     learning_rate: float | None = None
-    rates: tuple[tuple[float, tuple[tuple[str, int | None], ...]], ...] = ()  # at matched effort: to choose from
+    rates: tuple[tuple[float, Policies], ...] = ()  # at matched effort: to choose from
 
-    def candidates(self) -> tuple[tuple[str, int | None], ...]:
+    def candidates(self) -> Policies:
         """Every policy that the cell may show: its own, or at matched effort those of all rates."""
         return tuple(dict.fromkeys(pair for _, pairs in self.rates for pair in pairs)) or self.policies
 
@@ -31,10 +47,13 @@ class Cell:
 class Item:
     """A table or figure with what it is made of."""
 
+    folder: str  # tables or figures
     name: str
-    content: Table | Figure
-    cells: tuple[Cell, ...]
-    evaluations: dict[str, tuple[str, ...]]  # model -> evaluation ids, one a benchmark, for scored items
+    content: ItemConfig
+    cells: tuple[Cell, ...] = ()
+    evaluations: dict[str, tuple[str, ...]] = field(default_factory=dict)  # model -> ids, one per benchmark
+    benchmarks: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()  # the items whose statistics it shows, where it has no cells
 
     def scored(self) -> list[tuple[str, str]]:
         """The (policy, evaluation) pairs whose scores the item needs."""
@@ -61,6 +80,7 @@ class PaperPlan:
     figures: dict[str, Item] = field(default_factory=dict)
     arms: dict[str, list[tuple[str, str]]] = field(default_factory=dict)  # arm -> (policy, evaluation)
     settings: dict[str, Settings] = field(default_factory=dict)  # model -> settings without an arm
+    methods: dict[str, str] = field(default_factory=dict)  # a swept arm -> the paper's own arm that it varies
     data: list[Any] = field(default_factory=list)  # every set that the paper uses, as this scale has it
     trained_on: list[Any] = field(default_factory=list)  # those of them that it trains on
 
@@ -73,9 +93,7 @@ class PaperPlan:
     def statistics_of(self, name: str) -> list[str]:
         """The items whose statistics a table or figure is drawn from: itself, or the tables that it shows."""
         item = self.item(name)
-        if isinstance(item.content, Figure) and item.content.tables:
-            return item.content.tables
-        return [name] if item.cells or item.content.kind == "analytic" else []
+        return list(item.sources) or ([name] if item.cells else [])
 
 
 @dataclass

@@ -1,74 +1,126 @@
-"""One arm of a paper on its own: what it is compared with, and a table of both on each model."""
+"""The arms of a paper: their settings in layers, the arms that its sweeps make of them, and their labels."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
 
-from rlvr.config.plan import Cell, Item, PaperPlan, Plan
-from rlvr.config.schema.items import Table
+from rlvr.config.explain import check_part
+from rlvr.config.layers import ConfigError, Layer, look_up
+from rlvr.config.load import check_section
+from rlvr.config.plan import SweptArm
+from rlvr.config.schema.paper import Paper
+from rlvr.config.schema.settings import OF_A_RUN, Settings
+from rlvr.estimators import nearest
 
-
-def compared_with(made: PaperPlan, arm: str) -> str | None:
-    """The arm that the first table which shows this one compares with, else the paper's first arm.
-
-    None for that arm itself. None for the base policy too: it has no training seed to compare by.
-    """
-    shown = [item for item in made.tables.values() if any(cell.row.arm == arm for cell in item.cells)]
-    named = [item.content.compare_with for item in shown if isinstance(item.content, Table)]
-    first = next(iter(made.paper.arms), None)
-    found = next((name for name in named if name is not None), first)
-    return None if arm == "base" or found == arm else found
+BASE = "base"  # the policy before training, which is an arm of tables
 
 
-def items_of_arm(plan: Plan, paper: str, arm: str) -> list[Item]:
-    """A table on each model: the arm, and beside it the one that it is compared with, on all benchmarks of the arm.
+@dataclass(frozen=True)
+class ArmLayers:
+    """The chain of settings that an arm stands for, its training set, and a factor on one of the settings."""
 
-    Its k are those of all tables of the paper that have some, as far as there are as many samples.
-    """
-    made, other = plan.papers[paper], compared_with(plan.papers[paper], arm)
-    items = []
-    for model in made.paper.models:
-        own = _cell(made, model, arm)
-        if own is None:
-            continue
-        beside = _cell(made, model, other) if other is not None else None
-        evaluations = _evaluations(made, model, arm)
-        samples = min(plan.evaluations[name].sampling.samples for name in evaluations.values())
-        content = Table(
-            title=f"{own.row.label} alone",
-            models=[model],
-            benchmarks=list(evaluations),
-            k=[k for k in _k(made) if k <= samples],
-            compare_with=beside.row.arm if beside else None,
-        )
-        cells = (own,) if beside is None else (own, beside)
-        items.append(Item(arm, content, cells, {model: tuple(evaluations.values())}))
-    return items
+    layers: tuple[Layer, ...]
+    data: str | None
+    times: tuple[str, float] | None = None
 
 
-def _scored(made: PaperPlan) -> Iterator[Item]:
-    """Every table and figure that is made of scores."""
-    return (item for item in (*made.tables.values(), *made.figures.values()) if item.evaluations)
+class Arms:
+    """A paper's arms by name, those of its sweeps included. `sweeps` have their patterns resolved."""
 
+    def __init__(self, paper: Paper, layer: Layer):
+        self.own, self.layer = paper.arms, layer
+        self.paper = paper
+        self.by_name = {name: ArmLayers(tuple(self._layers(name, ())), self._data(name)) for name in paper.arms}
+        self.swept: dict[str, SweptArm] = {}
+        self.sweeps = {}
+        for name, sweep in paper.sweeps.items():
+            like = self._like(sweep.like, self._place("sweeps", name, "like"))
+            self.sweeps[name] = sweep.model_copy(update={"like": like})
+            key, dotted = ("set", sweep.set) if sweep.set is not None else ("times", sweep.times)
+            self._check_setting(str(dotted), self._place("sweeps", name, key))
+            for swept in (SweptArm(arm, name, value) for arm in like for value in sweep.values):
+                if swept.name in self.by_name:
+                    raise ConfigError(f"{self._place('sweeps', name)}: an arm is called {swept.name!r} already")
+                self.by_name[swept.name] = self._varied(swept)
+                self.swept[swept.name] = swept
 
-def _cell(made: PaperPlan, model: str, arm: str) -> Cell | None:
-    """An arm's own runs on a model, where some table or figure has their scores; not those at another learning rate."""
-    cells = (cell for item in _scored(made) for cell in item.cells if (cell.model, cell.row.arm) == (model, arm))
-    found = next(cells, None)
-    return None if found is None else Cell(found.model, found.row, found.policies, found.learning_rate)
+    def _place(self, *keys: str) -> str:
+        return self.layer.place(keys)
 
+    def of_sweep(self, arm: str, sweep: str) -> list[str]:
+        """The arms that a sweep makes of one arm; none where it is not over that arm."""
+        values = self.sweeps[sweep].values if arm in self.sweeps[sweep].like else []
+        return [SweptArm(arm, sweep, value).name for value in values]
 
-def _evaluations(made: PaperPlan, model: str, arm: str) -> dict[str, str]:
-    """The benchmarks on which an arm is shown on a model, in the paper's order, with the evaluation of each."""
-    found: dict[str, str] = {}
-    for item in _scored(made):
-        if any((cell.model, cell.row.arm) == (model, arm) for cell in item.cells):
-            names = item.content.benchmarks or [str(item.content.benchmark)]
-            found |= dict(zip(names, item.evaluations[model], strict=True))
-    return {name: found[name] for name in made.paper.benchmarks if name in found}
+    def _layers(self, name: str, seen: tuple[str, ...]) -> list[Layer]:
+        if name in seen:
+            raise ConfigError(f"{self._place('arms', name)}: `like` runs in a circle: {' -> '.join((*seen, name))}")
+        arm = look_up(self.own, name, "arm", self._place("arms", *seen[-1:], "like"))
+        above = self._layers(arm.like, (*seen, name)) if arm.like else []
+        return [*above, Layer(self.layer.file, f"arms.{name}.settings", arm.settings)]
 
+    def _data(self, name: str) -> str | None:
+        """The training set of an arm: its own, else that of the arm it is like, else the paper's."""
+        arm = self.own[name]
+        return arm.data or (self._data(arm.like) if arm.like else self.paper.data)
 
-def _k(made: PaperPlan) -> list[int]:
-    """The k of the paper's tables; of its figures where no table has any."""
-    tables = {k for item in made.tables.values() for k in item.content.k if item.evaluations}
-    return sorted(tables or {k for item in _scored(made) for k in item.content.k})
+    def _like(self, patterns: list[str], place: str) -> list[str]:
+        """The arms that a sweep is over, each once."""
+        arms: list[str] = []
+        for pattern in patterns:
+            matching = [arm for arm in self.by_name if fnmatchcase(arm, pattern)] if set(pattern) & set("*?[") else []
+            known = [pattern] if pattern in self.by_name else []
+            arms += matching or known or [look_up(self.by_name, pattern, "arm", place)]
+        return list(dict.fromkeys(arms))
+
+    def _check_setting(self, dotted: str, place: str) -> None:
+        """Raises ConfigError where no run has the setting that a sweep varies."""
+        section, _, key = dotted.partition(".")
+        check_section(section, place)
+        if section == "estimator" and key:
+            return  # its settings are those of the arm's own estimator, and are looked up there
+        models = {of_run: Settings.model_fields[of_run].annotation for of_run in OF_A_RUN}
+        known = [f"{name}.{field}" for name, model in models.items() for field in getattr(model, "model_fields", ())]
+        if dotted not in known:
+            raise ConfigError(f"{place}: no such setting: {dotted!r}{nearest(dotted, known)}")
+
+    def _varied(self, swept: SweptArm) -> ArmLayers:
+        base, sweep = self.by_name[swept.arm], self.sweeps[swept.sweep]
+        if sweep.times:
+            return ArmLayers(base.layers, base.data, (sweep.times, swept.value))
+        changed: Any = int(swept.value) if swept.value.is_integer() else swept.value
+        for part in reversed((sweep.set or "").split(".")):
+            changed = {part: changed}
+        layer = Layer(self.layer.file, f"sweeps.{swept.sweep}", changed)
+        check_part(Settings, layer)
+        return ArmLayers((*base.layers, layer), base.data)
+
+    # ---- labels ----
+
+    def method(self, arm: str) -> str:
+        """The paper's own arm that a swept one varies; any other is its own."""
+        return self.method(self.swept[arm].arm) if arm in self.swept else arm
+
+    def label(self, arm: str) -> str:
+        """The label of an arm; a swept arm has that of the arm it varies."""
+        if arm == BASE:
+            return "Base"
+        name = self.method(arm)
+        return self.own[name].label or name if name in self.own else arm
+
+    def label_with_value(self, arm: str) -> str:
+        """Of a swept arm with what is varied, so that several of one arm are told apart."""
+        if arm not in self.swept:
+            return self.label(arm)
+        swept = self.swept[arm]
+        text = self.sweeps[swept.sweep].label.format(name=swept.sweep, value=swept.value)
+        return f"{self.label(arm)}, {text}"
+
+    def label_of_curve(self, arm: str) -> str:
+        """The label of the arm whose learning rates a curve is over."""
+        swept = self.swept.get(arm)
+        if swept is not None and self.sweeps[swept.sweep].times is not None:
+            return self.label_with_value(swept.arm)
+        return self.label(arm)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from rlvr import items
 from rlvr.config.layers import ConfigError, Layer, look_up
-from rlvr.config.load import Sources
 from rlvr.config.plan import Item
 from rlvr.config.published import PublishedTable, read
-from rlvr.config.schema.items import Row, Table
+from rlvr.config.schema.items import ItemConfig, Row
 from rlvr.config.schema.paper import Paper
+from rlvr.planning.papers import Sources
 
 SHARED = ("statistics", "collapse", "diversity")  # one for all models of a paper
 
@@ -46,19 +49,16 @@ def _arms(paper: Paper, sources: Sources, layer: Layer) -> None:
             raise ConfigError(f"{place}: is set in defaults or a scale, for all papers")
 
 
-def own_items(paper: Paper, layer: Layer) -> None:
-    """Raises ConfigError where two tables or figures would be one file, or one made at matched effort."""
-    made = {f"{name}_matched": name for name, table in paper.tables.items() if table.matched is not None}
-    frontiers = {f"{name}_frontier": name for name, table in paper.tables.items() if table.matched is not None}
+def own_items(paper: Paper, layer: Layer, companions: dict[str, str]) -> None:
+    """Raises ConfigError where two tables or figures would be one file. `companions`: their names, and whose they are."""
     for name in paper.figures:
-        if name in {**paper.tables, **made}:
+        if name in paper.tables:
             place = layer.place(("figures", name))
             raise ConfigError(f"{place}: a table has this name too; figures need their own")
     for name in [*paper.tables, *paper.figures]:
-        if name in {**made, **frontiers}:
-            key, of = "tables" if name in paper.tables else "figures", {**made, **frontiers}[name]
-            place = layer.place((key, name))
-            raise ConfigError(f"{place}: `matched` of the table {of!r} makes one of this name; choose another")
+        if name in companions:
+            place = layer.place(("tables" if name in paper.tables else "figures", name))
+            raise ConfigError(f"{place}: the table {companions[name]!r} makes one of this name; choose another")
 
 
 # ---- published values ----------------------------------------------------------------------------------
@@ -67,47 +67,39 @@ def own_items(paper: Paper, layer: Layer) -> None:
 def published(paper: Paper, tables: dict[str, Item], *, sources: Sources, layer: Layer) -> None:
     """Raises ConfigError where a published table has no such method, model or benchmark: its values would be missing
     without a word. A method that is null, and a model or benchmark whose `published_as` is null, has none."""
-    files: dict[str, PublishedTable] = {}
+    files: dict[Any, PublishedTable] = {}
     for name, table in paper.tables.items():
-        place = layer.place(("tables", name))
-        if table.reference is not None and table.reference not in files:
-            files[table.reference] = read(sources.root, table.reference, f"{place}.reference")
+        if _reference(table) is not None and _reference(table) not in files:
+            files[_reference(table)] = read(sources.root, _reference(table), f"{layer.place(('tables', name))}.reference")
     for name, table in paper.tables.items():
-        place = layer.place(("tables", name))
-        if table.reference is not None and table.kind != "published":
-            _shown(paper, table, files[table.reference], place)
-        _rows(paper, table, files, place)
-        if table.sweep is not None and table.reference is not None:
-            rows = [cell.row for cell in tables[name].cells if cell.row not in table.rows]
-            _swept(rows, files[table.reference], layer.place(("sweeps", table.sweep, "published")))
+        place, file = layer.place(("tables", name)), files.get(_reference(table))
+        check = items.hook(items.load(items.TABLES, table.kind), "check_published")
+        if file is not None and check is not None:
+            check(table, file, paper, place)
+        rows = getattr(table, "rows", [])
+        if isinstance(rows, list):
+            _rows(rows, file, files, place)
+        if file is not None and getattr(table, "sweep", None) is not None:
+            swept = [cell.row for cell in tables[name].cells if cell.row not in rows]
+            _swept(swept, file, layer.place(("sweeps", table.sweep, "published")))
 
 
-def _shown(paper: Paper, table: Table, file: PublishedTable, place: str) -> None:
-    """The models and benchmarks of a table under the names that the paper's table has them by."""
-    if table.hard_levels:
-        raise ConfigError(f"{place}.reference: published values are of all levels; a table of hard levels shows none")
-    for model in table.models:
-        name = model if table.kind == "settings" else paper.published_as.get(model, model)
-        if name is not None:
-            file.check_model(name, f"{place}.models (or published_as.{model})")
-    for benchmark in table.benchmarks or filter(None, [table.benchmark]):
-        name = paper.published_as.get(benchmark, benchmark)
-        if name is not None:
-            name = f"{name} S_div" if table.kind == "diversity" else name
-            file.check_benchmark(name, f"{place}.benchmark (or published_as.{benchmark})")
+def _reference(table: ItemConfig) -> Any:
+    """The file of config/reference/ that a table names; None for a kind without one."""
+    return getattr(table, "reference", None)
 
 
-def _rows(paper: Paper, table: Table, files: dict[str, PublishedTable], place: str) -> None:
+def _rows(rows: list[Row], file: PublishedTable | None, files: dict[Any, PublishedTable], place: str) -> None:
     """The methods of a table's rows. Where it has no reference, rows may be those of a table that has one."""
-    for i, row in enumerate(table.rows):
+    for i, row in enumerate(rows):
         if row.published is None:
             continue
         if not files:
             raise ConfigError(f"{place}.rows.{i}.published: no table of this paper has a `reference` to find it in")
-        if table.reference is not None:
-            files[table.reference].check_method(row.published, f"{place}.rows.{i}.published")
+        if file is not None:
+            file.check_method(row.published, f"{place}.rows.{i}.published")
         else:
-            known = [method for file in files.values() for method in file.methods]
+            known = [method for other in files.values() for method in other.methods]
             look_up(known, row.published, "method of a published table", f"{place}.rows.{i}.published")
 
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from rlvr.statistics.intervals import Difference, Interval, draw, from_draws, two_sided_p
 
@@ -30,6 +29,8 @@ def iqm(scores_SM: Matrix) -> Matrix:
     As scipy.stats.trim_mean, which leaves out floor(S M / 4) scores at each end: with fewer than four it is the mean.
     Of one benchmark it is the trimmed mean over its runs.
     """
+    from scipy import stats  # takes half a second, which planning need not wait for
+
     flat = scores_SM.reshape(*scores_SM.shape[:-2], -1)
     return stats.trim_mean(flat, TRIMMED, axis=-1)
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from rlvr.statistics.pass_at_k import pass_at_k
 
@@ -120,6 +119,8 @@ def over_seeds(values_S: Matrix, confidence: float) -> Interval:
     mean = float(np.mean(values_S))
     if len(values_S) < 2:
         return Interval(mean, float("nan"), float("nan"))
+    from scipy import stats  # takes half a second, which planning need not wait for
+
     half = stats.t.ppf((1 + confidence) / 2, len(values_S) - 1) * stats.sem(values_S)
     return Interval(mean, mean - float(half), mean + float(half))
 
@@ -130,6 +131,8 @@ def over_samples(n_N: NDArray[np.int64], c_N: NDArray[np.int64], k: int, confide
     Each problem's variance of the unbiased estimator is exact, the sum over c ~ Binomial(n, p) with Jeffreys'
     p = (c + 1/2) / (n + 1), so that a problem with no or only correct samples keeps some; the interval is normal.
     """
+    from scipy import stats
+
     found = pass_at_k(n_N, c_N, k)
     variances, cache = np.empty(len(found)), {}
     for i, (n, c) in enumerate(zip(n_N.tolist(), c_N.tolist(), strict=True)):
@@ -155,6 +158,8 @@ def over_problems(values_N: Matrix, *, resamples: int, confidence: float, genera
         return Interval(mean, float("nan"), float("nan"))
     if np.ptp(values_N) == 0:
         return Interval(mean, mean, mean)
+    from scipy import stats
+
     found = stats.bootstrap(
         (values_N,), np.mean, n_resamples=resamples, confidence_level=confidence, method="BCa", rng=generator, batch=500
     ).confidence_interval

@@ -1,31 +1,28 @@
-"""Stage: statistics. From the scores of a table's runs to its numbers: measures, intervals, differences, published."""
+"""Rows of tables of scores: pass@k with intervals and differences, and what the tables of other measures share."""
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false, reportReturnType=false
 # (pandas' own annotations leave open whether a column is a series)
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
-import typer
 
 from rlvr.config.published import plain
 from rlvr.config.schema.settings import Statistics
-from rlvr.files import RecordError, publish, read_lines
+from rlvr.files import RecordError
 from rlvr.statistics.effort import Probes, at_best
 from rlvr.statistics.intervals import Difference, Interval, SeedsAndProblems
-from rlvr.statistics.scores import Matrix, Measure, Scores, avg, maj, matrix, pass_at, problems_of, read_all, units_of
+from rlvr.statistics.scores import Matrix, Measure, Scores, avg, maj, matrix, pass_at, problems_of, units_of
 
 PERCENT = 100.0
 NOT_PUBLISHED: dict[str, float | None] = {"published": None, "published_ci": None}
 
 
-def summarise(
+def pass_at_k_rows(
     layout: dict[str, Any], scores: Scores, reference: pd.DataFrame | None, probes: Probes | None = None
 ) -> pd.DataFrame:
     """One row a benchmark, model, method and column, in percent: `score` is pass (pass@k), avg (avg@n) or maj (maj@n; k
@@ -165,20 +162,3 @@ def published(
         return empty
     ci = pd.to_numeric(found["ci"]).iloc[0]
     return {"published": float(found["value"].iloc[0]), "published_ci": None if pd.isna(ci) else float(ci)}
-
-
-def main(
-    layout: Annotated[str, typer.Option(help="What the table is made of, as JSON.")],
-    scores: Annotated[list[Path], typer.Argument(help="scores.csv of every policy in the table.")],
-    out: Annotated[Path, typer.Option(help="CSV to write.")],
-    reference: Annotated[Path | None, typer.Option(help="CSV with the published values.")] = None,
-    probe: Annotated[list[Path] | None, typer.Option(help="probe.jsonl of runs to choose learning rates by.")] = None,
-) -> None:
-    """Compute a pass@k table."""
-    probes = {path.parent.name: list(read_lines(path)) for path in probe or []}
-    table = summarise(json.loads(layout), read_all(scores), pd.read_csv(reference) if reference else None, probes)
-    publish(out, table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
-
-
-if __name__ == "__main__":
-    typer.run(main)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from tabulate import tabulate
@@ -13,6 +14,11 @@ from rlvr.files import publish
 GREEK = {"α": "alpha", "δ": "delta", "η": "eta", "ρ": "rho", "Σ": "Sigma"}
 SIGNS = {letter: rf"$\{name}$" for letter, name in GREEK.items()}
 SIGNS |= {"−": "$-$", "±": r"$\pm$", "×": r"$\times$", "→": r"$\to$", "²": "$^2$", "†": r"$\dagger$"}
+
+
+def scale_line(layout: dict[str, Any]) -> str:
+    """What a reader must know before any number: the scale it was made at."""
+    return f"Made at {layout['scale']} scale. {layout['about_scale']}"
 
 
 @dataclass(frozen=True)

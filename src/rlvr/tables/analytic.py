@@ -1,28 +1,25 @@
-"""Stage: tables. A table of closed forms, as it was computed."""
+"""A table of closed forms, as it was computed."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Annotated
+from functools import partial
+from typing import Any
 
 import pandas as pd
-import typer
 
-from rlvr.tables.render import Rendered
-
-
-def main(
-    layout: Annotated[str, typer.Option(help="Title and note, as JSON.")],
-    statistics: Annotated[Path, typer.Argument(help="CSV of rlvr.theory.analytic.")],
-    out: Annotated[list[Path], typer.Option(help="Files to write: .csv, .md, .tex.")],
-) -> None:
-    """Set an analytic table."""
-    content = json.loads(layout)
-    frame = pd.read_csv(statistics, dtype=str, keep_default_na=False)
-    notes = [content["note"]] if content["note"] else []
-    Rendered(content["title"], "Closed forms: the same at any scale, no run behind them.", frame, notes).write(out)
+from rlvr.items import TABLES, closed_forms
+from rlvr.items.closed_forms import EVERY_SCALE, FLOATS, layout, statistics  # noqa: F401 - parts of the kind
+from rlvr.tables._rendered import Rendered
 
 
-if __name__ == "__main__":
-    typer.run(main)
+class Config(closed_forms.ClosedForms):
+    pass
+
+
+AS_TEXT = True  # its cells are shown as they were written
+expand = partial(closed_forms.expand, TABLES)
+
+
+def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
+    notes = [layout["note"]] if layout["note"] else []
+    return Rendered(layout["title"], closed_forms.SAME, statistics, notes)

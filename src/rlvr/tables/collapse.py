@@ -1,19 +1,75 @@
-"""Stage: tables. Runs that collapsed, an arm a row."""
-
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' own annotations leave open whether a column is a series)
+"""Runs that collapsed, counted per arm, with an exact interval and an exact test (A-GRAE, Figure 9)."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Annotated, Any
+import math
+from typing import Any
 
 import pandas as pd
-import typer
 
-from rlvr.tables.render import Rendered
-from rlvr.tables.scored import scale_line
+from rlvr.config.plan import Item, Plan
+from rlvr.config.schema.fields import Positive
+from rlvr.items import TABLES
+from rlvr.items.layout import collapse_rule, with_cells
+from rlvr.items.scope import Scope
+from rlvr.statistics.collapse import of_run
+from rlvr.statistics.run_rows import Runs, cell_columns
+from rlvr.tables._methods import MethodsTable, compared
+from rlvr.tables._rendered import Rendered, scale_line
+
+CLAIMS = "collapse"
+
+
+class Config(MethodsTable):
+    repeats: Positive | None = None  # seeds, in place of the paper's
+
+
+def expand(name: str, config: Config, scope: Scope) -> Item:
+    models, rows = scope.models(config.models), scope.rows(config, trained=True)
+    compared(config, rows, scope)
+    return Item(TABLES, name, config, scope.trained(config, models, rows))
+
+
+def layout(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+    labels = {cell.row.arm: cell.row.label for cell in item.cells}
+    compare = item.content.compare_with  # type: ignore[attr-defined]
+    compared_with = {"compare_with": compare, "compare_label": labels.get(compare or "", "")}
+    return {**with_cells(item, plan, paper), **compared_with, "collapse": collapse_rule(plan, paper)}
+
+
+def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
+    """One row per model and arm: runs, collapsed ones, their share with a Clopper-Pearson interval, Fisher's exact p.
+
+    p is two-sided, of the counts of an arm and of the compared arm with the same model.
+    """
+    from scipy import stats
+
+    rows, confidence = [], layout["statistics"]["confidence"]
+    for cell in layout["cells"]:
+        verdicts = [of_run(runs, run, layout["collapse"]) for run in cell["policies"]]
+        collapsed = sum(verdict.collapsed for verdict in verdicts)
+        interval = stats.binomtest(collapsed, len(verdicts)).proportion_ci(confidence, method="exact")
+        rows.append(
+            {
+                **cell_columns(cell),
+                "measure": "collapse",
+                "runs": len(verdicts),
+                "seeds": len(verdicts),
+                "collapsed": collapsed,
+                "value": collapsed / len(verdicts),
+                "value_low": interval.low,
+                "value_high": interval.high,
+                "p": math.nan,
+            }
+        )
+    baseline = {row["model"]: row for row in rows if row["arm"] == layout["compare_with"]}
+    for row in rows:
+        other = baseline.get(row["model"])
+        if other is not None and other is not row:
+            counts = [[r["collapsed"], r["runs"] - r["collapsed"]] for r in (row, other)]
+            test: Any = stats.fisher_exact(counts)
+            row["p"] = float(test.pvalue)
+    return pd.DataFrame(rows)
 
 
 def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
@@ -45,16 +101,3 @@ def _notes(layout: dict[str, Any]) -> list[str]:
     if layout["compare_with"]:
         notes.append("p: Fisher's exact test of the two counts, two-sided, without a correction for several methods.")
     return [*notes, *([layout["note"]] if layout["note"] else [])]
-
-
-def main(
-    layout: Annotated[str, typer.Option(help="Title, rule and notes, as JSON.")],
-    statistics: Annotated[Path, typer.Argument(help="CSV of rlvr.statistics.curves.")],
-    out: Annotated[list[Path], typer.Option(help="Files to write: .csv, .md, .tex.")],
-) -> None:
-    """Set a table of collapsed runs."""
-    render(json.loads(layout), pd.read_csv(statistics)).write(out)
-
-
-if __name__ == "__main__":
-    typer.run(main)

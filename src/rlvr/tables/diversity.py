@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rlvr.config.layers import ConfigError
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.settings import Statistics
 from rlvr.items.layout import with_scores
@@ -51,7 +52,7 @@ check_published = partial(_scored.check_published, column=PUBLISHED)
 
 def expand(name: str, config: Config, scope: Scope) -> Item:
     if len(config.over()) > 1:
-        raise scope.error("benchmarks: a table of diversity is on one benchmark")
+        raise ConfigError(f"{scope.place}.benchmarks: a table of diversity is on one benchmark")
     return _scored.expand(name, config, scope, k=[])
 
 

@@ -29,6 +29,7 @@ from rlvr.tables._rendered import Rendered
 from rlvr.tables._scored import check_published  # noqa: F401 - a part of the kind
 
 CLAIMS = "scores"
+CURVES = True  # its rows at each k can be drawn
 WORDS = _scored.Words(
     headers={"pass": "@{k}", "avg": "avg@{k}", "maj": "maj@{k}"},
     short="pass",

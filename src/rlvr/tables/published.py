@@ -1,24 +1,40 @@
-"""Stage: tables. What a paper prints and this project has not run: the published values, marked so."""
+"""What a paper prints and this project has not run: the published values, marked so."""
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
 # (pandas' own annotations leave open whether a column is a series)
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import pandas as pd
-import typer
 
-from rlvr.tables.render import Rendered
+from rlvr.config.plan import Item, Plan
+from rlvr.config.schema.items import ItemConfig
+from rlvr.items import TABLES
+from rlvr.items.layout import common
+from rlvr.items.scope import Scope
+from rlvr.tables._rendered import Rendered
 
 NOT_RUN = "not yet run"
 
 
-def render(layout: dict[str, Any], published: pd.DataFrame) -> Rendered:
-    """A row a method with its published values, a column a benchmark (and k, where it has several)."""
+class Config(ItemConfig):
+    reference: str  # the published table, a file of config/reference/
+
+
+def expand(name: str, config: Config, scope: Scope) -> Item:
+    return Item(TABLES, name, config)
+
+
+def layout(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+    return common(item, plan)
+
+
+def render(layout: dict[str, Any], reference: Path) -> Rendered:
+    """A row per method with its published values, a column per benchmark (and k, where it has several)."""
+    published = pd.read_csv(reference)
     several = published["k"].nunique() > 1
     names = published["benchmark"] + (" @" + published["k"].astype(str) if several else "")
     wide = published.assign(column=names).pivot_table(
@@ -32,16 +48,3 @@ def render(layout: dict[str, Any], published: pd.DataFrame) -> Rendered:
     return Rendered(
         layout["title"], "Published values alone: nothing of this table was run.", text.set_axis(columns, axis=1), notes
     )
-
-
-def main(
-    layout: Annotated[str, typer.Option(help="Title and note, as JSON.")],
-    reference: Annotated[Path, typer.Option(help="CSV with the published values.")],
-    out: Annotated[list[Path], typer.Option(help="Files to write: .csv, .md, .tex.")],
-) -> None:
-    """Set a table of published values."""
-    render(json.loads(layout), pd.read_csv(reference)).write(out)
-
-
-if __name__ == "__main__":
-    typer.run(main)

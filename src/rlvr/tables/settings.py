@@ -1,68 +1,91 @@
-"""Stage: tables. Training hyper-parameters, generated from the configuration, beside the published ones."""
+"""Training hyper-parameters, generated from the configuration, beside the published ones."""
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
 # (pandas' own annotations leave open whether a column is a series)
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import pandas as pd
-import typer
+from pydantic import Field, field_validator
 
-from rlvr.tables.render import Rendered
-from rlvr.tables.scored import scale_line
-
-# The published table's rows and the settings that hold them.
-ROWS = {
-    "Total epochs": "rl.epochs",
-    "Training batch size": "rl.prompts_per_step",
-    "Mini-batch size": "rl.prompts_per_minibatch",
-    "Micro-batch size per GPU": "rl.sequences_per_microbatch",
-    "Learning rate": "rl.learning_rate",
-    "Optimizer": "rl.optimizer",
-    "Temperature": "rollout.temperature",
-    "Max prompt length": "rollout.max_prompt_tokens",
-    "Max response length": "rollout.max_response_tokens",
-    "Rollout samples per prompt": "rollout.samples_per_prompt",
-    "Validation samples": "evaluation.samples",
-    "GPU memory utilization": "execution.gpu_memory_utilization",
-    "KL coefficient beta": "loss.kl_coefficient",
-}
+from rlvr.config.plan import Item, Plan
+from rlvr.config.published import PublishedTable
+from rlvr.config.schema.items import ItemConfig
+from rlvr.config.schema.paper import Paper
+from rlvr.config.schema.settings import Settings
+from rlvr.estimators import nearest
+from rlvr.items import TABLES
+from rlvr.items.layout import common
+from rlvr.items.scope import Scope
+from rlvr.tables._rendered import Rendered, scale_line
 
 
-def render(layout: dict[str, Any], published: pd.DataFrame) -> Rendered:
-    """`layout["settings"]` holds the merged settings by model, without any arm's."""
+class Config(ItemConfig):
+    models: list[str] = Field(min_length=1)
+    reference: str  # the published table, a file of config/reference/
+    rows: dict[str, str] = Field(min_length=1)  # row of the published table -> the setting that holds it
+
+    @field_validator("rows")
+    @classmethod
+    def hold_settings(cls, rows: dict[str, str]) -> dict[str, str]:
+        sections = {name: field.annotation for name, field in Settings.model_fields.items()}
+        known = {f"{name}.{key}" for name, part in sections.items() for key in getattr(part, "model_fields", ())}
+        for dotted in rows.values():
+            if dotted not in known:
+                raise ValueError(f"no such setting: {dotted!r}{nearest(dotted, known)}")
+        return rows
+
+
+def expand(name: str, config: Config, scope: Scope) -> Item:
+    scope.models(config.models)
+    return Item(TABLES, name, config)
+
+
+def check_published(config: Config, file: PublishedTable, paper: Paper, place: str) -> None:
+    for model in config.models:
+        file.check_model(model, f"{place}.models (or published_as.{model})")
+    for row in config.rows:
+        file.check_method(row, f"{place}.rows")
+
+
+def layout(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+    config: Any = item.content
+    chosen = {model: plan.papers[paper].settings[model] for model in config.models}
+    steps = [f"{model} {settings.rl.steps}" for model, settings in chosen.items() if settings.rl.steps]
+    settings = {model: value.model_dump(mode="json") for model, value in chosen.items()}
+    shown = {"models": config.models, "rows": config.rows, "settings": settings, "steps": ", ".join(steps)}
+    return {**common(item, plan), **shown}
+
+
+def render(layout: dict[str, Any], reference: Path) -> Rendered:
+    """`layout["settings"]` has the merged settings of each model, without any arm's."""
+    published = pd.read_csv(reference, dtype=str)
     lines, differing = [], 0
-    for label, dotted in ROWS.items():
+    for label, dotted in layout["rows"].items():
         section, key = dotted.split(".")
         line = [label]
         for model in layout["models"]:
-            settings = layout["settings"][model]
-            value, paper = settings[section][key], _value(published, model, label)
-            same = paper is not None and _same(value, paper)
-            differing += not same
+            value, paper = layout["settings"][model][section][key], _value(published, model, label)
+            differing += paper is None or not _same(value, paper)
             line += [f"{value:g}" if isinstance(value, float) else str(value), ("" if paper is None else paper)]
         lines.append(line)
     columns = ["Hyperparameter"]
     for model in layout["models"]:
         columns += [model, f"{model} (published)"]
-    notes = [
-        f"{differing} of {len(ROWS) * len(layout['settings'])} values differ from the published ones at this scale.",
-        "The published row `Enable thinking` (Qwen3: False) is no knob here: prompts are templates without a thinking "
-        "block (config/models.yaml).",
-        "Without any arm's settings: DAPO arms change clip range, aggregation, KL and sampling (config/papers/).",
-    ]
+    count = len(layout["rows"]) * len(layout["settings"])
+    notes = [f"{differing} of {count} values differ from the published ones at this scale."]
+    notes += [layout["note"]] if layout["note"] else []
     if layout["steps"]:
         notes.append("Steps, where a scale sets them in place of epochs: " + layout["steps"] + ".")
     return Rendered(layout["title"], scale_line(layout), pd.DataFrame(lines, columns=columns), notes)
 
 
 def _value(published: pd.DataFrame, model: str, label: str) -> str | None:
-    found = published[(published["model"].str.lower() == model) & (published["method"] == label)]
-    return None if found.empty else str(found["value"].iloc[0])
+    rows = published[(published["model"].str.lower() == model) & (published["method"] == label)]
+    return None if rows.empty else str(rows["value"].iloc[0])
 
 
 def _same(ours: Any, paper: str) -> bool:
@@ -70,16 +93,3 @@ def _same(ours: Any, paper: str) -> bool:
         return float(ours) == float(paper)
     except ValueError:
         return str(ours) == paper
-
-
-def main(
-    layout: Annotated[str, typer.Option(help="Title, scale and settings by model, as JSON.")],
-    reference: Annotated[Path, typer.Option(help="CSV with the published values.")],
-    out: Annotated[list[Path], typer.Option(help="Files to write: .csv, .md, .tex.")],
-) -> None:
-    """Set a table of hyper-parameters."""
-    render(json.loads(layout), pd.read_csv(reference, dtype=str)).write(out)
-
-
-if __name__ == "__main__":
-    typer.run(main)

@@ -9,62 +9,27 @@ from pydantic import Field, model_validator
 from rlvr.config.schema.fields import Name, Positive, Strict, Two
 
 
+class ItemConfig(Strict):
+    """What every table and figure has. The keys of a kind are in its module (`rlvr.items`)."""
+
+    title: str
+    kind: str  # a module of rlvr.tables or rlvr.figures
+    note: str | None = None
+
+    def either(self, *pairs: str) -> None:
+        """Raises ValueError where two keys are given of which one would be ignored: a key, then those that win."""
+        ignored, *others = pairs
+        for other in others:
+            if getattr(self, ignored) and getattr(self, other):
+                raise ValueError(f"{ignored}: says nothing beside `{other}`; leave one of them out")
+
+
 class Row(Strict):
     """A line of a table: an arm, and the method's name in the published table (null: not in it)."""
 
     arm: str
     label: str
     published: str | None = None
-
-
-class Table(Strict):
-    """Rows (or a sweep, or every arm) on one benchmark or several: pass@k, diversity. Or what became of their runs
-    (collapse), or settings, or closed forms."""
-
-    title: str
-    kind: Literal["pass_at_k", "across_benchmarks", "diversity", "collapse", "settings", "analytic", "published"] = (
-        "pass_at_k"
-    )
-    content: str | None = None
-    benchmark: str | None = None
-    benchmarks: list[str] = []  # or several: one below the other, or in one number (across_benchmarks)
-    hard_levels: bool = False  # the problems of the benchmark's hard levels alone (config/datasets.yaml)
-    models: list[str] = []
-    rows: list[Row] = []
-    every_arm: bool = False
-    sweep: str | None = None
-    k: list[Positive] = []
-    measures: list[Literal["avg", "maj"]] = []  # columns beside k: avg@n, maj@n
-    compare_with: str | None = None
-    matched: str | None = None  # a sweep of learning rates: also the table at matched effort, and its frontier
-    repeats: Positive | None = None  # seeds where runs are counted, in place of the paper's
-    at_matched_effort: bool = False  # each row at the rate of its sweep `matched` that validation problems prefer
-    reference: str | None = None
-    note: str | None = None
-
-
-class Figure(Strict):
-    """A picture of tables, of arms on a benchmark, of closed forms, or of arms over their training.
-
-    `measures` of a figure over steps are names of `rlvr.config.measures`; `smooth` is the number of steps of a running
-    mean over what is measured on training batches.
-    """
-
-    title: str
-    kind: Literal["pass_at_k_curves", "over_steps", "solve_rates", "masses", "collapse", "frontier", "analytic"]
-    content: str | None = None
-    tables: list[str] = []
-    models: list[str] = []
-    arms: list[str] = []
-    sweep: str | None = None
-    benchmark: str | None = None
-    benchmarks: list[str] = []  # or several, side by side
-    k: list[Positive] = []
-    measures: list[str] = []
-    up_to_step: Positive | None = None
-    smooth: Positive | None = None
-    repeats: Positive | None = None  # as in a table
-    note: str | None = None
 
 
 class Claim(Strict):

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from rlvr.config.schema.fields import Name, Natural, Positive, Strict
-from rlvr.config.schema.items import Claim, Figure, Table
+from rlvr.config.schema.items import Claim, ItemConfig
 
 
 class PaperModel(Strict):
@@ -77,8 +77,8 @@ class Paper(Strict):
     models: dict[str, PaperModel] = {}
     arms: dict[Name, Arm] = {}
     sweeps: dict[Name, Sweep] = {}
-    tables: dict[Name, Table] = {}
-    figures: dict[Name, Figure] = {}
+    tables: dict[Name, ItemConfig] = {}
+    figures: dict[Name, ItemConfig] = {}
     core: Core = Core()  # what a scale of cores makes of the paper
     first: Core = Core()  # of it, what the default target makes for a newcomer
     claims: list[Claim] = []

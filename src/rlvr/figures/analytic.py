@@ -1,23 +1,36 @@
-"""Figures of closed forms, without runs."""
+"""Closed forms as curves."""
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
 # (pandas' own annotations leave open whether a column is a series)
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-import matplotlib.pyplot as plt
 import pandas as pd
-from matplotlib.figure import Figure
 
-from rlvr.figures.looks import BLUE, GREEN, ORANGE, PINK, SKY, VERMILION
+from rlvr.figures._looks import BLUE, GREEN, ORANGE, PINK, SKY, VERMILION
+from rlvr.items import FIGURES, closed_forms
+from rlvr.items.closed_forms import EVERY_SCALE, FLOATS, layout, statistics  # noqa: F401 - parts of the kind
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 COLOURS = (BLUE, ORANGE, VERMILION, GREEN, PINK, SKY)
 
 
-def analytic(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
-    """Closed forms: a panel a group of lines; the dashed line of a label is what the panel's note says."""
+class Config(closed_forms.ClosedForms):
+    pass
+
+
+expand = partial(closed_forms.expand, FIGURES)
+
+
+def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
+    """Closed forms: a panel per group of lines; the dashed line of a label is what the panel's note says."""
+    import matplotlib.pyplot as plt
+
     frame = frames[0].fillna({"panel": ""})
     panels = list(dict.fromkeys(frame["panel"]))
     figure, grid = plt.subplots(1, len(panels), figsize=(4.6 * len(panels) + 0.6, 3.9), squeeze=False)
@@ -32,3 +45,7 @@ def analytic(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
         axes.set(xlabel=own["x_label"].iloc[0], ylabel=own["y_label"].iloc[0], title=panel)
         axes.legend(fontsize=8)
     return figure
+
+
+def caption(seeds: str) -> str:
+    return closed_forms.SAME

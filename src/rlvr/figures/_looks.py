@@ -6,11 +6,14 @@ import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
-from matplotlib.colors import to_hex, to_rgb
-from matplotlib.figure import Figure
+from rlvr.config.plan import Plan
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Okabe and Ito's colours, told apart by every reader.
 GREY, BLUE, ORANGE, VERMILION, GREEN, PINK, SKY = (
@@ -57,23 +60,23 @@ KNOWN = {
 OTHERS = (BROWN, CYAN, OLIVE, BLACK, PURPLE, WINE, VERMILION, GREEN, PINK, SKY, ORANGE)
 
 
-def method(arm: str) -> str:
-    """The arm that a swept one varies; any other is its own."""
-    return arm.split("-")[0]
+def with_looks(plan: Plan, paper: str) -> dict[str, Any]:
+    """What a figure is told so that a method looks the same in all figures of its paper."""
+    return {"arms": list(plan.papers[paper].paper.arms), "methods": plan.papers[paper].methods}
 
 
-def looks(shown: Iterable[str], arms: Iterable[str] = ()) -> dict[str, Look]:
-    """A look for each arm that is shown. `arms` are all of its paper, so that one has the same in all its figures.
+def looks(shown: Iterable[str], layout: dict[str, Any]) -> dict[str, Look]:
+    """A look per arm that is shown. The layout has all arms of the paper, and the method of each swept arm.
 
     Variants of a method (a sweep) have its colour from pale to full, and lines of their own.
     """
-    shown = list(dict.fromkeys(shown))
-    methods = list(dict.fromkeys(method(arm) for arm in (*arms, *shown)))
+    shown, of = list(dict.fromkeys(shown)), layout.get("methods", {})
+    methods = list(dict.fromkeys(of.get(arm, arm) for arm in (*layout.get("arms", ()), *shown)))
     of_method = {name: KNOWN[name] for name in methods if name in KNOWN}
     unknown = [name for name in methods if name not in KNOWN]
     of_method |= dict(zip(unknown, itertools.cycle(_free(set(of_method.values()))), strict=False))
-    variants = {name: [arm for arm in shown if method(arm) == name] for name in methods}
-    return {arm: _variant(of_method[method(arm)], variants[method(arm)], arm) for arm in shown}
+    variants = {name: [arm for arm in shown if of.get(arm, arm) == name] for name in methods}
+    return {arm: _variant(of_method[of.get(arm, arm)], variants[of.get(arm, arm)], arm) for arm in shown}
 
 
 def _free(taken: set[Look]) -> list[Look]:
@@ -86,6 +89,8 @@ def _free(taken: set[Look]) -> list[Look]:
 
 
 def _variant(look: Look, variants: list[str], arm: str) -> Look:
+    from matplotlib.colors import to_hex, to_rgb
+
     if len(variants) == 1:
         return look
     place = variants.index(arm)

@@ -1,0 +1,61 @@
+"""Figures of scores on benchmarks: the keys that their kinds share, and what they need."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from rlvr.config.plan import Item, Plan
+from rlvr.config.schema.fields import Positive
+from rlvr.config.schema.items import ItemConfig, Row
+from rlvr.figures._looks import with_looks
+from rlvr.items import FIGURES
+from rlvr.items.layout import common, with_scores
+from rlvr.items.scope import Scope
+from rlvr.statistics.scores import Scores
+from rlvr.statistics.table_rows import pass_at_k_rows
+
+
+class ScoredFigure(ItemConfig):
+    """Arms on a benchmark, or on several side by side."""
+
+    models: list[str] = []
+    arms: list[str] = []
+    sweep: str | None = None
+    benchmark: str | None = None
+    benchmarks: list[str] = []
+    k: list[Positive] = []
+
+    def over(self) -> list[str]:
+        """The benchmarks, in order."""
+        return self.benchmarks or [name for name in (self.benchmark,) if name is not None]
+
+    def has_curves(self, instead: str = "") -> None:
+        """Raises ValueError where no curve could be drawn."""
+        self.either("benchmark", "benchmarks")
+        if not (self.over() and self.models and (self.arms or self.sweep) and self.k):
+            needed = "models, arms (or a sweep), a benchmark (or benchmarks) and k"
+            raise ValueError(f"a figure of kind {self.kind} needs {needed}{instead}")
+
+
+def expand(name: str, config: Any, scope: Scope) -> Item:
+    """A cell per model and arm, with an evaluation per benchmark."""
+    models, arms = scope.models(config.models), scope.arms(config)
+    cells = scope.cells(models, [Row(arm=arm, label=scope.label_of_curve(arm)) for arm in arms])
+    evaluations = scope.evaluations(config.over(), models, config.k)
+    scope.show_arms(cells, evaluations)
+    return Item(FIGURES, name, config, cells, evaluations, tuple(config.over()))
+
+
+def layout(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+    told = with_scores(item, plan, paper) if item.cells else common(item, plan)
+    return {**told, **with_looks(plan, paper)}
+
+
+def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
+    return pass_at_k_rows(layout, scores, None)
+
+
+def caption(seeds: str) -> str:
+    return f"95 % intervals over {seeds} training seeds × problems (bootstrap)."

@@ -1,0 +1,90 @@
+"""Runs that collapse: the share of prompts without a correct response, a line per run (A-GRAE, Figure 9)."""
+
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
+# (pandas' own annotations leave open whether a column is a series)
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from rlvr.config.measures import METRICS
+from rlvr.config.plan import Item, Plan
+from rlvr.figures import _training
+from rlvr.figures._looks import looks
+from rlvr.figures._training import expand  # noqa: F401 - a part of the kind
+from rlvr.items.layout import collapse_rule
+from rlvr.statistics.collapse import of_run, steps_of, unsolved_shares
+from rlvr.statistics.run_rows import Runs, cell_columns, in_range, running_mean
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FAINT = "#a8a8a8"
+
+
+class Config(_training.TrainingFigure):
+    pass
+
+
+def layout(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+    return {**_training.layout(item, plan, paper), "collapse": collapse_rule(plan, paper)}
+
+
+def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
+    """One row per model, arm, run and step: share of unsolved prompts, its running mean, whether the run collapsed."""
+    rows = []
+    for cell in layout["cells"]:
+        for run in cell["policies"]:
+            own, verdict = runs[run][METRICS], of_run(runs, run, layout["collapse"])
+            values = unsolved_shares(own, run)
+            means = running_mean(values, steps_of(layout["collapse"]["window"], len(values)))
+            shown = in_range([row["step"] for row in own], layout["up_to_step"])
+            rows += [
+                {
+                    **cell_columns({**cell, "policies": [run]}),
+                    "step": step,
+                    "measure": "unsolved",
+                    "value": value,
+                    "running_mean": mean,
+                    "collapsed": verdict.collapsed,
+                    "seeds": len(cell["policies"]),
+                }
+                for step, value, mean in zip(shown, values, means, strict=False)
+            ]
+    return pd.DataFrame(rows)
+
+
+def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
+    """Share of prompts without a correct response, a line per run: thin each step, thick its running mean."""
+    from matplotlib.lines import Line2D
+    from matplotlib.ticker import MaxNLocator
+
+    frame = frames[0]
+    styles = looks(frame["arm"], layout)
+    figure, panels = _training.panels(frame, height=2.4, sharex=True, sharey=True)
+    highest = float(frame["value"].max())
+    for axes, cell, first in panels:
+        tint = styles[str(cell["arm"].iloc[0])].color
+        runs = [run for _, run in cell.groupby("policies", sort=False)]
+        for run in sorted(runs, key=lambda run: bool(run["collapsed"].iloc[0])):  # those that collapsed on top
+            of_run = tint if run["collapsed"].iloc[0] else FAINT
+            axes.plot(run["step"], run["value"], color=of_run, linewidth=0.5, alpha=0.4)
+            axes.plot(run["step"], run["running_mean"], color=of_run, linewidth=1.5)
+        collapsed = sum(bool(run["collapsed"].iloc[0]) for run in runs)
+        axes.set_title(f"{axes.get_title()}: {collapsed} of {len(runs)} collapsed")
+        axes.set(xlabel="training step", ylabel="share of prompts without\na correct response" if first else None)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set_ylim(0, min(1.0, 1.05 * highest + 0.01))
+    window = f"{100 * layout['collapse']['window']:g} % of the steps"
+    handles = [
+        Line2D([], [], color=FAINT, linewidth=1.5, label=f"a run (running mean over {window}; thin: each step)"),
+        Line2D([], [], color="#1A1A1A", linewidth=1.5, label="a run that collapsed, in its method's colour"),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=2 if figure.get_figwidth() > 7 else 1)
+    return figure
+
+
+def caption(seeds: str) -> str:
+    return "A line per run."

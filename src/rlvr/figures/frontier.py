@@ -1,0 +1,72 @@
+"""Pass@1 against pass@(largest k), a curve per method over its learning rates."""
+
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
+# (pandas' own annotations leave open whether a column is a series)
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+from pydantic import model_validator
+
+from rlvr.figures import _scored
+from rlvr.figures._looks import legend, looks
+from rlvr.figures._scored import caption, expand, layout, statistics  # noqa: F401 - parts of the kind
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SPREAD = {"elinewidth": 0.6, "alpha": 0.45}
+NOTE = (
+    "A method that is better, and not merely bolder or shyer in its steps, lies to the upper right of the other "
+    "methods' curves, not further along them. The larger a dot, the larger its learning rate."
+)
+
+
+class Config(_scored.ScoredFigure):
+    @model_validator(mode="after")
+    def shows_something(self):
+        self.has_curves()
+        return self
+
+
+def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
+    """pass@1 against pass@(largest k), a curve per method over learning rates, with intervals both ways.
+
+    The larger a dot, the larger its learning rate; the first panel says which is which. A base policy has no rate.
+    """
+    import matplotlib.pyplot as plt
+    from matplotlib.lines import Line2D
+
+    frame = frames[0]
+    low_k, high_k = frame["k"].min(), frame["k"].max()
+    curves = list(dict.fromkeys(frame["label"]))
+    arms = {str(label): str(own["arm"].iloc[0]) for label, own in frame.groupby("label")}
+    styles = looks([arms[label] for label in curves], layout)
+    rates = sorted(frame["learning_rate"].dropna().unique())
+    sizes = {rate: 3.0 + 6.0 * i / max(1, len(rates) - 1) for i, rate in enumerate(rates)}
+    panels = list(dict.fromkeys(zip(frame["model"], frame["benchmark"], strict=True)))
+    columns = min(3, len(panels))
+    rows = -(-len(panels) // columns)
+    figure, grid = plt.subplots(rows, columns, figsize=(5.2 * columns, 4.4 * rows), squeeze=False)
+    for unused in grid.flat[len(panels) :]:
+        unused.set_axis_off()
+    for axes, (model, benchmark) in zip(grid.flat, panels, strict=False):
+        own = frame[(frame["model"] == model) & (frame["benchmark"] == benchmark)]
+        for label, cells in own.groupby("label", sort=False):
+            x, y = (cells[cells["k"] == k].sort_values("learning_rate") for k in (low_k, high_k))
+            look = styles[arms[str(label)]]
+            errors = [[(p["value"] - p["value_low"]), (p["value_high"] - p["value"])] for p in (x, y)]
+            style = {"color": look.color, "linestyle": look.linestyle}
+            axes.errorbar(x["value"], y["value"], errors[1], errors[0], fmt="none", ecolor=look.color, **SPREAD)
+            axes.plot(x["value"], y["value"], label=label, **style, marker="o", markersize=4 if x.shape[0] == 1 else 0)
+            for across, up, rate in zip(x["value"], y["value"], x["learning_rate"], strict=True):
+                if rate in sizes:
+                    axes.plot(across, up, color=look.color, marker="o", markersize=sizes[rate])
+        title = str(own["stand_in"].iloc[0]) + (f", {benchmark}" if frame["benchmark"].nunique() > 1 else "")
+        axes.set(xlabel=f"pass@{low_k} (%)", ylabel=f"pass@{high_k} (%)", title=title)
+    dots = [Line2D([], [], color="0.4", linestyle="", marker="o", markersize=sizes[r], label=f"{r:.2g}") for r in rates]
+    grid[0][0].legend(handles=dots, title="learning rate", loc="lower right", fontsize=7, title_fontsize=7)
+    legend(figure, grid[0])
+    return figure

@@ -1,0 +1,154 @@
+"""Realised gradient masses by solve rate, and the closed form that they are held against (FADE, Eq. 3)."""
+
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
+# (pandas' own annotations leave open whether a column is a series)
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from rlvr import estimators
+from rlvr.config.measures import METRICS
+from rlvr.config.plan import Item, Plan
+from rlvr.figures import _training
+from rlvr.figures._looks import GREY, looks
+from rlvr.figures._training import expand  # noqa: F401 - a part of the kind
+from rlvr.items.layout import runs_of_cells
+from rlvr.statistics.intervals import over_seeds
+from rlvr.statistics.run_rows import Runs, cell_columns, in_range, value_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SIDES = {"positive": "positive_mass_by_correct", "negative": "negative_mass_by_correct"}
+ORIENTATION = "grpo"
+
+
+class Config(_training.TrainingFigure):
+    pass
+
+
+def layout(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+    runs = runs_of_cells(item, plan)
+    weights = [{"estimator": run.estimator, "shaped": run.reward.overlong_penalty > 0} for run in runs]
+    return {**_training.layout(item, plan, paper), "weights": weights}
+
+
+def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
+    """One row per model, arm, side and number of correct responses c: realised, and as a closed form at p = c / G.
+
+    Realised: a run's mean over its steps, each with the same weight, of the groups with c correct; then over seeds.
+    """
+    rows = []
+    for cell, weights in zip(layout["cells"], layout["weights"], strict=True):
+        groups, realised = 0, []
+        for side, name in SIDES.items():
+            means_SC = np.array([_means(runs, run, name, layout["up_to_step"]) for run in cell["policies"]])
+            groups = means_SC.shape[1] - 1
+            for c in range(groups + 1):
+                known = means_SC[~np.isnan(means_SC[:, c]), c]
+                if known.size:
+                    interval = over_seeds(known, layout["statistics"]["confidence"])
+                    realised.append(
+                        {
+                            "form": "realised",
+                            "side": side,
+                            "p": c / groups,
+                            "value": interval.estimate,
+                            "value_low": interval.low,
+                            "value_high": interval.high,
+                            "seeds": known.size,
+                        }
+                    )
+        form = "own" if has_closed_form(**weights) else ORIENTATION
+        closed = closed_form(weights["estimator"] if form == "own" else {"name": ORIENTATION}, groups)
+        rows += [{**cell_columns(cell), "measure": "masses", **row} for row in realised]
+        rows += [
+            {**cell_columns(cell), "measure": "masses", "form": form, "side": side, "p": c / groups, "value": value}
+            | {"value_low": math.nan, "value_high": math.nan, "seeds": 0}
+            for side, values in closed.items()
+            for c, value in enumerate(values)
+        ]
+    return pd.DataFrame(rows)
+
+
+def _means(runs: Runs, run: str, name: str, up_to_step: int | None) -> list[float]:
+    rows = runs[run][METRICS]
+    kept = set(in_range([row["step"] for row in rows], up_to_step))
+    table = np.array([value_of(row, name, run) for row in rows if row["step"] in kept], dtype=float)
+    return [float(np.nanmean(column)) if (~np.isnan(column)).any() else math.nan for column in table.T]
+
+
+def has_closed_form(estimator: dict[str, Any], shaped: bool) -> bool:
+    """Whether the weights are a function of the solve rate alone: no state, no confidence, no length penalty."""
+    settings = dict(estimator)
+    made = estimators.Estimator(settings.pop("name"), settings)
+    return estimators.masses(made.name) is not None and not (made.needs or made.signature.state or shaped)
+
+
+def closed_form(estimator: dict[str, Any], groups: int) -> dict[str, list[float]]:
+    """m_S and m_F of an estimator at p = 0, 1/G, ..., 1."""
+    import torch  # only here, where a formula of `rlvr.estimators` is called
+
+    form = estimators.masses(estimator["name"])
+    assert form is not None, estimator["name"]
+    known = form.__kwdefaults__ or {}
+    settings = {key: value for key, value in estimator.items() if key in known}
+    success, failure = form(torch.arange(groups + 1, dtype=torch.float64) / groups, groups, **settings)
+    return {"positive": success.tolist(), "negative": failure.tolist()}
+
+
+def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
+    """Realised masses by solve rate with intervals over seeds, and closed forms; positive up, negative down."""
+    from matplotlib.ticker import FuncFormatter
+
+    frame = frames[0]
+    styles = looks(frame["arm"], layout)
+    figure, panels = _training.panels(frame, height=2.7, sharex=True)
+    for axes, cell, first in panels:
+        tint = styles[str(cell["arm"].iloc[0])].color
+        axes.axhline(0, color="0.6", linewidth=0.8)
+        for side, sign in (("positive", 1), ("negative", -1)):
+            own = cell[cell["side"] == side]
+            _closed(axes, own, sign, tint)
+            points = own[own["form"] == "realised"]
+            below, above = points["value"] - points["value_low"], points["value_high"] - points["value"]
+            errors = [below.fillna(0.0), above.fillna(0.0)]
+            style = {"color": tint, "fmt": "o", "markersize": 4, "elinewidth": 1.0, "zorder": 3}
+            axes.errorbar(points["p"], sign * points["value"], yerr=errors if sign > 0 else errors[::-1], **style)
+        reach = {side: float(cell.loc[cell["side"] == side, "value"].max()) for side in ("positive", "negative")}
+        largest = max(*reach.values(), 1e-6)
+        axes.set_ylim(-1.25 * max(reach["negative"], 0.1 * largest), 1.25 * max(reach["positive"], 0.1 * largest))
+        axes.set(xlabel="solve rate of a group", xlim=(-0.03, 1.03))
+        axes.set_ylabel("gradient mass\n← negative   positive →" if first else None)
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{abs(value):g}"))
+    _legend_of_masses(figure, frame)
+    return figure
+
+
+def _closed(axes: Axes, own: pd.DataFrame, sign: int, tint: str) -> None:
+    for form, style in (("own", {"color": tint, "linewidth": 1.4}), ("grpo", {"color": GREY, "linestyle": "--"})):
+        line = own[own["form"] == form]
+        axes.plot(line["p"], sign * line["value"], **style)
+
+
+def _legend_of_masses(figure: Figure, frame: pd.DataFrame) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], color=GREY, marker="o", linestyle="", label="realised, mean over steps")]
+    if (frame["form"] == "own").any():
+        handles.append(Line2D([], [], color="#1A1A1A", linewidth=1.4, label="closed form of the method's weights"))
+    if (frame["form"] == "grpo").any():
+        words = "GRPO's closed form, for orientation: the method's weights depend on more than the solve rate"
+        handles.append(Line2D([], [], color=GREY, linestyle="--", label=words))
+    wide = figure.get_figwidth() > 12.5
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles) if wide else 1)
+
+
+def caption(seeds: str) -> str:
+    return f"Bars: 95 % intervals over {seeds} training seeds (Student's t)."

@@ -1,0 +1,154 @@
+"""Measures of training over its steps, with intervals over seeds (`rlvr.config.measures`)."""
+
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
+# (pandas' own annotations leave open whether a column is a series)
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from pydantic import Field
+
+from rlvr.config.layers import ConfigError
+from rlvr.config.measures import HARD, METRICS, PROBE, UnknownMeasure, shown
+from rlvr.config.plan import Item, Plan
+from rlvr.config.schema.fields import Positive
+from rlvr.figures import _training
+from rlvr.figures._looks import legend, looks
+from rlvr.items.layout import runs_of_cells
+from rlvr.items.scope import Scope
+from rlvr.statistics.intervals import over_seeds
+from rlvr.statistics.run_rows import Runs, cell_columns, in_range, running_mean, value_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+CLAIMS = "curves"
+
+
+class Config(_training.TrainingFigure):
+    measures: list[str] = Field(min_length=1)
+    smooth: Positive | None = None  # steps of a running mean over what is measured on training batches
+
+
+def expand(name: str, config: Config, scope: Scope) -> Item:
+    item = _training.expand(name, config, scope)
+    runs = [scope.plan.runs[run] for cell in item.cells for run, _ in cell.policies]
+    for written in config.measures:
+        _check(written, runs, scope.place)
+    return item
+
+
+def _check(written: str, runs: list[Any], place: str) -> None:
+    """Raises ConfigError for a measure that the runs do not have."""
+    try:
+        measure = shown(written)
+    except UnknownMeasure as error:
+        raise ConfigError(f"{place}.measures: {error}") from error
+    if measure.rows == PROBE and not all(run.probe.problems for run in runs):
+        raise ConfigError(f"{place}.measures: {written!r} needs held-out problems (probe.problems)")
+    if measure.name == "greedy" and not all(run.probe.greedy for run in runs):
+        raise ConfigError(f"{place}.measures: 'greedy' needs probe.greedy: true in the settings of every arm")
+    if measure.name == HARD and not all(run.validation.about.hard_levels for run in runs):
+        sets = ", ".join(dict.fromkeys(run.validation.name for run in runs))
+        raise ConfigError(f"{place}.measures: {HARD!r} needs about.hard_levels of {sets} (config/datasets.yaml)")
+
+
+def layout(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+    config: Any = item.content
+    measures = [vars(shown(written, config.smooth)) for written in config.measures]
+    levels = [run.validation.about.hard_levels for run in runs_of_cells(item, plan)]
+    own = {"measures": measures, "hard_levels": levels, "smooth": config.smooth}
+    return {**_training.layout(item, plan, paper), **own}
+
+
+def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
+    """One row per model, arm, measure and step; a measure that no seed has at a step is left out."""
+    rows = []
+    for cell, hard_levels in zip(layout["cells"], layout["hard_levels"], strict=True):
+        for measure in layout["measures"]:
+            smooth = layout["smooth"] if measure["rows"] == METRICS else None
+            series = [_series(runs, run, measure, hard_levels, smooth) for run in cell["policies"]]
+            for step in in_range(sorted({step for values in series for step in values}), layout["up_to_step"]):
+                known = np.array([s[step] for s in series if not math.isnan(s.get(step, math.nan))])
+                if known.size:
+                    interval = over_seeds(known, layout["statistics"]["confidence"])
+                    rows.append(
+                        {
+                            **cell_columns(cell),
+                            "step": step,
+                            "measure": measure["written"],
+                            "value": interval.estimate,
+                            "value_low": interval.low,
+                            "value_high": interval.high,
+                            "seeds": known.size,
+                        }
+                    )
+    return pd.DataFrame(rows)
+
+
+def _series(
+    runs: Runs, run: str, measure: dict[str, Any], hard_levels: list[str], smooth: int | None
+) -> dict[int, float]:
+    rows = runs[run][measure["rows"]]
+    values = [
+        _hard(row, hard_levels, run) if measure["name"] == HARD else value_of(row, measure["name"], run) for row in rows
+    ]
+    return dict(zip((row["step"] for row in rows), running_mean(values, smooth) if smooth else values, strict=True))
+
+
+def _hard(row: dict[str, Any], hard_levels: list[str], run: str) -> float:
+    """The pass rate over all problems of the hard levels. Raises ValueError where the run was probed on none."""
+    rates, counts = value_of(row, "pass_rate_by_level", run), value_of(row, "problems_by_level", run)
+    own = [level for level in rates if level in hard_levels]
+    if not own:
+        raise ValueError(f"{run}: no held-out problem is of the levels {hard_levels}; they are of {list(rates)}")
+    return sum(rates[level] * counts[level] for level in own) / sum(counts[level] for level in own)
+
+
+def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
+    """A row per model, a column per measure, a line per arm with its interval over seeds."""
+    import matplotlib.pyplot as plt
+    from matplotlib.ticker import MaxNLocator
+
+    frame, measures = frames[0], layout["measures"]
+    models, styles = list(dict.fromkeys(frame["model"])), looks(frame["arm"], layout)
+    band = 0.13 if len(styles) <= 4 else 0.08
+    size = (4.2 * len(measures), 2.7 * len(models) + 0.7)
+    figure, grid = plt.subplots(len(models), len(measures), figsize=size, squeeze=False)
+    for row, model in enumerate(models):
+        for axes, measure in zip(grid[row], measures, strict=True):
+            own = frame[(frame["model"] == model) & (frame["measure"] == measure["written"])]
+            for arm, cell in own.groupby("arm", sort=False):
+                look = styles[str(arm)]
+                axes.plot(
+                    cell["step"],
+                    cell["value"],
+                    color=look.color,
+                    linestyle=look.linestyle,
+                    label=cell["label"].iloc[0],
+                )
+                axes.fill_between(cell["step"], cell["value_low"], cell["value_high"], color=look.color, alpha=band)
+            axes.set(xlabel="training step", ylabel=measure["label"])
+            if len(own):
+                _cut(axes, own["value"], share=measure["share"])
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+            axes.set_title(str(own["stand_in"].iloc[0]) if len(own) else model)
+    legend(figure, grid.flat)
+    return figure
+
+
+def _cut(axes: Axes, values: pd.Series, *, share: bool) -> None:
+    """Wide intervals of few seeds are cut, the curves are not."""
+    low, high = values.min(), values.max()
+    margin = max(0.25 * (high - low), 1e-3)
+    bottom = low - margin if low < 0 else max(0.0, low - margin)
+    axes.set_ylim(bottom, min(1.0, high + margin) if share else high + margin)
+
+
+def caption(seeds: str) -> str:
+    return f"Bands: 95 % intervals over {seeds} training seeds (Student's t)."

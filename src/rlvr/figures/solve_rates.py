@@ -1,0 +1,124 @@
+"""Shares of the prompts by their share of correct responses, stacked, over the steps of training."""
+
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
+# (pandas' own annotations leave open whether a column is a series)
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from rlvr.config.measures import METRICS
+from rlvr.config.plan import Item, Plan
+from rlvr.config.schema.fields import Positive
+from rlvr.figures import _training
+from rlvr.figures._looks import legend
+from rlvr.figures._training import expand  # noqa: F401 - a part of the kind
+from rlvr.statistics.run_rows import Runs, cell_columns, in_range, running_mean, value_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Shares of prompts by their number of correct responses c of G; a group belongs to the first that holds it.
+BINS: dict[str, Callable[[int, int], bool]] = {
+    "0": lambda c, groups: c == 0,
+    "1": lambda c, groups: c == groups,
+    "(0, 1/4]": lambda c, groups: 4 * c <= groups,
+    "(1/4, 1/2]": lambda c, groups: 2 * c <= groups,
+    "(1/2, 1)": lambda c, groups: True,
+}
+IN_ORDER = ("0", "(0, 1/4]", "(1/4, 1/2]", "(1/2, 1)", "1")
+# From no response correct to all of them: brown to violet (ColorBrewer's PuOr), told apart by every reader.
+SHADES = {
+    "0": "#b35806",
+    "(0, 1/4]": "#fdb863",
+    "(1/4, 1/2]": "#e6e6ee",
+    "(1/2, 1)": "#b2abd2",
+    "1": "#542788",
+}
+
+
+class Config(_training.TrainingFigure):
+    smooth: Positive | None = None  # steps of a running mean
+
+
+def layout(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+    smooth = item.content.smooth  # type: ignore[attr-defined]
+    return {**_training.layout(item, plan, paper), "smooth": smooth}
+
+
+def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
+    """One row per model, arm, step and bin of solve rates: the share of the prompts drawn, as a mean over seeds."""
+    rows = []
+    for cell in layout["cells"]:
+        found: dict[tuple[int, str], list[float]] = {}
+        for run in cell["policies"]:
+            for step, shares in _binned(runs, run, layout["smooth"]):
+                for name, share in shares.items():
+                    found.setdefault((step, name), []).append(share)
+        steps = in_range(sorted({step for step, _ in found}), layout["up_to_step"])
+        rows += [
+            {
+                **cell_columns(cell),
+                "step": step,
+                "measure": "solve_rates",
+                "bin": name,
+                "value": float(np.mean(found[step, name])),
+                "seeds": len(found[step, name]),
+            }
+            for step in steps
+            for name in IN_ORDER
+            if (step, name) in found
+        ]
+    return pd.DataFrame(rows)
+
+
+def _binned(runs: Runs, run: str, smooth: int | None) -> list[tuple[int, dict[str, float]]]:
+    """Each step's shares of prompts by bin; bins that no number of correct responses falls into are left out."""
+    rows = runs[run][METRICS]
+    counts = np.array([value_of(row, "solve_rates", run) for row in rows], dtype=float)
+    groups = counts.shape[1] - 1
+    of_number = [next(name for name, holds in BINS.items() if holds(c, groups)) for c in range(groups + 1)]
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    columns = {name: shares[:, [of == name for of in of_number]].sum(axis=1) for name in dict.fromkeys(of_number)}
+    smoothed = {name: running_mean(list(s), smooth) if smooth else list(s) for name, s in columns.items()}
+    return [(row["step"], {name: values[i] for name, values in smoothed.items()}) for i, row in enumerate(rows)]
+
+
+def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
+    """Stacked shares of the prompts by their share of correct responses; panels of arms, models below each other."""
+    from matplotlib.ticker import MaxNLocator
+
+    figure, panels = _training.panels(frames[0], height=2.4, sharex=True, sharey=True)
+    smooth = f"\nmean of last {layout['smooth']} steps" if layout.get("smooth") else ""
+    drawn = []
+    for axes, cell, first in panels:
+        wide = cell.pivot(index="step", columns="bin", values="value")
+        bins = [name for name in SHADES if name in wide]
+        axes.stackplot(
+            wide.index,
+            [wide[name] for name in bins],
+            colors=[SHADES[name] for name in bins],
+            labels=[f"correct: {_in_words(name)}" for name in bins],
+            edgecolor="white",
+            linewidth=0.3,
+        )
+        axes.set(xlabel="training step", ylabel=f"share of prompts{smooth}" if first else None)
+        begin, end = cell["step"].min(), cell["step"].max()
+        axes.set(xlim=(begin, max(end, begin + 1)), ylim=(0, 1))
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.grid(False)
+        drawn.append(axes)
+    legend(figure, drawn)
+    return figure
+
+
+def _in_words(name: str) -> str:
+    return {"0": "none", "1": "all"}.get(name, name)
+
+
+def caption(seeds: str) -> str:
+    return f"Means over {seeds} training seeds."

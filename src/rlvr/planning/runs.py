@@ -1,0 +1,210 @@
+"""What the arms of a paper train at a scale: base policies, runs, and evaluations of them, each planned once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import ValidationError
+
+from rlvr.config import identity
+from rlvr.config.explain import validate
+from rlvr.config.layers import ConfigError, Layer, holder, look_up
+from rlvr.config.load import resolve_estimator
+from rlvr.config.plan import Cell, Plan, Policies
+from rlvr.config.schema.items import Row
+from rlvr.config.schema.paper import Paper
+from rlvr.config.schema.settings import Execution, Settings
+from rlvr.config.schema.specs import EvaluationSpec, PolicySpec, RunSpec
+from rlvr.estimators import nearest
+from rlvr.planning.arms import BASE, Arms
+from rlvr.planning.papers import Sources
+
+
+class PaperRuns:
+    """Adds to a plan what a paper's tables and figures ask for."""
+
+    def __init__(self, sources: Sources, plan: Plan, paper: Paper, layer: Layer, arms: Arms):
+        self.sources, self.plan, self.paper, self.layer, self.arms = sources, plan, paper, layer, arms
+        self.scale = sources.scale
+        self.seeds = paper.seeds[: self.scale.seeds]
+        self.settings = {model: self._settings_of(model) for model in paper.models}
+        self.sets: dict[tuple[str, str], Any] = {}  # by name and the key that names it
+        self.bases: dict[str, PolicySpec] = {}  # by model
+        self.trained: dict[tuple[str, str], tuple[RunSpec, Execution]] = {}  # by model and arm
+        self.run_of: dict[tuple[str, str, int], str] = {}
+
+    def _place(self, *keys: str) -> str:
+        return self.layer.place(keys)
+
+    # ---- settings ----
+
+    def _settings_of(self, model: str) -> Settings:
+        validate(Settings, self._paper_layers(model))  # as the paper has it, which a scale may hide
+        settings = validate(Settings, self._model_layers(model))
+        if settings.diversity != self.plan.diversity:
+            raise ConfigError(f"{self._place('settings')}.diversity: is set in defaults or a scale, for all papers")
+        return settings
+
+    def _paper_layers(self, model: str) -> list[Layer]:
+        entry = look_up(self.paper.models, model, "model", self._place("models"))
+        return [
+            self.sources.defaults,
+            Layer(self.layer.file, "settings", self.paper.settings),
+            Layer(self.layer.file, f"models.{model}.settings", entry.settings),
+        ]
+
+    def _model_layers(self, model: str) -> list[Layer]:
+        return [*self._paper_layers(model), *self.sources.of_scale(), *self.sources.of_scale(self.paper.name)]
+
+    def settings_of_arm(self, model: str, arm: str, place: str) -> Settings:
+        """An arm's settings on a model, its estimator's filled in and checked, whether or not a table shows it."""
+        chain = look_up(self.arms.by_name, arm, "arm", place)
+        layers = [*self._model_layers(model), *chain.layers]
+        settings = validate(Settings, layers)
+        settings = settings.model_copy(update={"estimator": resolve_estimator(settings.estimator, layers)})
+        return settings if chain.times is None else _multiplied(settings, *chain.times, place=self._place("sweeps"))
+
+    # ---- data, models, base policies ----
+
+    def data(self, name: str | None, key: str) -> Any:
+        """The data set that a key names, or what stands in for it at this scale."""
+        if name is None:
+            raise ConfigError(f"{self._place(key)}: this key is missing")
+        if (name, key) not in self.sets:
+            stand_in = self.scale.data.get(name, name)
+            data = self.sets[name, key] = look_up(self.sources.data, stand_in, "data set", self._place(key))
+            self.plan.data[identity.data_id(data)] = data
+        return self.sets[name, key]
+
+    def data_sets(self, names: list[str | None]) -> list[Any]:
+        """Those that are named, each once."""
+        sets = [self.data(name, "data") for name in dict.fromkeys(names) if name is not None]
+        return list({identity.data_id(data): data for data in sets}.values())
+
+    def base(self, model: str) -> PolicySpec:
+        """The policy that every arm on a model starts from: no arm changes its SFT."""
+        if model not in self.bases:
+            entry, sft = self._model(model), self.settings[model].sft if self.scale.sft else None
+            sft_data = self.data(self.paper.sft_data, "sft_data") if sft else None
+            spec = self.bases[model] = PolicySpec(model=entry, sft=sft, sft_data=sft_data)
+            self.plan.models[identity.model_id(entry)] = entry
+            self.plan.policies[identity.policy_id(spec)] = spec
+        return self.bases[model]
+
+    def _model(self, model: str) -> Any:
+        """The model, with the paper's own prompt. A stand-in keeps its own: another family has other marks of turns."""
+        stand_in = self.scale.models.get(model, model)
+        entry = look_up(self.sources.models, stand_in, "model", self._place("models"))
+        named = self.paper.models[model].prompt
+        if named is None:
+            return entry
+        prompt = look_up(self.sources.prompts, named, "prompt", self._place("models", model, "prompt"))
+        return entry.model_copy(update={"template": prompt.text}) if stand_in == model else entry
+
+    # ---- runs ----
+
+    def cell(self, model: str, row: Row, place: str, *, seeds: list[int] | None = None, matched: str | None) -> Cell:
+        """The policies of a row; `matched`: and those at each learning rate of this sweep."""
+        if row.arm == BASE:
+            return Cell(model, row, ((identity.policy_id(self.base(model)), None),))
+        runs, rate = self._runs(model, row.arm, place, seeds)
+        rates = [self._runs(model, arm, place, seeds) for arm in self.arms.of_sweep(row.arm, matched)] if matched else []
+        return Cell(model, row, runs, rate, tuple((rate, runs) for runs, rate in rates))
+
+    def _runs(self, model: str, arm: str, place: str, seeds: list[int] | None) -> tuple[Policies, float]:
+        """The runs of an arm, one per seed, and their learning rate."""
+        runs = tuple((self._run(model, arm, seed, place), seed) for seed in seeds or self.seeds)
+        return runs, self.plan.runs[runs[0][0]].rl.learning_rate
+
+    def _run(self, model: str, arm: str, seed: int, place: str) -> str:
+        """The id of a run. Several tables and figures may show it, so that it is planned once."""
+        if (model, arm, seed) not in self.run_of:
+            if (model, arm) not in self.trained:
+                self.trained[model, arm] = self._training(model, arm, place)
+            first, execution = self.trained[model, arm]
+            spec = first.model_copy(update={"seed": seed})
+            run = self.run_of[model, arm, seed] = identity.run_id(spec)
+            self.plan.runs[run], self.plan.executions[run] = spec, execution
+        return self.run_of[model, arm, seed]
+
+    def _training(self, model: str, arm: str, place: str) -> tuple[RunSpec, Execution]:
+        """What an arm trains on a model, for its first seed, and how."""
+        settings = self.settings_of_arm(model, arm, place)
+        try:
+            spec = RunSpec(
+                base=self.base(model),
+                data=self.data(self.arms.by_name[arm].data, "data"),
+                validation=self.data(self.paper.validation_data, "validation_data"),
+                estimator=settings.estimator,
+                loss=settings.loss,
+                critic=settings.critic if settings.critic.learning_rate is not None else None,
+                rollout=settings.rollout,
+                reward=settings.reward,
+                rl=settings.rl,
+                probe=settings.probe,
+                selection=settings.selection,
+                seed=self.seeds[0],
+            )
+        except ValidationError as error:
+            message = error.errors()[0]["msg"].removeprefix("Value error, ")
+            raise ConfigError(f"{self._place('arms', arm)}: {message}") from error
+        self._check_probe(spec, [*self._model_layers(model), *self.arms.by_name[arm].layers])
+        if spec.selection.rule == "best_validation":
+            self._check_selection(spec, arm)
+        return spec, settings.execution
+
+    def _check_probe(self, spec: RunSpec, layers: list[Layer]) -> None:
+        """Raises ConfigError where more held-out problems are to be probed than there are."""
+        known = spec.validation.problems
+        if known is not None and spec.probe.problems > known:
+            place = holder(layers, ("probe", "problems")).place(("probe", "problems"))
+            raise ConfigError(
+                f"{place}: {spec.probe.problems} problems are more than the {known} of {spec.validation.name}, "
+                f"which {self._place('validation_data')} names at the scale {self.scale.name}; at most {known}"
+            )
+
+    def _check_selection(self, spec: RunSpec, arm: str) -> None:
+        """A checkpoint is not picked on a set that it is then scored on; overlap.json says what two sets share."""
+        for benchmark in self.paper.benchmarks:
+            if self.data(benchmark, "benchmarks") == spec.validation:
+                raise ConfigError(
+                    f"{self._place('arms', arm)}.settings.selection.rule: best_validation would select on "
+                    f"{self.paper.validation_data!r}, which is the benchmark {benchmark!r} too; "
+                    "name another set as validation_data"
+                )
+
+    # ---- evaluations ----
+
+    def evaluation(self, benchmark: str, model: str, k: list[int], place: str) -> str:
+        """The id of a model's evaluation on a benchmark, which must have enough samples for each k."""
+        if benchmark not in self.paper.benchmarks:
+            raise ConfigError(
+                f"{place}.benchmark: unknown benchmark {benchmark!r}{nearest(benchmark, self.paper.benchmarks)}"
+            )
+        sampling = self.settings[model].evaluation
+        if k and max(k) > sampling.samples:
+            holders = [la for la in self._model_layers(model) if la.holds(("evaluation", "samples"))]
+            raise ConfigError(
+                f"{place}.k: k = {max(k)} is larger than n = {sampling.samples} samples "
+                f"({holders[-1].place(('evaluation', 'samples'))})"
+            )
+        spec = EvaluationSpec(data=self.data(benchmark, "benchmarks"), sampling=sampling)
+        name = identity.evaluation_id(spec)
+        self.plan.evaluations[name] = spec
+        return name
+
+
+def _multiplied(settings: Settings, dotted: str, factor: float, *, place: str) -> Settings:
+    """The settings with one of them multiplied."""
+    section, _, key = dotted.partition(".")
+    content = settings.model_dump()
+    value = content[section].get(key)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ConfigError(f"{place}: {dotted} is {value!r}, which cannot be multiplied")
+    # Rounded to what a person would write, so that 3 x 1e-6 is 3e-06 and not 3.0000000000000001e-06.
+    product = float(f"{value * factor:.4g}")
+    content[section][key] = int(product) if isinstance(value, int) and product.is_integer() else product
+    try:
+        return Settings.model_validate(content)
+    except ValidationError as error:
+        raise ConfigError(f"{place}: {dotted} x {factor:g} = {product:g}: {error.errors()[0]['msg']}") from error
