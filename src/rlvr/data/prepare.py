@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from rlvr import provenance, stages
 from rlvr.config.identity import data_id
 from rlvr.config.load import find_folder, read_data
-from rlvr.config.schema import Data, Mixture, OperatorFill, Published
+from rlvr.config.schema.names import Data, Mixture, OperatorFill, Published
 from rlvr.data import card, golds, operator_fill, overlap, published, sources
 from rlvr.data.rows import DataError
 from rlvr.files import sha256

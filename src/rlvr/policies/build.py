@@ -20,7 +20,7 @@ from transformers import (
 )
 
 from rlvr import provenance, stages
-from rlvr.config.schema import Model, ScratchModel
+from rlvr.config.schema.names import Model, ScratchModel
 from rlvr.data.operator_fill import VOCABULARY
 from rlvr.files import publish_json
 from rlvr.policies.store import Policy, publish_manifest, save

@@ -17,7 +17,8 @@ import typer
 
 from rlvr import provenance, stages
 from rlvr.config.identity import canonical
-from rlvr.config.schema import SLICES, EvaluationSpec
+from rlvr.config.schema.settings import SLICES
+from rlvr.config.schema.specs import EvaluationSpec
 from rlvr.files import RecordError, publish_json, sha256
 from rlvr.offspring import end_with_caller
 from rlvr.policies.manifest import fingerprint as of_policy

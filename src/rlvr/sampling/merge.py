@@ -10,7 +10,7 @@ import typer
 
 from rlvr import provenance, stages
 from rlvr.config.identity import canonical
-from rlvr.config.schema import EvaluationSpec
+from rlvr.config.schema.specs import EvaluationSpec
 from rlvr.files import RecordError, publish_json, sha256
 from rlvr.records import Completion, Problem, Tokens, publish_records, read_records
 from rlvr.sampling.parts import ORIGIN, in_order, read_slice

@@ -11,7 +11,8 @@ import typer
 
 from rlvr import provenance, stages
 from rlvr.config import identity
-from rlvr.config.schema import Execution, RunSpec
+from rlvr.config.schema.settings import Execution
+from rlvr.config.schema.specs import RunSpec
 from rlvr.estimators import Estimator
 from rlvr.files import publish_lines, sha256
 from rlvr.offspring import end_with_caller

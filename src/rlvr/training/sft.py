@@ -12,7 +12,8 @@ import typer
 
 from rlvr import provenance, stages
 from rlvr.config import identity
-from rlvr.config.schema import PolicySpec, Sft
+from rlvr.config.schema.settings import Sft
+from rlvr.config.schema.specs import PolicySpec
 from rlvr.files import publish_lines, read_json, sha256
 from rlvr.offspring import end_with_caller
 from rlvr.policies.decoder import Decoder

@@ -17,7 +17,8 @@ import typer
 
 from rlvr import provenance, stages
 from rlvr.config import identity
-from rlvr.config.schema import Execution, RunSpec
+from rlvr.config.schema.settings import Execution
+from rlvr.config.schema.specs import RunSpec
 from rlvr.files import publish, publish_json, publish_lines, sha256, whole
 from rlvr.offspring import end_with_caller, tied
 from rlvr.policies.manifest import fingerprint

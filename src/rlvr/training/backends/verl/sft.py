@@ -12,7 +12,7 @@ import typer
 
 from rlvr import provenance, stages
 from rlvr.config import identity
-from rlvr.config.schema import PolicySpec
+from rlvr.config.schema.specs import PolicySpec
 from rlvr.files import publish_json, publish_lines, read_json, read_lines, sha256
 from rlvr.offspring import end_with_caller, tied
 from rlvr.policies.manifest import fingerprint
