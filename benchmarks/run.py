@@ -20,11 +20,13 @@ from pathlib import Path
 import torch
 
 from rlvr import provenance
+from rlvr.config.paths import Paths
 from rlvr.planning.expansion import make_plan
 from rlvr.policies.store import load
 from rlvr.records import Problem, read_records
 from rlvr.training.deterministic import one_thread
 from rlvr.training.rl import Trainer
+from rlvr.workflow.told import told
 
 ROOT = Path(__file__).resolve().parents[1]
 STEPS = 12  # measured, after two to warm up
@@ -39,17 +41,21 @@ def call(*command: str) -> str:
     return done.stdout
 
 
+def spec_file(folder: Path, spec) -> str:
+    return told(spec.model_dump(mode="json"), Paths(str(folder), "laptop"), write=True)
+
+
 def prepare(folder: Path):
     """The laptop scale's data and base policy, from results/ where they have been made, else made here."""
     plan = make_plan(ROOT, "laptop", ["ace"])
     spec = next(s for s in plan.runs.values() if s.estimator["name"] == "grpo" and not s.rollout.dynamic_sampling)
     problems = folder / "problems"
     for name, data in (("problems", spec.data), ("sft", spec.base.sft_data)):
-        call(sys.executable, "-m", "rlvr.data.prepare", "--spec", data.model_dump_json(), "--out", str(folder / name))
+        call(sys.executable, "-m", "rlvr.data.prepare", "--spec", spec_file(folder, data), "--out", str(folder / name))
     model, base = folder / "model" / "manifest.json", folder / "base" / "manifest.json"
-    call(sys.executable, "-m", "rlvr.policies.build", "--spec", spec.base.model.model_dump_json(), "--out", str(model))
+    call(sys.executable, "-m", "rlvr.policies.build", "--spec", spec_file(folder, spec.base.model), "--out", str(model))
     call(
-        *(sys.executable, "-m", "rlvr.training.sft", "--spec", spec.base.model_dump_json(), "--model", str(model)),
+        *(sys.executable, "-m", "rlvr.training.sft", "--spec", spec_file(folder, spec.base), "--model", str(model)),
         *("--demonstrations", str(folder / "sft" / "demonstrations.jsonl")),
         *("--out", str(base), "--state", str(folder / "base" / "state")),
     )

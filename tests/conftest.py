@@ -7,10 +7,21 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+PLANS = TemporaryDirectory()
+
+
+def told(content) -> Path:
+    """The file that tells a stage a specification, or a dumped one, as a rule's parameter names it."""
+    from rlvr.config.paths import Paths
+    from rlvr.workflow import told
+
+    plain = content if isinstance(content, dict) else content.model_dump(mode="json")
+    return Path(told.told(plain, Paths(PLANS.name, "smoke"), write=True))
 
 
 def run_module(module: str, *arguments: str, check: bool = True, **options) -> subprocess.CompletedProcess:
@@ -93,31 +104,32 @@ def workbench(tmp_path_factory, plan):
     spec = next(spec for name, spec in plan.runs.items() if "-grpo-lr0.0002-seed1" in name and "qwen2" in name)
     base = spec.base
     for data in (spec.data, spec.validation, base.sft_data):
-        run_module("rlvr.data.prepare", "--spec", data.model_dump_json(), "--out", str(folder / data.name))
+        run_module("rlvr.data.prepare", "--spec", str(told(data)), "--out", str(folder / data.name))
     model = folder / "model" / "manifest.json"
-    run_module("rlvr.policies.build", "--spec", base.model.model_dump_json(), "--out", str(model))
+    run_module("rlvr.policies.build", "--spec", str(told(base.model)), "--out", str(model))
     sft = folder / "sft" / "manifest.json"
     demonstrations = folder / base.sft_data.name / "demonstrations.jsonl"
     run_module(
         "rlvr.training.sft",
-        *("--spec", base.model_dump_json(), "--model", str(model), "--demonstrations", str(demonstrations)),
+        *("--spec", str(told(base)), "--model", str(model), "--demonstrations", str(demonstrations)),
         *("--out", str(sft), "--state", str(folder / "sft" / "state")),
     )
-    return Workbench(folder, spec, sft)
+    return Workbench(folder, spec, sft, plan.execution)
 
 
 class Workbench:
     """Where a run's inputs stand, and how to start one."""
 
-    def __init__(self, folder: Path, spec, base: Path):
-        self.folder, self.spec, self.base = folder, spec, base
+    def __init__(self, folder: Path, spec, base: Path, execution):
+        self.folder, self.spec, self.base, self.execution = folder, spec, base, execution
 
     def command(self, spec, out: Path, save_every: int = 1) -> list[str]:
+        execution = self.execution.model_copy(update={"save_every": save_every})
         return [
-            *("--spec", spec.model_dump_json(), "--base", str(self.base)),
+            *("--spec", str(told(spec)), "--execution", str(told(execution)), "--base", str(self.base)),
             *("--problems", str(self.folder / spec.data.name / "problems.jsonl")),
             *("--validation", str(self.folder / spec.validation.name / "problems.jsonl")),
-            *("--out", str(out / "manifest.json"), "--state", str(out / "state"), "--save-every", str(save_every)),
+            *("--out", str(out / "manifest.json"), "--state", str(out / "state")),
         ]
 
     def train(self, spec, out: Path, check: bool = True, **options) -> subprocess.CompletedProcess:

@@ -9,7 +9,13 @@ import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "rlvr"
 
-BASE = {"files", "provenance", "environment", "offspring"}  # import nothing of ours, and every folder may import them
+BASE = {
+    "files",
+    "provenance",
+    "environment",
+    "offspring",
+    "stages",
+}  # import nothing of ours, and every folder may import them
 # A folder may import from these too, and from itself.
 MAY_IMPORT = {
     **{name: set() for name in BASE},
@@ -55,6 +61,7 @@ WITHOUT_TORCH = (
     "rlvr.report.page",
     "rlvr.environment",
     "rlvr.workflow.targets",
+    "rlvr.workflow.told",
     "rlvr.workflow.locks",
     "rlvr.sampling.merge",
     "rlvr.scoring.grade",

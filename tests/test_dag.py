@@ -71,12 +71,28 @@ def test_the_default_is_the_core_of_table_1(fresh):
     assert jobs["generate"] == jobs["grade"] and not [rule for rule in jobs if "vllm" in rule or rule == "merge"]
 
 
-def test_what_is_said_about_a_set_makes_no_run_stale(fresh):
-    """It is in no rule's parameters: commands are told of a set without it."""
-    text = snakemake("-n", "-p", "--cores", "1", "--config", f"results={fresh}").stdout
-    for module in ("data.prepare", "training.sft", "training.rl", "sampling.generate"):
-        assert f"rlvr.{module}" in text
-    assert '"verifier":"operators"' in text and '"about":{' not in text  # as a specification writes it
+def test_what_is_said_about_a_set_makes_no_run_stale(fresh, tmp_path):
+    """Commands name the same files of the plan, whatever is said; another size of the set is other files."""
+    copy = tmp_path / "project"
+    for name in ("config", "workflow"):
+        shutil.copytree(ROOT / name, copy / name)
+    shutil.copy(ROOT / "Snakefile", copy)
+    sets = (copy / "config/datasets.yaml").read_text()
+    asked = ("-s", str(copy / "Snakefile"), "-d", str(copy), "--config", f"results={fresh}")
+
+    def files_told(problems: int, about: str) -> set[str]:
+        line = "operators-train: {task: operator_fill, part: train, levels: [3, 4, 5], problems: 2700, seed: 11"
+        other = line.replace("2700", str(problems)) + about
+        (copy / "config/datasets.yaml").write_text(sets.replace(line, other))
+        text = snakemake("-n", "-p", "--cores", "1", *asked).stdout
+        for module in ("data.prepare", "training.sft", "training.rl", "sampling.generate"):
+            assert f"rlvr.{module} --spec {fresh}/plan/" in text
+        return set(re.findall(r"plan/\w+\.json", text))
+
+    before = files_told(2700, "")
+    assert files_told(2700, ", about: {note: another word}") == before and len(before) > 20
+    assert len(before - files_told(2600, "")) == 5 * 3 + 1  # runs and their training set
+    assert not (tmp_path / "results" / "plan").exists()  # a dry run writes none of them
 
 
 def test_settings_table_needs_no_run(fresh):

@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from conftest import ROOT, run_module
+from conftest import ROOT, run_module, told
 from typer.testing import CliRunner
 
 from rlvr import verifiers
@@ -1013,13 +1013,13 @@ def test_a_file_with_another_number_of_problems_is_an_error_unless_asked_for(her
     # What was asked for by hand is not taken by a run, unless the entry says so.
     spec = SETS["aime-2025"]
     with pytest.raises(SystemExit, match="aime-2025: 18 problems, and 30 are published"):
-        prepare.main(spec.model_dump_json(), here / "results" / "a")
+        prepare.main(told(spec), here / "results" / "a")
     (here / "data" / "aime-2025" / "problems.jsonl").unlink()
     lines(here / "data" / "aime-2025" / "test.jsonl", rows)
     with pytest.raises(SystemExit, match="aime-2025: 18 problems, and 30 are published"):
-        prepare.main(spec.model_dump_json(), here / "results" / "a")
+        prepare.main(told(spec), here / "results" / "a")
     assert not (here / "results" / "a" / "problems.jsonl").exists()
-    prepare.main(spec.model_copy(update={"slack": 0.4}).model_dump_json(), here / "results" / "a")
+    prepare.main(told(spec.model_copy(update={"slack": 0.4})), here / "results" / "a")
     assert read_json(here / "results" / "a" / "card.json")["problems"] == 18
 
 
@@ -1280,32 +1280,32 @@ def test_the_stage_takes_brought_files_then_what_was_prepared_and_writes_the_sam
     spec = SETS["aime-2025"]
     path = lines(here / "elsewhere.jsonl", [{"problem": f"p{i}", "answer": "007"} for i in range(30)])
     assert rlvr("prepare", "aime-2025", "--from", str(path)).exit_code == 0
-    prepare.main(spec.model_dump_json(), here / "results" / "a")
+    prepare.main(told(spec), here / "results" / "a")
     expected = (here / "data" / "aime-2025" / "problems.jsonl").read_bytes()
     assert (here / "results" / "a" / "problems.jsonl").read_bytes() == expected
     assert read_json(here / "results" / "a" / "card.json")["problems"] == 30
     # A changed entry is another set, and a damaged file none.
     changed = spec.model_copy(update={"fields": {"gold": "other"}})
     with pytest.raises(SystemExit, match="bring math-ai/aime25"):
-        prepare.main(changed.model_dump_json(), here / "results" / "b")
+        prepare.main(told(changed), here / "results" / "b")
     (here / "data" / "aime-2025" / "problems.jsonl").write_text("{}\n")
     with pytest.raises(SystemExit, match="bring math-ai/aime25"):
-        prepare.main(spec.model_dump_json(), here / "results" / "c")
+        prepare.main(told(spec), here / "results" / "c")
     lines(here / "data" / "aime-2025" / "test.jsonl", [{"problem": f"q{i}", "answer": "8"} for i in range(30)])
-    prepare.main(spec.model_dump_json(), here / "results" / "d")
+    prepare.main(told(spec), here / "results" / "d")
     assert golds(read_records(here / "results" / "d" / "problems.jsonl", Problem))[0] == ("q0", "8")
 
 
 def test_what_is_said_about_a_set_reaches_its_card_by_the_file_not_by_the_parameter(here):
     spec = small("aime-2025")
     lines(here / "data" / "aime-2025" / "test.jsonl", [ROW])
-    told = spec.model_dump_json(exclude={"about"})
-    assert "Apache" not in told
-    prepare.main(told, here / "a")
+    said = told(spec.model_dump(mode="json", exclude={"about"}))
+    assert "Apache" not in said.read_text()
+    prepare.main(said, here / "a")
     edited_text = (ROOT / "config" / "datasets.yaml").read_text().replace("licence: Apache-2.0", "licence: another")
     (here / "config").mkdir()
     (here / "config" / "datasets.yaml").write_text(edited_text)
-    prepare.main(told, here / "b")
+    prepare.main(said, here / "b")
     cards = [read_json(here / name / "card.json") for name in "ab"]
     assert [made["licence"] for made in cards] == ["Apache-2.0", "another"]
     assert cards[0]["identity"] == cards[1]["identity"] == data_id(spec)
@@ -1313,7 +1313,7 @@ def test_what_is_said_about_a_set_reaches_its_card_by_the_file_not_by_the_parame
 
 def test_the_embedded_task_is_prepared_as_before(tmp_path):
     spec = DATA["operators-validation-smoke"]
-    run_module("rlvr.data.prepare", "--spec", spec.model_dump_json(), "--out", str(tmp_path))
+    run_module("rlvr.data.prepare", "--spec", str(told(spec)), "--out", str(tmp_path))
     made = read_json(tmp_path / "card.json")
     # The same bytes as before published sets had formats of their own.
     assert made["sha256"] == "7d0b9fa275c5bed8c8b473d4953d81880e926d45449c3daa2bb0b71225f9b428"
@@ -1522,7 +1522,7 @@ def test_a_mixture_is_made_by_the_stages_command(at_hand):
         "-m",
         "rlvr.data.prepare",
         "--spec",
-        spec.model_dump_json(),
+        str(told(spec)),
         "--out",
         str(at_hand / "x"),
     ]

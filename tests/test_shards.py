@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, run_module
+from conftest import ROOT, run_module, told
 
 from rlvr.config.cluster import Environments
 from rlvr.config.schema.settings import SLICES, Evaluation
@@ -31,7 +31,7 @@ def asked(workbench):
     sampling = Evaluation(temperature=0.8, top_p=0.95, samples=SAMPLES, max_response_tokens=16, seed=3)
     spec = EvaluationSpec(data=workbench.spec.validation, sampling=sampling)
     problems = workbench.folder / workbench.spec.validation.name / "problems.jsonl"
-    return {"spec": spec.model_dump_json(), "policy": workbench.base, "problems": problems}
+    return {"spec": told(spec), "policy": workbench.base, "problems": problems}
 
 
 def slices_of(out: Path, shard: int, shards: int) -> list[Path]:
@@ -85,7 +85,7 @@ def parts_in(out: Path) -> dict[str, tuple[int, int]]:
 def test_a_killed_job_goes_on_from_its_parts_and_touches_no_other(asked, tmp_path):
     draw(asked, tmp_path, 1, 2, 2)
     theirs = parts_in(tmp_path)
-    words = [*("--spec", asked["spec"], "--policy", str(asked["policy"]), "--problems", str(asked["problems"]))]
+    words = [*("--spec", str(asked["spec"]), "--policy", str(asked["policy"]), "--problems", str(asked["problems"]))]
     words += ["--state", str(tmp_path / "state"), "--rows", "2", *map(str, slices_of(tmp_path, 0, 2))]
     command = [sys.executable, "-m", "rlvr.sampling.generate", *words]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -160,9 +160,9 @@ def test_another_policy_evaluation_or_benchmark(asked, drawn):
     for path in slices_of(drawn, 0, 1):
         change(path, policy={}, problems="0")
     assert "slices are of another problems" in refused(asked, drawn)
-    spec = EvaluationSpec.model_validate_json(asked["spec"])
+    spec = EvaluationSpec.model_validate_json(asked["spec"].read_bytes())
     colder = spec.model_copy(update={"sampling": spec.sampling.model_copy(update={"temperature": 0.1})})
-    assert "slices are of another evaluation" in refused({**asked, "spec": colder.model_dump_json()}, drawn)
+    assert "slices are of another evaluation" in refused({**asked, "spec": told(colder)}, drawn)
 
 
 def test_missing_double_and_damaged_slices(asked, drawn):

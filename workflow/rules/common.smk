@@ -29,6 +29,8 @@ from rlvr.config.plan import (
     runs_of,
 )
 from rlvr.workflow import locks, seen, targets, writable
+from rlvr.workflow.told import runs_jobs
+from rlvr.workflow.told import told as told_in_file
 
 # The folder of the Snakefile, which may be a module of another workflow, or run in another folder (-d).
 ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=False)).parents[1]
@@ -254,9 +256,19 @@ def given(option, paths):
     return [word for path in paths for word in (option, path)]
 
 
+def told(content):
+    """The path of a file that tells a stage some content. As a parameter it runs the rule again for another content."""
+    return told_in_file(content, PATHS, write=runs_jobs(workflow))
+
+
 def spec_of(spec):
-    """What a stage is told: what only describes a data set is left out, so that other words make nothing again."""
-    return json.dumps(what_is_made(spec.model_dump(mode="json")), separators=(",", ":"))
+    """A specification, told. What only describes a data set is left out, so that other words make nothing again."""
+    return told(what_is_made(spec.model_dump(mode="json")))
+
+
+def execution_of(run):
+    """How a run is carried out, told: a resource and no parameter, since a change of it makes no run stale."""
+    return told(PLAN.executions[run].model_dump(mode="json"))
 
 
 def manifest(policy):

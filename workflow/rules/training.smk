@@ -64,19 +64,14 @@ rule rl:
     threads: 1
     resources:
         **cluster("rl"),
-        # How a run is carried out: no parameter, since a change of it makes no run stale.
-        save_every=lambda w: PLAN.executions[w.run].save_every,
-        keep=lambda w: PLAN.executions[w.run].keep_checkpoints,
-        judges=lambda w: PLAN.executions[w.run].judges,
-        verifier_errors=lambda w: str(PLAN.executions[w.run].verifier_errors),
+        execution=lambda w: execution_of(w.run),
     params:
         spec=lambda w: spec_of(PLAN.runs[w.run]),
         state=f"{PATHS.results}/runs/{{run}}/state",  # no output: it must outlive a failed job
     shell:
         "python -m rlvr.training.rl --spec {params.spec:q} --base {input.base:q} --problems {input.problems:q} "
         "--validation {input.validation:q} --out {output.manifest:q} --state {params.state:q} "
-        "--save-every {resources.save_every} --keep {resources.keep} --judges {resources.judges} "
-        "--verifier-errors {resources.verifier_errors} > {log:q} 2>&1"
+        "--execution {resources.execution:q} > {log:q} 2>&1"
 
 
 rule rl_verl:
@@ -97,7 +92,7 @@ rule rl_verl:
     threads: 1
     resources:
         **cluster("rl_verl"),
-        execution=lambda w: PLAN.executions[w.run].model_dump_json(),
+        execution=lambda w: execution_of(w.run),
     params:
         spec=lambda w: spec_of(PLAN.runs[w.run]),
         state=f"{PATHS.results}/runs/{{run}}/state",  # no output: it must outlive a failed job

@@ -25,6 +25,10 @@ class Paths:
         """The folder of the papers' tables and figures."""
         return f"{self.results}/papers/{self.scale}"
 
+    def told(self, digest: str) -> str:
+        """What a stage is told, by a digest of it (`rlvr.workflow.told`)."""
+        return f"{self.results}/plan/{digest}.json"
+
     def problems(self, data: Strict) -> str:
         return f"{self.results}/data/{identity.data_id(data)}/problems.jsonl"
 

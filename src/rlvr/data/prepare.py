@@ -13,7 +13,7 @@ import numpy as np
 import typer
 from pydantic import TypeAdapter
 
-from rlvr import provenance
+from rlvr import provenance, stages
 from rlvr.config.identity import data_id
 from rlvr.config.load import find_folder, read_data
 from rlvr.config.schema.names import Data, Mixture, OperatorFill, Published
@@ -114,11 +114,11 @@ def overlap_with_siblings(out: Path) -> dict[str, Any]:
 
 
 def main(
-    spec: Annotated[str, typer.Option(help="The data set, as JSON (rlvr.config.schema.names.Data).")],
+    spec: stages.Spec,
     out: Annotated[Path, typer.Option(help="Folder for problems.jsonl, demonstrations.jsonl and the card.")],
 ) -> None:
     """Make or fetch one data set: from files in data/<set>/, as prepared there by `rlvr data prepare`, or the hub."""
-    data = _with_about(TypeAdapter(Data).validate_json(spec))
+    data = _with_about(TypeAdapter(Data).validate_json(spec.read_bytes()))
     home = BROUGHT / data.name
     try:
         made = prepared(data, home) if isinstance(data, Published) and not sources.brought(data, home) else None

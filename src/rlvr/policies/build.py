@@ -19,7 +19,7 @@ from transformers import (
     Qwen3ForCausalLM,
 )
 
-from rlvr import provenance
+from rlvr import provenance, stages
 from rlvr.config.schema.names import Model, ScratchModel
 from rlvr.data.operator_fill import VOCABULARY
 from rlvr.files import publish_json
@@ -63,12 +63,12 @@ def scratch_policy(spec: ScratchModel) -> Policy:
 
 
 def main(
-    spec: Annotated[str, typer.Option(help="The model, as JSON (rlvr.config.schema.names.Model).")],
+    spec: stages.Spec,
     out: Annotated[Path, typer.Option(help="The manifest to write.")],
 ) -> None:
     """Make one model."""
     origin = provenance.collect()
-    model = TypeAdapter(Model).validate_json(spec)
+    model = TypeAdapter(Model).validate_json(spec.read_bytes())
     if isinstance(model, ScratchModel):
         policy = scratch_policy(model)
         folder = out.parent / "policy"

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rlvr import provenance
+from rlvr import provenance, stages
 from rlvr.config.identity import canonical
 from rlvr.config.schema.settings import SLICES
 from rlvr.config.schema.specs import EvaluationSpec
@@ -93,7 +93,7 @@ def draw(engine: Callable[[], Engine], problems: list[Problem], shares: list[Par
 
 
 def main(
-    spec: Annotated[str, typer.Option(help="The evaluation, as JSON (rlvr.config.schema.specs.EvaluationSpec).")],
+    spec: stages.Spec,
     policy: Annotated[Path, typer.Option(help="Manifest of the policy.")],
     problems: Annotated[Path, typer.Option(help="problems.jsonl of the benchmark.")],
     state: Annotated[Path, typer.Option(help="Folder for finished parts; survives a failed job.")],
@@ -112,7 +112,7 @@ def main(
     end_with_caller()
     one_thread()
     provenance.collect()
-    evaluation = EvaluationSpec.model_validate_json(spec)
+    evaluation = EvaluationSpec.model_validate_json(spec.read_bytes())
     how = evaluation.sampling
     if bool(slices) == bool(out and tokens):
         raise typer.BadParameter("needs --out and --tokens, or slices")

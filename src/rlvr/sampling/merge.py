@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rlvr import provenance
+from rlvr import provenance, stages
 from rlvr.config.identity import canonical
 from rlvr.config.schema.specs import EvaluationSpec
 from rlvr.files import RecordError, publish_json, sha256
@@ -54,7 +54,7 @@ def _of_one_kind(fingerprints: dict[Path, dict[str, Any]]) -> None:
 
 def main(
     slices: Annotated[list[Path], typer.Argument(help="All slices of the evaluation.")],
-    spec: Annotated[str, typer.Option(help="The evaluation, as JSON (rlvr.config.schema.specs.EvaluationSpec).")],
+    spec: stages.Spec,
     problems: Annotated[Path, typer.Option(help="problems.jsonl of the benchmark.")],
     out: Annotated[Path, typer.Option(help="completions.jsonl.gz to write; origin.json too.")],
     tokens: Annotated[Path, typer.Option(help="tokens.jsonl.gz to write.")],
@@ -62,7 +62,9 @@ def main(
 ) -> None:
     """Join the slices that several jobs drew."""
     try:
-        completions, audited, origins = merged(sorted(slices), EvaluationSpec.model_validate_json(spec), problems)
+        completions, audited, origins = merged(
+            sorted(slices), EvaluationSpec.model_validate_json(spec.read_bytes()), problems
+        )
     except RecordError as error:
         raise SystemExit(str(error)) from error
     publish_json(out.parent / ORIGIN, origins)

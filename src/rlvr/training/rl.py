@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import torch
 import typer
 
-from rlvr import provenance
+from rlvr import provenance, stages
 from rlvr.config import identity
+from rlvr.config.schema.settings import Execution
 from rlvr.config.schema.specs import RunSpec
 from rlvr.estimators import Estimator
 from rlvr.files import publish_lines, sha256
@@ -302,23 +303,19 @@ def train(trainer: Trainer, checkpoints: Checkpoints, save_every: int) -> None:
 
 
 def main(
-    spec: Annotated[str, typer.Option(help="The run, as JSON (rlvr.config.schema.specs.RunSpec).")],
+    spec: stages.Spec,
     base: Annotated[Path, typer.Option(help="Manifest of the policy to start from; also the reference.")],
     problems: Annotated[Path, typer.Option(help="problems.jsonl to train on.")],
     validation: Annotated[Path, typer.Option(help="problems.jsonl for held-out measurements.")],
     out: Annotated[Path, typer.Option(help="Manifest to write; metrics.jsonl and probe.jsonl stand beside it.")],
     state: Annotated[Path, typer.Option(help="Folder for checkpoints; survives a failed job.")],
-    save_every: Annotated[int, typer.Option(help="Steps between checkpoints.")] = 10,
-    keep: Annotated[int, typer.Option(help="Checkpoints to keep.")] = 2,
-    judges: Annotated[int, typer.Option(help="Processes that judge what takes time.", min=1)] = 1,
-    verifier_errors: Annotated[
-        float, typer.Option(help="Share of judgements that may end in an exception of the verifier.", min=0, max=1)
-    ] = 0.01,
+    execution: stages.Execution,
 ) -> None:
     """Train one run."""
     end_with_caller()
     one_thread()
-    run, where = RunSpec.model_validate_json(spec), device()
+    run, where = RunSpec.model_validate_json(spec.read_bytes()), device()
+    how = Execution.model_validate_json(execution.read_bytes())
     origin = provenance.collect(device=str(where))
     # A reference that is reset holds the policy's own weights, so it needs their precision.
     kept = torch.float32 if run.rl.reference_reset else None
@@ -330,16 +327,18 @@ def main(
     try:
         for path, among in ((problems, train_set), (validation, held_out)):
             check_golds(run.data.verifier, ((f"{path}, problem {problem.id}", problem.gold) for problem in among))
-        trainer = Trainer(run, policy, reference, train_set, held_out, judges=judges, verifier_errors=verifier_errors)
+        trainer = Trainer(
+            run, policy, reference, train_set, held_out, judges=how.judges, verifier_errors=how.verifier_errors
+        )
     except VerifierError as error:
         raise SystemExit(str(error)) from error
     what = {"run": identity.run_id(run), "base": fingerprint(base), "problems": sha256(problems)}
     if run.selection.rule != "last":
         what["validation"] = sha256(validation)
-    checkpoints = Checkpoints(state, what, keep=keep, origin=origin)
+    checkpoints = Checkpoints(state, what, keep=how.keep_checkpoints, origin=origin)
     with checkpoints.lease(), trainer.verifier:
         try:
-            train(trainer, checkpoints, save_every)
+            train(trainer, checkpoints, how.save_every)
         except NonFinite as error:
             raise SystemExit(f"training diverged at {error}; the last good checkpoint is in {state}") from error
         except TooManyErrors as error:

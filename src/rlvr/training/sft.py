@@ -10,7 +10,7 @@ from typing import Annotated
 import torch
 import typer
 
-from rlvr import provenance
+from rlvr import provenance, stages
 from rlvr.config import identity
 from rlvr.config.schema.settings import Sft
 from rlvr.config.schema.specs import PolicySpec
@@ -97,7 +97,7 @@ def train(policy: Policy, spec: Sft, demonstrations: list[Demonstration], checkp
 
 
 def main(
-    spec: Annotated[str, typer.Option(help="The policy, as JSON (rlvr.config.schema.specs.PolicySpec).")],
+    spec: stages.Spec,
     model: Annotated[Path, typer.Option(help="Manifest of the model to start from.")],
     demonstrations: Annotated[Path, typer.Option(help="demonstrations.jsonl")],
     out: Annotated[Path, typer.Option(help="Manifest to write; metrics.jsonl stands beside it.")],
@@ -109,7 +109,7 @@ def main(
     one_thread()
     where = device()
     origin = provenance.collect(device=str(where))
-    policy_spec = PolicySpec.model_validate_json(spec)
+    policy_spec = PolicySpec.model_validate_json(spec.read_bytes())
     if policy_spec.sft is None:
         raise SystemExit("this policy has no SFT")
     policy = load(model, device=where)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rlvr.config.paths import Paths
 
-FOLDERS = ("data", "models", "sft", "runs", "evaluations", "papers", "claims", "report", "logs")
+FOLDERS = ("plan", "data", "models", "sft", "runs", "evaluations", "papers", "claims", "report", "logs")
 
 
 def problem(paths: Paths) -> str | None:

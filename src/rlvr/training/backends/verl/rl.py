@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rlvr import provenance
+from rlvr import provenance, stages
 from rlvr.config import identity
 from rlvr.config.schema.settings import Execution
 from rlvr.config.schema.specs import RunSpec
@@ -86,15 +86,13 @@ def merge(shards: Path, base: Location, folder: Path) -> dict[str, str]:
 
 
 def main(
-    spec: Annotated[str, typer.Option(help="The run, as JSON (rlvr.config.schema.specs.RunSpec).")],
+    spec: stages.Spec,
     base: Annotated[Path, typer.Option(help="Manifest of the policy to start from; also the reference.")],
     problems: Annotated[Path, typer.Option(help="problems.jsonl to train on.")],
     validation: Annotated[Path, typer.Option(help="problems.jsonl for held-out measurements.")],
     out: Annotated[Path, typer.Option(help="Manifest to write; metrics.jsonl and probe.jsonl stand beside it.")],
     state: Annotated[Path, typer.Option(help="Folder for checkpoints; survives a failed job.")],
-    execution: Annotated[
-        str, typer.Option(help="How it is carried out, as JSON (rlvr.config.schema.settings.Execution).")
-    ],
+    execution: stages.Execution,
     nodes: Annotated[int, typer.Option(help="Nodes of the job.", min=1)] = 1,
     gpus_per_node: Annotated[int, typer.Option(help="GPUs of a node.", min=1)] = 1,
     override: Annotated[
@@ -105,7 +103,7 @@ def main(
     end_with_caller()
     check_version()
     origin = provenance.collect(nodes=nodes, gpus_per_node=gpus_per_node)
-    run, start = RunSpec.model_validate_json(spec), locate(base)
+    run, start = RunSpec.model_validate_json(spec.read_bytes()), locate(base)
     try:
         train_set, held_out = (text_alone(read_records(path, Problem), path) for path in (problems, validation))
     except PicturesUnread as error:
@@ -123,7 +121,7 @@ def main(
         data.write_tokenizer(Path(places.tokenizer), start.location, **start.options)
         data.write_agent_loop(Path(places.agent_loop))
         try:
-            lines = overrides(run, places, Execution.model_validate_json(execution))
+            lines = overrides(run, places, Execution.model_validate_json(execution.read_bytes()))
         except Unsupported as error:
             raise SystemExit(str(error)) from error
         history = history_of(kept.folder, (kept.steps() or [0])[-1], origin)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rlvr import provenance
+from rlvr import provenance, stages
 from rlvr.config import identity
 from rlvr.config.schema.specs import PolicySpec
 from rlvr.files import publish_json, publish_lines, read_json, read_lines, sha256
@@ -58,7 +58,7 @@ class State:
 
 
 def main(
-    spec: Annotated[str, typer.Option(help="The policy, as JSON (rlvr.config.schema.specs.PolicySpec).")],
+    spec: stages.Spec,
     model: Annotated[Path, typer.Option(help="Manifest of the model to start from.")],
     demonstrations: Annotated[Path, typer.Option(help="demonstrations.jsonl")],
     out: Annotated[Path, typer.Option(help="Manifest to write; metrics.jsonl stands beside it.")],
@@ -73,7 +73,7 @@ def main(
     end_with_caller()
     check_version()
     origin = provenance.collect(nodes=1, gpus_per_node=gpus_per_node)
-    policy, start = PolicySpec.model_validate_json(spec), locate(model)
+    policy, start = PolicySpec.model_validate_json(spec.read_bytes()), locate(model)
     sft = policy.sft
     if sft is None:
         raise SystemExit("this policy has no SFT")

@@ -1,0 +1,32 @@
+"""What a stage is told, in a file of the plan that is named by a digest of its content.
+
+The path is a parameter of the rule: another content is another path, which runs the rule again. A job on a cluster
+parses the Snakefile too, and writes the file where it does not see it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rlvr.config.paths import Paths
+from rlvr.files import publish
+
+if TYPE_CHECKING:
+    from snakemake.workflow import Workflow
+
+
+def runs_jobs(workflow: Workflow) -> bool:
+    """Whether this call of Snakemake runs jobs. Known when the DAG is built, not yet when rules are read."""
+    return workflow.executor_plugin is not None and not workflow.dryrun and not workflow.touch
+
+
+def told(content: Any, paths: Paths, *, write: bool) -> str:
+    """The path of the file that holds `content` as canonical JSON, written where it is missing."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    path = paths.told(hashlib.sha256(text.encode()).hexdigest()[:16])
+    if write and not Path(path).exists():
+        publish(path, text + "\n")
+    return path

@@ -1,0 +1,52 @@
+"""What stages are told, in files of the plan."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from checkout import Checkout
+
+from rlvr.config.paths import Paths
+from rlvr.workflow.told import told
+
+CONTENT = {"steps": 3, "rates": [0.5, 1e-6], "name": "\N{GREEK SMALL LETTER ALPHA}"}
+
+
+@pytest.fixture
+def paths(tmp_path):
+    return Paths(str(tmp_path / "results"), "smoke")
+
+
+def test_the_path_is_that_of_the_content(paths):
+    path = told(CONTENT, paths, write=True)
+    assert json.loads(Path(path).read_text()) == CONTENT and Path(path).parent == Path(paths.results, "plan")
+    assert told(dict(reversed(CONTENT.items())), paths, write=False) == path
+    assert told({**CONTENT, "steps": 4}, paths, write=False) != path
+
+
+def test_a_file_is_written_once_and_only_where_it_is_asked_for(paths):
+    path = Path(told(CONTENT, paths, write=False))
+    assert not path.parent.exists()
+    told(CONTENT, paths, write=True)
+    written = path.stat()
+    told(CONTENT, paths, write=True)
+    assert path.stat().st_ino == written.st_ino and [path] == list(path.parent.iterdir())
+    path.unlink()
+    told(CONTENT, paths, write=True)
+    assert json.loads(path.read_text()) == CONTENT
+
+
+def test_what_runs_jobs_writes_and_what_runs_none_does_not(tmp_path):
+    """A job of another Snakemake writes what it does not see: its file system may be late."""
+    project = Checkout(tmp_path)
+    model = next(iter(project.plan.models))
+    manifest, plan = f"results/models/{model}/manifest.json", tmp_path / "results" / "plan"
+    for arguments in ("-n", "--summary", "--touch --cores 1"):
+        project.snakemake(f"{arguments} -- {manifest}")
+        assert not plan.exists(), arguments
+    for arguments in ("--cores 1", "--cores 1 --force --nolock --mode subprocess"):
+        done = project.snakemake(f"{arguments} -- {manifest}")
+        assert done.returncode == 0 and len(list(plan.iterdir())) == 1, done.stderr
+        shutil.rmtree(plan)
+        (tmp_path / manifest).unlink()
