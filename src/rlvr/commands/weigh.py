@@ -12,7 +12,8 @@ import typer
 
 from rlvr import estimators
 from rlvr.commands.lines import LineError, fail, number, parse, present, read
-from rlvr.estimators import Estimator, SettingError, nearest
+from rlvr.estimators import Estimator, SettingError
+from rlvr.words import nearest
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -11,7 +11,7 @@ from rlvr.config import registries
 from rlvr.config.explain import check_part, named_entries, validate
 from rlvr.config.layers import ConfigError, Layer, holder, look_up, merge, read_yaml
 from rlvr.config.schema import OF_A_RUN, Data, HubModel, Model, Paper, Prompt, Published, Revision, Scale, Settings
-from rlvr.estimators import nearest
+from rlvr.words import nearest
 
 __all__ = ["ConfigError", "Layer", "look_up", "merge", "named_entries", "read_yaml", "validate"]
 

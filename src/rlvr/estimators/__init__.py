@@ -27,10 +27,11 @@ import importlib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from rlvr.words import nearest
 
 _FOLDER = Path(__file__).parent
 _KINDS: dict[str, type] = {"float": float, "int": int, "bool": bool, "str": str}
@@ -93,13 +94,6 @@ class Signature:
 @cache
 def names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in _FOLDER.glob("*.py") if not path.stem.startswith("_")))
-
-
-def nearest(wrong: Any, valid: Any) -> str:
-    """`; did you mean 'x'?` where a name is close, else the valid names."""
-    valid = sorted(map(str, valid))
-    close = get_close_matches(str(wrong), valid, n=1, cutoff=0.5)
-    return f"; did you mean {close[0]!r}?" if close else f"; valid: {', '.join(valid) or 'none'}"
 
 
 @cache

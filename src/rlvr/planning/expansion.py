@@ -31,8 +31,8 @@ from rlvr.config.schema import (
     Settings,
     Table,
 )
-from rlvr.estimators import nearest
 from rlvr.planning import check
+from rlvr.words import nearest
 
 FRONTIER = (
     "A method that is better, and not merely bolder or shyer in its steps, lies to the upper right of the other "
