@@ -22,22 +22,16 @@ import torch  # noqa: E402
 torch.set_num_threads(1)
 sys.path.insert(0, arguments.source)
 from rlvr import estimators  # noqa: E402
-from rlvr.estimators import Estimator  # noqa: E402
+from rlvr.estimators import Estimator, inputs_of_step  # noqa: E402
 
 generator = torch.Generator().manual_seed(0)
 shape = (arguments.prompts, arguments.rollouts)
 rates = torch.rand(arguments.prompts, 1, generator=generator)
 rewards = (torch.rand(shape, generator=generator) < rates).float()
-lengths = torch.randint(10, 500, shape, generator=generator).float()
-logp = -0.3 * lengths
-given = {
-    "lengths_PG": lengths,
-    "logp_PG": logp,
-    "logp_old_PG": logp,
-    "logp_ref_PG": logp + 0.1 * torch.randn(shape, generator=generator),
-    "log_ratio_PG": 0.1 * torch.randn(shape, generator=generator),
-    "entropy": 0.5,
-}
+lengths = torch.randint(10, 50, shape, generator=generator)
+mask = torch.arange(50) < lengths[..., None]
+old = -0.3 * mask
+given = inputs_of_step(old, (old + 0.01 * torch.randn(mask.shape, generator=generator)) * mask, lengths)
 
 
 def median_ms(function, repeats: int) -> float:

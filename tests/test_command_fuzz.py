@@ -22,6 +22,7 @@ import pytest
 from conftest import ROOT
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from members import fields
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -71,12 +72,7 @@ raw = st.one_of(
 )
 REWARDS = [[1, 0, 0, 1], [0, 0, 0, 0], [1, 1, 1, 0]]
 LINES: dict[str, list[dict[str, Any]]] = {
-    "weigh": [
-        {
-            **{"step": 0, "rewards": REWARDS, "lengths": [[3, 4, 5, 6]] * 3, "entropy": 0.8},
-            **{key: [[-3.0, -4.5, -2.0, -1.0]] * 3 for key in ("logp", "logp_ref", "logp_old")},
-        }
-    ],
+    "weigh": [{"step": 0, **fields(REWARDS)}],
     "passk": [{"problem": "a", "n": 16, "c": 3}, {"problem": 2, "n": 8, "c": 8}],
     "grade": [
         {"id": 1, "completion": "\\boxed{1+2}", "gold": "1 2 = 3"},

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 from conftest import ROOT
+from members import fields
 from scipy import stats
 from typer.testing import CliRunner
 
@@ -19,7 +20,7 @@ from rlvr.planning.expansion import make_plan
 LINES = [
     {
         "step": step,
-        "rewards": [[1, 0, 0, 1], [0, 0, 0, 0], [1, 1, 1, 0]],
+        **fields([[1, 0, 0, 1], [0, 0, 0, 0], [1, 1, 1, 0]]),
         "lengths": [[10, 12, 8, 9], [20, 5, 6, 7], [11, 12, 13, 14]],
         "logp": [[-3.0, -4.5, -2.0, -1.0], [-8.0, -2.0, -3.0, -1.5], [-4.0, -4.0, -4.5, -6.0]],
         "logp_ref": [[-3.5, -4.0, -3.0, -1.0], [-6.0, -2.5, -3.0, -2.5], [-4.0, -5.0, -4.0, -5.0]],

@@ -22,6 +22,7 @@ import pytest
 import typer
 import yaml
 from conftest import ROOT
+from members import fields
 from test_package import ANSWERS, COUNTS, PROBLEMS, SAMPLES
 
 from rlvr.commands import app
@@ -287,11 +288,7 @@ def copy_of(folder: Path) -> Copy:
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
     copy = copy_of(tmp_path_factory.mktemp("readme") / "checkout")
-    steps = [
-        {"step": 0, "rewards": [[1, 0], [1, 1]], "lengths": [[9, 7], [5, 6]]}
-        | {name: [[-3.0, -4.5], [-2.0, -1.0]] for name in ("logp", "logp_ref", "logp_old")}
-        | {"entropy": 0.8}
-    ]
+    steps = [{"step": 0, **fields([[1, 0], [1, 1]])}]
     # The form that README states of each: "{...} a line".
     copy.write("steps.jsonl", steps)
     copy.write("counts.jsonl", [{**row, "n": 128} for row in COUNTS])

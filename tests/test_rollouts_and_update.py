@@ -8,7 +8,6 @@ import torch
 from conftest import tiny
 
 from rlvr.estimators import Estimator
-from rlvr.estimators import masses as closed_form
 from rlvr.policies.decoder import Decoder
 from rlvr.records import Problem
 from rlvr.training import measures
@@ -261,7 +260,7 @@ def test_masses_by_solve_rate_by_hand_and_as_closed_forms():
     assert found["negative_mass_by_correct"] == [0.125, 0.75, None, 2.0, 0.0]
     grpo = Estimator("grpo", {"epsilon": 0.0})
     found = measures.masses_by_correct(grpo.advantages(correct, {}, {}), correct)
-    closed = closed_form("grpo")(torch.arange(5) / 4, 4, epsilon=0.0)
+    closed = Estimator("grpo", {"epsilon": 0.0}).masses(torch.arange(5) / 4, 4)
     for name, expected in zip(("positive_mass_by_correct", "negative_mass_by_correct"), closed, strict=True):
         pairs = [(mass, p) for mass, p in zip(found[name], expected.tolist(), strict=True) if mass is not None]
         assert len(pairs) == 4 and all(math.isclose(mass, p, abs_tol=1e-6) for mass, p in pairs)

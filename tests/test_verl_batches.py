@@ -2,10 +2,9 @@
 
 import pytest
 import torch
-from test_estimators import MEMBERS
+from members import MEMBERS
 
-from rlvr.estimators import Estimator, names
-from rlvr.training import measures
+from rlvr.estimators import Estimator, inputs_of_step, names
 from rlvr.training.backends.verl.adapter import Grid, Ragged, Step, by_rewards_alone, on_tokens, registered
 
 P, G, T, PADDING = 7, 8, 12, 5
@@ -45,7 +44,7 @@ class Rows:
 @pytest.mark.parametrize(("name", "settings"), MEMBERS, ids=str)
 def test_every_methods_weights(name, settings):
     rows, estimator = Rows(3), Estimator(name, settings)
-    given = measures.given(rows.old_PGT, rows.reference_PGT, rows.lengths_PG)
+    given = inputs_of_step(rows.old_PGT, rows.reference_PGT, rows.lengths_PG)
     state: dict = {}
     for _ in range(3):  # the state of a controller moves on alike
         weights_PG, state = estimator.step(rows.rewards_PG, given, state)

@@ -15,7 +15,7 @@ from rlvr.commands.grade import grade
 from rlvr.commands.passk import passk
 from rlvr.commands.plan import plan
 from rlvr.commands.verl_config import verl_config
-from rlvr.commands.weigh import weigh
+from rlvr.commands.weigh import EPILOG, weigh
 
 app = typer.Typer(
     cls=Commands,
@@ -41,7 +41,7 @@ def _rlvr(
     pass
 
 
-app.command()(weigh)
+app.command(epilog=EPILOG)(weigh)
 app.command()(passk)
 app.command()(grade)
 app.command()(consistency)

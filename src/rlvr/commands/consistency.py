@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from rlvr.commands.lines import fail, say, text_of
-from rlvr.estimators import nearest
+from rlvr.words import nearest
 
 COLUMNS = ("paper", "table", "model", "method", "benchmark", "k", "value")
 ROW = COLUMNS[:5]

@@ -11,7 +11,7 @@ import typer
 
 from rlvr import verifiers
 from rlvr.commands.lines import LineError, fail, parse, present, read, say
-from rlvr.estimators import nearest
+from rlvr.words import nearest
 
 if TYPE_CHECKING:
     from rlvr.verifiers.pool import Pool, Verdict

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from rlvr.estimators import nearest
+from rlvr.words import nearest
 
 
 class LineError(ValueError):

@@ -14,9 +14,9 @@ from typing import Annotated, Any
 import typer
 
 from rlvr.commands.lines import fail
-from rlvr.estimators import nearest
 from rlvr.files import RecordError, read_json
 from rlvr.training.lease import LEASE, MARK, holder, lease
+from rlvr.words import nearest
 from rlvr.workflow import locks
 
 app = typer.Typer(no_args_is_help=True, help="List, free or discard what work keeps so that a kill loses little.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,24 +13,15 @@ import typer
 
 from rlvr import estimators
 from rlvr.commands.lines import LineError, fail, number, parse, present, read
-from rlvr.estimators import Estimator, SettingError, nearest
+from rlvr.estimators import INPUTS, Estimator, SettingError
+from rlvr.words import nearest
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-# A line's fields and what they become; log_ratio is made of two.
-TENSORS = {
-    "lengths": "lengths_PG",
-    "logp": "logp_PG",
-    "logp_ref": "logp_ref_PG",
-    "logp_old": "logp_old_PG",
-}
-KNOWN = ("step", "rewards", "entropy", *TENSORS)
-FIELDS_OF = {
-    **{value: (key,) for key, value in TENSORS.items()},
-    "log_ratio_PG": ("logp", "logp_ref"),
-    "entropy": ("entropy",),
-}
+FIELDS = {field: an_input for an_input in INPUTS.values() for field in an_input.fields if len(an_input.fields) == 1}
+KNOWN = ("step", "rewards", *FIELDS)
+EPILOG = f"Fields: {'; '.join(f'{field}: {an_input.meaning}' for field, an_input in FIELDS.items())}."
 
 
 @dataclass
@@ -38,7 +30,7 @@ class Step:
 
     step: int
     rewards_PG: Tensor
-    given: dict[str, Any]
+    inputs: dict[str, Any]
 
 
 def weigh(
@@ -52,10 +44,9 @@ def weigh(
 ) -> None:
     """Print the weight that a method gives each rollout, a JSON line a training step.
 
-    In: {"step": 0, "rewards": [[...G...], ...P...], "lengths": [[...]], "logp": [[...]], "logp_ref": [[...]],
-    "logp_old": [[...]], "entropy": 0.8}. Only what the method needs must be there; logp is log pi of the whole
-    response, in nats. Out: {"step": 0, "weights": [[...]], "state": {...}}. Steps are taken in order, since some
-    methods carry a state.
+    In: {"step": 0, "rewards": [[...G...], ...P...], "logp": [[...]], "entropy": 0.8}, with the fields that `--list`
+    names for the method; logp is log pi of the whole response, in nats. Out: {"step": 0, "weights": [[...]],
+    "state": {...}}. Steps are taken in order, since some methods carry a state.
     """
     if show:
         typer.echo("\n\n".join(describe(one) for one in estimators.names()))
@@ -71,14 +62,14 @@ def weigh(
     for place, line in lines:
         try:
             step = read_step(line, estimator, len(written))
-            weights_PG, state = estimator.step(step.rewards_PG, step.given, state)
+            weights_PG, state = estimator.step(step.rewards_PG, step.inputs, state)
             _finite(weights_PG)
         except (ValueError, ArithmeticError) as error:
             fail("weigh", f"line {place}: {error}")
-        made: dict[str, Any] = {"step": step.step, "weights": weights_PG.tolist(), "state": state}
+        row: dict[str, Any] = {"step": step.step, "weights": weights_PG.tolist(), "state": state}
         if group_mass:
-            made |= masses(step.rewards_PG, weights_PG)
-        written.append(json.dumps(made, allow_nan=False))
+            row |= masses(step.rewards_PG, weights_PG)
+        written.append(json.dumps(row, allow_nan=False))
     for line in written:  # only once every line is known to be good
         typer.echo(line)
 
@@ -141,20 +132,28 @@ def read_step(line: str, estimator: Estimator, place: int) -> Step:
     step = content.get("step", place)
     if not isinstance(step, int) or isinstance(step, bool):
         raise LineError("step", f"must be an integer (got {step!r})")
-    fields = list(dict.fromkeys(field for need in sorted(estimator.needs) for field in FIELDS_OF[need]))
     rewards = _matrix(content, "rewards", None)
-    shape, given = (len(rewards), len(rewards[0])), {}
-    for field in fields:
-        if field == "entropy":
-            given["entropy"] = number(present(content, field, KNOWN), field)
-            continue
-        rows = _matrix(content, field, shape)
-        if field == "lengths" and min(map(min, rows)) <= 0:
-            raise LineError(field, "must be positive")
-        given[TENSORS[field]] = torch.tensor(rows, dtype=torch.float64)
-    if "log_ratio_PG" in estimator.needs:
-        given["log_ratio_PG"] = given["logp_PG"] - given["logp_ref_PG"]
-    return Step(step, torch.tensor(rewards, dtype=torch.float64), given)
+    shape, needs = (len(rewards), len(rewards[0])), sorted(estimator.needs)
+    values = {field: _value(content, field, shape) for field in _fields_of(needs)}
+    inputs = {need: INPUTS[need].of_fields(*(values[field] for field in INPUTS[need].fields)) for need in needs}
+    return Step(step, torch.tensor(rewards, dtype=torch.float64), inputs)
+
+
+def _fields_of(needs: Iterable[str]) -> list[str]:
+    """The fields of a line that inputs are read from."""
+    return list(dict.fromkeys(field for need in needs for field in INPUTS[need].fields))
+
+
+def _value(content: dict[str, Any], field: str, shape: tuple[int, int]) -> Any:
+    """A field as a number, or as a tensor in float64."""
+    import torch
+
+    if FIELDS[field].number:
+        return number(present(content, field, KNOWN), field)
+    rows = _matrix(content, field, shape)
+    if FIELDS[field].positive and min(map(min, rows)) <= 0:
+        raise LineError(field, "must be positive")
+    return torch.tensor(rows, dtype=torch.float64)
 
 
 def _matrix(content: dict[str, Any], field: str, shape: tuple[int, int] | None) -> list[list[float]]:
@@ -173,7 +172,7 @@ def _matrix(content: dict[str, Any], field: str, shape: tuple[int, int] | None) 
 def describe(name: str) -> str:
     """A method in a few lines: what it is, what it needs, its settings."""
     signature = estimators.signature(name)
-    needs = dict.fromkeys(f for need in (*signature.needs, *signature.controller_needs) for f in FIELDS_OF[need])
+    needs = _fields_of((*signature.needs, *signature.controller_needs))
     lines = [f"{name}: {signature.summary}", f"  needs  {', '.join(['rewards', *needs])}"]
     for key, setting in signature.settings.items():
         default = json.dumps(setting.default).strip('"')

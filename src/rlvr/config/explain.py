@@ -13,7 +13,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError, create_model
 
 from rlvr.config.layers import ConfigError, Layer, merge
 from rlvr.config.schema.fields import NAME, Strict
-from rlvr.estimators import nearest
+from rlvr.words import nearest
 
 Schema = TypeVar("Schema", bound=BaseModel)
 KEY = "[key]"  # pydantic's mark of a mapping's key in a location

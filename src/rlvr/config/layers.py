@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from rlvr.estimators import nearest
+from rlvr.words import nearest
 
 
 class ConfigError(Exception):

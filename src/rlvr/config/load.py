@@ -13,7 +13,7 @@ from rlvr.config.layers import ConfigError, Layer, holder, look_up, merge, read_
 from rlvr.config.schema.names import Data, HubModel, Model, Prompt, Published, Revision
 from rlvr.config.schema.paper import Paper, Scale
 from rlvr.config.schema.settings import OF_A_RUN, Settings
-from rlvr.estimators import nearest
+from rlvr.words import nearest
 
 __all__ = ["ConfigError", "Layer", "look_up", "merge", "named_entries", "read_yaml", "validate"]
 
@@ -126,20 +126,17 @@ def models_as_written(folder: Path, root: Path, prompts: dict[str, Prompt]) -> d
 def resolve_estimator(settings: dict[str, Any], layers: list[Layer]) -> dict[str, Any]:
     """An estimator's settings with all defaults filled in, each checked against its signature.
 
-    ACE with alpha = 0 is its base estimator (ACE, App. D), and is resolved to it, so that both are one run.
+    Where the settings make it its base estimator, it is resolved to that, so that both are one run.
     """
     name = settings.get("name")
     if name not in estimators.names():
         raise ConfigError(_no_estimator(settings, layers))
     try:
         resolved = estimators.resolve(name, {key: value for key, value in settings.items() if key != "name"})
+        name, resolved = estimators.reduced(name, resolved)
     except estimators.SettingError as error:
         place = holder(layers, ("estimator", error.key)).place(("estimator", error.key))
         raise ConfigError(f"{place}: {error.message}") from error
-    if name == "ace" and resolved["alpha"] == 0:
-        base = resolved["base"]
-        own = estimators.signature(base).settings
-        return {"name": base, **{key: resolved[key] for key in own}}
     return {"name": name, **resolved}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rlvr.estimators import nearest
+from rlvr.words import nearest
 
 PROBE, METRICS = "probe", "metrics"
 BOTH = (PROBE, METRICS)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rlvr.config.layers import ConfigError
-from rlvr.estimators import nearest
+from rlvr.words import nearest
 
 COLUMNS = ["paper", "table", "model", "method", "benchmark", "k", "value", "ci"]
 

@@ -164,7 +164,7 @@ def order(work: Work, schedule: Schedule) -> list[dict[str, Any]]:
 
 def named_item(plan: Plan, name: str) -> Name:
     """`table1` or `ace/table1`. Raises ConfigError with the nearest name."""
-    from rlvr.estimators import nearest
+    from rlvr.words import nearest
 
     known = {f"{paper}/{item}": (paper, item) for paper, made in plan.papers.items() for item in made.all_items()}
     found = [place for key, place in known.items() if name == key or name == place[1]]

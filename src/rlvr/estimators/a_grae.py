@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -56,18 +56,9 @@ def controller(state: dict[str, float], rewards_PG: Tensor) -> dict[str, float]:
 
 
 def masses(
-    p: Tensor,
-    groups: int,
-    *,
-    omega: float = 0.5,
-    alpha: float = 1.0,
-    levels: Literal["both", "group", "sample"] = "both",
-    base: Literal["grpo", "dr_grpo", "rloo"] = "grpo",
-    easy: Literal["paper", "code"] = "paper",
-    std: Literal["biased", "unbiased"] = "biased",
-    epsilon: float = 1e-6,
+    p: Tensor, rollouts: int, *, omega: float = 0.5, alpha: float, levels: str, easy: str, **base: Any
 ) -> tuple[Tensor, Tensor]:
     """m_F = m (omega / (2 sqrt(p)) + (1 - omega) / (2 sqrt(q))), m_S = m_F min(1, omega / alpha), m the base's mass"""
-    success, failure = base_masses(base, p, groups, std=std, epsilon=epsilon)
+    success, failure = base_masses(p, rollouts, **base)
     sample = sample_factor(p, omega, easy) if levels != "group" else torch.ones_like(p)
     return success * sample * (min(1.0, omega / alpha) if levels != "sample" else 1.0), failure * sample

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from math import log
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from rlvr.estimators import base_masses, load_base
+
+BASE_WHERE = {"alpha": 0.0}  # App. D
 
 
 def advantages(
@@ -57,16 +59,7 @@ def needs(*, aggregation: str, **settings) -> set[str]:
     return {"log_ratio_PG", "lengths_PG"} if aggregation == "mean" else {"log_ratio_PG"}
 
 
-def masses(
-    p: Tensor,
-    groups: int,
-    *,
-    base: Literal["grpo", "dr_grpo", "rloo"] = "grpo",
-    alpha: float = 1.0,
-    modulation: Literal["softplus", "relu"] = "softplus",
-    std: Literal["biased", "unbiased"] = "biased",
-    epsilon: float = 1e-6,
-) -> tuple[Tensor, Tensor]:
+def masses(p: Tensor, rollouts: int, *, alpha: float, modulation: str, **base: Any) -> tuple[Tensor, Tensor]:
     """m_S = m, m_F = m (1 + alpha f(c)); at pi = pi_ref f(0) = ln 2 (softplus) or 0 (ReLU), m the base's mass"""
-    success, failure = base_masses(base, p, groups, std=std, epsilon=epsilon)
+    success, failure = base_masses(p, rollouts, **base)
     return success, failure * (1 + alpha * (log(2) if modulation == "softplus" else 0.0))

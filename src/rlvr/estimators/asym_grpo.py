@@ -20,6 +20,6 @@ def advantages(rewards_PG: Tensor, *, delta: float = 0.5) -> Tensor:
     return torch.where(centred_PG < 0, centred_PG / delta, centred_PG)
 
 
-def masses(p: Tensor, groups: int, *, delta: float = 0.5) -> tuple[Tensor, Tensor]:
+def masses(p: Tensor, rollouts: int, *, delta: float) -> tuple[Tensor, Tensor]:
     """m_S = pq, m_F = pq / delta"""
     return p * (1 - p), p * (1 - p) / delta

@@ -22,6 +22,6 @@ def advantages(rewards_PG: Tensor, *, alpha_s: float = 2.0, alpha_f: float = 1.0
     return centred_PG * torch.where(centred_PG < 0, power(mean_P1, alpha_f - 1), power(1 - mean_P1, alpha_s - 1))
 
 
-def masses(p: Tensor, groups: int, *, alpha_s: float = 2.0, alpha_f: float = 1.0) -> tuple[Tensor, Tensor]:
+def masses(p: Tensor, rollouts: int, *, alpha_s: float, alpha_f: float) -> tuple[Tensor, Tensor]:
     """m_S = p q^alpha_s, m_F = p^alpha_f q"""
     return p * (1 - p) ** alpha_s, p**alpha_f * (1 - p)

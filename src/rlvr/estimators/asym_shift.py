@@ -16,6 +16,6 @@ def advantages(rewards_PG: Tensor, *, delta: float = 0.01) -> Tensor:
     return _groups.centred(rewards_PG) - delta
 
 
-def masses(p: Tensor, groups: int, *, delta: float = 0.01) -> tuple[Tensor, Tensor]:
+def masses(p: Tensor, rollouts: int, *, delta: float) -> tuple[Tensor, Tensor]:
     """m_S = p (q - delta), m_F = q (p + delta)"""
     return p * (1 - p - delta), (1 - p) * (p + delta)

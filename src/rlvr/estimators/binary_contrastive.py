@@ -17,6 +17,6 @@ def advantages(rewards_PG: Tensor) -> Tensor:
     return torch.where(right_PG, torch.ones_like(rewards_PG), -_groups.divide(p_P1, 1 - p_P1))
 
 
-def masses(p: Tensor, groups: int) -> tuple[Tensor, Tensor]:
+def masses(p: Tensor, rollouts: int) -> tuple[Tensor, Tensor]:
     """m_S = p, m_F = p (0 where p = 1)"""
     return p, torch.where(p < 1, p, 0 * p)

@@ -10,6 +10,6 @@ def advantages(rewards_PG: Tensor) -> Tensor:
     return rewards_PG - rewards_PG.mean(dim=1, keepdim=True)
 
 
-def masses(p: Tensor, groups: int) -> tuple[Tensor, Tensor]:
+def masses(p: Tensor, rollouts: int) -> tuple[Tensor, Tensor]:
     """m_S = m_F = pq"""
     return p * (1 - p), p * (1 - p)

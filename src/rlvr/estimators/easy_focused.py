@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from torch import Tensor
 
@@ -26,15 +26,7 @@ def advantages(
     return base_PG * hard_focused.factor(1 - _groups.solve_rate(rewards_PG), gamma)
 
 
-def masses(
-    p: Tensor,
-    groups: int,
-    *,
-    gamma: float = 0.5,
-    base: Literal["grpo", "dr_grpo", "rloo"] = "grpo",
-    std: Literal["biased", "unbiased"] = "biased",
-    epsilon: float = 1e-6,
-) -> tuple[Tensor, Tensor]:
+def masses(p: Tensor, rollouts: int, *, gamma: float, **base: Any) -> tuple[Tensor, Tensor]:
     """m_S = m_F = m gamma / sqrt(q); with GRPO sqrt(p) / 2"""
-    success, failure = base_masses(base, p, groups, std=std, epsilon=epsilon)
+    success, failure = base_masses(p, rollouts, **base)
     return success * hard_focused.factor(1 - p, gamma), failure * hard_focused.factor(1 - p, gamma)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import log
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -97,7 +97,7 @@ def schedule(progress: float) -> tuple[float, float]:
     return fall(2.0, 1.917, 8_500), fall(1.0, 0.802, 12_264)
 
 
-def masses(p: Tensor, groups: int, *, alpha: float = 2.0, delta: float = 0.5) -> tuple[Tensor, Tensor]:
+def masses(p: Tensor, rollouts: int, *, alpha: float = 2.0, delta: float = 0.5, **_: Any) -> tuple[Tensor, Tensor]:
     """m_S = p q^alpha, m_F = p q^alpha / delta"""
     mass = p * (1 - p) ** alpha
     return mass, mass / delta

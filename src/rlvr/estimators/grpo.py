@@ -26,10 +26,8 @@ def advantages(rewards_PG: Tensor, *, std: Literal["biased", "unbiased"] = "bias
     return centred_PG / (spread_P1 + epsilon).masked_fill(equal_P1, float("inf"))
 
 
-def masses(
-    p: Tensor, groups: int, *, std: Literal["biased", "unbiased"] = "biased", epsilon: float = 1e-6
-) -> tuple[Tensor, Tensor]:
+def masses(p: Tensor, rollouts: int, *, std: str, epsilon: float) -> tuple[Tensor, Tensor]:
     """m_S = m_F = sqrt(pq)"""
-    spread = (p * (1 - p) * (1 if std == "biased" else groups / (groups - 1))).sqrt()
+    spread = (p * (1 - p) * (1 if std == "biased" else rollouts / (rollouts - 1))).sqrt()
     mass = _groups.divide(p * (1 - p), spread + epsilon)
     return mass, mass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -27,9 +27,7 @@ def weight(x: Tensor) -> Tensor:
     return 0.4 + 1.1 / (1 + torch.exp(10 * (x - 0.75)))
 
 
-def masses(
-    p: Tensor, groups: int, *, std: Literal["biased", "unbiased"] = "biased", epsilon: float = 1e-6
-) -> tuple[Tensor, Tensor]:
+def masses(p: Tensor, rollouts: int, **base: Any) -> tuple[Tensor, Tensor]:
     """m_S = sqrt(pq) w(p), m_F = sqrt(pq) w(q), w(x) = 0.4 + 1.1 / (1 + exp(10 (x - 0.75)))"""
-    mass, _ = base_masses("grpo", p, groups, std=std, epsilon=epsilon)
+    mass, _ = base_masses(p, rollouts, base="grpo", **base)
     return mass * weight(p), mass * weight(1 - p)

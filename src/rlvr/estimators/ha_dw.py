@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -41,16 +41,7 @@ def controller(state: dict[str, float], rewards_PG: Tensor, *, rate: float = 0.1
     return {"anchor": anchor, "next_anchor": anchor + rate * (now - anchor)}
 
 
-def masses(
-    p: Tensor,
-    groups: int,
-    *,
-    anchor: float = 0.5,
-    base: Literal["grpo", "dr_grpo", "rloo"] = "grpo",
-    lam: float = 1.5,
-    std: Literal["biased", "unbiased"] = "biased",
-    epsilon: float = 1e-6,
-) -> tuple[Tensor, Tensor]:
+def masses(p: Tensor, rollouts: int, *, anchor: float = 0.5, lam: float, **base: Any) -> tuple[Tensor, Tensor]:
     """m_S = m lam e^(C - p), m_F = m lam e^(p - C), m the base's mass"""
-    success, failure = base_masses(base, p, groups, std=std, epsilon=epsilon)
+    success, failure = base_masses(p, rollouts, **base)
     return success * lam * torch.exp(anchor - p), failure * lam * torch.exp(p - anchor)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -33,15 +33,7 @@ def factor(share: Tensor, gamma: float) -> Tensor:
     return torch.where((share > 0) & (share < 1), gamma / share.sqrt(), 1.0)
 
 
-def masses(
-    p: Tensor,
-    groups: int,
-    *,
-    gamma: float = 0.5,
-    base: Literal["grpo", "dr_grpo", "rloo"] = "grpo",
-    std: Literal["biased", "unbiased"] = "biased",
-    epsilon: float = 1e-6,
-) -> tuple[Tensor, Tensor]:
+def masses(p: Tensor, rollouts: int, *, gamma: float, **base: Any) -> tuple[Tensor, Tensor]:
     """m_S = m_F = m gamma / sqrt(p); with GRPO sqrt(q) / 2"""
-    success, failure = base_masses(base, p, groups, std=std, epsilon=epsilon)
+    success, failure = base_masses(p, rollouts, **base)
     return success * factor(p, gamma), failure * factor(p, gamma)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -58,8 +58,6 @@ def penalties(binary_PG: Tensor, logp_old_PG: Tensor, lengths_PG: Tensor, diffic
     return confidence_PG / (importance_P1.clamp(min=2.0) - confidence_PG)
 
 
-def masses(
-    p: Tensor, groups: int, *, std: Literal["biased", "unbiased"] = "biased", epsilon: float = 0.0
-) -> tuple[Tensor, Tensor]:
+def masses(p: Tensor, rollouts: int, **base: Any) -> tuple[Tensor, Tensor]:
     """m_S = m_F = sqrt(pq) where all rollouts are equally confident: the calibration then is affine"""
-    return base_masses("grpo", p, groups, std=std, epsilon=epsilon)
+    return base_masses(p, rollouts, base="grpo", **base)

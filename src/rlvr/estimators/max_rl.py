@@ -19,7 +19,7 @@ def advantages(rewards_PG: Tensor, *, epsilon: float = 0.0) -> Tensor:
     return _groups.divide(rewards_PG - mean_P1, positive_P1)
 
 
-def masses(p: Tensor, groups: int, *, epsilon: float = 0.0) -> tuple[Tensor, Tensor]:
+def masses(p: Tensor, rollouts: int, *, epsilon: float) -> tuple[Tensor, Tensor]:
     """m_S = m_F = q"""
     mass = _groups.divide(p * (1 - p), p + epsilon)
     return mass, mass

@@ -8,6 +8,8 @@ from torch import Tensor
 
 from rlvr.estimators import quantile
 
+EXACT = {}  # epsilon is no guard of a division here: it is the scale of the weight
+
 
 def advantages(rewards_PG: Tensor, *, scale: Literal["none", "mad"] = "none", epsilon: float = 1e-3) -> Tensor:
     """Median-centred advantage (Kim 2026; FADE, sec. 8.6): A = r - median(r); `quantile` at tau = 1/2.
@@ -26,10 +28,8 @@ def advantages(rewards_PG: Tensor, *, scale: Literal["none", "mad"] = "none", ep
     return centred_PG
 
 
-def masses(
-    p: Tensor, groups: int, *, scale: Literal["none", "mad"] = "none", epsilon: float = 1e-3
-) -> tuple[Tensor, Tensor]:
+def masses(p: Tensor, rollouts: int, *, scale: str, epsilon: float) -> tuple[Tensor, Tensor]:
     """m_S = p where p <= 1/2, else 0; m_F = q where p > 1/2, else 0"""
-    success, failure = quantile.masses(p, groups, tau=0.5)
+    success, failure = quantile.masses(p, rollouts, tau=0.5)
     factor = 1 / epsilon if scale == "mad" else 1.0  # at p = 1/2 the minority's deviation is 0 too: Q is the lower one
     return success * factor, failure * factor

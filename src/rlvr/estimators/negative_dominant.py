@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from torch import Tensor
 
@@ -26,14 +26,6 @@ def advantages(
     return positive_dominant.advantages(rewards_PG, beta=1 / beta, base=base, std=std, epsilon=epsilon)
 
 
-def masses(
-    p: Tensor,
-    groups: int,
-    *,
-    beta: float = 10.0,
-    base: Literal["grpo", "dr_grpo", "rloo"] = "grpo",
-    std: Literal["biased", "unbiased"] = "biased",
-    epsilon: float = 1e-6,
-) -> tuple[Tensor, Tensor]:
+def masses(p: Tensor, rollouts: int, *, beta: float, **base: Any) -> tuple[Tensor, Tensor]:
     """m_S = m / beta, m_F = m, m the base's mass (GRPO: sqrt(pq))"""
-    return positive_dominant.masses(p, groups, beta=1 / beta, base=base, std=std, epsilon=epsilon)
+    return positive_dominant.masses(p, rollouts, beta=1 / beta, **base)

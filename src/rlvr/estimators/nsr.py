@@ -15,6 +15,6 @@ def advantages(rewards_PG: Tensor) -> Tensor:
     return _groups.correct(rewards_PG).to(rewards_PG.dtype) - 1
 
 
-def masses(p: Tensor, groups: int) -> tuple[Tensor, Tensor]:
+def masses(p: Tensor, rollouts: int) -> tuple[Tensor, Tensor]:
     """m_S = 0, m_F = q"""
     return 0 * p, 1 - p

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -46,12 +46,12 @@ def advantages(
     residual_PG = class_weight(rewards_PG, class_weights) * (
         _groups.correct(rewards_PG).to(rewards_PG.dtype) - torch.sigmoid(psi_PG)
     )
-    groups = rewards_PG.shape[1]
+    rollouts = rewards_PG.shape[1]
     if score == "rloo":
-        return beta * _groups.centred(residual_PG) * groups / (groups - 1)
+        return beta * _groups.centred(residual_PG) * rollouts / (rollouts - 1)
     if score == "dr_grpo":
         return beta * _groups.centred(residual_PG)
-    along_P1 = _groups.mean(residual_PG * psi_PG) * (1 if std == "biased" else groups / (groups - 1))
+    along_P1 = _groups.mean(residual_PG * psi_PG) * (1 if std == "biased" else rollouts / (rollouts - 1))
     return beta * (_groups.centred(residual_PG) - psi_PG * along_P1) / _spread(beta * (logp_PG - logp_ref_PG), std)
 
 
@@ -60,10 +60,10 @@ def scores(logp_PG: Tensor, logp_ref_PG: Tensor, beta: float, score: str, std: s
     proxy_PG = beta * (logp_PG - logp_ref_PG)
     centred_PG = _groups.centred(proxy_PG)
     if score == "rloo":
-        groups = proxy_PG.shape[1]
-        if groups < 2:
+        rollouts = proxy_PG.shape[1]
+        if rollouts < 2:
             raise ValueError("PACS with RLOO needs at least two rollouts a prompt")
-        return centred_PG * groups / (groups - 1)
+        return centred_PG * rollouts / (rollouts - 1)
     return centred_PG / _spread(proxy_PG, std) if score == "grpo" else centred_PG
 
 
@@ -81,20 +81,13 @@ def class_weight(rewards_PG: Tensor, on: bool) -> Tensor:
     right_PG = _groups.correct(rewards_PG)
     if not on:
         return torch.ones_like(rewards_PG)
-    groups, successes_P1 = rewards_PG.shape[1], right_PG.sum(dim=1, keepdim=True).to(rewards_PG.dtype)
-    balanced_PG = groups / (2 * torch.where(right_PG, successes_P1, groups - successes_P1))
-    return torch.where((successes_P1 > 0) & (successes_P1 < groups), balanced_PG, torch.ones_like(rewards_PG))
+    rollouts, successes_P1 = rewards_PG.shape[1], right_PG.sum(dim=1, keepdim=True).to(rewards_PG.dtype)
+    balanced_PG = rollouts / (2 * torch.where(right_PG, successes_P1, rollouts - successes_P1))
+    return torch.where((successes_P1 > 0) & (successes_P1 < rollouts), balanced_PG, torch.ones_like(rewards_PG))
 
 
 def objective(
-    rewards_PG: Tensor,
-    *,
-    logp_PG: Tensor,
-    logp_ref_PG: Tensor,
-    beta: float = 1.0,
-    score: Literal["rloo", "grpo", "dr_grpo"] = "rloo",
-    std: Literal["biased", "unbiased"] = "biased",
-    class_weights: bool = True,
+    rewards_PG: Tensor, *, logp_PG: Tensor, logp_ref_PG: Tensor, beta: float, score: str, std: str, class_weights: bool
 ) -> Tensor:
     """-L_PACS a prompt (P), Eq. 8: the mean of w (R log sigmoid(psi) + (1 - R) log(1 - sigmoid(psi)))."""
     psi_PG, right_PG = scores(logp_PG, logp_ref_PG, beta, score, std), _groups.correct(rewards_PG)
@@ -103,15 +96,9 @@ def objective(
 
 
 def masses(
-    p: Tensor,
-    groups: int,
-    *,
-    beta: float = 1.0,
-    score: Literal["rloo", "grpo", "dr_grpo"] = "rloo",
-    std: Literal["biased", "unbiased"] = "biased",
-    class_weights: bool = True,
+    p: Tensor, rollouts: int, *, beta: float, score: str, class_weights: bool, **_: Any
 ) -> tuple[Tensor, Tensor]:
     """At pi = pi_ref: m_S = m_F = beta/4 G / (G - 1) in mixed groups (class weights), beta pq G / (G - 1) without"""
     mass = _groups.masked(p, torch.full_like(p, 0.25)) if class_weights else p * (1 - p)
-    mass = beta * mass * (groups / (groups - 1) if score == "rloo" else 1.0)
+    mass = beta * mass * (rollouts / (rollouts - 1) if score == "rloo" else 1.0)
     return mass, mass

@@ -18,27 +18,27 @@ def advantages(rewards_PG: Tensor, *, k: int = 2) -> Tensor:
     where every k-subset has the same outcome. Rewards are read as classes. Raises ValueError unless 1 <= k <= G.
     """
     right_PG = _groups.correct(rewards_PG).to(rewards_PG.dtype)
-    groups = rewards_PG.shape[1]
-    factor_F = torch.tensor(factors(groups, k), dtype=rewards_PG.dtype, device=rewards_PG.device)
-    failures_P1 = groups - right_PG.sum(dim=1, keepdim=True)
+    rollouts = rewards_PG.shape[1]
+    factor_F = torch.tensor(factors(rollouts, k), dtype=rewards_PG.dtype, device=rewards_PG.device)
+    failures_P1 = rollouts - right_PG.sum(dim=1, keepdim=True)
     return factor_F[failures_P1.long()] * _groups.centred(right_PG)
 
 
-def factors(groups: int, k: int) -> list[float]:
+def factors(rollouts: int, k: int) -> list[float]:
     """Q / sigma_k for 0 to G failures, from exact binomials."""
-    if not 1 <= k <= groups:
-        raise ValueError(f"k must be between 1 and the {groups} rollouts of a group: {k}")
+    if not 1 <= k <= rollouts:
+        raise ValueError(f"k must be between 1 and the {rollouts} rollouts of a group: {k}")
     found = []
-    for failures in range(groups + 1):
-        fail = comb(failures, k) / comb(groups, k)
-        q = comb(failures - 1, k - 1) / comb(groups - 1, k - 1) if failures else 0.0
+    for failures in range(rollouts + 1):
+        fail = comb(failures, k) / comb(rollouts, k)
+        q = comb(failures - 1, k - 1) / comb(rollouts - 1, k - 1) if failures else 0.0
         found.append(q / (fail * (1 - fail)) ** 0.5 if 0 < fail < 1 else 0.0)
     return found
 
 
-def masses(p: Tensor, groups: int, *, k: int = 2) -> tuple[Tensor, Tensor]:
+def masses(p: Tensor, rollouts: int, *, k: int) -> tuple[Tensor, Tensor]:
     """m_S = m_F = p sqrt((1 - R_k) / R_k), R_k = 1 - C(F, k) / C(G, k)"""
-    failures = ((1 - p) * groups).round().long()
-    fail = torch.tensor([comb(int(f), k) / comb(groups, k) for f in failures.tolist()], dtype=p.dtype)
+    failures = ((1 - p) * rollouts).round().long()
+    fail = torch.tensor([comb(int(f), k) / comb(rollouts, k) for f in failures.tolist()], dtype=p.dtype)
     mass = p * _groups.divide(fail, 1 - fail).sqrt()
     return mass, mass

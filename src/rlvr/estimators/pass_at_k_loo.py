@@ -18,6 +18,6 @@ def advantages(rewards_PG: Tensor) -> Tensor:
     return (rewards_PG == best_P2[:, :1]).to(rewards_PG.dtype) * margin_P1
 
 
-def masses(p: Tensor, groups: int) -> tuple[Tensor, Tensor]:
+def masses(p: Tensor, rollouts: int) -> tuple[Tensor, Tensor]:
     """m_S = 1/G where p = 1/G, else 0; m_F = 0"""
-    return ((p * groups).round() == 1).to(p.dtype) / groups, 0 * p
+    return ((p * rollouts).round() == 1).to(p.dtype) / rollouts, 0 * p

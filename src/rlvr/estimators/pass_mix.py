@@ -17,8 +17,8 @@ def advantages(rewards_PG: Tensor, *, k: int = 2) -> Tensor:
     return p_P1 * wide + (1 - p_P1) * narrow
 
 
-def masses(p: Tensor, groups: int, *, k: int = 2) -> tuple[Tensor, Tensor]:
+def masses(p: Tensor, rollouts: int, *, k: int) -> tuple[Tensor, Tensor]:
     """m_S = m_F = p (p A_k + q A_1), A_k = sqrt((1 - R_k) / R_k)"""
-    wide, narrow = pass_at_k.masses(p, groups, k=k)[0], pass_at_k.masses(p, groups, k=1)[0]
+    wide, narrow = pass_at_k.masses(p, rollouts, k=k)[0], pass_at_k.masses(p, rollouts, k=1)[0]
     mass = p * wide + (1 - p) * narrow
     return mass, mass

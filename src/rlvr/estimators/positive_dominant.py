@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -28,15 +28,7 @@ def advantages(
     return torch.where(base_PG > 0, base_PG * beta, base_PG)
 
 
-def masses(
-    p: Tensor,
-    groups: int,
-    *,
-    beta: float = 10.0,
-    base: Literal["grpo", "dr_grpo", "rloo"] = "grpo",
-    std: Literal["biased", "unbiased"] = "biased",
-    epsilon: float = 1e-6,
-) -> tuple[Tensor, Tensor]:
+def masses(p: Tensor, rollouts: int, *, beta: float, **base: Any) -> tuple[Tensor, Tensor]:
     """m_S = m beta, m_F = m, m the base's mass (GRPO: sqrt(pq))"""
-    success, failure = base_masses(base, p, groups, std=std, epsilon=epsilon)
+    success, failure = base_masses(p, rollouts, **base)
     return success * beta, failure

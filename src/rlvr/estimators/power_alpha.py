@@ -36,9 +36,7 @@ def peak(alpha: float, scale: str) -> float:
     return (1 + alpha) ** (1 + alpha) / (4 * alpha**alpha) if scale == "peak" else 1.0
 
 
-def masses(
-    p: Tensor, groups: int, *, alpha: float = 2.0, scale: Literal["none", "peak"] = "none"
-) -> tuple[Tensor, Tensor]:
+def masses(p: Tensor, rollouts: int, *, alpha: float, scale: str) -> tuple[Tensor, Tensor]:
     """m_S = m_F = p q^alpha"""
     mass = p * (1 - p) ** alpha * peak(alpha, scale)
     return mass, mass

@@ -18,7 +18,7 @@ def advantages(rewards_PG: Tensor, *, gamma: float = 0.25) -> Tensor:
     return _groups.divide((rewards_PG - mean_P1) * variance_P1 ** (1 - gamma), variance_P1)
 
 
-def masses(p: Tensor, groups: int, *, gamma: float = 0.25) -> tuple[Tensor, Tensor]:
+def masses(p: Tensor, rollouts: int, *, gamma: float) -> tuple[Tensor, Tensor]:
     """m_S = m_F = (pq)^(1 - gamma)"""
     mass = _groups.masked(p, (p * (1 - p)) ** (1 - gamma))
     return mass, mass

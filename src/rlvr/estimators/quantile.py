@@ -26,7 +26,7 @@ def baseline(rewards_PG: Tensor, tau: float) -> Tensor:
     return rewards_PG.kthvalue(place, dim=1, keepdim=True).values
 
 
-def masses(p: Tensor, groups: int, *, tau: float = 0.5) -> tuple[Tensor, Tensor]:
+def masses(p: Tensor, rollouts: int, *, tau: float) -> tuple[Tensor, Tensor]:
     """m_S = p where p <= 1 - tau, else 0; m_F = q where p > 1 - tau, else 0"""
     hard = p <= 1 - tau + 1e-9
     return torch.where(hard, p, 0 * p), torch.where(hard, 0 * p, 1 - p)

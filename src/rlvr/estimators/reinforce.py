@@ -13,6 +13,6 @@ def advantages(rewards_PG: Tensor) -> Tensor:
     return rewards_PG.clone()
 
 
-def masses(p: Tensor, groups: int) -> tuple[Tensor, Tensor]:
+def masses(p: Tensor, rollouts: int) -> tuple[Tensor, Tensor]:
     """m_S = p, m_F = 0"""
     return p, 0 * p

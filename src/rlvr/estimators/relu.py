@@ -12,6 +12,6 @@ def advantages(rewards_PG: Tensor) -> Tensor:
     return _groups.centred(rewards_PG).clamp(min=0)
 
 
-def masses(p: Tensor, groups: int) -> tuple[Tensor, Tensor]:
+def masses(p: Tensor, rollouts: int) -> tuple[Tensor, Tensor]:
     """m_S = pq, m_F = 0"""
     return p * (1 - p), 0 * p

@@ -10,14 +10,14 @@ def advantages(rewards_PG: Tensor) -> Tensor:
 
     Equals G / (G - 1) times Dr.GRPO's. Raises ValueError for groups of one.
     """
-    groups = rewards_PG.shape[1]
-    if groups < 2:
+    rollouts = rewards_PG.shape[1]
+    if rollouts < 2:
         raise ValueError("RLOO needs at least two rollouts a prompt")
-    others_PG = (rewards_PG.sum(dim=1, keepdim=True) - rewards_PG) / (groups - 1)
+    others_PG = (rewards_PG.sum(dim=1, keepdim=True) - rewards_PG) / (rollouts - 1)
     return rewards_PG - others_PG
 
 
-def masses(p: Tensor, groups: int) -> tuple[Tensor, Tensor]:
+def masses(p: Tensor, rollouts: int) -> tuple[Tensor, Tensor]:
     """m_S = m_F = pq G / (G - 1)"""
-    mass = p * (1 - p) * groups / (groups - 1)
+    mass = p * (1 - p) * rollouts / (rollouts - 1)
     return mass, mass

@@ -15,7 +15,7 @@ def advantages(rewards_PG: Tensor) -> Tensor:
     return _groups.centred(rewards_PG) * rewards_PG.std(dim=1, keepdim=True, correction=0)
 
 
-def masses(p: Tensor, groups: int) -> tuple[Tensor, Tensor]:
+def masses(p: Tensor, rollouts: int) -> tuple[Tensor, Tensor]:
     """m_S = m_F = (pq)^(3/2)"""
     mass = (p * (1 - p)) ** 1.5
     return mass, mass

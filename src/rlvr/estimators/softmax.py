@@ -15,15 +15,13 @@ def advantages(rewards_PG: Tensor, *, beta: float = 1.0, scale: Literal["none", 
     As printed A is of order 1/G, and the masses that FADE states are G times its own (`scale="group"` multiplies by
     G). beta -> 0 is beta times Dr.GRPO, beta -> infinity is MaxRL, both after scaling by the group.
     """
-    groups = rewards_PG.shape[1]
-    factor = groups if scale == "group" else 1
-    return factor * (torch.softmax(beta * rewards_PG, dim=1) - 1 / groups)
+    rollouts = rewards_PG.shape[1]
+    factor = rollouts if scale == "group" else 1
+    return factor * (torch.softmax(beta * rewards_PG, dim=1) - 1 / rollouts)
 
 
-def masses(
-    p: Tensor, groups: int, *, beta: float = 1.0, scale: Literal["none", "group"] = "none"
-) -> tuple[Tensor, Tensor]:
+def masses(p: Tensor, rollouts: int, *, beta: float, scale: str) -> tuple[Tensor, Tensor]:
     """m_S = m_F = (e^beta - 1) pq / (1 + p (e^beta - 1)) / G"""
     mass = expm1(beta) * p * (1 - p) / (1 + p * expm1(beta))
-    mass = mass if scale == "group" else mass / groups
+    mass = mass if scale == "group" else mass / rollouts
     return mass, mass

@@ -17,6 +17,6 @@ def advantages(rewards_PG: Tensor, *, lam: float = 0.1) -> Tensor:
     return torch.where(_groups.correct(rewards_PG), lam * one, -one)
 
 
-def masses(p: Tensor, groups: int, *, lam: float = 0.1) -> tuple[Tensor, Tensor]:
+def masses(p: Tensor, rollouts: int, *, lam: float) -> tuple[Tensor, Tensor]:
     """m_S = lam p, m_F = q"""
     return lam * p, 1 - p

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from rlvr import estimators
+from rlvr.estimators import Estimator
 from rlvr.config.measures import METRICS
 from rlvr.config.plan import Item, Plan
 from rlvr.figures import _training
@@ -46,11 +46,11 @@ def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
     """
     rows = []
     for cell, weights in zip(layout["cells"], layout["weights"], strict=True):
-        groups, realised = 0, []
+        rollouts, realised = 0, []
         for side, name in SIDES.items():
             means_SC = np.array([_means(runs, run, name, layout["up_to_step"]) for run in cell["policies"]])
-            groups = means_SC.shape[1] - 1
-            for c in range(groups + 1):
+            rollouts = means_SC.shape[1] - 1
+            for c in range(rollouts + 1):
                 known = means_SC[~np.isnan(means_SC[:, c]), c]
                 if known.size:
                     interval = over_seeds(known, layout["statistics"]["confidence"])
@@ -58,7 +58,7 @@ def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
                         {
                             "form": "realised",
                             "side": side,
-                            "p": c / groups,
+                            "p": c / rollouts,
                             "value": interval.estimate,
                             "value_low": interval.low,
                             "value_high": interval.high,
@@ -66,10 +66,10 @@ def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
                         }
                     )
         form = "own" if has_closed_form(**weights) else ORIENTATION
-        closed = closed_form(weights["estimator"] if form == "own" else {"name": ORIENTATION}, groups)
+        closed = closed_form(weights["estimator"] if form == "own" else {"name": ORIENTATION}, rollouts)
         rows += [{**cell_columns(cell), "measure": "masses", **row} for row in realised]
         rows += [
-            {**cell_columns(cell), "measure": "masses", "form": form, "side": side, "p": c / groups, "value": value}
+            {**cell_columns(cell), "measure": "masses", "form": form, "side": side, "p": c / rollouts, "value": value}
             | {"value_low": math.nan, "value_high": math.nan, "seeds": 0}
             for side, values in closed.items()
             for c, value in enumerate(values)
@@ -86,20 +86,16 @@ def _means(runs: Runs, run: str, name: str, up_to_step: int | None) -> list[floa
 
 def has_closed_form(estimator: dict[str, Any], shaped: bool) -> bool:
     """Whether the weights are a function of the solve rate alone: no state, no confidence, no length penalty."""
-    settings = dict(estimator)
-    made = estimators.Estimator(settings.pop("name"), settings)
-    return estimators.masses(made.name) is not None and not (made.needs or made.signature.state or shaped)
+    method = _estimator(estimator)
+    return bool(method.signature.formula) and not (method.needs or method.signature.state or shaped)
 
 
-def closed_form(estimator: dict[str, Any], groups: int) -> dict[str, list[float]]:
+def closed_form(estimator: dict[str, Any], rollouts: int) -> dict[str, list[float]]:
     """m_S and m_F of an estimator at p = 0, 1/G, ..., 1."""
     import torch  # only here, where a formula of `rlvr.estimators` is called
 
-    form = estimators.masses(estimator["name"])
-    assert form is not None, estimator["name"]
-    known = form.__kwdefaults__ or {}
-    settings = {key: value for key, value in estimator.items() if key in known}
-    success, failure = form(torch.arange(groups + 1, dtype=torch.float64) / groups, groups, **settings)
+    p = torch.arange(rollouts + 1, dtype=torch.float64) / rollouts
+    success, failure = _estimator(estimator).masses(p, rollouts)
     return {"positive": success.tolist(), "negative": failure.tolist()}
 
 

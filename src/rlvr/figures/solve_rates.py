@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 # Shares of prompts by their number of correct responses c of G; a group belongs to the first that holds it.
 BINS: dict[str, Callable[[int, int], bool]] = {
-    "0": lambda c, groups: c == 0,
-    "1": lambda c, groups: c == groups,
-    "(0, 1/4]": lambda c, groups: 4 * c <= groups,
-    "(1/4, 1/2]": lambda c, groups: 2 * c <= groups,
-    "(1/2, 1)": lambda c, groups: True,
+    "0": lambda c, rollouts: c == 0,
+    "1": lambda c, rollouts: c == rollouts,
+    "(0, 1/4]": lambda c, rollouts: 4 * c <= rollouts,
+    "(1/4, 1/2]": lambda c, rollouts: 2 * c <= rollouts,
+    "(1/2, 1)": lambda c, rollouts: True,
 }
 IN_ORDER = ("0", "(0, 1/4]", "(1/4, 1/2]", "(1/2, 1)", "1")
 # From no response correct to all of them: brown to violet (ColorBrewer's PuOr), told apart by every reader.
@@ -80,8 +80,8 @@ def _binned(runs: Runs, run: str, smooth: int | None) -> list[tuple[int, dict[st
     """Each step's shares of prompts by bin; bins that no number of correct responses falls into are left out."""
     rows = runs[run][METRICS]
     counts = np.array([value_of(row, "solve_rates", run) for row in rows], dtype=float)
-    groups = counts.shape[1] - 1
-    of_number = [next(name for name, holds in BINS.items() if holds(c, groups)) for c in range(groups + 1)]
+    rollouts = counts.shape[1] - 1
+    of_number = [next(name for name, holds in BINS.items() if holds(c, rollouts)) for c in range(rollouts + 1)]
     shares = counts / counts.sum(axis=1, keepdims=True)
     columns = {name: shares[:, [of == name for of in of_number]].sum(axis=1) for name in dict.fromkeys(of_number)}
     smoothed = {name: running_mean(list(s), smooth) if smooth else list(s) for name, s in columns.items()}

@@ -12,7 +12,7 @@ from rlvr.config.load import check_section
 from rlvr.config.plan import SweptArm
 from rlvr.config.schema.paper import Paper
 from rlvr.config.schema.settings import OF_A_RUN, Settings
-from rlvr.estimators import nearest
+from rlvr.words import nearest
 
 BASE = "base"  # the policy before training, which is an arm of tables
 

@@ -21,7 +21,7 @@ from rlvr.config.load import (
 from rlvr.config.schema.names import Prompt
 from rlvr.config.schema.paper import Paper, Scale
 from rlvr.config.schema.settings import Settings
-from rlvr.estimators import nearest
+from rlvr.words import nearest
 
 # ---- a paper -------------------------------------------------------------------------------------------
 

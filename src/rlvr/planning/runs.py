@@ -15,7 +15,7 @@ from rlvr.config.schema.items import Row
 from rlvr.config.schema.paper import Paper
 from rlvr.config.schema.settings import Execution, Settings
 from rlvr.config.schema.specs import EvaluationSpec, PolicySpec, RunSpec
-from rlvr.estimators import nearest
+from rlvr.words import nearest
 from rlvr.planning.arms import BASE, Arms
 from rlvr.planning.papers import Sources
 

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from rlvr.config.layers import ConfigError
 from rlvr.config.schema.items import ItemConfig, Row
 from rlvr.items.scope import Scope
-from rlvr.estimators import nearest
+from rlvr.words import nearest
 
 
 class MethodsTable(ItemConfig):

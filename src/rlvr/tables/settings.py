@@ -16,7 +16,7 @@ from rlvr.config.published import PublishedTable
 from rlvr.config.schema.items import ItemConfig
 from rlvr.config.schema.paper import Paper
 from rlvr.config.schema.settings import Settings
-from rlvr.estimators import nearest
+from rlvr.words import nearest
 from rlvr.items import TABLES
 from rlvr.items.layout import common
 from rlvr.items.scope import Scope

@@ -21,8 +21,7 @@ from rlvr.files import publish
 from rlvr.theory import fade, lens
 from rlvr.theory.statement import by_successes, class_masses
 
-GROUPS = 16  # of FADE's Figure 7; sec. 14.1 has 8 to 16
-STATE = {"omega": 0.5, "anchor": 0.5, "alpha": 2.0, "delta": 0.5}  # where a method's masses depend on its controller
+ROLLOUTS = 16  # of FADE's Figure 7; sec. 14.1 has 8 to 16
 # What Table 1 and its kin show with other settings than the defaults; shown beside the name.
 SETTINGS: dict[str, dict[str, Any]] = {
     "power_alpha": {"alpha": 2.0},
@@ -36,53 +35,43 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-def _settings(name: str) -> dict[str, Any]:
-    chosen = SETTINGS.get(name, {})
-    exact = "epsilon" in estimators.signature(name).settings and name != "mc_grpo"
-    return {**({"epsilon": 0.0} if exact else {}), **chosen}
+def _estimator(name: str, settings: dict[str, Any]) -> Estimator:
+    return Estimator(name, {**estimators.signature(name).exact, **SETTINGS.get(name, {}), **settings})
 
 
 def _label(name: str) -> str:
-    state = {key: STATE[key] for key in estimators.signature(name).state}
+    state = _estimator(name, {}).shown_state
     words = [f"{key} = {value}" for key, value in {**SETTINGS.get(name, {}), **state}.items()]
     return f"{name} ({', '.join(words)})" if words else name
 
 
-def _given(rewards: torch.Tensor) -> dict[str, Any]:
-    """Equal lengths and confidence, at the reference: what closed forms are stated for."""
-    zero = torch.zeros_like(rewards)
-    tensors = {key: zero - 4.0 for key in ("logp_PG", "logp_old_PG", "logp_ref_PG")}
-    return {**tensors, "log_ratio_PG": zero, "lengths_PG": zero + 10.0}
-
-
-def weights(name: str, groups: int = GROUPS, **settings: Any) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def weights(name: str, rollouts: int = ROLLOUTS, **settings: Any) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Weights and rewards of one group for each number of successes, and p."""
-    rewards = by_successes(groups)
-    found = Estimator(name, {**_settings(name), **settings}).advantages(rewards, _given(rewards), STATE)
+    rewards, estimator = by_successes(rollouts), _estimator(name, settings)
+    found = estimator.advantages(rewards, estimators.inputs_at_reference(rewards), estimator.shown_state)
     return found, rewards, rewards.mean(1)
 
 
-def masses(name: str, groups: int = GROUPS, **settings: Any) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def masses(name: str, rollouts: int = ROLLOUTS, **settings: Any) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """(p, m_S, m_F) by enumeration."""
-    found, rewards, p = weights(name, groups, **settings)
+    found, rewards, p = weights(name, rollouts, **settings)
     return p, *class_masses(found, rewards)
 
 
 def _with_closed_form() -> list[str]:
-    return [name for name in estimators.names() if estimators.masses(name) is not None]
+    return [name for name in estimators.names() if estimators.signature(name).formula]
 
 
 def fade_table1() -> pd.DataFrame:
     """Every method's masses: the closed form, and values by enumeration over groups of 16 (FADE Table 1, sec. 8)."""
     rows = []
     for name in _with_closed_form():
-        closed = estimators.masses(name)
         p, mass_s, mass_f = masses(name)
-        inside = slice(1, GROUPS)
+        inside = slice(1, ROLLOUTS)
         balanced = bool(torch.allclose(mass_s[inside], mass_f[inside], atol=1e-12))
         row = {
             "method": _label(name),
-            "masses": (closed.__doc__ or "").strip() if closed else "",
+            "masses": estimators.signature(name).formula,
             "signs": "balanced" if balanced else "biased",
         }
         for k in (4, 8, 12):
@@ -147,10 +136,10 @@ def _line(
     )
 
 
-def _mass_lines(panel: str, label: str, name: str, groups: int = 128, **settings: Any) -> list[pd.DataFrame]:
+def _mass_lines(panel: str, label: str, name: str, rollouts: int = 128, **settings: Any) -> list[pd.DataFrame]:
     """m_S solid, and m_F dashed where it is another curve."""
-    p, mass_s, mass_f = masses(name, groups, **settings)
-    inside = slice(1, groups)
+    p, mass_s, mass_f = masses(name, rollouts, **settings)
+    inside = slice(1, rollouts)
     lines = [_line(panel, label, p[inside], mass_s[inside], "gradient mass")]
     if not torch.allclose(mass_s, mass_f, atol=1e-9):
         lines.append(_line(panel, label, p[inside], mass_f[inside], "gradient mass", "dashed"))
@@ -179,8 +168,8 @@ def fade_figure7() -> pd.DataFrame:
     p = [i / 200 for i in range(1, 200)]
     lines = []
     for alpha in (1.0, 2.0, 3.0):
-        exact = [fade.exact_variance(x, alpha, GROUPS) for x in p]
-        delta = [fade.delta_variance(x, alpha, GROUPS) for x in p]
+        exact = [fade.exact_variance(x, alpha, ROLLOUTS) for x in p]
+        delta = [fade.delta_variance(x, alpha, ROLLOUTS) for x in p]
         lines.append(_line("", f"α = {alpha:g}", p, exact, "variance of the estimated weight"))
         lines.append(_line("", f"α = {alpha:g}", p, delta, "variance of the estimated weight", "dashed"))
     return pd.concat(lines)

@@ -38,11 +38,8 @@ SCORE_F = (PI * (1 - RIGHT)) @ scores(PI) / (1 - P)
 
 def _masses(name: str, groups: int = 16, state: dict[str, float] | None = None, **settings):
     """(p, m_S, m_F) of an estimator by enumeration, k = 0 to G successes."""
-    known = estimators.signature(name).settings
-    if "epsilon" in known and name != "mc_grpo":
-        settings = {"epsilon": 0.0, **settings}
     rewards = by_successes(groups)
-    weights = Estimator(name, settings).advantages(rewards, {}, state or {})
+    weights = Estimator(name, {**estimators.signature(name).exact, **settings}).advantages(rewards, {}, state or {})
     return rewards.mean(1), *class_masses(weights, rewards)
 
 

@@ -104,22 +104,6 @@ def by_level(pass_rates: list[float], levels: list[str]) -> dict[str, dict[str, 
     }
 
 
-def given(old_PGT: Tensor, reference_PGT: Tensor, lengths_PG: Tensor) -> dict[str, Any]:
-    """What an estimator may need of a step, from log pi of tokens before its first update (zeros on padding).
-
-    Entropy is FADE's H_t (Algorithm 2): a response's mean surprisal.
-    """
-    logp_old_PG, lengths_PG = old_PGT.sum(-1), lengths_PG.float()
-    return {
-        "log_ratio_PG": (old_PGT - reference_PGT).sum(-1),
-        "lengths_PG": lengths_PG,
-        "logp_PG": logp_old_PG,  # before the step's first update, the policy is the one that sampled
-        "logp_old_PG": logp_old_PG,
-        "logp_ref_PG": reference_PGT.sum(-1),
-        "entropy": float((-logp_old_PG / lengths_PG).mean()),
-    }
-
-
 def masses(rewards_PG: Tensor, advantages_PG: Tensor, lengths_PG: Tensor) -> dict[str, float]:
     """Mean reward, the weights' realised masses, and the mean length of a response."""
     return {

@@ -13,7 +13,7 @@ from rlvr import provenance, stages
 from rlvr.config import identity
 from rlvr.config.schema.settings import Execution
 from rlvr.config.schema.specs import RunSpec
-from rlvr.estimators import Estimator
+from rlvr.estimators import Estimator, inputs_of_step
 from rlvr.files import publish_lines, sha256
 from rlvr.offspring import end_with_caller
 from rlvr.policies.decoder import Decoder
@@ -91,7 +91,7 @@ class Trainer:
         with autocast(spec.rl.precision, self.model.device):
             reference_PGT = all_logprobs(self.reference, batch.groups, spec.rl.sequences_per_microbatch)
         old_PGT = batch.samples.logprobs_PGT
-        given = measures.given(old_PGT, reference_PGT, batch.groups.lengths_PG)
+        given = inputs_of_step(old_PGT, reference_PGT, batch.groups.lengths_PG)
         advantages_PG, self.estimator_state = self.estimator.step(batch.rewards_PG, given, self.estimator_state)
         timer.lap("reference")
         self._set_learning_rate()

@@ -13,8 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rlvr.estimators import Estimator
-from rlvr.training import measures
+from rlvr.estimators import Estimator, inputs_of_step
 
 
 class Ragged(RuntimeError):
@@ -72,7 +71,7 @@ class Step:
         mask_NT = mask_NT.to(old_NT.dtype)
         old_PGT, reference_PGT = grid.take(old_NT * mask_NT).float(), grid.take(reference_NT * mask_NT).float()
         rewards_PG, lengths_PG = grid.take(scores_NT.sum(-1)).float(), grid.take(mask_NT.sum(-1)).long()
-        return cls(grid, rewards_PG, lengths_PG, measures.given(old_PGT, reference_PGT, lengths_PG))
+        return cls(grid, rewards_PG, lengths_PG, inputs_of_step(old_PGT, reference_PGT, lengths_PG))
 
     def prompts(self, chosen_P: Tensor, logp_PG: Tensor) -> tuple[Tensor, dict[str, Any]]:
         """Rewards and what else an estimator needs of some prompts, at their present log pi."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from rlvr.config.schema.settings import Execution, Sft
 from rlvr.config.schema.specs import RunSpec
-from rlvr.estimators import signature
+from rlvr.estimators import INPUTS, signature
 
 VERL = "0.9.1"
 ACTOR = "actor_rollout_ref.actor"
@@ -25,7 +25,6 @@ AGGREGATION = {
     "sequence_sum": "seq-mean-token-sum-norm",
 }
 NO_DUAL_CLIP = 1e9  # verl bounds the loss of negative weights at 3 |A| by default; no paper here does
-NEEDS_REFERENCE = {"log_ratio_PG", "logp_ref_PG"}  # arguments of an estimator that are made of log pi_ref
 
 
 SFT_TOKENS = 16384  # of a microbatch on one device
@@ -67,7 +66,7 @@ class Places:
 
 def needs_reference(spec: RunSpec) -> bool:
     """Whether log pi_ref is needed: for KL, a reset reference, an estimator that weighs by it, or the OEF of probes."""
-    weighs = bool(set(signature(spec.estimator["name"]).needs) & NEEDS_REFERENCE)
+    weighs = any(INPUTS[need].needs_reference for need in signature(spec.estimator["name"]).needs)
     return weighs or spec.loss.kl_coefficient > 0 or spec.rl.reference_reset > 0 or spec.probe.problems > 0
 
 

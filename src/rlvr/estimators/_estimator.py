@@ -1,0 +1,110 @@
+"""An estimator with its settings, as trainers, commands, tables and the theory call it."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from rlvr.estimators._registry import own, resolve, signature
+
+# Squares of larger numbers, times a setting, overflow, and a standard deviation that is infinite makes a weight 0.
+LARGEST = {8: 1e120, 4: 1e15}  # by the bytes of a number
+
+
+def load(name: str) -> Callable[..., Any]:
+    """The function `advantages` of an estimator."""
+    return _module(name).advantages
+
+
+def load_base(name: str, **settings: Any) -> Callable[..., Any]:
+    """A base estimator with those of `settings` that it has."""
+    return partial(load(name), **own(name, settings))
+
+
+def base_masses(p: Any, rollouts: int, *, base: str, **settings: Any) -> tuple[Any, Any]:
+    """The masses of a base estimator with those of `settings` that it has."""
+    return _module(base).masses(p, rollouts, **own(base, settings))
+
+
+def _module(name: str) -> Any:
+    return importlib.import_module(f"rlvr.estimators.{name}")
+
+
+class Estimator:
+    """An estimator with its settings, and the state that it carries from step to step.
+
+    `needs` names what a call must be given beside the rewards, names of INPUTS. The state
+    is a flat mapping of names to numbers (`{}` before the first step and for estimators without one), so that it
+    is saved, restored and printed as it is. Raises KeyError for an unknown name, SettingError for a wrong setting, and
+    in a call ValueError for numbers so large that weights would come out wrong (LARGEST).
+    """
+
+    def __init__(self, name: str, settings: Mapping[str, Any] | None = None):
+        self.name, self.settings = name, resolve(name, settings or {})
+        self.signature = signature(name)
+        module = _module(name)
+        self._advantages, self._controller = module.advantages, getattr(module, "controller", None)
+        self._objective, self._masses = getattr(module, "objective", None), getattr(module, "masses", None)
+        main, steered = module.advantages.__kwdefaults__ or {}, getattr(self._controller, "__kwdefaults__", None) or {}
+        self._main_settings = {key: value for key, value in self.settings.items() if key in main}
+        self._controller_settings = {key: value for key, value in self.settings.items() if key in steered}
+        chosen = module.needs(**self.settings) if hasattr(module, "needs") else set(self.signature.needs)
+        self.needs = chosen | set(self.signature.controller_needs)
+
+    @property
+    def coupled(self) -> bool:
+        """Whether the weights are functions of the policy that is being updated, and must be taken anew each time."""
+        return "logp_PG" in self.needs
+
+    def advance(self, state: Mapping[str, float], rewards_PG, inputs: Mapping[str, Any]) -> dict[str, float]:
+        """The state of this step from that of the one before."""
+        if self._controller is None:
+            return {}
+        own_inputs = {key: inputs[key] for key in self.signature.controller_needs}
+        _refuse_too_large({"rewards_PG": rewards_PG, **own_inputs})
+        return self._controller(dict(state), rewards_PG, **own_inputs, **self._controller_settings)
+
+    def advantages(self, rewards_PG, inputs: Mapping[str, Any], state: Mapping[str, float]):
+        """The weights (P, G) under a state."""
+        own_inputs = {key: inputs[key] for key in self.signature.needs if key in self.needs}
+        _refuse_too_large({"rewards_PG": rewards_PG, **own_inputs})
+        own_inputs |= {key: state[key] for key in self.signature.state}
+        return self._advantages(rewards_PG, **own_inputs, **self._main_settings)
+
+    def objective(self, rewards_PG, inputs: Mapping[str, Any]) -> float:
+        """The mean over prompts of a coupled estimator's own objective."""
+        if self._objective is None:
+            raise TypeError(f"{self.name} has no objective of its own")
+        own_inputs = {key: inputs[key] for key in self.signature.needs}
+        return float(self._objective(rewards_PG, **own_inputs, **self._main_settings).mean())
+
+    def masses(self, p, rollouts: int, state: Mapping[str, float] | None = None) -> tuple[Any, Any]:
+        """The closed form (m_S, m_F) at solve rates p of groups of G `rollouts`; without a state, at `shown_state`."""
+        if self._masses is None:
+            raise TypeError(f"{self.name} has no closed form")
+        state = self.shown_state if state is None else {key: state[key] for key in self.signature.state}
+        return self._masses(p, rollouts, **self.settings, **state)
+
+    @property
+    def shown_state(self) -> dict[str, float]:
+        """The state at which tables show the masses: the defaults that `masses` has for it."""
+        return dict(getattr(self._masses, "__kwdefaults__", None) or {})
+
+    def step(self, rewards_PG, inputs: Mapping[str, Any], state: Mapping[str, float]):
+        """One training step: its weights and its state."""
+        state = self.advance(state, rewards_PG, inputs)
+        return self.advantages(rewards_PG, inputs, state), state
+
+
+def _refuse_too_large(numbers: Mapping[str, Any]) -> None:
+    """Raises ValueError, naming what is larger than its precision can square. NaN passes: it is seen in the weights."""
+    for name, value in numbers.items():
+        largest = float(abs(value)) if isinstance(value, int | float) else float(value.abs().max())
+        limit = LARGEST[8] if isinstance(value, int | float) else LARGEST.get(value.element_size(), math.inf)
+        if largest > limit:
+            raise ValueError(
+                f"{name.removesuffix('_PG')}: the numbers given are too large ({largest:g}, over {limit:g})"
+            )

@@ -1,0 +1,176 @@
+"""Weights that papers print, or that follow by hand."""
+
+import importlib
+import math
+
+import numpy as np
+import pytest
+import torch
+from members import (
+    R8,
+    inputs,
+    outcomes,
+    same,
+    w8,
+    weigh,
+)
+
+from rlvr.estimators import Estimator
+
+
+def test_ace_by_hand():
+    """ACE Eq. 7's examples: c = 2, 0, -3 weigh 1 + 2.13, 1 + 0.69, 1 + 0.05; the right rollout is unchanged."""
+    rewards = torch.tensor([[1.0, 0.0, 0.0, 0.0]], dtype=torch.float64)
+    given = {"log_ratio_PG": torch.tensor([[5.0, 2.0, 0.0, -3.0]]).double(), "lengths_PG": torch.full((1, 4), 10.0)}
+    ace = weigh("ace", rewards, given, aggregation="sum", epsilon=0.0)
+    standard = -0.25 / math.sqrt(0.25 * 0.75)
+    factors = [1 + math.log1p(math.exp(c)) for c in (2.0, 0.0, -3.0)]
+    np.testing.assert_allclose(ace[0, 1:], [standard * f for f in factors], rtol=1e-12)
+    np.testing.assert_allclose(factors, [1 + 2.13, 1 + 0.69, 1 + 0.05], atol=5e-3)
+    np.testing.assert_allclose(ace[0, 0], 0.75 / math.sqrt(0.25 * 0.75), rtol=1e-12)
+
+
+def test_ace_readings_differ_by_the_length():
+    rewards = torch.tensor([[1.0, 0.0, 0.0]], dtype=torch.float64)
+    given = {"log_ratio_PG": torch.tensor([[1.0, 2.0, -4.0]]).double(), "lengths_PG": torch.full((1, 3), 8.0).double()}
+    summed = weigh("ace", rewards, {**given, "log_ratio_PG": given["log_ratio_PG"] / 8}, aggregation="sum")
+    same(weigh("ace", rewards, given, aggregation="mean"), summed)
+
+
+def test_ace_at_the_reference_is_a_uniform_penalty():
+    """At pi = pi_ref every error is scaled by 1 + ln 2 = 1.693: AsymGRPO with delta = 0.591, not selective."""
+    grpo = w8("grpo")
+    same(w8("ace"), torch.where(grpo < 0, grpo * (1 + math.log(2)), grpo))
+    assert math.isclose(1 / (1 + math.log(2)), 0.591, abs_tol=5e-4)
+
+
+def test_relu_leaves_errors_alone_that_lost_confidence():
+    given = inputs(R8)
+    relu, grpo = weigh("ace", R8, given, modulation="relu"), weigh("grpo", R8, given)
+    falling = given["log_ratio_PG"] <= 0
+    assert torch.equal(relu[falling], grpo[falling])
+    rising_errors = (given["log_ratio_PG"] > 0) & (grpo < 0)
+    assert (relu[rising_errors] < grpo[rising_errors]).all()
+
+
+def test_negatives_readings_differ_for_shaped_rewards():
+    """A right but overlong rollout below the mean is an error for sec. 3's reading, not for Algorithm 1's."""
+    rewards = torch.tensor([[1.0, 1.0, 0.2, 0.0]], dtype=torch.float64)
+    given = {"log_ratio_PG": torch.ones(1, 4).double(), "lengths_PG": torch.ones(1, 4).double()}
+    below, zero = (weigh("ace", rewards, given, negatives=n) for n in ("below_mean", "zero_reward"))
+    assert below[0, 2] < zero[0, 2] and below[0, 3] == zero[0, 3]
+
+
+def test_lens_by_hand():
+    """One success of four; confidences 0.5, 0.4, 0.3, 0.2 a token; raw probabilities make D_imp inert."""
+    rewards = torch.tensor([[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]], dtype=torch.float64)
+    lengths = torch.full((2, 4), 10.0, dtype=torch.float64)
+    confidence = torch.tensor([[0.5, 0.4, 0.3, 0.2]] * 2, dtype=torch.float64)
+    given = {"logp_old_PG": lengths * confidence.log(), "lengths_PG": lengths}
+    found = weigh("lens", rewards, given, epsilon=0.0)
+    calibrated = np.array([1.0, -0.4 / 0.6 / 4, -0.3 / 0.7 / 4, -0.2 / 0.8 / 4])
+    np.testing.assert_allclose(found[0], (calibrated - calibrated.mean()) / calibrated.std(), rtol=1e-12)
+    negative = np.array([-0.5 / 0.5, -0.4 / 0.6, -0.3 / 0.7, -0.2 / 0.8]) / 4
+    np.testing.assert_allclose(found[1], 0.25 * (negative - negative.mean()), rtol=1e-12)
+    # With the length-normalised probability in Eq. 14, D = 1 / (0.25 / 0.5) = 2 is larger than 2 x 0.5 = 1.
+    other = weigh("lens", rewards, given, epsilon=0.0, difficulty="length_normalised")
+    calibrated = np.array([1.0, -0.4 / 1.6 / 4, -0.3 / 1.7 / 4, -0.2 / 1.8 / 4])
+    np.testing.assert_allclose(other[0], (calibrated - calibrated.mean()) / calibrated.std(), rtol=1e-12)
+
+
+def test_lens_ablations_leave_the_other_groups_alone():
+    rewards = outcomes(4)
+    given, grpo = inputs(rewards), weigh("grpo", rewards, {})
+    both = weigh("lens", rewards, given)
+    mixed, negative = (weigh("lens", rewards, given, groups=g) for g in ("mixed", "negative"))
+    assert torch.equal(mixed[0], torch.zeros(4).double()) and torch.equal(mixed[1:], both[1:])
+    assert torch.equal(negative[0], both[0]) and torch.equal(negative[1:], grpo[1:])
+    assert both[0].abs().max() > 0
+
+
+def test_a_grae_by_hand():
+    """p = 7/8, omega = 0.5: the paper's easy factor is 1.41, the code's 7.74 (both halved by 1 - omega)."""
+    rewards = torch.tensor([[1.0] * 7 + [0.0]], dtype=torch.float64)
+    state, p = {"omega": 0.5}, 7 / 8
+    base = weigh("grpo", rewards, {}, epsilon=0.0)
+    paper, code = (weigh("a_grae", rewards, {}, state, levels="sample", easy=e, epsilon=0.0) for e in ("paper", "code"))
+    factor = 0.5 / (2 * math.sqrt(p)) + 0.5 / (2 * math.sqrt(1 - p))
+    same(paper, base * factor)
+    assert math.isclose(1 / (2 * math.sqrt(1 - p)), 1.41, abs_tol=5e-3)
+    assert math.isclose((float(code[0, 0] / base[0, 0]) - 0.5 / (2 * math.sqrt(p))) / 0.5, 7.74, abs_tol=1e-2)
+    both = weigh("a_grae", rewards, {}, state, epsilon=0.0)
+    same(both, torch.where(paper > 0, 0.5 * paper, paper))
+    group = weigh("a_grae", rewards, {}, {"omega": 0.9}, levels="group", alpha=0.5, epsilon=0.0)
+    same(group, base)  # omega above alpha: no attenuation
+
+
+def test_a_grae_omega_is_the_batch_mean():
+    estimator = Estimator("a_grae")
+    weights, state = estimator.step(R8[:96], {}, {})
+    assert state == {"omega": float(R8[:96].mean())}
+    same(weights, weigh("a_grae", R8[:96], {}, state))
+
+
+def test_grpo_lead_by_hand():
+    assert math.isclose(
+        float(importlib.import_module("rlvr.estimators.grpo_lead").weight(torch.tensor(0.75))), 0.95, rel_tol=1e-6
+    )
+    hard = torch.tensor([[1.0, 0.0, 0.0, 0.0]], dtype=torch.float64)
+    found = weigh("grpo_lead", hard, {}, epsilon=0.0)
+    base = 0.75 / math.sqrt(0.1875), -0.25 / math.sqrt(0.1875)
+    weights = 0.4 + 1.1 / (1 + math.exp(-5)), 0.4 + 1.1 / (1 + math.exp(0))
+    np.testing.assert_allclose(found[0, :2], [base[0] * weights[0], base[1] * weights[1]], rtol=1e-12)
+
+
+def test_mc_grpo_of_the_released_code():
+    """A majority has deviation zero, so the minority gets 1 / 0.001."""
+    rewards = torch.tensor([[1.0, 0.0, 0.0, 0.0, 0.0], [0.2, 0.5, 0.9, 0.4, 0.1]], dtype=torch.float64)
+    found = weigh("mc_grpo", rewards, {}, scale="mad")
+    np.testing.assert_allclose(found[0], [1000.0, 0, 0, 0, 0])
+    np.testing.assert_allclose(found[1], np.array([-0.2, 0.1, 0.5, 0.0, -0.3]) / 0.201, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(("tau", "switch"), [(0.5, 0.5), (0.25, 0.75), (0.8, 0.2)])
+def test_quantile_baseline_switches_at_one_less_tau(tau, switch):
+    """Not at tau, as FADE writes (they agree at one half)."""
+    rewards = (torch.arange(20) < torch.arange(21)[:, None]).double()
+    p, found = rewards.mean(1), weigh("quantile", rewards, {}, tau=tau)
+    learns_from_success = (found > 0).any(1)
+    np.testing.assert_array_equal(learns_from_success[1:], (p <= switch + 1e-9)[1:])
+
+
+@pytest.mark.parametrize("score", ["rloo", "grpo", "dr_grpo"])
+@pytest.mark.parametrize("std", ["biased", "unbiased"])
+@pytest.mark.parametrize("class_weights", [True, False])
+def test_pacs_weight_is_the_derivative_of_its_objective(score, std, class_weights):
+    rewards = outcomes(4)
+    given = inputs(rewards)
+    logp = given["logp_PG"].clone().requires_grad_()
+    settings = {"score": score, "std": std, "class_weights": class_weights, "beta": 0.7}
+    module = importlib.import_module("rlvr.estimators.pacs")
+    value = module.objective(rewards, logp_PG=logp, logp_ref_PG=given["logp_ref_PG"], **settings)
+    derivative = 4 * torch.autograd.grad(value.sum(), logp)[0]
+    torch.testing.assert_close(weigh("pacs", rewards, given, **settings), derivative, rtol=1e-9, atol=1e-11)
+
+
+def test_pacs_objective_is_sklearns_kind_of_cross_entropy():
+    """Against torch's own loss with balanced weights, at psi of Eq. 6 written out."""
+    rewards = torch.tensor([[1.0, 0.0, 0.0]], dtype=torch.float64)
+    logp, ref = torch.tensor([[-3.0, -2.0, -5.0]]).double(), torch.tensor([[-3.5, -2.5, -4.0]]).double()
+    proxy = (logp - ref)[0]
+    psi = torch.stack([proxy[i] - (proxy.sum() - proxy[i]) / 2 for i in range(3)])
+    balanced = torch.tensor([3 / 2, 3 / 4, 3 / 4], dtype=torch.float64)
+    expected = torch.nn.functional.binary_cross_entropy_with_logits(psi, rewards[0], weight=balanced)
+    found = Estimator("pacs").objective(rewards, {"logp_PG": logp, "logp_ref_PG": ref})
+    assert -found == pytest.approx(float(expected), rel=1e-7)
+
+
+def test_pacs_with_a_grpo_score_by_hand():
+    """psi = (3, -1, -2) over sqrt(14 / 3), or the released code's sqrt(14 / 2)."""
+    scores = importlib.import_module("rlvr.estimators.pacs").scores
+    logp, zero = torch.tensor([[-1.0, -5.0, -6.0]]).double(), torch.zeros(1, 3).double()
+    centred = torch.tensor([[3.0, -1.0, -2.0]]).double()
+    for std, variance in (("biased", 14 / 3), ("unbiased", 14 / 2)):
+        torch.testing.assert_close(scores(logp, zero, 1.0, "grpo", std), centred / math.sqrt(variance))
+    with pytest.raises(ValueError, match="at least two rollouts"):
+        scores(logp[:, :1], zero[:, :1], 1.0, "grpo", "unbiased")

@@ -1,0 +1,58 @@
+"""Rewards that are not 0 and 1, and other inputs beyond what closed forms assume."""
+
+import pytest
+import torch
+from members import outcomes, same, weigh
+
+from rlvr.estimators import inputs_at_reference
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", ["grpo", "positive_dominant", "ace", "a_grae", "t2t", "hard_focused"])
+def test_a_group_of_equal_rewards_gets_zeros_though_its_mean_rounds(name, dtype):
+    for value, rollouts in ((0.1, 3), (0.9, 3), (-0.7, 7)):
+        rewards = torch.full((1, rollouts), value, dtype=dtype)
+        given = inputs_at_reference(rewards)
+        for epsilon in (0.0, 1e-6):
+            assert weigh(name, rewards, given, epsilon=epsilon).abs().max() == 0
+
+
+def test_a_length_penalty_does_not_make_a_correct_rollout_wrong():
+    penalised = torch.tensor([[0.4, 0.2, 0.0, -0.6]], dtype=torch.float64)  # two correct, two wrong, all overlong
+    assert weigh("nsr", penalised, {}).tolist() == [[0, 0, -1, -1]]
+    assert weigh("pass_at_k", penalised, {}, k=1)[0, 0] > 0
+
+
+def test_max_rl_does_not_turn_its_sign_below_zero():
+    below = torch.tensor([[-1.0, -0.5, 0.0, 0.0], [1.0, -1.0, -1.0, 0.0]], dtype=torch.float64)
+    assert weigh("max_rl", below, {}).abs().max() == 0
+
+
+def test_asym_power_alpha_is_dr_grpo_for_any_rewards():
+    rewards = torch.tensor([[-1.0, -0.5, 0.0, 0.0], [1.5, 1.0, 1.2, 0.9]], dtype=torch.float64)
+    same(weigh("asym_power_alpha", rewards, {}, alpha_s=1.0, alpha_f=1.0), weigh("dr_grpo", rewards, {}))
+    same(weigh("power_alpha", rewards, {}, alpha=1.0), weigh("dr_grpo", rewards, {}))
+
+
+def test_ace_never_scales_a_positive_weight():
+    rewards = torch.tensor([[-1.0, -1.0, -1.0, 0.0]], dtype=torch.float64)
+    given = {"log_ratio_PG": torch.full((1, 4), 5.0).double(), "lengths_PG": torch.ones(1, 4).double()}
+    for negatives in ("below_mean", "zero_reward"):
+        found = weigh("ace", rewards, given, negatives=negatives)
+        assert found[0, 3] == weigh("grpo", rewards, {})[0, 3] > 0
+
+
+def test_pacs_with_a_grpo_score_survives_rounding_inputs_at_reference():
+    """Two passes over the same weights differ by about 1e-5 nats: that is not a spread."""
+    rewards = outcomes(4)
+    reference = inputs_at_reference(rewards)["logp_ref_PG"]
+    noise = 1e-5 * torch.randn(rewards.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    given = {"logp_PG": reference + noise, "logp_ref_PG": reference}
+    assert weigh("pacs", rewards, given, score="grpo").abs().max() < 2
+
+
+def test_lens_with_hopeless_rollouts_is_finite():
+    rewards = torch.tensor([[0.0, 0.0], [1.0, 0.0]])
+    given = {"logp_old_PG": torch.tensor([[-4000.0, -9000.0], [-4000.0, -3.0]]), "lengths_PG": torch.full((2, 2), 10.0)}
+    for difficulty in ("sequence", "length_normalised"):
+        assert torch.isfinite(weigh("lens", rewards, given, difficulty=difficulty)).all()
