@@ -27,7 +27,7 @@ import torch
 from transformers import GenerationConfig
 
 from rlvr import provenance
-from rlvr.config.load import read_sources
+from rlvr.planning.papers import read_sources
 from rlvr.config.schema.settings import Evaluation
 from rlvr.config.schema.specs import RunSpec
 from rlvr.cost.hardware import Device, Hardware, Shape, read

@@ -90,7 +90,7 @@ def policy():
 
 
 def tiny(architecture: str):
-    from rlvr.config.load import read_sources
+    from rlvr.planning.papers import read_sources
     from rlvr.policies.build import scratch_policy
 
     sources = read_sources(ROOT, "smoke", ["ace"])

@@ -95,14 +95,14 @@ def test_parameters_of_published_models(repo, parameters):
 
 @pytest.mark.parametrize("architecture", ["qwen2", "qwen3", "llama"])
 def test_parameters_of_models_from_scratch_are_those_of_the_model(architecture):
-    from rlvr.config.load import read_sources
+    from rlvr.planning.papers import read_sources
 
     spec = read_sources(ROOT, "smoke", ["ace"]).models[f"{architecture}-tiny"]
     assert HARDWARE.shape(spec).parameters == sum(p.numel() for p in tiny(architecture).model.parameters())
 
 
 def test_every_configured_model_has_a_shape(ace):
-    from rlvr.config.load import read_sources
+    from rlvr.planning.papers import read_sources
 
     for model in read_sources(ROOT, "paper", ["ace"]).models.values():
         assert HARDWARE.shape(model).parameters > 0

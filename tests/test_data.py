@@ -22,7 +22,8 @@ from typer.testing import CliRunner
 from rlvr import verifiers
 from rlvr.commands import app
 from rlvr.config.identity import data_id
-from rlvr.config.load import ConfigError, named_entries, read_data, read_sources, read_yaml
+from rlvr.config.load import ConfigError, named_entries, read_data, read_yaml
+from rlvr.planning.papers import read_sources
 from rlvr.config.schema.names import Mixture, Prompt, Published, Share
 from rlvr.data import adapters, card, overlap, prepare, published, similarity, sources
 from rlvr.data.adapters import LeftOut, boxed, taco

@@ -13,3 +13,5 @@ Spec = Annotated[
 Execution = Annotated[
     Path, typer.Option(help="How to make it: JSON of rlvr.config.schema.Execution.", exists=True, dir_okay=False)
 ]
+Told = Annotated[Path, typer.Option(help="What the plan tells this stage: a JSON file.", exists=True, dir_okay=False)]
+Results = Annotated[Path, typer.Option(help="The results folder.")]

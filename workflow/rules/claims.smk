@@ -13,14 +13,18 @@ rule claims_of_paper:
     resources:
         **cluster("claims_of_paper"),
     params:
-        scale=PATHS.scale,
+        told=lambda w: told(
+            {
+                "scale": PATHS.scale,
+                "claims": claims_layout(w.claiming),
+                "references": own_file("config/reference"),
+            }
+        ),
         results=lambda w, output: Path(output[0]).parents[2],
-        root=own_file("."),
-        said=lambda w: layouts.digest(claims_layout(w.claiming)),
         out=lambda w, output: given("--out", output),
     shell:
-        "python -m rlvr.claims.evaluate --scale {params.scale} --paper {wildcards.claiming} "
-        "--results {params.results:q} --root {params.root:q} --planned {params.said} {params.out:q} > {log:q} 2>&1"
+        "python -m rlvr.claims.evaluate --told {params.told:q} --results {params.results:q} {params.out:q} "
+        "> {log:q} 2>&1"
 
 
 rule claims:
@@ -40,7 +44,7 @@ rule claims:
         **cluster("claims"),
     params:
         folder=lambda w, output: os.path.dirname(output[0]),
-        others=lambda w: layouts.digest(seen.claims(PATHS, evaluated_claims())),
+        others=lambda w: digest(seen.claims(PATHS, evaluated_claims())),
         out=lambda w, output: given("--out", output),
     shell:
         "python -m rlvr.claims.table --folder {params.folder:q} {params.out:q} > {log:q} 2>&1"

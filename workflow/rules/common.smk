@@ -19,8 +19,8 @@ from rlvr.planning.expansion import make_plan
 from rlvr.config.identity import what_is_made
 from rlvr.config.load import ConfigError
 from rlvr.config.paths import Paths
-from rlvr.claims import contrasts as claims
-from rlvr.planning import layouts
+from rlvr.claims import contrasts
+from rlvr.report import layout as pages
 from rlvr.config.order import items_in_order, priorities
 from rlvr.config.plan import (
     asked_for,
@@ -29,7 +29,8 @@ from rlvr.config.plan import (
     runs_of,
 )
 from rlvr.workflow import locks, seen, targets, writable
-from rlvr.workflow.told import runs_jobs
+from rlvr.workflow.rules import names as rule_names
+from rlvr.workflow.told import digest, runs_jobs
 from rlvr.workflow.told import told as told_in_file
 
 # The folder of the Snakefile, which may be a module of another workflow, or run in another folder (-d).
@@ -67,17 +68,12 @@ SETTING = {key: str(value) for key, value in {**KNOWN, **config}.items()}
 SCALES = sorted(path.stem for path in (ROOT / "config/scale").glob("*.yaml"))
 # What the command line asks for; nothing where this is a job of another Snakemake, or a module.
 ASKED = targets.asked() if IS_MAIN else targets.Asked(runs=False)
-# Rules that a cluster runs as jobs; the others are collections.
-RULES = (
-    "data demonstrations overlap model sft sft_verl rl rl_verl generate generate_vllm merge agreement grade score "
-    "diversity arm scored_statistics across_statistics diversity_statistics curve_statistics analytic_statistics "
-    "ledger table analytic_table "
-    "settings_table published_table collapse_table claims_of_paper claims figure report entrance"
-).split()
 PATHS = Paths(SETTING["results"], SETTING["scale"])
 try:
     PLAN = make_plan(ROOT, SETTING["scale"], SETTING["papers"].split(","))
-    CLUSTER = read_cluster(Path(SETTING["cluster"]), ROOT, RULES)
+    CLUSTER = read_cluster(
+        Path(SETTING["cluster"]), ROOT, rule_names(ROOT / "workflow/rules")
+    )
 except ConfigError as error:
     sys.exit(str(error))
 
@@ -127,15 +123,6 @@ WITH_DEMONSTRATIONS = {
 }
 
 
-def is_kind(item, kind):
-    """What makes an item's statistics: scores, the rows of runs (curves), closed forms, or nothing."""
-    if item.content.kind in (
-        *("analytic", "settings", "published", "across_benchmarks", "diversity"),
-    ):
-        return item.content.kind == kind
-    return kind == ("scored" if item.evaluations else "curves") and bool(item.cells)
-
-
 def places(folder, names_of):
     """A wildcard constraint for the names that each paper has below a folder, so that papers may share names."""
     found = {paper: sorted(names_of(plan)) for paper, plan in PLAN.papers.items()}
@@ -147,24 +134,9 @@ def places(folder, names_of):
     return "|".join(branches) or "(?!)"
 
 
-def statistics_of_kind(kind):
-    return places(
-        "statistics",
-        lambda plan: [
-            name for name in plan.all_items() if is_kind(plan.item(name), kind)
-        ],
-    )
-
-
-def tables_of_kind(*kinds):
-    return places(
-        "tables",
-        lambda plan: [
-            name
-            for name, item in plan.tables.items()
-            if any(is_kind(item, kind) for kind in kinds)
-        ],
-    )
+def with_statistics(plan):
+    """The items that have statistics of their own."""
+    return [name for name in plan.all_items() if name in plan.statistics_of(name)]
 
 
 # What verl trains.
@@ -181,16 +153,8 @@ wildcard_constraints:
     sft=one_of(name for name, spec in PLAN.policies.items() if spec.sft),
     policy="[^/]+",
     evaluation=one_of(PLAN.evaluations),
-    scored=statistics_of_kind("scored"),
-    across=statistics_of_kind("across_benchmarks"),
-    diverse=statistics_of_kind("diversity"),
-    curves=statistics_of_kind("curves"),
-    analytic=statistics_of_kind("analytic"),
-    table=tables_of_kind("scored", "across_benchmarks", "diversity"),
-    settings_table=tables_of_kind("settings"),
-    published_table=tables_of_kind("published"),
-    collapse_table=tables_of_kind("curves"),
-    analytic_table=tables_of_kind("analytic"),
+    item=places("statistics", with_statistics),
+    table=places("tables", lambda plan: plan.tables),
     figure=places("figures", lambda plan: plan.figures),
     arm=one_of(arm for paper in PLAN.papers.values() for arm in paper.arms),
 
@@ -202,38 +166,28 @@ AT_ONCE = len(items_in_order(PLAN)) + 1
 
 
 # Models of the hub need a GPU; the tiny ones do not.
-ON_GPU = {"sft", "rl", "sft_verl", "rl_verl", "generate", "generate_vllm", "agreement"}
-if (
-    "/" in PLAN.diversity.embedding
-):  # an embedding model of the hub, not the small one that comes as a package
-    ON_GPU.add("diversity")
-KIND = "gpu" if any(model.source == "hub" for model in PLAN.models.values()) else "cpu"
-# Those that the slurm profile puts together; grading programs takes too long for it.
-SHORT = {
-    "merge",
-    "score",
-    "scored_statistics",
-    "across_statistics",
-    "diversity_statistics",
-    "curve_statistics",
-    "table",
-    "collapse_table",
-    "figure",
-}
-if not any(made.data.verifier == "code" for made in PLAN.evaluations.values()):
-    SHORT.add("grade")
+GPU = "gpu" if any(model.source == "hub" for model in PLAN.models.values()) else "cpu"
+# An embedding model of the hub does too; the small one comes as a package.
+EMBEDDING = GPU if "/" in PLAN.diversity.embedding else "cpu"
+# Grading programs takes too long to share a job.
+GRADING = (
+    "cpu"
+    if any(of.data.verifier == "code" for of in PLAN.evaluations.values())
+    else "short"
+)
 
 
-def cluster(name):
+def cluster(name, kind="cpu"):
     """What a job of this rule asks of a cluster; the short ones go one after another where they share a job."""
-    if name in SHORT:
-        return {**CLUSTER.resources(name, "short"), "serial": 1}
-    return CLUSTER.resources(name, KIND if name in ON_GPU else "cpu")
+    return {
+        **CLUSTER.resources(name, kind),
+        **({"serial": 1} if kind == "short" else {}),
+    }
 
 
 def by_verl(rule, module):
     """How a stage by verl is started on the nodes of a rule's job, and what it is told of them and of the site."""
-    nodes, gpus = CLUSTER.devices(rule, KIND)
+    nodes, gpus = CLUSTER.devices(rule, GPU)
     start = in_environment("verl")
     if nodes > 1:  # Ray on every node of the job, for as long as the command takes
         python = word(CLUSTER.environments.command("verl", ROOT))
@@ -287,22 +241,14 @@ def problems_of(spec):
     return PROBLEMS[id(spec)][1]
 
 
-def item_layout(paper, item):
-    """What a table or figure is made of, as canonical JSON: a change of it runs the rule again."""
-    return json.dumps(layouts.of_item(PLAN, paper, item), sort_keys=True)
-
-
 def reference_file(name):
     return own_file(f"config/reference/{name}")
 
 
-def reference_of(wildcards, item):
-    reference = (
-        PLAN.papers[wildcards.paper].tables[item].content.reference
-        if item in PLAN.papers[wildcards.paper].tables
-        else None
-    )
-    return [reference_file(reference)] if reference else []
+def reference_of(paper, name):
+    """The published table that a table names."""
+    named = getattr(PLAN.papers[paper].item(name).content, "reference", None)
+    return reference_file(named) if named else None
 
 
 # Papers that claim something, and what their claims are evaluated from.
@@ -316,12 +262,12 @@ def evaluated_claims():
 
 @cache
 def claims_layout(paper):
-    return claims.layout(PLAN, paper)
+    return contrasts.layout(PLAN, paper)
 
 
 def claims_files(paper):
     laid = claims_layout(paper)
-    pairs, runs = claims.needs(laid)
+    pairs, runs = contrasts.needs(laid)
     published = dict.fromkeys(claim["reference"] for claim in laid)
     return [
         *(PATHS.scores(*pair) for pair in pairs),
@@ -331,7 +277,7 @@ def claims_files(paper):
 
 
 # Pages: index.html is the overview, <paper>.html all of one paper.
-PAGES = {page: layouts.items_of_page(PLAN, page) for page in ("index", *PLAN.papers)}
+PAGES = {page: pages.items_of_page(PLAN, page) for page in ("index", *PLAN.papers)}
 
 
 @cache
@@ -340,11 +286,7 @@ def page_files(page):
     files = []
     for paper, name in PAGES[page]:
         item = PLAN.papers[paper].item(name)
-        files += (
-            PATHS.table(paper, name)
-            if name in PLAN.papers[paper].tables
-            else PATHS.figure(paper, name)
-        )
+        files += PATHS.item(PLAN, paper, name)
         files += [
             PATHS.statistics(paper, source)
             for source in PLAN.papers[paper].statistics_of(name)

@@ -11,15 +11,11 @@ rule report:
     resources:
         **cluster("report"),
     params:
-        shown=lambda w: layouts.digest(layouts.of_page(PLAN, w.page)),
-        beside=lambda w: layouts.digest(beside(w.page)),
-        scale=PATHS.scale,
-        papers=",".join(PLAN.papers),
+        told=lambda w: told(pages.of_page(PLAN, w.page)),
+        beside=lambda w: digest(beside(w.page)),
         results=lambda w, output: Path(output[0]).parents[2],
-        root=own_file("."),
     shell:
-        "python -m rlvr.report.page --page {wildcards.page} --scale {params.scale} --papers {params.papers} "
-        "--results {params.results:q} --root {params.root:q} --planned {params.shown} --out {output:q} > {log:q} 2>&1"
+        "python -m rlvr.report.page --told {params.told:q} --results {params.results:q} --out {output:q} > {log:q} 2>&1"
 
 
 rule entrance:

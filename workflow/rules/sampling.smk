@@ -26,7 +26,7 @@ rule generate:
     priority: lambda w: PRIORITY[w.policy, w.evaluation]
     threads: 1
     resources:
-        **cluster("generate"),
+        **cluster("generate", GPU),
     params:
         spec=lambda w: spec_of(PLAN.evaluations[w.evaluation]),
         state=f"{EVALUATION}/state",  # no output: it must outlive a failed job
@@ -53,7 +53,7 @@ for shard in range(PLAN.execution.shards):
         priority: lambda w: PRIORITY[w.policy, w.evaluation]
         threads: 1
         resources:
-            **cluster("generate_vllm"),
+            **cluster("generate_vllm", GPU),
             tensor_parallel=PLAN.execution.tensor_parallel,
             gpu_memory=str(PLAN.execution.gpu_memory_utilization),
         params:
@@ -80,7 +80,7 @@ rule merge:
         evaluation=one_of(BY_VLLM),
     priority: AT_ONCE
     resources:
-        **cluster("merge"),
+        **cluster("merge", "short"),
     params:
         spec=lambda w: spec_of(PLAN.evaluations[w.evaluation]),
         state=f"{EVALUATION}/state",
@@ -101,7 +101,7 @@ rule agreement:
         f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/agreement.log",
     threads: 1
     resources:
-        **cluster("agreement"),
+        **cluster("agreement", GPU),
     shell:
         "python -m rlvr.sampling.agreement --policy {input.policy:q} --tokens {input.tokens:q} --out {output:q} "
         "> {log:q} 2>&1"

@@ -13,7 +13,7 @@ rule grade:
     priority: AT_ONCE
     threads: PLAN.execution.judges
     resources:
-        **cluster("grade"),
+        **cluster("grade", GRADING),
         verifier_errors=str(PLAN.execution.verifier_errors),  # no parameter: a change of it grades nothing again
     params:
         verifier=lambda w: PLAN.evaluations[w.evaluation].data.verifier,
@@ -38,7 +38,7 @@ rule score:
         f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/score.log",
     priority: AT_ONCE
     resources:
-        **cluster("score"),
+        **cluster("score", "short"),
     params:
         version=import_module("rlvr.scoring.votes").VERSION,
     shell:
@@ -59,7 +59,7 @@ rule diversity:
         f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/diversity.log",
     priority: AT_ONCE
     resources:
-        **cluster("diversity"),
+        **cluster("diversity", EMBEDDING),
     params:
         embedding=PLAN.diversity.embedding,
         common=PLAN.diversity.common,

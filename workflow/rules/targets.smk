@@ -4,11 +4,7 @@ rule core:
         [
             path
             for paper, name in core_items(PLAN)
-            for path in (
-                PATHS.table(paper, name)
-                if name in PLAN.papers[paper].tables
-                else PATHS.figure(paper, name)
-            )
+            for path in (PATHS.item(PLAN, paper, name))
         ],
     localrule: True
 
@@ -22,11 +18,7 @@ for paper in PLAN.papers:
             [
                 path
                 for name in asked_for(PLAN, paper)
-                for path in (
-                    PATHS.table(paper, name)
-                    if name in PLAN.papers[paper].tables
-                    else PATHS.figure(paper, name)
-                )
+                for path in (PATHS.item(PLAN, paper, name))
             ],
             PATHS.page(paper),
         localrule: True
@@ -38,11 +30,7 @@ for paper in PLAN.papers:
             [
                 path
                 for name in at_matched_effort(PLAN.papers[paper])
-                for path in (
-                    PATHS.table(paper, name)
-                    if name in PLAN.papers[paper].tables
-                    else PATHS.figure(paper, name)
-                )
+                for path in (PATHS.item(PLAN, paper, name))
             ],
         localrule: True
 
@@ -70,13 +58,6 @@ onstart:
             f"RL runs of {', '.join(asked)}: {every} asked for, {different} different ones, so "
             f"{every - different} fewer to do than alone."
         )
-
-
-rule theory:
-    input:
-        f"{PATHS.results}/theory/ledger.csv",
-        f"{PATHS.results}/theory/ledger.md",
-    localrule: True
 
 
 # ---- before anything runs ----

@@ -13,7 +13,7 @@ rule sft:
     priority: lambda w: PRIORITY[w.sft]
     threads: 1
     resources:
-        **cluster("sft"),
+        **cluster("sft", GPU),
     params:
         spec=lambda w: spec_of(PLAN.policies[w.sft]),
         state=f"{PATHS.results}/sft/{{sft}}/state",  # no output: it must outlive a failed job
@@ -37,7 +37,7 @@ rule sft_verl:
     priority: lambda w: PRIORITY[w.sft]
     threads: 1
     resources:
-        **cluster("sft_verl"),
+        **cluster("sft_verl", GPU),
     params:
         spec=lambda w: spec_of(PLAN.policies[w.sft]),
         state=f"{PATHS.results}/sft/{{sft}}/state",  # no output: it must outlive a failed job
@@ -63,7 +63,7 @@ rule rl:
     priority: lambda w: PRIORITY[w.run]
     threads: 1
     resources:
-        **cluster("rl"),
+        **cluster("rl", GPU),
         execution=lambda w: execution_of(w.run),
     params:
         spec=lambda w: spec_of(PLAN.runs[w.run]),
@@ -91,7 +91,7 @@ rule rl_verl:
     priority: lambda w: PRIORITY[w.run]
     threads: 1
     resources:
-        **cluster("rl_verl"),
+        **cluster("rl_verl", GPU),
         execution=lambda w: execution_of(w.run),
     params:
         spec=lambda w: spec_of(PLAN.runs[w.run]),

@@ -88,7 +88,8 @@ OPTIONS = {"device": "--device", "nodes": "--nodes", "per_node": "--gpus-per-nod
 
 def _machine(folder: Path, scale: str, options: dict[str, Any]) -> tuple[Any, dict[str, str]]:
     """What is reckoned with (a scale's `hardware`, and the options in its place), and where each part of it is from."""
-    from rlvr.config.load import read_sources, read_yaml
+    from rlvr.config.layers import read_yaml
+    from rlvr.planning.papers import read_sources
 
     machine = read_sources(folder.parent, scale, []).scale.hardware.model_copy(update=options)
     origins = {key: OPTIONS[key] for key in options}

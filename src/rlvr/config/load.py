@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ from rlvr.config import registries
 from rlvr.config.explain import check_part, named_entries, validate
 from rlvr.config.layers import ConfigError, Layer, holder, look_up, merge, read_yaml
 from rlvr.config.schema.names import Data, HubModel, Model, Prompt, Published, Revision
-from rlvr.config.schema.paper import Paper, Scale
 from rlvr.config.schema.settings import OF_A_RUN, Settings
 from rlvr.words import nearest
 

@@ -68,6 +68,10 @@ class Paths:
     def figure(self, paper: str, figure: str) -> list[str]:
         return [f"{self.papers}/{paper}/figures/{figure}.{suffix}" for suffix in ("pdf", "png")]
 
+    def item(self, plan: Plan, paper: str, name: str) -> list[str]:
+        """The files of a table or figure."""
+        return self.table(paper, name) if name in plan.papers[paper].tables else self.figure(paper, name)
+
     def arm(self, paper: str, arm: str) -> str:
         return f"{self.papers}/{paper}/arms/{arm}.csv"
 

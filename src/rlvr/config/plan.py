@@ -11,7 +11,6 @@ from rlvr.config.schema.paper import Core, Paper
 from rlvr.config.schema.settings import Diversity, Execution, Settings
 from rlvr.config.schema.specs import EvaluationSpec, PolicySpec, RunSpec
 
-
 Policies = tuple[tuple[str, int | None], ...]  # (id, training seed), None for a base policy
 
 

@@ -48,7 +48,7 @@ def expand(name: str, config: Any, scope: Scope) -> Item:
     return Item(FIGURES, name, config, cells, evaluations, tuple(config.over()))
 
 
-def layout(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
     told = with_scores(item, plan, paper) if item.cells else common(item, plan)
     return {**told, **with_looks(plan, paper)}
 

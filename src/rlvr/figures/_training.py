@@ -48,7 +48,7 @@ def expand(name: str, config: Any, scope: Scope) -> Item:
     return Item(FIGURES, name, config, scope.trained(config, scope.models(config.models), rows))
 
 
-def layout(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
     up_to_step = item.content.up_to_step  # type: ignore[attr-defined]
     return {**with_cells(item, plan, paper), **with_looks(plan, paper), "up_to_step": up_to_step}
 

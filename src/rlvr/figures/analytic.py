@@ -12,7 +12,6 @@ import pandas as pd
 
 from rlvr.figures._looks import BLUE, GREEN, ORANGE, PINK, SKY, VERMILION
 from rlvr.items import FIGURES, closed_forms
-from rlvr.items.closed_forms import EVERY_SCALE, FLOATS, layout, statistics  # noqa: F401 - parts of the kind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,6 +21,12 @@ COLOURS = (BLUE, ORANGE, VERMILION, GREEN, PINK, SKY)
 
 class Config(closed_forms.ClosedForms):
     pass
+
+
+EVERY_SCALE = closed_forms.EVERY_SCALE
+FLOATS = closed_forms.FLOATS
+lay_out = closed_forms.lay_out
+statistics = closed_forms.statistics
 
 
 expand = partial(closed_forms.expand, FIGURES)

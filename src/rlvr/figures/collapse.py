@@ -13,7 +13,6 @@ from rlvr.config.measures import METRICS
 from rlvr.config.plan import Item, Plan
 from rlvr.figures import _training
 from rlvr.figures._looks import looks
-from rlvr.figures._training import expand  # noqa: F401 - a part of the kind
 from rlvr.items.layout import collapse_rule
 from rlvr.statistics.collapse import of_run, steps_of, unsolved_shares
 from rlvr.statistics.run_rows import Runs, cell_columns, in_range, running_mean
@@ -28,8 +27,11 @@ class Config(_training.TrainingFigure):
     pass
 
 
-def layout(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
-    return {**_training.layout(item, plan, paper), "collapse": collapse_rule(plan, paper)}
+expand = _training.expand
+
+
+def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+    return {**_training.lay_out(item, plan, paper), "collapse": collapse_rule(plan, paper)}
 
 
 def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:

@@ -12,7 +12,6 @@ from pydantic import model_validator
 
 from rlvr.figures import _scored
 from rlvr.figures._looks import legend, looks
-from rlvr.figures._scored import caption, expand, layout, statistics  # noqa: F401 - parts of the kind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,6 +28,12 @@ class Config(_scored.ScoredFigure):
     def shows_something(self):
         self.has_curves()
         return self
+
+
+caption = _scored.caption
+expand = _scored.expand
+lay_out = _scored.lay_out
+statistics = _scored.statistics
 
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from rlvr.estimators import Estimator
 from rlvr.config.measures import METRICS
 from rlvr.config.plan import Item, Plan
+from rlvr.estimators import Estimator
 from rlvr.figures import _training
 from rlvr.figures._looks import GREY, looks
-from rlvr.figures._training import expand  # noqa: F401 - a part of the kind
 from rlvr.items.layout import runs_of_cells
 from rlvr.statistics.intervals import over_seeds
 from rlvr.statistics.run_rows import Runs, cell_columns, in_range, value_of
@@ -33,10 +32,13 @@ class Config(_training.TrainingFigure):
     pass
 
 
-def layout(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+expand = _training.expand
+
+
+def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
     runs = runs_of_cells(item, plan)
     weights = [{"estimator": run.estimator, "shaped": run.reward.overlong_penalty > 0} for run in runs]
-    return {**_training.layout(item, plan, paper), "weights": weights}
+    return {**_training.lay_out(item, plan, paper), "weights": weights}
 
 
 def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
@@ -97,6 +99,10 @@ def closed_form(estimator: dict[str, Any], rollouts: int) -> dict[str, list[floa
     p = torch.arange(rollouts + 1, dtype=torch.float64) / rollouts
     success, failure = _estimator(estimator).masses(p, rollouts)
     return {"positive": success.tolist(), "negative": failure.tolist()}
+
+
+def _estimator(estimator: dict[str, Any]) -> Estimator:
+    return Estimator(estimator["name"], {key: value for key, value in estimator.items() if key != "name"})
 
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-CLAIMS = "curves"
+CLAIMS = "of_curves"
 
 
 class Config(_training.TrainingFigure):
@@ -58,12 +58,12 @@ def _check(written: str, runs: list[Any], place: str) -> None:
         raise ConfigError(f"{place}.measures: {HARD!r} needs about.hard_levels of {sets} (config/datasets.yaml)")
 
 
-def layout(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
     config: Any = item.content
     measures = [vars(shown(written, config.smooth)) for written in config.measures]
     levels = [run.validation.about.hard_levels for run in runs_of_cells(item, plan)]
     own = {"measures": measures, "hard_levels": levels, "smooth": config.smooth}
-    return {**_training.layout(item, plan, paper), **own}
+    return {**_training.lay_out(item, plan, paper), **own}
 
 
 def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:

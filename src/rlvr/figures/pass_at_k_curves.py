@@ -15,7 +15,6 @@ from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.plan import Item
 from rlvr.figures import _scored
 from rlvr.figures._looks import legend, looks
-from rlvr.figures._scored import caption, layout, statistics  # noqa: F401 - parts of the kind
 from rlvr.items import FIGURES, TABLES
 from rlvr.items.scope import Scope
 
@@ -34,6 +33,11 @@ class Config(_scored.ScoredFigure):
         if not self.tables:
             self.has_curves("; or `tables`")
         return self
+
+
+caption = _scored.caption
+lay_out = _scored.lay_out
+statistics = _scored.statistics
 
 
 def expand(name: str, config: Config, scope: Scope) -> Item:

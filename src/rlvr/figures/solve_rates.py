@@ -16,7 +16,6 @@ from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.fields import Positive
 from rlvr.figures import _training
 from rlvr.figures._looks import legend
-from rlvr.figures._training import expand  # noqa: F401 - a part of the kind
 from rlvr.statistics.run_rows import Runs, cell_columns, in_range, running_mean, value_of
 
 if TYPE_CHECKING:
@@ -45,9 +44,12 @@ class Config(_training.TrainingFigure):
     smooth: Positive | None = None  # steps of a running mean
 
 
-def layout(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+expand = _training.expand
+
+
+def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
     smooth = item.content.smooth  # type: ignore[attr-defined]
-    return {**_training.layout(item, plan, paper), "smooth": smooth}
+    return {**_training.lay_out(item, plan, paper), "smooth": smooth}
 
 
 def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:

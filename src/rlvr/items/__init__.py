@@ -5,7 +5,7 @@ stands anywhere else. A kind has
 
     Config(ItemConfig)                           its keys in a paper's file, with their checks
     expand(name, config, scope) -> Item          what it needs: cells (models x arms x seeds), evaluations, other items
-    layout(item, plan, paper) -> dict            what the functions below are told: plain data without paths
+    lay_out(item, plan, paper) -> dict           what the functions below are told: plain data without paths
     statistics(layout, <inputs>) -> DataFrame    its numbers with intervals, tidy
 
 A kind of table then has `render(layout, <statistics>, <reference>) -> Rendered`: text, no arithmetic. A kind of figure

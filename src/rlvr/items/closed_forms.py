@@ -28,7 +28,7 @@ def expand(folder: str, name: str, config: ClosedForms, scope: Scope) -> Item:
     return Item(folder, name, config, sources=(name,))
 
 
-def layout(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
     return {**common(item, plan), "content": item.content.content}  # type: ignore[attr-defined]
 
 

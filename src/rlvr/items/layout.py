@@ -11,7 +11,7 @@ from rlvr.config.plan import Cell, Item, Plan
 def of(plan: Plan, paper: str, name: str) -> dict[str, Any]:
     """The layout of a table or figure, as its kind makes it."""
     item = plan.papers[paper].item(name)
-    return items.load(item.folder, item.content.kind).layout(item, plan, paper)
+    return items.load(item.folder, item.content.kind).lay_out(item, plan, paper)
 
 
 def common(item: Item, plan: Plan) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def _arms(paper: Paper, sources: Sources, layer: Layer) -> None:
 
 
 def own_items(paper: Paper, layer: Layer, companions: dict[str, str]) -> None:
-    """Raises ConfigError where two tables or figures would be one file. `companions`: their names, and whose they are."""
+    """Raises ConfigError where two tables or figures would be one file. `companions`: name -> whose it is."""
     for name in paper.figures:
         if name in paper.tables:
             place = layer.place(("figures", name))
@@ -70,7 +70,9 @@ def published(paper: Paper, tables: dict[str, Item], *, sources: Sources, layer:
     files: dict[Any, PublishedTable] = {}
     for name, table in paper.tables.items():
         if _reference(table) is not None and _reference(table) not in files:
-            files[_reference(table)] = read(sources.root, _reference(table), f"{layer.place(('tables', name))}.reference")
+            files[_reference(table)] = read(
+                sources.root, _reference(table), f"{layer.place(('tables', name))}.reference"
+            )
     for name, table in paper.tables.items():
         place, file = layer.place(("tables", name)), files.get(_reference(table))
         check = items.hook(items.load(items.TABLES, table.kind), "check_published")
@@ -81,7 +83,7 @@ def published(paper: Paper, tables: dict[str, Item], *, sources: Sources, layer:
             _rows(rows, file, files, place)
         if file is not None and getattr(table, "sweep", None) is not None:
             swept = [cell.row for cell in tables[name].cells if cell.row not in rows]
-            _swept(swept, file, layer.place(("sweeps", table.sweep, "published")))
+            _swept(swept, file, layer.place(("sweeps", getattr(table, "sweep", ""), "published")))
 
 
 def _reference(table: ItemConfig) -> Any:

@@ -13,7 +13,7 @@ from rlvr import items
 from rlvr.claims.contrasts import check_all
 from rlvr.config.explain import validate
 from rlvr.config.layers import ConfigError, Layer, look_up
-from rlvr.config.plan import Cell, Item, PaperPlan, Plan
+from rlvr.config.plan import Cell, PaperPlan, Plan
 from rlvr.config.schema.items import ItemConfig, Row
 from rlvr.config.schema.paper import Paper
 from rlvr.config.schema.settings import Settings

@@ -57,7 +57,9 @@ def _item(layer: Layer, folder: str, name: str, content: Any) -> Any:
     place = Layer(layer.file, f"{folder}.{name}", content)
     kind = content.get("kind", items.DEFAULT.get(folder))
     if kind is None:
-        raise ConfigError(f"{place.place(('kind',))}: this key is missing; a kind is one of {', '.join(items.names(folder))}")
+        raise ConfigError(
+            f"{place.place(('kind',))}: this key is missing; a kind is one of {', '.join(items.names(folder))}"
+        )
     look_up(items.names(folder), kind, f"kind of {folder}", place.place(("kind",)))
     config = items.load(folder, kind).Config
     return validate(config, [Layer(layer.file, place.key, {**content, "kind": kind})])

@@ -15,9 +15,9 @@ from rlvr.config.schema.items import Row
 from rlvr.config.schema.paper import Paper
 from rlvr.config.schema.settings import Execution, Settings
 from rlvr.config.schema.specs import EvaluationSpec, PolicySpec, RunSpec
-from rlvr.words import nearest
 from rlvr.planning.arms import BASE, Arms
 from rlvr.planning.papers import Sources
+from rlvr.words import nearest
 
 
 class PaperRuns:
@@ -108,7 +108,9 @@ class PaperRuns:
         if row.arm == BASE:
             return Cell(model, row, ((identity.policy_id(self.base(model)), None),))
         runs, rate = self._runs(model, row.arm, place, seeds)
-        rates = [self._runs(model, arm, place, seeds) for arm in self.arms.of_sweep(row.arm, matched)] if matched else []
+        rates = (
+            [self._runs(model, arm, place, seeds) for arm in self.arms.of_sweep(row.arm, matched)] if matched else []
+        )
         return Cell(model, row, runs, rate, tuple((rate, runs) for runs, rate in rates))
 
     def _runs(self, model: str, arm: str, place: str, seeds: list[int] | None) -> tuple[Policies, float]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from rlvr.config.plan import Cell, Item, PaperPlan, Plan
-from rlvr.config.schema.items import Table
+from rlvr.items import TABLES
+from rlvr.items.layout import with_scores
+from rlvr.tables import pass_at_k
 
 
 def compared_with(made: PaperPlan, arm: str) -> str | None:
@@ -14,7 +17,7 @@ def compared_with(made: PaperPlan, arm: str) -> str | None:
     None for that arm itself. None for the base policy too: it has no training seed to compare by.
     """
     shown = [item for item in made.tables.values() if any(cell.row.arm == arm for cell in item.cells)]
-    named = [item.content.compare_with for item in shown if isinstance(item.content, Table)]
+    named = [getattr(item.content, "compare_with", None) for item in shown]
     first = next(iter(made.paper.arms), None)
     found = next((name for name in named if name is not None), first)
     return None if arm == "base" or found == arm else found
@@ -34,7 +37,9 @@ def items_of_arm(plan: Plan, paper: str, arm: str) -> list[Item]:
         beside = _cell(made, model, other) if other is not None else None
         evaluations = _evaluations(made, model, arm)
         samples = min(plan.evaluations[name].sampling.samples for name in evaluations.values())
-        content = Table(
+        content = pass_at_k.Config(
+            kind="pass_at_k",
+            rows=[own.row],
             title=f"{own.row.label} alone",
             models=[model],
             benchmarks=list(evaluations),
@@ -42,7 +47,7 @@ def items_of_arm(plan: Plan, paper: str, arm: str) -> list[Item]:
             compare_with=beside.row.arm if beside else None,
         )
         cells = (own,) if beside is None else (own, beside)
-        items.append(Item(arm, content, cells, {model: tuple(evaluations.values())}))
+        items.append(Item(TABLES, arm, content, cells, {model: tuple(evaluations.values())}, tuple(evaluations)))
     return items
 
 
@@ -63,12 +68,22 @@ def _evaluations(made: PaperPlan, model: str, arm: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for item in _scored(made):
         if any((cell.model, cell.row.arm) == (model, arm) for cell in item.cells):
-            names = item.content.benchmarks or [str(item.content.benchmark)]
-            found |= dict(zip(names, item.evaluations[model], strict=True))
+            found |= dict(zip(item.benchmarks, item.evaluations[model], strict=True))
     return {name: found[name] for name in made.paper.benchmarks if name in found}
 
 
 def _k(made: PaperPlan) -> list[int]:
     """The k of the paper's tables; of its figures where no table has any."""
-    tables = {k for item in made.tables.values() for k in item.content.k if item.evaluations}
-    return sorted(tables or {k for item in _scored(made) for k in item.content.k})
+    tables = {k for item in made.tables.values() for k in getattr(item.content, "k", []) if item.evaluations}
+    return sorted(tables or {k for item in _scored(made) for k in getattr(item.content, "k", [])})
+
+
+def of_arm(plan: Plan, paper: str, arm: str) -> dict[str, Any]:
+    """The layout of one arm's statistics: a table on each model, its cells with their training seeds."""
+    models = []
+    for item in items_of_arm(plan, paper, arm):
+        made = with_scores(item, plan, paper)
+        for cell, planned in zip(made["cells"], item.cells, strict=True):
+            cell["seeds"] = [seed for _, seed in planned.policies]
+        models.append(made)
+    return {"arm": arm, "models": models}

@@ -15,23 +15,12 @@ import jinja2
 import pandas as pd
 import typer
 
+from rlvr import items, stages
 from rlvr.claims.pages import Claims
 from rlvr.claims.table import NOTES
-from rlvr.config.layers import ConfigError
 from rlvr.config.paths import Paths
 from rlvr.files import publish, read_json
-from rlvr.planning.expansion import make_plan
-from rlvr.planning.layouts import as_planned, of_page
 from rlvr.report import origins
-
-# What a figure's marks are over, by its kind.
-CAPTIONS = {
-    "pass_at_k_curves": "95 % intervals over {seeds} training seeds × problems (bootstrap).",
-    "over_steps": "Bands: 95 % intervals over {seeds} training seeds (Student's t).",
-    "masses": "Bars: 95 % intervals over {seeds} training seeds (Student's t).",
-    "solve_rates": "Means over {seeds} training seeds.",
-    "collapse": "A line a run.",
-}
 
 
 class Page:
@@ -112,11 +101,12 @@ class Page:
         return f"Different problems: {sizes}. Shared by two sets: {shared or 'none'}.{similar}"
 
     def _arms(self, paper: str, item: dict[str, Any]) -> set[str]:
+        """The paper's own arms that an item shows, also where it shows swept ones."""
         if item["analytic"]:
             return set()
-        return {
-            str(arm).split("-")[0] for source in item["statistics"] for arm in self._statistics(paper, source)["arm"]
-        }
+        methods = self.layout["methods"][paper]
+        shown = {str(arm) for source in item["statistics"] for arm in self._statistics(paper, source)["arm"]}
+        return {methods.get(arm, arm) for arm in shown}
 
     def _statistics(self, paper: str, name: str) -> pd.DataFrame:
         return pd.read_csv(self.paths.statistics(paper, name))
@@ -127,21 +117,20 @@ class Page:
         entry["files"] = [f"{folder}/statistics/{name}.csv" for name in item["statistics"]]
         frames = [] if item["analytic"] else [self._statistics(paper, name) for name in item["statistics"]]
         entry["sources"] = [row for frame in frames for row in self._sources(frame)]
-        if item["kind"] == "table":
+        kind = items.load(item["folder"], item["shown"])
+        if item["folder"] == items.TABLES:
             table = pd.read_csv(folder / "tables" / f"{item['name']}.csv", dtype=str, keep_default_na=False)
             entry["columns"], entry["rows"] = _folded(table) if not item["analytic"] else _plain(table)
             text = (folder / "tables" / f"{item['name']}.md").read_text()
-            entry["in_short"] = [sentence for frame in frames for sentence in _in_short(frame, entry["level"])]
+            in_short = items.hook(kind, "sentences", lambda frame, level: [])
+            entry["in_short"] = [sentence for frame in frames for sentence in in_short(frame, entry["level"])]
             entry["notes"] = [line[2:] for line in text.splitlines() if line.startswith("- ")]
         else:
             image = (folder / "figures" / f"{item['name']}.png").read_bytes()
             entry["image"] = base64.b64encode(image).decode()
-            if item["analytic"]:
-                entry["caption"] = "Closed forms: the same at any scale, no run behind them."
-                return entry
-            seeds = int(frames[0]["seeds"].max()) if "seeds" in frames[0] else 0
-            caption = CAPTIONS.get(item["shown"], CAPTIONS["pass_at_k_curves"]).format(seeds=seeds)
-            entry["caption"] = f"{caption} Made at {self.layout['scale']} scale."
+            seeds = int(frames[0]["seeds"].max()) if frames and "seeds" in frames[0] else 0
+            at = "" if item["analytic"] else f" Made at {self.layout['scale']} scale."
+            entry["caption"] = items.hook(kind, "caption", lambda seeds: "")(str(seeds)) + at
         return entry
 
     def _sources(self, frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -209,58 +198,15 @@ def _cells(texts: list[str]) -> list[list[str]]:
     return [text.replace("]", "").split(" [", 1) for text in texts]
 
 
-# Of each kind of table the measure that its sentences are about, by its name in them.
-IN_SHORT = {"pass": "pass@{k}", "iqm": "IQM of pass@{k} over the benchmarks", "s_div": "S_div"}
-DIGITS = {"s_div": 4}  # of others one: they are in percent
-
-
-def _in_short(frame: pd.DataFrame, level: float | None) -> list[str]:
-    """A sentence a benchmark and model: each method against the baseline at the largest k, after Holm's correction."""
-    sentences = []
-    if "difference" not in frame or frame["difference"].isna().all():
-        return sentences
-    score = next(name for name in IN_SHORT if name in set(frame["score"]))
-    frame = frame.loc[frame["score"] == score]
-    last, digits = frame[frame["k"] == frame["k"].max()], DIGITS.get(score, 1)
-    several = last["benchmark"].nunique() > 1
-    for (benchmark, model), cells in last.groupby(["benchmark", "model"], sort=False):
-        baseline = cells[cells["difference"].isna()]["label"].iloc[0]
-        parts = []
-        for cell in cells[cells["difference"].notna()].to_dict("records"):
-            low, high = cell["difference_low"], cell["difference_high"]
-            verdict = "higher" if low > 0 else "lower" if high < 0 else "not resolved"
-            if low * high > 0 and level is not None and cell["difference_p_holm"] > level:
-                verdict += " in this cell alone, not over the whole table"
-            numbers = f"{cell['difference']:+.{digits}f} [{low:+.{digits}f}, {high:+.{digits}f}]".replace("-", "−")
-            parts.append(f"{cell['label']} {numbers}, {verdict}")
-        stand_in = cells["stand_in"].iloc[0]
-        name = model if stand_in == model else f"{stand_in} (in place of {model})"
-        name += f" on {benchmark}" if several else ""
-        sentences.append(
-            f"{name}, {IN_SHORT[score].format(k=frame['k'].max())} against {baseline}: " + "; ".join(parts) + "."
-        )
-    return sentences
-
-
 def _duration(seconds: float) -> str:
     return f"{seconds / 3600:.1f} h" if seconds >= 3600 else time.strftime("%-M min %-S s", time.gmtime(seconds))
 
 
 def main(
-    page: Annotated[str, typer.Option(help="index for the overview, or a paper.")],
-    scale: Annotated[str, typer.Option(help="The scale whose results are shown.")],
-    papers: Annotated[str, typer.Option(help="Papers of the overview, with commas.")],
-    results: Annotated[Path, typer.Option(help="The results folder.")],
-    out: Annotated[Path, typer.Option(help="HTML file to write.")],
-    root: Annotated[Path, typer.Option(help="The folder that holds config/.")] = Path(),
-    planned: Annotated[str | None, typer.Option(help="Digest of the page as Snakemake planned it.")] = None,
+    told: stages.Told, results: stages.Results, out: Annotated[Path, typer.Option(help="HTML file to write.")]
 ) -> None:
     """Write a report page."""
-    try:
-        layout = as_planned(of_page(make_plan(root, scale, papers.split(",")), page), planned)
-    except ConfigError as error:
-        raise SystemExit(str(error)) from error
-    publish(out, Page(layout, results).render())
+    publish(out, Page(read_json(told), results).render())
 
 
 if __name__ == "__main__":

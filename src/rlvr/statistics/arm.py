@@ -5,16 +5,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import pandas as pd
 import typer
 
-from rlvr.files import publish
-from rlvr.statistics.scored_table import PERCENT, frames_of, summarise
+from rlvr import stages
+from rlvr.files import publish, read_json
 from rlvr.statistics.scores import Scores, matrix, pass_at, read_all
+from rlvr.statistics.table_rows import PERCENT, frames_of, pass_at_k_rows
 
 OVER_SEEDS = "all"  # in the column `seed`
 INTERVALS = ("value_low", "value_high", "difference_low", "difference_high", "difference_p")
@@ -29,7 +29,7 @@ def of_arm(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
     """For each model, benchmark and k a row of each training seed, and after them one over seeds; in percent.
 
     `difference` is to the compared arm's run of the same seed. The row over seeds is that of a table of both arms: its
-    mean and difference have the intervals of `scored_table`, over seeds and problems. One run has none here.
+    mean and difference have intervals over seeds and problems (`rlvr.statistics.table_rows`). One run has none here.
     """
     tables = [_of_model(part, scores) for part in layout["models"]]
     return pd.concat(tables, ignore_index=True)[list(COLUMNS)]
@@ -37,7 +37,7 @@ def of_arm(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
 
 def _of_model(part: dict[str, Any], scores: Scores) -> pd.DataFrame:
     own = part["cells"][0]["arm"]
-    made = summarise(part, scores, None)
+    made = pass_at_k_rows(part, scores, None)
     over = made[made["arm"] == own].rename(columns={"samples": "n"}).assign(seed=OVER_SEEDS)
     compared = part["compare_with"]
     rows = [row for _, one in over.iterrows() for row in (*_of_seeds(part, scores, one), dict(one))]
@@ -80,13 +80,13 @@ def counts_of_arm(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
 
 
 def main(
-    layout: Annotated[str, typer.Option(help="The arm, and what it is compared with, as JSON.")],
+    told: stages.Told,
     scores: Annotated[list[Path], typer.Argument(help="scores.csv of the arm's runs and of the compared arm's.")],
     out: Annotated[Path, typer.Option(help="CSV to write.")],
     counts: Annotated[Path, typer.Option(help="CSV to write: counts of each problem.")],
 ) -> None:
     """Compute pass@k of one arm."""
-    content, read = json.loads(layout), read_all(scores)
+    content, read = read_json(told), read_all(scores)
     publish(out, of_arm(content, read).to_csv(index=False, float_format="%.6g", lineterminator="\n"))
     publish(counts, counts_of_arm(content, read).to_csv(index=False, lineterminator="\n"))
 

@@ -86,7 +86,11 @@ Notes = Callable[[dict[str, Any], pd.DataFrame], Sequence[str]]
 
 
 def render(
-    words: Words, layout: dict[str, Any], statistics: pd.DataFrame, findings: Sequence[str] = (), notes: Notes | None = None
+    words: Words,
+    layout: dict[str, Any],
+    statistics: pd.DataFrame,
+    findings: Sequence[str] = (),
+    notes: Notes | None = None,
 ) -> Rendered:
     """A method has several lines: ours, its learning rate, the difference, and the published value."""
     columns = list(dict.fromkeys(zip(statistics["score"], statistics["k"], strict=True)))
@@ -219,7 +223,7 @@ def _sizes(statistics: pd.DataFrame) -> str:
 
 
 def sentences(words: Words, frame: pd.DataFrame, level: float | None) -> list[str]:
-    """A sentence per benchmark and model: each method against the baseline at the largest k, after Holm's correction."""
+    """A sentence per benchmark and model: each method against the baseline at the largest k, by Holm's p."""
     texts = []
     if frame["difference"].isna().all():
         return texts

@@ -24,7 +24,7 @@ from rlvr.tables._methods import MethodsTable
 from rlvr.tables._rendered import Rendered
 
 AGGREGATES: dict[str, Aggregate] = {"mean": mean, "iqm": iqm}
-CLAIMS = "scores"
+CLAIMS = "of_scores"
 WORDS = _scored.Words(
     headers={"mean": "mean @{k}", "iqm": "IQM @{k}"},
     short="iqm",
@@ -53,7 +53,7 @@ def expand(name: str, config: Config, scope: Scope) -> Item:
     return _scored.expand(name, config, scope, k=config.k)
 
 
-def layout(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
     return with_scores(item, plan, paper)
 
 

@@ -8,12 +8,17 @@ from typing import Any
 import pandas as pd
 
 from rlvr.items import TABLES, closed_forms
-from rlvr.items.closed_forms import EVERY_SCALE, FLOATS, layout, statistics  # noqa: F401 - parts of the kind
 from rlvr.tables._rendered import Rendered
 
 
 class Config(closed_forms.ClosedForms):
     pass
+
+
+EVERY_SCALE = closed_forms.EVERY_SCALE
+FLOATS = closed_forms.FLOATS
+lay_out = closed_forms.lay_out
+statistics = closed_forms.statistics
 
 
 AS_TEXT = True  # its cells are shown as they were written

@@ -17,7 +17,7 @@ from rlvr.statistics.run_rows import Runs, cell_columns
 from rlvr.tables._methods import MethodsTable, compared
 from rlvr.tables._rendered import Rendered, scale_line
 
-CLAIMS = "collapse"
+CLAIMS = "of_collapse"
 
 
 class Config(MethodsTable):
@@ -30,7 +30,7 @@ def expand(name: str, config: Config, scope: Scope) -> Item:
     return Item(TABLES, name, config, scope.trained(config, models, rows))
 
 
-def layout(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
     labels = {cell.row.arm: cell.row.label for cell in item.cells}
     compare = item.content.compare_with  # type: ignore[attr-defined]
     compared_with = {"compare_with": compare, "compare_label": labels.get(compare or "", "")}

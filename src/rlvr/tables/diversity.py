@@ -56,7 +56,7 @@ def expand(name: str, config: Config, scope: Scope) -> Item:
     return _scored.expand(name, config, scope, k=[])
 
 
-def layout(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
     return {**with_scores(item, plan, paper), "embedding": plan.diversity.embedding}
 
 

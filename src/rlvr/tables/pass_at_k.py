@@ -1,7 +1,8 @@
 """Pass@k of methods on benchmarks, unbiased, with two-way bootstrap intervals and the published values beside them.
 
 Other columns may be avg@n and maj@n. With `matched`, the name of a sweep of learning rates, the table at matched effort
-and a frontier come with it: there each method is at the rate that validation problems prefer (`rlvr.statistics.effort`).
+and a frontier come with it: there each method is at the rate that validation problems prefer
+(`rlvr.statistics.effort`).
 """
 
 from __future__ import annotations
@@ -26,9 +27,8 @@ from rlvr.statistics.table_rows import pass_at_k_rows
 from rlvr.tables import _scored
 from rlvr.tables._methods import BenchmarksTable
 from rlvr.tables._rendered import Rendered
-from rlvr.tables._scored import check_published  # noqa: F401 - a part of the kind
 
-CLAIMS = "scores"
+CLAIMS = "of_scores"
 CURVES = True  # its rows at each k can be drawn
 WORDS = _scored.Words(
     headers={"pass": "@{k}", "avg": "avg@{k}", "maj": "maj@{k}"},
@@ -48,6 +48,9 @@ class Config(BenchmarksTable):
     measures: list[Literal["avg", "maj"]] = []  # columns beside k: avg@n, maj@n
     matched: str | None = None  # a sweep of learning rates
     reference: str | None = None  # the published table, a file of config/reference/
+
+
+check_published = _scored.check_published
 
 
 class AtMatchedEffort(Config):
@@ -86,7 +89,7 @@ def expand(name: str, config: Config, scope: Scope) -> Item:
     return _scored.expand(name, config, scope, k=config.k, matched=matched)
 
 
-def layout(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
     measures = getattr(item.content, "measures", [])
     return {**with_scores(item, plan, paper), **({"measures": measures} if measures else {})}
 

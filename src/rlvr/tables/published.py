@@ -28,7 +28,7 @@ def expand(name: str, config: Config, scope: Scope) -> Item:
     return Item(TABLES, name, config)
 
 
-def layout(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
     return common(item, plan)
 
 

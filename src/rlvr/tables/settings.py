@@ -16,11 +16,11 @@ from rlvr.config.published import PublishedTable
 from rlvr.config.schema.items import ItemConfig
 from rlvr.config.schema.paper import Paper
 from rlvr.config.schema.settings import Settings
-from rlvr.words import nearest
 from rlvr.items import TABLES
 from rlvr.items.layout import common
 from rlvr.items.scope import Scope
 from rlvr.tables._rendered import Rendered, scale_line
+from rlvr.words import nearest
 
 
 class Config(ItemConfig):
@@ -51,7 +51,7 @@ def check_published(config: Config, file: PublishedTable, paper: Paper, place: s
         file.check_method(row, f"{place}.rows")
 
 
-def layout(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
     config: Any = item.content
     chosen = {model: plan.papers[paper].settings[model] for model in config.models}
     steps = [f"{model} {settings.rl.steps}" for model, settings in chosen.items() if settings.rl.steps]

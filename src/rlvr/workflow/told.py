@@ -23,10 +23,18 @@ def runs_jobs(workflow: Workflow) -> bool:
     return workflow.executor_plugin is not None and not workflow.dryrun and not workflow.touch
 
 
+def canonical(content: Any) -> str:
+    return json.dumps(content, sort_keys=True, separators=(",", ":"))
+
+
+def digest(content: Any) -> str:
+    """A short name of plain data."""
+    return hashlib.sha256(canonical(content).encode()).hexdigest()[:16]
+
+
 def told(content: Any, paths: Paths, *, write: bool) -> str:
     """The path of the file that holds `content` as canonical JSON, written where it is missing."""
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    path = paths.told(hashlib.sha256(text.encode()).hexdigest()[:16])
+    path = paths.told(digest(content))
     if write and not Path(path).exists():
-        publish(path, text + "\n")
+        publish(path, canonical(content) + "\n")
     return path

@@ -1,0 +1,12 @@
+"""The names of the rules that a cluster runs as jobs, read from the rule files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+
+def names(folder: Path) -> list[str]:
+    """Each of them asks for `cluster("<its name>", ...)`; the others are collections."""
+    texts = (path.read_text() for path in sorted(folder.glob("*.smk")))
+    return sorted({name for text in texts for name in re.findall(r'\bcluster\("([\w.]+)"', text)})

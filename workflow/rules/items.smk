@@ -1,0 +1,115 @@
+# Statistics -> tables and figures, as their kinds make them. Nothing here loads a model; drawing again computes nothing again.
+from rlvr.items import layout as items_layout
+from rlvr.items import statistics as items_statistics
+from rlvr.items import table as items_table
+from rlvr.planning.single_arms import items_of_arm, of_arm
+
+
+rule statistics:
+    # Files are named by the plan, below the results folder: hundreds of paths are too many for a command line.
+    input:
+        lambda w: [
+            file
+            for files in items_statistics.files(PLAN, w.paper, w.item, PATHS).values()
+            for file in files
+        ],
+        reference=lambda w: filter(None, [reference_of(w.paper, w.item)]),
+    output:
+        f"{PATHS.papers}/{{paper}}/statistics/{{item}}.csv",
+    log:
+        f"{PATHS.results}/logs/papers/{PATHS.scale}/{{paper}}/statistics/{{item}}.log",
+    priority: AT_ONCE
+    resources:
+        **cluster("statistics", "short"),
+    params:
+        told=lambda w: told(
+            items_statistics.told(PLAN, w.paper, w.item, reference_of(w.paper, w.item))
+        ),
+        results=lambda w, output: Path(output[0]).parents[4],
+    shell:
+        "python -m rlvr.items.statistics --told {params.told:q} --results {params.results:q} --out {output:q} "
+        "> {log:q} 2>&1"
+
+
+rule table:
+    input:
+        statistics=lambda w: [
+            PATHS.statistics(w.paper, name)
+            for name in PLAN.papers[w.paper].statistics_of(w.table)
+        ],
+        reference=lambda w: filter(None, [reference_of(w.paper, w.table)]),
+    output:
+        f"{PATHS.papers}/{{paper}}/tables/{{table}}.csv",
+        report(
+            f"{PATHS.papers}/{{paper}}/tables/{{table}}.md",
+            caption="../report/table.rst",
+            category="{paper}",
+            subcategory="tables",
+            labels={"table": "{table}"},
+        ),
+        f"{PATHS.papers}/{{paper}}/tables/{{table}}.tex",
+    log:
+        f"{PATHS.results}/logs/papers/{PATHS.scale}/{{paper}}/tables/{{table}}.log",
+    priority: AT_ONCE
+    resources:
+        **cluster("table", "short"),
+    params:
+        told=lambda w: told(
+            items_table.told(PLAN, w.paper, w.table, reference_of(w.paper, w.table))
+        ),
+        statistics=lambda w, input: given("--statistics", input.statistics),
+        out=lambda w, output: given("--out", output),
+    shell:
+        "python -m rlvr.items.table --told {params.told:q} {params.statistics:q} {params.out:q} > {log:q} 2>&1"
+
+
+rule figure:
+    input:
+        lambda w: [
+            PATHS.statistics(w.paper, name)
+            for name in PLAN.papers[w.paper].statistics_of(w.figure)
+        ],
+    output:
+        f"{PATHS.papers}/{{paper}}/figures/{{figure}}.pdf",
+        report(
+            f"{PATHS.papers}/{{paper}}/figures/{{figure}}.png",
+            caption="../report/figure.rst",
+            category="{paper}",
+            subcategory="figures",
+            labels={"figure": "{figure}"},
+        ),
+    log:
+        f"{PATHS.results}/logs/papers/{PATHS.scale}/{{paper}}/figures/{{figure}}.log",
+    priority: AT_ONCE
+    resources:
+        **cluster("figure", "short"),
+    params:
+        told=lambda w: told(items_layout.of(PLAN, w.paper, w.figure)),
+        out=lambda w, output: given("--out", output),
+    shell:
+        "python -m rlvr.items.figure {input:q} --told {params.told:q} {params.out:q} > {log:q} 2>&1"
+
+
+rule arm:
+    # One ablation on every model and benchmark, each seed and over seeds, and the arm that it is compared with, whose
+    # runs are made too.
+    input:
+        lambda w: [
+            PATHS.scores(*pair)
+            for item in items_of_arm(
+                PLAN, w.paper, known(w.arm, PLAN.papers[w.paper].arms)
+            )
+            for pair in item.scored()
+        ],
+    output:
+        values=PATHS.arm("{paper}", "{arm}"),
+        counts=PATHS.arm("{paper}", "{arm}-counts"),
+    log:
+        f"{PATHS.results}/logs/papers/{PATHS.scale}/{{paper}}/arms/{{arm}}.log",
+    resources:
+        **cluster("arm"),
+    params:
+        told=lambda w: told(of_arm(PLAN, w.paper, w.arm)),
+    shell:
+        "python -m rlvr.statistics.arm {input:q} --told {params.told:q} --out {output.values:q} "
+        "--counts {output.counts:q} > {log:q} 2>&1"
