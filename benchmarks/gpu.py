@@ -27,13 +27,13 @@ import torch
 from transformers import GenerationConfig
 
 from rlvr import provenance
-from rlvr.planning.papers import read_sources
 from rlvr.config.schema.settings import Evaluation
 from rlvr.config.schema.specs import RunSpec
 from rlvr.cost.hardware import Device, Hardware, Shape, read
 from rlvr.cost.model import Sampling, forward_flops, update_flops
 from rlvr.data.operator_fill import generate_problems
 from rlvr.planning.expansion import make_plan
+from rlvr.planning.papers import read_sources
 from rlvr.policies.build import ARCHITECTURES, scratch_policy
 from rlvr.policies.store import Policy
 from rlvr.records import Problem

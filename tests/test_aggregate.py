@@ -12,12 +12,12 @@ from test_statistics import LAYOUT
 
 from rlvr.config.load import ConfigError
 from rlvr.files import RecordError
-from rlvr.planning import layouts
+from rlvr.items.layout import of as layout_of
 from rlvr.planning.expansion import make_plan
-from rlvr.statistics.across_benchmarks import summarise
 from rlvr.statistics.aggregate import RunsAndProblemsByBenchmark, iqm, mean
 from rlvr.statistics.intervals import SeedsAndProblems
-from rlvr.tables.scored import render
+from rlvr.tables.across_benchmarks import render
+from rlvr.tables.across_benchmarks import statistics as summarise
 
 SETTINGS = {"resamples": 2000, "confidence": 0.95}
 
@@ -159,14 +159,14 @@ def test_a_table_across_benchmarks_by_hand():
 
 
 def test_the_table_and_the_page_say_what_it_covers():
-    from rlvr.report.page import _in_short
+    from rlvr.tables.across_benchmarks import sentences
 
     layout = across(title="T", scale="laptop", about_scale="", note="", compare_label="a", sampling="t")
     table = summarise(layout, by_pair())
     shown = render(layout, table)
     assert list(shown.frame.columns) == ["Model", "Method", "", "mean @1", "IQM @1"]
     assert "on x, y: 3 problems" in shown.notes[0] and "not other benchmarks" in shown.notes[2]
-    assert _in_short(table, 0.05)[0].startswith(
+    assert sentences(table, 0.05)[0].startswith(
         "m (in place of M), IQM of pass@1 over the benchmarks against a: b +31.2"
     )
 
@@ -183,7 +183,7 @@ def test_the_table_of_ace_reuses_what_tables_1_and_2_evaluate():
     item = made.tables["benchmarks"]
     assert set(item.scored()) == {*made.tables["table1"].scored(), *made.tables["table2"].scored()}
     assert "benchmarks" not in made.paper.core.tables
-    layout = layouts.of_item(plan, "ace", "benchmarks")
+    layout = layout_of(plan, "ace", "benchmarks")
     assert [panel["name"] for panel in layout["panels"]] == ["math-500", "aime-2025"]
     assert set(layout["panels"][0]["evaluations"]) == set(item.content.models)
 
@@ -195,7 +195,7 @@ def test_a_table_across_benchmarks_needs_them(tmp_path):
     path = tmp_path / "config/papers/ace.yaml"
     text = path.read_text()
     for old, new, message in [
-        ("    benchmarks: [math-500, aime-2025]\n", "", "a pass@k table needs benchmarks, k and rows"),
+        ("    benchmarks: [math-500, aime-2025]\n", "", "tables.benchmarks.benchmarks: this key is missing"),
         ("    benchmarks: [math-500, aime-2025]", "    benchmarks: [math-501]", "unknown benchmark 'math-501'"),
     ]:
         path.write_text(text.replace(old, new, 1))

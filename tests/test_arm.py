@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 
-from rlvr.planning import layouts
-from rlvr.planning.arms import compared_with, items_of_arm
 from rlvr.planning.expansion import make_plan
+from rlvr.planning.single_arms import compared_with, items_of_arm
+from rlvr.planning.single_arms import of_arm as layout_of_arm
 from rlvr.statistics.arm import counts_of_arm, of_arm
 
 PAPERS = ["ace", "lens", "agrae", "methods"]
@@ -104,5 +104,5 @@ def test_the_layout_is_plain_data():
     import json
 
     plan = make_plan(ROOT, "smoke", ["ace"])
-    made = layouts.of_arm(plan, "ace", "ace_grpo")
+    made = layout_of_arm(plan, "ace", "ace_grpo")
     assert json.loads(json.dumps(made)) == made and str(ROOT) not in json.dumps(made)

@@ -10,7 +10,7 @@ from conftest import ROOT
 
 from rlvr.config import identity
 from rlvr.config.load import ConfigError, Layer, merge, resolve_estimator
-from rlvr.planning import layouts
+from rlvr.items.layout import of as layout_of
 from rlvr.planning.expansion import make_plan
 
 SCALES = sorted(path.stem for path in (ROOT / "config" / "scale").glob("*.yaml"))
@@ -230,15 +230,15 @@ def test_a_mistake_is_named_with_file_key_and_nearest_name(copy, file, old, new,
         ),
         (
             "ace", "papers/ace.yaml", "    kind: settings\n", "    kind: settings\n    k: [1]\n",
-            r"tables.table5.k: a table of kind settings has no `k`; it has title, kind, note, models, reference",
+            r"tables.table5.k: unknown key; valid: kind, models, note, reference, rows, title",
         ),
         (
             "ace", "papers/ace.yaml", "kind: across_benchmarks\n", "kind: across_benchmarks\n    measures: [avg]\n",
-            r"tables.benchmarks.measures: a table of kind across_benchmarks has no `measures`",
+            r"tables.benchmarks.measures: unknown key",
         ),
         (
             "ace", "papers/ace.yaml", "    benchmark: math-500\n", "    benchmark: math-500\n    repeats: 3\n",
-            r"tables.table1.repeats: a table of kind pass_at_k has no `repeats`",
+            r"tables.table1.repeats: unknown key",
         ),
         (
             "ace", "scale/smoke.yaml", "qwen2.5-math-7b: qwen2-tiny", "qwen2.5-math-8b: qwen2-tiny",
@@ -318,7 +318,7 @@ def test_what_would_be_ignored_or_lost_is_an_error(copy, paper, file, old, new, 
         ("papers/ace.yaml", "seeds: [1, 2,", "seeds: [1, 1,", r"seeds: each is one run, so none is given twice"),
         ("papers/ace.yaml", "arms:\n", "arms:\n  base: {}\n", r"arms.base: an arm cannot have this name"),
         ("papers/ace.yaml", "  readings:", "  core_matched:",
-         r"tables.core_matched: `matched` of the table 'core' makes"),
+         r"tables.core_matched: the table 'core' makes one of this name"),
         # Two mistakes that are one: the line that helps.
         ("papers/ace.yaml", "year: 2026", "yaer: 2026",
          r"^config/papers/ace.yaml: yaer: unknown key; did you mean 'year'\?$"),
@@ -478,7 +478,7 @@ def test_a_checkpoint_rule_is_named_in_the_tables_foot_and_makes_other_runs(copy
     before = make_plan(copy, "smoke", ["ace"])
     edit(copy, "papers/ace.yaml", GRPO, BEST)
     plan = make_plan(copy, "smoke", ["ace"])
-    changed, unchanged = (layouts.of_item(made, "ace", "table1") for made in (plan, before))
+    changed, unchanged = (layout_of(made, "ace", "table1") for made in (plan, before))
     assert "selected" not in unchanged
     assert changed["selected"] == {"GRPO": "operators-validation-smoke (4 problems x 4 samples)"}
     assert set(plan.runs) - set(before.runs) and set(plan.runs) & set(before.runs)

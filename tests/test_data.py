@@ -23,7 +23,6 @@ from rlvr import verifiers
 from rlvr.commands import app
 from rlvr.config.identity import data_id
 from rlvr.config.load import ConfigError, named_entries, read_data, read_yaml
-from rlvr.planning.papers import read_sources
 from rlvr.config.schema.names import Mixture, Prompt, Published, Share
 from rlvr.data import adapters, card, overlap, prepare, published, similarity, sources
 from rlvr.data.adapters import LeftOut, boxed, taco
@@ -31,6 +30,7 @@ from rlvr.data.rows import DataError, read
 from rlvr.data.sources import DataUnavailable
 from rlvr.files import RecordError, read_json
 from rlvr.planning.expansion import make_plan
+from rlvr.planning.papers import read_sources
 from rlvr.records import Problem, publish_records, read_records, row_of
 
 DATA = read_data(ROOT / "config", ROOT)

@@ -365,12 +365,10 @@ def diversity_frame(policy: str, s_div: list[float], cut: int = 0) -> pd.DataFra
     return pd.DataFrame({**made, "distinct_at_m": [1.5, 2.0], "answer_entropy": [0.0, 0.5]})
 
 
-def test_a_table_of_diversity_by_hand():
+def test_a_table_of_diversity_by_hand(tmp_path):
     from test_statistics import LAYOUT
 
-    from rlvr.report.page import _in_short
-    from rlvr.statistics.diversity_table import summarise
-    from rlvr.tables.scored import render
+    from rlvr.tables.diversity import render, sentences, statistics
 
     frames = {
         ("a1", "x"): diversity_frame("a1", [0.02, math.nan]),
@@ -381,7 +379,9 @@ def test_a_table_of_diversity_by_hand():
     published = {"model": ["M"], "method": ["A"], "benchmark": ["MATH500 S_div"], "k": [math.nan], "value": [0.0278]}
     layout = {**LAYOUT, "k": [], "title": "T", "scale": "laptop", "about_scale": "", "note": "", "compare_label": "a"}
     layout |= {"sampling": "t", "kind": "diversity", "embedding": NAME}
-    table = summarise(layout, frames, pd.DataFrame({**published, "ci": [math.nan]}))
+    reference = tmp_path / "published.csv"
+    pd.DataFrame({**published, "ci": [math.nan]}).to_csv(reference, index=False)
+    table = statistics(layout, frames, reference)
     cells = table.set_index(["arm", "score"])
     assert cells.loc[("a", "s_div"), "value"] == pytest.approx((0.02 + 0.05) / 2)
     assert cells.loc[("b", "s_div"), "difference"] == pytest.approx((0.03 + 0.04) / 2), "p alone at seed 1"
@@ -392,7 +392,7 @@ def test_a_table_of_diversity_by_hand():
     shown = render(layout, table)
     assert list(shown.frame.columns) == ["Model", "Method", "", "S_div", "distinct @2", "answer entropy"]
     assert shown.frame.iloc[0, 3].startswith("0.0350 [0.02") and "33.3 % of the responses" in shown.notes[3]
-    assert _in_short(table, 0.05)[0].startswith("m (in place of M), S_div against a: b +0.0350 [+0.03")
+    assert sentences(table, 0.05)[0].startswith("m (in place of M), S_div against a: b +0.0350 [+0.03")
 
 
 def test_the_embedding_is_one_for_all_papers(tmp_path):

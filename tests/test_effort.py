@@ -12,12 +12,14 @@ from test_statistics import LAYOUT, scores
 
 from rlvr.config.load import ConfigError
 from rlvr.config.plan import asked_for, core_items, first_items, runs_of
-from rlvr.planning import layouts
+from rlvr.items.layout import of as layout_of
 from rlvr.planning.expansion import make_plan
+from rlvr.report.layout import of_page
 from rlvr.statistics.effort import at_best, of_probe, validation
 from rlvr.statistics.pass_at_k import pass_at_k
-from rlvr.statistics.scored_table import summarise
-from rlvr.tables.scored import EFFORT, RATE, render
+from rlvr.statistics.table_rows import pass_at_k_rows as summarise
+from rlvr.tables._scored import EFFORT, RATE
+from rlvr.tables.pass_at_k import render
 
 N = 4  # responses a problem
 
@@ -109,15 +111,18 @@ def test_a_table_at_matched_effort_has_each_column_at_its_own_rate(tmp_path):
     for policy, correct in counts.items():
         path = tmp_path / f"{policy}.csv"
         scores(policy, correct).assign(evaluation="x").to_csv(path, index=False)
-        files.append(str(path))
-    arguments, probes = [], {"b1": [1, 1], "b2": [2, 1], "c1": [4, 0], "c2": [3, 0]}
+        files.append(path.name)
+    probes_of, probes = [], {"b1": [1, 1], "b2": [2, 1], "c1": [4, 0], "c2": [3, 0]}
     for run, correct in probes.items():
         (tmp_path / run).mkdir()
         lines = "".join(json.dumps(row) + "\n" for row in probe([correct]))
         (tmp_path / run / "probe.jsonl").write_text(lines)
-        arguments.append(f"--probe={tmp_path / run / 'probe.jsonl'}")
+        probes_of.append(f"{run}/probe.jsonl")
     out = tmp_path / "table.csv"
-    run_module("rlvr.statistics.scored_table", *files, "--layout", json.dumps(layout), *arguments, f"--out={out}")
+    named = {"scores": files, "probes": probes_of}
+    told = {"folder": "tables", "layout": {**layout, "kind": "pass_at_k"}, "files": named}
+    (tmp_path / "told.json").write_text(json.dumps(told))
+    run_module("rlvr.items.statistics", f"--told={tmp_path / 'told.json'}", f"--results={tmp_path}", f"--out={out}")
     table = pd.read_csv(out).set_index(["arm", "k"])
     frames = {(policy, "x"): scores(policy, correct) for policy, correct in counts.items()}
     for k, chosen, rate in ((1, ["c1", "c2"], 3.0), (2, ["b1", "b2"], 1.0)):
@@ -130,12 +135,12 @@ def test_a_table_at_matched_effort_has_each_column_at_its_own_rate(tmp_path):
         assert (table.loc[("b", k), "policies"], table.loc[("b", k), "learning_rate"]) == (" ".join(chosen), rate)
     head = {"title": "T", "scale": "laptop", "about_scale": "", "note": "", "compare_label": "a", "sampling": "t"}
     made = {**layout, **head, "kind": "pass_at_k"}
-    shown = render(made, pd.read_csv(out))
+    shown = render(made, pd.read_csv(out), None)
     edges = (
         "Chosen at the edge of its rates, beyond which another may be better: smallest for b (@2), largest for b (@1)."
     )
     assert edges in shown.notes
-    assert EFFORT in shown.notes and EFFORT not in render({**made, "cells": [first]}, pd.read_csv(out)).notes
+    assert EFFORT in shown.notes and EFFORT not in render({**made, "cells": [first]}, pd.read_csv(out), None).notes
     (line,) = shown.frame[shown.frame[""] == RATE].to_dict("records")
     assert (line["@1"], line["@2"]) == ("3", "1"), "of b alone: a has no rates to choose from"
 
@@ -161,10 +166,10 @@ def test_a_matched_table_has_the_arms_of_the_sweep_at_each_of_its_rates(laptop):
     assert not matched.cells[0].rates and set(matched.probed()) == set(matched.policies()) - {
         policy for policy, _ in matched.cells[0].policies
     }
-    layout = layouts.of_item(laptop, "agrae", "core_matched")
+    layout = layout_of(laptop, "agrae", "core_matched")
     assert [len(cell.get("rates", [])) for cell in layout["cells"]] == [0, 3, 3, 3, 3]
-    assert not any("rates" in cell for cell in layouts.of_item(laptop, "agrae", "core")["cells"])
-    (page,) = layouts.of_page(laptop, "agrae")["papers"]
+    assert not any("rates" in cell for cell in layout_of(laptop, "agrae", "core")["cells"])
+    (page,) = of_page(laptop, "agrae")["papers"]
     entry = next(one for one in page["items"] if one["name"] == "core_matched")
     assert set(entry["manifests"]) == set(matched.policies()), "whichever is chosen, its manifest is at hand"
 
@@ -344,13 +349,13 @@ def test_hard_levels_that_a_set_does_not_name_stop_the_plan(copy):
 
 
 def test_several_benchmarks_stand_one_below_the_other(laptop):
-    layout = layouts.of_item(laptop, "agrae", "table2")
+    layout = layout_of(laptop, "agrae", "table2")
     assert [(panel["name"], panel["published"], panel["stand_in"]) for panel in layout["panels"]] == [
         ("math-test", "MATH", "operators-easy"),
         ("aime-2025", "AIME 2025", "operators-hard"),
         ("amc-23", "AMC23", "operators-middle"),
     ]
-    hard = layouts.of_item(laptop, "lens", "core_hard")["panels"][0]
+    hard = layout_of(laptop, "lens", "core_hard")["panels"][0]
     assert (hard["name"], hard["published"], hard["levels"]) == ("math-test, hard levels", "", ["n=5"])
     panels = [{**LAYOUT["panels"][0], "name": name, "evaluations": {"M": name}} for name in ("x", "y")]
     head = {"title": "T", "scale": "laptop", "about_scale": "", "note": "", "compare_label": "a", "sampling": "t"}
@@ -359,7 +364,7 @@ def test_several_benchmarks_stand_one_below_the_other(laptop):
     frames = {(p, e): scores(p, c if e == "x" else [*c[::-1], 0]) for p, c in counts.items() for e in ("x", "y")}
     table = summarise(content, frames, None)
     assert table.groupby("benchmark")["problems"].first().to_dict() == {"x": 2, "y": 3}
-    shown = render(content, table)
+    shown = render(content, table, None)
     assert shown.frame["Benchmark"].tolist() == ["x", "", "", "y", "", ""]
     assert shown.frame["Model"].tolist() == ["M → m", "", "", "M → m", "", ""]
     assert "2, 3 problems" in shown.notes[0]

@@ -8,14 +8,16 @@ import pandas as pd
 import pytest
 from conftest import ROOT, run_module
 
+from rlvr.claims._contrast import Found
 from rlvr.claims.contrasts import MATCHED, PAPER, layout, needs
 from rlvr.claims.evaluate import evaluate, summarise
 from rlvr.claims.pages import Claims
 from rlvr.claims.table import gather, numbers
 from rlvr.config.paths import Paths
 from rlvr.planning.expansion import make_plan
-from rlvr.report.page import Page, _folded, _in_short
+from rlvr.report.page import Page, _folded
 from rlvr.statistics.scores import read_all
+from rlvr.tables.pass_at_k import sentences
 
 PROBLEMS = 12
 
@@ -54,9 +56,11 @@ def results(tmp_path_factory, lens):
         measured["solve_rates"] = [2, 4, 4] if better else [3, 4, 3]
         write_rows(folder_of_run / "probe.jsonl", [{"step": step, **measured} for step in (0, 1, 2)])
         write_rows(folder_of_run / "metrics.jsonl", [{"step": step} for step in (1, 2)])
-    out = paths.claims("lens")
+    out, told = paths.claims("lens"), folder / "told.json"
+    references = str(ROOT / "config/reference")
+    told.write_text(json.dumps({"scale": "smoke", "claims": layout(lens, "lens"), "references": references}))
     run_module(
-        *("rlvr.claims.evaluate", "--scale", "smoke", "--paper", "lens", "--results", str(folder)),
+        *("rlvr.claims.evaluate", "--told", str(told), "--results", str(folder)),
         *(part for path in out for part in ("--out", path)),
     )
     return folder
@@ -87,7 +91,7 @@ def test_the_stage_writes_what_its_functions_say(results, lens):
     scores = read_all([results / paths.scores(*pair) for pair in needs(laid)[0]])
     found = pd.read_csv(results / "claims/smoke/lens.csv").set_index(["claim", "effort"])
     one = next(claim for claim in laid if (claim["claim"], claim["effort"]) == ("negative_most", PAPER))
-    summary = summarise(one, evaluate(one, scores, {}, {}), "smoke")
+    summary = summarise(one, evaluate(one, Found(scores)), "smoke")
     row = found.loc["negative_most", PAPER]
     assert summary["estimate"] == pytest.approx(100 * (0.5 - 0.25 - 0.125)) == row["estimate"]
     assert (row["deciding"], row["run"], row["contrasts"]) == (summary["deciding"], 1, 1)
@@ -233,11 +237,11 @@ def test_sentences_of_a_table_of_several_benchmarks_name_each():
             for label, gap in (("A", None), ("B", gap))
         ]
     )
-    assert _in_short(frame, 0.05) == [
+    assert sentences(frame, 0.05) == [
         "M on x, pass@1 against A: B +1.0 [+1.0, +1.0], higher.",
         "M on y, pass@1 against A: B −1.0 [−1.0, −1.0], lower.",
     ]
-    assert _in_short(frame[frame["benchmark"] == "x"], 0.05)[0].startswith("M, pass@1")
+    assert sentences(frame[frame["benchmark"] == "x"], 0.05)[0].startswith("M, pass@1")
 
 
 # ---- published tables that nothing was run of ----
@@ -260,12 +264,13 @@ def test_a_table_is_folded_for_a_page():
     ]
 
 
-def test_rows_of_a_published_table_are_marked_as_not_run():
+def test_rows_of_a_published_table_are_marked_as_not_run(tmp_path):
     from rlvr.tables.published import NOT_RUN, render
 
     rows = [("m", "A", "x", 1, 1.5), ("m", "A", "y", 1, 2.0), ("m", "B", "x", 1, 3.25), ("n", "A", "y", 1, 4.0)]
     frame = pd.DataFrame(rows, columns=["model", "method", "benchmark", "k", "value"])
-    shown = render({"title": "T", "note": "Why."}, frame)
+    frame.to_csv(tmp_path / "published.csv", index=False)
+    shown = render({"title": "T", "note": "Why."}, tmp_path / "published.csv")
     assert list(shown.frame.columns) == ["Model", "Method", "ours", "x (published)", "y (published)"]
     assert shown.frame.to_numpy().tolist() == [
         ["m", "A", NOT_RUN, "1.5", "2.0"],
@@ -273,15 +278,19 @@ def test_rows_of_a_published_table_are_marked_as_not_run():
         ["n", "A", NOT_RUN, "", "4.0"],
     ]
     assert shown.notes == ["3 rows not yet run. Why."] and "nothing of this table was run" in shown.markdown()
-    several = render({"title": "T", "note": None}, pd.concat([frame, frame.assign(k=8)]))
+    pd.concat([frame, frame.assign(k=8)]).to_csv(tmp_path / "published.csv", index=False)
+    several = render({"title": "T", "note": None}, tmp_path / "published.csv")
     assert "x @8 (published)" in several.frame.columns
 
 
 def test_table_3_of_a_grae_is_set_by_the_stages_command(tmp_path):
     out = [tmp_path / f"table3.{suffix}" for suffix in ("csv", "md", "tex")]
     reference = ROOT / "config/reference/agrae_table3.csv"
-    arguments = ["--layout", json.dumps({"title": "T", "note": ""}), "--reference", str(reference)]
-    run_module("rlvr.tables.published", *arguments, *(f"--out={path}" for path in out))
+    told = tmp_path / "told.json"
+    told.write_text(
+        json.dumps({"layout": {"kind": "published", "title": "T", "note": ""}, "reference": str(reference)})
+    )
+    run_module("rlvr.items.table", f"--told={told}", *(f"--out={path}" for path in out))
     table, published = pd.read_csv(out[0]), pd.read_csv(reference)
     assert set(table["ours"]) == {"not yet run"} and len(table) == len(published.groupby(["model", "method"]))
     values = table.drop(columns=["Model", "Method", "ours"]).to_numpy()

@@ -183,7 +183,7 @@ def copy(tmp_path):
         ("curve", {"measure": "probe.pas_rate"}, r"claims.curve.measure: unknown measure .*'probe.pass_rate'"),
         ("curve", {"measure": None}, r"claims.curve.measure: a claim over curves names one of probe.pass_rate"),
         ("curve", {"predicate": "harder"}, r"claims.curve.predicate: curves have no k and no hard levels"),
-        ("curve", {"over": "masses", "measure": None}, r"claims.curve.over: masses has no curves"),
+        ("curve", {"over": "masses", "measure": None}, r"claims.curve.over: masses has no pass@k and no measure"),
         ("hard_more", {"over": "core_hard"}, r"claims.hard_more.predicate: 'harder' needs a table of all levels"),
         ("curve", {"name": "all_k"}, r"config/papers/lens.yaml: claims.all_k: another claim has this name too"),
         ("all_k", {"arms": ["lens", "grpo"]}, r"claims.0: an ordering has `arms`, every other predicate `left`"),

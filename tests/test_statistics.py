@@ -11,7 +11,8 @@ from scipy import stats
 
 from rlvr.statistics.intervals import SeedsAndProblems, over_samples, over_seeds
 from rlvr.statistics.pass_at_k import pass_at_k
-from rlvr.statistics.scored_table import holm, summarise
+from rlvr.statistics.table_rows import holm
+from rlvr.statistics.table_rows import pass_at_k_rows as summarise
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 64, 300])
@@ -178,8 +179,7 @@ def test_scored_table_by_hand():
 
 def test_tables_and_pages_mark_what_stays_after_the_correction():
     """2 correct of 4 against 1 on every second problem: (1/2 - 1/4) / 2 at k = 1, (5/6 - 1/2) / 2 at k = 2."""
-    from rlvr.report.page import _in_short
-    from rlvr.tables.scored import render
+    from rlvr.tables.pass_at_k import render, sentences
 
     frames = on_x({"a1": [1] * 40, "a2": [1] * 40, "b1": [2, 1] * 20, "b2": [2, 1] * 20})
     layout = {**LAYOUT, "title": "T", "scale": "laptop", "about_scale": "", "note": "", "compare_label": "a"}
@@ -189,22 +189,22 @@ def test_tables_and_pages_mark_what_stays_after_the_correction():
         "statistics": {"resamples": 999, "confidence": 0.95, "seed": 0},
     }
     table = summarise(layout, frames, None)
-    shown = render(layout, table)
+    shown = render(layout, table, None)
     assert [str(cell)[:6] for cell in shown.frame.iloc[-1, -2:]] == ["+12.5†", "+16.7†"]
     assert any(
         note.startswith("†: differs from a at 5 % after Holm's correction over the table's 2") for note in shown.notes
     )
-    assert "$\\dagger$" in shown.latex() and _in_short(table, 0.05)[0].endswith(", higher.")
+    assert "$\\dagger$" in shown.latex() and sentences(table, 0.05)[0].endswith(", higher.")
     assert "Checkpoint: the last step of each run." in shown.notes
-    selected = render({**layout, "selected": {"B": "another set (8 problems x 4 samples)"}}, table).notes
+    selected = render({**layout, "selected": {"B": "another set (8 problems x 4 samples)"}}, table, None).notes
     assert any(
         note.startswith("Checkpoint: of B the probed step of each run with the best pass rate on another set (8")
         and note.endswith("the earliest; of all others the last step.")
         for note in selected
     )
     doubtful = table.assign(difference_p_holm=0.2)
-    assert "†" not in "".join(render(layout, doubtful).frame.iloc[-1])
-    assert _in_short(doubtful, 0.05)[0].endswith("higher in this cell alone, not over the whole table.")
+    assert "†" not in "".join(render(layout, doubtful, None).frame.iloc[-1])
+    assert sentences(doubtful, 0.05)[0].endswith("higher in this cell alone, not over the whole table.")
 
 
 def test_scores_of_other_problems_are_refused():

@@ -8,15 +8,16 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 
+from rlvr import items
 from rlvr.config.load import ConfigError
 from rlvr.config.measures import MEASURES, UnknownMeasure, shown
-from rlvr.planning import layouts
+from rlvr.figures.masses import closed_form, has_closed_form
+from rlvr.items.layout import of as layout_of
 from rlvr.planning.expansion import make_plan
 from rlvr.statistics.collapse import judge
-from rlvr.statistics.curves import KINDS
-from rlvr.statistics.masses import closed_form, has_closed_form
 from rlvr.statistics.run_rows import Runs, running_mean
 
+KINDS = {name: items.load(items.FIGURES, name).statistics for name in items.names(items.FIGURES)}
 RULE = {"window": 0.1, "factor": 1.5, "share": 0.1}
 STEPS = 40
 ARMS = [
@@ -217,10 +218,10 @@ def collapsing(ups: dict[str, list[bool]]) -> tuple[dict, Runs]:
 
 def test_the_table_of_collapses():
     """A-GRAE's Figure 9, 3 of 10 against 0 of 10: Clopper-Pearson [0.067, 0.652] and [0, 0.308], Fisher's p = 0.211."""
-    from rlvr.tables.collapse import render
+    from rlvr.tables.collapse import render, statistics
 
     content, runs = collapsing({"grpo": [True] * 3 + [False] * 7, "a_grae": [False] * 10})
-    table = KINDS["collapse"](content, runs)
+    table = statistics(content, runs)
     assert table["collapsed"].to_list() == [3, 0] and table["runs"].to_list() == [10, 10]
     assert table["value_low"].to_list() == pytest.approx([0.0667, 0.0], abs=1e-4)
     assert table["value_high"].to_list() == pytest.approx([0.6525, 0.3085], abs=1e-4)
@@ -248,31 +249,34 @@ PICTURES = {
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_a_picture_of_every_kind(name, tmp_path):
-    from rlvr.figures.draw import main
+    from rlvr.items.figure import main
 
     content = PICTURES[name]
     table, png = tmp_path / "statistics.csv", tmp_path / f"{name}.png"
     KINDS[content["kind"]](content, made(content)).to_csv(table, index=False)
     assert {"label", "model", "arm", "policies", "seeds", "measure"} <= set(pd.read_csv(table))  # of the report
-    main(json.dumps(content), [table], [png, png.with_suffix(".pdf")])
+    told = tmp_path / "told.json"
+    told.write_text(json.dumps(content))
+    main(told, [table], [png, png.with_suffix(".pdf")])
     first = png.read_bytes()
     assert first.startswith(b"\x89PNG") and png.with_suffix(".pdf").read_bytes().startswith(b"%PDF")
-    main(json.dumps(content), [table], [png])
+    main(told, [table], [png])
     assert png.read_bytes() == first
 
 
 def test_ten_arms_are_told_apart_and_look_the_same_in_every_figure():
-    from rlvr.figures.looks import KNOWN, looks
+    from rlvr.figures._looks import KNOWN, looks
 
-    paper = [*ARMS, "other", "third"]
+    variants = [f"mine-beta-{b}" for b in range(6)]
+    paper = {"arms": [*ARMS, "other", "third"], "methods": dict.fromkeys(variants, "mine")}
     found = looks(ARMS, paper)
     assert len(set(found.values())) == len(ARMS)
     assert looks(["third", "mine"], paper)["mine"] == found["mine"]
-    swept = looks([f"mine-beta-{b}" for b in range(6)], paper)
+    swept = looks(variants, paper)
     assert len(set(swept.values())) == 6 and swept["mine-beta-5"].color == found["mine"].color.lower()
     assert {arm: found[arm] for arm in ARMS[:2]} == {arm: KNOWN[arm] for arm in ARMS[:2]}
     every = make_plan(ROOT, "smoke", ["methods"]).papers["methods"].paper.arms
-    assert len(set(looks(every).values())) >= 30
+    assert len(set(looks(every, {}).values())) >= 30
 
 
 # ---- in the configuration ----
@@ -311,16 +315,16 @@ def test_kinds_in_the_configuration(paper):
     assert set(plan.papers["ace"].figures) == {"solve_rates", "masses", "collapse", "over"}
     cells = plan.papers["ace"].tables["table_of_all"].cells
     assert [cell.row.arm for cell in cells] == list(plan.papers["ace"].paper.arms)
-    over = layouts.of_item(plan, "ace", "over")
+    over = layout_of(plan, "ace", "over")
     assert over["hard_levels"] == [["n=2"], ["n=2"]] and [m["rows"] for m in over["measures"]] == [
         *("probe", "metrics", "metrics"),
     ]
     assert [cell["label"] for cell in over["cells"]] == ["GRPO", "ACE-GRPO, α = 2.0"]
-    weights = layouts.of_item(plan, "ace", "masses")["weights"]
+    weights = layout_of(plan, "ace", "masses")["weights"]
     assert [w["estimator"]["name"] for w in weights] == ["grpo", "ace"]
-    table = layouts.of_item(plan, "ace", "table")
+    table = layout_of(plan, "ace", "table")
     assert (table["compare_label"], table["collapse"]) == ("grpo", RULE)
-    assert layouts.of_drawing(plan, "ace", "collapse")["arms"] == list(plan.papers["ace"].paper.arms)
+    assert layout_of(plan, "ace", "collapse")["arms"] == list(plan.papers["ace"].paper.arms)
 
 
 @pytest.mark.parametrize(
@@ -328,10 +332,10 @@ def test_kinds_in_the_configuration(paper):
     [
         ({"kind": "over_steps", "arms": ["grpo"], "measures": ["entrpy"]},
          r"figures.figure.measures: unknown measure 'entrpy'; did you mean 'entropy'"),
-        ({"kind": "over_steps", "arms": ["grpo"]}, "a figure of kind over_steps has measures, and no other has"),
-        ({"kind": "masses", "arms": ["grpo"], "measures": ["oef"]}, "a figure of kind masses has no `measures`"),
+        ({"kind": "over_steps", "arms": ["grpo"]}, "figures.figure.measures: this key is missing"),
+        ({"kind": "masses", "arms": ["grpo"], "measures": ["oef"]}, "figures.figure.measures: unknown key"),
         ({"kind": "collapse", "arms": ["grpo", "base"]}, "the arm 'base' is not trained"),
-        ({"kind": "solve_rates"}, "needs models and arms"),
+        ({"kind": "solve_rates"}, "figures.figure: arms: is missing"),
         ({"kind": "over_steps", "arms": ["grpo"], "measures": ["greedy"]}, "needs probe.greedy: true"),
         ({"kind": "over_steps", "arms": ["grpo"], "measures": ["hard_pass_rate"]},
          "needs about.hard_levels of aime-2024"),

@@ -16,9 +16,9 @@ from rlvr.records import Completion, Grade, Problem
 from rlvr.scoring.score import score
 from rlvr.scoring.votes import CORRECT, answer_class, entropy, majority, miller_madow, votes
 from rlvr.statistics.pass_at_k import pass_at_k
-from rlvr.statistics.scored_table import summarise
 from rlvr.statistics.scores import avg, matrix, pass_at, units_of
-from rlvr.tables.scored import render
+from rlvr.statistics.table_rows import pass_at_k_rows as summarise
+from rlvr.tables.pass_at_k import render
 
 
 def test_what_votes_and_what_does_not():
@@ -138,7 +138,7 @@ def test_a_table_asks_for_avg_and_maj():
     assert by_cell.loc[("a", "maj", 4), "value"] == pytest.approx(100 * (0 + 1 + 0.5 + 1) / 4)
     assert by_cell.loc[("b", "maj", 4), "difference"] == pytest.approx(100 * 1.5 / 4)
     assert table["difference_p_holm"].notna().sum() == 4, "one family: every difference of the table"
-    shown = render(layout, table)
+    shown = render(layout, table, None)
     assert list(shown.frame.columns) == ["Model", "Method", "", "@1", "@2", "avg@4", "maj@4"]
     assert any(note.startswith("maj@n") for note in shown.notes)
     plain = summarise({**layout, "measures": []}, frames(), None)

@@ -97,7 +97,7 @@ def layout(plan: Plan, paper: str) -> list[dict[str, Any]]:
                     **(_published(planned, claim, item) if effort == PAPER else {"reference": None, "published": []}),
                     "contrasts": described,
                     "module": getattr(_module(item), "__name__", None),
-                    "collapse": settings.collapse.model_dump(mode="json"),
+                    **getattr(_module(item), "told", lambda settings: {})(settings),
                     "statistics": settings.statistics.model_dump(mode="json"),
                 }
             )

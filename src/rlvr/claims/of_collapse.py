@@ -10,7 +10,7 @@ from rlvr.claims._contrast import SEEDS, Contrast, Estimate, Found, of_runs
 from rlvr.config.layers import ConfigError
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.items import Claim
-from rlvr.config.schema.settings import Statistics
+from rlvr.config.schema.settings import Settings, Statistics
 from rlvr.statistics.collapse import judge, unsolved_shares
 from rlvr.statistics.effort import Probes
 
@@ -26,6 +26,11 @@ def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None
         raise ConfigError(f"{place}.predicate: a share of runs has no k to be {claim.predicate!r} over")
     if claim.weights:
         raise ConfigError(f"{place}.weights: shares of runs are compared two by two, by left and right")
+
+
+def told(settings: Settings) -> dict[str, Any]:
+    """When a run has collapsed."""
+    return {"collapse": settings.collapse.model_dump(mode="json")}
 
 
 def contrasts(claim: Claim, item: Item, ks: list[int]) -> list[Contrast]:
