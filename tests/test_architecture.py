@@ -12,7 +12,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "rlvr"
 BASE = {"files", "provenance", "environment", "offspring"}  # import nothing of ours, and every folder may import them
 # A folder may import from these too, and from itself.
 MAY_IMPORT = {
-    **dict.fromkeys(BASE, set()),
+    **{name: set() for name in BASE},
     "records": set(),
     "estimators": set(),
     "verifiers": set(),
