@@ -1,4 +1,4 @@
-# A newcomer needs two: `make run` and `make test`. Each installs what it needs into .venv.
+# Start with `make run` and `make test`. Each installs what it needs into .venv.
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
@@ -13,63 +13,63 @@ CORES ?= $(shell nproc 2>/dev/null || echo 2)
 
 .PHONY: help run smoke snapshot test test-methods test-package test-cluster test-verl test-vllm lint bench doctor clean
 .PHONY: install install-test install-lint install-bench install-cluster bench-gpu
-help: ## this list
+help: ## print this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 17
 
-doctor: # what is missing, in one line each
+doctor: # print what is missing, one line each
 	@$(PYTHON) envs/doctor.py
 
-run: install ## the default workflow, to results/report/index.html
+run: install ## run the core of ACE's Table 1 at laptop scale, to results/report/index.html
 	@$(BIN)/snakemake --cores $(CORES)
 	echo "report: results/report/index.html"
 
-smoke: install ## the whole chain in two minutes, at a size that means nothing
+smoke: install ## run every stage once in two minutes; the numbers mean nothing
 	@$(BIN)/snakemake --profile workflow/profiles/smoke --cores $(CORES)
 
-snapshot: install ## the results of a laptop run, as small files in docs/results/
+snapshot: install ## write the results of a laptop run to docs/results/, as small files
 	@$(BIN)/python -m rlvr.report.snapshot
 
-test: install-test ## all fast tests, and one run of the whole chain at smoke scale
+test: install-test ## run all fast tests, with the whole chain once at smoke scale
 	@$(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder
 
-test-methods: install-test ## every method through the whole chain at smoke scale, about five minutes
+test-methods: install-test ## run every method through the whole chain at smoke scale, about five minutes
 	@$(BIN)/python -m pytest -m long tests/test_methods_chain.py
 
-test-package: install-test ## pip installs the package into a fresh environment, from its index; five minutes
+test-package: install-test ## pip install the package into a fresh environment, from the package index; five minutes
 	@$(BIN)/python -m pytest -m long tests/test_package.py
 
-test-cluster: install-test ## the slurm profile on a real Slurm, and what goes wrong there; with make test-verl's Ray if there is one
+test-cluster: install-test ## test the slurm profile and its failures on a real Slurm, with make test-verl's Ray if installed
 	@$(BIN)/python -m pytest -m cluster tests/test_cluster.py tests/test_cluster_faults.py tests/test_ray_nodes.py
 
-test-verl: $(VENV)-verl/.verl ## verl, for real, on a CPU: configurations, SFT, RL; ten minutes and 2 GiB
+test-verl: $(VENV)-verl/.verl ## test the real verl on a CPU: configurations, SFT, RL; ten minutes and 2 GiB
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(VENV)-verl/bin/python -m pytest -m verl tests/test_verl.py tests/test_verl_training.py tests/test_locks.py
 
-test-vllm: $(VENV)/.main $(VENV)-vllm/.vllm ## the engine vLLM, for real, on a CPU; ten minutes and 3.5 GiB
+test-vllm: $(VENV)/.main $(VENV)-vllm/.vllm ## test the real vLLM on a CPU; ten minutes and 3.5 GiB
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(VENV)-vllm/bin/python -m pytest -m vllm tests/test_vllm.py
 
-lint: install-lint ## ruff, pyright, snakefmt, snakemake --lint
+lint: install-lint ## run ruff, pyright, snakefmt, snakemake --lint
 	@$(VENV)-lint/bin/ruff check .
 	$(VENV)-lint/bin/ruff format --check .
 	$(VENV)-lint/bin/pyright
 	$(VENV)-lint/bin/snakefmt --check Snakefile workflow
 	$(BIN)/python workflow/lint.py
 
-bench: install-bench ## the figures of docs/benchmarks.md, measured here
+bench: install-bench ## measure the figures of docs/benchmarks.md on this machine
 	@$(BIN)/python benchmarks/run.py --python $(VENV)-bench/bin/python
 
-bench-gpu: install ## tokens a second of sampling and training on this machine's GPU, beside transformers
+bench-gpu: install ## measure tokens per second of sampling and training on this machine's GPU, beside transformers
 	@$(BIN)/python benchmarks/gpu.py
 
-clean: ## results, not environments
+clean: ## remove results and Snakemake's notes, not the environments
 	rm -rf results .snakemake
 
 install: $(VENV)/.main
 install-test: $(VENV)/.test
 install-lint: $(VENV)/.main $(VENV)-lint/.lint
 install-bench: $(VENV)/.main $(VENV)-bench/.bench
-install-cluster: $(VENV)-cluster/.cluster ## verl and vLLM for GPUs, as config/cluster.yaml names them
+install-cluster: $(VENV)-cluster/.cluster ## install verl and vLLM for GPUs, where config/cluster.yaml expects them
 
-# torch comes first: pip then finds the CPU build where one is provided, and nothing later asks for another.
+# torch comes first: pip then takes the CPU build if there is one, and nothing later asks for another.
 $(VENV)/.main: envs/main.txt envs/embedding.txt pyproject.toml | doctor
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH)

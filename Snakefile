@@ -3,9 +3,9 @@
 #   data -> SFT -> RL -> generate -> grade -> score -> statistics -> tables and figures -> report
 #
 #   snakemake                                               the default: a first look at ACE, and the report
-#   snakemake -n --config scale=paper paper_ace             what one paper takes at its own size
+#   snakemake -n --config scale=paper -- paper_ace          the jobs of one paper at its own size
 #
-# Every rule is a thin door to one module of src/rlvr; what is run is said in config/.
+# Every rule calls one module of src/rlvr; config/ says what runs.
 from snakemake.utils import min_version
 
 min_version("9.0")
