@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "sampling": {"config", "policies", "records", "training"},
     "scoring": {"config", "policies", "records", "statistics", "training", "verifiers"},
     "statistics": {"config", "estimators"},
-    "theory": {"estimators"},
+    "theory": {"config", "estimators"},
     "tables": {"statistics"},
     "figures": set(),
     "claims": {"config", "planning", "statistics"},

@@ -486,7 +486,7 @@ class _Expansion:
 
     def _analytic(self, name: str, content: Table | Figure, place: str) -> Item:
         if content.content is None:
-            raise ConfigError(f"{place}.content: this key is missing; a function of rlvr.theory.analytic")
+            raise ConfigError(f"{place}.content: this key is missing; a module of rlvr.theory.closed_forms")
         look_up(registries.analytic_contents(), content.content, "content", f"{place}.content")
         return Item(name, content, (), {})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -42,11 +42,14 @@ class Statement:
 
 
 class Chapter:
-    """A paper's statements, in its order: `@chapter.says(place, words, how)` on each check."""
+    """A paper's statements, in its order: `@chapter.says(place, words, how)` on each check, or those of its sections.
 
-    def __init__(self, paper: str):
-        self.paper = paper
-        self.statements: list[Statement] = []
+    `place` is the chapter's in the ledger.
+    """
+
+    def __init__(self, paper: str, place: int = 0, sections: Iterable[Chapter] = ()):
+        self.paper, self.place = paper, place
+        self.statements: list[Statement] = [statement for section in sections for statement in section.statements]
 
     def says(self, place: str, words: str, how: str) -> Callable[[Callable[[], Finding]], Callable[[], Finding]]:
         def note(check: Callable[[], Finding]) -> Callable[[], Finding]:
@@ -88,14 +91,14 @@ def gap(first: Tensor, second: Tensor) -> float:
     return float((first - second).abs().max())
 
 
-def outcomes(groups: int) -> Tensor:
+def outcomes(rollouts: int) -> Tensor:
     """All 2^G binary reward groups."""
-    return torch.tensor(list(itertools.product([0.0, 1.0], repeat=groups)), dtype=torch.float64)
+    return torch.tensor(list(itertools.product([0.0, 1.0], repeat=rollouts)), dtype=torch.float64)
 
 
-def by_successes(groups: int) -> Tensor:
+def by_successes(rollouts: int) -> Tensor:
     """One group for each number of successes, 0 to G."""
-    return (torch.arange(groups) < torch.arange(groups + 1)[:, None]).double()
+    return (torch.arange(rollouts) < torch.arange(rollouts + 1)[:, None]).double()
 
 
 def class_masses(weights_PG: Tensor, rewards_PG: Tensor) -> tuple[Tensor, Tensor]:
