@@ -1,13 +1,12 @@
 """ACE's statements (arXiv version of 2026)."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from torch.nn import functional as F
 
 from rlvr.estimators import Estimator
-from rlvr.theory.statement import LOGITS, RIGHT, Chapter, Finding, conditional, fails, gap, holds, normal, scores
+from rlvr.theory._policy import LOGITS, RIGHT, gap, normal, scores
+from rlvr.theory.statement import Chapter, Finding, conditional, fails, holds
 
 chapter = Chapter("ACE", place=1)
 REFERENCE = torch.tensor([0.1, 0.2, -0.4, 0.3, 0.0], dtype=torch.float64)

@@ -1,11 +1,10 @@
 """A-GRAE's statements."""
 
-from __future__ import annotations
-
 import torch
 
 from rlvr.estimators import Estimator
-from rlvr.theory.statement import LOGITS, Chapter, Finding, by_successes, conditional, fails, gap, holds, outcomes
+from rlvr.theory._policy import LOGITS, by_successes, gap, outcomes
+from rlvr.theory.statement import Chapter, Finding, conditional, fails, holds
 
 chapter = Chapter("A-GRAE", place=4)
 EXACT = {"epsilon": 0.0}

@@ -1,7 +1,5 @@
 """Stage: statistics of an analytic table or figure, the same at any scale: a module of rlvr.theory.closed_forms."""
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """Stage: theory. Every statement of the five papers that can be checked exactly, with what the check found."""
 
-from __future__ import annotations
-
 import importlib
 from collections import Counter
 from pathlib import Path

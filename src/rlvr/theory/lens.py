@@ -1,11 +1,10 @@
 """LENS' statements."""
 
-from __future__ import annotations
-
 import torch
 
 from rlvr.estimators import Estimator, lens
-from rlvr.theory.statement import LOGITS, RIGHT, Chapter, Finding, conditional, fails, gap, generator, holds, scores
+from rlvr.theory._policy import LOGITS, RIGHT, gap, generator, scores
+from rlvr.theory.statement import Chapter, Finding, conditional, fails, holds
 
 chapter = Chapter("LENS", place=3)
 D = 0.9  # a difficulty above every probability of the policy

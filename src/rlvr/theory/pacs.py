@@ -1,7 +1,5 @@
 """PACS' statements."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -9,19 +7,8 @@ import torch
 from torch.nn import functional as F
 
 from rlvr.estimators import Estimator, pacs
-from rlvr.theory.statement import (
-    LOGITS,
-    RIGHT,
-    Chapter,
-    Finding,
-    by_successes,
-    conditional,
-    fails,
-    gap,
-    holds,
-    normal,
-    scores,
-)
+from rlvr.theory._policy import LOGITS, RIGHT, by_successes, gap, normal, scores
+from rlvr.theory.statement import Chapter, Finding, conditional, fails, holds
 
 chapter = Chapter("PACS", place=5)
 REFERENCE = torch.tensor([0.2, 0.0, 0.3, -0.2, 0.1], dtype=torch.float64)

@@ -1,7 +1,5 @@
 """Lines of a figure as rows of its frame."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd

@@ -1,13 +1,11 @@
 """Weights and masses of methods by enumeration, at the settings that FADE's tables and figures show."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch
 
 from rlvr.estimators import Estimator, inputs_at_reference, names, signature
-from rlvr.theory.statement import by_successes, class_masses
+from rlvr.theory._policy import by_successes, class_masses
 
 ROLLOUTS = 16  # of FADE's Figure 7; sec. 14.1 has 8 to 16
 # What Table 1 and its kin show with other settings than the defaults; shown beside the name.

@@ -1,7 +1,5 @@
 """Sum of absolute advantages a rollout by solve rate (A-GRAE Figure 6), with its sample-level controls."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from rlvr.theory.closed_forms._lines import line

@@ -1,7 +1,5 @@
 """Existing methods, the difficulty axis, the sign axis (FADE Figure 2); m_F dashed where it differs from m_S."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from rlvr.theory.closed_forms._lines import line, mass_lines

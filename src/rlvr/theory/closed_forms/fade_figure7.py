@@ -1,7 +1,5 @@
 """Variance of the weight C p q^alpha estimated from 16 rollouts (FADE Figure 7): exact, and Eq. 30 dashed."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from rlvr.theory.closed_forms._lines import line

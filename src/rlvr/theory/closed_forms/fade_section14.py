@@ -1,7 +1,5 @@
 """Signal-to-noise by difficulty, SNR^2 = s(p)^2 p (1 - p) over its largest value, s = exp(-c p) (FADE sec. 14.1)."""
 
-from __future__ import annotations
-
 import math
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Every method's masses: the closed form, and values by enumeration over groups of 16 (FADE Table 1, sec. 8)."""
 
-from __future__ import annotations
-
 import pandas as pd
 import torch
 

@@ -1,7 +1,5 @@
 """Learning rates that equalise eta max|A| with mean-only GRPO's (FADE Table 2, sec. 11.3), G = 16."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from rlvr.theory.closed_forms._methods import label, weights, with_closed_form

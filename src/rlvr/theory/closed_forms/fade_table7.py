@@ -1,7 +1,5 @@
 """rho(p) = m_S p / (m_F q) at p = 0.3 and 0.5 (FADE Table 7), by enumeration over groups of 20."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from rlvr.theory.closed_forms._methods import label, masses, with_closed_form

@@ -1,7 +1,5 @@
 """The signal s(p) / s(0.5) from which alpha = 3 pays against alpha = 1 (FADE Table 8), G without bound."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 

@@ -1,7 +1,5 @@
 """The penalty's weight function w(z) (LENS Figure 4, Eq. 13)."""
 
-from __future__ import annotations
-
 import pandas as pd
 import torch
 

@@ -1,9 +1,7 @@
 """A small policy, and masses by enumeration: what several sections check with."""
 
-from __future__ import annotations
-
 from rlvr.estimators import Estimator, signature
-from rlvr.theory.statement import LOGITS, RIGHT, by_successes, class_masses, scores
+from rlvr.theory._policy import LOGITS, RIGHT, by_successes, class_masses, scores
 
 PI = LOGITS.softmax(0)
 P = float(PI @ RIGHT)

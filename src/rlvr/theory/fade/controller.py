@@ -1,20 +1,12 @@
 """Its own masses and controller (FADE, sec. 5 and 10)."""
 
-from __future__ import annotations
-
 import math
 
 import torch
 
 from rlvr.estimators import Estimator
-from rlvr.theory.statement import (
-    Chapter,
-    Finding,
-    class_masses,
-    conditional,
-    fails,
-    gap,
-)
+from rlvr.theory._policy import class_masses, gap
+from rlvr.theory.statement import Chapter, Finding, conditional, fails
 
 section = Chapter("FADE")
 

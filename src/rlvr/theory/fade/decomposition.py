@@ -1,23 +1,13 @@
 """The decomposition of the policy gradient (FADE, sec. 2)."""
 
-from __future__ import annotations
-
 import itertools
 
 import torch
 
 from rlvr.estimators import Estimator
+from rlvr.theory._policy import RIGHT, by_successes, gap, scores
 from rlvr.theory.fade._enumeration import PI, SCORE_F, SCORE_S, P, masses_of
-from rlvr.theory.statement import (
-    RIGHT,
-    Chapter,
-    Finding,
-    by_successes,
-    fails,
-    gap,
-    holds,
-    scores,
-)
+from rlvr.theory.statement import Chapter, Finding, fails, holds
 
 section = Chapter("FADE")
 

@@ -1,23 +1,11 @@
 """How a step changes entropy (FADE, sec. 4.1 and 13)."""
 
-from __future__ import annotations
-
 import torch
 
 from rlvr.estimators import Estimator
+from rlvr.theory._policy import LOGITS, RIGHT, by_successes, class_masses, gap, scores
 from rlvr.theory.fade._enumeration import PI
-from rlvr.theory.statement import (
-    LOGITS,
-    RIGHT,
-    Chapter,
-    Finding,
-    by_successes,
-    class_masses,
-    conditional,
-    fails,
-    gap,
-    scores,
-)
+from rlvr.theory.statement import Chapter, Finding, conditional, fails
 
 section = Chapter("FADE")
 

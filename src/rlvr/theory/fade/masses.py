@@ -1,7 +1,5 @@
 """The masses of methods (FADE, sec. 8)."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable
@@ -9,20 +7,9 @@ from collections.abc import Callable
 import torch
 
 from rlvr.estimators import Estimator
+from rlvr.theory._policy import LOGITS, RIGHT, by_successes, gap, generator, scores
 from rlvr.theory.fade._enumeration import PI, SCORE_S, P, masses_of
-from rlvr.theory.statement import (
-    LOGITS,
-    RIGHT,
-    Chapter,
-    Finding,
-    by_successes,
-    conditional,
-    fails,
-    gap,
-    generator,
-    holds,
-    scores,
-)
+from rlvr.theory.statement import Chapter, Finding, conditional, fails, holds
 
 section = Chapter("FADE")
 

@@ -1,21 +1,13 @@
 """Regimes of pass@k, and the rank of the update (FADE, sec. 4.2, 12 and 15)."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
 import torch
 from scipy import integrate, special
 
-from rlvr.theory.statement import (
-    Chapter,
-    Finding,
-    conditional,
-    fails,
-    holds,
-    normal,
-)
+from rlvr.theory._policy import normal
+from rlvr.theory.statement import Chapter, Finding, conditional, fails, holds
 
 section = Chapter("FADE")
 

@@ -1,20 +1,10 @@
 """Several turns, and prompts that are drawn again (FADE, sec. 9)."""
 
-from __future__ import annotations
-
 import torch
 from scipy import stats
 
-from rlvr.theory.statement import (
-    LOGITS,
-    RIGHT,
-    Chapter,
-    Finding,
-    conditional,
-    gap,
-    holds,
-    scores,
-)
+from rlvr.theory._policy import LOGITS, RIGHT, gap, scores
+from rlvr.theory.statement import Chapter, Finding, conditional, holds
 
 section = Chapter("FADE")
 

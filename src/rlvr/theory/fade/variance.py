@@ -1,7 +1,5 @@
 """The variance of an estimated weight, and which weights it favours (FADE, sec. 4.3 and 14)."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable
@@ -11,15 +9,8 @@ import numpy as np
 import torch
 from scipy import optimize, stats
 
-from rlvr.theory.statement import (
-    Chapter,
-    Finding,
-    conditional,
-    fails,
-    gap,
-    generator,
-    holds,
-)
+from rlvr.theory._policy import gap, generator
+from rlvr.theory.statement import Chapter, Finding, conditional, fails, holds
 
 section = Chapter("FADE")
 
