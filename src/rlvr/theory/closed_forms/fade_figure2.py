@@ -9,9 +9,8 @@ from rlvr.theory.closed_forms._methods import masses
 def frame() -> pd.DataFrame:
     left, middle, right = "existing methods", "difficulty: power-alpha, peak at 1/4", "sign: AsymGRPO"
     lines = mass_lines(left, "GRPO", "grpo") + mass_lines(left, "mean-only GRPO", "dr_grpo")
-    lines += mass_lines(left, "pass@8 (Chen)", "pass_at_k", k=8) + mass_lines(
-        left, "pass@1/pass@8 mix", "pass_mix", k=8
-    )
+    lines += mass_lines(left, "pass@8 (Chen)", "pass_at_k", k=8)
+    lines += mass_lines(left, "pass@1/pass@8 mix", "pass_mix", k=8)
     lines += mass_lines(left, "W-REINFORCE", "w_reinforce")
     for alpha in (0.5, 1.0, 2.0, 3.0):
         lines += mass_lines(middle, f"α = {alpha:g}", "power_alpha", alpha=alpha, scale="peak")

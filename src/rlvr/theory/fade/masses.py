@@ -12,9 +12,11 @@ from rlvr.theory.fade._enumeration import PI, SCORE_S, P, masses_of
 from rlvr.theory.statement import Chapter, Finding, conditional, fails, holds
 
 section = Chapter("FADE")
-
-
 Stated = Callable[[torch.Tensor], torch.Tensor]
+
+
+def _pq(power: float) -> Stated:
+    return lambda p: (p * (1 - p)) ** power
 
 
 def _worst(name: str, stated_s: Stated, stated_f: Stated, inside: bool = False, **settings) -> float:
@@ -25,13 +27,7 @@ def _worst(name: str, stated_s: Stated, stated_f: Stated, inside: bool = False, 
 
 @section.says("Sec. 8.1", "GRPO has m_S = m_F = sqrt(pq), Skew-R pq sqrt(pq).", "enumeration, p = k/16")
 def grpo_masses() -> Finding:
-    def root(p: torch.Tensor) -> torch.Tensor:
-        return (p * (1 - p)).sqrt()
-
-    def skew(p: torch.Tensor) -> torch.Tensor:
-        return (p * (1 - p)) ** 1.5
-
-    return holds(max(_worst("grpo", root, root), _worst("skew_r", skew, skew)), 1e-12)
+    return holds(max(_worst("grpo", _pq(0.5), _pq(0.5)), _worst("skew_r", _pq(1.5), _pq(1.5))), 1e-12)
 
 
 @section.says(
@@ -47,7 +43,7 @@ def power_masses() -> Finding:
     for a, f in ((1.0, 1.0), (2.0, 3.0), (0.5, 1.5)):
         worst = max(worst, _worst("power_alpha", power(a), power(a), alpha=a))
         worst = max(worst, _worst("asym_power_alpha", power(a), lambda p, f=f: p**f * (1 - p), alpha_s=a, alpha_f=f))
-        worst = max(worst, _worst("asym_grpo", power(1.0), lambda p, a=a: p * (1 - p) / a, delta=a))
+        worst = max(worst, _worst("asym_grpo", _pq(1.0), lambda p, a=a: p * (1 - p) / a, delta=a))
     return holds(worst, 1e-12)
 
 
@@ -253,12 +249,9 @@ def contrastive() -> Finding:
     "Sec. 8.8", "PowerNorm has (pq)^(1 - gamma); 1/2 is GRPO, 0 is Dr.GRPO.", "enumeration, gamma = 0, 0.3, 0.5, 1"
 )
 def power_norm() -> Finding:
-    def mass(gamma: float) -> Stated:
-        return lambda p: (p * (1 - p)) ** (1 - gamma)
-
     worst = 0.0
     for gamma in (0.0, 0.3, 0.5, 1.0):
-        worst = max(worst, _worst("power_norm", mass(gamma), mass(gamma), inside=True, gamma=gamma))
+        worst = max(worst, _worst("power_norm", _pq(1 - gamma), _pq(1 - gamma), inside=True, gamma=gamma))
     return holds(worst, 1e-12)
 
 
@@ -358,4 +351,4 @@ def ha_dw() -> Finding:
 
 @section.says("Sec. 8.11", "The ReLU advantage has m_S = pq and m_F = 0.", "enumeration, p = k/16")
 def relu() -> Finding:
-    return holds(_worst("relu", lambda p: p * (1 - p), lambda p: 0 * p), 1e-12)
+    return holds(_worst("relu", _pq(1.0), lambda p: 0 * p), 1e-12)
