@@ -28,7 +28,8 @@ from transformers import GenerationConfig
 
 from rlvr import provenance
 from rlvr.config.load import read_sources
-from rlvr.config.schema import Evaluation, RunSpec
+from rlvr.config.schema.settings import Evaluation
+from rlvr.config.schema.specs import RunSpec
 from rlvr.cost.hardware import Device, Hardware, Shape, read
 from rlvr.cost.model import Sampling, forward_flops, update_flops
 from rlvr.data.operator_fill import generate_problems

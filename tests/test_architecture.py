@@ -13,7 +13,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "rlvr"
 BASE = {"files", "provenance", "environment", "offspring", "words"}
 # A folder may import from these too, and from itself.
 MAY_IMPORT = {
-    **{room: set() for room in BASE},
+    **{name: set() for name in BASE},
     "records": set(),
     "estimators": set(),
     "verifiers": set(),

@@ -29,7 +29,10 @@ from rlvr.claims.evaluate import (
     verdict_of,
 )
 from rlvr.config.plan import Cell, Item, PaperPlan, Plan
-from rlvr.config.schema import About, Claim, Figure, Paper, Row, Statistics, Table
+from rlvr.config.schema.items import Claim, Figure, Row, Table
+from rlvr.config.schema.names import About
+from rlvr.config.schema.paper import Paper
+from rlvr.config.schema.settings import Statistics
 from rlvr.files import RecordError
 from rlvr.planning.expansion import make_plan
 from rlvr.statistics.intervals import SeedsAndProblems, draw

@@ -23,7 +23,9 @@ from pydantic import BaseModel
 from rlvr import estimators
 from rlvr.config import cluster, kinds, load
 from rlvr.config.layers import ConfigError, Layer, read_yaml
-from rlvr.config.schema import Data, Model, Paper, Prompt, Scale, Settings
+from rlvr.config.schema.names import Data, Model, Prompt
+from rlvr.config.schema.paper import Paper, Scale
+from rlvr.config.schema.settings import Settings
 from rlvr.cost import hardware
 from rlvr.planning import check, expansion
 

@@ -23,7 +23,7 @@ from rlvr import verifiers
 from rlvr.commands import app
 from rlvr.config.identity import data_id
 from rlvr.config.load import ConfigError, named_entries, read_data, read_sources, read_yaml
-from rlvr.config.schema import Mixture, Prompt, Published, Share
+from rlvr.config.schema.names import Mixture, Prompt, Published, Share
 from rlvr.data import adapters, card, overlap, prepare, published, similarity, sources
 from rlvr.data.adapters import LeftOut, boxed, taco
 from rlvr.data.rows import DataError, read

@@ -13,7 +13,8 @@ from pydantic import BaseModel
 
 from rlvr import estimators
 from rlvr.config import identity
-from rlvr.config.schema import EvaluationSpec, PolicySpec, Rl, RunSpec
+from rlvr.config.schema.settings import Rl
+from rlvr.config.schema.specs import EvaluationSpec, PolicySpec, RunSpec
 from rlvr.planning.expansion import make_plan
 
 # Every default below a specification. A new setting needs a line here, with the value that changes nothing. To change a

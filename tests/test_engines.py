@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 from conftest import ROOT, run_module
 
-from rlvr.config.schema import Evaluation, EvaluationSpec
+from rlvr.config.schema.settings import Evaluation
+from rlvr.config.schema.specs import EvaluationSpec
 from rlvr.files import RecordError
 from rlvr.records import Completion, Problem, Tokens, read_records
 from rlvr.sampling.agreement import agreement, trainer_logprobs

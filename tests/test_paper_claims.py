@@ -12,7 +12,7 @@ from conftest import ROOT
 from rlvr.claims.contrasts import PAPER, layout, needs
 from rlvr.claims.evaluate import FAILS, HOLDS, SILENT, published
 from rlvr.config.load import ConfigError
-from rlvr.config.schema import Claim
+from rlvr.config.schema.items import Claim
 from rlvr.planning.expansion import make_plan
 
 PAPERS = ["ace", "lens", "agrae"]

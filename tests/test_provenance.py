@@ -13,7 +13,8 @@ import pytest
 from conftest import ROOT
 
 from rlvr import provenance
-from rlvr.config.schema import SLICES, Evaluation, EvaluationSpec
+from rlvr.config.schema.settings import SLICES, Evaluation
+from rlvr.config.schema.specs import EvaluationSpec
 from rlvr.files import publish_json, read_json, sha256
 from rlvr.provenance import NOT_RECORDED, History, lock_of, same, together, unknown
 from rlvr.report import origins

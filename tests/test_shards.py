@@ -14,7 +14,8 @@ import pytest
 from conftest import ROOT, run_module
 
 from rlvr.config.cluster import Environments
-from rlvr.config.schema import SLICES, Evaluation, EvaluationSpec
+from rlvr.config.schema.settings import SLICES, Evaluation
+from rlvr.config.schema.specs import EvaluationSpec
 from rlvr.files import RecordError, publish_lines, read_lines
 from rlvr.records import Problem
 from rlvr.sampling import generate, merge

@@ -15,7 +15,7 @@ from conftest import ROOT, without_timing
 from transformers import AutoModelForCausalLM
 
 from rlvr import estimators
-from rlvr.config.schema import Selection
+from rlvr.config.schema.settings import Selection
 from rlvr.files import RecordError, read_json
 from rlvr.policies.store import load
 from rlvr.records import Problem, read_records

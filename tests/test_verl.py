@@ -11,7 +11,7 @@ import pytest
 import torch
 from conftest import ROOT, run_module
 
-from rlvr.config.schema import Execution
+from rlvr.config.schema.settings import Execution
 from rlvr.estimators import names
 from rlvr.planning.expansion import make_plan
 from rlvr.training.backends.verl.overrides import Places, Unsupported, needs_reference, overrides, settings

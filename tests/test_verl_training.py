@@ -15,7 +15,7 @@ import torch
 import yaml
 from conftest import ROOT
 
-from rlvr.config.schema import EvaluationSpec, RunSpec
+from rlvr.config.schema.specs import EvaluationSpec, RunSpec
 from rlvr.files import read_json, read_lines
 from rlvr.planning.expansion import make_plan
 from rlvr.policies.store import load

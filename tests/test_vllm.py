@@ -17,7 +17,8 @@ from conftest import ROOT, run_module
 from scipy.stats import chi2_contingency
 
 from rlvr.config.identity import evaluation_id
-from rlvr.config.schema import SLICES, Evaluation, EvaluationSpec
+from rlvr.config.schema.settings import SLICES, Evaluation
+from rlvr.config.schema.specs import EvaluationSpec
 from rlvr.files import publish_json, read_json, sha256
 from rlvr.planning.expansion import make_plan
 from rlvr.records import Completion, read_records

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import torch
 
-from rlvr.config.schema import RunSpec
+from rlvr.config.schema.specs import RunSpec
 from rlvr.policies.sampler import Samples
 from rlvr.policies.store import load
 from rlvr.records import Problem

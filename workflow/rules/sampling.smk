@@ -1,7 +1,7 @@
 # Sampling: completions of a policy on a benchmark.
 # vLLM's samples are drawn by `execution.shards` jobs: each draws some slices of an evaluation, and `merge` joins them.
 # Which slices there are does not depend on the number of jobs, so another number makes no evaluation stale.
-from rlvr.config.schema import SLICES
+from rlvr.config.schema.settings import SLICES
 
 EVALUATION = f"{PATHS.results}/evaluations/{{policy}}/{{evaluation}}"
 

@@ -14,7 +14,7 @@ from typing import Any
 from rlvr.config import kinds
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.plan import Cell, Item, PaperPlan, Plan, asked_for
-from rlvr.config.schema import Claim, Figure, Table
+from rlvr.config.schema.items import Claim, Figure, Table
 
 PAPER, MATCHED = "paper's setting", "matched effort"
 VERDICTS = REPRODUCED, CONTRADICTED, INCONCLUSIVE, NOT_RUN = "reproduced", "contradicted", "inconclusive", "not run"

@@ -21,7 +21,7 @@ from rlvr.claims.contrasts import CONTRADICTED, INCONCLUSIVE, NOT_RUN, REPRODUCE
 from rlvr.config.layers import ConfigError
 from rlvr.config.measures import shown
 from rlvr.config.paths import Paths
-from rlvr.config.schema import Statistics
+from rlvr.config.schema.settings import Statistics
 from rlvr.files import RecordError, publish, read_lines
 from rlvr.planning.expansion import make_plan
 from rlvr.planning.layouts import as_planned

@@ -64,7 +64,7 @@ def prepare(
     is not the published one.
     """
     from rlvr.config.load import ConfigError, look_up
-    from rlvr.config.schema import Mixture, OperatorFill, Published
+    from rlvr.config.schema.names import Mixture, OperatorFill, Published
     from rlvr.data import card
     from rlvr.data.prepare import make, overlap_with_siblings
     from rlvr.data.rows import DataError
@@ -109,7 +109,7 @@ def _sets(command: str, folder: Path | None) -> dict[str, Any]:
 
 
 def _row(data: Any) -> list[Any]:
-    from rlvr.config.schema import Mixture, OperatorFill
+    from rlvr.config.schema.names import Mixture, OperatorFill
     from rlvr.data import card
 
     if isinstance(data, OperatorFill):
@@ -139,7 +139,7 @@ def _each(values: Iterable[str]) -> str:
 
 def _here(data: Any) -> str:
     """What data/NAME/ holds of a set."""
-    from rlvr.config.schema import Published
+    from rlvr.config.schema.names import Published
     from rlvr.data import card
     from rlvr.data.rows import DataError
     from rlvr.data.sources import DataUnavailable, brought

@@ -102,7 +102,7 @@ def _cached_reference(cache: Path, repo: str, revision: str) -> Path:
 def _read(command: str, folder: Path | None) -> tuple[Path, dict[str, Any], dict[str, Any]]:
     """The folder, the hub's models as models.yaml has them, and the revisions that were resolved."""
     from rlvr.config.load import ConfigError, models_as_written, named_entries, read_revisions, read_yaml
-    from rlvr.config.schema import HubModel, Prompt
+    from rlvr.config.schema.names import HubModel, Prompt
 
     found = folder_of(command, folder)
     root = found.parent
@@ -124,7 +124,7 @@ def _row(model: Any, found: Any) -> list[str]:
 
 
 def _revision(model: Any, commit: str) -> Any:
-    from rlvr.config.schema import Revision
+    from rlvr.config.schema.names import Revision
 
     today = datetime.date.today().isoformat()
     return Revision(name=model.name, repo=model.repo, revision=model.revision, commit=commit, date=today)

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from rlvr.config.explain import validate
 from rlvr.config.layers import ConfigError, look_up, read_yaml
-from rlvr.config.schema import Natural, Positive, Strict
+from rlvr.config.schema.fields import Natural, Positive, Strict
 from rlvr.words import nearest
 
 KINDS = ("cpu", "short", "gpu")  # what the workflow asks for

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError, create_model
 
 from rlvr.config.layers import ConfigError, Layer, merge
-from rlvr.config.schema import NAME, Strict
+from rlvr.config.schema.fields import NAME, Strict
 from rlvr.words import nearest
 
 Schema = TypeVar("Schema", bound=BaseModel)

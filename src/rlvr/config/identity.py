@@ -7,7 +7,8 @@ import json
 from typing import Any
 
 from rlvr import estimators, verifiers
-from rlvr.config.schema import EvaluationSpec, PolicySpec, RunSpec, Strict
+from rlvr.config.schema.fields import Strict
+from rlvr.config.schema.specs import EvaluationSpec, PolicySpec, RunSpec
 
 # Goes up when the code changes the numbers of an unchanged specification: all that was made becomes stale.
 NUMERICS = 5

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel
 
 from rlvr.config.layers import ConfigError
-from rlvr.config.schema import Claim, Figure, Table
+from rlvr.config.schema.items import Claim, Figure, Table
 
 COMMON = ("title", "kind", "note")
 METHODS = ("models", "rows", "every_arm", "sweep", "compare_with")

@@ -10,7 +10,9 @@ from rlvr import estimators
 from rlvr.config import registries
 from rlvr.config.explain import check_part, named_entries, validate
 from rlvr.config.layers import ConfigError, Layer, holder, look_up, merge, read_yaml
-from rlvr.config.schema import OF_A_RUN, Data, HubModel, Model, Paper, Prompt, Published, Revision, Scale, Settings
+from rlvr.config.schema.names import Data, HubModel, Model, Prompt, Published, Revision
+from rlvr.config.schema.paper import Paper, Scale
+from rlvr.config.schema.settings import OF_A_RUN, Settings
 from rlvr.words import nearest
 
 __all__ = ["ConfigError", "Layer", "look_up", "merge", "named_entries", "read_yaml", "validate"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rlvr.config import identity
 from rlvr.config.plan import Plan
-from rlvr.config.schema import Strict
+from rlvr.config.schema.fields import Strict
 
 
 @dataclass(frozen=True)

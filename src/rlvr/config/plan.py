@@ -6,19 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rlvr.config import identity
-from rlvr.config.schema import (
-    Core,
-    Diversity,
-    EvaluationSpec,
-    Execution,
-    Figure,
-    Paper,
-    PolicySpec,
-    Row,
-    RunSpec,
-    Settings,
-    Table,
-)
+from rlvr.config.schema.items import Figure, Row, Table
+from rlvr.config.schema.paper import Core, Paper
+from rlvr.config.schema.settings import Diversity, Execution, Settings
+from rlvr.config.schema.specs import EvaluationSpec, PolicySpec, RunSpec
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from pydantic import Field
 from rlvr.config.explain import validate
 from rlvr.config.layers import ConfigError, Layer, look_up, read_yaml
 from rlvr.config.load import read_models, read_prompts
-from rlvr.config.schema import HubModel, Name, Positive, Rate, ScratchModel, Strict
+from rlvr.config.schema.fields import Name, Positive, Rate, Strict
+from rlvr.config.schema.names import HubModel, ScratchModel
 from rlvr.data.operator_fill import VOCABULARY
 
 

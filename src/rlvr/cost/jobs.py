@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rlvr.config.order import items_asked_for, needs, ranks
 from rlvr.config.plan import Plan
-from rlvr.config.schema import PolicySpec
+from rlvr.config.schema.specs import PolicySpec
 from rlvr.cost.model import Costs, Estimate
 from rlvr.cost.schedule import Job
 

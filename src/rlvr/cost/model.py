@@ -12,7 +12,9 @@ import math
 from dataclasses import dataclass
 
 from rlvr.config.load import ConfigError
-from rlvr.config.schema import EvaluationSpec, Execution, HubModel, PolicySpec, RunSpec, ScratchModel
+from rlvr.config.schema.names import HubModel, ScratchModel
+from rlvr.config.schema.settings import Execution
+from rlvr.config.schema.specs import EvaluationSpec, PolicySpec, RunSpec
 from rlvr.cost.hardware import Assumptions, Hardware, Shape
 
 WIDTH = {"float32": 4, "bfloat16": 2}  # bytes a number

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rlvr.config.identity import data_id
-from rlvr.config.schema import Mixture, OperatorFill, Published
+from rlvr.config.schema.names import Mixture, OperatorFill, Published
 from rlvr.data.published import Tally, fields_of, rows_named
 from rlvr.data.rows import DataError
 from rlvr.data.sources import Found

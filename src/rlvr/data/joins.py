@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rlvr.config.schema import Published
+from rlvr.config.schema.names import Published
 from rlvr.data.rows import read
 from rlvr.data.sources import brought, from_hub
 

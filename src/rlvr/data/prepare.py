@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from rlvr import provenance
 from rlvr.config.identity import data_id
 from rlvr.config.load import find_folder, read_data
-from rlvr.config.schema import Data, Mixture, OperatorFill, Published
+from rlvr.config.schema.names import Data, Mixture, OperatorFill, Published
 from rlvr.data import card, golds, operator_fill, overlap, published, sources
 from rlvr.data.rows import DataError
 from rlvr.files import sha256
@@ -114,7 +114,7 @@ def overlap_with_siblings(out: Path) -> dict[str, Any]:
 
 
 def main(
-    spec: Annotated[str, typer.Option(help="The data set, as JSON (rlvr.config.schema.Data).")],
+    spec: Annotated[str, typer.Option(help="The data set, as JSON (rlvr.config.schema.names.Data).")],
     out: Annotated[Path, typer.Option(help="Folder for problems.jsonl, demonstrations.jsonl and the card.")],
 ) -> None:
     """Make or fetch one data set: from files in data/<set>/, as prepared there by `rlvr data prepare`, or the hub."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rlvr import verifiers
-from rlvr.config.schema import Published
+from rlvr.config.schema.names import Published
 from rlvr.data import adapters, joins
 from rlvr.data.adapters import Draft, LeftOut, Row
 from rlvr.data.adapters._pictures import ending

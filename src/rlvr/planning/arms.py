@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rlvr.config.plan import Cell, Item, PaperPlan, Plan
-from rlvr.config.schema import Table
+from rlvr.config.schema.items import Table
 
 
 def compared_with(made: PaperPlan, arm: str) -> str | None:

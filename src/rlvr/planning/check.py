@@ -6,7 +6,8 @@ from rlvr.config.layers import ConfigError, Layer, look_up
 from rlvr.config.load import Sources
 from rlvr.config.plan import Item
 from rlvr.config.published import PublishedTable, read
-from rlvr.config.schema import Paper, Row, Table
+from rlvr.config.schema.items import Row, Table
+from rlvr.config.schema.paper import Paper
 
 SHARED = ("statistics", "collapse", "diversity")  # one for all models of a paper
 

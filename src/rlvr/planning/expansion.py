@@ -20,17 +20,9 @@ from rlvr.config.layers import ConfigError, Layer, holder, look_up
 from rlvr.config.load import Sources, check_section, read_sources, resolve_estimator
 from rlvr.config.measures import HARD, PROBE, UnknownMeasure, shown
 from rlvr.config.plan import Cell, Item, PaperPlan, Plan
-from rlvr.config.schema import (
-    OF_A_RUN,
-    EvaluationSpec,
-    Execution,
-    Figure,
-    PolicySpec,
-    Row,
-    RunSpec,
-    Settings,
-    Table,
-)
+from rlvr.config.schema.items import Figure, Row, Table
+from rlvr.config.schema.settings import OF_A_RUN, Execution, Settings
+from rlvr.config.schema.specs import EvaluationSpec, PolicySpec, RunSpec
 from rlvr.planning import check
 from rlvr.words import nearest
 

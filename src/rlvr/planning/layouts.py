@@ -10,7 +10,7 @@ from typing import Any
 from rlvr.config.layers import ConfigError
 from rlvr.config.measures import shown
 from rlvr.config.plan import Cell, Item, Plan, asked_for, first_items, runs_of
-from rlvr.config.schema import Figure, Table
+from rlvr.config.schema.items import Figure, Table
 from rlvr.planning.arms import items_of_arm
 
 

@@ -20,7 +20,7 @@ from transformers import (
 )
 
 from rlvr import provenance
-from rlvr.config.schema import Model, ScratchModel
+from rlvr.config.schema.names import Model, ScratchModel
 from rlvr.data.operator_fill import VOCABULARY
 from rlvr.files import publish_json
 from rlvr.policies.store import Policy, publish_manifest, save
@@ -63,7 +63,7 @@ def scratch_policy(spec: ScratchModel) -> Policy:
 
 
 def main(
-    spec: Annotated[str, typer.Option(help="The model, as JSON (rlvr.config.schema.Model).")],
+    spec: Annotated[str, typer.Option(help="The model, as JSON (rlvr.config.schema.names.Model).")],
     out: Annotated[Path, typer.Option(help="The manifest to write.")],
 ) -> None:
     """Make one model."""

@@ -24,7 +24,7 @@ from rlvr.config import identity
 from rlvr.config.layers import ConfigError
 from rlvr.config.paths import Paths
 from rlvr.config.plan import Plan, asked_for
-from rlvr.config.schema import PolicySpec, RunSpec
+from rlvr.config.schema.specs import PolicySpec, RunSpec
 from rlvr.files import publish, read_json
 from rlvr.planning.expansion import make_plan
 from rlvr.report import origins

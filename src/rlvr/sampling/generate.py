@@ -17,7 +17,8 @@ import typer
 
 from rlvr import provenance
 from rlvr.config.identity import canonical
-from rlvr.config.schema import SLICES, EvaluationSpec
+from rlvr.config.schema.settings import SLICES
+from rlvr.config.schema.specs import EvaluationSpec
 from rlvr.files import RecordError, publish_json, sha256
 from rlvr.offspring import end_with_caller
 from rlvr.policies.manifest import fingerprint as of_policy
@@ -92,7 +93,7 @@ def draw(engine: Callable[[], Engine], problems: list[Problem], shares: list[Par
 
 
 def main(
-    spec: Annotated[str, typer.Option(help="The evaluation, as JSON (rlvr.config.schema.EvaluationSpec).")],
+    spec: Annotated[str, typer.Option(help="The evaluation, as JSON (rlvr.config.schema.specs.EvaluationSpec).")],
     policy: Annotated[Path, typer.Option(help="Manifest of the policy.")],
     problems: Annotated[Path, typer.Option(help="problems.jsonl of the benchmark.")],
     state: Annotated[Path, typer.Option(help="Folder for finished parts; survives a failed job.")],

@@ -10,7 +10,7 @@ import typer
 
 from rlvr import provenance
 from rlvr.config.identity import canonical
-from rlvr.config.schema import EvaluationSpec
+from rlvr.config.schema.specs import EvaluationSpec
 from rlvr.files import RecordError, publish_json, sha256
 from rlvr.records import Completion, Problem, Tokens, publish_records, read_records
 from rlvr.sampling.parts import ORIGIN, in_order, read_slice
@@ -54,7 +54,7 @@ def _of_one_kind(fingerprints: dict[Path, dict[str, Any]]) -> None:
 
 def main(
     slices: Annotated[list[Path], typer.Argument(help="All slices of the evaluation.")],
-    spec: Annotated[str, typer.Option(help="The evaluation, as JSON (rlvr.config.schema.EvaluationSpec).")],
+    spec: Annotated[str, typer.Option(help="The evaluation, as JSON (rlvr.config.schema.specs.EvaluationSpec).")],
     problems: Annotated[Path, typer.Option(help="problems.jsonl of the benchmark.")],
     out: Annotated[Path, typer.Option(help="completions.jsonl.gz to write; origin.json too.")],
     tokens: Annotated[Path, typer.Option(help="tokens.jsonl.gz to write.")],

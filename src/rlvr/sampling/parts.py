@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rlvr import provenance
-from rlvr.config.schema import SLICES
+from rlvr.config.schema.settings import SLICES
 from rlvr.files import RecordError, publish_json, publish_lines, read_json, read_lines
 from rlvr.records import Completion, Problem, Tokens
 from rlvr.training.lease import MARK

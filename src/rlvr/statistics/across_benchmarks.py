@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import typer
 
-from rlvr.config.schema import Statistics
+from rlvr.config.schema.settings import Statistics
 from rlvr.files import publish
 from rlvr.statistics.aggregate import Aggregate, Matrix, RunsAndProblemsByBenchmark, iqm, mean
 from rlvr.statistics.scored_table import NOT_PUBLISHED, blocks, frames_of, head, holm, numbers, sizes

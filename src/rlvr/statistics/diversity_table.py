@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import typer
 
-from rlvr.config.schema import Statistics
+from rlvr.config.schema.settings import Statistics
 from rlvr.files import publish
 from rlvr.statistics.intervals import SeedsAndKnownProblems
 from rlvr.statistics.scored_table import blocks, frames_of, head, holm, numbers, published, sizes

@@ -15,7 +15,7 @@ import pandas as pd
 import typer
 
 from rlvr.config.published import plain
-from rlvr.config.schema import Statistics
+from rlvr.config.schema.settings import Statistics
 from rlvr.files import RecordError, publish, read_lines
 from rlvr.statistics.effort import Probes, at_best
 from rlvr.statistics.intervals import Difference, Interval, SeedsAndProblems

@@ -11,7 +11,7 @@ import typer
 
 from rlvr import provenance
 from rlvr.config import identity
-from rlvr.config.schema import RunSpec
+from rlvr.config.schema.specs import RunSpec
 from rlvr.estimators import Estimator, inputs_of_step
 from rlvr.files import publish_lines, sha256
 from rlvr.offspring import end_with_caller
@@ -302,7 +302,7 @@ def train(trainer: Trainer, checkpoints: Checkpoints, save_every: int) -> None:
 
 
 def main(
-    spec: Annotated[str, typer.Option(help="The run, as JSON (rlvr.config.schema.RunSpec).")],
+    spec: Annotated[str, typer.Option(help="The run, as JSON (rlvr.config.schema.specs.RunSpec).")],
     base: Annotated[Path, typer.Option(help="Manifest of the policy to start from; also the reference.")],
     problems: Annotated[Path, typer.Option(help="problems.jsonl to train on.")],
     validation: Annotated[Path, typer.Option(help="problems.jsonl for held-out measurements.")],

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from rlvr import verifiers
-from rlvr.config.schema import Reward, Rollout
+from rlvr.config.schema.settings import Reward, Rollout
 from rlvr.policies.decoder import Decoder
 from rlvr.policies.sampler import Samples, sample, uniform_noise
 from rlvr.policies.store import Policy

@@ -12,7 +12,8 @@ import typer
 
 from rlvr import provenance
 from rlvr.config import identity
-from rlvr.config.schema import PolicySpec, Sft
+from rlvr.config.schema.settings import Sft
+from rlvr.config.schema.specs import PolicySpec
 from rlvr.files import publish_lines, read_json, sha256
 from rlvr.offspring import end_with_caller
 from rlvr.policies.decoder import Decoder
@@ -96,7 +97,7 @@ def train(policy: Policy, spec: Sft, demonstrations: list[Demonstration], checkp
 
 
 def main(
-    spec: Annotated[str, typer.Option(help="The policy, as JSON (rlvr.config.schema.PolicySpec).")],
+    spec: Annotated[str, typer.Option(help="The policy, as JSON (rlvr.config.schema.specs.PolicySpec).")],
     model: Annotated[Path, typer.Option(help="Manifest of the model to start from.")],
     demonstrations: Annotated[Path, typer.Option(help="demonstrations.jsonl")],
     out: Annotated[Path, typer.Option(help="Manifest to write; metrics.jsonl stands beside it.")],

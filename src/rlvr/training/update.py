@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from rlvr.config.schema import Loss, Rl
+from rlvr.config.schema.settings import Loss, Rl
 from rlvr.policies.decoder import Decoder
 from rlvr.training.batches import Groups, all_logprobs, autocast, chunks, token_logprobs
 from rlvr.training.losses import aggregation, gspo, kl, ppo_clip

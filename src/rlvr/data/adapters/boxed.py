@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from rlvr.config.schema import Published
+from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 from rlvr.verifiers import last_boxed
 

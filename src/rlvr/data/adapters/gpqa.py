@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 
-from rlvr.config.schema import Published
+from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 
 FIELDS = {

@@ -12,7 +12,7 @@ import re
 import zlib
 from typing import Any
 
-from rlvr.config.schema import Published
+from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, LeftOut, Refused, Row
 from rlvr.data.adapters._unit_tests import asked, gold, parsed
 

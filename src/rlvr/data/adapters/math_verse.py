@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rlvr.config.schema import Published
+from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, Row
 from rlvr.data.adapters._pictures import content
 

@@ -5,7 +5,7 @@ It is for demonstrations only: a row has no tests, so its problem has no gold.
 
 from __future__ import annotations
 
-from rlvr.config.schema import Published
+from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 
 FIELDS = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rlvr.config.schema import Published
+from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 
 FIELDS = {"prompt": "problem", "gold": "expected_answer", "kind": "problem_type", "response": "generated_solution"}

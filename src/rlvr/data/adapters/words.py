@@ -2,7 +2,7 @@ r"""Word problems with an answer: MATH-500, DeepScaleR, the processed DAPO-Math-
 
 from __future__ import annotations
 
-from rlvr.config.schema import Published
+from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, Row
 from rlvr.verifiers import last_boxed
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rlvr.config.schema import Evaluation
+    from rlvr.config.schema.settings import Evaluation
     from rlvr.records import Completion, Problem
 
 

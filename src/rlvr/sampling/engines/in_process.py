@@ -11,7 +11,7 @@ from typing import Any
 import torch
 import transformers
 
-from rlvr.config.schema import Evaluation
+from rlvr.config.schema.settings import Evaluation
 from rlvr.policies.decoder import Decoder
 from rlvr.policies.store import Policy, device
 from rlvr.policies.store import load as load_policy

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from rlvr.config.schema import Evaluation
+from rlvr.config.schema.settings import Evaluation
 from rlvr.offspring import leave_no_orphans
 from rlvr.policies.store import Location, load_tokenizer, locate
 from rlvr.records import Completion, Problem

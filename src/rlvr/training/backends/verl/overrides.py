@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rlvr.config.schema import Execution, RunSpec, Sft
+from rlvr.config.schema.settings import Execution, Sft
+from rlvr.config.schema.specs import RunSpec
 from rlvr.estimators import INPUTS, signature
 
 VERL = "0.9.1"

@@ -17,7 +17,8 @@ import typer
 
 from rlvr import provenance
 from rlvr.config import identity
-from rlvr.config.schema import Execution, RunSpec
+from rlvr.config.schema.settings import Execution
+from rlvr.config.schema.specs import RunSpec
 from rlvr.files import publish, publish_json, publish_lines, sha256, whole
 from rlvr.offspring import end_with_caller, tied
 from rlvr.policies.manifest import fingerprint
@@ -85,13 +86,15 @@ def merge(shards: Path, base: Location, folder: Path) -> dict[str, str]:
 
 
 def main(
-    spec: Annotated[str, typer.Option(help="The run, as JSON (rlvr.config.schema.RunSpec).")],
+    spec: Annotated[str, typer.Option(help="The run, as JSON (rlvr.config.schema.specs.RunSpec).")],
     base: Annotated[Path, typer.Option(help="Manifest of the policy to start from; also the reference.")],
     problems: Annotated[Path, typer.Option(help="problems.jsonl to train on.")],
     validation: Annotated[Path, typer.Option(help="problems.jsonl for held-out measurements.")],
     out: Annotated[Path, typer.Option(help="Manifest to write; metrics.jsonl and probe.jsonl stand beside it.")],
     state: Annotated[Path, typer.Option(help="Folder for checkpoints; survives a failed job.")],
-    execution: Annotated[str, typer.Option(help="How it is carried out, as JSON (rlvr.config.schema.Execution).")],
+    execution: Annotated[
+        str, typer.Option(help="How it is carried out, as JSON (rlvr.config.schema.settings.Execution).")
+    ],
     nodes: Annotated[int, typer.Option(help="Nodes of the job.", min=1)] = 1,
     gpus_per_node: Annotated[int, typer.Option(help="GPUs of a node.", min=1)] = 1,
     override: Annotated[

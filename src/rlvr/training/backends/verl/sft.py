@@ -12,7 +12,7 @@ import typer
 
 from rlvr import provenance
 from rlvr.config import identity
-from rlvr.config.schema import PolicySpec
+from rlvr.config.schema.specs import PolicySpec
 from rlvr.files import publish_json, publish_lines, read_json, read_lines, sha256
 from rlvr.offspring import end_with_caller, tied
 from rlvr.policies.manifest import fingerprint
@@ -58,7 +58,7 @@ class State:
 
 
 def main(
-    spec: Annotated[str, typer.Option(help="The policy, as JSON (rlvr.config.schema.PolicySpec).")],
+    spec: Annotated[str, typer.Option(help="The policy, as JSON (rlvr.config.schema.specs.PolicySpec).")],
     model: Annotated[Path, typer.Option(help="Manifest of the model to start from.")],
     demonstrations: Annotated[Path, typer.Option(help="demonstrations.jsonl")],
     out: Annotated[Path, typer.Option(help="Manifest to write; metrics.jsonl stands beside it.")],

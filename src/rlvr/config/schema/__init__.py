@@ -1,0 +1,1 @@
+"""What configuration may say: every key has its type here, and unknown keys are errors."""

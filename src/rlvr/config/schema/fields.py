@@ -1,0 +1,29 @@
+"""The types that all schemas are made of: numbers within bounds, days, names, and a model without unknown keys."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+Positive = Annotated[int, Field(ge=1)]
+Natural = Annotated[int, Field(ge=0)]
+Fraction = Annotated[float, Field(ge=0, le=1)]
+Rate = Annotated[float, Field(gt=0)]
+
+
+def _day(text: str) -> str:
+    return datetime.date.fromisoformat(text).isoformat()
+
+
+Day = Annotated[str, AfterValidator(_day)]  # 2024-08-01
+Two = Annotated[tuple[Fraction, Fraction], Field(strict=False)]  # a list in the file
+
+# What a file calls its own things becomes part of paths.
+NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
+Name = Annotated[str, Field(pattern=f"^{NAME}$")]
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, protected_namespaces=())

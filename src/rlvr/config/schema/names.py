@@ -1,0 +1,193 @@
+"""What a paper refers to by name: models, prompts and data sets."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from rlvr.config.schema.fields import Day, Fraction, Natural, Positive, Rate, Strict
+
+
+class ScratchModel(Strict):
+    """A tiny model made from a configuration and a seed, with the task's own tokenizer."""
+
+    name: str
+    source: Literal["scratch"]
+    architecture: Literal["qwen2", "qwen3", "llama"]
+    hidden_size: Positive
+    layers: Positive
+    heads: Positive
+    kv_heads: Positive
+    intermediate_size: Positive
+    tie_embeddings: bool
+    init_std: Rate
+    init_seed: Natural
+
+
+class HubModel(Strict):
+    """A published model, by hub name and revision.
+
+    `template` wraps a problem into a prompt. In config/models.yaml it is named (`prompt`), and resolved on reading.
+    """
+
+    name: str
+    source: Literal["hub"]
+    repo: str
+    revision: str
+    template: str
+    dtype: Literal["float32", "bfloat16"]
+
+    @property
+    def pinned(self) -> bool:
+        return is_commit(self.revision)
+
+
+class Revision(Strict):
+    """The commit that a branch of a model's repository had on a day, as `rlvr models resolve` found it."""
+
+    name: str
+    repo: str
+    revision: str
+    commit: Annotated[str, Field(pattern="^[0-9a-f]{40}$")]
+    date: Day
+
+
+class Prompt(Strict):
+    """A template that wraps `{problem}`, and where it comes from: the place in a paper, or a model's own template."""
+
+    name: str
+    text: str
+    source: str
+    note: str = ""
+
+    @model_validator(mode="after")
+    def holds_a_problem(self):
+        if "{problem}" not in self.text:
+            raise ValueError("the text has no {problem}")
+        return self
+
+
+Model = Annotated[ScratchModel | HubModel, Field(discriminator="source")]
+
+
+class About(Strict):
+    """What no run of a set depends on: in no identity. `hard_levels` are those that figures and tables show apart."""
+
+    licence: str = "not stated"
+    papers: dict[str, str] = {}  # paper -> a prompt of config/prompts.yaml, or what the paper says of its prompt
+    defects: str = ""
+    note: str = ""
+    hard_levels: list[str] = []
+
+
+class OperatorFill(Strict):
+    """A split of the embedded operator-fill task."""
+
+    name: str
+    task: Literal["operator_fill"]
+    part: Literal["train", "sft", "validation", "easy", "hard"]
+    levels: Annotated[list[Annotated[int, Field(ge=2, le=7)]], Field(min_length=1)]
+    problems: Positive
+    max_solutions: Positive | None = None
+    demonstrations: Positive | None = None
+    random_share: Fraction = 0.0
+    seed: Natural
+    verifier: Literal["operators"] = "operators"
+    about: About = About()
+
+    @model_validator(mode="after")
+    def hard_levels_are_its_own(self):
+        own = [f"n={level}" for level in self.levels]
+        if not set(self.about.hard_levels) <= set(own):
+            raise ValueError(f"about.hard_levels {self.about.hard_levels}: its levels are {', '.join(own)}")
+        return self
+
+
+class Files(Strict):
+    """Files of a data set on the hub, as patterns in its repository (`*` is any text but /), read in this order."""
+
+    repo: str
+    revision: str
+    files: Annotated[list[str], Field(min_length=1)]
+
+
+class Original(Files):
+    """Where the questions of another set's rows come from: the field `prompt` of the row with that index."""
+
+    prompt: str
+
+
+class Published(Files):
+    """A published set: its files, from the hub or brought along, and the adapter that reads a row of its format."""
+
+    name: str
+    task: Literal["published"]
+    adapter: Literal[
+        "boxed",
+        "code_contests",
+        "dapo_raw",
+        "geometry3k",
+        "gpqa",
+        "integers",
+        "livecodebench",
+        "math_verse",
+        "math_vision",
+        "numina_math",
+        "open_code_reasoning",
+        "open_math_reasoning",
+        "taco",
+        "words",
+    ]
+    fields: dict[str, str] = {}  # our name -> the file's, where it is not the adapter's own
+    problems: Positive | None = None  # as published; null: not stated
+    slack: Fraction = 0.02  # the share of `problems` by which those that are left may differ from it
+    special_judges: list[Natural] = []  # rows, from 0, of problems with several right outputs: left out
+    sha256: dict[str, str] = {}  # of files, where known
+    shuffle_seed: Natural = 0  # of the order of options
+    since: Day | None = None  # first and last day, both included
+    until: Day | None = None
+    originals: dict[str, Original] = {}  # "<set>/<split>" as rows name it
+    verifier: Literal["math", "choice", "code", "exact"]
+    about: About = About()
+
+    @property
+    def pinned(self) -> bool:
+        return is_commit(self.revision)
+
+
+def is_commit(revision: str) -> bool:
+    return len(revision) == 40 and set(revision) <= set("0123456789abcdef")
+
+
+class Share(Strict):
+    """Some problems of a published set: in an order drawn by the mixture's seed, `skip` are passed over and
+    `problems` taken (null: the rest). Two mixtures with one seed draw one order, so that a set can be divided."""
+
+    data: Published
+    skip: Natural = 0
+    problems: Positive | None = None
+
+
+class Mixture(Strict):
+    """Shares of published sets, shuffled together. In config/datasets.yaml a share names its set."""
+
+    name: str
+    task: Literal["mixture"]
+    shares: Annotated[list[Share], Field(min_length=1)]
+    problems: Positive | None = None  # as planned; the card says how many there are
+    seed: Natural
+    about: About = About()
+
+    @model_validator(mode="after")
+    def one_verifier(self):
+        if len({share.data.verifier for share in self.shares}) > 1:
+            raise ValueError("the sets of a mixture need one verifier")
+        return self
+
+    @property
+    def verifier(self) -> str:
+        return self.shares[0].data.verifier
+
+
+Data = Annotated[OperatorFill | Published | Mixture, Field(discriminator="task")]

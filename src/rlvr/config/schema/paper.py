@@ -1,0 +1,130 @@
+"""A paper (its arms, sweeps and items) and a scale."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from rlvr.config.schema.fields import Name, Natural, Positive, Strict
+from rlvr.config.schema.items import Claim, Figure, Table
+
+
+class PaperModel(Strict):
+    """A model in a paper, with the settings that the paper gives for it, and its prompt where it is not the model's."""
+
+    prompt: str | None = None
+    settings: dict[str, Any] = {}
+
+
+class Arm(Strict):
+    """A named way to train: settings, on top of those of the arm it is `like`, and a training set of its own."""
+
+    like: str | None = None
+    data: str | None = None
+    label: str | None = None
+    about: str | None = None
+    settings: dict[str, Any] = {}
+
+
+class Sweep(Strict):
+    """One setting of some arms varied: set to each value, or multiplied by it."""
+
+    like: Annotated[list[str], Field(min_length=1)]  # arms, or patterns of them (`ace_grpo-alpha-*`)
+    set: str | None = None
+    times: str | None = None
+    values: Annotated[list[float], Field(min_length=1)]  # times 1 is the arm itself
+    label: str = "{name} = {value}"
+    published: str | None = None
+
+    @model_validator(mode="after")
+    def one_way(self):
+        if (self.set is None) == (self.times is None):
+            raise ValueError("a sweep has either `set` or `times`, the dotted name of a setting")
+        return self
+
+    @model_validator(mode="after")
+    def names_that_a_label_may_hold(self):
+        for key in ("label", "published"):
+            try:
+                str(getattr(self, key) or "").format(name="", value=0.0)
+            except (KeyError, IndexError, ValueError, AttributeError):
+                raise ValueError(f"{key}: may hold {{name}} and {{value}}, and no other braces") from None
+        return self
+
+
+class Core(Strict):
+    """Some tables and figures of a paper."""
+
+    tables: list[str] = []
+    figures: list[str] = []
+
+
+class Paper(Strict):
+    name: Name
+    short: str
+    title: str
+    authors: str
+    year: int
+    data: str | None = None  # needed where there are arms, as the four below
+    sft_data: str | None = None
+    validation_data: str | None = None
+    benchmarks: list[str] = []
+    # Our name of a model or benchmark -> its name in the paper's tables, where that differs; null: not in its tables.
+    published_as: dict[str, str | None] = {}
+    seeds: list[Natural] = []
+    settings: dict[str, Any] = {}
+    models: dict[str, PaperModel] = {}
+    arms: dict[Name, Arm] = {}
+    sweeps: dict[Name, Sweep] = {}
+    tables: dict[Name, Table] = {}
+    figures: dict[Name, Figure] = {}
+    core: Core = Core()  # what a scale of cores makes of the paper
+    first: Core = Core()  # of it, what the default target makes for a newcomer
+    claims: list[Claim] = []
+    deviations: list[str] = []
+
+    def published_name(self, name: str) -> str:
+        """A model or benchmark in the paper's tables; empty, which no table has, where it is not in them."""
+        return self.published_as.get(name, name) or ""
+
+    @model_validator(mode="after")
+    def trains_on_something(self):
+        needed = ("data", "sft_data", "validation_data", "benchmarks", "seeds", "models")
+        missing = [name for name in needed if not getattr(self, name)]
+        if self.arms and missing:
+            raise ValueError(f"a paper with arms needs {', '.join(missing)}")
+        return self
+
+    @model_validator(mode="after")
+    def each_seed_once(self):
+        if len(set(self.seeds)) < len(self.seeds):
+            raise ValueError(f"seeds: each is one run, so none is given twice (got {self.seeds})")
+        return self
+
+
+class Machine(Strict):
+    """What `rlvr plan` reckons with: nodes of a device of config/hardware.yaml (`per_node` null: as many as it says
+    there). It is in no identity."""
+
+    device: str = "h100"
+    nodes: Positive = 4
+    per_node: Positive | None = None
+
+
+class Scale(Strict):
+    """Sizes for all papers, and on top of them for one (`papers`)."""
+
+    name: Name
+    like: Name | None = None  # the scale that it is on top of
+    about: str
+    models: dict[str, str] = {}
+    data: dict[str, str] = {}
+    seeds: Positive | None = None
+    repeats: Positive | None = None  # seeds where many are counted (an item's `repeats`)
+    largest_k: Positive | None = None  # larger k are left out of tables
+    items: Literal["core", "all", "published"] = "all"  # what `paper_<name>` makes; published: not at matched effort
+    sft: bool
+    settings: dict[str, Any] = {}
+    papers: dict[str, dict[str, Any]] = {}
+    hardware: Machine = Machine()

@@ -1,0 +1,166 @@
+"""The settings of each stage: every knob of config/defaults.yaml, with its type."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from rlvr.config.schema.fields import Fraction, Natural, Positive, Rate, Strict, Two
+
+# Of an evaluation that several jobs may draw: the same however many do, so that their number makes nothing stale.
+SLICES = 16
+
+
+class Sft(Strict):
+    steps: Natural
+    sequences_per_step: Positive
+    learning_rate: Rate
+    warmup_fraction: Fraction
+    weight_decay: Annotated[float, Field(ge=0)]
+    betas: Two
+    max_grad_norm: Rate
+    seed: Natural
+    backend: Literal["in_process", "verl"] = "in_process"
+
+
+class Rl(Strict):
+    epochs: Positive
+    steps: Positive | None
+    prompts_per_step: Positive
+    prompts_per_minibatch: Positive
+    sequences_per_microbatch: Positive
+    optimizer: Literal["AdamW"]
+    learning_rate: Rate
+    warmup_steps: Natural
+    weight_decay: Annotated[float, Field(ge=0)]
+    betas: Two
+    max_grad_norm: Rate
+    precision: Literal["float32", "bfloat16"]
+    reference_reset: Natural = 0
+    backend: Literal["in_process", "verl"] = "in_process"
+
+    @model_validator(mode="after")
+    def minibatches_fit(self):
+        if self.prompts_per_minibatch > self.prompts_per_step:
+            raise ValueError("prompts_per_minibatch is larger than prompts_per_step")
+        return self
+
+
+class Rollout(Strict):
+    samples_per_prompt: Annotated[int, Field(ge=2)]
+    temperature: Rate
+    max_prompt_tokens: Positive
+    max_response_tokens: Positive
+    dynamic_sampling: bool
+    max_sampling_rounds: Positive
+
+
+class Reward(Strict):
+    overlong_penalty: Annotated[float, Field(ge=0)]
+    overlong_buffer: Fraction
+
+
+class Loss(Strict):
+    clip_low: Fraction
+    clip_high: Annotated[float, Field(ge=0)]
+    aggregation: Literal["token_mean", "sequence_mean", "sequence_sum"]
+    kl_coefficient: Annotated[float, Field(ge=0)]
+    ratio: Literal["token", "sequence"] = "token"
+
+
+class Critic(Strict):
+    """A value model, for PPO: advantages are generalised advantage estimates. The backend verl has one."""
+
+    learning_rate: Rate | None = None
+    lam: Fraction = 1.0
+    gamma: Fraction = 1.0
+    clip: Annotated[float, Field(ge=0)] = 0.5
+
+
+class Probe(Strict):
+    """Held-out measurements during training; they draw from a generator of their own."""
+
+    problems: Natural
+    samples: Positive
+    every: Positive
+    dense_steps: Natural
+    greedy: bool = False
+
+
+class Selection(Strict):
+    """Which step's policy a run gives: its last, or the probed one with the best pass rate on the validation set.
+
+    The last step is probed too, the base policy is no candidate, and of equal ones the earliest is taken.
+    """
+
+    rule: Literal["last", "best_validation"] = "last"
+
+
+class Evaluation(Strict):
+    temperature: Annotated[float, Field(ge=0)]
+    top_p: Annotated[float, Field(gt=0, le=1)]
+    samples: Positive
+    max_response_tokens: Positive
+    seed: Natural
+    engine: Literal["in_process", "vllm"] = "in_process"
+
+
+class Statistics(Strict):
+    resamples: Positive
+    confidence: Annotated[float, Field(gt=0, lt=1)]
+    seed: Natural
+
+
+class Collapse(Strict):
+    """When a run has collapsed (`rlvr.statistics.collapse`): in no identity, since it is said of a run that is done."""
+
+    window: Annotated[float, Field(gt=0, le=0.5)]
+    factor: Annotated[float, Field(ge=1)]
+    share: Fraction
+
+
+class Diversity(Strict):
+    """How the diversity of completions is measured, one way for all papers of a plan: it is in no identity."""
+
+    embedding: str
+    common: Positive
+
+
+class Execution(Strict):
+    """How a run is carried out: in no identity, since it is not meant to change numbers.
+
+    Two may all the same, in their last digits or at a limit: `tensor_parallel` (the order of sums in vLLM) and `judges`
+    (a verdict whose time runs out on a busy machine).
+    """
+
+    save_every: Positive
+    keep_checkpoints: Annotated[int, Field(ge=2)]
+    gpu_memory_utilization: Fraction
+    judges: Positive
+    tensor_parallel: Positive
+    shards: Annotated[int, Field(ge=1, le=SLICES)]
+    verifier_errors: Annotated[float, Field(ge=0, le=1)]
+
+
+class Settings(Strict):
+    """Everything in config/defaults.yaml, merged with what a paper, a model, a scale and an arm say."""
+
+    sft: Sft
+    rl: Rl
+    rollout: Rollout
+    reward: Reward
+    estimator: dict[str, Any]
+    loss: Loss
+    critic: Critic
+    probe: Probe
+    selection: Selection
+    evaluation: Evaluation
+    statistics: Statistics
+    collapse: Collapse
+    diversity: Diversity
+    execution: Execution
+
+
+# Sections that an arm or a sweep may change: those that a run has. The others are shared by all runs of a paper.
+OF_A_RUN = ("rl", "rollout", "reward", "estimator", "loss", "critic", "probe", "selection", "execution")
