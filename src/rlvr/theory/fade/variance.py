@@ -33,8 +33,7 @@ def exact_variance(p: float, alpha: float, rollouts: int) -> float:
 
 def delta_variance(p: float, alpha: float, rollouts: int) -> float:
     """Eq. 30."""
-    scale = (1 + alpha) ** (1 + alpha) / (4 * alpha**alpha)
-    return scale**2 * p * (1 - p) ** (2 * alpha - 1) * (1 - (1 + alpha) * p) ** 2 / rollouts
+    return _weight_peak(alpha) ** 2 * p * (1 - p) ** (2 * alpha - 1) * (1 - (1 + alpha) * p) ** 2 / rollouts
 
 
 def _argmax(value: Callable[[float], float]) -> float:
@@ -66,9 +65,8 @@ def derivative() -> Finding:
     for alpha in (1.0, 2.0, 3.0):
         weight = _weight(p, alpha)
         slope = torch.autograd.grad(weight.sum(), p)[0]
-        scale = (1 + alpha) ** (1 + alpha) / (4 * alpha**alpha)
         q = 1 - p.detach()
-        stated = scale * q ** (alpha - 1) * (1 - (1 + alpha) * p.detach())
+        stated = _weight_peak(alpha) * q ** (alpha - 1) * (1 - (1 + alpha) * p.detach())
         relative = (1 - (1 + alpha) * p.detach()) ** 2 / (8 * p.detach() * q)
         worst = max(worst, gap(slope, stated), gap(slope**2 * p.detach() * q / 8 / weight.detach() ** 2, relative))
     return holds(worst, 1e-10)
