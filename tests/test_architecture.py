@@ -24,13 +24,13 @@ MAY_IMPORT = {
     "sampling": {"config", "policies", "records", "training"},
     "scoring": {"config", "policies", "records", "statistics", "training", "verifiers"},
     "statistics": {"config"},
-    "theory": {"estimators"},
+    "theory": {"config", "estimators"},
     "items": {"config", "statistics", "theory"},  # it finds kinds by their names, and imports none
     "figures": {"config", "estimators", "items", "statistics"},
     "tables": {"config", "figures", "items", "statistics"},
     "claims": {"config", "items", "statistics"},
     "planning": {"claims", "config", "items", "tables"},
-    "cost": {"config", "data", "estimators", "planning"},
+    "cost": {"config", "data", "planning"},
     "report": {"claims", "config", "items", "planning"},
     "workflow": {"config", "planning"},
     "commands": {

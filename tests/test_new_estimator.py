@@ -15,8 +15,6 @@ pytestmark = pytest.mark.chain
 
 FILE = '''"""A cubic weight, made up for a test."""
 
-from __future__ import annotations
-
 from torch import Tensor
 
 from rlvr.estimators import _groups

@@ -11,17 +11,20 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 @cache
 def analytic_contents() -> tuple[str, ...]:
-    """The functions that CONTENTS of rlvr.theory.analytic lists."""
-    tree = ast.parse((_PACKAGE / "theory" / "analytic.py").read_text())
-    defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
-    listed = {node.id for node in ast.walk(_value_of(tree, "CONTENTS")) if isinstance(node, ast.Name)}
-    return tuple(name for name in defined if name in listed)
+    """The closed forms that analytic tables and figures show: the modules of rlvr.theory.closed_forms."""
+    return tuple(_modules("theory/closed_forms"))
 
 
 @cache
 def chapters() -> tuple[str, ...]:
-    """The papers whose statements rlvr.theory checks: modules with a `chapter`."""
-    return tuple(path.stem for path in sorted((_PACKAGE / "theory").glob("*.py")) if "\nchapter = " in path.read_text())
+    """The papers whose statements rlvr.theory checks: modules, or packages, with a `chapter`."""
+    return tuple(name for name, file in _modules("theory").items() if "\nchapter = " in file.read_text())
+
+
+def _modules(folder: str) -> dict[str, Path]:
+    """The files of a folder's modules and packages by name; those of `_` names are shared parts, and left out."""
+    paths = sorted([*(_PACKAGE / folder).glob("[!_]*.py"), *(_PACKAGE / folder).glob("[!_]*/__init__.py")])
+    return {path.parent.name if path.name == "__init__.py" else path.stem: path for path in paths}
 
 
 @cache

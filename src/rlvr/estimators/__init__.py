@@ -29,18 +29,5 @@ from rlvr.estimators._estimator import Estimator, base_masses, load, load_base
 from rlvr.estimators._inputs import INPUTS, inputs_at_reference, inputs_of_step
 from rlvr.estimators._registry import Setting, SettingError, names, reduced, resolve, signature
 
-__all__ = [
-    "INPUTS",
-    "Estimator",
-    "Setting",
-    "SettingError",
-    "base_masses",
-    "inputs_at_reference",
-    "inputs_of_step",
-    "load",
-    "load_base",
-    "names",
-    "reduced",
-    "resolve",
-    "signature",
-]
+__all__ = ["INPUTS", "Estimator", "Setting", "SettingError", "inputs_at_reference", "inputs_of_step"]
+__all__ += ["base_masses", "load", "load_base", "names", "reduced", "resolve", "signature"]

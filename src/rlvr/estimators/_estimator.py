@@ -36,10 +36,10 @@ def _module(name: str) -> Any:
 class Estimator:
     """An estimator with its settings, and the state that it carries from step to step.
 
-    `needs` names what a call must be given beside the rewards, names of INPUTS. The state
-    is a flat mapping of names to numbers (`{}` before the first step and for estimators without one), so that it
-    is saved, restored and printed as it is. Raises KeyError for an unknown name, SettingError for a wrong setting, and
-    in a call ValueError for numbers so large that weights would come out wrong (LARGEST).
+    `needs` are the names of INPUTS that a call takes beside the rewards. The state is a flat mapping of names to
+    numbers (`{}` before the first step and for estimators without one), so that it is saved, restored and printed as it
+    is. Raises KeyError for an unknown name, SettingError for a wrong setting, and in a call ValueError for numbers so
+    large that weights would come out wrong (LARGEST).
     """
 
     def __init__(self, name: str, settings: Mapping[str, Any] | None = None):

@@ -1,7 +1,5 @@
 """What several estimators ask of a group: its mean, its spread, which rollouts are correct."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import torch

@@ -37,38 +37,31 @@ class Input:
 
 INPUTS = {
     "lengths_PG": Input(
-        "tokens of the response",
-        fields=("lengths",),
-        of_step=lambda step: step.lengths_PG.to(step.old_PGT.dtype),
-        positive=True,
+        "tokens of the response", ("lengths",), lambda step: step.lengths_PG.to(step.old_PGT.dtype), positive=True
     ),
-    "logp_PG": Input(
-        "log pi of the response, nats; taken anew at each minibatch",
-        fields=("logp",),
-        of_step=lambda step: step.old_PGT.sum(-1),  # before the first update, the policy is the one that sampled
+    "logp_PG": Input(  # before the first update, the policy is the one that sampled
+        "log pi of the response, nats; taken anew at each minibatch", ("logp",), lambda step: step.old_PGT.sum(-1)
     ),
     "logp_old_PG": Input(
-        "log pi of the response under the policy that sampled it, nats",
-        fields=("logp_old",),
-        of_step=lambda step: step.old_PGT.sum(-1),
+        "log pi of the response as it was sampled, nats", ("logp_old",), lambda step: step.old_PGT.sum(-1)
     ),
     "logp_ref_PG": Input(
-        "log pi of the response under the reference, nats",
-        fields=("logp_ref",),
-        of_step=lambda step: step.reference_PGT.sum(-1),
+        "log pi_ref of the response, nats",
+        ("logp_ref",),
+        lambda step: step.reference_PGT.sum(-1),
         needs_reference=True,
     ),
     "log_ratio_PG": Input(
         "log pi - log pi_ref of the response, nats",
-        fields=("logp", "logp_ref"),
-        of_step=lambda step: (step.old_PGT - step.reference_PGT).sum(-1),
+        ("logp", "logp_ref"),
+        lambda step: (step.old_PGT - step.reference_PGT).sum(-1),
         of_fields=lambda logp_PG, logp_ref_PG: logp_PG - logp_ref_PG,
         needs_reference=True,
     ),
     "entropy": Input(
         "a response's mean surprisal (FADE, Algorithm 2: H_t), nats per token",
-        fields=("entropy",),
-        of_step=lambda step: float((-step.old_PGT.sum(-1) / step.lengths_PG).mean()),
+        ("entropy",),
+        lambda step: float((-step.old_PGT.sum(-1) / step.lengths_PG).mean()),
         number=True,
     ),
 }

@@ -109,11 +109,7 @@ def _arguments(function: ast.FunctionDef) -> list[tuple[ast.arg, ast.expr | None
 
 
 def _needs(function: ast.FunctionDef, annotation: str) -> list[str]:
-    return [
-        argument.arg
-        for argument, default in _arguments(function)
-        if default is None and _written(argument) == annotation
-    ]
+    return [a.arg for a, default in _arguments(function) if default is None and _written(a) == annotation]
 
 
 def _optional_tensors(function: ast.FunctionDef) -> tuple[str, ...]:

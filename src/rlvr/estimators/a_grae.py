@@ -1,7 +1,5 @@
 """A-GRAE: from easy to hard problems, and from negative to balanced groups, as the mean reward grows."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import torch

@@ -1,7 +1,5 @@
 """ACE: errors that the policy has grown more confident of are penalised more."""
 
-from __future__ import annotations
-
 from math import log
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """AsymGRPO: the negative side rescaled."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

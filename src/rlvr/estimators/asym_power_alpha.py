@@ -1,7 +1,5 @@
 """Asymmetric power-alpha: a difficulty focus for each sign."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

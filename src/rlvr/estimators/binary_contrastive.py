@@ -1,7 +1,5 @@
 """Binary contrastive weight."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """Dr.GRPO: rewards centred within their group."""
 
-from __future__ import annotations
-
 from torch import Tensor
 
 

@@ -1,7 +1,5 @@
 """The control of A-GRAE that shifts weight to easy problems."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from torch import Tensor

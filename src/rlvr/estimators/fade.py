@@ -1,7 +1,5 @@
 """FADE: difficulty focus and sign bias, steered by solve rate and entropy."""
 
-from __future__ import annotations
-
 from math import log
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """GRPO: rewards centred and scaled within their group."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from torch import Tensor

@@ -1,7 +1,5 @@
 """GRPO-LEAD: GRPO with a weight that grows on hard problems."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import torch

@@ -1,7 +1,5 @@
 """HA-DW: a weight that follows how a group fares against the run's history."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import torch

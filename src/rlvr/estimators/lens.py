@@ -1,7 +1,5 @@
 """LENS: errors are penalised by the confidence they were made with, and groups without a success still teach."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import torch

@@ -1,7 +1,5 @@
 """LogMeanExp: what a rollout adds to a soft maximum of its group."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """MaxRL: the maximum-likelihood weight."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """MC-GRPO: the group's median as centre."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from torch import Tensor

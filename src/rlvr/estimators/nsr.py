@@ -1,7 +1,5 @@
 """Negative-sample reinforcement."""
 
-from __future__ import annotations
-
 from torch import Tensor
 
 from rlvr.estimators import _groups

@@ -1,7 +1,5 @@
 """PACS: RL as the supervised prediction of the reward, by a score made of the policy."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import torch

@@ -1,7 +1,5 @@
 """Pass@k training: the analytic advantage of Chen et al."""
 
-from __future__ import annotations
-
 from math import comb
 
 import torch

@@ -1,7 +1,5 @@
 """Pass@k training by leave-one-out: what a rollout adds to its group's best."""
 
-from __future__ import annotations
-
 from torch import Tensor
 
 

@@ -1,7 +1,5 @@
 """A mix of pass@1 and pass@k advantages, by the solve rate."""
 
-from __future__ import annotations
-
 from torch import Tensor
 
 from rlvr.estimators import _groups, pass_at_k

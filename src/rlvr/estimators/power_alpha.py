@@ -1,7 +1,5 @@
 """Power-alpha: difficulty focus, the two signs in balance."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import torch

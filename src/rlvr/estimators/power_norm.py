@@ -1,7 +1,5 @@
 """PowerNorm: centred rewards over a power of their variance."""
 
-from __future__ import annotations
-
 from torch import Tensor
 
 from rlvr.estimators import _groups

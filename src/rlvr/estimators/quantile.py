@@ -1,7 +1,5 @@
 """A quantile of the group as baseline."""
 
-from __future__ import annotations
-
 from math import ceil
 
 import torch

@@ -1,7 +1,5 @@
 """REINFORCE: the reward itself."""
 
-from __future__ import annotations
-
 from torch import Tensor
 
 

@@ -1,7 +1,5 @@
 """The positive part of a centred reward."""
 
-from __future__ import annotations
-
 from torch import Tensor
 
 from rlvr.estimators import _groups

@@ -1,7 +1,5 @@
 """RLOO: each reward against the mean of the others."""
 
-from __future__ import annotations
-
 from torch import Tensor
 
 

@@ -1,7 +1,5 @@
 """Skew-R: the product of GRPO's two normalisations."""
 
-from __future__ import annotations
-
 from torch import Tensor
 
 from rlvr.estimators import _groups

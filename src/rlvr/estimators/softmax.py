@@ -1,7 +1,5 @@
 """Softmax over the group's rewards."""
 
-from __future__ import annotations
-
 from math import expm1
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """T2T: rewards that ask for longer errors and shorter solutions, as problems become easy."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import torch

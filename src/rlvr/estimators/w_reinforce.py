@@ -1,7 +1,5 @@
 """W-REINFORCE: positive samples weighted down against negative ones."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

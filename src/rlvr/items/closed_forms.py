@@ -3,6 +3,7 @@ rlvr.theory.closed_forms."""
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import pandas as pd
@@ -33,6 +34,4 @@ def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
 
 
 def statistics(layout: dict[str, Any]) -> pd.DataFrame:
-    from rlvr.theory.analytic import CONTENTS
-
-    return CONTENTS[layout["content"]]()
+    return importlib.import_module(f"rlvr.theory.closed_forms.{layout['content']}").frame()

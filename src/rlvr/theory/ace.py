@@ -1,15 +1,14 @@
 """ACE's statements (arXiv version of 2026)."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from torch.nn import functional as F
 
 from rlvr.estimators import Estimator
-from rlvr.theory.statement import LOGITS, RIGHT, Chapter, Finding, conditional, fails, gap, holds, normal, scores
+from rlvr.theory._policy import LOGITS, RIGHT, gap, normal, scores
+from rlvr.theory.statement import Chapter, Finding, conditional, fails, holds
 
-chapter = Chapter("ACE")
+chapter = Chapter("ACE", place=1)
 REFERENCE = torch.tensor([0.1, 0.2, -0.4, 0.3, 0.0], dtype=torch.float64)
 
 
@@ -86,8 +85,8 @@ def exploratory() -> Finding:
     factor = 1 + F.softplus(c)
     return fails(
         float((factor - 1).max()),
-        f"at alpha = 1 the factor lies between {float(factor.min()):.3f} and {float(factor.max()):.3f}: every error is "
-        "scaled alike, as by AsymGRPO with delta = 0.591",
+        f"at alpha = 1 the factor lies between {float(factor.min()):.3f} and {float(factor.max()):.3f}: every error "
+        "is scaled alike, as by AsymGRPO with delta = 0.591",
         "with ReLU for softplus the factor there is at most 1.05",
     )
 
@@ -140,7 +139,9 @@ def variance_grows() -> Finding:
     return holds(
         worst,
         1e-12,
-        "the proof says `under typical conditions` and needs none: Var = Var_std + 2 alpha D + alpha^2 Var(phi u), and D = E[phi] (E*[u^2] - mu E*[u]) with E* weighted by phi; Cov(phi, u^2) > 0 is E*[u^2] > E[u^2] >= mu^2, so D > 0 by Cauchy-Schwarz",
+        "the proof says `under typical conditions` and needs none: Var = Var_std + 2 alpha D + alpha^2 Var(phi u), "
+        "and D = E[phi] (E*[u^2] - mu E*[u]) with E* weighted by phi; Cov(phi, u^2) > 0 is E*[u^2] > E[u^2] >= mu^2, "
+        "so D > 0 by Cauchy-Schwarz",
     )
 
 
@@ -164,9 +165,10 @@ def quality_improves() -> Finding:
     assumed = _covariance(w, phi, u) > 0 and _covariance(w, phi, u**2) > 0 and q < 1
     return fails(
         change if assumed and change < 0 else 0.0,
-        f"u = {COUNTEREXAMPLE['u']}, phi = {COUNTEREXAMPLE['phi']}, weights {COUNTEREXAMPLE['weights']}: both covariances positive, "
-        f"Q = {q:.4f} < 1, and Q at alpha = 1e-3 is {ratio(1e-3):.4f}",
-        "for Gaussian u and phi = a + b u, the case that the proof verifies (a phi that is negative with some probability)",
+        f"u = {COUNTEREXAMPLE['u']}, phi = {COUNTEREXAMPLE['phi']}, weights {COUNTEREXAMPLE['weights']}: both "
+        f"covariances positive, Q = {q:.4f} < 1, and Q at alpha = 1e-3 is {ratio(1e-3):.4f}",
+        "for Gaussian u and phi = a + b u, the case that the proof verifies (a phi that is negative with some "
+        "probability)",
     )
 
 
@@ -199,8 +201,8 @@ def variance_necessarily() -> Finding:
     return conditional(
         0.0,
         before - after,
-        f"Cov(phi, u^2) > 0, as in theorem 2a. With u = (1, 2), phi = (1, 0.001), equal weights and alpha = 1 it falls from "
-        f"{before:.2f} to {after:.1e}",
+        "Cov(phi, u^2) > 0, as in theorem 2a. With u = (1, 2), phi = (1, 0.001), equal weights and alpha = 1 it "
+        f"falls from {before:.2f} to {after:.1e}",
     )
 
 

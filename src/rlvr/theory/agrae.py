@@ -1,13 +1,12 @@
 """A-GRAE's statements."""
 
-from __future__ import annotations
-
 import torch
 
 from rlvr.estimators import Estimator
-from rlvr.theory.statement import LOGITS, Chapter, Finding, by_successes, conditional, fails, gap, holds, outcomes
+from rlvr.theory._policy import LOGITS, by_successes, gap, outcomes
+from rlvr.theory.statement import Chapter, Finding, conditional, fails, holds
 
-chapter = Chapter("A-GRAE")
+chapter = Chapter("A-GRAE", place=4)
 EXACT = {"epsilon": 0.0}
 
 
@@ -97,8 +96,8 @@ def unsampled_probabilities() -> Finding:
     change = update - LOGITS.softmax(0) @ update  # of log pi, a unit of step
     return fails(
         float(change[[1, 4]].abs().max()),
-        f"logits {[round(float(x), 1) for x in LOGITS]}, sampled 0, 2, 3 with advantages 1.4, -0.7, -0.7: log pi of both unsampled "
-        f"responses changes by {float(change[1]):+.3f} a unit of step, through the softmax's normaliser",
+        f"logits {[round(float(x), 1) for x in LOGITS]}, sampled 0, 2, 3 with advantages 1.4, -0.7, -0.7: log pi of "
+        f"both unsampled responses changes by {float(change[1]):+.3f} a unit of step, through the softmax's normaliser",
         "for logits, and for the ratio of two unsampled probabilities",
     )
 
@@ -123,8 +122,8 @@ def sampled_positives() -> Finding:
     return conditional(
         max(0.0, -least),
         -change,
-        f"the responses are distinct. With pi = (0.7, 0.1, 0.1, 0.1) and the first drawn six times, log pi of the second correct one "
-        f"changes by {change:.2f} a unit of step",
+        "the responses are distinct. With pi = (0.7, 0.1, 0.1, 0.1) and the first drawn six times, log pi of the "
+        f"second correct one changes by {change:.2f} a unit of step",
     )
 
 
@@ -134,12 +133,12 @@ def sampled_positives() -> Finding:
     "Eq. 35 on a grid of pi, G = 8, beta = 10; the threshold 1 / (G q (1 - 1/beta)) is ours",
 )
 def overconfident_negatives() -> Finding:
-    worst, beta, groups = 0.0, 10.0, 8
-    for successes in range(1, groups):
-        rewards = by_successes(groups)[successes][None]
+    worst, beta, rollouts = 0.0, 10.0, 8
+    for successes in range(1, rollouts):
+        rewards = by_successes(rollouts)[successes][None]
         a = Estimator("negative_dominant", {**EXACT, "beta": beta}).advantages(rewards, {}, {})[0]
-        c, q = float(a.sum()), 1 - successes / groups
-        threshold = 1 / (groups * q * (1 - 1 / beta))
+        c, q = float(a.sum()), 1 - successes / rollouts
+        threshold = 1 / (rollouts * q * (1 - 1 / beta))
         pi = torch.linspace(0.001, 0.999, 999, dtype=torch.float64)
         rises = float(a[-1]) - c * pi > 0
         worst = max(worst, float((rises != (pi > threshold)).double().sum()))
@@ -192,8 +191,8 @@ def sample_controls() -> Finding:
     "the largest sum of |A| over p = k/G, G = 8 and 256",
 )
 def gamma_normalisation() -> Finding:
-    def short(groups: int) -> float:
-        rewards = by_successes(groups)[1:-1]
+    def short(rollouts: int) -> float:
+        rewards = by_successes(rollouts)[1:-1]
         hard = Estimator("hard_focused", EXACT).advantages(rewards, {}, {}).abs().sum(1).max()
         return float(1 - hard / _grpo(rewards).abs().sum(1).max())
 
@@ -234,8 +233,8 @@ def negative_dominant_positives() -> Finding:
     change = float(_negative_dominant_step()[0])
     return fails(
         min(0.0, change),
-        f"logits (-0.5, -1.1, 2.2, -0.3, -1.2), sampled 0 (correct), 2 and 3: log pi of the correct one changes by {change:+.3f} a unit "
-        "of step, since the overconfident response 2 takes more",
+        "logits (-0.5, -1.1, 2.2, -0.3, -1.2), sampled 0 (correct), 2 and 3: log pi of the correct one changes by "
+        f"{change:+.3f} a unit of step, since the overconfident response 2 takes more",
         "for its logit, which does increase",
     )
 
@@ -249,6 +248,7 @@ def negative_dominant_unsampled() -> Finding:
     change = _negative_dominant_step()[[1, 4]]
     return fails(
         min(0.0, float(change.max())),
-        f"the same logits and sample: log pi of the two changes by {float(change[0]):+.3f} and {float(change[1]):+.3f} a unit of step",
+        f"the same logits and sample: log pi of the two changes by {float(change[0]):+.3f} and "
+        f"{float(change[1]):+.3f} a unit of step",
         "for their logits; for probabilities, where no sampled response is overconfident",
     )

@@ -1,7 +1,6 @@
 """Stage: theory. Every statement of the five papers that can be checked exactly, with what the check found."""
 
-from __future__ import annotations
-
+import importlib
 from collections import Counter
 from pathlib import Path
 from typing import Annotated
@@ -9,25 +8,33 @@ from typing import Annotated
 import pandas as pd
 import typer
 
+from rlvr.config import registries
 from rlvr.files import publish
-from rlvr.theory import ace, agrae, fade, lens, pacs
-from rlvr.theory.statement import Statement
+from rlvr.theory.statement import Chapter, Statement
 
 CONTENT = {"holds": "Note", "holds under a condition": "Condition", "fails": "Counterexample"}
-CHAPTERS = (ace.chapter, fade.chapter, lens.chapter, agrae.chapter, pacs.chapter)
 INTRODUCTION = """# Theory ledger
 
 Theorems, propositions and identities of the five papers that can be checked exactly on a small policy: what they say in
-our words, how each was checked, the largest deviation found, and a verdict. `Holds under a condition` is used where the paper
-does not state the condition. A statement that fails as printed often holds in another reading, which then is given. A failed
-derivation says nothing about how well a method trains. Statements marked as ours are consequences that the papers do not draw.
+our words, how each was checked, the largest deviation found, and a verdict. `Holds under a condition` is used \
+where the paper
+does not state the condition. A statement that fails as printed often holds in another reading, which then is \
+given. A failed
+derivation says nothing about how well a method trains. Statements marked as ours are consequences \
+that the papers do not draw.
 
 One check alone: `python -m rlvr.theory.ledger --only {example}`.
 """
 
 
+def chapters() -> list[Chapter]:
+    """The chapter of every paper that has one, by their places in the ledger."""
+    found = [importlib.import_module(f"rlvr.theory.{name}").chapter for name in registries.chapters()]
+    return sorted(found, key=lambda chapter: (chapter.place, chapter.paper))
+
+
 def statements() -> list[Statement]:
-    return [statement for chapter in CHAPTERS for statement in chapter.statements]
+    return [statement for chapter in chapters() for statement in chapter.statements]
 
 
 def run(chosen: list[Statement]) -> pd.DataFrame:

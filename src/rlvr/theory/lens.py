@@ -1,13 +1,12 @@
 """LENS' statements."""
 
-from __future__ import annotations
-
 import torch
 
 from rlvr.estimators import Estimator, lens
-from rlvr.theory.statement import LOGITS, RIGHT, Chapter, Finding, conditional, fails, gap, generator, holds, scores
+from rlvr.theory._policy import LOGITS, RIGHT, gap, generator, scores
+from rlvr.theory.statement import Chapter, Finding, conditional, fails, holds
 
-chapter = Chapter("LENS")
+chapter = Chapter("LENS", place=3)
 D = 0.9  # a difficulty above every probability of the policy
 
 
@@ -107,8 +106,9 @@ def consistency() -> Finding:
             .abs()
             .max()
         ),
-        "p* < 1, or answers drawn from the truth itself. With verifiable rewards (p* in {0, 1}) and another sampler the term of a "
-        "correct answer is r = 1, and the gradient at the truth is not zero. The proof shows a stationary point; the text says maximiser",
+        "p* < 1, or answers drawn from the truth itself. With verifiable rewards (p* in {0, 1}) and another sampler "
+        "the term of a correct answer is r = 1, and the gradient at the truth is not zero. The proof shows a "
+        "stationary point; the text says maximiser",
     )
 
 
@@ -124,7 +124,8 @@ def _groups(count: int, size: int):
 
 @chapter.says(
     "Sec. 5.1",
-    "Calibrated rewards lie in [-1, 1], and after division by G correct rollouts of a mixed group stay above its mean and errors below.",
+    "Calibrated rewards lie in [-1, 1], and after division by G correct rollouts of a mixed group stay above its "
+    "mean and errors below.",
     "20,000 random groups of 8, both readings of D_imp",
 )
 def sign_invariance() -> Finding:
@@ -167,8 +168,8 @@ def importance_estimate() -> Finding:
     return holds(
         abs(raw - 2),
         1e-12,
-        "with the whole sequence's probability, as Eq. 14 prints it; with pi^(1/T), T = 20, which the rest of the section "
-        f"uses, the mean is {normalised:.2f} and not 2",
+        "with the whole sequence's probability, as Eq. 14 prints it; with pi^(1/T), T = 20, which the rest of the "
+        f"section uses, the mean is {normalised:.2f} and not 2",
     )
 
 
@@ -185,8 +186,8 @@ def policy_preference() -> Finding:
     return conditional(
         gap(weight, p / (1 - p)),
         gap(weight, p),
-        "the term, which the paper does not define, means the odds p / (1 - p), and not the rate p; the weight is FADE's binary "
-        "contrastive",
+        "the term, which the paper does not define, means the odds p / (1 - p), and not the rate p; the weight is "
+        "FADE's binary contrastive",
     )
 
 
@@ -201,5 +202,6 @@ def difficulty_range() -> Finding:
     return conditional(
         max(0.0, max(exact) - 1),
         fractional - 1,
-        f"p* sums to 1 at least, as with a correct answer; for p* = (0.3, 0.2, 0.1), which the section allows, D = {fractional:.2f}",
+        "p* sums to 1 at least, as with a correct answer; for p* = (0.3, 0.2, 0.1), which the section allows, D = "
+        f"{fractional:.2f}",
     )

@@ -1,7 +1,5 @@
 """PACS' statements."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -9,21 +7,10 @@ import torch
 from torch.nn import functional as F
 
 from rlvr.estimators import Estimator, pacs
-from rlvr.theory.statement import (
-    LOGITS,
-    RIGHT,
-    Chapter,
-    Finding,
-    by_successes,
-    conditional,
-    fails,
-    gap,
-    holds,
-    normal,
-    scores,
-)
+from rlvr.theory._policy import LOGITS, RIGHT, by_successes, gap, normal, scores
+from rlvr.theory.statement import Chapter, Finding, conditional, fails, holds
 
-chapter = Chapter("PACS")
+chapter = Chapter("PACS", place=5)
 REFERENCE = torch.tensor([0.2, 0.0, 0.3, -0.2, 0.1], dtype=torch.float64)
 
 
@@ -55,7 +42,8 @@ def actor_and_critic() -> Finding:
     return holds(
         gap(found, (pi * weight) @ scores(pi)),
         1e-12,
-        f"the released code has no actor term; without it the gradient differs by up to {gap(found, critic_only):.2f} here",
+        f"the released code has no actor term; without it the gradient differs by up to {gap(found, critic_only):.2f} "
+        "here",
     )
 
 
@@ -71,8 +59,10 @@ def printed_derivative() -> Finding:
 
 @chapter.says(
     "Appendix A.1",
-    "With the effective advantage l + beta (R - sigmoid(psi)) the update is a valid policy gradient, weighted by prediction error.",
-    "its effect on the logit of a correct answer among two, at the reference and away from it, against the gradient of E[R]; beta = 1",
+    "With the effective advantage l + beta (R - sigmoid(psi)) the update is a valid policy gradient, weighted by "
+    "prediction error.",
+    "its effect on the logit of a correct answer among two, at the reference and away from it, against the gradient "
+    "of E[R]; beta = 1",
 )
 def effective_advantage() -> Finding:
     reference = torch.tensor([0.5, 0.5], dtype=torch.float64)
@@ -87,9 +77,9 @@ def effective_advantage() -> Finding:
     return conditional(
         abs(near - accuracy),
         needed - far if far < 0 else 0.0,
-        f"near the reference: there it is the gradient of E[R]. With pi = (0.02, 0.98) and a uniform reference the logit of the correct "
-        f"answer 0 changes by {far:+.4f} a unit of step, where E[R] asks for {needed:+.4f}. For beta <= 1 a correct response's "
-        "effective advantage is never positive (-0.193 at psi = 0)",
+        "near the reference: there it is the gradient of E[R]. With pi = (0.02, 0.98) and a uniform reference the "
+        f"logit of the correct answer 0 changes by {far:+.4f} a unit of step, where E[R] asks for {needed:+.4f}. For "
+        "beta <= 1 a correct response's effective advantage is never positive (-0.193 at psi = 0)",
         1e-12,
     )
 
@@ -103,8 +93,8 @@ def gibbs_form() -> Finding:
     total = float((REFERENCE.softmax(0) * math.exp(math.log(0.8 / 0.2))).sum())
     return fails(
         total - 1,
-        f"sums to {total:.0f}, no distribution; with verifiable rewards E[R] is 0 or 1 and the exponent infinite. psi of a group sums to "
-        "zero too, which no label common to the group but 1/2 allows",
+        f"sums to {total:.0f}, no distribution; with verifiable rewards E[R] is 0 or 1 and the exponent infinite. psi "
+        "of a group sums to zero too, which no label common to the group but 1/2 allows",
         "for a fixed sampling distribution, 0 < E[R] < 1, and labels for which that expression sums to 1",
     )
 
@@ -130,8 +120,9 @@ def diverse_minimum() -> Finding:
     rarest = all(int(w.argmax()) == 0 for w in winners)
     return fails(
         top if rarest else 0.0,
-        f"reference {[round(float(x), 2) for x in reference]}, answers 0 and 1 correct: at beta = 0.5, 1 and 2 the minimum over a grid of "
-        "twentieths puts everything on answer 0, the rarest correct one (off the grid, at least 0.99)",
+        f"reference {[round(float(x), 2) for x in reference]}, answers 0 and 1 correct: at beta = 0.5, 1 and 2 the "
+        "minimum over a grid of twentieths puts everything on answer 0, the rarest correct one (off the grid, at "
+        "least 0.99)",
         "no claim about the path of training, where the reference is reset and psi starts at 0",
     )
 
@@ -208,8 +199,8 @@ def vanishing() -> Finding:
     return conditional(
         mixed,
         unanimous,
-        f"the group has both labels: scores of a group sum to zero, so that in an all-correct one they cannot all approach 1, and the "
-        f"largest weight there is {unanimous:.2f}",
+        "the group has both labels: scores of a group sum to zero, so that in an all-correct one they cannot all "
+        f"approach 1, and the largest weight there is {unanimous:.2f}",
         1e-4,
     )
 

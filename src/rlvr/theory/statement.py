@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
-
-import torch
-from torch import Tensor
 
 Verdict = Literal["holds", "holds under a condition", "fails"]
 
@@ -42,11 +38,14 @@ class Statement:
 
 
 class Chapter:
-    """A paper's statements, in its order: `@chapter.says(place, words, how)` on each check."""
+    """A paper's statements, in its order: `@chapter.says(place, words, how)` on each check, or those of its sections.
 
-    def __init__(self, paper: str):
-        self.paper = paper
-        self.statements: list[Statement] = []
+    `place` is the chapter's in the ledger.
+    """
+
+    def __init__(self, paper: str, place: int = 0, sections: Iterable[Chapter] = ()):
+        self.paper, self.place = paper, place
+        self.statements: list[Statement] = [statement for section in sections for statement in section.statements]
 
     def says(self, place: str, words: str, how: str) -> Callable[[Callable[[], Finding]], Callable[[], Finding]]:
         def note(check: Callable[[], Finding]) -> Callable[[], Finding]:
@@ -71,40 +70,3 @@ def conditional(deviation: float, outside: float, detail: str, tolerance: float 
 def fails(deviation: float, detail: str, reading: str = "", tolerance: float = 1e-9) -> Finding:
     """A counterexample: `deviation` must be beyond rounding, or the statement holds after all."""
     return Finding(deviation, "fails" if abs(deviation) > tolerance else "holds", detail, reading)
-
-
-# ---- a small softmax policy over a few answers, on which everything can be enumerated ----
-
-LOGITS = torch.tensor([0.4, -0.3, 0.9, 0.1, -0.8], dtype=torch.float64)
-RIGHT = torch.tensor([1.0, 1.0, 0.0, 0.0, 0.0], dtype=torch.float64)
-
-
-def scores(pi: Tensor) -> Tensor:
-    """grad log pi(y) by the logits, a row an answer."""
-    return torch.eye(len(pi), dtype=pi.dtype) - pi
-
-
-def gap(first: Tensor, second: Tensor) -> float:
-    return float((first - second).abs().max())
-
-
-def outcomes(groups: int) -> Tensor:
-    """All 2^G binary reward groups."""
-    return torch.tensor(list(itertools.product([0.0, 1.0], repeat=groups)), dtype=torch.float64)
-
-
-def by_successes(groups: int) -> Tensor:
-    """One group for each number of successes, 0 to G."""
-    return (torch.arange(groups) < torch.arange(groups + 1)[:, None]).double()
-
-
-def class_masses(weights_PG: Tensor, rewards_PG: Tensor) -> tuple[Tensor, Tensor]:
-    return (weights_PG * rewards_PG).mean(1), 0 - (weights_PG * (1 - rewards_PG)).mean(1)
-
-
-def generator(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
-
-
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(*shape, generator=generator(seed), dtype=torch.float64)

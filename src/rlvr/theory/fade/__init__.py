@@ -1,0 +1,7 @@
+"""FADE's statements, a module per section of the paper."""
+
+from rlvr.theory.fade import controller, decomposition, entropy, masses, rank, turns, variance
+from rlvr.theory.statement import Chapter
+
+_SECTIONS = (decomposition, masses, controller, turns, entropy, variance, rank)
+chapter = Chapter("FADE", place=2, sections=[module.section for module in _SECTIONS])

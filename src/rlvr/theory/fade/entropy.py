@@ -1,0 +1,89 @@
+"""How a step changes entropy (FADE, sec. 4.1 and 13)."""
+
+import torch
+
+from rlvr.estimators import Estimator
+from rlvr.theory._policy import LOGITS, RIGHT, by_successes, class_masses, gap, scores
+from rlvr.theory.fade._enumeration import PI
+from rlvr.theory.statement import Chapter, Finding, conditional, fails
+
+section = Chapter("FADE")
+
+
+def _entropy_slope(direction: torch.Tensor) -> float:
+    theta = LOGITS.clone().requires_grad_()
+    entropy = -(theta.softmax(0) * theta.log_softmax(0)).sum()
+    return float(torch.autograd.grad(entropy, theta)[0] @ direction)
+
+
+def _advantage(shift: float) -> torch.Tensor:
+    return 1.2 * RIGHT - 0.4 * (1 - RIGHT) + shift
+
+
+@section.says(
+    "Sec. 4.1, Eq. 7; theorem 13.1",
+    "Under a local projection assumption a step changes entropy by eta ((m_S - m_F) H - Cov(A, log pi)): a drift in H.",
+    "derivative of entropy along the exact natural gradient, 5 answers, as a constant is added to A",
+)
+def entropy_change() -> Finding:
+    log_pi = PI.log()
+    entropy = float(-(PI * log_pi).sum())
+    stated, found, covariance = [], [], []
+    for shift in (0.0, 0.5, -0.5):
+        a = _advantage(shift)
+        mean = float(PI @ a)
+        cov = float(PI @ (a * log_pi)) - mean * float(PI @ log_pi)
+        natural = a - mean  # the natural gradient of a softmax policy, up to a constant of the logits
+        found.append(_entropy_slope(natural))
+        stated.append(mean * entropy - cov)
+        covariance.append(-cov)
+    assert max(abs(f - c) for f, c in zip(found, covariance, strict=True)) < 1e-12
+    vanilla = [_entropy_slope((PI * _advantage(shift)) @ scores(PI)) for shift in (0.0, 0.5)]
+    assert abs(vanilla[0] - vanilla[1]) < 1e-12
+    return fails(
+        max(abs(f - s) for f, s in zip(found, stated, strict=True)),
+        "adding c to every A moves the stated value by c H and the true one by 0, for the natural and for the "
+        "vanilla gradient, since scores have zero mean. With the formula's sign m_S > m_F would raise entropy, and "
+        "sec. 4.1 says that it accelerates collapse",
+        "Delta H = -eta Cov(A, log pi), exactly, for the natural gradient",
+    )
+
+
+@section.says(
+    "Theorem 13.1, Eq. 24",
+    "Under the Fisher metric E[log pi grad log pi] . E[A grad log pi] is E[A log pi].",
+    "inner product in the inverse Fisher metric, 5 answers, A with mean 0 and 0.5 above",
+)
+def projection() -> Finding:
+    log_pi = PI.log()
+    fisher = scores(PI).T @ torch.diag(PI) @ scores(PI)
+    inverse = torch.linalg.pinv(fisher)
+
+    def difference(a: torch.Tensor) -> float:
+        left, right = (PI * log_pi) @ scores(PI), (PI * a) @ scores(PI)
+        return abs(float(left @ inverse @ right) - float(PI @ (a * log_pi)))
+
+    centred = _advantage(0.0) - float(PI @ _advantage(0.0))
+    return conditional(
+        difference(centred), difference(centred + 0.5), "E[A] = 0; in general it is the covariance Cov(A, log pi)"
+    )
+
+
+@section.says(
+    "Sec. 4.1",
+    "The symbol A_S / A_F, defined as m_S p / (m_F q), is the ratio of the two weights.",
+    "AsymGRPO, delta = 0.5, p = k/16",
+)
+def advantage_ratio() -> Finding:
+    rewards = by_successes(16)[1:-1]
+    weights = Estimator("asym_grpo").advantages(rewards, {}, {})
+    p = rewards.mean(1)
+    ratio = weights[:, 0] / -weights[:, -1]
+    mass_s, mass_f = class_masses(weights, rewards)
+    assert gap(ratio, mass_s * (1 - p) / (mass_f * p)) < 1e-12
+    return fails(
+        gap(ratio, mass_s * p / (mass_f * (1 - p))),
+        "masses are m_S = p A_S and m_F = q A_F, so that A_S / A_F = m_S q / (m_F p); at p = 0.25 the two differ by "
+        "a factor 9",
+        "as a measure of its own, rho(p), as Table 7 has it",
+    )

@@ -1,0 +1,354 @@
+"""The masses of methods (FADE, sec. 8)."""
+
+import itertools
+import math
+from collections.abc import Callable
+
+import torch
+
+from rlvr.estimators import Estimator
+from rlvr.theory._policy import LOGITS, RIGHT, by_successes, gap, generator, scores
+from rlvr.theory.fade._enumeration import PI, SCORE_S, P, masses_of
+from rlvr.theory.statement import Chapter, Finding, conditional, fails, holds
+
+section = Chapter("FADE")
+Stated = Callable[[torch.Tensor], torch.Tensor]
+
+
+def _pq(power: float) -> Stated:
+    return lambda p: (p * (1 - p)) ** power
+
+
+def _worst(name: str, stated_s: Stated, stated_f: Stated, inside: bool = False, **settings) -> float:
+    p, mass_s, mass_f = masses_of(name, **settings)
+    chosen = (p > 0) & (p < 1) if inside else torch.ones_like(p, dtype=torch.bool)
+    return max(gap(mass_s[chosen], stated_s(p)[chosen]), gap(mass_f[chosen], stated_f(p)[chosen]))
+
+
+@section.says("Sec. 8.1", "GRPO has m_S = m_F = sqrt(pq), Skew-R pq sqrt(pq).", "enumeration, p = k/16")
+def grpo_masses() -> Finding:
+    return holds(max(_worst("grpo", _pq(0.5), _pq(0.5)), _worst("skew_r", _pq(1.5), _pq(1.5))), 1e-12)
+
+
+@section.says(
+    "Sec. 8.2",
+    "Power-alpha has p q^alpha; its asymmetric form p q^alpha_s and p^alpha_f q; AsymGRPO pq and pq / delta.",
+    "enumeration, p = k/16, three values each",
+)
+def power_masses() -> Finding:
+    def power(a: float) -> Stated:
+        return lambda p: p * (1 - p) ** a
+
+    worst = 0.0
+    for a, f in ((1.0, 1.0), (2.0, 3.0), (0.5, 1.5)):
+        worst = max(worst, _worst("power_alpha", power(a), power(a), alpha=a))
+        worst = max(worst, _worst("asym_power_alpha", power(a), lambda p, f=f: p**f * (1 - p), alpha_s=a, alpha_f=f))
+        worst = max(worst, _worst("asym_grpo", _pq(1.0), lambda p, a=a: p * (1 - p) / a, delta=a))
+    return holds(worst, 1e-12)
+
+
+@section.says(
+    "Sec. 8.2, Eq. 12-14",
+    "T2T's mean advantages are q C / sigma over successes and -p C / sigma over failures, C = 1 - alpha p L_S - "
+    "alpha q L_F.",
+    "groups of 8 with random lengths, alpha = 0.4, class means",
+)
+def t2t() -> Finding:
+    rewards, alpha, p, q = torch.tensor([1.0, 1, 1, 0, 0, 0, 0, 0], dtype=torch.float64), 0.4, 3 / 8, 5 / 8
+    lengths = torch.randint(10, 100, (8,), generator=generator(2)).double()
+    share = lengths / lengths.max()
+    c = 1 - alpha * p * share[rewards == 1].mean() - alpha * q * share[rewards == 0].mean()
+    sigma = torch.where(rewards == 1, 1 - alpha * p * share, alpha * q * share).std(correction=0)
+    estimator = Estimator("t2t", {"alpha": alpha, "epsilon": 0.0})
+    weights = estimator.advantages(rewards[None], {"lengths_PG": lengths[None]}, {})[0]
+    found = torch.stack([weights[rewards == 1].mean(), weights[rewards == 0].mean()])
+    return holds(
+        gap(found, torch.stack([q * c / sigma, -p * c / sigma])),
+        1e-12,
+        "the update also has the covariance of length and gradient within a class, where the paper writes "
+        "`approximately`",
+    )
+
+
+@section.says("Sec. 8.3", "MaxRL has m_S = m_F = q.", "enumeration, p = k/16, p > 0")
+def max_rl() -> Finding:
+    p, mass_s, mass_f = masses_of("max_rl")
+    return holds(
+        max(gap(mass_s[1:], 1 - p[1:]), gap(mass_f[1:], 1 - p[1:])), 1e-12, "at p = 0 the weight is 0/0, taken as 0"
+    )
+
+
+@section.says(
+    "Sec. 8.4.1",
+    "Tang's leave-one-out advantage has expected masses k p q^(k-1) and 0, and follows pass@k.",
+    "enumeration of all 5^k groups, k = 2, 3, 4, against the gradient of pass@k",
+)
+def tang() -> Finding:
+    worst = 0.0
+    for k in (2, 3, 4):
+        answers = torch.tensor(list(itertools.product(range(5), repeat=k)))
+        weights = Estimator("pass_at_k_loo").advantages(RIGHT[answers], {}, {})
+        update = ((weights[..., None] * scores(PI)[answers]).sum(1) * PI[answers].prod(1)[:, None]).sum(0)
+        stated = k * P * (1 - P) ** (k - 1)
+        theta = LOGITS.clone().requires_grad_()
+        value = 1 - (1 - theta.softmax(0) @ RIGHT) ** k
+        worst = max(worst, gap(update, stated * SCORE_S), gap(update, torch.autograd.grad(value, theta)[0]))
+    return holds(worst, 1e-12, "summed over the group; that it is the gradient of pass@k is checked too")
+
+
+def _chen(rollouts: int, k: int):
+    fail = torch.tensor(
+        [math.comb(f, k) / math.comb(rollouts, k) for f in range(rollouts, -1, -1)], dtype=torch.float64
+    )
+    return fail, 1 - fail
+
+
+@section.says(
+    "Sec. 8.4.2",
+    "Chen's analytic advantages unify to Q (r - p) / sigma_k, with m_S = m_F = p sqrt((1 - R_k) / R_k).",
+    "G = 16, k = 1, 2, 4, 8: the two printed cases, the unified form, the mass",
+)
+def chen() -> Finding:
+    worst, rollouts = 0.0, 16
+    for k in (1, 2, 4, 8):
+        p, mass_s, mass_f = masses_of("pass_at_k", k=k)
+        fail, solved = _chen(rollouts, k)
+        inside = (fail > 0) & (fail < 1)
+        stated = p[inside] * (fail[inside] / solved[inside]).sqrt()
+        worst = max(worst, gap(mass_s[inside], stated), gap(mass_f[inside], stated))
+        sigma = (fail * solved).sqrt()
+        rest = [math.comb(f - 1, k - 1) / math.comb(rollouts - 1, k - 1) if f else 0.0 for f in range(rollouts, -1, -1)]
+        others = torch.tensor(rest, dtype=torch.float64)
+        printed = ((fail - others) / sigma)[inside]
+        found = (-mass_f / (1 - p))[inside]
+        worst = max(worst, gap(found, printed))
+    undefined = float((by_successes(16).sum(1)[1:-1] > 8).double().mean())  # share with fewer than 8 failures
+    detail = (
+        "sigma_k is not zero; where fewer than k rollouts fail the weight is 0/0 (taken as 0): half of the solve "
+        "rates at k = 8, G = 16"
+    )
+    return conditional(worst, undefined, detail, 1e-12)
+
+
+@section.says(
+    "Sec. 8.4.2, the limit",
+    "For G -> infinity Chen's mass is p sqrt(q^k / (1 - q^k)).",
+    "G = 16, 256 and 4,096 at k = 4",
+)
+def chen_limit() -> Finding:
+    errors = []
+    for rollouts in (16, 256, 4096):
+        p = torch.arange(1, rollouts, max(1, rollouts // 16), dtype=torch.float64) / rollouts
+        failures = [round(rollouts * (1 - float(x))) for x in p]
+        fail = torch.tensor([math.comb(f, 4) / math.comb(rollouts, 4) for f in failures], dtype=torch.float64)
+        limit = ((1 - p) ** 4 / (1 - (1 - p) ** 4)).sqrt() * p
+        errors.append(gap(p * (fail / (1 - fail)).sqrt(), limit))
+    shrinks = errors[0] > 4 * errors[1] > 16 * errors[2]
+    return holds(
+        errors[2] if shrinks else 1.0, 1e-3, "difference " + ", ".join(f"{e:.1e}" for e in errors) + ", of order 1/G"
+    )
+
+
+@section.says(
+    "Sec. 8.4.2, remark",
+    "With the baseline R_k in place of p the masses p (1 - R_k) / sigma_k and q R_k / sigma_k differ for k > 1.",
+    "G = 16, k = 4: the smallest difference over mixed groups; k = 1",
+)
+def wrong_baseline() -> Finding:
+    def differences(k: int) -> torch.Tensor:
+        fail, solved = _chen(16, k)
+        p = torch.arange(17).double() / 16
+        inside = (fail > 0) & (fail < 1)
+        return ((p * fail - (1 - p) * solved) / (fail * solved).sqrt())[inside].abs()
+
+    return holds(float(differences(1).max()) + float((differences(4) < 1e-3).sum()), 1e-12)
+
+
+@section.says(
+    "Sec. 8.4.3", "The mix of pass@1 and pass@k is balanced with mass p (p A_k + q A_1).", "enumeration, G = 16, k = 4"
+)
+def mix() -> Finding:
+    p, mass_s, mass_f = masses_of("pass_mix", k=4)
+    fail, solved = _chen(16, 4)
+    mixed = (p > 0) & (p < 1)
+    inside = mixed & (fail > 0)
+    p_in, fail, solved = p[inside], fail[inside], solved[inside]
+    stated = p_in * (p_in * (fail / solved).sqrt() + (1 - p_in) * ((1 - p_in) / p_in).sqrt())
+    undefined = float((mixed & ~inside).double().sum() / mixed.sum())
+    return conditional(
+        max(gap(mass_s[inside], stated), gap(mass_f[inside], stated)),
+        undefined,
+        "sigma_k is not zero; where fewer than k rollouts fail the pass@k part is 0/0, taken as 0",
+        1e-12,
+    )
+
+
+@section.says(
+    "Sec. 8.5",
+    "AsymRL has m_S = p (q - delta) and m_F = q (p + delta); delta = 0 is mean GRPO.",
+    "enumeration, delta = 0.01",
+)
+def asym_rl() -> Finding:
+    deviation = _worst("asym_shift", lambda p: p * (0.99 - p), lambda p: (1 - p) * (p + 0.01))
+    return holds(
+        deviation,
+        1e-12,
+        "m_F - m_S = delta, also in unanimous groups; public code of asymmetric REINFORCE has the opposite sign",
+    )
+
+
+@section.says(
+    "Sec. 8.6",
+    "The tau-quantile of binary rewards is 0 if and only if p <= tau.",
+    "G = 20, tau = 0.5 and 0.25, inverse distribution function",
+)
+def quantile_rule() -> Finding:
+    def wrong(tau: float) -> float:
+        rewards = by_successes(20)
+        baseline = rewards - Estimator("quantile", {"tau": tau}).advantages(rewards, {}, {})
+        p = rewards.mean(1)
+        return float(((baseline[:, 0] == 0) != (p <= tau)).sum())
+
+    assert wrong(0.5) == 0
+    return fails(
+        wrong(0.25),
+        "at tau = 0.25 the rule is wrong at 10 of 21 solve rates of 20 rollouts; it is p <= 1 - tau",
+        "tau = 1/2",
+    )
+
+
+@section.says(
+    "Sec. 8.6, MC-GRPO",
+    "A median baseline has m_S = p for p <= 1/2 and m_F = q for p > 1/2.",
+    "enumeration, G = 16 and 15",
+)
+def median() -> Finding:
+    worst = 0.0
+    for rollouts in (15, 16):
+        p, mass_s, mass_f = masses_of("mc_grpo", rollouts=rollouts)
+        worst = max(
+            worst, gap(mass_s, torch.where(p <= 0.5, p, 0 * p)), gap(mass_f, torch.where(p > 0.5, 1 - p, 0 * p))
+        )
+    rewards = by_successes(16)
+    p, upper = rewards.mean(1), rewards - rewards.sort(dim=1).values[:, 8:9]
+    other = gap((upper * rewards).mean(1), torch.where(p <= 0.5, p, 0 * p))
+    detail = (
+        "with the lower median; with the upper one p = 1/2 of an even group changes sides. The released code also "
+        "scales by the MAD"
+    )
+    return conditional(worst, other, detail, 1e-12)
+
+
+@section.says("Sec. 8.7", "The binary contrastive weight has m_S = m_F = p.", "enumeration, p = k/16, p < 1")
+def contrastive() -> Finding:
+    p, mass_s, mass_f = masses_of("binary_contrastive")
+    return holds(max(gap(mass_s[:-1], p[:-1]), gap(mass_f[:-1], p[:-1])), 1e-12)
+
+
+@section.says(
+    "Sec. 8.8", "PowerNorm has (pq)^(1 - gamma); 1/2 is GRPO, 0 is Dr.GRPO.", "enumeration, gamma = 0, 0.3, 0.5, 1"
+)
+def power_norm() -> Finding:
+    worst = 0.0
+    for gamma in (0.0, 0.3, 0.5, 1.0):
+        worst = max(worst, _worst("power_norm", _pq(1 - gamma), _pq(1 - gamma), inside=True, gamma=gamma))
+    return holds(worst, 1e-12)
+
+
+@section.says(
+    "Sec. 8.9, softmax",
+    "Softmax weights have m_S = m_F = (e^b - 1) pq / (1 + p (e^b - 1)).",
+    "enumeration, G = 16, b = 2: means over rollouts, and sums over the group",
+)
+def softmax_masses() -> Finding:
+    grow = math.expm1(2.0)
+
+    def mass(p: torch.Tensor) -> torch.Tensor:
+        return grow * p * (1 - p) / (1 + p * grow)
+
+    return holds(
+        _worst("softmax", mass, mass, beta=2.0, scale="group"),
+        1e-12,
+        "as a sum over the group; GRPO's sum is G sqrt(pq), so that beside it softmax is 1/G as large as the printed "
+        "masses suggest",
+    )
+
+
+@section.says(
+    "Sec. 8.9, softmax limits",
+    "b -> 0 recovers Dr.GRPO; b -> infinity converges to the pass@k advantage.",
+    "weights at b = 1e-6 (over b) and 60, G = 16, scaled by G, against Dr.GRPO, Tang's and MaxRL",
+)
+def softmax_limits() -> Finding:
+    rewards = by_successes(16)[1:]
+    settings = [{"beta": b, "scale": "group"} for b in (1e-6, 60.0)]
+    small, large = (Estimator("softmax", chosen).advantages(rewards, {}, {}) for chosen in settings)
+    dr, tang, max_rl = (Estimator(n).advantages(rewards, {}, {}) for n in ("dr_grpo", "pass_at_k_loo", "max_rl"))
+    chen = [Estimator("pass_at_k", {"k": k}).advantages(rewards, {}, {}) for k in (2, 4, 8, 16)]
+    assert gap(small / 1e-6, dr) < 1e-5 and gap(large, max_rl) < 1e-9
+    return fails(
+        min(gap(large / 16, tang), *(gap(large, other) for other in chen)),
+        "b -> infinity is MaxRL (m = q): of 16 rollouts two successes get 7/16 each, where Tang's advantage is 0; "
+        "Chen's differs at every k",
+        "b -> 0 after division by b",
+    )
+
+
+@section.says(
+    "Sec. 8.9, LogMeanExp",
+    "LogMeanExp has m_S = p e^b / (p e^b + q), m_F = q / (p e^b + q): sign-biased to successes.",
+    "enumeration of the leave-one-out weight, G = 16, b = 1",
+)
+def log_mean_exp() -> Finding:
+    p, mass_s, mass_f = masses_of("log_mean_exp")
+    z, inside = 1 + p * math.expm1(1.0), slice(1, 16)
+    stated_s, stated_f = p * math.e / z, (1 - p) / z
+    near = p * (1 - p) * math.expm1(1.0) / z
+    return fails(
+        max(gap(16 * mass_s[inside], stated_s[inside]), gap(16 * mass_f[inside], stated_f[inside])),
+        f"at p = 1/4, summed over the group: {16 * float(mass_s[4]):.3f} and {16 * float(mass_f[4]):.3f} against "
+        f"{float(stated_s[4]):.3f} and {float(stated_f[4]):.3f}: the derivation keeps the normaliser at G when one "
+        "reward is left out",
+        "nearly balanced, pq (e^b - 1) / (b (1 + p (e^b - 1))) in sum, to "
+        f"{16 * max(gap(mass_s[inside], near[inside] / 16), gap(mass_f[inside], near[inside] / 16)):.3f}",
+    )
+
+
+@section.says(
+    "Sec. 8.9, LogMeanExp limits",
+    "b -> 0 gives m_S -> p, m_F -> q (REINFORCE); b -> infinity gives m_S -> 1, m_F -> 0.",
+    "weights at b = 1e-5 and 300 against REINFORCE with rewards of either sign, RLOO / G and Tang's, G = 16",
+)
+def log_mean_exp_limits() -> Finding:
+    rewards = by_successes(16)
+    small, large = (Estimator("log_mean_exp", {"beta": b}).advantages(rewards, {}, {}) for b in (1e-5, 300.0))
+    rloo, tang = (Estimator(n).advantages(rewards, {}, {}) for n in ("rloo", "pass_at_k_loo"))
+    signed = 2 * rewards - 1
+    assert gap(small, rloo / 16) < 1e-5 and gap(large, tang) < 0.02
+    return fails(
+        gap(16 * small, signed),
+        "b -> 0 is RLOO / G, m_S = m_F; at b -> infinity only the sole success of a group has weight (Tang's pass@k, "
+        "k = G)",
+        "m_F -> 0 for b -> infinity",
+    )
+
+
+@section.says(
+    "Sec. 8.10",
+    "HA-DW's negative mass is that of Dr.GRPO, and only the positive one is modulated.",
+    "enumeration, base Dr.GRPO, lambda = 1, C = 0.4",
+)
+def ha_dw() -> Finding:
+    p, mass_s, mass_f = masses_of("ha_dw", state={"anchor": 0.4}, base="dr_grpo", lam=1.0)
+    assert gap(mass_s, p * (1 - p) * torch.exp(0.4 - p)) < 1e-12
+    return fails(
+        gap(mass_f, p * (1 - p)),
+        "the exponent's sign follows A, so that m_F = pq e^(p - C); largest ratio "
+        f"{float((mass_f[1:-1] / (p * (1 - p))[1:-1]).max()):.2f}",
+        "at p = C",
+    )
+
+
+@section.says("Sec. 8.11", "The ReLU advantage has m_S = pq and m_F = 0.", "enumeration, p = k/16")
+def relu() -> Finding:
+    return holds(_worst("relu", _pq(1.0), lambda p: 0 * p), 1e-12)

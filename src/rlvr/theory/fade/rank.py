@@ -1,0 +1,144 @@
+"""Regimes of pass@k, and the rank of the update (FADE, sec. 4.2, 12 and 15)."""
+
+import itertools
+import math
+
+import torch
+from scipy import integrate, special
+
+from rlvr.theory._policy import normal
+from rlvr.theory.statement import Chapter, Finding, conditional, fails, holds
+
+section = Chapter("FADE")
+
+
+@section.says(
+    "Theorem 12.1, power-law regime",
+    "A density ~ C p^(b-1) of solve rates near 0 gives 1 - pass@k ~ C Gamma(b) k^(-b).",
+    "Beta(b, c) laws in closed form, k = 1e6",
+)
+def power_law() -> Finding:
+    worst, k = 0.0, 1e6
+    for b, c in ((0.3, 2.0), (0.7, 1.0), (1.5, 3.0)):
+        log_exact = special.betaln(b, c + k) - special.betaln(b, c)
+        log_stated = -special.betaln(b, c) + special.gammaln(b) - b * math.log(k)
+        worst = max(worst, abs(math.expm1(log_exact - log_stated)))
+    return holds(worst, 1e-5, "relative error at k = 1e6, of order 1/k")
+
+
+@section.says(
+    "Theorem 12.1, rapidly decaying regime",
+    "A density below exp(-c / p^a) near 0 gives 1 - pass@k smaller than every power of 1/k.",
+    "quadrature of E[(1 - p)^k] for density ~ exp(-0.2 / p): local slopes in log k keep falling",
+)
+def fast_decay() -> Finding:
+    def log_fail(k: float) -> float:
+        value, _ = integrate.quad(
+            lambda p: math.exp(k * math.log1p(-p) - 0.2 / p) if 0 < p < 1 else 0.0,
+            0,
+            1,
+            limit=500,
+            points=[1 / math.sqrt(k)],
+        )
+        return math.log(value)
+
+    ks = [10.0**e for e in (1, 2, 3, 4)]
+    slopes = [(log_fail(b) - log_fail(a)) / math.log(b / a) for a, b in itertools.pairwise(ks)]
+    falling = all(later < earlier - 1 for earlier, later in itertools.pairwise(slopes))
+    return holds(0.0 if falling else 1.0, 0.0, "slopes " + ", ".join(f"{s:.1f}" for s in slopes))
+
+
+@section.says(
+    "Proposition 15.1, Eq. 33",
+    "The rank-1 share tends to |E[A a v]|^2 / (|E[A a v]|^2 + |R|^2), and is 1 if and only if R = 0.",
+    "the identity for a mean gradient (12 x 8) with and without its residual, by SVD; the limit is the law of large "
+    "numbers",
+)
+def rank_one_share() -> Finding:
+    def difference(mean: torch.Tensor) -> tuple[float, float]:
+        _, s, v = torch.linalg.svd(mean)
+        signal = mean @ v[0]
+        residual = mean - torch.outer(signal, v[0])
+        stated = float(signal @ signal / (signal @ signal + (residual**2).sum()))
+        return abs(stated - float(s[0] ** 2 / (s**2).sum())), stated
+
+    mean = normal(12, 8)
+    general, share = difference(mean)
+    flat, one = difference(torch.outer(mean[:, 0], mean[0]))
+    return holds(max(general, flat, abs(one - 1)) if share < 1 else 1.0, 1e-12)
+
+
+@section.says(
+    "Sec. 4.2",
+    "As the residuals' mean pairwise correlation goes to 0, they cancel, the higher-rank term vanishes and r_1 goes "
+    "to 1.",
+    "a law of three equally likely tokens whose residuals have mean zero, so that independent draws are uncorrelated",
+)
+def uncorrelated_residuals() -> Finding:
+    basis = torch.eye(3, dtype=torch.float64)
+    v, h = basis - 1 / 3, math.sqrt(1.5) * (basis - 1 / 3)  # v = e_y - pi; unit residuals of zero mean
+    a = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
+    signal = 2.0 * (a[:, None] * v).mean(0)  # hidden states have 2 along u_1
+    residual = torch.einsum("k,kv,kh->vh", a, v, h) / 3
+    correlation = float((h.mean(0) ** 2).sum())
+    mean = torch.cat([signal[:, None], residual], dim=1)
+    s = torch.linalg.svdvals(mean)
+    share = float(s[0] ** 2 / (s**2).sum())
+    return fails(
+        1 - share if correlation < 1e-12 else 0.0,
+        "v_i = e_i - 1/3, residuals sqrt(3/2) (e_i - 1/3), A = 1, 2, 3, 2 along u_1: mean pairwise correlation 0, "
+        f"and the mean gradient has |R|^2 = {float((residual**2).sum()):.2f} and a rank-1 share of {share:.2f}",
+        "where A v and the residual are uncorrelated too",
+    )
+
+
+@section.says(
+    "Corollary 15.2",
+    "K equally likely orthogonal failure modes have |R_F|^2 = c^2 mu^2 / K.",
+    "construction for K = 2, 4, 8",
+)
+def failure_modes() -> Finding:
+    worst = 0.0
+    for modes in (2, 4, 8):
+        a = torch.nn.functional.normalize(normal(modes, 10, seed=modes), dim=1) * 0.7
+        means = torch.linalg.qr(normal(16, modes, seed=modes + 1)).Q.T * 1.3
+        residual = torch.einsum("kv,kh->vh", a, means) / modes
+        worst = max(worst, abs(float((residual**2).sum()) - (0.7 * 1.3) ** 2 / modes))
+    v, h = torch.tensor([1.0, -1.0]), torch.tensor([0.5, -0.5])  # one mode, two points: E[v] = 0 and E[v h] is not
+    return conditional(
+        worst, float((v * h).mean().abs()), "A v and the hidden state are uncorrelated within a mode", 1e-12
+    )
+
+
+@section.says(
+    "Corollary 15.2, its consequence",
+    "delta < 1 amplifies the shrinking failure residual, and so accelerates the collapse to rank 1.",
+    "rank-1 share of a mean gradient, delta = 1 and 0.5: failures with, and without, a part along the shared direction",
+)
+def delta_and_rank() -> Finding:
+    u, success, failure = torch.linalg.qr(normal(9, 3)).Q.T
+    first, second, third = torch.linalg.qr(normal(7, 3, seed=1)).Q.T
+
+    def share(delta: float, along: float) -> float:
+        residual = 0.3 * torch.outer(second, success) + 0.7 / delta * 0.5 * torch.outer(third, failure)
+        signal = torch.outer(first, u) * (1 + along * 0.7 / delta)
+        s = torch.linalg.svdvals(signal + residual)
+        return float(s[0] ** 2 / (s**2).sum())
+
+    return conditional(
+        max(0.0, share(1.0, 5.0) - share(0.5, 5.0)),
+        share(1.0, 0.0) - share(0.5, 0.0),
+        "failures also push along the shared direction, and enough to outgrow their residual. Smaller delta enlarges "
+        f"(q / delta) R_F; without such a push the rank-1 share falls, here from {share(1.0, 0.0):.2f} to "
+        f"{share(0.5, 0.0):.2f}",
+    )
+
+
+@section.says(
+    "Corollary 15.3", "Steps w_t x u along one direction u add up to a matrix of rank 1.", "SVD of a sum of 50 steps"
+)
+def accumulation() -> Finding:
+    u = torch.nn.functional.normalize(normal(9), dim=0)
+    total = torch.stack([torch.outer(normal(7, seed=t), u) for t in range(50)]).sum(0)
+    s = torch.linalg.svdvals(total)
+    return holds(float(s[1] / s[0]), 1e-12)

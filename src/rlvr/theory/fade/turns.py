@@ -1,0 +1,53 @@
+"""Several turns, and prompts that are drawn again (FADE, sec. 9)."""
+
+import torch
+from scipy import stats
+
+from rlvr.theory._policy import LOGITS, RIGHT, gap, scores
+from rlvr.theory.statement import Chapter, Finding, conditional, holds
+
+section = Chapter("FADE")
+
+
+@section.says(
+    "Sec. 9.1, Eq. 15-16",
+    "Over turns the gradient is the sum of m_S(t) grad_S(t) - m_F(t) grad_F(t), masses scaled by the chance to reach "
+    "turn t.",
+    "enumeration of a two-turn policy that answers again where the first answer is wrong; weight 1 for success, -0.5 "
+    "for failure",
+)
+def multi_turn() -> Finding:
+    theta = torch.stack([LOGITS, LOGITS.flip(0)]).requires_grad_()
+    pi, wrong = theta.softmax(1), 1 - RIGHT
+    value = pi[0] @ RIGHT + (pi[0] @ wrong) * (pi[1] @ RIGHT - 0.5 * pi[1] @ wrong)
+    found = torch.autograd.grad(value, theta)[0]
+    pi = pi.detach()
+    p, q = pi @ RIGHT, pi @ wrong
+    score_s = [(pi[t] * RIGHT) @ scores(pi[t]) / p[t] for t in (0, 1)]
+    score_f = [(pi[t] * wrong) @ scores(pi[t]) / q[t] for t in (0, 1)]
+    later = p[1] - 0.5 * q[1]  # what a failure at turn 1 is worth
+    turn1 = p[0] * score_s[0] - q[0] * -later * score_f[0]
+    turn2 = q[0] * (p[1] * score_s[1] - 0.5 * q[1] * score_f[1])
+    return holds(max(gap(found[0], turn1), gap(found[1], turn2)), 1e-12, "with rho_1 = 1, rho_2 = q")
+
+
+@section.says(
+    "Sec. 9.2",
+    "A second round on prompts that failed the first, reached with probability q, has the mass of Power-alpha = 2.",
+    "expected mass of round 2 over a binomial first round of B = 1 and B = 8 rollouts, by enumeration",
+)
+def resampling() -> Finding:
+    p = torch.linspace(0.05, 0.95, 19, dtype=torch.float64)
+
+    def second(rollouts: int) -> torch.Tensor:
+        reached = torch.tensor([stats.binom.pmf(0, rollouts, float(x)) for x in p], dtype=torch.float64)
+        return reached * p * (1 - p)
+
+    stated = p * (1 - p) ** 2
+    return conditional(
+        gap(second(1), stated),
+        gap(second(8), stated),
+        "a rollout is retried for itself; a prompt whose B rollouts all fail is reached with q^B. Round 2 alone: "
+        "both rounds have pq (1 + q), endless retries q (MaxRL)",
+        1e-12,
+    )
