@@ -12,6 +12,7 @@ the rewards: those annotated `Tensor` are one number a rollout (`log_ratio_PG`, 
     masses(p, groups, *, <settings>) -> (m_S, m_F)                           closed form for binary rewards
     objective(rewards_PG, *, <as advantages>) -> objective_P                 where the weights need `logp_PG`
     needs(*, <settings>) -> names of tensors                                 where some settings need fewer
+    CRITIC = True                 a value model may stand beside it: it weighs rewards as they are
     LATER = ("<setting>", ...)    settings that came after runs were made: in no identity while they have their default
 
 The signatures are the only registry: configuration is checked against them without importing torch.
@@ -82,6 +83,7 @@ class Signature:
     settings: dict[str, Setting]
     controlled: bool
     later: tuple[str, ...]
+    critic: bool
     summary: str
 
     @property
@@ -118,7 +120,8 @@ def signature(name: str) -> Signature:
         tuple(_needs(controller, "Tensor") + _needs(controller, "float")) if controller else (),
         settings,
         controller is not None,
-        _later(tree),
+        _constant(tree, "LATER", ()),
+        _constant(tree, "CRITIC", False),
         summary,
     )
 
@@ -140,9 +143,9 @@ def _optional_tensors(function: ast.FunctionDef) -> tuple[str, ...]:
     return tuple(a.arg for a, _ in _arguments(function) if _written(a) == "Tensor | None")
 
 
-def _later(tree: ast.Module) -> tuple[str, ...]:
+def _constant(tree: ast.Module, name: str, default: Any) -> Any:
     assigned = [node for node in tree.body if isinstance(node, ast.Assign)]
-    return next((ast.literal_eval(node.value) for node in assigned if ast.unparse(node.targets[0]) == "LATER"), ())
+    return next((ast.literal_eval(node.value) for node in assigned if ast.unparse(node.targets[0]) == name), default)
 
 
 def _written(argument: ast.arg) -> str:

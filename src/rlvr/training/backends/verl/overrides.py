@@ -14,6 +14,7 @@ from typing import Any
 from rlvr.config.schema.settings import Execution, Sft
 from rlvr.config.schema.specs import RunSpec
 from rlvr.estimators import signature
+from rlvr.training.backends.verl import LOGICAL_CPUS
 
 VERL = "0.9.1"
 ACTOR = "actor_rollout_ref.actor"
@@ -29,7 +30,6 @@ NEEDS_REFERENCE = {"log_ratio_PG", "logp_ref_PG"}  # arguments of an estimator t
 
 
 SFT_TOKENS = 16384  # of a microbatch on one device
-LOGICAL_CPUS = 64  # of a node, for Ray's count: verl's queue and workers ask for many and use few, and wait in silence
 
 
 class Unsupported(ValueError):
