@@ -95,8 +95,8 @@ def draw(engine: Callable[[], Engine], problems: list[Problem], shares: list[Par
 def main(
     spec: stages.Spec,
     policy: Annotated[Path, typer.Option(help="Manifest of the policy.")],
-    problems: Annotated[Path, typer.Option(help="problems.jsonl of the benchmark.")],
-    state: Annotated[Path, typer.Option(help="Folder for finished parts; survives a failed job.")],
+    problems: stages.Problems,
+    state: stages.State,
     slices: Annotated[
         list[Path] | None, typer.Argument(help="Slices to draw and write, by number: 03.jsonl.gz; none: all at once.")
     ] = None,

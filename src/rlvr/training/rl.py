@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import torch
 import typer
@@ -14,16 +13,18 @@ from rlvr.config import identity
 from rlvr.config.schema.settings import Execution
 from rlvr.config.schema.specs import RunSpec
 from rlvr.estimators import Estimator
-from rlvr.files import publish_lines, sha256
+from rlvr.files import sha256
 from rlvr.offspring import end_with_caller
 from rlvr.policies.decoder import Decoder
 from rlvr.policies.manifest import fingerprint
-from rlvr.policies.store import Policy, device, load, publish_manifest, save
-from rlvr.records import PicturesUnread, Problem, read_records, text_alone
+from rlvr.policies.store import Policy, device, load, save
+from rlvr.records import Problem
 from rlvr.training import measures
 from rlvr.training.batches import STREAM_PROBE, PromptOrder, all_logprobs, autocast
 from rlvr.training.checkpoint import Checkpoints, Snapshot
 from rlvr.training.deterministic import one_thread
+from rlvr.training.inputs import problems_of
+from rlvr.training.outcome import Outcome
 from rlvr.training.progress import TO_BE_CONTINUED, Bar, StopRequest
 from rlvr.training.rollouts import Batch, Problems, collect, sample_prompts, verify
 from rlvr.training.update import Coupled, NonFinite, update
@@ -304,11 +305,11 @@ def train(trainer: Trainer, checkpoints: Checkpoints, save_every: int) -> None:
 
 def main(
     spec: stages.Spec,
-    base: Annotated[Path, typer.Option(help="Manifest of the policy to start from; also the reference.")],
-    problems: Annotated[Path, typer.Option(help="problems.jsonl to train on.")],
-    validation: Annotated[Path, typer.Option(help="problems.jsonl for held-out measurements.")],
-    out: Annotated[Path, typer.Option(help="Manifest to write; metrics.jsonl and probe.jsonl stand beside it.")],
-    state: Annotated[Path, typer.Option(help="Folder for checkpoints; survives a failed job.")],
+    base: stages.Base,
+    problems: stages.Problems,
+    validation: stages.Validation,
+    out: stages.Manifest,
+    state: stages.State,
     execution: stages.Execution,
 ) -> None:
     """Train one run."""
@@ -320,10 +321,7 @@ def main(
     # A reference that is reset holds the policy's own weights, so it needs their precision.
     kept = torch.float32 if run.rl.reference_reset else None
     policy, reference = load(base, device=where, dtype=torch.float32), load(base, device=where, dtype=kept)
-    try:
-        train_set, held_out = (text_alone(read_records(path, Problem), path) for path in (problems, validation))
-    except PicturesUnread as error:
-        raise SystemExit(str(error)) from error
+    train_set, held_out = problems_of(problems, validation)
     try:
         for path, among in ((problems, train_set), (validation, held_out)):
             check_golds(run.data.verifier, ((f"{path}, problem {problem.id}", problem.gold) for problem in among))
@@ -348,23 +346,9 @@ def main(
         chosen = trainer.select()
         folder = out.parent / f"policy-step{chosen}"
         sums = save(policy, folder)
-        publish_lines(out.parent / "metrics.jsonl", trainer.metrics)
-        publish_lines(out.parent / "probe.jsonl", trainer.probes)
-        publish_manifest(
-            out,
-            folder,
-            sums,
-            policy.template,
-            id=identity.run_id(run),
-            stage="rl",
-            step=chosen,
-            selection=run.selection.rule,
-            seed=run.seed,
-            spec=run.model_dump(mode="json"),
-            prompts_left_out=trainer.problems.left_out,
-            seconds=round(sum(row["timing"]["step"] for row in trainer.metrics), 3),
-            **checkpoints.history.published(),
-        )
+        rows = {"metrics": trainer.metrics, "probe": trainer.probes}
+        outcome = Outcome(folder, sums, policy.template, rows, checkpoints.history)
+        outcome.publish_run(out, run, chosen, trainer.problems.left_out)
 
 
 if __name__ == "__main__":
