@@ -34,7 +34,7 @@ def test_paper_scale_plans_every_run_of_tables_1_to_4(fresh):
     assert "sft" not in jobs
     assert "generate" not in jobs and jobs["merge"] == jobs["grade"] == jobs["score"] == len(pairs) == 236
     assert [jobs[f"generate_vllm_{shard}"] for shard in (1, 2, 3, 4)] == [236] * 4 and "generate_vllm_5" not in jobs
-    print(f"{jobs['total']} jobs, {jobs['rl_verl']} RL runs")
+    print(f"{jobs['total']} jobs, {jobs['rl']} RL runs")
 
 
 def test_one_table_plans_its_own_runs_only(fresh):

@@ -14,7 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rlvr.policies.decoder import Branches, Decoder
+from rlvr.policies.beginnings import Branches
+from rlvr.policies.decoder import Decoder
 
 
 @dataclass

@@ -42,7 +42,7 @@ from rlvr.training.progress import TO_BE_CONTINUED, Bar, StopRequest
 
 
 @dataclass(frozen=True)
-class Sampling:
+class SamplingTask:
     """What is to be sampled, in which parts, and where finished parts are kept."""
 
     engine: Callable[[], Engine]
@@ -131,11 +131,11 @@ def main(
         options = {"tensor_parallel": tensor_parallel, "gpu_memory": gpu_memory}
         engine = cache(lambda: engines.load(how.engine, policy, how, **options))
         planned = parts_of(len(asked), how.samples, rows)
-        sampling = Sampling(engine, asked, how.samples, planned, fingerprint, state)
+        task = SamplingTask(engine, asked, how.samples, planned, fingerprint, state)
         if out and tokens:
-            sampling.whole(out, tokens)
+            task.whole(out, tokens)
         else:
-            sampling.slices({slice_number(path): path for path in slices or []})
+            task.slices({slice_number(path): path for path in slices or []})
     except (EngineError, PicturesUnread, RecordError) as error:
         raise SystemExit(str(error)) from error
 

@@ -15,7 +15,7 @@ CRITIC = True
 
 
 def steps(state: Path) -> list[int]:
-    from rlvr.training.backends.verl.state import State
+    from rlvr.training.backends.verl.state import RunFolder
 
     noted = state / "latest_checkpointed_iteration.txt"  # of SFT
-    return [*State(state).steps(), *([int(noted.read_text())] if noted.exists() else [])]
+    return [*RunFolder(state).steps(), *([int(noted.read_text())] if noted.exists() else [])]

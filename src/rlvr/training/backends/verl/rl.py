@@ -26,7 +26,7 @@ from rlvr.policies.store import Location, load_tokenizer, locate
 from rlvr.training.backends.verl import data
 from rlvr.training.backends.verl.overrides import VERL, Places, Unsupported, overrides
 from rlvr.training.backends.verl.requirements import check_version
-from rlvr.training.backends.verl.state import HISTORY, State, history_of, keep_only
+from rlvr.training.backends.verl.state import HISTORY, RunFolder, history_of, keep_only
 from rlvr.training.inputs import problems_of
 from rlvr.training.lease import lease
 from rlvr.training.outcome import Outcome
@@ -45,14 +45,14 @@ def on_disk(base: Location) -> str:
     return snapshot_download(base.location, revision=base.options["revision"])
 
 
-def from_newest(state: State) -> list[str]:
+def from_newest(state: RunFolder) -> list[str]:
     """Overrides for where to go on from."""
     if not (steps := state.steps()):
         return ["trainer.resume_mode='disable'"]
     return ["trainer.resume_mode='resume_path'", f"trainer.resume_from_path='{state.step(steps[-1])}'"]
 
 
-def train(state: State, lines: list[str]) -> None:
+def train(state: RunFolder, lines: list[str]) -> None:
     """Run verl until it ends; SIGTERM asks it to save after the step that it is in. Raises SystemExit."""
     asked = state.folder / "overrides.txt"
     publish(asked, "\n".join(lines) + "\n")
@@ -107,7 +107,7 @@ def main(
     what = {"run": identity.run_id(run), "base": fingerprint(base), "problems": sha256(problems)}
     what |= {"verl": VERL, "validation": sha256(validation)}
     with lease(state):
-        kept = State(state.resolve())
+        kept = RunFolder(state.resolve())
         keep_only(kept.folder, what)
         kept.stop.unlink(missing_ok=True)
         places = Places.of(kept.folder, on_disk(start), nodes, gpus_per_node)

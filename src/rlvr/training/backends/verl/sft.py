@@ -27,7 +27,7 @@ from rlvr.training.lease import lease
 from rlvr.training.outcome import Outcome
 
 
-class State:
+class SftFolder:
     """verl's folder of checkpoints; its note of the newest is renamed into place after the checkpoint is whole."""
 
     def __init__(self, folder: Path, fingerprint: dict[str, Any]):
@@ -76,7 +76,7 @@ def main(
     what = {"policy": identity.policy_id(policy), "model": fingerprint(model), "verl": VERL}
     what["demonstrations"] = sha256(demonstrations)
     with lease(state):
-        kept = State(state.resolve(), what)
+        kept = SftFolder(state.resolve(), what)
         inputs = kept.folder / "inputs"
         tokenizer, train = inputs / "tokenizer", inputs / "train.parquet"
         data.write_demonstrations(train, read_records(demonstrations, Demonstration), start.template)
