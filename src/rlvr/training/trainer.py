@@ -189,7 +189,7 @@ class Trainer:
             Decoder(self.model, frozen=True),
             held_out.prompts,
             [(spec.seed, STREAM_PROBE, self.step, i) for i in range(len(held_out.prompts))],
-            samples=spec.probe.samples,
+            rollouts=spec.probe.samples,
             max_tokens=spec.rollout.max_response_tokens,
         )
         reference_PGT = all_logprobs(self.reference, groups, spec.rl.sequences_per_microbatch)
@@ -218,7 +218,7 @@ class Trainer:
             Decoder(self.model, frozen=True),
             held_out.prompts,
             [(self.spec.seed, STREAM_PROBE, self.step, i) for i in range(len(held_out.prompts))],
-            samples=1,
+            rollouts=1,
             max_tokens=self.spec.rollout.max_response_tokens,
             temperature=0.0,
         )
