@@ -231,29 +231,18 @@ def cluster(name):
 
 def start_of(stage, backend):
     """The command that starts a training stage on the nodes of its job; options of the rule follow."""
-    nodes, gpus = CLUSTER.devices(f"{stage}.{backend}", KIND)
-    return (
-        backends.load(backend)
-        .STAGES[stage]
-        .command(
-            python_of(backend),
-            CLUSTER.python(backend, ROOT),
-            nodes,
-            gpus,
-            CLUSTER.overrides.get(backend, []),
-        )
-    )
+    devices = CLUSTER.devices(f"{stage}.{backend}", KIND)
+    lines, python = CLUSTER.overrides.get(backend, []), CLUSTER.python(backend, ROOT)
+    entry = backends.load(backend).STAGES[stage]
+    return entry.command(python_of(backend), python, *devices, lines)
 
 
 def by_backend(stage, wildcard):
     """What a training job asks of a cluster, and what starts it: by the backend of its run or policy."""
-    asked = {
-        name: {
-            **CLUSTER.resources(f"{stage}.{name}", KIND),
-            "start": start_of(stage, name),
-        }
-        for name in set(BACKENDS[stage].values())
-    }
+    asked = {}
+    for name in set(BACKENDS[stage].values()):
+        resources = CLUSTER.resources(f"{stage}.{name}", KIND)
+        asked[name] = {**resources, "start": start_of(stage, name)}
 
     def resource(key):
         def value(wildcards, attempt):
