@@ -40,7 +40,7 @@ from rlvr.records import Problem
 from rlvr.sampling.engines import Sampled
 from rlvr.sampling.engines.in_process import InProcess
 from rlvr.training.deterministic import one_thread
-from rlvr.training.rl import Trainer
+from rlvr.training.trainer import Trainer
 from rlvr.verifiers.pool import Errors, Verdict
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -25,7 +25,7 @@ from rlvr.planning.expansion import make_plan
 from rlvr.policies.store import load
 from rlvr.records import Problem, read_records
 from rlvr.training.deterministic import one_thread
-from rlvr.training.rl import Trainer
+from rlvr.training.trainer import Trainer
 from rlvr.workflow.told import told
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -9,7 +9,7 @@ from conftest import ROOT, snakemake
 from rlvr.config.cluster import read_cluster
 from rlvr.config.load import ConfigError
 
-RULES = ["rl", "rl_verl", "grade", "generate", "generate_vllm"]
+RULES = ["rl", "rl.in_process", "rl.verl", "grade", "generate", "generate_vllm"]
 
 
 def site(folder, **changes):
@@ -25,7 +25,7 @@ def test_the_file_of_the_repository_and_what_jobs_ask_for():
     assert training["slurm_partition"] == "gpu" and training["gpu"] == 1 and training["cpus_per_task"] == 8
     assert not {"slurm_account", "qos", "gpu_model", "nodes"} & set(training)  # null: the site's own
     assert [training["runtime"](None, attempt) for attempt in (1, 2, 9)] == [1440] * 3  # it goes on in the next job
-    assert cluster.devices("rl", "gpu") == (1, 1) and cluster.devices("rl_verl", "gpu") == (1, 8)
+    assert cluster.devices("rl.in_process", "gpu") == (1, 1) and cluster.devices("rl.verl", "gpu") == (1, 8)
     others = cluster.resources("grade", "cpu")
     assert [others["runtime"](None, attempt) for attempt in (1, 2, 9)] == [60, 120, 480] and "gpu" not in others
     assert cluster.resources("generate", "gpu")["runtime"](None, 1) == 240  # a rule of its own
@@ -54,13 +54,24 @@ def test_a_site_says_it_once(tmp_path):
         read_cluster(path, tmp_path, RULES).devices("rl", "gpu")
 
 
+def test_what_a_site_says_of_one_backend_is_on_top_of_what_it_says_of_the_stage(tmp_path):
+    rules = {"rl": {"runtime": 100, "cpus": 3}, "rl.verl": {"cpus": 9}}
+    cluster = read_cluster(site(tmp_path, rules=rules), tmp_path, RULES)
+    for rule, cpus in (("rl.in_process", 3), ("rl.verl", 9)):
+        asked = cluster.resources(rule, "gpu")
+        assert asked["cpus_per_task"] == cpus and asked["runtime"](None, 1) == 100
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"acount": "lab"}, r"cluster.yaml: acount: unknown key; did you mean 'account'\?"),
         ({"kinds": {"cpu": {"partition": "cpu", "runtime": 1}}}, "kinds: `short` is missing"),
         ({"kinds": {"cpu": {"runtime": 1}, "short": {}}}, "kinds.cpu: a kind of job needs partition"),
-        ({"rules": {"genrate": {"runtime": 5}}}, r"rules.genrate: unknown rule; did you mean 'generate'\?"),
+        ({"rules": {"genrate": {"runtime": 5}}}, r"rules.genrate: unknown rule 'genrate'; did you mean 'generate'\?"),
+        ({"rules": {"rl_verl": {"runtime": 5}}}, r"rules.rl_verl: unknown rule 'rl_verl'; did you mean 'rl.verl'\?"),
+        ({"environments": {"verll": "python"}}, r"environments.verll: unknown environment .*did you mean 'verl'\?"),
+        ({"overrides": {"vllm": []}}, r"overrides.vllm: unknown backend 'vllm'"),
         ({"rules": {"rl": {"runtime": "long"}}}, "rules.rl.runtime: .*integer"),
     ],
 )

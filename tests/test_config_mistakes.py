@@ -21,7 +21,7 @@ from conftest import ROOT
 from pydantic import BaseModel
 
 from rlvr import estimators
-from rlvr.config import cluster, kinds, load
+from rlvr.config import cluster, kinds, load, registries
 from rlvr.config.layers import ConfigError, Layer, read_yaml
 from rlvr.config.schema.names import Data, Model, Prompt
 from rlvr.config.schema.paper import Paper, Scale
@@ -34,6 +34,7 @@ FILES = sorted(str(path.relative_to(CONFIG)) for path in CONFIG.rglob("*.yaml"))
 SCALES = sorted(path.stem for path in (CONFIG / "scale").glob("*.yaml"))
 PAPERS = sorted(path.stem for path in (CONFIG / "papers").glob("*.yaml"))
 RULES = re.findall(r"\w+", (ROOT / "workflow/rules/common.smk").read_text().split("RULES = (")[1].split(").split()")[0])
+RULES += [f"{stage}.{name}" for stage in ("sft", "rl") for name in registries.backends()]
 SCHEMAS: dict[str, Any] = {
     "defaults.yaml": Settings,
     "cluster.yaml": cluster.Cluster,
@@ -53,7 +54,7 @@ SCORED = ("pass_at_k", "across_benchmarks", "diversity")
 FREE_TEXT = (
     *("label", "title", "note", "about", "says", "place", "short", "authors", "deviations", "text", "unit", "source"),
     *("repo", "revision", "files", "fields", "sha256", "originals", "since", "until", "embedding"),
-    *("environments", "account", "qos", "constraint", "partition", "gpu_type", "verl"),
+    *("environments", "account", "qos", "constraint", "partition", "gpu_type", "overrides"),
 )
 
 

@@ -30,16 +30,16 @@ def test_paper_scale_plans_every_run_of_tables_1_to_4(fresh):
     plan = make_plan(ROOT, "paper", ["ace"])
     wanted = {run for name in tables for run in plan.papers["ace"].item(name).policies() if run in plan.runs}
     pairs = {pair for name in tables for pair in plan.papers["ace"].item(name).scored()}
-    assert jobs["rl_verl"] == len(wanted) == 140
+    assert jobs["rl"] == len(wanted) == 140
     assert "sft" not in jobs
     assert "generate" not in jobs and jobs["merge"] == jobs["grade"] == jobs["score"] == len(pairs) == 236
     assert [jobs[f"generate_vllm_{shard}"] for shard in (1, 2, 3, 4)] == [236] * 4 and "generate_vllm_5" not in jobs
-    print(f"{jobs['total']} jobs, {jobs['rl_verl']} RL runs")
+    print(f"{jobs['total']} jobs, {jobs['rl']} RL runs")
 
 
 def test_one_table_plans_its_own_runs_only(fresh):
     jobs = planned("--config", "scale=paper", f"results={fresh}", "--", f"{fresh}/papers/paper/ace/tables/table4.md")
-    assert jobs["rl_verl"] == 6 * 5 and jobs["scored_statistics"] == jobs["table"] == 1
+    assert jobs["rl"] == 6 * 5 and jobs["scored_statistics"] == jobs["table"] == 1
     assert jobs["model"] == 1
 
 
@@ -48,14 +48,14 @@ def test_one_arm_alone(fresh):
     jobs = planned(
         "--config", "scale=paper", f"results={fresh}", "--", f"{fresh}/papers/paper/ace/arms/ace_grpo-alpha-2.0.csv"
     )
-    assert jobs["rl_verl"] == jobs["generate_vllm_1"] == jobs["generate_vllm_4"] == jobs["merge"] == 2 * 5
+    assert jobs["rl"] == jobs["generate_vllm_1"] == jobs["generate_vllm_4"] == jobs["merge"] == 2 * 5
     assert jobs["arm"] == 1
 
 
 def test_the_arm_that_others_are_compared_with_needs_its_own_runs_alone(fresh):
     wanted = f"{fresh}/papers/paper/ace/arms/ace_grpo-alpha-0.0-counts.csv"
     jobs = planned("--config", "scale=paper", f"results={fresh}", "--", wanted)
-    assert jobs["rl_verl"] == 5 and jobs["arm"] == 1
+    assert jobs["rl"] == 5 and jobs["arm"] == 1
 
 
 def test_an_arm_of_another_paper_is_named(fresh):
@@ -103,7 +103,7 @@ def test_settings_table_needs_no_run(fresh):
 def test_papers_share_names_of_tables(fresh):
     """table1 is trained for in one paper and a closed form in another."""
     ace = planned("--config", "scale=paper", f"results={fresh}", "--", f"{fresh}/papers/paper/ace/tables/table1.md")
-    assert ace["rl_verl"] > 0 and "analytic_table" not in ace
+    assert ace["rl"] > 0 and "analytic_table" not in ace
     for table in ("table1", "table2", "table7", "table8"):
         jobs = planned("--config", f"results={fresh}", "--", f"{fresh}/papers/laptop/fade/tables/{table}.md")
         assert jobs == {"analytic_statistics": 1, "analytic_table": 1, "total": 2}
@@ -137,7 +137,7 @@ def test_all_papers_at_paper_scale_plan_every_run_once(fresh):
     items = [made.item(name) for paper, made in plan.papers.items() for name in asked_for(plan, paper)]
     runs = {run for item in items for run in item.policies() if run in plan.runs}
     pairs = {pair for item in items for pair in item.scored()}
-    assert jobs["rl_verl"] == len(runs) == 140 + 45 + 92
+    assert jobs["rl"] == len(runs) == 140 + 45 + 92
     assert jobs["score"] == jobs["merge"] == len(pairs) and jobs["claims_of_paper"] == 3
     assert jobs["published_table"] == 1 and jobs["collapse_table"] == 1
 
@@ -168,12 +168,12 @@ def test_core_tables_are_finished_first(fresh):
     plan = make_plan(ROOT, "paper", sorted(path.stem for path in (ROOT / "config" / "papers").glob("*.yaml")))
     wanted, made = priorities(plan), plan.papers["ace"]
     runs = {run for name in asked_for(plan, "ace") for run in made.item(name).policies() if run in plan.runs}
-    assert found["rl_verl"] == {f"run={run}": wanted[run] for run in runs}
+    assert found["rl"] == {f"run={run}": wanted[run] for run in runs}
     core = {run for run in plan.papers["ace"].item("core").policies() if run in plan.runs}
     assert min(wanted[run] for run in core) > max(wanted[run] for run in set(plan.runs) - core)
     for shard in (1, 2, 3, 4):
         drawn = found[f"generate_vllm_{shard}"]
-        assert len(drawn) == 236 and max(drawn.values()) == max(found["rl_verl"].values())
+        assert len(drawn) == 236 and max(drawn.values()) == max(found["rl"].values())
     assert min(min(found[rule].values()) for rule in ("data", "model", "merge", "grade", "score", "table")) > max(
         wanted.values()
     )

@@ -315,8 +315,8 @@ def test_dynamic_sampling_drops_groups_that_do_not_inform(plan, policy):
 def test_sampling_is_a_function_of_its_key(policy):
     decoder = Decoder(policy.model, frozen=True)
     prompts = policy.encode(["8 8 6 = 58", "1 2 3 = 6"])
-    one = sample_prompts(policy, decoder, prompts, [(1, 0), (1, 1)], samples=4, max_tokens=6)[1]
-    two = sample_prompts(policy, decoder, prompts[::-1], [(1, 1), (1, 0)], samples=2, max_tokens=6)[1]
+    one = sample_prompts(policy, decoder, prompts, [(1, 0), (1, 1)], rollouts=4, max_tokens=6)[1]
+    two = sample_prompts(policy, decoder, prompts[::-1], [(1, 1), (1, 0)], rollouts=2, max_tokens=6)[1]
     assert torch.equal(one.tokens_PGT[0, :2], two.tokens_PGT[1])
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, run_module, told
 
-from rlvr.config.cluster import Environments
+from rlvr.config.cluster import Cluster
 from rlvr.config.schema.settings import SLICES, Evaluation
 from rlvr.config.schema.specs import EvaluationSpec
 from rlvr.files import RecordError, publish_lines, read_lines
@@ -200,18 +200,24 @@ def test_parts_are_enough_for_several_jobs_and_no_smaller(problems, samples, par
 # ---- another environment -------------------------------------------------------------------------
 
 
+def site(python: str) -> Cluster:
+    kind = {"partition": "cpu", "runtime": 1}
+    kinds = {"cpu": kind, "short": kind}
+    return Cluster.model_validate({"account": None, "kinds": kinds, "environments": {"vllm": python}})
+
+
 def test_a_command_runs_with_this_package_and_its_own_tools_first(tmp_path):
     python = tmp_path / "site" / "bin" / "python"
     python.parent.mkdir(parents=True)
     python.symlink_to(sys.executable)
-    command = Environments(vllm="site/bin/python -W ignore").command("vllm", tmp_path)
+    command = site("site/bin/python -W ignore").python("vllm", tmp_path)
     told = "import os, rlvr, sys; print(rlvr.__file__, os.environ['PATH'].split(':')[0], sys.warnoptions, sys.argv[1])"
     done = run_module("rlvr.environment", "here", command, "-c", told, "two words")
     assert done.stdout.strip() == f"{ROOT}/src/rlvr/__init__.py {python.parent} ['ignore'] two words"
 
 
 def test_a_missing_python_is_named_with_file_and_key(tmp_path):
-    command = Environments(vllm=".venv-cluster/bin/python").command("vllm", tmp_path)
+    command = site(".venv-cluster/bin/python").python("vllm", tmp_path)
     done = run_module("rlvr.environment", "config/cluster.yaml: environments.vllm", command, "-m", "x", check=False)
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert (

@@ -21,7 +21,7 @@ from rlvr.policies.store import load
 from rlvr.records import Problem, read_records
 from rlvr.training.checkpoint import Checkpoints
 from rlvr.training.deterministic import one_thread
-from rlvr.training.rl import Trainer
+from rlvr.training.trainer import Trainer
 
 
 def changed(spec, **sections):

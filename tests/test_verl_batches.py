@@ -5,7 +5,7 @@ import torch
 from members import MEMBERS
 
 from rlvr.estimators import Estimator, inputs_of_step, names
-from rlvr.training.backends.verl.adapter import Grid, Ragged, Step, by_rewards_alone, on_tokens, registered
+from rlvr.training.backends.verl.adapter import EstimatorInputs, Grid, Ragged, by_rewards_alone, on_tokens, registered
 
 P, G, T, PADDING = 7, 8, 12, 5
 ORDER = {"mc_grpo"}  # equal rewards are told apart by their place in the group
@@ -51,7 +51,7 @@ def test_every_methods_weights(name, settings):
     assert weights_PG.abs().max() > 0
 
     grid = Grid.of(rows.uids, rows.mask_NT.bool().any(-1), rows.sessions)
-    step = Step.of(grid, rows.mask_NT, rows.scores_NT, rows.old_NT, rows.reference_NT)
+    step = EstimatorInputs.of(grid, rows.mask_NT, rows.scores_NT, rows.old_NT, rows.reference_NT)
     theirs: dict = {}
     for _ in range(3):
         found_PG, theirs = estimator.step(step.rewards_PG, step.given, theirs)
@@ -81,7 +81,7 @@ def test_solve_rate_weights_through_verls_registry(name):
 def test_coupled_weights_of_a_minibatch_at_the_policy_as_it_is():
     rows, estimator = Rows(5), Estimator("pacs")
     grid = Grid.of(rows.uids, rows.mask_NT.bool().any(-1), rows.sessions)
-    step = Step.of(grid, rows.mask_NT, rows.scores_NT, rows.old_NT, rows.reference_NT)
+    step = EstimatorInputs.of(grid, rows.mask_NT, rows.scores_NT, rows.old_NT, rows.reference_NT)
     chosen = torch.tensor([1, 4])
     now_PG = step.given["logp_old_PG"][chosen] + 0.3
     rewards_PG, given = step.prompts(chosen, now_PG)

@@ -240,7 +240,7 @@ def test_both_backends_take_the_same_steps_from_the_same_rollouts(run_of, workbe
 
 
 def test_the_workflow_trains_by_verl_with_a_critic(tmp_path):
-    """The rules sft_verl and rl_verl at smoke scale, for PPO."""
+    """The rules sft and rl by verl at smoke scale, for PPO."""
     for name in ("config", "workflow"):
         shutil.copytree(ROOT / name, tmp_path / name)
     shutil.copy(ROOT / "Snakefile", tmp_path)
@@ -249,7 +249,7 @@ def test_the_workflow_trains_by_verl_with_a_critic(tmp_path):
     smoke["settings"]["sft"] |= {"backend": "verl", "steps": 20}
     smoke["settings"]["rl"] |= {"backend": "verl", "steps": 1}
     cluster["environments"]["verl"] = sys.executable
-    del cluster["rules"]["rl_verl"]  # eight GPUs
+    del cluster["rules"]["rl.verl"]  # eight GPUs
     paper = yaml.safe_load((tmp_path / "config/papers/ace.yaml").read_text())
     paper["arms"]["ppo"] = {"settings": {"estimator": {"name": "reinforce"}, "critic": {"learning_rate": 1e-4}}}
     paper["tables"] = {"ppo": {**paper["tables"]["core"], "rows": [{"arm": "ppo", "label": "PPO"}]}}
@@ -274,7 +274,7 @@ def test_the_workflow_trains_by_verl_with_a_critic(tmp_path):
     settings = ["scale=smoke", "papers=ace", "results=results"]
 
     def make(target: Path, overrides: list[str]) -> None:
-        site.write_text(yaml.safe_dump({**cluster, "verl": overrides}))
+        site.write_text(yaml.safe_dump({**cluster, "overrides": {"verl": overrides}}))
         done = subprocess.run(
             [*command, "--cores", "1", "--config", *settings, "--", str(target.relative_to(tmp_path))],
             env=environment(),

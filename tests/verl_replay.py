@@ -9,8 +9,8 @@ from rlvr.policies.sampler import Samples
 from rlvr.policies.store import load
 from rlvr.records import Problem
 from rlvr.training.batches import Groups, all_logprobs, pad_prompts
-from rlvr.training.rl import Trainer
 from rlvr.training.rollouts import Batch
+from rlvr.training.trainer import Trainer
 
 
 class Replay(Trainer):

@@ -24,7 +24,7 @@ Origin = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[2]
 LOCKS = ROOT / "envs"
 OF_AN_ENVIRONMENT = "transformers"  # pinned by each lock of a whole environment, by no list of additions (test.txt)
-ENGINES = ("verl", "vllm", "ray")  # named where they are installed
+OF_ENGINES = ("training/backends", "sampling/engines")  # folders whose members have the names of the packages they call
 PACKAGES = ("torch", "transformers", "snakemake", "math-verify", "pandas", "numpy", "scipy")
 NOT_RECORDED = "not recorded"
 NO_CHECKOUT = "not a git checkout"
@@ -53,7 +53,7 @@ def _of_this_process() -> Origin:
         **lock_of(installed, LOCKS),
         "packages": {
             name: installed.get(name, "not installed")
-            for name in (*PACKAGES, *(engine for engine in ENGINES if engine in installed))
+            for name in (*PACKAGES, *(engine for engine in _engines() if engine in installed))
         },
         "python": platform.python_version(),
         "processor": processor(),
@@ -118,6 +118,12 @@ def _pins(path: Path) -> dict[str, str]:
 def _holds(pin: str, installed: str | None) -> bool:
     """As pip has it: a pin without a local part admits each build of its version (2.13.0 is 2.13.0+cpu too)."""
     return installed is not None and pin == (installed if "+" in pin else installed.split("+")[0])
+
+
+def _engines() -> list[str]:
+    """Packages that train and sample; Ray carries some of them."""
+    folders = [Path(__file__).parent / folder for folder in OF_ENGINES]
+    return [*sorted({path.stem for folder in folders for path in folder.iterdir()}), "ray"]
 
 
 def _installed() -> dict[str, str]:

@@ -13,7 +13,7 @@ from snakemake.logging import logger
 from snakemake_interface_executor_plugins.settings import ExecMode
 
 from rlvr import offspring
-from rlvr.training.backends.verl.overrides import LOGICAL_CPUS
+from rlvr.config import registries
 from rlvr.config.cluster import read_cluster
 from rlvr.planning.expansion import make_plan
 from rlvr.config.identity import what_is_made
@@ -28,6 +28,7 @@ from rlvr.config.plan import (
     core_items,
     runs_of,
 )
+from rlvr.training import backends
 from rlvr.workflow import locks, seen, targets, writable
 from rlvr.workflow.rules import names as rule_names
 from rlvr.workflow.told import digest, runs_jobs
@@ -68,11 +69,17 @@ SETTING = {key: str(value) for key, value in {**KNOWN, **config}.items()}
 SCALES = sorted(path.stem for path in (ROOT / "config/scale").glob("*.yaml"))
 # What the command line asks for; nothing where this is a job of another Snakemake, or a module.
 ASKED = targets.asked() if IS_MAIN else targets.Asked(runs=False)
+# The same by one backend, as config/cluster.yaml names it.
+BY_BACKEND = [
+    f"{stage}.{name}" for stage in ("sft", "rl") for name in registries.backends()
+]
 PATHS = Paths(SETTING["results"], SETTING["scale"])
 try:
     PLAN = make_plan(ROOT, SETTING["scale"], SETTING["papers"].split(","))
     CLUSTER = read_cluster(
-        Path(SETTING["cluster"]), ROOT, rule_names(ROOT / "workflow/rules")
+        Path(SETTING["cluster"]),
+        ROOT,
+        ["sft", "rl", *rule_names(ROOT / "workflow/rules"), *BY_BACKEND],
     )
 except ConfigError as error:
     sys.exit(str(error))
@@ -85,27 +92,18 @@ shell.prefix(
 )
 
 
-def word(text):
-    """A word of a rule's command: quoted for the shell, its braces not for Snakemake."""
-    return shlex.quote(str(text)).replace("{", "{{").replace("}", "}}")
-
-
-def in_environment(name):
-    """How a rule starts Python of another environment (config/cluster.yaml), where it finds this package too."""
+def python_of(name):
+    """How a job starts Python for a backend or an engine: the site's for it, which finds this package too."""
+    if name not in CLUSTER.environments:
+        return "python"
     where = f"{SETTING['cluster']}: environments.{name}"
-    command = CLUSTER.environments.command(name, ROOT)
-    return f"python -m rlvr.environment {word(where)} {word(command)}"
+    command = CLUSTER.python(name, ROOT)
+    return f"python -m rlvr.environment {shlex.quote(where)} {shlex.quote(command)}"
 
 
 def one_of(names):
     """A wildcard constraint that admits these names and no others."""
     return "|".join(map(re.escape, sorted(names))) or "(?!)"
-
-
-def one_of_runs(names, every):
-    """The same for some of the runs or policies. A pattern of thousands of names would be matched against each path, so
-    that all of them are any name here, and `known` refuses what is none."""
-    return "[^/]+" if set(names) == set(every) else one_of(names)
 
 
 def known(name, names):
@@ -139,18 +137,20 @@ def with_statistics(plan):
     return [name for name in plan.all_items() if name in plan.statistics_of(name)]
 
 
-# What verl trains.
-BY_VERL = {name for name, spec in PLAN.runs.items() if spec.rl.backend == "verl"}
 FINE_TUNED = {name: spec.sft for name, spec in PLAN.policies.items() if spec.sft}
-FINE_TUNED_BY_VERL = {name for name, sft in FINE_TUNED.items() if sft.backend == "verl"}
+BACKENDS = {
+    "sft": {name: sft.backend for name, sft in FINE_TUNED.items()},
+    "rl": {name: spec.rl.backend for name, spec in PLAN.runs.items()},
+}
 
 
 wildcard_constraints:
     paper=one_of(PLAN.papers),
     data=one_of(PLAN.data),
     model=one_of(PLAN.models),
+    # Any name, for `known` to refuse: a pattern of thousands of names would be matched against each path.
     run="[^/]+",
-    sft=one_of(name for name, spec in PLAN.policies.items() if spec.sft),
+    sft=one_of(FINE_TUNED),
     policy="[^/]+",
     evaluation=one_of(PLAN.evaluations),
     item=places("statistics", with_statistics),
@@ -185,24 +185,30 @@ def cluster(name, kind="cpu"):
     }
 
 
-def by_verl(rule, module):
-    """How a stage by verl is started on the nodes of a rule's job, and what it is told of them and of the site."""
-    nodes, gpus = CLUSTER.devices(rule, GPU)
-    start = in_environment("verl")
-    if nodes > 1:  # Ray on every node of the job, for as long as the command takes
-        python = word(CLUSTER.environments.command("verl", ROOT))
-        over = f"python -m rlvr.training.backends.verl.ray_nodes --python {python} --num-cpus {LOGICAL_CPUS}"
-        start = f"{over} -- {start}"
-    told = [f"-m {module} --gpus-per-node {gpus}"]
-    told += [f"--nodes {nodes}"] if rule == "rl_verl" else []
-    told += [f"--override {word(line)}" for line in CLUSTER.verl]
-    return " ".join([start, *told])
+def start_of(stage, backend):
+    """The command that starts a training stage on the nodes of its job; options of the rule follow."""
+    devices = CLUSTER.devices(f"{stage}.{backend}", GPU)
+    lines, python = CLUSTER.overrides.get(backend, []), CLUSTER.python(backend, ROOT)
+    entry = backends.load(backend).STAGES[stage]
+    return entry.command(python_of(backend), python, *devices, lines)
 
 
-RL_BY_VERL = by_verl("rl_verl", "rlvr.training.backends.verl.rl") if BY_VERL else ""
-SFT_BY_VERL = (
-    by_verl("sft_verl", "rlvr.training.backends.verl.sft") if FINE_TUNED_BY_VERL else ""
-)
+def by_backend(stage, wildcard):
+    """What a training job asks of a cluster, and what starts it: by the backend of its run or policy."""
+    asked = {}
+    for name in set(BACKENDS[stage].values()):
+        resources = CLUSTER.resources(f"{stage}.{name}", GPU)
+        asked[name] = {**resources, "start": start_of(stage, name)}
+
+    def resource(key):
+        def value(wildcards, attempt):
+            name = known(getattr(wildcards, wildcard), BACKENDS[stage])
+            one = asked[BACKENDS[stage][name]].get(key)
+            return one(wildcards, attempt) if callable(one) else one
+
+        return value
+
+    return {key: resource(key) for own in asked.values() for key in own}
 
 
 def given(option, paths):

@@ -60,7 +60,7 @@ for shard in range(PLAN.execution.shards):
             spec=lambda w: spec_of(PLAN.evaluations[w.evaluation]),
             state=f"{EVALUATION}/state",  # no output: it must outlive a failed job
         shell:
-            in_environment("vllm")
+            python_of("vllm").replace("{", "{{").replace("}", "}}")
             + " -m rlvr.sampling.generate --spec {params.spec:q} --policy {input.policy:q} "
             "--problems {input.problems:q} --state {params.state:q} --tensor-parallel {resources.tensor_parallel} "
             "--gpu-memory {resources.gpu_memory} {output:q} > {log:q} 2>&1"

@@ -1,4 +1,5 @@
-# Training: supervised fine-tuning makes a base policy of a model, RL a policy of a base policy.
+# Training: supervised fine-tuning makes a base policy of a model, RL a policy of a base policy. `resources.start` begins
+# with what starts the stage by its backend (src/rlvr/training/backends).
 rule sft:
     input:
         model=lambda w: PATHS.model(PLAN.policies[w.sft].model),
@@ -8,41 +9,15 @@ rule sft:
         metrics=f"{PATHS.results}/sft/{{sft}}/metrics.jsonl",
     log:
         f"{PATHS.results}/logs/sft/{{sft}}.log",
-    wildcard_constraints:
-        sft=one_of(FINE_TUNED.keys() - FINE_TUNED_BY_VERL),
     priority: lambda w: PRIORITY[w.sft]
     threads: 1
     resources:
-        **cluster("sft", GPU),
+        **by_backend("sft", "sft"),
     params:
         spec=lambda w: spec_of(PLAN.policies[w.sft]),
         state=f"{PATHS.results}/sft/{{sft}}/state",  # no output: it must outlive a failed job
     shell:
-        "python -m rlvr.training.sft --spec {params.spec:q} --model {input.model:q} "
-        "--demonstrations {input.demonstrations:q} --out {output.manifest:q} --state {params.state:q} > {log:q} 2>&1"
-
-
-rule sft_verl:
-    input:
-        model=lambda w: PATHS.model(PLAN.policies[w.sft].model),
-        demonstrations=lambda w: PATHS.demonstrations(PLAN.policies[w.sft].sft_data),
-    output:
-        manifest=f"{PATHS.results}/sft/{{sft}}/manifest.json",
-        metrics=f"{PATHS.results}/sft/{{sft}}/metrics.jsonl",
-    log:
-        f"{PATHS.results}/logs/sft/{{sft}}.log",
-    # The same by verl's SFT trainer.
-    wildcard_constraints:
-        sft=one_of(FINE_TUNED_BY_VERL),
-    priority: lambda w: PRIORITY[w.sft]
-    threads: 1
-    resources:
-        **cluster("sft_verl", GPU),
-    params:
-        spec=lambda w: spec_of(PLAN.policies[w.sft]),
-        state=f"{PATHS.results}/sft/{{sft}}/state",  # no output: it must outlive a failed job
-    shell:
-        SFT_BY_VERL + " --spec {params.spec:q} --model {input.model:q} "
+        "{resources.start} --spec {params.spec:q} --model {input.model:q} "
         "--demonstrations {input.demonstrations:q} --out {output.manifest:q} --state {params.state:q} > {log:q} 2>&1"
 
 
@@ -58,46 +33,15 @@ rule rl:
         probe=f"{PATHS.results}/runs/{{run}}/probe.jsonl",
     log:
         f"{PATHS.results}/logs/runs/{{run}}.log",
-    wildcard_constraints:
-        run=one_of_runs(PLAN.runs.keys() - BY_VERL, PLAN.runs),
     priority: lambda w: PRIORITY[w.run]
     threads: 1
     resources:
-        **cluster("rl", GPU),
+        **by_backend("rl", "run"),
         execution=lambda w: execution_of(w.run),
     params:
         spec=lambda w: spec_of(PLAN.runs[w.run]),
         state=f"{PATHS.results}/runs/{{run}}/state",  # no output: it must outlive a failed job
     shell:
-        "python -m rlvr.training.rl --spec {params.spec:q} --base {input.base:q} --problems {input.problems:q} "
-        "--validation {input.validation:q} --out {output.manifest:q} --state {params.state:q} "
-        "--execution {resources.execution:q} > {log:q} 2>&1"
-
-
-rule rl_verl:
-    input:
-        base=lambda w: manifest(PLAN.base_of(known(w.run, PLAN.runs))),
-        problems=lambda w: problems_of(PLAN.runs[w.run].data),
-        validation=lambda w: problems_of(PLAN.runs[w.run].validation),
-    output:
-        manifest=f"{PATHS.results}/runs/{{run}}/manifest.json",
-        metrics=f"{PATHS.results}/runs/{{run}}/metrics.jsonl",
-        probe=f"{PATHS.results}/runs/{{run}}/probe.jsonl",
-    log:
-        f"{PATHS.results}/logs/runs/{{run}}.log",
-    # The same by verl: Ray on the nodes of the job, FSDP, vLLM.
-    wildcard_constraints:
-        run=one_of_runs(BY_VERL, PLAN.runs),
-    priority: lambda w: PRIORITY[w.run]
-    threads: 1
-    resources:
-        **cluster("rl_verl", GPU),
-        execution=lambda w: execution_of(w.run),
-    params:
-        spec=lambda w: spec_of(PLAN.runs[w.run]),
-        state=f"{PATHS.results}/runs/{{run}}/state",  # no output: it must outlive a failed job
-    shell:
-        RL_BY_VERL
-        + " --spec {params.spec:q} --base {input.base:q} --problems {input.problems:q} "
+        "{resources.start} --spec {params.spec:q} --base {input.base:q} --problems {input.problems:q} "
         "--validation {input.validation:q} --out {output.manifest:q} --state {params.state:q} "
         "--execution {resources.execution:q} > {log:q} 2>&1"

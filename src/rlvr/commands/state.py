@@ -15,6 +15,7 @@ import typer
 
 from rlvr.commands.lines import fail
 from rlvr.files import RecordError, read_json
+from rlvr.training import backends
 from rlvr.training.lease import LEASE, MARK, holder, lease
 from rlvr.words import nearest
 from rlvr.workflow import locks
@@ -79,17 +80,7 @@ class Work:
         """How far the state is."""
         if self.kind == "evaluation":
             return f"{len(list(self.state.rglob('part-*')))} parts"
-        return f"step {max(self._steps(), default=0)}"
-
-    def _steps(self) -> list[int]:
-        from rlvr.training.backends.verl.state import State
-
-        noted = self.state / "latest_checkpointed_iteration.txt"  # of verl's SFT
-        return [
-            *(int(path.name.removeprefix("step-")) for path in self.state.glob("step-*")),
-            *State(self.state).steps(),
-            *([int(noted.read_text())] if noted.exists() else []),
-        ]
+        return f"step {max(backends.steps(self.state), default=0)}"
 
     @contextmanager
     def held(self) -> Iterator[list[Path]]:

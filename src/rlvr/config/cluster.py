@@ -9,10 +9,10 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
+from rlvr.config import registries
 from rlvr.config.explain import validate
 from rlvr.config.layers import ConfigError, look_up, read_yaml
 from rlvr.config.schema.fields import Natural, Positive, Strict
-from rlvr.words import nearest
 
 KINDS = ("cpu", "short", "gpu")  # what the workflow asks for
 
@@ -41,29 +41,15 @@ class Kind(Wants):
         return self
 
 
-class Environments(Strict):
-    """How a site starts Python where a rule's environment is not that of the workflow: a path or a command.
-
-    Relative paths begin at the project's root.
-    """
-
-    verl: str = "python"
-    vllm: str = "python"
-
-    def command(self, name: str, root: Path) -> str:
-        """What starts Python, with a relative path made absolute."""
-        program, *arguments = shlex.split(getattr(self, name))
-        return shlex.join([str(root / program) if "/" in program else program, *arguments])
-
-
 class Cluster(Strict):
-    environments: Environments = Environments()
+    # How a site starts Python for a backend or an engine: a path or a command; left out: the workflow's own Python.
+    environments: dict[str, str] = Field(default_factory=dict)
     account: str | None
     qos: str | None = None
     constraint: str | None = None
     kinds: dict[str, Kind]
     rules: dict[str, Wants] = Field(default_factory=dict)
-    verl: list[str] = Field(default_factory=list)  # overrides of verl's configuration, for every run here
+    overrides: dict[str, list[str]] = Field(default_factory=dict)  # of a backend's own configuration
 
     @model_validator(mode="after")
     def has_what_every_plan_needs(self):
@@ -71,6 +57,11 @@ class Cluster(Strict):
         if missing:
             raise ValueError(f"kinds: `{missing[0]}` is missing")
         return self
+
+    def python(self, name: str, root: Path) -> str:
+        """What starts Python for a backend or an engine; a relative path begins at the project's root."""
+        program, *arguments = shlex.split(self.environments.get(name, "python"))
+        return shlex.join([str(root / program) if "/" in program else program, *arguments])
 
     def resources(self, rule: str, kind: str = "cpu") -> dict[str, Any]:
         """Snakemake's names for what a rule's jobs ask for; a retry asks for as much time again, up to the longest.
@@ -107,7 +98,10 @@ class Cluster(Strict):
     def _wants(self, rule: str, kind: str) -> dict[str, Any]:
         if kind not in self.kinds:
             raise ConfigError(f"config/cluster.yaml: kinds.{kind}: this key is missing, and {rule} needs it")
-        return {**self.kinds[kind].model_dump(), **self.rules.get(rule, Wants()).model_dump(exclude_none=True)}
+        wants = self.kinds[kind].model_dump()
+        for name in (rule.partition(".")[0], rule):  # `rl`, and on top of it `rl.verl`
+            wants |= self.rules.get(name, Wants()).model_dump(exclude_none=True)
+        return wants
 
 
 def _more_each_time(minutes: int, longest: int) -> Callable[..., int]:
@@ -121,6 +115,9 @@ def read_cluster(path: Path, root: Path, rules: list[str]) -> Cluster:
     for kind in cluster.kinds:
         look_up(KINDS, kind, "kind of job", layer.place(("kinds", kind)))
     for rule in cluster.rules:
-        if rule not in rules:
-            raise ConfigError(f"{layer.place(('rules', rule))}: unknown rule{nearest(rule, rules)}")
+        look_up(rules, rule, "rule", layer.place(("rules", rule)))
+    for name in cluster.environments:
+        look_up(registries.environments(), name, "environment", layer.place(("environments", name)))
+    for name in cluster.overrides:
+        look_up(registries.backends(), name, "backend", layer.place(("overrides", name)))
     return cluster

@@ -28,6 +28,35 @@ def _modules(folder: str) -> dict[str, Path]:
 
 
 @cache
+def backends() -> tuple[str, ...]:
+    """What carries out training: the modules and packages of rlvr.training.backends."""
+    return _members("training/backends")
+
+
+@cache
+def with_critic() -> tuple[str, ...]:
+    """The backends that train a value model."""
+    folder = _PACKAGE / "training" / "backends"
+    return tuple(name for name in backends() if "\nCRITIC = True\n" in _source(folder / name))
+
+
+@cache
+def environments() -> tuple[str, ...]:
+    """What a site may name a Python for: backends, and engines that sample."""
+    return tuple(dict.fromkeys((*backends(), *_members("sampling/engines"))))
+
+
+def _members(folder: str) -> tuple[str, ...]:
+    paths = sorted((_PACKAGE / folder).iterdir())
+    names = (path.stem for path in paths if path.suffix == ".py" or (path / "__init__.py").is_file())
+    return tuple(name for name in names if not name.startswith("_"))
+
+
+def _source(module: Path) -> str:
+    return (module / "__init__.py" if module.is_dir() else module.with_suffix(".py")).read_text()
+
+
+@cache
 def adapter_fields(adapter: str) -> tuple[str, ...]:
     """Our names of the fields that an adapter of rlvr.data.adapters reads."""
     tree = ast.parse((_PACKAGE / "data" / "adapters" / f"{adapter}.py").read_text())

@@ -18,7 +18,7 @@ from rlvr.config.schema.specs import EvaluationSpec, PolicySpec, RunSpec
 from rlvr.cost.hardware import Assumptions, Hardware, Shape
 
 WIDTH = {"float32": 4, "bfloat16": 2}  # bytes a number
-TRAINED = 16  # bytes a parameter in memory: float32 weights, gradients and two moments (training/rl.py)
+TRAINED = 16  # bytes a parameter in memory: float32 weights, gradients and two moments (training/trainer.py)
 SAVED = 12  # bytes a parameter in a checkpoint: weights and two moments
 FINAL = 4  # bytes a parameter of the policy that a run gives
 
@@ -177,7 +177,7 @@ class Costs:
     def run(self, spec: RunSpec, execution: Execution) -> Estimate:
         """One RL run: each step draws, scores with the reference, updates; probes and checkpoints come on top.
 
-        Old log-probabilities come from the sampler, as in training/rl.py, and cost no pass.
+        Old log-probabilities come from the sampler, as in training/trainer.py, and cost no pass.
         """
         rates = Throughput(
             self.hardware, self.device, spec.base.model, spec.rl.precision, execution.gpu_memory_utilization
@@ -260,7 +260,7 @@ class Costs:
 
 
 def probe_steps(spec: RunSpec, steps: int) -> list[int]:
-    """The steps at which training/rl.py probes, the start included."""
+    """The steps at which training/trainer.py probes, the start included."""
     due = {step for step in range(steps + 1) if step <= spec.probe.dense_steps or step % spec.probe.every == 0}
     return sorted(due | ({steps} if spec.selection.rule == "best_validation" else set()))
 

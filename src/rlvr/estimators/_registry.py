@@ -65,6 +65,7 @@ class Signature:
     later: tuple[str, ...]
     exact: dict[str, Any]
     base_where: dict[str, Any]
+    critic: bool
 
     @property
     def source(self) -> str:
@@ -97,6 +98,7 @@ def signature(name: str) -> Signature:
         later=_assigned(tree, "LATER", ()),
         exact=_assigned(tree, "EXACT", {"epsilon": 0.0} if "epsilon" in settings else {}),
         base_where=_assigned(tree, "BASE_WHERE", {}),
+        critic=_assigned(tree, "CRITIC", False),
     )
 
 

@@ -2,6 +2,8 @@
 
 from torch import Tensor
 
+CRITIC = True
+
 
 def advantages(rewards_PG: Tensor) -> Tensor:
     """The reward as weight (Williams 1992; FADE, sec. 2): A = r.

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import torch
 import typer
 from pydantic import TypeAdapter
@@ -64,7 +61,7 @@ def scratch_policy(spec: ScratchModel) -> Policy:
 
 def main(
     spec: stages.Spec,
-    out: Annotated[Path, typer.Option(help="The manifest to write.")],
+    out: stages.Manifest,
 ) -> None:
     """Make one model."""
     origin = provenance.collect()

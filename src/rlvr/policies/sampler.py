@@ -3,7 +3,7 @@
 The noise is an argument: sample i of a problem is a pure function of the weights, the prompt and row i of
 the noise, so a batch of 8 equals 8 batches of 1, and a resumed or sharded draw equals an uninterrupted one.
 
-Dimensions: P prompts, G samples a prompt, L prompt tokens, T response tokens, V vocabulary.
+Dimensions: P prompts, G rollouts per prompt, L prompt tokens, T response tokens, V vocabulary.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rlvr.policies.decoder import Branches, Decoder
+from rlvr.policies.beginnings import Branches
+from rlvr.policies.decoder import Decoder
 
 
 @dataclass
@@ -35,12 +36,12 @@ class Samples:
         return torch.arange(self.tokens_PGT.shape[2], device=self.lengths_PG.device) < self.lengths_PG[..., None]
 
 
-def uniform_noise(key: tuple[int, ...], samples: int, tokens: int) -> np.ndarray:
-    """Uniforms in [0, 1) of shape (samples, tokens) from a counter-based generator keyed by integers.
+def uniform_noise(key: tuple[int, ...], rollouts: int, tokens: int) -> np.ndarray:
+    """Uniforms in [0, 1) of shape (rollouts, tokens) from a counter-based generator keyed by integers.
 
-    Row i depends on the key and on `tokens`, not on `samples`: drawing more samples keeps the first ones.
+    Row i depends on the key and on `tokens`, not on `rollouts`: drawing more keeps the first ones.
     """
-    return np.random.Generator(np.random.Philox(np.random.SeedSequence(key))).random((samples, tokens))
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence(key))).random((rollouts, tokens))
 
 
 def nucleus(logits_NV: Tensor, top_p: float) -> Tensor:
@@ -87,8 +88,8 @@ def sample(
 
     Responses to one prompt are computed once for as long as they are equal, and finished ones are left out.
     """
-    prompts, groups, limit = noise_PGT.shape
-    device, rows = prompts_PL.device, prompts * groups
+    prompts, rollouts, limit = noise_PGT.shape
+    device, rows = prompts_PL.device, prompts * rollouts
     tokens = torch.full((rows, limit), pad_token, dtype=torch.long, device=device)
     logprobs = torch.zeros(rows, limit, device=device)
     entropy = torch.zeros(rows, limit, device=device)
@@ -97,7 +98,7 @@ def sample(
     logits_NV, prefix = decoder.prefill(prompts_PL, prompt_lengths_P)
     branches = Branches(prefix, rows, limit)
     alive = torch.arange(rows, device=device)  # the responses that go on, and the branch that each is on
-    branch = alive // groups
+    branch = alive // rollouts
     for t in range(limit):
         log_p = logits_NV.float().log_softmax(-1)
         p = log_p.exp()
@@ -116,11 +117,11 @@ def sample(
     ends = tokens == eos_token
     finished = ends.any(dim=1)
     lengths = torch.where(finished, ends.int().argmax(dim=1) + 1, limit)  # to the first of them
-    used, grid = int(lengths.max()), (prompts, groups, limit)
+    used, grid = int(lengths.max()), (prompts, rollouts, limit)
     return Samples(
         tokens.view(grid)[..., :used],
         logprobs.view(grid)[..., :used],
         entropy.view(grid)[..., :used],
-        lengths.view(prompts, groups),
-        finished.view(prompts, groups),
+        lengths.view(prompts, rollouts),
+        finished.view(prompts, rollouts),
     )

@@ -42,7 +42,7 @@ from rlvr.training.progress import TO_BE_CONTINUED, Bar, StopRequest
 
 
 @dataclass(frozen=True)
-class Sampling:
+class SamplingTask:
     """What is to be sampled, in which parts, and where finished parts are kept."""
 
     engine: Callable[[], Engine]
@@ -95,8 +95,8 @@ def draw(engine: Callable[[], Engine], problems: list[Problem], shares: list[Par
 def main(
     spec: stages.Spec,
     policy: Annotated[Path, typer.Option(help="Manifest of the policy.")],
-    problems: Annotated[Path, typer.Option(help="problems.jsonl of the benchmark.")],
-    state: Annotated[Path, typer.Option(help="Folder for finished parts; survives a failed job.")],
+    problems: stages.Problems,
+    state: stages.State,
     slices: Annotated[
         list[Path] | None, typer.Argument(help="Slices to draw and write, by number: 03.jsonl.gz; none: all at once.")
     ] = None,
@@ -131,11 +131,11 @@ def main(
         options = {"tensor_parallel": tensor_parallel, "gpu_memory": gpu_memory}
         engine = cache(lambda: engines.load(how.engine, policy, how, **options))
         planned = parts_of(len(asked), how.samples, rows)
-        sampling = Sampling(engine, asked, how.samples, planned, fingerprint, state)
+        task = SamplingTask(engine, asked, how.samples, planned, fingerprint, state)
         if out and tokens:
-            sampling.whole(out, tokens)
+            task.whole(out, tokens)
         else:
-            sampling.slices({slice_number(path): path for path in slices or []})
+            task.slices({slice_number(path): path for path in slices or []})
     except (EngineError, PicturesUnread, RecordError) as error:
         raise SystemExit(str(error)) from error
 

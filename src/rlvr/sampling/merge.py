@@ -55,10 +55,10 @@ def _of_one_kind(fingerprints: dict[Path, dict[str, Any]]) -> None:
 def main(
     slices: Annotated[list[Path], typer.Argument(help="All slices of the evaluation.")],
     spec: stages.Spec,
-    problems: Annotated[Path, typer.Option(help="problems.jsonl of the benchmark.")],
+    problems: stages.Problems,
     out: Annotated[Path, typer.Option(help="completions.jsonl.gz to write; origin.json too.")],
     tokens: Annotated[Path, typer.Option(help="tokens.jsonl.gz to write.")],
-    state: Annotated[Path, typer.Option(help="Folder with the parts of the slices, which are removed at the end.")],
+    state: stages.State,
 ) -> None:
     """Join the slices that several jobs drew."""
     try:

@@ -77,8 +77,8 @@ def chunks(groups: Groups, sequences: int) -> Iterator[Chunk]:
 
     Rollouts of a group that are equal to the last token are one row: a policy computes it once.
     """
-    prompts, members = groups.lengths_PG.shape
-    prompt_M = torch.arange(prompts, device=groups.lengths_PG.device).repeat_interleave(members)
+    prompts, rollouts = groups.lengths_PG.shape
+    prompt_M = torch.arange(prompts, device=groups.lengths_PG.device).repeat_interleave(rollouts)
     keys = torch.cat([groups.lengths_PG.view(-1, 1), prompt_M[:, None], groups.tokens_PGT.flatten(0, 1)], dim=1)
     distinct, which_M = torch.unique(keys, dim=0, return_inverse=True)  # sorted: by length, then prompt
     for first in range(0, len(distinct), sequences):

@@ -78,19 +78,19 @@ def shares(pass_rates: list[float]) -> dict[str, float]:
     }
 
 
-def counts(pass_rates: list[float], groups: int) -> dict[str, Any]:
+def counts(pass_rates: list[float], rollouts: int) -> dict[str, Any]:
     """Of the prompts drawn, each with G responses: correct responses, prompts without one, prompts by their number.
 
     `solve_rates[c]` is the number of prompts with c correct responses, c = 0..G.
     """
-    by_number = by_correct(pass_rates, groups)
+    by_number = by_correct(pass_rates, rollouts)
     return {"correct": sum(c * n for c, n in enumerate(by_number)), "unsolved": by_number[0], "solve_rates": by_number}
 
 
-def by_correct(pass_rates: list[float], groups: int) -> list[int]:
+def by_correct(pass_rates: list[float], rollouts: int) -> list[int]:
     """The number of prompts with c correct ones of G responses, c = 0..G."""
-    correct = [round(rate * groups) for rate in pass_rates]
-    return [correct.count(c) for c in range(groups + 1)]
+    correct = [round(rate * rollouts) for rate in pass_rates]
+    return [correct.count(c) for c in range(rollouts + 1)]
 
 
 def by_level(pass_rates: list[float], levels: list[str]) -> dict[str, dict[str, Any]]:

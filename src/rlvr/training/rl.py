@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from pathlib import Path
-from typing import Annotated, Any
-
 import torch
 import typer
 
@@ -13,268 +9,19 @@ from rlvr import provenance, stages
 from rlvr.config import identity
 from rlvr.config.schema.settings import Execution
 from rlvr.config.schema.specs import RunSpec
-from rlvr.estimators import Estimator, inputs_of_step
-from rlvr.files import publish_lines, sha256
+from rlvr.files import sha256
 from rlvr.offspring import end_with_caller
-from rlvr.policies.decoder import Decoder
 from rlvr.policies.manifest import fingerprint
-from rlvr.policies.store import Policy, device, load, publish_manifest, save
-from rlvr.records import PicturesUnread, Problem, read_records, text_alone
-from rlvr.training import measures
-from rlvr.training.batches import STREAM_PROBE, PromptOrder, all_logprobs, autocast
-from rlvr.training.checkpoint import Checkpoints, Snapshot
+from rlvr.policies.store import device, load, save
+from rlvr.training.checkpoint import Checkpoints
 from rlvr.training.deterministic import one_thread
+from rlvr.training.inputs import problems_of
+from rlvr.training.outcome import Outcome
 from rlvr.training.progress import TO_BE_CONTINUED, Bar, StopRequest
-from rlvr.training.rollouts import Batch, Problems, collect, sample_prompts, verify
-from rlvr.training.update import Coupled, NonFinite, update
+from rlvr.training.trainer import Trainer
+from rlvr.training.update import NonFinite
 from rlvr.verifiers import VerifierError, check_golds
-from rlvr.verifiers.pool import Pool, TooManyErrors
-
-
-class Timer:
-    """Seconds a phase."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self._began = time.perf_counter()
-
-    def lap(self, phase: str) -> None:
-        now = time.perf_counter()
-        self.seconds[phase] = round(now - self._began, 4)
-        self._began = now
-
-
-class Trainer:
-    """One run: its policy, its reference, its optimizer, and its rows of metrics."""
-
-    def __init__(
-        self,
-        spec: RunSpec,
-        policy: Policy,
-        reference: Policy,
-        train: list[Problem],
-        held_out: list[Problem],
-        *,
-        judges: int = 1,
-        verifier_errors: float = 1.0,
-    ):
-        self.spec, self.policy = spec, policy
-        self.model = policy.model
-        self.decoder = Decoder(policy.model)
-        self.reference_model = reference.model.requires_grad_(False)
-        self.reference = Decoder(self.reference_model, frozen=True)
-        self.problems = Problems(policy, train, spec.rollout.max_prompt_tokens)
-        self.held_out = None
-        if spec.probe.problems:
-            self.held_out = Problems(policy, held_out[: spec.probe.problems], spec.rollout.max_prompt_tokens)
-        self.order = PromptOrder(len(self.problems.prompts), spec.seed)
-        self.verifier = Pool(spec.data.verifier, workers=judges, verifier_errors=verifier_errors)
-        self.optimizer = self._fresh_optimizer()
-        settings = dict(spec.estimator)
-        self.estimator = Estimator(settings.pop("name"), settings)
-        self.estimator_state: dict[str, float] = {}
-        self.step, self.position, self.updates = 0, 0, 0
-        self.metrics: list[dict[str, Any]] = []
-        self.probes: list[dict[str, Any]] = []
-        self.best: dict[str, Any] | None = None  # the best probed step so far, where one is selected
-
-    # ---- one step ----
-
-    def advance(self) -> dict[str, Any]:
-        """Take one step and return its row of metrics. Raises NonFinite, naming the step."""
-        spec, timer = self.spec, Timer()
-        if spec.rl.reference_reset and self.step and self.step % spec.rl.reference_reset == 0:
-            self._reset_reference()
-        with autocast(spec.rl.precision if self.model.device.type == "cuda" else "float32", self.model.device):
-            batch = self._collect()
-        timer.lap("rollout")
-        with autocast(spec.rl.precision, self.model.device):
-            reference_PGT = all_logprobs(self.reference, batch.groups, spec.rl.sequences_per_microbatch)
-        old_PGT = batch.samples.logprobs_PGT
-        given = inputs_of_step(old_PGT, reference_PGT, batch.groups.lengths_PG)
-        advantages_PG, self.estimator_state = self.estimator.step(batch.rewards_PG, given, self.estimator_state)
-        timer.lap("reference")
-        self._set_learning_rate()
-        try:
-            totals = update(
-                self.model,
-                self.decoder,
-                self.optimizer,
-                batch.groups,
-                advantages_PG,
-                old_PGT,
-                reference_PGT,
-                loss=spec.loss,
-                rl=spec.rl,
-                longest=spec.rollout.max_response_tokens,
-                coupled=self._coupled(batch, given) if self.estimator.coupled else None,
-            )
-        except NonFinite as error:
-            raise NonFinite(f"step {self.step + 1}: {error}") from error
-        timer.lap("update")
-        self.step += 1
-        self.position = batch.position
-        self.updates += len(totals.losses)
-        row = {"step": self.step, **self._figures(batch, given["log_ratio_PG"], advantages_PG), **totals.figures()}
-        if self.estimator_state:
-            row["estimator"] = self.estimator_state
-        tokens, seconds = int(batch.groups.lengths_PG.sum()), sum(timer.seconds.values())
-        row["timing"] = {**timer.seconds, "step": round(seconds, 4), "tokens_per_second": round(tokens / seconds, 1)}
-        self.metrics.append(row)
-        return row
-
-    def _collect(self) -> Batch:
-        return collect(
-            self.policy,
-            Decoder(self.model, frozen=True),
-            self.problems,
-            self.order,
-            self.verifier,
-            seed=self.spec.seed,
-            position=self.position,
-            prompts=self.spec.rl.prompts_per_step,
-            rollout=self.spec.rollout,
-            reward=self.spec.reward,
-        )
-
-    def _coupled(self, batch: Batch, given: dict[str, Any]) -> Coupled:
-        """Weights and objective of some prompts, as functions of the current log pi."""
-
-        def weigh(rows: torch.Tensor, logp_PG: torch.Tensor) -> tuple[torch.Tensor, float]:
-            now = {key: value[rows] if isinstance(value, torch.Tensor) else value for key, value in given.items()}
-            now["logp_PG"] = logp_PG
-            rewards_PG = batch.rewards_PG[rows]
-            weights_PG = self.estimator.advantages(rewards_PG, now, self.estimator_state)
-            return weights_PG, -self.estimator.objective(rewards_PG, now)
-
-        return weigh
-
-    def _fresh_optimizer(self) -> torch.optim.Optimizer:
-        rl = self.spec.rl
-        return torch.optim.AdamW(
-            self.model.parameters(), lr=rl.learning_rate, betas=rl.betas, weight_decay=rl.weight_decay, fused=True
-        )
-
-    def _reset_reference(self) -> None:
-        """Make the policy its own reference and forget the optimizer's moments (PACS, sec. 3.4, after Eq. 7).
-
-        From here on OEF, overconfidence and KL are against the policy of this step.
-        """
-        self.reference_model.load_state_dict(self.model.state_dict())
-        self.reference = Decoder(self.reference_model, frozen=True)
-        self.optimizer = self._fresh_optimizer()
-
-    def _set_learning_rate(self) -> None:
-        warmup = self.spec.rl.warmup_steps
-        factor = min(1.0, (self.updates + 1) / warmup) if warmup else 1.0
-        for parameters in self.optimizer.param_groups:
-            parameters["lr"] = self.spec.rl.learning_rate * factor
-
-    def _figures(self, batch: Batch, log_ratio_PG: torch.Tensor, advantages_PG: torch.Tensor) -> dict[str, Any]:
-        mask_PGT = batch.groups.mask_PGT()
-        return {
-            **measures.masses(batch.rewards_PG, advantages_PG, batch.groups.lengths_PG),
-            **measures.masses_by_correct(advantages_PG, batch.correct_PG),
-            **measures.shares(batch.drawn_pass_rates),
-            **measures.counts(batch.drawn_pass_rates, self.spec.rollout.samples_per_prompt),
-            **measures.entropy(self.policy.tokenizer, batch.groups.tokens_PGT, batch.samples.entropy_PGT, mask_PGT),
-            **measures.overconfidence(log_ratio_PG, batch.groups.lengths_PG, batch.correct_PG),
-            "prompts_drawn": len(batch.drawn_pass_rates),
-            "sampling_rounds": batch.rounds,
-            "statuses": dict(sorted(batch.statuses.items())),
-        }
-
-    # ---- held-out measurements ----
-
-    def probe_due(self) -> bool:
-        probe, selects = self.spec.probe, self.spec.selection.rule == "best_validation"
-        due = self.step <= probe.dense_steps or self.step % probe.every == 0
-        return self.held_out is not None and (due or (selects and self.step == self.spec.steps))
-
-    def probe(self) -> None:
-        """Sample held-out problems at temperature 1 and note entropy and overconfident errors (ACE sec. 5.3, 5.4)."""
-        assert self.held_out is not None
-        spec, held_out = self.spec, self.held_out
-        groups, drawn = sample_prompts(
-            self.policy,
-            Decoder(self.model, frozen=True),
-            held_out.prompts,
-            [(spec.seed, STREAM_PROBE, self.step, i) for i in range(len(held_out.prompts))],
-            samples=spec.probe.samples,
-            max_tokens=spec.rollout.max_response_tokens,
-        )
-        reference_PGT = all_logprobs(self.reference, groups, spec.rl.sequences_per_microbatch)
-        judged = verify(self.policy, drawn, [p.gold for p in held_out.problems], self.verifier)
-        correct_PG = torch.tensor([[float(s == "correct") for s in row] for row in judged], device=self.model.device)
-        rates = correct_PG.mean(dim=1).tolist()
-        log_ratio_PG = (drawn.logprobs_PGT - reference_PGT).sum(-1)
-        if self.spec.selection.rule == "best_validation" and self.step:
-            self._keep_if_best(float(correct_PG.mean()))
-        self.probes.append(
-            {
-                "step": self.step,
-                **measures.shares(rates),
-                "solve_rates": measures.by_correct(rates, spec.probe.samples),
-                **measures.by_level(rates, [p.level for p in held_out.problems]),
-                **({"greedy": self._greedy(held_out)} if spec.probe.greedy else {}),
-                **measures.entropy(self.policy.tokenizer, groups.tokens_PGT, drawn.entropy_PGT, groups.mask_PGT()),
-                **measures.overconfidence(log_ratio_PG, groups.lengths_PG, correct_PG),
-            }
-        )
-
-    def _greedy(self, held_out: Problems) -> float:
-        """Pass rate of one response a problem at temperature 0, which no noise changes."""
-        _, drawn = sample_prompts(
-            self.policy,
-            Decoder(self.model, frozen=True),
-            held_out.prompts,
-            [(self.spec.seed, STREAM_PROBE, self.step, i) for i in range(len(held_out.prompts))],
-            samples=1,
-            max_tokens=self.spec.rollout.max_response_tokens,
-            temperature=0.0,
-        )
-        judged = verify(self.policy, drawn, [p.gold for p in held_out.problems], self.verifier)
-        return sum(status == "correct" for (status,) in judged) / len(judged)
-
-    def _keep_if_best(self, pass_rate: float) -> None:
-        if self.best is None or pass_rate > self.best["pass_rate"]:
-            weights = {name: tensor.detach().cpu().clone() for name, tensor in self.model.state_dict().items()}
-            self.best = {"step": self.step, "pass_rate": pass_rate, "model": weights}
-
-    def select(self) -> int:
-        """Load the policy that the run gives, by its rule; returns its step."""
-        if self.best is None:
-            return self.step
-        self.model.load_state_dict(self.best["model"])
-        return int(self.best["step"])
-
-    # ---- to go on later ----
-
-    def snapshot(self) -> Snapshot:
-        tensors = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
-        if self.spec.rl.reference_reset:
-            tensors["reference"] = self.reference_model.state_dict()
-        if self.best is not None:
-            tensors["best"] = self.best
-        state = {
-            "position": self.position,
-            "updates": self.updates,
-            "seed": self.spec.seed,
-            "estimator": self.estimator_state,
-        }
-        return Snapshot(self.step, tensors, state, {"metrics": self.metrics, "probe": self.probes})
-
-    def restore(self, snapshot: Snapshot) -> None:
-        self.model.load_state_dict(snapshot.tensors["model"])
-        self.optimizer.load_state_dict(snapshot.tensors["optimizer"])
-        if "reference" in snapshot.tensors:
-            self.reference_model.load_state_dict(snapshot.tensors["reference"])
-            self.reference = Decoder(self.reference_model, frozen=True)
-        self.best = snapshot.tensors.get("best")
-        self.step, self.position = snapshot.step, snapshot.state["position"]
-        self.updates, self.estimator_state = snapshot.state["updates"], snapshot.state["estimator"]
-        self.metrics, self.probes = snapshot.rows["metrics"], snapshot.rows["probe"]
-        self.verifier.errors.resume(row["statuses"] for row in self.metrics)
+from rlvr.verifiers.pool import TooManyErrors
 
 
 def train(trainer: Trainer, checkpoints: Checkpoints, save_every: int) -> None:
@@ -304,11 +51,11 @@ def train(trainer: Trainer, checkpoints: Checkpoints, save_every: int) -> None:
 
 def main(
     spec: stages.Spec,
-    base: Annotated[Path, typer.Option(help="Manifest of the policy to start from; also the reference.")],
-    problems: Annotated[Path, typer.Option(help="problems.jsonl to train on.")],
-    validation: Annotated[Path, typer.Option(help="problems.jsonl for held-out measurements.")],
-    out: Annotated[Path, typer.Option(help="Manifest to write; metrics.jsonl and probe.jsonl stand beside it.")],
-    state: Annotated[Path, typer.Option(help="Folder for checkpoints; survives a failed job.")],
+    base: stages.Base,
+    problems: stages.Problems,
+    validation: stages.Validation,
+    out: stages.Manifest,
+    state: stages.State,
     execution: stages.Execution,
 ) -> None:
     """Train one run."""
@@ -320,10 +67,7 @@ def main(
     # A reference that is reset holds the policy's own weights, so it needs their precision.
     kept = torch.float32 if run.rl.reference_reset else None
     policy, reference = load(base, device=where, dtype=torch.float32), load(base, device=where, dtype=kept)
-    try:
-        train_set, held_out = (text_alone(read_records(path, Problem), path) for path in (problems, validation))
-    except PicturesUnread as error:
-        raise SystemExit(str(error)) from error
+    train_set, held_out = problems_of(problems, validation)
     try:
         for path, among in ((problems, train_set), (validation, held_out)):
             check_golds(run.data.verifier, ((f"{path}, problem {problem.id}", problem.gold) for problem in among))
@@ -348,23 +92,9 @@ def main(
         chosen = trainer.select()
         folder = out.parent / f"policy-step{chosen}"
         sums = save(policy, folder)
-        publish_lines(out.parent / "metrics.jsonl", trainer.metrics)
-        publish_lines(out.parent / "probe.jsonl", trainer.probes)
-        publish_manifest(
-            out,
-            folder,
-            sums,
-            policy.template,
-            id=identity.run_id(run),
-            stage="rl",
-            step=chosen,
-            selection=run.selection.rule,
-            seed=run.seed,
-            spec=run.model_dump(mode="json"),
-            prompts_left_out=trainer.problems.left_out,
-            seconds=round(sum(row["timing"]["step"] for row in trainer.metrics), 3),
-            **checkpoints.history.published(),
-        )
+        rows = {"metrics": trainer.metrics, "probe": trainer.probes}
+        outcome = Outcome(folder, sums, policy.template, rows, checkpoints.history)
+        outcome.publish_run(out, run, chosen, trainer.problems.left_out)
 
 
 if __name__ == "__main__":

@@ -49,9 +49,9 @@ class Problems:
         self.left_out = len(problems) - len(kept)
 
 
-def draw_noise(keys: list[tuple[int, ...]], first: int, samples: int, tokens: int, device: torch.device) -> Tensor:
-    """Uniform noise (P, G, T) of `samples` samples from the `first` on, one key a prompt."""
-    return torch.from_numpy(np.stack([uniform_noise(key, first + samples, tokens)[first:] for key in keys])).to(device)
+def draw_noise(keys: list[tuple[int, ...]], first: int, rollouts: int, tokens: int, device: torch.device) -> Tensor:
+    """Uniform noise (P, G, T) of `rollouts` rollouts from the `first` on, one key a prompt."""
+    return torch.from_numpy(np.stack([uniform_noise(key, first + rollouts, tokens)[first:] for key in keys])).to(device)
 
 
 def sample_prompts(
@@ -60,7 +60,7 @@ def sample_prompts(
     prompts: list[list[int]],
     keys: list[tuple[int, ...]],
     *,
-    samples: int,
+    rollouts: int,
     max_tokens: int,
     first: int = 0,
     temperature: float = 1.0,
@@ -72,7 +72,7 @@ def sample_prompts(
         decoder,
         prompts_PL,
         prompt_lengths_P,
-        draw_noise(keys, first, samples, max_tokens, where),
+        draw_noise(keys, first, rollouts, max_tokens, where),
         eos_token=policy.eos,
         pad_token=policy.pad,
         temperature=temperature,
@@ -83,17 +83,17 @@ def sample_prompts(
 
 def verify(policy: Policy, drawn: Samples, golds: list[str], verifier: Pool) -> list[list[str]]:
     """A status for each of P x G rollouts. Raises TooManyErrors where the verifier fails too often."""
-    prompts, samples = drawn.lengths_PG.shape
+    prompts, rollouts = drawn.lengths_PG.shape
     lengths = drawn.lengths_PG.flatten().tolist()
     rows = [row[:length] for row, length in zip(drawn.tokens_PGT.flatten(0, 1).cpu().numpy(), lengths, strict=True)]
     texts, finished = policy.decode(rows), drawn.finished_PG.flatten().tolist()
-    verdicts = verifier.judge((text, golds[i // samples]) for i, text in enumerate(texts))
+    verdicts = verifier.judge((text, golds[i // rollouts]) for i, text in enumerate(texts))
     statuses = [
         verifiers.settle((verdict.status, verdict.extracted), done)[0]
         for verdict, done in zip(verdicts, finished, strict=True)
     ]
     verifier.errors.check()
-    return [statuses[p * samples : (p + 1) * samples] for p in range(prompts)]
+    return [statuses[p * rollouts : (p + 1) * rollouts] for p in range(prompts)]
 
 
 def overlong_penalty(lengths_PG: Tensor, *, limit: int, buffer: float, penalty: float) -> Tensor:
@@ -140,7 +140,7 @@ def collect(
             decoder,
             [problems.prompts[row] for row in rows],
             [(seed, STREAM_ROLLOUT, position + i) for i in range(count)],
-            samples=rollout.samples_per_prompt,
+            rollouts=rollout.samples_per_prompt,
             max_tokens=rollout.max_response_tokens,
             temperature=rollout.temperature,
         )

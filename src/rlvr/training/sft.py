@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from pathlib import Path
-from typing import Annotated
 
 import torch
 import typer
@@ -13,16 +11,17 @@ import typer
 from rlvr import provenance, stages
 from rlvr.config import identity
 from rlvr.config.schema.settings import Sft
-from rlvr.config.schema.specs import PolicySpec
-from rlvr.files import publish_lines, read_json, sha256
+from rlvr.files import sha256
 from rlvr.offspring import end_with_caller
 from rlvr.policies.decoder import Decoder
 from rlvr.policies.manifest import fingerprint
-from rlvr.policies.store import Policy, device, load, publish_manifest, save
+from rlvr.policies.store import Policy, device, load, save
 from rlvr.records import Demonstration, read_records
 from rlvr.training.batches import Groups, PromptOrder, chunks, pad_prompts, token_logprobs
 from rlvr.training.checkpoint import Checkpoints, Snapshot
 from rlvr.training.deterministic import one_thread
+from rlvr.training.inputs import sft_of
+from rlvr.training.outcome import Outcome
 from rlvr.training.progress import TO_BE_CONTINUED, Bar, StopRequest
 
 SEQUENCES_PER_CHUNK = 64  # of like length; a memory and cache knob
@@ -98,20 +97,18 @@ def train(policy: Policy, spec: Sft, demonstrations: list[Demonstration], checkp
 
 def main(
     spec: stages.Spec,
-    model: Annotated[Path, typer.Option(help="Manifest of the model to start from.")],
-    demonstrations: Annotated[Path, typer.Option(help="demonstrations.jsonl")],
-    out: Annotated[Path, typer.Option(help="Manifest to write; metrics.jsonl stands beside it.")],
-    state: Annotated[Path, typer.Option(help="Folder for checkpoints; survives a failed job.")],
-    save_every: Annotated[int, typer.Option(help="Steps between checkpoints.")] = 100,
+    model: stages.Model,
+    demonstrations: stages.Demonstrations,
+    out: stages.Manifest,
+    state: stages.State,
+    save_every: stages.SaveEvery = 100,
 ) -> None:
     """Fine-tune one model on demonstrations."""
     end_with_caller()
     one_thread()
     where = device()
     origin = provenance.collect(device=str(where))
-    policy_spec = PolicySpec.model_validate_json(spec.read_bytes())
-    if policy_spec.sft is None:
-        raise SystemExit("this policy has no SFT")
+    policy_spec, sft = sft_of(spec)
     policy = load(model, device=where)
     what = {
         "policy": identity.policy_id(policy_spec),
@@ -120,24 +117,11 @@ def main(
     }
     checkpoints = Checkpoints(state, what, origin=origin)
     with checkpoints.lease():
-        rows = train(policy, policy_spec.sft, read_records(demonstrations, Demonstration), checkpoints, save_every)
+        rows = train(policy, sft, read_records(demonstrations, Demonstration), checkpoints, save_every)
         folder = out.parent / "policy"
         sums = save(policy, folder)
-        publish_lines(out.parent / "metrics.jsonl", rows)
-        publish_manifest(
-            out,
-            folder,
-            sums,
-            policy.template,
-            id=identity.policy_id(policy_spec),
-            stage="sft",
-            step=policy_spec.sft.steps,
-            seed=policy_spec.sft.seed,
-            spec=policy_spec.model_dump(mode="json"),
-            seconds=sum(row["timing"]["step"] for row in rows),
-            started_from=read_json(model).get("files"),
-            **checkpoints.history.published(),
-        )
+        outcome = Outcome(folder, sums, policy.template, {"metrics": rows}, checkpoints.history)
+        outcome.publish_sft(out, policy_spec, sft, model)
 
 
 if __name__ == "__main__":

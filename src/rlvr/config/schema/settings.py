@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
+from rlvr.config import registries
 from rlvr.config.schema.fields import Fraction, Natural, Positive, Rate, Strict, Two
+from rlvr.words import nearest
 
 # Of an evaluation that several jobs may draw: the same however many do, so that their number makes nothing stale.
 SLICES = 16
+
+
+def _backend(name: str) -> str:
+    if name not in registries.backends():
+        raise ValueError(f"unknown backend{nearest(name, registries.backends())}")
+    return name
+
+
+Backend = Annotated[str, AfterValidator(_backend)]  # a module of rlvr.training.backends
 
 
 class Sft(Strict):
@@ -21,7 +32,7 @@ class Sft(Strict):
     betas: Two
     max_grad_norm: Rate
     seed: Natural
-    backend: Literal["in_process", "verl"] = "in_process"
+    backend: Backend = "in_process"
 
 
 class Rl(Strict):
@@ -38,7 +49,7 @@ class Rl(Strict):
     max_grad_norm: Rate
     precision: Literal["float32", "bfloat16"]
     reference_reset: Natural = 0
-    backend: Literal["in_process", "verl"] = "in_process"
+    backend: Backend = "in_process"
 
     @model_validator(mode="after")
     def minibatches_fit(self):
@@ -70,7 +81,7 @@ class Loss(Strict):
 
 
 class Critic(Strict):
-    """A value model, for PPO: advantages are generalised advantage estimates. The backend verl has one."""
+    """A value model, for PPO: advantages are generalised advantage estimates. A backend with CRITIC has one."""
 
     learning_rate: Rate | None = None
     lam: Fraction = 1.0

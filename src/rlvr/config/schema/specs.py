@@ -6,6 +6,8 @@ from typing import Any
 
 from pydantic import model_validator
 
+from rlvr import estimators
+from rlvr.config import registries
 from rlvr.config.schema.fields import Natural, Strict
 from rlvr.config.schema.names import Data, Model
 from rlvr.config.schema.settings import Critic, Evaluation, Loss, Probe, Reward, Rl, Rollout, Selection, Sft
@@ -45,11 +47,13 @@ class RunSpec(Strict):
     def a_critic_has_its_trainer(self):
         if self.critic is None:
             return self
-        if self.rl.backend != "verl":
-            raise ValueError("critic: the trainer in process has none; PPO needs rl.backend: verl")
-        if self.estimator["name"] != "reinforce":
+        if self.rl.backend not in registries.with_critic():
+            able = " or ".join(registries.with_critic())
+            raise ValueError(f"critic: the backend {self.rl.backend} has none; PPO needs rl.backend: {able}")
+        if not estimators.signature(self.estimator["name"]).critic:
+            able = ", ".join(name for name in estimators.names() if estimators.signature(name).critic)
             raise ValueError(
-                f"critic: it weighs rewards as they are (reinforce), so it has no place beside {self.estimator['name']}"
+                f"critic: it weighs rewards as they are ({able}), so it has no place beside {self.estimator['name']}"
             )
         return self
 

@@ -44,7 +44,7 @@ class InProcess:
             encoded,
             [(sampling.seed, STREAM_EVALUATION, number_of(problem)) for problem in problems],
             first=first,
-            samples=last - first,
+            rollouts=last - first,
             max_tokens=sampling.max_response_tokens,
             temperature=sampling.temperature,
             top_p=sampling.top_p,

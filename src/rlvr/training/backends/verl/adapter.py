@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -57,7 +57,7 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Step:
+class EstimatorInputs:
     """A batch as estimators see it."""
 
     grid: Grid
@@ -66,7 +66,7 @@ class Step:
     given: dict[str, Any]
 
     @classmethod
-    def of(cls, grid: Grid, mask_NT: Tensor, scores_NT: Tensor, old_NT: Tensor, reference_NT: Tensor) -> Step:
+    def of(cls, grid: Grid, mask_NT: Tensor, scores_NT: Tensor, old_NT: Tensor, reference_NT: Tensor) -> Self:
         """Scores a token are summed to a reward; without a reference, give the old log-probabilities for it."""
         mask_NT = mask_NT.to(old_NT.dtype)
         old_PGT, reference_PGT = grid.take(old_NT * mask_NT).float(), grid.take(reference_NT * mask_NT).float()

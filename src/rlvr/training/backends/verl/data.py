@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from rlvr.files import publish
-from rlvr.policies.store import load_tokenizer
+from rlvr.policies.store import Location, load_tokenizer
 from rlvr.records import Demonstration, Problem
 
 # Prompts are wrapped before they reach verl, with the policy's own template. verl counts their tokens through the
@@ -30,6 +30,13 @@ def write_problems(path: Path, problems: list[Problem], template: str, name: str
     ]
     path.parent.mkdir(parents=True, exist_ok=True)
     pd.DataFrame(rows).to_parquet(path)
+
+
+def too_long(problems: list[Problem], start: Location, max_prompt_tokens: int) -> int:
+    """How many problems verl leaves out (`data.filter_overlong_prompts`)."""
+    tokenizer = load_tokenizer(start.location, **start.options)
+    prompts = [start.template.replace("{problem}", problem.prompt) for problem in problems]
+    return sum(len(row) > max_prompt_tokens for row in tokenizer(prompts, add_special_tokens=False)["input_ids"])
 
 
 def write_demonstrations(path: Path, demonstrations: list[Demonstration], template: str) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from rlvr.config.schema.settings import Execution, Sft
 from rlvr.config.schema.specs import RunSpec
 from rlvr.estimators import INPUTS, signature
+from rlvr.training.backends.verl import LOGICAL_CPUS
 
 VERL = "0.9.1"
 ACTOR = "actor_rollout_ref.actor"
@@ -28,7 +29,6 @@ NO_DUAL_CLIP = 1e9  # verl bounds the loss of negative weights at 3 |A| by defau
 
 
 SFT_TOKENS = 16384  # of a microbatch on one device
-LOGICAL_CPUS = 64  # of a node, for Ray's count: verl's queue and workers ask for many and use few, and wait in silence
 
 
 class Unsupported(ValueError):

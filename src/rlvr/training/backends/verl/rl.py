@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -19,16 +19,17 @@ from rlvr import provenance, stages
 from rlvr.config import identity
 from rlvr.config.schema.settings import Execution
 from rlvr.config.schema.specs import RunSpec
-from rlvr.files import publish, publish_json, publish_lines, sha256, whole
+from rlvr.files import publish, publish_json, sha256, whole
 from rlvr.offspring import end_with_caller, tied
 from rlvr.policies.manifest import fingerprint
-from rlvr.policies.store import Location, load_tokenizer, locate, publish_manifest
-from rlvr.records import PicturesUnread, Problem, read_records, text_alone
+from rlvr.policies.store import Location, load_tokenizer, locate
 from rlvr.training.backends.verl import data
 from rlvr.training.backends.verl.overrides import VERL, Places, Unsupported, overrides
 from rlvr.training.backends.verl.requirements import check_version
-from rlvr.training.backends.verl.state import HISTORY, State, history_of, keep_only
+from rlvr.training.backends.verl.state import HISTORY, RunFolder, history_of, keep_only
+from rlvr.training.inputs import problems_of
 from rlvr.training.lease import lease
+from rlvr.training.outcome import Outcome
 from rlvr.training.progress import TO_BE_CONTINUED
 
 TRAINER = "rlvr.training.backends.verl.run_training"
@@ -44,14 +45,14 @@ def on_disk(base: Location) -> str:
     return snapshot_download(base.location, revision=base.options["revision"])
 
 
-def from_newest(state: State) -> list[str]:
+def from_newest(state: RunFolder) -> list[str]:
     """Overrides for where to go on from."""
     if not (steps := state.steps()):
         return ["trainer.resume_mode='disable'"]
     return ["trainer.resume_mode='resume_path'", f"trainer.resume_from_path='{state.step(steps[-1])}'"]
 
 
-def train(state: State, lines: list[str]) -> None:
+def train(state: RunFolder, lines: list[str]) -> None:
     """Run verl until it ends; SIGTERM asks it to save after the step that it is in. Raises SystemExit."""
     asked = state.folder / "overrides.txt"
     publish(asked, "\n".join(lines) + "\n")
@@ -87,31 +88,26 @@ def merge(shards: Path, base: Location, folder: Path) -> dict[str, str]:
 
 def main(
     spec: stages.Spec,
-    base: Annotated[Path, typer.Option(help="Manifest of the policy to start from; also the reference.")],
-    problems: Annotated[Path, typer.Option(help="problems.jsonl to train on.")],
-    validation: Annotated[Path, typer.Option(help="problems.jsonl for held-out measurements.")],
-    out: Annotated[Path, typer.Option(help="Manifest to write; metrics.jsonl and probe.jsonl stand beside it.")],
-    state: Annotated[Path, typer.Option(help="Folder for checkpoints; survives a failed job.")],
+    base: stages.Base,
+    problems: stages.Problems,
+    validation: stages.Validation,
+    out: stages.Manifest,
+    state: stages.State,
     execution: stages.Execution,
-    nodes: Annotated[int, typer.Option(help="Nodes of the job.", min=1)] = 1,
-    gpus_per_node: Annotated[int, typer.Option(help="GPUs of a node.", min=1)] = 1,
-    override: Annotated[
-        list[str] | None, typer.Option(help="key=value of verl's configuration, after all others.")
-    ] = None,
+    nodes: stages.Nodes = 1,
+    gpus_per_node: stages.GpusPerNode = 1,
+    override: stages.Override = None,
 ) -> None:
     """Train one run with verl."""
     end_with_caller()
     check_version()
     origin = provenance.collect(nodes=nodes, gpus_per_node=gpus_per_node)
     run, start = RunSpec.model_validate_json(spec.read_bytes()), locate(base)
-    try:
-        train_set, held_out = (text_alone(read_records(path, Problem), path) for path in (problems, validation))
-    except PicturesUnread as error:
-        raise SystemExit(str(error)) from error
+    train_set, held_out = problems_of(problems, validation)
     what = {"run": identity.run_id(run), "base": fingerprint(base), "problems": sha256(problems)}
     what |= {"verl": VERL, "validation": sha256(validation)}
     with lease(state):
-        kept = State(state.resolve())
+        kept = RunFolder(state.resolve())
         keep_only(kept.folder, what)
         kept.stop.unlink(missing_ok=True)
         places = Places.of(kept.folder, on_disk(start), nodes, gpus_per_node)
@@ -135,23 +131,8 @@ def main(
         publish_json(kept.folder / HISTORY, history.over(kept.finished.stat().st_mtime))
         folder = out.parent / f"policy-step{run.steps}"
         sums = merge(kept.step(run.steps) / "actor", start, folder)
-        publish_lines(out.parent / "metrics.jsonl", rows["metrics"])
-        publish_lines(out.parent / "probe.jsonl", rows["probe"])
-        publish_manifest(
-            out,
-            folder,
-            sums,
-            start.template,
-            id=identity.run_id(run),
-            stage="rl",
-            backend=f"verl {VERL}",
-            step=run.steps,
-            selection=run.selection.rule,
-            seed=run.seed,
-            spec=run.model_dump(mode="json"),
-            seconds=round(sum(row["timing"]["step"] for row in rows["metrics"]), 3),
-            **history.published(),
-        )
+        outcome = Outcome(folder, sums, start.template, rows, history, backend=f"verl {VERL}")
+        outcome.publish_run(out, run, run.steps, data.too_long(train_set, start, run.rollout.max_prompt_tokens))
 
 
 if __name__ == "__main__":

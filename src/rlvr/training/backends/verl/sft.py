@@ -6,27 +6,28 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from rlvr import provenance, stages
 from rlvr.config import identity
-from rlvr.config.schema.specs import PolicySpec
-from rlvr.files import publish_json, publish_lines, read_json, read_lines, sha256
+from rlvr.files import publish_json, read_lines, sha256
 from rlvr.offspring import end_with_caller, tied
 from rlvr.policies.manifest import fingerprint
-from rlvr.policies.store import locate, publish_manifest
+from rlvr.policies.store import locate
 from rlvr.records import Demonstration, read_records
 from rlvr.training.backends.verl import data
 from rlvr.training.backends.verl.overrides import VERL, sft_overrides
 from rlvr.training.backends.verl.requirements import check_version
 from rlvr.training.backends.verl.rl import merge, on_disk
 from rlvr.training.backends.verl.state import HISTORY, history_of, keep_only
+from rlvr.training.inputs import sft_of
 from rlvr.training.lease import lease
+from rlvr.training.outcome import Outcome
 
 
-class State:
+class SftFolder:
     """verl's folder of checkpoints; its note of the newest is renamed into place after the checkpoint is whole."""
 
     def __init__(self, folder: Path, fingerprint: dict[str, Any]):
@@ -59,28 +60,23 @@ class State:
 
 def main(
     spec: stages.Spec,
-    model: Annotated[Path, typer.Option(help="Manifest of the model to start from.")],
-    demonstrations: Annotated[Path, typer.Option(help="demonstrations.jsonl")],
-    out: Annotated[Path, typer.Option(help="Manifest to write; metrics.jsonl stands beside it.")],
-    state: Annotated[Path, typer.Option(help="Folder for checkpoints; survives a failed job.")],
-    save_every: Annotated[int, typer.Option(help="Steps between checkpoints.")] = 100,
-    gpus_per_node: Annotated[int, typer.Option(help="GPUs of the node.", min=1)] = 1,
-    override: Annotated[
-        list[str] | None, typer.Option(help="key=value of verl's configuration, after all others.")
-    ] = None,
+    model: stages.Model,
+    demonstrations: stages.Demonstrations,
+    out: stages.Manifest,
+    state: stages.State,
+    save_every: stages.SaveEvery = 100,
+    gpus_per_node: stages.GpusPerNode = 1,
+    override: stages.Override = None,
 ) -> None:
     """Fine-tune one policy with verl, on one node."""
     end_with_caller()
     check_version()
     origin = provenance.collect(nodes=1, gpus_per_node=gpus_per_node)
-    policy, start = PolicySpec.model_validate_json(spec.read_bytes()), locate(model)
-    sft = policy.sft
-    if sft is None:
-        raise SystemExit("this policy has no SFT")
+    (policy, sft), start = sft_of(spec), locate(model)
     what = {"policy": identity.policy_id(policy), "model": fingerprint(model), "verl": VERL}
     what["demonstrations"] = sha256(demonstrations)
     with lease(state):
-        kept = State(state.resolve(), what)
+        kept = SftFolder(state.resolve(), what)
         inputs = kept.folder / "inputs"
         tokenizer, train = inputs / "tokenizer", inputs / "train.parquet"
         data.write_demonstrations(train, read_records(demonstrations, Demonstration), start.template)
@@ -104,21 +100,8 @@ def main(
         publish_json(kept.folder / HISTORY, history.over(kept.saved))
         folder, rows = out.parent / "policy", kept.rows()
         sums = merge(kept.folder / f"global_step_{sft.steps}", start, folder)
-        publish_lines(out.parent / "metrics.jsonl", rows)
-        publish_manifest(
-            out,
-            folder,
-            sums,
-            start.template,
-            id=identity.policy_id(policy),
-            stage="sft",
-            backend=f"verl {VERL}",
-            step=sft.steps,
-            seed=sft.seed,
-            spec=policy.model_dump(mode="json"),
-            started_from=read_json(model).get("files"),
-            **history.published(),
-        )
+        outcome = Outcome(folder, sums, start.template, {"metrics": rows}, history, backend=f"verl {VERL}")
+        outcome.publish_sft(out, policy, sft, model)
 
 
 if __name__ == "__main__":

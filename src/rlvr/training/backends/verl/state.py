@@ -34,8 +34,8 @@ def history_of(folder: Path, step: int, origin: Origin) -> History:
     return History(read_json(path) if path.exists() else None, step, origin)
 
 
-class State:
-    """A run's folder."""
+class RunFolder:
+    """A run's folder of checkpoints."""
 
     def __init__(self, folder: Path):
         self.folder, self.finished, self.stop = folder, folder / FINISHED, folder / STOP

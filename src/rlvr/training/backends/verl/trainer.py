@@ -34,9 +34,10 @@ from rlvr.estimators import Estimator
 from rlvr.files import publish_json, read_json
 from rlvr.training import measures
 from rlvr.training.backends.verl import losses
-from rlvr.training.backends.verl.adapter import Grid, Step, by_rewards_alone, on_tokens, registered
+from rlvr.training.backends.verl.adapter import by_rewards_alone, on_tokens, registered
 from rlvr.training.backends.verl.agent_loop import GREEDY
-from rlvr.training.backends.verl.state import KEPT, State
+from rlvr.training.backends.verl.rollouts import Rollouts, plain
+from rlvr.training.backends.verl.state import KEPT, RunFolder
 from rlvr.training.backends.verl.worker import ResettingWorker
 from rlvr.training.progress import Deadline
 
@@ -60,7 +61,7 @@ class Trainer(PPOTrainerSync):
             core_algos.register_adv_est(NAME)(registered(self.estimator))
         self.metrics: list[dict[str, Any]] = []
         self.probes: list[dict[str, Any]] = []
-        self.kept = State(Path(config.trainer.default_local_dir))
+        self.kept = RunFolder(Path(config.trainer.default_local_dir))
         self.deadline = Deadline()
         super().__init__(config)
 
@@ -90,20 +91,24 @@ class Trainer(PPOTrainerSync):
         batch = super().step(metrics, timing_raw)
         self.metrics.append(self._row(metrics, timing_raw))
         if self.ours.record_rollouts:
-            self.seen.record(self.kept.folder / "rollouts" / f"step-{self.global_steps:06d}.pt", batch, self.updates)
+            self.rollouts.record(
+                self.kept.folder / "rollouts" / f"step-{self.global_steps:06d}.pt", batch, self.updates
+            )
         return batch
 
     def _compute_advantage(self, batch: KVBatchMeta, metrics: dict) -> KVBatchMeta:
-        self.seen = self._see(batch)
-        step, mask_NT = self.seen.step, self.seen.mask_NT
+        self.rollouts = Rollouts.of(batch, has_reference=self.use_reference_policy)
+        inputs, mask_NT = self.rollouts.inputs, self.rollouts.mask_NT
         if self.use_critic or by_rewards_alone(self.estimator):  # verl's own way, which calls its registry
             batch = super()._compute_advantage(batch, metrics)
             on_NT = tq.kv_batch_get(batch.keys, batch.partition_id, ["advantages"])["advantages"].to_padded_tensor(0.0)
             weights_N = (on_NT * mask_NT).sum(-1) / mask_NT.sum(-1).clamp(min=1)
-            self.weights_PG = step.grid.take(weights_N)
+            self.weights_PG = inputs.grid.take(weights_N)
             return batch
-        self.weights_PG, self.estimator_state = self.estimator.step(step.rewards_PG, step.given, self.estimator_state)
-        return self._put_weights(batch, step.grid.spread(self.weights_PG), mask_NT)
+        self.weights_PG, self.estimator_state = self.estimator.step(
+            inputs.rewards_PG, inputs.given, self.estimator_state
+        )
+        return self._put_weights(batch, inputs.grid.spread(self.weights_PG), mask_NT)
 
     def _put_weights(self, batch: KVBatchMeta, weights_N: torch.Tensor, mask_NT: torch.Tensor) -> KVBatchMeta:
         nested_mask = tq.kv_batch_get(batch.keys, batch.partition_id, ["response_mask"])["response_mask"]
@@ -114,9 +119,9 @@ class Trainer(PPOTrainerSync):
     def _update_actor(self, batch: KVBatchMeta, metrics: dict) -> KVBatchMeta:
         """An optimizer step a minibatch of whole prompts; coupled weights are taken anew at each."""
         self.updates: list[dict[str, Any]] = []
-        prompts = torch.arange(len(self.seen.step.grid.rows_PG))
+        prompts = torch.arange(len(self.rollouts.inputs.grid.rows_PG))
         for chosen_P in prompts.split(self.config.actor_rollout_ref.actor.ppo_mini_batch_size):
-            rows = self.seen.step.grid.rows_PG[chosen_P].flatten().tolist()
+            rows = self.rollouts.inputs.grid.rows_PG[chosen_P].flatten().tolist()
             part = batch.select_keys([batch.keys[row] for row in rows])
             own_loss = self._couple(part, chosen_P) if self.estimator.coupled else None
             figures = self._optimizer_step(part)
@@ -132,7 +137,7 @@ class Trainer(PPOTrainerSync):
         now_MT = response_from_nested(fields["log_probs"], fields["response_mask"]).to_padded_tensor(0.0)
         mask_MT = fields["response_mask"].to_padded_tensor(0).float()
         logp_PG = (now_MT * mask_MT).sum(-1).view(len(chosen_P), -1).float()
-        rewards_PG, given = self.seen.step.prompts(chosen_P, logp_PG)
+        rewards_PG, given = self.rollouts.inputs.prompts(chosen_P, logp_PG)
         weights_PG = self.estimator.advantages(rewards_PG, given, self.estimator_state)
         self._put_weights(part, weights_PG.flatten(), mask_MT)
         return -self.estimator.objective(rewards_PG, given)
@@ -164,15 +169,12 @@ class Trainer(PPOTrainerSync):
             raise Diverged(f"step {self.global_steps}: loss {figures['loss']}, gradient norm {figures['grad_norm']}")
         return figures
 
-    # ---- what is seen of a batch, and its row of metrics ----
-
-    def _see(self, batch: KVBatchMeta) -> Seen:
-        return Seen.of(batch, has_reference=self.use_reference_policy)
+    # ---- the row of metrics ----
 
     def _row(self, metrics: dict, timing_raw: dict) -> dict[str, Any]:
         """The names of the trainer in process; `drawn` counts what dynamic sampling dropped as well."""
-        seen, step, updates = self.seen, self.seen.step, self.updates
-        rates = seen.correct_PG.mean(dim=1).tolist()
+        rollouts, inputs, updates = self.rollouts, self.rollouts.inputs, self.updates
+        rates = rollouts.correct_PG.mean(dim=1).tolist()
         for value, count in metrics.get(DAPO_FILTERED_REWARD_COUNTS_KEY, {}).items():
             rates += [float(value)] * int(count)
         tokens = sum(figures["rlvr/tokens"] for figures in updates)
@@ -182,19 +184,19 @@ class Trainer(PPOTrainerSync):
 
         row = {
             "step": self.global_steps,
-            **measures.masses(step.rewards_PG, self.weights_PG, step.lengths_PG),
-            **measures.masses_by_correct(self.weights_PG, seen.correct_PG),
+            **measures.masses(inputs.rewards_PG, self.weights_PG, inputs.lengths_PG),
+            **measures.masses_by_correct(self.weights_PG, rollouts.correct_PG),
             **measures.shares(rates),
-            **measures.counts(rates, seen.correct_PG.shape[1]),
-            **seen.entropy(self.tokenizer),
-            **seen.overconfidence(),
+            **measures.counts(rates, rollouts.correct_PG.shape[1]),
+            **rollouts.entropy(self.tokenizer),
+            **rollouts.overconfidence(),
             "prompts_drawn": len(rates),
-            "statuses": seen.statuses,
+            "statuses": rollouts.statuses,
             "loss": float(np.mean([figures["loss"] for figures in updates])),
             "grad_norm": float(np.mean([figures["grad_norm"] for figures in updates])),
             "clip_fraction": a_token("rlvr/clipped") or 0.0,
             "kl": a_token("rlvr/kl"),  # none without a reference
-            "logprob_gap": seen.gap,
+            "logprob_gap": rollouts.gap,
         }
         if self.estimator_state:
             row["estimator"] = self.estimator_state
@@ -205,7 +207,7 @@ class Trainer(PPOTrainerSync):
         }
         timing = {phase: round(sum(timing_raw.get(name, 0.0) for name in names), 4) for phase, names in phases.items()}
         whole = sum(timing.values())
-        count = int(step.lengths_PG.sum())
+        count = int(inputs.lengths_PG.sum())
         row["timing"] = {**timing, "step": round(whole, 4), "tokens_per_second": round(count / whole, 1)}
         return row
 
@@ -225,19 +227,19 @@ class Trainer(PPOTrainerSync):
         batch = self._compute_old_log_prob(batch, metrics={})
         if self.use_reference_policy:
             batch = self._compute_ref_log_prob(batch, metrics={})
-        seen = self._see(batch)
+        rollouts = Rollouts.of(batch, has_reference=self.use_reference_policy)
         tq.kv_clear(keys=batch.keys, partition_id=batch.partition_id)
         self.checkpoint_manager.update_weights(self.global_steps)
-        rates = seen.correct_PG.mean(dim=1).tolist()
+        rates = rollouts.correct_PG.mean(dim=1).tolist()
         self.probes.append(
             {
                 "step": step,
                 **measures.shares(rates),
-                "solve_rates": measures.by_correct(rates, seen.correct_PG.shape[1]),
-                **measures.by_level(rates, [levels[uid] for uid in seen.uids]),
+                "solve_rates": measures.by_correct(rates, rollouts.correct_PG.shape[1]),
+                **measures.by_level(rates, [levels[uid] for uid in rollouts.uids]),
                 **greedy,
-                **seen.entropy(self.tokenizer),
-                **seen.overconfidence(),
+                **rollouts.entropy(self.tokenizer),
+                **rollouts.overconfidence(),
             }
         )
 
@@ -262,7 +264,7 @@ class Trainer(PPOTrainerSync):
     def _greedy(self) -> float:
         """Pass rate of one response a problem at temperature 0."""
         batch, _ = self._sample_held_out(greedy=True)
-        judged = _plain(tq.kv_batch_get(batch.keys, batch.partition_id, ["extra_fields"]).pop("extra_fields"))
+        judged = plain(tq.kv_batch_get(batch.keys, batch.partition_id, ["extra_fields"]).pop("extra_fields"))
         tq.kv_clear(keys=batch.keys, partition_id=batch.partition_id)
         return float(np.mean([fields["reward_extra_info"]["acc"] for fields in judged]))
 
@@ -317,71 +319,3 @@ class Trainer(PPOTrainerSync):
         self.estimator_state, self.metrics, self.probes = kept["estimator"], kept["metrics"], kept["probe"]
         if self.ours.reference_reset:
             self.actor_rollout_wg.load_reference(str(folder / "reference"))
-
-
-class Seen:
-    """A batch with what is measured of it: padded tensors (N, T), and the grid of its real rows."""
-
-    def __init__(
-        self, step: Step, mask_NT: torch.Tensor, fields: dict[str, torch.Tensor], uids: list[str], infos: list[dict]
-    ):
-        self.step, self.mask_NT, self._fields = step, mask_NT, fields
-        grid = step.grid
-        self.uids = [uids[row] for row in grid.rows_PG[:, 0].tolist()]  # one a prompt
-        judged = [infos[row] for row in grid.rows_PG.flatten().tolist()]
-        self.correct_PG = torch.tensor([info["acc"] for info in judged]).view(grid.rows_PG.shape)
-        statuses = [info["status"] for info in judged]
-        self.statuses = {status: statuses.count(status) for status in sorted(set(statuses))}
-
-    @classmethod
-    def of(cls, batch: KVBatchMeta, *, has_reference: bool) -> Seen:
-        names = ["uid", "responses", "response_mask", "rm_scores", "old_log_probs", "entropy", "extra_fields"]
-        names += ["rollout_log_probs", *(["ref_log_prob"] if has_reference else [])]
-        data = tq.kv_batch_get(batch.keys, batch.partition_id, names)
-        infos = [fields.get("reward_extra_info") or {} for fields in _plain(data.pop("extra_fields"))]
-        uids = _plain(data.pop("uid"))
-        fields = {name: value for name, value in data.to_padded_tensor().items() if isinstance(value, torch.Tensor)}
-        mask_NT = fields["response_mask"].float()
-        real_N = torch.tensor([not tag.get("is_padding", False) for tag in batch.tags])
-        sessions = [int(key.rsplit("_", 2)[1]) if real else 0 for key, real in zip(batch.keys, real_N, strict=True)]
-        grid = Grid.of(uids, real_N & mask_NT.bool().any(-1), sessions)
-        old_NT = fields["old_log_probs"]
-        step = Step.of(grid, mask_NT, fields["rm_scores"], old_NT, fields.get("ref_log_prob", old_NT))
-        return cls(step, mask_NT, fields, uids, infos)
-
-    def record(self, path: Path, batch: KVBatchMeta, updates: list[dict[str, Any]]) -> None:
-        """What a step learned from: tokens and rewards by prompt and rollout, and each optimizer step's figures."""
-        prompts = tq.kv_batch_get(batch.keys, batch.partition_id, ["prompts"])["prompts"].unbind()
-        grid = self.step.grid
-        content = {
-            "prompts": [prompts[row].tolist() for row in grid.rows_PG[:, 0].tolist()],
-            "tokens_PGT": grid.take(self._fields["responses"]),
-            "lengths_PG": self.step.lengths_PG,
-            "rewards_PG": self.step.rewards_PG,
-            "updates": updates,
-        }
-        path.parent.mkdir(parents=True, exist_ok=True)
-        torch.save(content, path)
-
-    @property
-    def gap(self) -> float | None:
-        """The engine's log-probabilities against the actor's: the mean of |difference| in nats a token."""
-        if "rollout_log_probs" not in self._fields:
-            return None
-        difference_NT = (self._fields["rollout_log_probs"] - self._fields["old_log_probs"]).abs() * self.mask_NT
-        return float(difference_NT.sum() / self.mask_NT.sum())
-
-    def overconfidence(self) -> dict[str, float | None]:
-        """Against the reference; without one there is nothing to say."""
-        if "ref_log_prob" not in self._fields:
-            return dict.fromkeys(("oef", "overconfidence_sum", "overconfidence_mean"))
-        return measures.overconfidence(self.step.given["log_ratio_PG"], self.step.lengths_PG, self.correct_PG)
-
-    def entropy(self, tokenizer: Any) -> dict[str, float | None]:
-        grid = self.step.grid
-        tokens_PGT, entropy_PGT = grid.take(self._fields["responses"]), grid.take(self._fields["entropy"]).float()
-        return measures.entropy(tokenizer, tokens_PGT, entropy_PGT, grid.take(self.mask_NT).bool())
-
-
-def _plain(values: Any) -> list[Any]:
-    return [getattr(value, "data", value) for value in values.tolist()]

@@ -1,0 +1,86 @@
+"""The rollouts of a verl batch, as the trainer measures and records them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+import transfer_queue as tq
+from transfer_queue import KVBatchMeta
+
+from rlvr.training import measures
+from rlvr.training.backends.verl.adapter import EstimatorInputs, Grid
+
+
+class Rollouts:
+    """The rollouts of a batch with what is measured of them: padded tensors (N, T), and the grid of its real rows."""
+
+    def __init__(
+        self,
+        inputs: EstimatorInputs,
+        mask_NT: torch.Tensor,
+        fields: dict[str, torch.Tensor],
+        uids: list[str],
+        infos: list[dict],
+    ):
+        self.inputs, self.mask_NT, self._fields = inputs, mask_NT, fields
+        grid = inputs.grid
+        self.uids = [uids[row] for row in grid.rows_PG[:, 0].tolist()]  # one a prompt
+        judged = [infos[row] for row in grid.rows_PG.flatten().tolist()]
+        self.correct_PG = torch.tensor([info["acc"] for info in judged]).view(grid.rows_PG.shape)
+        statuses = [info["status"] for info in judged]
+        self.statuses = {status: statuses.count(status) for status in sorted(set(statuses))}
+
+    @classmethod
+    def of(cls, batch: KVBatchMeta, *, has_reference: bool) -> Rollouts:
+        names = ["uid", "responses", "response_mask", "rm_scores", "old_log_probs", "entropy", "extra_fields"]
+        names += ["rollout_log_probs", *(["ref_log_prob"] if has_reference else [])]
+        data = tq.kv_batch_get(batch.keys, batch.partition_id, names)
+        infos = [fields.get("reward_extra_info") or {} for fields in plain(data.pop("extra_fields"))]
+        uids = plain(data.pop("uid"))
+        fields = {name: value for name, value in data.to_padded_tensor().items() if isinstance(value, torch.Tensor)}
+        mask_NT = fields["response_mask"].float()
+        real_N = torch.tensor([not tag.get("is_padding", False) for tag in batch.tags])
+        sessions = [int(key.rsplit("_", 2)[1]) if real else 0 for key, real in zip(batch.keys, real_N, strict=True)]
+        grid = Grid.of(uids, real_N & mask_NT.bool().any(-1), sessions)
+        old_NT = fields["old_log_probs"]
+        inputs = EstimatorInputs.of(grid, mask_NT, fields["rm_scores"], old_NT, fields.get("ref_log_prob", old_NT))
+        return cls(inputs, mask_NT, fields, uids, infos)
+
+    def record(self, path: Path, batch: KVBatchMeta, updates: list[dict[str, Any]]) -> None:
+        """What a step learned from: tokens and rewards by prompt and rollout, and each optimizer step's figures."""
+        prompts = tq.kv_batch_get(batch.keys, batch.partition_id, ["prompts"])["prompts"].unbind()
+        grid = self.inputs.grid
+        content = {
+            "prompts": [prompts[row].tolist() for row in grid.rows_PG[:, 0].tolist()],
+            "tokens_PGT": grid.take(self._fields["responses"]),
+            "lengths_PG": self.inputs.lengths_PG,
+            "rewards_PG": self.inputs.rewards_PG,
+            "updates": updates,
+        }
+        path.parent.mkdir(parents=True, exist_ok=True)
+        torch.save(content, path)
+
+    @property
+    def gap(self) -> float | None:
+        """The engine's log-probabilities against the actor's: the mean of |difference| in nats a token."""
+        if "rollout_log_probs" not in self._fields:
+            return None
+        difference_NT = (self._fields["rollout_log_probs"] - self._fields["old_log_probs"]).abs() * self.mask_NT
+        return float(difference_NT.sum() / self.mask_NT.sum())
+
+    def overconfidence(self) -> dict[str, float | None]:
+        """Against the reference; without one there is nothing to say."""
+        if "ref_log_prob" not in self._fields:
+            return dict.fromkeys(("oef", "overconfidence_sum", "overconfidence_mean"))
+        return measures.overconfidence(self.inputs.given["log_ratio_PG"], self.inputs.lengths_PG, self.correct_PG)
+
+    def entropy(self, tokenizer: Any) -> dict[str, float | None]:
+        grid = self.inputs.grid
+        tokens_PGT, entropy_PGT = grid.take(self._fields["responses"]), grid.take(self._fields["entropy"]).float()
+        return measures.entropy(tokenizer, tokens_PGT, entropy_PGT, grid.take(self.mask_NT).bool())
+
+
+def plain(values: Any) -> list[Any]:
+    return [getattr(value, "data", value) for value in values.tolist()]
