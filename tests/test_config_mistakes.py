@@ -21,7 +21,7 @@ from conftest import ROOT
 from pydantic import BaseModel
 
 from rlvr import estimators
-from rlvr.config import cluster, kinds, load
+from rlvr.config import cluster, kinds, load, registries
 from rlvr.config.layers import ConfigError, Layer, read_yaml
 from rlvr.config.schema.names import Data, Model, Prompt
 from rlvr.config.schema.paper import Paper, Scale
@@ -33,7 +33,9 @@ CONFIG = ROOT / "config"
 FILES = sorted(str(path.relative_to(CONFIG)) for path in CONFIG.rglob("*.yaml"))
 SCALES = sorted(path.stem for path in (CONFIG / "scale").glob("*.yaml"))
 PAPERS = sorted(path.stem for path in (CONFIG / "papers").glob("*.yaml"))
-RULES = re.findall(r"\w+", (ROOT / "workflow/rules/common.smk").read_text().split("RULES = (")[1].split(").split()")[0])
+SAID = (ROOT / "workflow/rules/common.smk").read_text().split("RULES = (")[1].split(").split()")[0]
+ELSEWHERE = [name for name in registries.members("sampling/engines") if registries.environment(name)]
+RULES = [*re.findall(r"\w+", SAID), *(f"generate_{engine}" for engine in ELSEWHERE)]
 SCHEMAS: dict[str, Any] = {
     "defaults.yaml": Settings,
     "cluster.yaml": cluster.Cluster,

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlvr import verifiers
-from rlvr.data import operator_fill
-from rlvr.data.operator_fill import demonstrate, generate_problems, part_of, respond, solutions, text_of, values
+from rlvr.data.tasks import operator_fill
+from rlvr.data.tasks.operator_fill import demonstrate, generate_problems, part_of, respond, solutions, text_of, values
 
 judge = verifiers.load("operators")
 numbers = st.lists(st.integers(1, 9), min_size=2, max_size=5).map(tuple)

@@ -19,6 +19,7 @@ from rlvr.planning.expansion import make_plan
 from rlvr.config.identity import what_is_made
 from rlvr.config.load import ConfigError
 from rlvr.config.paths import Paths
+from rlvr.config.registries import environment, members
 from rlvr.claims import contrasts as claims
 from rlvr.planning import layouts
 from rlvr.config.order import items_in_order, priorities
@@ -65,13 +66,15 @@ SETTING = {key: str(value) for key, value in {**KNOWN, **config}.items()}
 SCALES = sorted(path.stem for path in (ROOT / "config/scale").glob("*.yaml"))
 # What the command line asks for; nothing where this is a job of another Snakemake, or a module.
 ASKED = targets.asked() if IS_MAIN else targets.Asked(runs=False)
+# Engines with an environment of their own, where several jobs share an evaluation.
+SLICING = [name for name in members("sampling/engines") if environment(name)]
 # Rules that a cluster runs as jobs; the others are collections.
 RULES = (
-    "data demonstrations overlap model sft sft_verl rl rl_verl generate generate_vllm merge agreement grade score "
+    "data demonstrations overlap model sft sft_verl rl rl_verl generate merge agreement grade score "
     "diversity arm scored_statistics across_statistics diversity_statistics curve_statistics analytic_statistics "
     "ledger table analytic_table "
     "settings_table published_table collapse_table claims_of_paper claims figure report entrance"
-).split()
+).split() + [f"generate_{engine}" for engine in SLICING]
 PATHS = Paths(SETTING["results"], SETTING["scale"])
 try:
     PLAN = make_plan(ROOT, SETTING["scale"], SETTING["papers"].split(","))
@@ -200,7 +203,8 @@ AT_ONCE = len(items_in_order(PLAN)) + 1
 
 
 # Models of the hub need a GPU; the tiny ones do not.
-ON_GPU = {"sft", "rl", "sft_verl", "rl_verl", "generate", "generate_vllm", "agreement"}
+ON_GPU = {"sft", "rl", "sft_verl", "rl_verl", "generate", "agreement"}
+ON_GPU |= {f"generate_{engine}" for engine in SLICING}
 if (
     "/" in PLAN.diversity.embedding
 ):  # an embedding model of the hub, not the small one that comes as a package

@@ -6,10 +6,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from rlvr.config.registries import members
 from rlvr.config.schema.fields import Fraction, Natural, Positive, Rate, Strict, Two
 
 # Of an evaluation that several jobs may draw: the same however many do, so that their number makes nothing stale.
 SLICES = 16
+
+
+ENGINES = members("sampling/engines")
 
 
 class Sft(Strict):
@@ -103,7 +107,7 @@ class Evaluation(Strict):
     samples: Positive
     max_response_tokens: Positive
     seed: Natural
-    engine: Literal["in_process", "vllm"] = "in_process"
+    engine: Literal[ENGINES] = "in_process"  # type: ignore[valid-type]
 
 
 class Statistics(Strict):
