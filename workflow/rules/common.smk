@@ -29,6 +29,7 @@ from rlvr.config.plan import (
     core_items,
     runs_of,
 )
+from rlvr.verifiers import hook
 from rlvr.workflow import locks, seen, targets, writable
 
 # The folder of the Snakefile, which may be a module of another workflow, or run in another folder (-d).
@@ -210,7 +211,7 @@ if (
 ):  # an embedding model of the hub, not the small one that comes as a package
     ON_GPU.add("diversity")
 KIND = "gpu" if any(model.source == "hub" for model in PLAN.models.values()) else "cpu"
-# Those that the slurm profile puts together; grading programs takes too long for it.
+# Those that the slurm profile puts together; some grading takes too long for it.
 SHORT = {
     "merge",
     "score",
@@ -222,7 +223,9 @@ SHORT = {
     "collapse_table",
     "figure",
 }
-if not any(made.data.verifier == "code" for made in PLAN.evaluations.values()):
+if not any(
+    hook(made.data.verifier, "SLOW", False) for made in PLAN.evaluations.values()
+):
     SHORT.add("grade")
 
 

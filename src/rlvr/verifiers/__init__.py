@@ -13,6 +13,7 @@ A module may define as well
     itself(gold)        how a gold is equal to itself: `correct`, or why not in a word; where golds are answers
     SECONDS             the limit of a judgement, where it is not 5
     MEMORY_MB           that of a worker; None where what it starts has limits of its own
+    SLOW                True where grading takes too long to share a cluster's job with other short stages
 """
 
 from __future__ import annotations

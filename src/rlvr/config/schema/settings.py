@@ -11,8 +11,6 @@ from rlvr.config.schema.fields import Fraction, Natural, Positive, Rate, Strict,
 
 # Of an evaluation that several jobs may draw: the same however many do, so that their number makes nothing stale.
 SLICES = 16
-
-
 ENGINES = members("sampling/engines")
 
 
