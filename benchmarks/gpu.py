@@ -31,10 +31,10 @@ from rlvr.config.schema.settings import Evaluation
 from rlvr.config.schema.specs import RunSpec
 from rlvr.cost.hardware import Device, Hardware, Shape, read
 from rlvr.cost.model import Sampling, forward_flops, update_flops
-from rlvr.data.operator_fill import generate_problems
+from rlvr.data.tasks.operator_fill import generate_problems
 from rlvr.planning.expansion import make_plan
 from rlvr.planning.papers import read_sources
-from rlvr.policies.build import ARCHITECTURES, scratch_policy
+from rlvr.policies.build import classes, scratch_policy
 from rlvr.policies.store import Policy
 from rlvr.records import Problem
 from rlvr.sampling.engines import Sampled
@@ -112,7 +112,7 @@ def random_policy(size: Size, device: str, dtype: torch.dtype) -> Policy:
     """Random weights in a published shape, with the tokenizer of operator fill: ids beyond it decode to nothing."""
     tiny = scratch_policy(read_sources(ROOT, "smoke", ["ace"]).models["qwen2-tiny"])
     shape = size.shape
-    config_class, model_class = ARCHITECTURES[shape.architecture]
+    config_class, model_class = classes(shape.architecture)
     config = config_class(
         vocab_size=shape.vocabulary,
         hidden_size=shape.hidden_size,

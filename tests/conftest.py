@@ -134,3 +134,32 @@ class Workbench:
 
     def train(self, spec, out: Path, check: bool = True, **options) -> subprocess.CompletedProcess:
         return run_module("rlvr.training.rl", *self.command(spec, out, **options), check=check)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty folder, where the test works."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def offline(monkeypatch):
+    """No hub can be reached."""
+    import huggingface_hub
+
+    def unreachable(*_, **__):
+        raise OSError("no network")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", unreachable)
+    monkeypatch.setattr(huggingface_hub.HfApi, "dataset_info", unreachable)
+
+
+@pytest.fixture
+def another_zygote():
+    """A zygote that starts with what the test has changed, and ends with it."""
+    from rlvr.verifiers import sandbox
+
+    sandbox.close()
+    yield
+    sandbox.close()

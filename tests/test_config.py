@@ -366,8 +366,8 @@ def test_a_sweep_may_set_a_whole_number_and_multiply_one(copy):
 def test_names_that_code_defines_are_those_that_planning_reads_from_its_source():
     from rlvr.data import adapters
 
-    for name in adapters.names():
-        assert list(registries.adapter_fields(name)) == list(adapters.load(name).FIELDS)
+    for name in registries.members("data/adapters"):
+        assert registries.constant("data/adapters", name, "FIELDS") == adapters.load(name).FIELDS
 
 
 def test_a_k_beyond_the_samples_is_named_where_no_scale_leaves_it_out(copy):

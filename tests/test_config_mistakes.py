@@ -20,21 +20,24 @@ import pytest
 from conftest import ROOT
 from pydantic import BaseModel
 
-from rlvr import estimators
-from rlvr.config import cluster, kinds, load, registries
+from rlvr import estimators, items
+from rlvr.config import cluster, load, registries
 from rlvr.config.layers import ConfigError, Layer, read_yaml
+from rlvr.config.schema.items import ItemConfig
 from rlvr.config.schema.names import Data, Model, Prompt
 from rlvr.config.schema.paper import Paper, Scale
 from rlvr.config.schema.settings import Settings
 from rlvr.cost import hardware
-from rlvr.planning import check, expansion
+from rlvr.planning import check, expansion, papers
+from rlvr.workflow import rules
 
 CONFIG = ROOT / "config"
 FILES = sorted(str(path.relative_to(CONFIG)) for path in CONFIG.rglob("*.yaml"))
 SCALES = sorted(path.stem for path in (CONFIG / "scale").glob("*.yaml"))
 PAPERS = sorted(path.stem for path in (CONFIG / "papers").glob("*.yaml"))
-RULES = re.findall(r"\w+", (ROOT / "workflow/rules/common.smk").read_text().split("RULES = (")[1].split(").split()")[0])
+RULES = [*rules.names(ROOT / "workflow/rules"), "sft", "rl"]
 RULES += [f"{stage}.{name}" for stage in ("sft", "rl") for name in registries.backends()]
+RULES += [f"generate_{engine}" for engine in registries.members("sampling/engines")]
 SCHEMAS: dict[str, Any] = {
     "defaults.yaml": Settings,
     "cluster.yaml": cluster.Cluster,
@@ -49,7 +52,6 @@ WRITTEN = {"prompt": "template", "set": "data"}  # a key of the file -> the fiel
 # Mappings whose keys a file gives to its own things, and those whose keys are names of others.
 OWN_NAMES = ("arms", "tables", "figures", "sweeps", "devices", "shapes", "originals")
 PAPER_NEEDS = ("data", "sft_data", "validation_data", "benchmarks", "seeds", "models")
-SCORED = ("pass_at_k", "across_benchmarks", "diversity")
 
 FREE_TEXT = (
     *("label", "title", "note", "about", "says", "place", "short", "authors", "deviations", "text", "unit", "source"),
@@ -90,6 +92,7 @@ def spots(schema: Any, value: Any, path: tuple[Any, ...] = (), **about: bool) ->
 def _of_mapping(schema: Any, value: dict[str, Any], path: tuple[Any, ...]) -> Iterator[Spot]:
     models = [part for part in _parts(schema) if isinstance(part, type) and issubclass(part, BaseModel)]
     model = next((m for m in models if len(models) == 1 or _is_of(m, value)), None)
+    model = _of_kind(path[0], value) if model is ItemConfig else model
     inner = next((typing.get_args(part)[1] for part in _parts(schema) if typing.get_origin(part) is dict), Any)
     for key, content in value.items():
         if model is None:
@@ -103,7 +106,13 @@ def _of_mapping(schema: Any, value: dict[str, Any], path: tuple[Any, ...]) -> It
         of = Settings if is_settings else dict[str, Settings] if (model, key) == (Scale, "papers") else field.annotation
         partial = (model in _sections() and _is_partial(path)) or (model is Scale and "like" in value)
         needed = (field.is_required() and not partial) or _needed(model, value, key)
+        needed = needed and (key, path[:1]) != ("kind", ("tables",))  # it has a default
         yield from spots(of, content, (*path, key), required=needed, nullable=_nullable(field.annotation))
+
+
+def _of_kind(folder: str, value: dict[str, Any]) -> type[BaseModel]:
+    """The configuration of a table's or figure's kind."""
+    return items.load(folder, value.get("kind", items.DEFAULT.get(folder))).Config
 
 
 def _parts(schema: Any) -> list[Any]:
@@ -145,13 +154,10 @@ def _needed(model: type[BaseModel], value: dict[str, Any], key: str) -> bool:
     """Keys that the schema leaves open, and another key asks for."""
     if model is Paper:
         return key in PAPER_NEEDS and bool(value.get("arms"))
-    if model.__name__ == "Table" and value.get("kind", "pass_at_k") in SCORED:
-        return key in ("benchmark", "benchmarks", "models", "k") or (
-            key in ("rows", "every_arm") and "sweep" not in value
-        )
-    if model.__name__ in ("Table", "Figure"):
-        return key in kinds.NEEDED.get(value.get("kind", ""), ()) or (model.__name__ == "Figure" and key != "note"
-            and key in ("tables", "models", "measures", "arms"))  # fmt: skip
+    if issubclass(model, ItemConfig):
+        figure = model.__module__.startswith("rlvr.figures")
+        either = key in ("rows", "every_arm", "arms") and "sweep" not in value
+        return either or key in ("benchmark", "benchmarks", "tables") or (figure and key in ("models", "k"))
     return (model.__name__ == "Claim" and key in ("left", "right", "weights", "arms")) or (
         model.__name__ == "Sweep" and key in ("set", "times")
     )
@@ -265,10 +271,10 @@ class Reader:
         self.changed = {path: Layer(f"config/{file}", "", content)}
         folder, name = path.parent.name, path.stem
         if folder == "papers":
-            load.read_paper(CONFIG, name, ROOT)
+            papers.read_paper(CONFIG, name, ROOT)
             expansion.make_plan(ROOT, "smoke", [name])
         elif folder == "scale":
-            load.read_scale(CONFIG, name, ROOT)
+            papers.read_scale(CONFIG, name, ROOT)
             for paper in PAPERS:
                 expansion.make_plan(ROOT, name, [paper])
         elif file == "cluster.yaml":
@@ -278,7 +284,7 @@ class Reader:
         elif file == "hardware.yaml":
             known = hardware.read(CONFIG)
             for scale in SCALES:
-                load.read_scale(CONFIG, scale, ROOT)
+                papers.read_scale(CONFIG, scale, ROOT)
             for model in load.read_models(CONFIG, ROOT, load.read_prompts(CONFIG, ROOT)).values():
                 known.shape(model)
         else:
@@ -286,7 +292,7 @@ class Reader:
             load.read_models(CONFIG, ROOT, prompts)
             load.read_data(CONFIG, ROOT)
             for scale in SCALES:
-                load.read_sources(ROOT, scale, [])
+                papers.read_sources(ROOT, scale, [])
             for paper in PAPERS:
                 expansion.make_plan(ROOT, "smoke", [paper])
 
@@ -294,7 +300,7 @@ class Reader:
 @pytest.fixture
 def reader(monkeypatch) -> Reader:
     made = Reader()
-    for module in (load, hardware, cluster):
+    for module in (load, papers, hardware, cluster):
         monkeypatch.setattr(module, "read_yaml", made)
     return made
 

@@ -27,10 +27,6 @@ DEFAULTS = {
     "Evaluation.engine": "in_process",
     "Loss.ratio": "token",
     "Mixture.problems": None,
-    "OperatorFill.demonstrations": None,
-    "OperatorFill.max_solutions": None,
-    "OperatorFill.random_share": 0.0,
-    "OperatorFill.verifier": "operators",
     "Probe.greedy": False,
     "Published.fields": {},
     "Published.originals": {},
@@ -46,9 +42,14 @@ DEFAULTS = {
     "RunSpec.critic": None,
     "RunSpec.selection": {"rule": "last"},
     "Selection.rule": "last",
+    "ScratchModel.task": "operator_fill",
     "Sft.backend": "in_process",
     "Share.problems": None,
     "Share.skip": 0,
+    "Synthetic.demonstrations": None,
+    "Synthetic.max_solutions": None,
+    "Synthetic.random_share": 0.0,
+    "Synthetic.verifier": "operators",
 }
 # The same of the settings of estimators that came after runs were made; all others are written into every identity.
 LATER = {"pacs.std": "biased"}

@@ -21,6 +21,7 @@ from rlvr.config.load import ConfigError
 from rlvr.config.paths import Paths
 from rlvr.claims import contrasts
 from rlvr.report import layout as pages
+from rlvr.config.registries import environment, members
 from rlvr.config.order import items_in_order, priorities
 from rlvr.config.plan import (
     asked_for,
@@ -29,6 +30,7 @@ from rlvr.config.plan import (
     runs_of,
 )
 from rlvr.training import backends
+from rlvr.verifiers import hook
 from rlvr.workflow import locks, seen, targets, writable
 from rlvr.workflow.rules import names as rule_names
 from rlvr.workflow.told import digest, runs_jobs
@@ -69,6 +71,8 @@ SETTING = {key: str(value) for key, value in {**KNOWN, **config}.items()}
 SCALES = sorted(path.stem for path in (ROOT / "config/scale").glob("*.yaml"))
 # What the command line asks for; nothing where this is a job of another Snakemake, or a module.
 ASKED = targets.asked() if IS_MAIN else targets.Asked(runs=False)
+# Engines with an environment of their own, where several jobs share an evaluation.
+SLICING = [name for name in members("sampling/engines") if environment(name)]
 # The same by one backend, as config/cluster.yaml names it.
 BY_BACKEND = [
     f"{stage}.{name}" for stage in ("sft", "rl") for name in registries.backends()
@@ -79,7 +83,11 @@ try:
     CLUSTER = read_cluster(
         Path(SETTING["cluster"]),
         ROOT,
-        ["sft", "rl", *rule_names(ROOT / "workflow/rules"), *BY_BACKEND],
+        [
+            *("sft", "rl", *BY_BACKEND),
+            *rule_names(ROOT / "workflow/rules"),
+            *(f"generate_{engine}" for engine in SLICING),
+        ],
     )
 except ConfigError as error:
     sys.exit(str(error))
@@ -169,10 +177,10 @@ AT_ONCE = len(items_in_order(PLAN)) + 1
 GPU = "gpu" if any(model.source == "hub" for model in PLAN.models.values()) else "cpu"
 # An embedding model of the hub does too; the small one comes as a package.
 EMBEDDING = GPU if "/" in PLAN.diversity.embedding else "cpu"
-# Grading programs takes too long to share a job.
+# Some grading takes too long to share a job.
 GRADING = (
     "cpu"
-    if any(of.data.verifier == "code" for of in PLAN.evaluations.values())
+    if any(hook(of.data.verifier, "SLOW", False) for of in PLAN.evaluations.values())
     else "short"
 )
 

@@ -1,5 +1,8 @@
 # Problems and demonstrations. What an entry says `about` a set goes into its card
 # and into no parameter: another wording makes nothing again.
+from rlvr.config.schema.names import Synthetic
+
+
 rule data:
     output:
         problems=f"{PATHS.results}/data/{{data}}/problems.jsonl",
@@ -52,7 +55,7 @@ rule overlap:
         ),
         how=lambda w: (
             "--no-tolerate --no-near"
-            if all(d.task == "operator_fill" for d in PLAN.papers[w.paper].data)
+            if all(isinstance(data, Synthetic) for data in PLAN.papers[w.paper].data)
             else "--tolerate --near"
         ),
     shell:

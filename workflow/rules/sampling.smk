@@ -1,13 +1,16 @@
 # Sampling: completions of a policy on a benchmark.
-# vLLM's samples are drawn by `execution.shards` jobs: each draws some slices of an evaluation, and `merge` joins them.
+# In an engine's own environment `execution.shards` jobs each draw some slices of an evaluation, and `merge` joins them.
 # Which slices there are does not depend on the number of jobs, so another number makes no evaluation stale.
+from itertools import product
+
 from rlvr.config.schema.settings import SLICES
 
 EVALUATION = f"{PATHS.results}/evaluations/{{policy}}/{{evaluation}}"
 
 SLICE_FILES = [f"{EVALUATION}/slices/{number:02d}.jsonl.gz" for number in range(SLICES)]
-BY_VLLM = {
-    name for name, spec in PLAN.evaluations.items() if spec.sampling.engine == "vllm"
+SLICED = {  # evaluations by engine
+    engine: {n for n, s in PLAN.evaluations.items() if s.sampling.engine == engine}
+    for engine in SLICING
 }
 
 
@@ -22,7 +25,7 @@ rule generate:
     log:
         f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/generate.log",
     wildcard_constraints:
-        evaluation=one_of(PLAN.evaluations.keys() - BY_VLLM),
+        evaluation=one_of(PLAN.evaluations.keys() - set().union(*SLICED.values())),
     priority: lambda w: PRIORITY[w.policy, w.evaluation]
     threads: 1
     resources:
@@ -36,11 +39,11 @@ rule generate:
         "--state {params.state:q} > {log:q} 2>&1"
 
 
-for shard in range(PLAN.execution.shards):
+for engine, shard in product(SLICED, range(PLAN.execution.shards)):
 
     rule:
         name:
-            f"generate_vllm_{shard + 1}"
+            f"generate_{engine}_{shard + 1}"
         input:
             policy=lambda w: manifest(w.policy),
             problems=lambda w: problems_of(PLAN.evaluations[w.evaluation].data),
@@ -49,18 +52,18 @@ for shard in range(PLAN.execution.shards):
         log:
             f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/generate_{shard + 1}.log",
         wildcard_constraints:
-            evaluation=one_of(BY_VLLM),
+            evaluation=one_of(SLICED[engine]),
         priority: lambda w: PRIORITY[w.policy, w.evaluation]
         threads: 1
         resources:
-            **cluster("generate_vllm", GPU),
+            **cluster(f"generate_{engine}", GPU),
             tensor_parallel=PLAN.execution.tensor_parallel,
             gpu_memory=str(PLAN.execution.gpu_memory_utilization),
         params:
             spec=lambda w: spec_of(PLAN.evaluations[w.evaluation]),
             state=f"{EVALUATION}/state",  # no output: it must outlive a failed job
         shell:
-            python_of("vllm").replace("{", "{{").replace("}", "}}")
+            python_of(environment(engine)).replace("{", "{{").replace("}", "}}")
             + " -m rlvr.sampling.generate --spec {params.spec:q} --policy {input.policy:q} "
             "--problems {input.problems:q} --state {params.state:q} --tensor-parallel {resources.tensor_parallel} "
             "--gpu-memory {resources.gpu_memory} {output:q} > {log:q} 2>&1"
@@ -77,7 +80,7 @@ rule merge:
     log:
         f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/merge.log",
     wildcard_constraints:
-        evaluation=one_of(BY_VLLM),
+        evaluation=one_of(set().union(*SLICED.values())),
     priority: AT_ONCE
     resources:
         **cluster("merge", "short"),

@@ -64,7 +64,7 @@ def prepare(
     is not the published one.
     """
     from rlvr.config.load import ConfigError, look_up
-    from rlvr.config.schema.names import Mixture, OperatorFill, Published
+    from rlvr.config.schema.names import Mixture, Published, Synthetic
     from rlvr.data import card
     from rlvr.data.prepare import make, overlap_with_siblings
     from rlvr.data.rows import DataError
@@ -74,7 +74,7 @@ def prepare(
         data = look_up(_sets("data prepare", config_folder), name, "data set", "NAME")
         if files and not isinstance(data, Published):
             fail("data prepare", f"--from: {name} is {'mixed of other sets' if isinstance(data, Mixture) else OURS}")
-        if any_count and isinstance(data, OperatorFill):
+        if any_count and isinstance(data, Synthetic):
             fail("data prepare", f"--any-count: {name} is {OURS}")
         folder = out or HOME / name
         content = make(data, folder, files, any_count=any_count)
@@ -109,10 +109,10 @@ def _sets(command: str, folder: Path | None) -> dict[str, Any]:
 
 
 def _row(data: Any) -> list[Any]:
-    from rlvr.config.schema.names import Mixture, OperatorFill
+    from rlvr.config.schema.names import Mixture, Synthetic
     from rlvr.data import card
 
-    if isinstance(data, OperatorFill):
+    if isinstance(data, Synthetic):
         return [data.name, "made here", card.licence_of(data), data.problems, "", "stand-in", _here(data)]
     sets = [share.data for share in data.shares] if isinstance(data, Mixture) else [data]
     licences = (card.licence_of(one).split(";")[0] for one in sets)  # the rest stands in the card

@@ -62,7 +62,7 @@ def _with_sets(content: dict[str, Any], entries: dict[str, Any], layer: Layer, n
 def _check_names_of(data: Published, layer: Layer, name: str) -> None:
     """Names of fields that the adapter does not read, and of files that the set has not."""
     for ours in data.fields:
-        known = registries.adapter_fields(data.adapter)
+        known = registries.constant("data/adapters", data.adapter, "FIELDS")
         look_up(known, ours, f"field of the adapter {data.adapter}", layer.place((name, "fields", ours)))
     for file in data.sha256:
         look_up(data.files, file, "file of the set", layer.place((name, "sha256", file)))

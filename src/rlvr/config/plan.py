@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from rlvr.config import identity
+from rlvr.config import identity, registries
 from rlvr.config.schema.items import ItemConfig, Row
 from rlvr.config.schema.paper import Core, Paper
 from rlvr.config.schema.settings import Diversity, Execution, Settings
@@ -120,8 +120,8 @@ class Plan:
         return f"sft/{policy}" if spec.sft else f"models/{identity.model_id(spec.model)}"
 
     def shards(self, evaluation: str) -> int:
-        """Jobs that an evaluation's sampling spreads over; in process it is one."""
-        return self.execution.shards if self.evaluations[evaluation].sampling.engine == "vllm" else 1
+        """Jobs that an evaluation's sampling spreads over; in the workflow's own environment it is one."""
+        return self.execution.shards if registries.environment(self.evaluations[evaluation].sampling.engine) else 1
 
     def base_of(self, policy: str) -> str:
         """The policy that a run starts from; a base policy is its own."""

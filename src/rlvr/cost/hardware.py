@@ -10,9 +10,10 @@ from pydantic import Field
 from rlvr.config.explain import validate
 from rlvr.config.layers import ConfigError, Layer, look_up, read_yaml
 from rlvr.config.load import read_models, read_prompts
+from rlvr.config.registries import constant
 from rlvr.config.schema.fields import Name, Positive, Rate, Strict
-from rlvr.config.schema.names import HubModel, ScratchModel
-from rlvr.data.operator_fill import VOCABULARY
+from rlvr.config.schema.names import ARCHITECTURES, HubModel, ScratchModel
+from rlvr.data import tasks
 
 
 class Assumption(Strict):
@@ -63,7 +64,7 @@ class Device(Strict):
 class Shape(Strict):
     """Sizes of a decoder-only transformer with gated MLPs, as in its config.json."""
 
-    architecture: Literal["qwen2", "qwen3", "llama"]
+    architecture: Literal[ARCHITECTURES]  # type: ignore[valid-type]
     hidden_size: Positive
     layers: Positive
     heads: Positive
@@ -78,9 +79,9 @@ class Shape(Strict):
         """All of them: layers, the last norm, input embeddings, and the head where it is not tied to them."""
         d, width, kv_width = self.hidden_size, self.heads * self.head_dim, self.kv_heads * self.head_dim
         attention = 2 * d * width + 2 * d * kv_width
-        if self.architecture == "qwen2":
+        if constant("policies/architectures", self.architecture, "BIASES"):
             attention += width + 2 * kv_width  # biases of queries, keys and values
-        if self.architecture == "qwen3":
+        if constant("policies/architectures", self.architecture, "NORMS"):
             attention += 2 * self.head_dim  # norms of queries and keys
         layer = attention + 3 * d * self.intermediate_size + 2 * d
         return self.layers * layer + d + self.vocabulary * d * (1 if self.tie_embeddings else 2)
@@ -135,7 +136,8 @@ class Hardware(Strict):
         if isinstance(model, HubModel):
             return look_up(self.shapes, model.repo, "shape of the model", "config/hardware.yaml: shapes")
         sizes = model.model_dump(include=set(Shape.model_fields))
-        return Shape(**sizes, head_dim=model.hidden_size // model.heads, vocabulary=len(VOCABULARY))
+        vocabulary = len(tasks.load(model.task).VOCABULARY)
+        return Shape(**sizes, head_dim=model.hidden_size // model.heads, vocabulary=vocabulary)
 
 
 def published(model: ScratchModel | HubModel) -> str:

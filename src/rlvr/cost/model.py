@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 
 from rlvr.config.load import ConfigError
-from rlvr.config.schema.names import HubModel, ScratchModel
+from rlvr.config.schema.names import HubModel, ScratchModel, Synthetic
 from rlvr.config.schema.settings import Execution
 from rlvr.config.schema.specs import EvaluationSpec, PolicySpec, RunSpec
 from rlvr.cost.hardware import Assumptions, Hardware, Shape
@@ -227,7 +227,7 @@ class Costs:
         """Forward and backward over demonstrations. Raises ConfigError where the policy has no SFT."""
         if spec.sft is None or spec.sft_data is None:
             raise ConfigError(f"{spec.model.name}: has no SFT")
-        embedded = spec.sft_data.task == "operator_fill"
+        embedded = isinstance(spec.sft_data, Synthetic)
         length = (self.assumed.embedded_demonstration_tokens if embedded else self.assumed.demonstration_tokens).value
         precision = "float32"  # training/sft.py
         rates = Throughput(self.hardware, self.device, spec.model, precision, execution.gpu_memory_utilization)

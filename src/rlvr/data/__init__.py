@@ -1,1 +1,1 @@
-"""Tasks: where problems come from. One module a task; its name is the `task` of a data set's entry."""
+"""Data sets: problems of tasks made here and of published sets, mixtures of them, and a card for each."""

@@ -8,7 +8,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rlvr.config.identity import data_id
-from rlvr.config.schema.names import Mixture, OperatorFill, Published
+from rlvr.config.schema.names import Mixture, Published, Synthetic
+from rlvr.data import adapters
 from rlvr.data.published import Tally, fields_of, rows_named
 from rlvr.data.rows import DataError
 from rlvr.data.sources import Found
@@ -30,11 +31,11 @@ class Written(BaseModel):
 MADE_HERE = "Apache-2.0"
 
 
-def licence_of(spec: OperatorFill | Published | Mixture) -> str:
+def licence_of(spec: Synthetic | Published | Mixture) -> str:
     """What a set's entry says; of a mixture what the entries of its sets say, each licence with the sets under it."""
     if isinstance(spec, Published):
         return spec.about.licence
-    if isinstance(spec, OperatorFill):
+    if isinstance(spec, Synthetic):
         return MADE_HERE
     names: dict[str, list[str]] = {}
     for share in spec.shares:
@@ -42,7 +43,7 @@ def licence_of(spec: OperatorFill | Published | Mixture) -> str:
     return "; ".join(f"{', '.join(dict.fromkeys(those))}: {licence}" for licence, those in names.items())
 
 
-def of_made(spec: OperatorFill, problems: int, demonstrations: int | None) -> dict[str, Any]:
+def of_made(spec: Synthetic, problems: int, demonstrations: int | None) -> dict[str, Any]:
     shown = {} if demonstrations is None else {"demonstrations": demonstrations}
     return _common(spec, f"made by this project, {licence_of(spec)}") | {"problems": problems} | shown
 
@@ -71,7 +72,7 @@ def of_mixture(spec: Mixture, shares: dict[str, int]) -> dict[str, Any]:
     return _common(spec, licence_of(spec)) | {"shares": shares, "problems": sum(shares.values())}
 
 
-def _common(spec: OperatorFill | Published | Mixture, licence: str) -> dict[str, Any]:
+def _common(spec: Synthetic | Published | Mixture, licence: str) -> dict[str, Any]:
     return {"name": spec.name, "identity": data_id(spec), "spec": spec.model_dump(mode="json"), "licence": licence}
 
 
@@ -137,11 +138,8 @@ def _origin(card: dict[str, Any]) -> list[str]:
         *[f"- File {name}: SHA-256 {digest}" for name, digest in card["files"].items()],
         *[f"- Prompt in {paper}: {prompt}" for paper, prompt in card["prompts"].items()],
     ]
-    if card["spec"]["adapter"] == "gpqa":
-        lines.append(f"- Order of options: SHA-256 of seed {card['spec']['shuffle_seed']}, question and option")
-    lines += [f"- Dates: {card['spec']['since'] or 'the first'} to {card['spec']['until'] or 'the last'}"] * (
-        card["spec"]["adapter"] == "livecodebench"
-    )
+    facts = getattr(adapters.load(card["spec"]["adapter"]), "facts", None)
+    lines += [f"- {fact}" for fact in facts(card["spec"])] if facts else []
     return lines + [
         f"- {label}: {about[key]}" for key, label in (("defects", "Defects"), ("note", "Note")) if about[key]
     ]

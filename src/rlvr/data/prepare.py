@@ -16,8 +16,8 @@ from pydantic import TypeAdapter
 from rlvr import provenance, stages
 from rlvr.config.identity import data_id
 from rlvr.config.load import find_folder, read_data
-from rlvr.config.schema.names import Data, Mixture, OperatorFill, Published
-from rlvr.data import card, golds, operator_fill, overlap, published, sources
+from rlvr.config.schema.names import Data, Mixture, Published, Synthetic
+from rlvr.data import card, golds, overlap, published, sources, tasks
 from rlvr.data.rows import DataError
 from rlvr.files import sha256
 from rlvr.records import Problem, publish_records, read_records
@@ -26,7 +26,7 @@ BROUGHT = Path("data")
 
 
 def make(
-    data: OperatorFill | Published | Mixture, out: Path, files: list[Path] | None = None, *, any_count: bool = False
+    data: Synthetic | Published | Mixture, out: Path, files: list[Path] | None = None, *, any_count: bool = False
 ) -> dict[str, Any]:
     """Make or fetch a set below `out`, and say what it is. Raises DataError where a file is missing or unfit.
 
@@ -39,9 +39,9 @@ def make(
 
 
 def _made(
-    data: OperatorFill | Published | Mixture, out: Path, files: list[Path] | None = None, any_count: bool = False
+    data: Synthetic | Published | Mixture, out: Path, files: list[Path] | None = None, any_count: bool = False
 ) -> dict[str, Any]:
-    if isinstance(data, OperatorFill):
+    if isinstance(data, Synthetic):
         return _generate(data, out)
     if isinstance(data, Mixture):
         return _mix(data, out, any_count)
@@ -49,12 +49,13 @@ def _made(
     return card.of_published(data, found, published.write(data, found.paths, out, BROUGHT, any_count=any_count))
 
 
-def _generate(data: OperatorFill, out: Path) -> dict[str, Any]:
+def _generate(data: Synthetic, out: Path) -> dict[str, Any]:
     generator = np.random.Generator(np.random.PCG64(data.seed))
-    problems = operator_fill.generate_problems(data.part, data.levels, data.problems, data.max_solutions, generator)
+    task = tasks.load(data.task)
+    problems = task.generate_problems(data.part, data.levels, data.problems, data.max_solutions, generator)
     shown = None
     if data.demonstrations is not None:
-        shown = operator_fill.demonstrate(problems, data.demonstrations, data.random_share, generator)
+        shown = task.demonstrate(problems, data.demonstrations, data.random_share, generator)
         publish_records(out / "demonstrations.jsonl", shown)
     publish_records(out / "problems.jsonl", problems)
     return card.of_made(data, len(problems), None if shown is None else len(shown))

@@ -2,44 +2,42 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
+import transformers
 import typer
 from pydantic import TypeAdapter
 from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import (
-    LlamaConfig,
-    LlamaForCausalLM,
-    PreTrainedTokenizerFast,
-    Qwen2Config,
-    Qwen2ForCausalLM,
-    Qwen3Config,
-    Qwen3ForCausalLM,
-)
+from transformers import PreTrainedTokenizerFast
 
 from rlvr import provenance, stages
+from rlvr.config.registries import constant
 from rlvr.config.schema.names import Model, ScratchModel
-from rlvr.data.operator_fill import VOCABULARY
+from rlvr.data import tasks
 from rlvr.files import publish_json
 from rlvr.policies.store import Policy, publish_manifest, save
 
-ARCHITECTURES = {
-    "qwen2": (Qwen2Config, Qwen2ForCausalLM),
-    "qwen3": (Qwen3Config, Qwen3ForCausalLM),
-    "llama": (LlamaConfig, LlamaForCausalLM),
-}
 LONGEST = 128  # positions of a tiny model
 
 
+def classes(architecture: str) -> tuple[Any, Any]:
+    """The configuration and the model in transformers."""
+    name = constant("policies/architectures", architecture, "CLASSES")
+    return getattr(transformers, f"{name}Config"), getattr(transformers, f"{name}ForCausalLM")
+
+
 def scratch_policy(spec: ScratchModel) -> Policy:
-    """A randomly initialised transformers model of the family, with the operator-fill tokenizer."""
-    config_class, model_class = ARCHITECTURES[spec.architecture]
-    words = Tokenizer(models.WordLevel({word: i for i, word in enumerate(VOCABULARY)}, unk_token="<unk>"))
+    """A randomly initialised transformers model of the family, with the tokenizer of its task."""
+    vocabulary = tasks.load(spec.task).VOCABULARY
+    config_class, model_class = classes(spec.architecture)
+    words = Tokenizer(models.WordLevel({word: i for i, word in enumerate(vocabulary)}, unk_token="<unk>"))
     words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()  # type: ignore[assignment]
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=words, bos_token="<bos>", eos_token="<eos>", pad_token="<pad>", unk_token="<unk>"
     )
     config = config_class(
-        vocab_size=len(VOCABULARY),
+        vocab_size=len(vocabulary),
         hidden_size=spec.hidden_size,
         num_hidden_layers=spec.layers,
         num_attention_heads=spec.heads,

@@ -19,12 +19,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from rlvr.config.registries import constant, members
 from rlvr.policies.beginnings import Branches, Prefix, Tree
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-ARCHITECTURES = {"LlamaForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"}
+FOLDER = "policies/architectures"
+ARCHITECTURES = {f"{constant(FOLDER, name, 'CLASSES')}ForCausalLM" for name in members(FOLDER)}
 
 # What a layer's tokens (..., heads, E) take from all that they attend to, (..., H x E).
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]

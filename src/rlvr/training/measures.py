@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
-from rlvr.data.operator_fill import OPERATORS
+from rlvr.data import tasks
+from rlvr.verifiers import OPEN
 
 FORKING_SHARE = 0.2  # Wang et al. 2025 (arXiv 2506.01939): the fifth of tokens with the highest entropy
 ROUNDING = 1e-4  # nats a sequence: at pi = pi_ref, float32 sums of equal terms differ by less, and c is 0
@@ -22,15 +23,15 @@ def decision_mask(
 ) -> Tensor:
     r"""The tokens where a response decides.
 
-    For the operator-fill vocabulary: the operators before the box (all else is arithmetic or a copy). For
-    other vocabularies: the fifth of the batch's tokens with the highest entropy.
+    For the vocabulary of a task made here: its DECISIONS before the box. For other vocabularies: the fifth of the
+    batch's tokens with the highest entropy.
     """
     vocabulary = tokenizer.get_vocab()
-    box = vocabulary.get("\\boxed{")
-    if box is not None and len(vocabulary) < 200:
-        operators = torch.tensor([vocabulary[o] for o in OPERATORS], device=tokens_PGT.device)
-        before_box = (tokens_PGT == box).cumsum(-1) == 0
-        return torch.isin(tokens_PGT, operators) & before_box & mask_PGT
+    task = tasks.of_vocabulary(vocabulary)
+    if task is not None:
+        decisions = torch.tensor([vocabulary[word] for word in task.DECISIONS], device=tokens_PGT.device)
+        before_box = (tokens_PGT == vocabulary[OPEN]).cumsum(-1) == 0
+        return torch.isin(tokens_PGT, decisions) & before_box & mask_PGT
     kept = entropy_PGT[mask_PGT]
     threshold = (
         kept.quantile(1 - FORKING_SHARE)

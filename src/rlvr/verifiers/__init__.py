@@ -13,6 +13,7 @@ A module may define as well
     itself(gold)        how a gold is equal to itself: `correct`, or why not in a word; where golds are answers
     SECONDS             the limit of a judgement, where it is not 5
     MEMORY_MB           that of a worker; None where what it starts has limits of its own
+    SLOW                True where grading takes too long to share a cluster's job with other short stages
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 STATUSES = ("correct", "wrong", "unparsable", "truncated", "timeout", "out_of_memory", "error")
@@ -35,8 +38,11 @@ class VerifierError(RuntimeError):
     """What is wrong with a gold or with this machine: no verdict on an answer."""
 
 
-def names() -> list[str]:
-    return ["choice", "code", "exact", "math", "operators"]
+@cache
+def names() -> tuple[str, ...]:
+    """The modules with a VERSION; the others here are what verifiers are made of."""
+    modules = sorted(Path(__file__).parent.glob("[a-z]*.py"))
+    return tuple(path.stem for path in modules if "\nVERSION = " in path.read_text())
 
 
 def load(name: str) -> Judge:

@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from rlvr.verifiers import Judgement, VerifierError, sandbox
 
 VERSION = 2
+SLOW = True
 SECONDS = 600.0  # of a whole judgement; each test has its own limit
 MEMORY_MB = None  # a worker waits for sandboxes, and a test may be allowed more than a worker
 LONGEST = 200_000  # characters of a program worth running

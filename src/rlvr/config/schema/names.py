@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_serializer, model_validator
 
+from rlvr import verifiers
+from rlvr.config.registries import constant, members
 from rlvr.config.schema.fields import Day, Fraction, Natural, Positive, Rate, Strict
+from rlvr.words import nearest
+
+# A module's name is the value that configuration has for it: a new one is a new file.
+ADAPTERS = members("data/adapters")
+ARCHITECTURES = members("policies/architectures")
+TASKS = members("data/tasks")
+VERIFIERS = verifiers.names()
 
 
 class ScratchModel(Strict):
-    """A tiny model made from a configuration and a seed, with the task's own tokenizer."""
+    """A tiny model made from a configuration and a seed, with the tokenizer of a task of rlvr.data.tasks."""
 
     name: str
     source: Literal["scratch"]
-    architecture: Literal["qwen2", "qwen3", "llama"]
+    architecture: Literal[ARCHITECTURES]  # type: ignore[valid-type]
     hidden_size: Positive
     layers: Positive
     heads: Positive
@@ -23,6 +32,12 @@ class ScratchModel(Strict):
     tie_embeddings: bool
     init_std: Rate
     init_seed: Natural
+    task: Literal[TASKS] = "operator_fill"  # type: ignore[valid-type]
+
+    @model_serializer(mode="wrap")
+    def without_the_usual_task(self, dump: Any) -> dict[str, Any]:
+        """As it was before there was a choice: what a stage is told of such a model makes nothing again."""
+        return {key: value for key, value in dump(self).items() if (key, value) != ("task", "operator_fill")}
 
 
 class HubModel(Strict):
@@ -81,24 +96,33 @@ class About(Strict):
     hard_levels: list[str] = []
 
 
-class OperatorFill(Strict):
-    """A split of the embedded operator-fill task."""
+class Synthetic(Strict):
+    """Problems of one part of a task that this project makes (rlvr.data.tasks)."""
 
     name: str
-    task: Literal["operator_fill"]
-    part: Literal["train", "sft", "validation", "easy", "hard"]
-    levels: Annotated[list[Annotated[int, Field(ge=2, le=7)]], Field(min_length=1)]
+    task: Literal[TASKS]  # type: ignore[valid-type]
+    part: str
+    levels: Annotated[list[int], Field(min_length=1)]
     problems: Positive
     max_solutions: Positive | None = None
     demonstrations: Positive | None = None
     random_share: Fraction = 0.0
     seed: Natural
-    verifier: Literal["operators"] = "operators"
+    verifier: Literal[VERIFIERS] = "operators"  # type: ignore[valid-type]
     about: About = About()
+
+    @field_validator("part", "levels")
+    @classmethod
+    def are_the_tasks(cls, value: str | list[int], info: ValidationInfo):
+        known = constant("data/tasks", info.data["task"], {"part": "PARTS", "levels": "LEVELS"}[str(info.field_name)])
+        for one in [value] if isinstance(value, str) else value:
+            if one not in known:
+                raise ValueError(f"{info.data['task']} has no {one!r}{nearest(one, known)}")
+        return value
 
     @model_validator(mode="after")
     def hard_levels_are_its_own(self):
-        own = [f"n={level}" for level in self.levels]
+        own = [constant("data/tasks", self.task, "LABEL").format(level) for level in self.levels]
         if not set(self.about.hard_levels) <= set(own):
             raise ValueError(f"about.hard_levels {self.about.hard_levels}: its levels are {', '.join(own)}")
         return self
@@ -123,22 +147,7 @@ class Published(Files):
 
     name: str
     task: Literal["published"]
-    adapter: Literal[
-        "boxed",
-        "code_contests",
-        "dapo_raw",
-        "geometry3k",
-        "gpqa",
-        "integers",
-        "livecodebench",
-        "math_verse",
-        "math_vision",
-        "numina_math",
-        "open_code_reasoning",
-        "open_math_reasoning",
-        "taco",
-        "words",
-    ]
+    adapter: Literal[ADAPTERS]  # type: ignore[valid-type]
     fields: dict[str, str] = {}  # our name -> the file's, where it is not the adapter's own
     problems: Positive | None = None  # as published; null: not stated
     slack: Fraction = 0.02  # the share of `problems` by which those that are left may differ from it
@@ -148,7 +157,7 @@ class Published(Files):
     since: Day | None = None  # first and last day, both included
     until: Day | None = None
     originals: dict[str, Original] = {}  # "<set>/<split>" as rows name it
-    verifier: Literal["math", "choice", "code", "exact"]
+    verifier: Literal[VERIFIERS]  # type: ignore[valid-type]
     about: About = About()
 
     @property
@@ -190,4 +199,4 @@ class Mixture(Strict):
         return self.shares[0].data.verifier
 
 
-Data = Annotated[OperatorFill | Published | Mixture, Field(discriminator="task")]
+Data = Annotated[Synthetic | Published | Mixture, Field(discriminator="task")]

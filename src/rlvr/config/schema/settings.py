@@ -7,11 +7,13 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from rlvr.config import registries
+from rlvr.config.registries import members
 from rlvr.config.schema.fields import Fraction, Natural, Positive, Rate, Strict, Two
 from rlvr.words import nearest
 
 # Of an evaluation that several jobs may draw: the same however many do, so that their number makes nothing stale.
 SLICES = 16
+ENGINES = members("sampling/engines")
 
 
 def _backend(name: str) -> str:
@@ -114,7 +116,7 @@ class Evaluation(Strict):
     samples: Positive
     max_response_tokens: Positive
     seed: Natural
-    engine: Literal["in_process", "vllm"] = "in_process"
+    engine: Literal[ENGINES] = "in_process"  # type: ignore[valid-type]
 
 
 class Statistics(Strict):

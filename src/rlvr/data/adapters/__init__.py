@@ -2,7 +2,8 @@
 
 A module has `FIELDS`, what it reads: our name -> the field's name in the published file (an entry's `fields` may rename
 them); `OPTIONAL`, which of our names a file may lack; and `adapt(row, spec) -> Draft`, pure, which reads the row's
-fields by our names and types, and raises `LeftOut` with a reason for a row that makes no problem.
+fields by our names and types, and raises `LeftOut` with a reason for a row that makes no problem. It may have
+`facts(spec)`: lines that the card has of the entry's settings, those of this format alone.
 """
 
 from __future__ import annotations
@@ -10,13 +11,12 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import ModuleType
 
 from rlvr.data.adapters._row import LeftOut, Row
 from rlvr.data.rows import DataError
 
-__all__ = ["Draft", "LeftOut", "Refused", "Row", "load", "names"]
+__all__ = ["Draft", "LeftOut", "Refused", "Row", "load"]
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,6 @@ class Draft:
 
 class Refused(DataError):
     """A file with content that is not to be trusted, such as a pickle that calls code. Nothing of it is used."""
-
-
-def names() -> list[str]:
-    modules = Path(__file__).parent.glob("[a-z]*.py")
-    return sorted(path.stem for path in modules)
 
 
 def load(name: str) -> ModuleType:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from typing import Any
 
 from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
@@ -28,6 +29,10 @@ def adapt(row: Row, spec: Published) -> Draft:
     lines = [f"{letter}) {options[i]}" for letter, i in zip("ABCD", order, strict=True)]
     gold = {"letter": "ABCD"[order.index(0)], "options": [options[i] for i in order]}
     return Draft("\n".join([question, "", *lines]), json.dumps(gold), row.label("level"))
+
+
+def facts(spec: dict[str, Any]) -> list[str]:
+    return [f"Order of options: SHA-256 of seed {spec['shuffle_seed']}, question and option"]
 
 
 def shuffled(question: str, options: list[str], seed: int) -> list[int]:

@@ -50,6 +50,10 @@ def adapt(row: Row, spec: Published) -> Draft:
     return Draft(prompt, made, row.label("level"), dropped=dropped)
 
 
+def facts(spec: dict[str, Any]) -> list[str]:
+    return [f"Dates: {spec['since'] or 'the first'} to {spec['until'] or 'the last'}"]
+
+
 def day(row: Row) -> str:
     """The day of a contest, as 2024-08-31; a row without one belongs to no window, and is left out."""
     date = row.text("date", "no contest date")[:10]

@@ -1,5 +1,11 @@
 """Generation engines: a policy on disk and problems in, completions out. One module an engine; its name is its file's.
 
+A module has `load(manifest, sampling, **execution) -> Engine`, `version()`, and
+
+    ROWS          completions drawn at a time, at least and at most: what a kill loses, and memory, not numbers
+    ENVIRONMENT   the environment of config/cluster.yaml that it runs in, where `execution.shards` jobs share an
+                  evaluation; None: the workflow's own, where one job draws all of it
+
 Sample i of a problem depends on the policy, the sampling settings, the seed, the problem and i, and in process on
 nothing else; in vLLM, on the batch as well, as far as its kernels are not batch-invariant. Every sampling parameter is
 given: nothing is left to an engine's default or to a model's `generation_config`.
@@ -42,12 +48,8 @@ class Engine(Protocol):
         ...
 
 
-def names() -> list[str]:
-    return ["in_process", "vllm"]
-
-
 def rows(name: str) -> tuple[int, int]:
-    """Completions that an engine draws at a time, at least and at most: what a kill loses, and memory, not numbers."""
+    """An engine's ROWS."""
     return _module(name).ROWS
 
 

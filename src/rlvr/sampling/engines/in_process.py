@@ -20,7 +20,8 @@ from rlvr.sampling.engines import Sampled, number_of
 from rlvr.training.batches import STREAM_EVALUATION
 from rlvr.training.rollouts import sample_prompts
 
-ROWS = (1024, 1024)  # completions a part, at least and at most
+ENVIRONMENT = None
+ROWS = (1024, 1024)
 
 
 def version() -> str:

@@ -19,7 +19,8 @@ from rlvr.policies.store import Location, load_tokenizer, locate
 from rlvr.records import Completion, Problem
 from rlvr.sampling.engines import EngineError, Sampled
 
-ROWS = (1024, 8192)  # completions a part, at least and at most: the end of a part waits for its longest sample
+ENVIRONMENT = "vllm"
+ROWS = (1024, 8192)  # the end of a part waits for its longest sample
 SPARE_PROMPT_TOKENS = 4096  # room for a prompt, beside the response, in a model whose context is longer
 
 

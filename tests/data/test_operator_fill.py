@@ -1,4 +1,4 @@
-"""The embedded task, its splits and its verifier; math-verify's verdicts."""
+"""The operator-fill task and its splits."""
 
 import ast
 
@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlvr import verifiers
-from rlvr.data import operator_fill
-from rlvr.data.operator_fill import demonstrate, generate_problems, part_of, respond, solutions, text_of, values
+from rlvr.data.tasks import operator_fill
+from rlvr.data.tasks.operator_fill import demonstrate, generate_problems, part_of, respond, solutions, text_of, values
 
 judge = verifiers.load("operators")
 numbers = st.lists(st.integers(1, 9), min_size=2, max_size=5).map(tuple)
@@ -30,37 +30,6 @@ def test_a_response_to_another_target_fails(found, target):
     for reached, ways in solutions(found).items():
         verdict = judge(respond(found, ways[0]), text_of(found, target))[0]
         assert verdict == ("correct" if reached == target else "wrong")
-
-
-@pytest.mark.parametrize(
-    ("text", "status"),
-    [
-        ("\\boxed{ ( 8 * 8 ) - 6 }", "correct"),
-        ("\\boxed{((8*8)-6)}", "correct"),
-        ("\\boxed{ 8 * 8 - 6 }", "correct"),
-        ("\\boxed{ 58 }", "wrong"),  # the target itself
-        ("\\boxed{ 8 * 6 + 10 }", "wrong"),  # other numbers
-        ("\\boxed{ ( 8 * 6 ) - 8 }", "wrong"),  # another order
-        ("\\boxed{ ( 8 + 8 ) - 6 }", "wrong"),
-        ("\\boxed{ ( 8 * 8 ) - 6", "unparsable"),  # never closed
-        ("8 * 8 = 64 - 6 = 58", "unparsable"),
-        ("\\boxed{ ( 8 * 8 - 6 }", "unparsable"),
-        ("\\boxed{ 8 * 8 - 6 if 1 else 2 }", "unparsable"),
-        ("\\boxed{ __import__('os') }", "unparsable"),
-        ("\\boxed{ 8 ** 8 ** 8 }", "unparsable"),  # no power is evaluated
-        ("\\boxed{" + "(" * 5000 + "8" + ")" * 5000 + "}", "unparsable"),
-        ("\\boxed{ 1 } then \\boxed{ ( 8 * 8 ) - 6 }", "correct"),  # the last box counts
-        ("\\boxed{ ( 8 * 8 ) - 6 } then \\boxed{ 1 }", "wrong"),
-    ],
-)
-def test_verdicts_on_operator_fill(text, status):
-    assert judge(text, "8 8 6 = 58")[0] == status
-
-
-def test_a_cut_response_is_truncated_not_unparsable():
-    assert verifiers.settle(judge("8 * 8 =", "8 8 6 = 58"), finished=False)[0] == "truncated"
-    assert verifiers.settle(judge("8 * 8 =", "8 8 6 = 58"), finished=True)[0] == "unparsable"
-    assert verifiers.settle(judge("\\boxed{8*8-6}", "8 8 6 = 58"), finished=False)[0] == "correct"
 
 
 def test_values_stay_in_range():
@@ -119,11 +88,3 @@ def test_the_tokenizer_knows_every_word(policy):
     tokens = policy.tokenizer(text, add_special_tokens=False)["input_ids"]
     assert policy.tokenizer.unk_token_id not in tokens
     assert policy.decode([tokens]) == [text]
-
-
-def test_math_verdicts_by_math_verify():
-    math = verifiers.load("math")
-    assert math("so \\boxed{\\frac{1}{2}}", "0.5")[0] == "correct"
-    assert math("so \\boxed{ 42 }", "42")[0] == "correct"
-    assert math("so \\boxed{41}", "42")[0] == "wrong"
-    assert math("I do not know", "42")[0] == "unparsable"

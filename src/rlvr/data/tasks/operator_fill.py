@@ -17,7 +17,7 @@ import numpy as np
 
 from rlvr.records import Demonstration, Problem
 
-OPERATORS = "+-*"
+OPERATORS = DECISIONS = "+-*"
 LARGEST = 63  # every value on the way lies in 0..LARGEST
 DIGITS = range(1, 10)
 SPECIAL_TOKENS = ("<pad>", "<bos>", "<eos>", "<unk>")
@@ -25,6 +25,8 @@ VOCABULARY = (*SPECIAL_TOKENS, *(str(i) for i in range(LARGEST + 1)), *OPERATORS
 
 # Every problem belongs to exactly one part, by a hash of its text: splits cannot overlap.
 PARTS = {"train": 50, "sft": 30, "validation": 5, "easy": 8, "hard": 7}
+LEVELS = (2, 3, 4, 5, 6, 7)  # n
+LABEL = "n={}"
 
 
 def part_of(numbers: tuple[int, ...], target: int) -> str:
@@ -99,7 +101,7 @@ def _draw(part: str, n: int, count: int, max_solutions: int | None, generator: n
         if targets:
             # One target of each tuple on a pass, so that the problems spread over many tuples.
             text = text_of(numbers, targets[int(generator.integers(len(targets)))])
-            found.setdefault(text, Problem(f"{part}-{text}", text, text, f"n={n}"))
+            found.setdefault(text, Problem(f"{part}-{text}", text, text, LABEL.format(n)))
     return list(found.values())
 
 

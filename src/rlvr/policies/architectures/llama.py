@@ -1,0 +1,5 @@
+"""Llama."""
+
+CLASSES = "Llama"
+BIASES = False
+NORMS = False

@@ -1,0 +1,5 @@
+"""Qwen2."""
+
+CLASSES = "Qwen2"
+BIASES = True
+NORMS = False

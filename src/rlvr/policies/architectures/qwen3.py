@@ -1,0 +1,5 @@
+"""Qwen3."""
+
+CLASSES = "Qwen3"
+BIASES = False
+NORMS = True

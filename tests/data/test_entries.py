@@ -1,0 +1,81 @@
+"""The entries of config/datasets.yaml: what they name, their identities, mistakes in them."""
+
+import pytest
+from conftest import ROOT
+from published_sets import SETS
+
+from rlvr.config.identity import data_id
+from rlvr.config.load import ConfigError, named_entries, read_data, read_yaml
+from rlvr.config.schema.names import ADAPTERS, Prompt
+from rlvr.data import published
+from rlvr.planning.expansion import make_plan
+
+
+def test_every_entry_names_an_adapter_a_licence_its_papers_and_their_prompts():
+    prompts = named_entries(Prompt, read_yaml(ROOT / "config" / "prompts.yaml", ROOT))
+    for name, data in SETS.items():
+        assert data.about.papers, name
+        assert data.about.licence not in ("", "not stated"), name
+        assert published.fields_of(data)
+        for paper, prompt in data.about.papers.items():
+            assert paper in ("ace", "fade", "lens", "agrae", "pacs")
+            assert prompt in prompts or prompt.startswith("not "), (name, prompt)
+    assert set(ADAPTERS) == {data.adapter for data in SETS.values()}
+
+
+def test_the_sets_of_a_paper_file_say_that_the_paper_uses_them():
+    for path in (ROOT / "config" / "papers").glob("*.yaml"):
+        paper = read_yaml(path, ROOT).content
+        named = [paper.get("data"), paper.get("validation_data"), *paper.get("benchmarks", [])]
+        for name in set(named) & set(SETS):
+            assert paper["name"] in SETS[name].about.papers or paper["name"] == "methods"
+
+
+def test_what_is_pinned_is_a_commit_and_only_these_are_not():
+    assert {name for name, data in SETS.items() if not data.pinned} == {"math-vision", "math-verse"}
+    for data in SETS.values():
+        assert all(len(original.revision) == 40 for original in data.originals.values())
+
+
+def test_identities_of_the_embedded_sets_and_models_are_what_they_were():
+    """What was made with them stays valid. Facts about a set are in no identity."""
+    plan = make_plan(ROOT, "laptop", ["ace"])
+    assert {
+        "operators-easy-9207694358",
+        "operators-hard-95939a95cb",
+        "operators-sft-66bef5b463",
+        "operators-train-2cc63c8061",
+        "operators-validation-7bb22ec696",
+    } == set(plan.data)
+    assert set(plan.models) == {"llama-tiny-00e0cf2db4", "qwen2-tiny-b70a1eb2b6", "qwen3-tiny-8239efcde5"}
+    published_models = {"qwen2.5-math-7b-18d59814bd", "qwen3-8b-base-a22f5fc6c5", "llama-3.1-8b-instruct-b77011fe34"}
+    assert set(make_plan(ROOT, "paper", ["ace"]).models) == published_models
+    spec = SETS["aime-2024"]
+    about = spec.about.model_copy(update={"licence": "another", "defects": "another"})
+    assert data_id(spec.model_copy(update={"about": about})) == data_id(spec)
+    assert data_id(spec.model_copy(update={"revision": "main"})) != data_id(spec)
+    assert data_id(spec.model_copy(update={"since": "2024-01-01"})) != data_id(spec)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("adapter: gpqa", "adapter: gpqq", r"config/datasets.yaml: gpqa-diamond.adapter: .*did you mean 'gpqa'"),
+        ("part: easy", "part: easi", r"operators-easy.part: operator_fill has no 'easi'; did you mean 'easy'"),
+        ("levels: [4, 5]", "levels: [4, 8]", r"operators-train-harder.levels: operator_fill has no 8; valid: 2, 3"),
+        ("shuffle_seed:", "shufle_seed:", r"gpqa-diamond.shufle_seed: unknown key; did you mean 'shuffle_seed'"),
+        ('since: "2024-08-01"', 'since: "2024-08-32"', r"livecodebench-v6-fade.since: "),
+        (
+            "licence: MIT\n    papers: {pacs",
+            "license: MIT\n    papers: {pacs",
+            r"about.license: unknown key; did you mean",
+        ),
+    ],
+)
+def test_a_mistake_in_an_entry_is_named(tmp_path, old, new, message):
+    text = (ROOT / "config" / "datasets.yaml").read_text()
+    assert old in text
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "datasets.yaml").write_text(text.replace(old, new, 1))
+    with pytest.raises(ConfigError, match=message):
+        read_data(tmp_path / "config", tmp_path)
