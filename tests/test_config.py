@@ -239,11 +239,19 @@ def test_a_mistake_is_named_with_file_key_and_nearest_name(copy, file, old, new,
             r"tables.table1.repeats: unknown key",
         ),
         (
-            "ace", "scale/smoke.yaml", "qwen2.5-math-7b: qwen2-tiny", "qwen2.5-math-8b: qwen2-tiny",
+            "ace", "scale/smoke.yaml", "seeds: 2\n", "seeds: 2\nmodels: {qwen2.5-math-8b: qwen2-tiny}\n",
             r"smoke.yaml: models.qwen2.5-math-8b: unknown model 'qwen2.5-math-8b'; did you mean 'qwen2.5-math-7b'",
         ),
         (
-            "ace", "scale/smoke.yaml", "  math-500: operators", "  math-5000: operators",
+            "ace", "models.yaml", "smoke: qwen2-tiny", "smoek: qwen2-tiny",
+            r"models.yaml: qwen2.5-math-7b.stand_in.smoek: unknown scale 'smoek'; did you mean 'smoke'",
+        ),
+        (
+            "ace", "datasets.yaml", "smoke: operators-easy-smoke", "smoke: operator-easy-smoke",
+            r"datasets.yaml: math-test.stand_in.smoke: unknown data set 'operator-easy-smoke'; did you mean",
+        ),
+        (
+            "ace", "scale/smoke.yaml", "seeds: 2\n", "seeds: 2\ndata: {math-5000: operators-easy}\n",
             r"smoke.yaml: data.math-5000: unknown data set 'math-5000'; did you mean 'math-500'",
         ),
         (
