@@ -42,7 +42,7 @@ class VerifierError(RuntimeError):
 def names() -> tuple[str, ...]:
     """The modules with a VERSION; the others here are what verifiers are made of."""
     modules = sorted(Path(__file__).parent.glob("[a-z]*.py"))
-    return tuple(path.stem for path in modules if "\nVERSION = " in path.read_text())
+    return tuple(path.stem for path in modules if re.search(r"^VERSION\b", path.read_text(), re.MULTILINE))
 
 
 def load(name: str) -> Judge:

@@ -16,6 +16,7 @@ ADAPTERS = members("data/adapters")
 ARCHITECTURES = members("policies/architectures")
 TASKS = members("data/tasks")
 VERIFIERS = verifiers.names()
+GENERAL = tuple(name for name in VERIFIERS if name not in {constant("data/tasks", task, "VERIFIER") for task in TASKS})
 
 
 class Named(Strict):
@@ -125,6 +126,13 @@ class Synthetic(Named):
         return value
 
     @model_validator(mode="after")
+    def is_graded_as_the_task_says(self):
+        own = constant("data/tasks", self.task, "VERIFIER")
+        if self.verifier != own:
+            raise ValueError(f"verifier: {self.task} is graded by {own!r} (got {self.verifier!r})")
+        return self
+
+    @model_validator(mode="after")
     def hard_levels_are_its_own(self):
         own = [constant("data/tasks", self.task, "LABEL").format(level) for level in self.levels]
         if not set(self.about.hard_levels) <= set(own):
@@ -160,7 +168,7 @@ class Published(Named, Files):
     since: Day | None = None  # first and last day, both included
     until: Day | None = None
     originals: dict[str, Original] = {}  # "<set>/<split>" as rows name it
-    verifier: Literal[VERIFIERS]  # type: ignore[valid-type]
+    verifier: Literal[GENERAL]  # type: ignore[valid-type]
     about: About = About()
 
     @property
