@@ -328,7 +328,8 @@ def test_what_would_be_ignored_or_lost_is_an_error(copy, paper, file, old, new, 
         # A verifier that would judge something else.
         ("datasets.yaml", "operators-train: {task", "operators-train: {verifier: math, task",
          r"operators-train: verifier: operator_fill is graded by 'operators' \(got 'math'\)"),
-        ("datasets.yaml", "  verifier: math\n", "  verifier: operators\n", r"verifier: Input should be 'choice', 'code',"),
+        ("datasets.yaml", "  verifier: math\n", "  verifier: operators\n",
+         r"verifier: Input should be 'choice', 'code', 'exact' or"),
         # Two mistakes that are one: the line that helps.
         ("papers/ace.yaml", "year: 2026", "yaer: 2026",
          r"^config/papers/ace.yaml: yaer: unknown key; did you mean 'year'\?$"),
