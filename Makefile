@@ -33,19 +33,19 @@ test: install-test ## run all fast tests, with the whole chain once at smoke sca
 	@$(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder
 
 test-methods: install-test ## run every method through the whole chain at smoke scale, about five minutes
-	@$(BIN)/python -m pytest -m long tests/test_methods_chain.py
+	@$(BIN)/python -m pytest -m long tests/workflow/test_methods_chain.py
 
 test-package: install-test ## pip install the package into a fresh environment, from the package index; five minutes
 	@$(BIN)/python -m pytest -m long tests/test_package.py
 
 test-cluster: install-test ## test the slurm profile and its failures on a real Slurm, with make test-verl's Ray if installed
-	@$(BIN)/python -m pytest -m cluster tests/test_cluster.py tests/test_cluster_faults.py tests/test_ray_nodes.py
+	@$(BIN)/python -m pytest -m cluster tests/workflow/test_cluster.py tests/workflow/test_cluster_faults.py tests/training/test_ray_nodes.py
 
 test-verl: $(VENV)-verl/.verl ## test the real verl on a CPU: configurations, SFT, RL; ten minutes and 2 GiB
-	@OMP_NUM_THREADS=1 PYTHONPATH=src $(VENV)-verl/bin/python -m pytest -m verl tests/test_verl.py tests/test_verl_training.py tests/test_locks.py
+	@OMP_NUM_THREADS=1 PYTHONPATH=src $(VENV)-verl/bin/python -m pytest -m verl tests/training/test_verl.py tests/training/test_verl_training.py tests/test_locks.py
 
 test-vllm: $(VENV)/.main $(VENV)-vllm/.vllm ## test the real vLLM on a CPU; ten minutes and 3.5 GiB
-	@OMP_NUM_THREADS=1 PYTHONPATH=src $(VENV)-vllm/bin/python -m pytest -m vllm tests/test_vllm.py
+	@OMP_NUM_THREADS=1 PYTHONPATH=src $(VENV)-vllm/bin/python -m pytest -m vllm tests/sampling/test_vllm.py
 
 lint: install-lint ## run ruff, pyright, snakefmt, snakemake --lint
 	@$(VENV)-lint/bin/ruff check .

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from checkout import Checkout
 from conftest import run_module
-from test_training import changed, same_results
+from runs_by_hand import changed, same_results
 
 from rlvr.files import read_json
 from rlvr.provenance import timestamp

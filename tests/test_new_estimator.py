@@ -52,7 +52,7 @@ def call(copy, *command: str, **options) -> str:
 
 
 def test_the_laws_are_held_to_it(copy):
-    tests = ("tests/estimators", "tests/test_config.py", "-k", "cubic or comparison")
+    tests = ("tests/estimators", "tests/config/test_config.py", "-k", "cubic or comparison")
     out = call(copy, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rA", *tests)
     for law in ("finite_on_every", "permuting", "masses_are", "expected_gradient_is", "float32", "every_estimator"):
         assert re.search(rf"PASSED tests/estimators/test_\w+\.py::test_{law}", out), law

@@ -34,7 +34,7 @@ DOCUMENTS = [
 
 # What is not run, and why: the beginning of a command, its program, or an option.
 LISTED = {
-    "--report": "reads finished results; tests/test_chain.py writes this report of its own",
+    "--report": "reads finished results; tests/workflow/test_chain.py writes this report of its own",
     "make": "its target must exist; the recipes install environments, train, or run these tests",
     "python -m": "its module must exist; the arguments are those of a rule",
     "pip": "installs into an environment that this one is not",

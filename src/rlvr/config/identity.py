@@ -51,7 +51,7 @@ def what_is_made(node: Any) -> Any:
 def as_before(estimator: dict[str, Any]) -> dict[str, Any]:
     """An estimator's settings without those that came after runs were made (`LATER`) and have their default.
 
-    tests/test_defaults.py fixes these defaults, as those of the schema.
+    tests/config/test_defaults.py fixes these defaults, as those of the schema.
     """
     signature = estimators.signature(estimator["name"])
     neutral = {key: signature.settings[key].default for key in signature.later}

@@ -1,7 +1,7 @@
 """A run's specification as overrides of verl 0.9.1's configuration: the one place where verl's keys are written.
 
-`rlvr verl-config RUN` shows them; tests/test_verl.py composes them with verl's own hydra configuration. What verl has
-no key for stands under `rlvr`.
+`rlvr verl-config RUN` shows them; tests/training/test_verl.py composes them with verl's own hydra configuration. Keys
+that verl does not have are under `rlvr`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import yaml
 from conftest import ROOT, run_module
-from test_statistics import LAYOUT, scores
+from scores_by_hand import LAYOUT, scores
 
 from rlvr.config.load import ConfigError
 from rlvr.config.plan import asked_for, core_items, first_items, runs_of

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 from checkout import Checkout
-from test_training import same_results
+from runs_by_hand import same_results
 
 from rlvr import offspring
 from rlvr.workflow import locks

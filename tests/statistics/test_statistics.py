@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from scores_by_hand import LAYOUT, on_x
 
 from rlvr.statistics.intervals import SeedsAndProblems, over_samples, over_seeds
 from rlvr.statistics.pass_at_k import pass_at_k
@@ -131,34 +132,6 @@ def test_over_seeds_is_students_t():
     low, high = stats.t.interval(0.95, 2, loc=values.mean(), scale=stats.sem(values))
     assert (interval.low, interval.high) == (pytest.approx(low), pytest.approx(high))
     assert np.isnan(over_seeds(values[:1], 0.95).low)
-
-
-def scores(policy, correct):
-    return pd.DataFrame(
-        {"policy": policy, "problem": [f"p{i}" for i in range(len(correct))], "n": 4, "correct": correct}
-    )
-
-
-def on_x(counts):
-    """Score frames of policies on the evaluation of LAYOUT, by policy and evaluation."""
-    return {(policy, "x"): scores(policy, correct) for policy, correct in counts.items()}
-
-
-LAYOUT = {
-    "panels": [
-        {"name": "math-500", "published": "MATH500", "stand_in": "x", "evaluations": {"M": "x"}, "levels": None},
-    ],
-    "k": [1, 2],
-    "compare_with": "a",
-    "statistics": {"resamples": 200, "confidence": 0.95, "seed": 0},
-    "cells": [
-        {
-            **{"model": "M", "stand_in": "m", "arm": a, "label": a, "published": p, "published_model": "M"},
-            **{"learning_rate": 1.0, "policies": q},
-        }
-        for a, p, q in [("a", "A", ["a1", "a2"]), ("b", None, ["b1", "b2"])]
-    ],
-}
 
 
 def test_scored_table_by_hand():

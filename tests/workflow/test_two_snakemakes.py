@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import psutil
 import pytest
 from checkout import Checkout
-from test_training import same_results
+from runs_by_hand import same_results
 
 from rlvr.files import read_json
 

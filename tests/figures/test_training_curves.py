@@ -106,7 +106,7 @@ def test_a_plain_name_is_of_the_probes_where_they_have_it():
 
 
 def test_every_measure_is_in_the_rows_of_a_run():
-    """Of the names in docs/training.md, which tests/test_training.py holds against a run."""
+    """Of the names in docs/training.md, which tests/training/test_training.py holds against a run."""
     text = (ROOT / "docs" / "training.md").read_text()
     assert [name for name in MEASURES if name != "hard_pass_rate" and name not in text] == []
 

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-from rlvr.config.load import ConfigError, read_sources
+from rlvr.config.load import ConfigError
 from rlvr.planning.expansion import make_plan
+from rlvr.planning.papers import read_sources
 
 
 @pytest.fixture

@@ -56,7 +56,8 @@ LATER = {"pacs.std": "biased"}
 SAID_ONLY = ("about", "stand_in")  # in no identity
 WHAT_TO_DO = (
     "runs with this default keep their id and get other numbers: raise NUMERICS in src/rlvr/config/identity.py, or "
-    "keep the default and add a setting of another name; of a new setting write the default into tests/test_defaults.py"
+    "keep the default and add a setting of another name; of a new setting write the default into "
+    "tests/config/test_defaults.py"
 )
 
 

@@ -12,6 +12,7 @@ import time
 import pytest
 import torch
 from conftest import ROOT, without_timing
+from runs_by_hand import changed, same_results
 from transformers import AutoModelForCausalLM
 
 from rlvr import estimators
@@ -24,12 +25,6 @@ from rlvr.training.deterministic import one_thread
 from rlvr.training.trainer import Trainer
 
 
-def changed(spec, **sections):
-    """A specification with some settings of some sections replaced."""
-    update = {name: getattr(spec, name).model_copy(update=change) for name, change in sections.items()}
-    return spec.model_copy(update=update)
-
-
 @pytest.fixture(scope="module")
 def long_spec(workbench):
     return changed(workbench.spec, rl={"steps": 12}, probe={"every": 4, "dense_steps": 1})
@@ -40,13 +35,6 @@ def uninterrupted(workbench, long_spec, tmp_path_factory):
     out = tmp_path_factory.mktemp("uninterrupted")
     workbench.train(long_spec, out)
     return out
-
-
-def same_results(left, right, steps=12):
-    assert without_timing(left / "metrics.jsonl") == without_timing(right / "metrics.jsonl")
-    assert (left / "probe.jsonl").read_bytes() == (right / "probe.jsonl").read_bytes()
-    weights = f"policy-step{steps}/model.safetensors"
-    assert (left / weights).read_bytes() == (right / weights).read_bytes()
 
 
 def start(workbench, spec, out, **options):
