@@ -87,7 +87,7 @@ def test_what_is_said_about_a_set_makes_no_run_stale(fresh, tmp_path):
         text = snakemake("-n", "-p", "--cores", "1", *asked).stdout
         for module in ("data.prepare", "training.sft", "training.rl", "sampling.generate"):
             assert f"rlvr.{module} --spec {fresh}/plan/" in text
-        return set(re.findall(r"plan/\w+\.json", text))
+        return set(re.findall(r"--spec \S*(plan/\w+\.json)", text))
 
     before = files_told(2700, "")
     assert files_told(2700, ", about: {note: another word}") == before and len(before) > 20
