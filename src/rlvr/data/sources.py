@@ -11,11 +11,7 @@ from rlvr.data.rows import ENDINGS, DataError
 from rlvr.files import sha256
 
 SECONDS = 20.0  # time-out for the hub's answer
-OURS = {
-    "problems.jsonl",
-    "demonstrations.jsonl",
-    "card.json",
-}  # files that `rlvr data prepare` writes into the same folder
+OURS = {"problems.jsonl", "demonstrations.jsonl", "card.json"}  # outputs of `rlvr data prepare` in the same folder
 
 
 class DataUnavailable(DataError):
@@ -32,7 +28,7 @@ class SourceFiles:
 
 
 def find(spec: Published, folder: Path = Path("data"), files: list[Path] | None = None) -> SourceFiles:
-    """The files `files`, else those in `folder`/<set>/, else the hub's. Checks the entry's checksums."""
+    """The given files, else those in `folder`/<set>/, else the hub's. Checks the entry's checksums."""
     paths = files or brought(spec, folder / spec.name)
     commit = None
     if not paths:

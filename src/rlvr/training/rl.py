@@ -62,7 +62,7 @@ def main(
     end_with_caller()
     one_thread()
     run, where = RunSpec.model_validate_json(spec.read_bytes()), device()
-    settings = Execution.model_validate_json(execution.read_bytes())
+    options = Execution.model_validate_json(execution.read_bytes())
     origin = provenance.collect(device=str(where))
     # A reference that is reset holds the policy's own weights, so it needs their precision.
     dtype = torch.float32 if run.rl.reference_reset else None
@@ -72,23 +72,17 @@ def main(
         for path, problem_set in ((problems, train_set), (validation, held_out)):
             check_golds(run.data.verifier, ((f"{path}, problem {problem.id}", problem.gold) for problem in problem_set))
         trainer = Trainer(
-            run,
-            policy,
-            reference,
-            train_set,
-            held_out,
-            judges=settings.judges,
-            verifier_errors=settings.verifier_errors,
+            run, policy, reference, train_set, held_out, judges=options.judges, verifier_errors=options.verifier_errors
         )
     except VerifierError as error:
         raise SystemExit(str(error)) from error
     mark = {"run": identity.run_id(run), "base": fingerprint(base), "problems": sha256(problems)}
     if run.selection.rule != "last":
         mark["validation"] = sha256(validation)
-    checkpoints = Checkpoints(state, mark, keep=settings.keep_checkpoints, origin=origin)
+    checkpoints = Checkpoints(state, mark, keep=options.keep_checkpoints, origin=origin)
     with checkpoints.lease(), trainer.verifier:
         try:
-            train(trainer, checkpoints, settings.save_every)
+            train(trainer, checkpoints, options.save_every)
         except NonFinite as error:
             raise SystemExit(f"training diverged at {error}; the last good checkpoint is in {state}") from error
         except TooManyErrors as error:

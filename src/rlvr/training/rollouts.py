@@ -144,11 +144,9 @@ def collect(
             max_tokens=rollout.max_response_tokens,
             temperature=rollout.temperature,
         )
-        statuses_PG = verify(policy, drawn, [problems.problems[row].gold for row in rows], verifier)
-        correct_PG = torch.tensor(
-            [[float(s == "correct") for s in row] for row in statuses_PG], device=policy.model.device
-        )
-        for status in (s for row in statuses_PG for s in row):
+        graded = verify(policy, drawn, [problems.problems[row].gold for row in rows], verifier)
+        correct_PG = torch.tensor([[float(s == "correct") for s in row] for row in graded], device=policy.model.device)
+        for status in (s for row in graded for s in row):
             statuses[status] = statuses.get(status, 0) + 1
         rates = correct_PG.mean(dim=1)
         informs = (rates > 0) & (rates < 1) if rollout.dynamic_sampling else torch.ones_like(rates, dtype=torch.bool)

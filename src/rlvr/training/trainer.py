@@ -193,10 +193,8 @@ class Trainer:
             max_tokens=spec.rollout.max_response_tokens,
         )
         reference_PGT = all_logprobs(self.reference, groups, spec.rl.sequences_per_microbatch)
-        statuses_PG = verify(self.policy, drawn, [p.gold for p in held_out.problems], self.verifier)
-        correct_PG = torch.tensor(
-            [[float(s == "correct") for s in row] for row in statuses_PG], device=self.model.device
-        )
+        graded = verify(self.policy, drawn, [p.gold for p in held_out.problems], self.verifier)
+        correct_PG = torch.tensor([[float(s == "correct") for s in row] for row in graded], device=self.model.device)
         rates = correct_PG.mean(dim=1).tolist()
         log_ratio_PG = (drawn.logprobs_PGT - reference_PGT).sum(-1)
         if self.spec.selection.rule == "best_validation" and self.step:
@@ -224,8 +222,8 @@ class Trainer:
             max_tokens=self.spec.rollout.max_response_tokens,
             temperature=0.0,
         )
-        statuses_P1 = verify(self.policy, drawn, [p.gold for p in held_out.problems], self.verifier)
-        return sum(status == "correct" for (status,) in statuses_P1) / len(statuses_P1)
+        graded = verify(self.policy, drawn, [p.gold for p in held_out.problems], self.verifier)
+        return sum(status == "correct" for (status,) in graded) / len(graded)
 
     def _keep_if_best(self, pass_rate: float) -> None:
         if self.best is None or pass_rate > self.best["pass_rate"]:
