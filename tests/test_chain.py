@@ -125,7 +125,7 @@ def test_grading_again_samples_nothing_and_drawing_again_trains_nothing(chain):
         return set(re.findall(r"^(\w+) +\d+$", done.stdout, flags=re.MULTILINE))
 
     assert jobs("grade").isdisjoint({"generate", "rl", "sft"})
-    assert jobs("figure").isdisjoint({"scored_statistics", "curve_statistics", "score", "rl"})
+    assert jobs("figure").isdisjoint({"statistics", "score", "rl"})
 
 
 def test_the_overview_is_rendered_again_when_claims_or_another_papers_runs_appear(chain):

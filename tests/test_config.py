@@ -239,11 +239,19 @@ def test_a_mistake_is_named_with_file_key_and_nearest_name(copy, file, old, new,
             r"tables.table1.repeats: unknown key",
         ),
         (
-            "ace", "scale/smoke.yaml", "qwen2.5-math-7b: qwen2-tiny", "qwen2.5-math-8b: qwen2-tiny",
+            "ace", "scale/smoke.yaml", "seeds: 2\n", "seeds: 2\nmodels: {qwen2.5-math-8b: qwen2-tiny}\n",
             r"smoke.yaml: models.qwen2.5-math-8b: unknown model 'qwen2.5-math-8b'; did you mean 'qwen2.5-math-7b'",
         ),
         (
-            "ace", "scale/smoke.yaml", "  math-500: operators", "  math-5000: operators",
+            "ace", "models.yaml", "smoke: qwen2-tiny", "smoek: qwen2-tiny",
+            r"models.yaml: qwen2.5-math-7b.stand_in.smoek: unknown scale 'smoek'; did you mean 'smoke'",
+        ),
+        (
+            "ace", "datasets.yaml", "smoke: operators-easy-smoke", "smoke: operator-easy-smoke",
+            r"datasets.yaml: math-test.stand_in.smoke: unknown data set 'operator-easy-smoke'; did you mean",
+        ),
+        (
+            "ace", "scale/smoke.yaml", "seeds: 2\n", "seeds: 2\ndata: {math-5000: operators-easy}\n",
             r"smoke.yaml: data.math-5000: unknown data set 'math-5000'; did you mean 'math-500'",
         ),
         (
@@ -317,6 +325,11 @@ def test_what_would_be_ignored_or_lost_is_an_error(copy, paper, file, old, new, 
         ("papers/ace.yaml", "arms:\n", "arms:\n  base: {}\n", r"arms.base: an arm cannot have this name"),
         ("papers/ace.yaml", "  readings:", "  core_matched:",
          r"tables.core_matched: the table 'core' makes one of this name"),
+        # A verifier that would judge something else.
+        ("datasets.yaml", "operators-train: {task", "operators-train: {verifier: math, task",
+         r"operators-train: verifier: operator_fill is graded by 'operators' \(got 'math'\)"),
+        ("datasets.yaml", "  verifier: math\n", "  verifier: operators\n",
+         r"verifier: Input should be 'choice', 'code', 'exact' or"),
         # Two mistakes that are one: the line that helps.
         ("papers/ace.yaml", "year: 2026", "yaer: 2026",
          r"^config/papers/ace.yaml: yaer: unknown key; did you mean 'year'\?$"),
@@ -482,4 +495,15 @@ def test_a_checkpoint_is_not_picked_on_the_test_set(copy):
     edit(copy, "papers/ace.yaml", "validation_data: aime-2024", "validation_data: aime-2025")
     message = r"arms.grpo.settings.selection.rule: best_validation would select on 'aime-2025', which is the benchmark"
     with pytest.raises(ConfigError, match=message):
+        make_plan(copy, "smoke", ["ace"])
+
+
+def test_a_sweep_for_matched_effort_is_over_a_row(copy):
+    path = copy / "config/papers/ace.yaml"
+    text = path.read_text().replace("    matched: lr\n", "    matched: other\n", 1)
+    other = "sweeps:\n  other: {like: [dr_grpo], times: rl.learning_rate, values: [1.0, 2.0]}\n"
+    path.write_text(text.replace("sweeps:\n", other, 1))
+    with pytest.raises(
+        ConfigError, match=r"tables.table1.matched: the sweep 'other' is over no arm of the table's rows"
+    ):
         make_plan(copy, "smoke", ["ace"])

@@ -53,7 +53,7 @@ DEFAULTS = {
 }
 # The same of the settings of estimators that came after runs were made; all others are written into every identity.
 LATER = {"pacs.std": "biased"}
-SAID_ONLY = "about"  # in no identity
+SAID_ONLY = ("about", "stand_in")  # in no identity
 WHAT_TO_DO = (
     "runs with this default keep their id and get other numbers: raise NUMERICS in src/rlvr/config/identity.py, or "
     "keep the default and add a setting of another name; of a new setting write the default into tests/test_defaults.py"
@@ -79,7 +79,7 @@ def below(*roots: type[BaseModel]) -> list[type[BaseModel]]:
             waiting += [
                 inner
                 for name, field in model.model_fields.items()
-                if name != SAID_ONLY
+                if name not in SAID_ONLY
                 for inner in models(field.annotation)
             ]
     return list(found)
@@ -90,7 +90,7 @@ def defaults() -> dict[str, Any]:
         f"{model.__name__}.{name}": json.loads(json.dumps(_plain(field.get_default(call_default_factory=True))))
         for model in below(RunSpec, PolicySpec, EvaluationSpec)
         for name, field in model.model_fields.items()
-        if name != SAID_ONLY and not field.is_required()
+        if name not in SAID_ONLY and not field.is_required()
     }
 
 

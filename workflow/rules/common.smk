@@ -207,6 +207,10 @@ def by_backend(stage, wildcard):
     for name in set(BACKENDS[stage].values()):
         resources = CLUSTER.resources(f"{stage}.{name}", GPU)
         asked[name] = {**resources, "start": start_of(stage, name)}
+    if len({"mem_mb" in own for own in asked.values()}) > 1:
+        sys.exit(
+            f"{SETTING['cluster']}: mem_mb is given for one of {', '.join(asked)} and not for all; a rule needs it of each"
+        )
 
     def resource(key):
         def value(wildcards, attempt):

@@ -35,10 +35,13 @@ def rewarded_by(spec: Strict) -> dict[str, int]:
     return {"verifier_version": version} if version != 1 else {}
 
 
+SAID = ("about", "stand_in")  # of a model or a data set, and not what it is
+
+
 def what_is_made(node: Any) -> Any:
     """A dumped specification without what is only said about data sets, and without neutral later settings."""
     if isinstance(node, dict):
-        kept = {key: what_is_made(value) for key, value in node.items() if key != "about"}
+        kept = {key: what_is_made(value) for key, value in node.items() if key not in SAID}
         return kept | ({"estimator": as_before(kept["estimator"])} if "estimator" in kept else {})
     if isinstance(node, list):
         return [what_is_made(value) for value in node]

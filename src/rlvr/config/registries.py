@@ -1,9 +1,10 @@
-"""Folders that are registries, and what their members declare, read from source: planning imports neither torch nor
-readers."""
+"""Folders that are registries, and what their members declare, read from source: planning imports no torch and no
+reader of data sets."""
 
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -42,8 +43,10 @@ def environment(engine: str) -> str | None:
 
 
 def environments() -> tuple[str, ...]:
-    """What a site may name a Python for: backends, and engines that sample."""
-    return tuple(dict.fromkeys((*backends(), *members("sampling/engines"))))
+    """What a site may name a Python for: engines and backends that do not run in the workflow's own."""
+    engines = {engine: environment(engine) for engine in members("sampling/engines")}
+    others = (backend for backend in backends() if engines.get(backend, backend) is not None)
+    return tuple(dict.fromkeys((*others, *filter(None, engines.values()))))
 
 
 def backends() -> tuple[str, ...]:
@@ -64,4 +67,6 @@ def analytic_contents() -> tuple[str, ...]:
 @cache
 def chapters() -> tuple[str, ...]:
     """The papers whose statements rlvr.theory checks: members with a `chapter`."""
-    return tuple(name for name, file in _files("theory").items() if "\nchapter = " in file.read_text())
+    return tuple(
+        name for name, file in _files("theory").items() if re.search(r"^chapter\b.* = ", file.read_text(), re.MULTILINE)
+    )

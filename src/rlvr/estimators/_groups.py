@@ -1,11 +1,7 @@
 """What several estimators ask of a group: its mean, its spread, which rollouts are correct."""
 
-from typing import Literal
-
 import torch
 from torch import Tensor
-
-Std = Literal["biased", "unbiased"]
 
 
 def mean(rewards_PG: Tensor) -> Tensor:

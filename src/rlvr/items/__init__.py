@@ -19,6 +19,9 @@ The names of a function's parameters say which files it reads: inputs are those 
     sentences(statistics, level) -> list[str]              what a page says in short above a table
     CLAIMS = "<module of rlvr.claims>"                     what contrasts of its cells are made of
     FLOATS = "%.9g"                                        how its statistics are written
+    AS_TEXT = True                                         whether `render` gets its statistics as text
+    CURVES = True                                          whether a figure can draw its rows over k
+    EVERY_SCALE = True                                     whether nothing of it depends on the scale
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from rlvr.config.plan import Cell, PaperPlan, Plan
-from rlvr.config.schema.items import ItemConfig, Row
+from rlvr.config.schema.items import Row
 from rlvr.config.schema.paper import Paper
 
 
@@ -64,8 +64,3 @@ class Scope(Protocol):
     def swept(self, arm: str, sweep: str) -> list[str]:
         """The arms that a sweep makes of one arm; none where it is not over that arm."""
         ...
-
-
-def companions_of(config: ItemConfig) -> list[str]:
-    """The names of other items of the paper that an item shows, in place of cells of its own."""
-    return list(getattr(config, "tables", []))

@@ -14,6 +14,7 @@ from rlvr.files import publish, read_json
 from rlvr.items import layout
 from rlvr.items.inputs import INPUTS, REFERENCE
 
+SHOWN = ("name", "title", "note", "scale", "about_scale", "arms", "methods")  # what only a table or a picture tells
 FLOATS = "%.6g"  # how numbers are written, where a kind does not say
 
 
@@ -27,7 +28,8 @@ def files(plan: Plan, paper: str, name: str, paths: Paths) -> dict[str, list[str
 def told(plan: Plan, paper: str, name: str, reference: str | None) -> dict[str, Any]:
     """What this stage is told; files are named below the results folder. `reference` is the published table."""
     item, below = plan.papers[paper].item(name), Paths(".", plan.scale)
-    content = {"folder": item.folder, "layout": layout.of(plan, paper, name), "files": files(plan, paper, name, below)}
+    numbers = {key: value for key, value in layout.of(plan, paper, name).items() if key not in SHOWN}
+    content = {"folder": item.folder, "layout": numbers, "files": files(plan, paper, name, below)}
     return content | ({REFERENCE: reference} if reference else {})
 
 

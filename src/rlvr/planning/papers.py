@@ -124,13 +124,31 @@ def _named(layer: Layer, key: str) -> dict[str, Any]:
     return {name: content for name, content in layer.content.get(key, {}).items() if content}
 
 
-def _check_names_of_scale(sources: Sources, papers: list[str]) -> None:
-    """A stand-in whose model or set has no such name would stand in for nothing."""
-    for layer in sources.scale_layers:
-        for key, known, what in (("models", sources.models, "model"), ("data", sources.data, "data set")):
+def _with_stand_ins(scale: Scale, sources: dict[str, dict[str, Any]], layers: list[Layer], folder: Path) -> Scale:
+    """The scale with the stand-ins that entries of models and data sets name for it, or for a scale that it is like.
+
+    Those of its own file go before.
+    """
+    scales, files = [path.stem for path in (folder / "scale").glob("*.yaml")], {"models": "models", "data": "datasets"}
+    chain, found = [layer.content.get("name") for layer in layers], {}
+    for key, what in (("models", "model"), ("data", "data set")):
+        entries, found[key] = sources[key], {}
+        for name, entry in entries.items():
+            place = Layer(f"config/{files[key]}.yaml", name, {})
+            for of, stand_in in entry.stand_in.items():
+                look_up(scales, of, "scale", place.place(("stand_in", of)))
+                look_up(entries, stand_in, what, place.place(("stand_in", of)))
+            for of in filter(entry.stand_in.__contains__, chain):
+                found[key][name] = entry.stand_in[of]
+        for layer in layers:
             for name, stand_in in layer.content.get(key, {}).items():
-                look_up(known, name, what, layer.place((key, name)))
-                look_up(known, stand_in, what, layer.place((key, name)))
+                look_up(entries, name, what, layer.place((key, name)))
+                look_up(entries, stand_in, what, layer.place((key, name)))
+    return scale.model_copy(update={key: found[key] | getattr(scale, key) for key in found})
+
+
+def _check_papers_of_scale(layers: list[Layer], papers: list[str]) -> None:
+    for layer in layers:
         for name in layer.content.get("papers", {}):
             if name not in papers:
                 raise ConfigError(f"{layer.place(('papers', name))}: there is no such paper{nearest(name, papers)}")
@@ -160,20 +178,21 @@ class Sources:
 def read_sources(root: Path, scale: str, papers: list[str]) -> Sources:
     """Read config/ below `root` for one scale and some papers."""
     folder = root / "config"
-    made, layers = read_scale(folder, scale, root)
+    of, layers = read_scale(folder, scale, root)
     prompts = read_prompts(folder, root)
+    models, data = read_models(folder, root, prompts), read_data(folder, root)
     sources = Sources(
         root,
         read_defaults(folder, root),
         prompts,
-        read_models(folder, root, prompts),
-        read_data(folder, root),
-        made,
+        models,
+        data,
+        _with_stand_ins(of, {"models": models, "data": data}, layers, folder),
         layers,
         {name: read_paper(folder, name, root) for name in papers},
     )
     known = sorted(path.stem for path in (folder / "papers").glob("*.yaml"))
     datasets = Layer(str((folder / "datasets.yaml").relative_to(root)), "", {})
     check_papers_of_data(sources.data, prompts, known, datasets)
-    _check_names_of_scale(sources, known)
+    _check_papers_of_scale(layers, known)
     return sources

@@ -66,6 +66,8 @@ def companions(name: str, config: Config, scope: Scope) -> tuple[dict[str, ItemC
         raise ConfigError(f"{scope.place}.matched: {config.matched!r} is no sweep with `times: rl.learning_rate`")
     every = scope.rows(config)
     rows = [row for row in every if row.arm == "base" or row.arm in sweep.like]
+    if all(row.arm == "base" for row in rows):
+        raise ConfigError(f"{scope.place}.matched: the sweep {config.matched!r} is over no arm of the table's rows")
     changes = {"title": f"{config.title}, at matched effort", "rows": rows, "sweep": None, "every_arm": False}
     matched = AtMatchedEffort.model_construct(**{**dict(config), **changes})
     k, arms = scope.largest(config.k), [row.arm for row in every]

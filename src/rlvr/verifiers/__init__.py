@@ -42,7 +42,7 @@ class VerifierError(RuntimeError):
 def names() -> tuple[str, ...]:
     """Names of the verifiers: the modules with a VERSION. The other modules are shared parts."""
     modules = sorted(Path(__file__).parent.glob("[a-z]*.py"))
-    return tuple(path.stem for path in modules if "\nVERSION = " in path.read_text())
+    return tuple(path.stem for path in modules if re.search(r"^VERSION\b", path.read_text(), re.MULTILINE))
 
 
 def load(name: str) -> Judge:

@@ -16,12 +16,19 @@ ADAPTERS = members("data/adapters")
 ARCHITECTURES = members("policies/architectures")
 TASKS = members("data/tasks")
 VERIFIERS = verifiers.names()
+GENERAL = tuple(name for name in VERIFIERS if name not in {constant("data/tasks", task, "VERIFIER") for task in TASKS})
 
 
-class ScratchModel(Strict):
-    """A tiny model made from a configuration and a seed, with the tokenizer of a task of rlvr.data.tasks."""
+class Named(Strict):
+    """An entry of a file of models or data sets. `stand_in` (scale -> another entry) is in no identity."""
 
     name: str
+    stand_in: dict[str, str] = {}
+
+
+class ScratchModel(Named):
+    """A tiny model made from a configuration and a seed, with the tokenizer of a task of rlvr.data.tasks."""
+
     source: Literal["scratch"]
     architecture: Literal[ARCHITECTURES]  # type: ignore[valid-type]
     hidden_size: Positive
@@ -40,13 +47,12 @@ class ScratchModel(Strict):
         return {key: value for key, value in dump(self).items() if (key, value) != ("task", "operator_fill")}
 
 
-class HubModel(Strict):
+class HubModel(Named):
     """A published model, by hub name and revision.
 
     `template` wraps a problem into a prompt. In config/models.yaml it is named (`prompt`), and resolved on reading.
     """
 
-    name: str
     source: Literal["hub"]
     repo: str
     revision: str
@@ -96,10 +102,9 @@ class About(Strict):
     hard_levels: list[str] = []
 
 
-class Synthetic(Strict):
+class Synthetic(Named):
     """Problems of one part of a task that this project makes (rlvr.data.tasks)."""
 
-    name: str
     task: Literal[TASKS]  # type: ignore[valid-type]
     part: str
     levels: Annotated[list[int], Field(min_length=1)]
@@ -119,6 +124,13 @@ class Synthetic(Strict):
             if one not in known:
                 raise ValueError(f"{info.data['task']} has no {one!r}{nearest(one, known)}")
         return value
+
+    @model_validator(mode="after")
+    def is_graded_as_the_task_says(self):
+        own = constant("data/tasks", self.task, "VERIFIER")
+        if self.verifier != own:
+            raise ValueError(f"verifier: {self.task} is graded by {own!r} (got {self.verifier!r})")
+        return self
 
     @model_validator(mode="after")
     def hard_levels_are_its_own(self):
@@ -142,10 +154,9 @@ class Original(Files):
     prompt: str
 
 
-class Published(Files):
+class Published(Named, Files):
     """A published set: its files, from the hub or brought along, and the adapter that reads a row of its format."""
 
-    name: str
     task: Literal["published"]
     adapter: Literal[ADAPTERS]  # type: ignore[valid-type]
     fields: dict[str, str] = {}  # our name -> the file's, where it is not the adapter's own
@@ -157,7 +168,7 @@ class Published(Files):
     since: Day | None = None  # first and last day, both included
     until: Day | None = None
     originals: dict[str, Original] = {}  # "<set>/<split>" as rows name it
-    verifier: Literal[VERIFIERS]  # type: ignore[valid-type]
+    verifier: Literal[GENERAL]  # type: ignore[valid-type]
     about: About = About()
 
     @property
@@ -178,10 +189,9 @@ class Share(Strict):
     problems: Positive | None = None
 
 
-class Mixture(Strict):
+class Mixture(Named):
     """Shares of published sets, shuffled together. In config/datasets.yaml a share names its set."""
 
-    name: str
     task: Literal["mixture"]
     shares: Annotated[list[Share], Field(min_length=1)]
     problems: Positive | None = None  # as planned; the card says how many there are

@@ -27,6 +27,7 @@ VOCABULARY = (*SPECIAL_TOKENS, *(str(i) for i in range(LARGEST + 1)), *OPERATORS
 PARTS = {"train": 50, "sft": 30, "validation": 5, "easy": 8, "hard": 7}
 LEVELS = (2, 3, 4, 5, 6, 7)  # n
 LABEL = "n={}"
+VERIFIER = "operators"
 
 
 def part_of(numbers: tuple[int, ...], target: int) -> str:
