@@ -17,7 +17,7 @@ class Prefix:
     """The prompts' part of attention: lengths, keys and values per layer, and a mask of padding."""
 
     lengths_P: Tensor
-    mask_PL: Tensor | None  # minus infinity on padding; None where all prompts have one length
+    mask_PL: Tensor | None  # minus infinity on padding; None if all prompts have one length
     keys: list[Tensor]  # (P, K, L, E) per layer
     values: list[Tensor]
 

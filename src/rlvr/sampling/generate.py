@@ -88,7 +88,7 @@ def draw(engine: Callable[[], Engine], problems: list[Problem], shares: list[Par
             parts.save(part, engine().draw(problems[part.start : part.stop], part.first, part.last))
             bar.advance()
             if stop.after_step() and number < len(missing):
-                print("asked to stop: the parts drawn so far are kept, to be continued", flush=True)
+                print("asked to stop: the finished parts stay, to be continued", flush=True)
                 raise SystemExit(TO_BE_CONTINUED)
 
 

@@ -69,16 +69,16 @@ class StopRequest:
     """Whether to save and stop after this step: on SIGTERM (preemption), or near the end of the job."""
 
     def __init__(self) -> None:
-        self.asked, self._deadline = False, Deadline()
+        self.requested, self._deadline = False, Deadline()
         signal.signal(signal.SIGTERM, self._note)
 
     def _note(self, *_: Any) -> None:
-        self.asked = True
+        self.requested = True
 
     def after_step(self) -> bool:
         """Call once after each step: it also times them."""
-        self.asked = self._deadline.after_step() or self.asked
-        return self.asked
+        self.requested = self._deadline.after_step() or self.requested
+        return self.requested
 
 
 def job_end() -> float | None:

@@ -28,7 +28,7 @@ class Batch:
 
     groups: Groups
     samples: Samples
-    correct_PG: Tensor  # 1.0 where the verifier says correct
+    correct_PG: Tensor  # 1.0 for a correct rollout, else 0.0
     rewards_PG: Tensor  # the estimator's input: correct_PG minus a length penalty
     drawn_pass_rates: list[float]  # of every prompt drawn, before dynamic sampling drops any
     statuses: dict[str, int]

@@ -115,7 +115,7 @@ def _letter(boxed: str) -> str | None:
 
 
 def _stated(text: str) -> str | None:
-    """The letter last stated; None where the last statement names several."""
+    """The last stated letter; None if that statement names several."""
     cleaned = _bare(text)
     for statement in reversed(list(_STATED.finditer(cleaned))):
         rest = cleaned[statement.end() :]

@@ -37,8 +37,8 @@ class TooManyErrors(RuntimeError):
 class Verdict:
     status: str
     extracted: str | None
-    seconds: float  # in the worker; 0 where it was decided at once
-    reason: str | None = None  # of an `error`: the exception, and where it was raised
+    seconds: float  # in the worker; 0 for a verdict without a worker
+    reason: str | None = None  # of an `error`: the exception and its place in the code
 
     def texts(self) -> tuple[str | None, ...]:
         return self.extracted, self.reason
@@ -175,7 +175,7 @@ class Pool:
         return verdict
 
 
-Question = tuple[Any, str]  # what the verifier reads of a completion, and the gold
+Question = tuple[Any, str]  # the part of a completion that the verifier reads, and the gold
 
 
 @dataclass(frozen=True)

@@ -143,7 +143,7 @@ def _tail(log: Path, lines: int = 20) -> str:
 
 
 def run(command: list[str], python: list[str], timeout: float) -> int:
-    """The command's exit code, 128 and the signal's number where one ended it."""
+    """The command's exit code; 128 plus the signal's number if a signal ended it."""
     process: subprocess.Popen[bytes] | None = None
 
     def forward(number: int, _: object) -> None:
