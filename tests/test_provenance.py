@@ -212,7 +212,7 @@ def test_a_process_whose_steps_were_lost_is_not_in_the_history():
     kept = History(None, 0, A).saved()
     lost = History(kept, 10, B)
     lost.entered()  # and killed before it saved a step
-    again = History(lost.kept, 10, A)
+    again = History(lost.record, 10, A)
     again.saved()
     found = again.published()
     assert found["provenance"]["commit"] == "a" and found["provenance"]["continued"] == []

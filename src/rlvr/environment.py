@@ -1,7 +1,7 @@
-"""Python of another environment, with this package: `python -m rlvr.environment WHERE COMMAND ARGUMENT...`.
+"""Runs Python of another environment with this package: `python -m rlvr.environment WHERE COMMAND ARGUMENT...`.
 
-WHERE is the file and key that name the command, for the error where there is no such program. The package is found by
-PYTHONPATH; a container that hides the environment or the folder of the project needs it installed.
+WHERE is the file and key that name the command, for the error message. PYTHONPATH gives it this package; a container
+that hides the environment or the project's folder needs the package installed.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import rlvr
 
 def main(where: str, command: str, *arguments: str) -> None:
     program, *first = shlex.split(command)
-    found = shutil.which(program)
-    if found is None:
+    path = shutil.which(program)
+    if path is None:
         sys.exit(f"{where}: no such program: {program}; name the Python of that environment there (docs/cluster.md)")
     _prepend("PYTHONPATH", str(Path(rlvr.__file__).parents[1]))
-    _prepend("PATH", str(Path(found).parent))  # its own tools come before those of the workflow
-    os.execv(found, [found, *first, *arguments])
+    _prepend("PATH", str(Path(path).parent))  # its own tools come before those of the workflow
+    os.execv(path, [path, *first, *arguments])
 
 
 def _prepend(variable: str, folder: str) -> None:

@@ -1,7 +1,7 @@
-"""Files and folders that are written whole or not at all, and read with errors that name file and line.
+"""Atomic writing of files and folders, and reading with errors that name file and line.
 
-A JSONL file has one JSON value per line. A name that ends in .gz is compressed without a time stamp, so that equal
-content gives equal bytes.
+A JSONL file has one JSON value per line. Files named .gz are compressed without a time stamp, so that equal content
+gives equal bytes.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from typing import Any
 
 
 class RecordError(ValueError):
-    """A file that does not hold what its reader expects; the message names file and line."""
+    """A file without the expected content; the message names file and line."""
 
 
 @contextmanager
 def whole(final: Path) -> Iterator[Path]:
-    """A name beside `final` to write a file or folder under, renamed into place when all of it is written.
+    """A temporary path beside `final` for a file or folder, renamed to `final` when complete.
 
-    What an error leaves half written is removed. A full file system ends the process with one line that names it.
+    An error removes the partial file. A full file system ends the process with one line that names it.
     """
     final.parent.mkdir(parents=True, exist_ok=True)
     partial = final.with_name(f".{final.name}.{os.getpid()}.tmp")
@@ -39,7 +39,7 @@ def whole(final: Path) -> Iterator[Path]:
             _remove(final)
         os.replace(partial, final)
     except BaseException as error:
-        full = _no_room(error, final.parent)  # before the next line makes some
+        full = _full_disk(error, final.parent)  # before the next line frees space
         _remove(partial)
         if full:
             sys.exit(full)
@@ -53,8 +53,8 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _no_room(error: BaseException | None, folder: Path) -> str | None:
-    """What to say where a full file system is behind an error: libraries wrap the system's own in others."""
+def _full_disk(error: BaseException | None, folder: Path) -> str | None:
+    """A message if a full file system caused an error, also one that libraries wrapped in others; else None."""
     codes = (errno.ENOSPC, errno.EDQUOT)
     while error is not None:
         if getattr(error, "errno", None) in codes or any(os.strerror(code) in str(error) for code in codes):

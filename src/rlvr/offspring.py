@@ -1,14 +1,14 @@
-"""Processes that end with the one that started them, also where that was killed by SIGKILL and could clean up nothing.
+"""Processes that end with the one that started them, even if SIGKILL killed that one before it could clean up.
 
-A process that outlives its stage holds a core or a GPU until somebody finds it. Nobody can clean up after SIGKILL but
-the kernel and other processes, so there is one way for each kind of offspring:
+A process that outlives its stage holds a core or a GPU until somebody finds it. After SIGKILL only the kernel and other
+processes can clean up, so each kind of offspring has its own way:
 
 - `die_with_parent`: the kernel kills a child as its parent ends (PR_SET_PDEATHSIG).
-- `die_with_caller`: the same for a worker of multiprocessing's forkserver, which is no child of its caller.
-- `leave_no_orphans`: where a library starts the processes (vLLM, Ray) and may forget them, a watcher outside kills all.
+- `die_with_caller`: the same for a worker of multiprocessing's forkserver, which is not a child of its caller.
+- `leave_no_orphans`: an outside watcher kills processes that a library (vLLM, Ray) starts and may forget.
 - `end_with_caller`: a stage ends with the Snakemake that started it; it may save first.
 
-The module imports nothing of the package: the watcher runs this file alone.
+This module imports nothing of the package, since the watcher runs this file alone.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from functools import cache, partial
 from multiprocessing import forkserver
 from typing import Any
 
-CALLER = "RLVR_CALLER"  # environment variable: what started this stage and must outlive it, as `named` has it
-LOOK_EVERY = 0.5  # seconds between looks at a process that is waited for
-TO_SAVE = 300.0  # seconds between the SIGTERM and the SIGKILL to a stage whose caller is gone
-TO_LEAVE = 2.0  # seconds that offspring may take to end by itself, before the watcher kills it
-TO_KILL = 60.0  # seconds that the watcher tries for
+CALLER = "RLVR_CALLER"  # environment variable: the process that started this stage, in the form of `named`
+LOOK_EVERY = 0.5  # seconds between looks at an awaited process
+TO_SAVE = 300.0  # seconds between SIGTERM and SIGKILL to a stage without caller
+TO_LEAVE = 2.0  # seconds for offspring to end before the watcher kills it
+TO_KILL = 60.0  # seconds for which the watcher tries
 
 _LIBC = ctypes.CDLL(None)  # loaded here, since `die_with_parent` runs between fork and exec
 _PR_SET_PDEATHSIG = 1  # of <linux/prctl.h>
@@ -44,7 +44,7 @@ _ENDLESS = 1 << 61  # microseconds, 73,000 years
 
 
 def die_with_parent(parent: int | None = None) -> None:
-    """Have the kernel kill this process as its parent ends; with its parent's id, also where that has ended already."""
+    """Have the kernel kill this process when its parent ends; with the parent's id, also if it has ended already."""
     if sys.platform == "linux":
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if parent is not None and os.getppid() != parent:
@@ -52,16 +52,16 @@ def die_with_parent(parent: int | None = None) -> None:
 
 
 def tied() -> Callable[[], None]:
-    """A `preexec_fn` for a child that dies with the thread that starts it: the main one, which lives to the end."""
+    """A `preexec_fn` for a child that dies with its starting thread; start it from the main thread."""
     return partial(die_with_parent, os.getpid())
 
 
 def die_with_caller() -> None:
-    """In a worker of multiprocessing's forkserver: die as soon as the process that asked for it does.
+    """Make a worker of multiprocessing's forkserver die with the process that started it.
 
-    A worker's parent is the forkserver. That ends when no process holds the pipe to it any more, and every worker is
-    given an end of it: one that computes for ever would keep the forkserver, and so itself, alive. A thread that
-    watches the caller would not help: a computation may never give the interpreter's lock away.
+    A worker's parent is the forkserver, which ends when no process holds the pipe to it. Every worker inherits an end
+    of the pipe: one that computes forever would keep the forkserver, and so itself, alive. A thread that watches the
+    caller would not help: a computation may never release the interpreter's lock.
     """
     die_with_parent()
     server: Any = forkserver._forkserver
@@ -69,21 +69,20 @@ def die_with_caller() -> None:
         os.close(server._forkserver_alive_fd)
         server._forkserver_alive_fd = None
     caller = multiprocessing.parent_process()
-    if caller is not None and not caller.is_alive():  # it ended before the first line of this function
+    if caller is not None and not caller.is_alive():  # it ended before this function began
         os._exit(1)
 
 
-# ---- what a library starts ----
+# ---- processes that a library starts ----
 
 
 @cache
 def leave_no_orphans() -> subprocess.Popen[bytes]:
-    """Start a watcher that kills what this process has started from now on, once this process has ended, however.
+    """Start a watcher that kills all later descendants of this process, however it ends.
 
-    Descendants carry a mark that each child inherits: a soft limit on the time of real-time processes, which is a
-    random number of millennia. A parent's id is lost where a process in between ends, a session or group where a
-    process opens its own, and the environment where a process changes its title (setproctitle writes over it, and
-    vLLM and Ray call that).
+    Descendants carry a mark that each child inherits: a soft limit on the time of real-time processes, a random number
+    of millennia. Other marks get lost: a parent's id if a process in between ends, a session or group if a process
+    opens its own, the environment if a process changes its title (setproctitle, as in vLLM and Ray, overwrites it).
     """
     command = [sys.executable, "-I", "-S", __file__, str(os.getpid())]
     hard = resource.getrlimit(resource.RLIMIT_RTTIME)[1]
@@ -101,8 +100,8 @@ def leave_no_orphans() -> subprocess.Popen[bytes]:
 
 
 def _watch(parent: int, mark: int) -> None:
-    """Until the parent has ended, wait; then kill what bears the mark, until nothing does."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # a stage saves after these, and goes on for a while
+    """Wait for the parent's end, then kill processes with the mark until there are none."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # a stage goes on for a while after these, to save
         signal.signal(number, signal.SIG_IGN)
     while os.getppid() == parent:
         time.sleep(LOOK_EVERY)
@@ -111,16 +110,16 @@ def _watch(parent: int, mark: int) -> None:
         time.sleep(0.1)
     looks_in_vain = 0
     while looks_in_vain < 2 and time.monotonic() < ended + TO_KILL:  # twice: it may fork while the list is read
-        found = list(_marked(mark))
-        looks_in_vain = 0 if found else looks_in_vain + 1
-        for pid in found:
+        pids = list(_marked(mark))
+        looks_in_vain = 0 if pids else looks_in_vain + 1
+        for pid in pids:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.05)
 
 
 def _marked(mark: int) -> Iterator[int]:
-    """Living processes that bear the mark."""
+    """The ids of living processes with the mark."""
     for name in os.listdir("/proc"):
         if name.isdigit():
             with suppress(OSError, IndexError):
@@ -130,45 +129,45 @@ def _marked(mark: int) -> Iterator[int]:
                     yield int(name)
 
 
-# ---- a stage and what started it ----
+# ---- a stage and its caller ----
 
 
 def named() -> str:
-    """What RLVR_CALLER says in what this process starts: machine, namespace of process ids, number and beginning."""
+    """RLVR_CALLER for children of this process: machine, namespace of process ids, id and start time."""
     return " ".join([*machine(), str(os.getpid()), began(os.getpid())])
 
 
 def end_with_caller() -> None:
-    """Where RLVR_CALLER names a process of this machine: end when that has ended, at once where it has already.
+    """End this process with the one that RLVR_CALLER names; at once if that has ended already.
 
-    A name of another machine or container says nothing here.
+    A name from another machine or container has no effect.
     """
     if sys.platform != "linux":
         return
-    *where, pid, beginning = [*[""] * 4, *os.environ.get(CALLER, "").split()][-4:]
+    *where, pid, start = [*[""] * 4, *os.environ.get(CALLER, "").split()][-4:]
     if tuple(where) != machine():
         return
-    if began(int(pid)) != beginning:
-        sys.exit(f"process {pid}, which started this stage, is gone: nothing was begun")
+    if began(int(pid)) != start:
+        sys.exit(f"process {pid}, which started this stage, is gone: nothing was started")
     ends_with(int(pid))
 
 
 def machine() -> tuple[str, str]:
-    """The boot and the namespace that a process id is valid in."""
+    """The boot and the namespace in which process ids are valid."""
     with open("/proc/sys/kernel/random/boot_id") as file:
         return file.read().strip(), os.readlink("/proc/self/ns/pid")
 
 
 def ends_with(pid: int, to_save: float = TO_SAVE) -> None:
-    """Once the process `pid` has ended, send this one SIGTERM, and SIGKILL where it is still there `to_save` s later.
+    """When the process `pid` ends, send this one SIGTERM, and SIGKILL `to_save` seconds later.
 
-    A trainer saves at the first and stops "to be continued".
+    On SIGTERM a trainer saves and stops "to be continued".
     """
     threading.Thread(target=_follow, args=(pid, began(pid), to_save), daemon=True).start()
 
 
-def _follow(pid: int, beginning: str, to_save: float) -> None:
-    while beginning and began(pid) == beginning:
+def _follow(pid: int, start: str, to_save: float) -> None:
+    while start and began(pid) == start:
         time.sleep(LOOK_EVERY)
     print(f"process {pid}, which started this stage, is gone: stopping", file=sys.stderr, flush=True)
     os.kill(os.getpid(), signal.SIGTERM)
@@ -177,7 +176,7 @@ def _follow(pid: int, beginning: str, to_save: float) -> None:
 
 
 def began(pid: int) -> str:
-    """When a process began, in ticks since the boot, which with its id names it for good; empty where it has ended."""
+    """A process's start in ticks since boot, which with its id is unique; empty if it has ended."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             fields = file.read().rpartition(")")[2].split()

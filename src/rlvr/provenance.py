@@ -1,7 +1,7 @@
-"""Where a number came from: code, lock file, environment, machine, time.
+"""The origin of a result: code, lock file, environment, machine, time.
 
-A process collects this once, before it works. A run that several processes trained, one after the other, keeps a
-`History` with its checkpoints: what is published names those that trained it, not the one that published it.
+A process collects this once, before it works. A run trained by several processes in turn keeps a `History` with its
+checkpoints: its manifest names the processes that trained it, not the one that published it.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ Origin = dict[str, Any]
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCKS = ROOT / "envs"
-OF_AN_ENVIRONMENT = "transformers"  # pinned by each lock of a whole environment, by no list of additions (test.txt)
-OF_ENGINES = ("training/backends", "sampling/engines")  # folders whose members have the names of the packages they call
+OF_AN_ENVIRONMENT = "transformers"  # pinned by each lock of a complete environment, not by additions (test.txt)
+OF_ENGINES = ("training/backends", "sampling/engines")  # folders whose members are named after packages
 PACKAGES = ("torch", "transformers", "snakemake", "math-verify", "pandas", "numpy", "scipy")
 NOT_RECORDED = "not recorded"
 NO_CHECKOUT = "not a git checkout"
-TIMES = ("started", "finished", "from_step", "parts")  # what two processes of one origin may differ in
-PATIENCE = 30  # seconds for nvidia-smi, which hangs where a driver is ill
+TIMES = ("started", "finished", "from_step", "parts")  # in which two processes of one origin may differ
+PATIENCE = 30  # seconds for nvidia-smi, which hangs on a broken driver
 
 
 # ---- one process ---------------------------------------------------------------------------------
 
 
 def collect(**more: Any) -> Origin:
-    """What does not change during a process; collected at the first call, which comes before the work."""
+    """The origin of this process with further entries; collected at the first call, before the work."""
     return {**_of_this_process(), **more}
 
 
 def at_once(origin: Origin) -> dict[str, Any]:
-    """The provenance of what one process made from beginning to end, now that it is finished."""
+    """The provenance of a result that one process made and has just finished."""
     return {**origin, "continued": [], "finished": timestamp(time.time())}
 
 
@@ -68,9 +68,9 @@ def timestamp(seconds: float) -> str:
 
 @cache
 def commit() -> str:
-    """The commit of the working tree, with `+changes` where tracked files differ from it."""
+    """The commit of the working tree, with `+changes` if tracked files differ from it."""
     try:
-        if Path(_git("rev-parse", "--show-toplevel")) != ROOT:  # installed into another repository's folder
+        if Path(_git("rev-parse", "--show-toplevel")) != ROOT:  # installed in another repository's folder
             return NO_CHECKOUT
         head = _git("rev-parse", "--short=12", "HEAD")
         return head + ("+changes" if _git("status", "--porcelain", "--untracked-files=no") else "")
@@ -89,9 +89,9 @@ def _git(*arguments: str) -> str:
 
 
 def lock_of(installed: dict[str, str], folder: Path) -> dict[str, Any]:
-    """The lock file that an environment was made from, and how many of its pins differ from what is installed.
+    """The lock file of an environment, and the number of its pins that differ from the installed versions.
 
-    Of the locks that hold in full it is the one with the most pins; where none does, the one that comes closest.
+    It is the lock with the most pins among those that match in full; if none does, the closest one.
     """
     best: tuple[tuple[bool, int], Path, int] | None = None
     for path in sorted(folder.glob("*.txt")):
@@ -99,7 +99,7 @@ def lock_of(installed: dict[str, str], folder: Path) -> dict[str, Any]:
         if OF_AN_ENVIRONMENT not in pins:
             continue
         differ = sum(not _holds(pin, installed.get(name)) for name, pin in pins.items())
-        rank = (not differ, len(pins) - 2 * differ)  # pins that hold, less those that do not
+        rank = (not differ, len(pins) - 2 * differ)  # matching pins minus others
         if best is None or rank > best[0]:
             best = rank, path, differ
     if best is None:
@@ -110,18 +110,18 @@ def lock_of(installed: dict[str, str], folder: Path) -> dict[str, Any]:
 
 
 def _pins(path: Path) -> dict[str, str]:
-    """Names and versions of the lines `name==version`; a marker or a comment behind them is left out."""
-    found = re.findall(r"^([A-Za-z0-9][\w.-]*)(?:\[[^\]]*\])?==([^\s;#]+)", path.read_text(), re.MULTILINE)
-    return {_normal(name): version for name, version in found}
+    """Versions by name, from lines `name==version`, without markers and comments."""
+    matches = re.findall(r"^([A-Za-z0-9][\w.-]*)(?:\[[^\]]*\])?==([^\s;#]+)", path.read_text(), re.MULTILINE)
+    return {_normal(name): version for name, version in matches}
 
 
 def _holds(pin: str, installed: str | None) -> bool:
-    """As pip has it: a pin without a local part admits each build of its version (2.13.0 is 2.13.0+cpu too)."""
+    """Whether a version matches a pin, as in pip: 2.13.0 without a local part also admits 2.13.0+cpu."""
     return installed is not None and pin == (installed if "+" in pin else installed.split("+")[0])
 
 
 def _engines() -> list[str]:
-    """Packages that train and sample; Ray carries some of them."""
+    """Packages that train and sample, and Ray, which some of them use."""
     folders = [Path(__file__).parent / folder for folder in OF_ENGINES]
     return [*sorted({path.stem for folder in folders for path in folder.iterdir()}), "ray"]
 
@@ -132,7 +132,7 @@ def _installed() -> dict[str, str]:
     for distribution in distributions():
         head = (distribution.read_text("METADATA") or "").split("\n\n", 1)[0]
         name, version = (re.search(rf"^{key}: *(\S+)", head, re.MULTILINE) for key in ("Name", "Version"))
-        if name and version:  # the first on the path is the one that is imported
+        if name and version:  # Python imports the first on the path
             versions.setdefault(_normal(name[1]), version[1])
     return versions
 
@@ -155,50 +155,50 @@ def processor() -> str:
 def _gpus() -> dict[str, Any]:
     """The GPUs that this process may use, their driver and its CUDA, and torch's CUDA where torch is loaded."""
     torch = sys.modules.get("torch")
-    own = {"cuda": getattr(getattr(torch, "version", None), "cuda", None)}
-    asked = os.environ.get("CUDA_VISIBLE_DEVICES")
+    torch_cuda = {"cuda": getattr(getattr(torch, "version", None), "cuda", None)}
+    devices = os.environ.get("CUDA_VISIBLE_DEVICES")
     rows = (
         []
-        if asked == ""
+        if devices == ""
         else _nvidia_smi("--query-gpu=index,uuid,name,memory.total,driver_version", "--format=csv,noheader")
     )
-    found = [[cell.strip() for cell in row.split(",")] for row in rows if row.count(",") == 4]
-    named = [word.strip() for word in (asked or "").split(",") if word.strip()]
-    visible = [row for row in found if any(word == row[0] or row[1].startswith(word) for word in named)] or found
+    gpus = [[cell.strip() for cell in row.split(",")] for row in rows if row.count(",") == 4]
+    selected = [word.strip() for word in (devices or "").split(",") if word.strip()]
+    visible = [row for row in gpus if any(word == row[0] or row[1].startswith(word) for word in selected)] or gpus
     if not visible:
-        return {"gpus": [], "driver": None, "driver_cuda": None, **own}
+        return {"gpus": [], "driver": None, "driver_cuda": None, **torch_cuda}
     head = re.search(r"CUDA[\w ]*Version *: *([\d.]+)", "\n".join(_nvidia_smi()))
     return {
         "gpus": [{"name": name, "memory": memory} for _, _, name, memory, _ in visible],
         "driver": visible[0][4],
         "driver_cuda": head[1] if head else None,
-        **own,
+        **torch_cuda,
     }
 
 
 def _nvidia_smi(*arguments: str) -> list[str]:
-    """The lines that it prints; none where there is none, or no driver."""
+    """Its output lines; empty without nvidia-smi or a driver."""
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             ["nvidia-smi", *arguments], capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL
         )
     except (OSError, subprocess.TimeoutExpired):
         return []
-    return done.stdout.splitlines() if done.returncode == 0 else []
+    return process.stdout.splitlines() if process.returncode == 0 else []
 
 
 # ---- several processes ---------------------------------------------------------------------------
 
 
 def unknown() -> Origin:
-    """Of what was made before origins were kept with it."""
+    """The origin of results from before origins were recorded."""
     names = ("commit", "lock_sha256", "python", "processor", "started")
     nothing = {"lock": None, "lock_differs": None, "packages": {}, "gpus": []}
     return {**dict.fromkeys(names, NOT_RECORDED), **nothing}
 
 
 def same(left: Origin, right: Origin) -> bool:
-    """Whether two are of one code, environment and kind of machine."""
+    """Whether two origins have the same code, environment and kind of machine."""
     return _without_times(left) == _without_times(right)
 
 
@@ -207,53 +207,53 @@ def _without_times(origin: Origin) -> Origin:
 
 
 class History:
-    """Whose steps a run is made of. `kept` lies with the run's state, and is what is published.
+    """The processes that trained a run's steps. `record` is stored with the run's state, and published.
 
-    `step` is the one that this process goes on from. It enters the history with a step of its own, so that a process
-    which only publishes leaves no trace.
+    This process continues from `step`. It enters the history with its first step, so that a process which only
+    publishes leaves no trace.
     """
 
-    def __init__(self, kept: dict[str, Any] | None, step: int, origin: Origin):
+    def __init__(self, record: dict[str, Any] | None, step: int, origin: Origin):
         self.step, self.origin, self._began = step, origin, time.time()
         before = [{"from_step": 0, **unknown()}] if step else []
-        self.kept = kept or {"origins": before, "resumed_from": None, "began": None, "saved": None}
+        self.record = record or {"origins": before, "resumed_from": None, "began": None, "saved": None}
 
     def entered(self) -> dict[str, Any]:
-        """What to keep before the first step of this process, where it does not save its steps itself."""
-        origins = [entry for entry in self.kept["origins"] if entry["from_step"] < self.step]  # of steps that are kept
+        """The record to store before this process's first step, if it does not save its steps itself."""
+        origins = [entry for entry in self.record["origins"] if entry["from_step"] < self.step]  # of steps that remain
         if not origins or not same(origins[-1], self.origin):
             origins.append({"from_step": self.step, **self.origin})
-        self.kept = {"origins": origins, "resumed_from": self.step, "began": self._began, "saved": None}
-        return self.kept
+        self.record = {"origins": origins, "resumed_from": self.step, "began": self._began, "saved": None}
+        return self.record
 
     def saved(self) -> dict[str, Any]:
-        """What to keep with a step that this process made."""
-        self.kept = {**self.entered(), "saved": time.time()}
-        return self.kept
+        """The record to store with a step of this process."""
+        self.record = {**self.entered(), "saved": time.time()}
+        return self.record
 
     def over(self, at: float) -> dict[str, Any]:
-        """What to keep of a run whose last step was saved at a time, where `saved` was not called."""
-        self.kept = {**self.kept, "saved": self.kept["saved"] or at}
-        return self.kept
+        """The record of a run whose last step was saved at a time, if `saved` was not called."""
+        self.record = {**self.record, "saved": self.record["saved"] or at}
+        return self.record
 
     def published(self) -> dict[str, Any]:
-        """Entries of a manifest: the same whichever process publishes, and whenever."""
-        (first, *later), began, saved = (self.kept[key] for key in ("origins", "began", "saved"))
+        """Entries of a manifest, independent of the publishing process and its time."""
+        (first, *later), began, saved = (self.record[key] for key in ("origins", "began", "saved"))
         finished = timestamp(saved) if saved else NOT_RECORDED
         return {
-            "resumed_from": self.kept["resumed_from"],
+            "resumed_from": self.record["resumed_from"],
             "wall_seconds_last_process": round(saved - began, 3) if saved and began else None,
             "provenance": {**first, "continued": later, "finished": finished},
         }
 
 
 def together(entries: Iterable[Origin]) -> list[Origin]:
-    """Different origins with the number of `parts` that each made, by the time at which the first of them started."""
-    found: list[Origin] = []
+    """The distinct origins with the number of `parts` of each, in order of their first start."""
+    origins: list[Origin] = []
     for entry in entries:
-        like = next((origin for origin in found if same(origin, entry)), None)
-        if like is None:
-            found.append({**entry})
+        twin = next((origin for origin in origins if same(origin, entry)), None)
+        if twin is None:
+            origins.append({**entry})
         else:
-            like |= {"parts": like["parts"] + entry["parts"], "started": min(like["started"], entry["started"])}
-    return sorted(found, key=lambda origin: origin["started"])
+            twin |= {"parts": twin["parts"] + entry["parts"], "started": min(twin["started"], entry["started"])}
+    return sorted(origins, key=lambda origin: origin["started"])

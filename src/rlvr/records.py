@@ -1,4 +1,4 @@
-"""Records: what travels between stages, as lines of JSONL files."""
+"""Records that stages exchange, one per line of a JSONL file."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from rlvr.files import RecordError, publish_lines, read_lines
 class Problem:
     """A question with a checkable answer. `level` is its difficulty class, for per-level scores.
 
-    `images` are files relative to the one that holds the problem. `cluster` is the unit of resampling where a set
-    repeats a problem in versions; empty, it is the problem itself.
+    `images` are paths relative to the problem's file. `cluster` is the unit of resampling if a set has several versions
+    of a problem; empty means the problem itself.
     """
 
     id: str
@@ -37,10 +37,10 @@ class Demonstration:
 
 @dataclass(frozen=True)
 class Completion:
-    """One sampled response, and what drew it.
+    """One sampled response, and the engine that drew it.
 
-    `logprob` is the sum over its tokens under the policy at temperature 1, in nats; `finish` is why it ended: "stop"
-    (the policy's own end) or "length" (the token limit).
+    `logprob` is the sum over its tokens under the policy at temperature 1, in nats; `finish` is the reason for its
+    end: "stop" (the policy ended it) or "length" (the token limit).
     """
 
     problem: str
@@ -59,7 +59,7 @@ class Completion:
 
 @dataclass(frozen=True)
 class Tokens:
-    """A completion's tokens and their log-probabilities as the engine saw them."""
+    """A completion's tokens and their log-probabilities by the engine."""
 
     problem: str
     sample: int
@@ -79,11 +79,11 @@ class Grade:
 
 
 class PicturesUnread(RuntimeError):
-    """Problems with pictures, where only text is read."""
+    """Problems with pictures for a stage that reads only text."""
 
 
 def text_alone(problems: list[Problem], where: Path | str) -> list[Problem]:
-    """The problems. Raises PicturesUnread where one has a picture, which nothing here shows to a policy."""
+    """The problems. Raises PicturesUnread if one has a picture, which policies here cannot see."""
     pictured = [problem.id for problem in problems if problem.images]
     if pictured:
         raise PicturesUnread(
@@ -96,7 +96,7 @@ Record = TypeVar("Record", Problem, Demonstration, Completion, Tokens, Grade)
 
 
 def row_of(record: Record) -> dict[str, Any]:
-    """A record for JSON. A field that has its default is left out, so that one added later changes no file."""
+    """A record for JSON, without fields at their default, so that a later field changes no file."""
     values = ((field, getattr(record, field.name)) for field in fields(record))
     return {field.name: value for field, value in values if value != field.default}
 

@@ -225,7 +225,7 @@ def test_golds_are_put_to_their_own_verifier_and_counted_on_the_card(here):
 
 def test_a_card_names_the_seed_and_the_dates(tmp_path):
     path = lines(tmp_path / "x.jsonl", [gpqa_row("q")])
-    found = sources.Found((path,), {"x.jsonl": "0"}, None)
+    found = sources.SourceFiles((path,), {"x.jsonl": "0"}, None)
     tally = published.write(SETS["gpqa-diamond"], found.paths, tmp_path / "a", any_count=True)
     card.write(tmp_path / "a", card.of_published(SETS["gpqa-diamond"], found, tally))
     assert "SHA-256 of seed 20240101" in (tmp_path / "a" / "card.md").read_text()

@@ -54,7 +54,7 @@ def test_batches_change_nothing_and_the_same_again_is_the_same(encoder, monkeypa
     assert (encoder.encode(texts)[0] == together).all()
     alone = np.concatenate([encoder.encode([text])[0] for text in texts])
     np.testing.assert_allclose(together, alone, atol=1e-6)
-    monkeypatch.setattr(embedding, "TOKENS_A_BATCH", 64)
+    monkeypatch.setattr(embedding, "TOKENS_PER_BATCH", 64)
     np.testing.assert_allclose(together, encoder.encode(texts)[0], atol=1e-6)
     np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1)
 

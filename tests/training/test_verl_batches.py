@@ -54,7 +54,7 @@ def test_every_methods_weights(name, settings):
     step = EstimatorInputs.of(grid, rows.mask_NT, rows.scores_NT, rows.old_NT, rows.reference_NT)
     theirs: dict = {}
     for _ in range(3):
-        found_PG, theirs = estimator.step(step.rewards_PG, step.given, theirs)
+        found_PG, theirs = estimator.step(step.rewards_PG, step.values, theirs)
     torch.testing.assert_close(grid.spread(found_PG), rows.expected(weights_PG), rtol=1e-6, atol=1e-6)
     assert theirs == pytest.approx(state, abs=1e-6)
 
@@ -83,13 +83,13 @@ def test_coupled_weights_of_a_minibatch_at_the_policy_as_it_is():
     grid = Grid.of(rows.uids, rows.mask_NT.bool().any(-1), rows.sessions)
     step = EstimatorInputs.of(grid, rows.mask_NT, rows.scores_NT, rows.old_NT, rows.reference_NT)
     chosen = torch.tensor([1, 4])
-    now_PG = step.given["logp_old_PG"][chosen] + 0.3
+    now_PG = step.values["logp_old_PG"][chosen] + 0.3
     rewards_PG, given = step.prompts(chosen, now_PG)
     assert torch.equal(given["logp_PG"], now_PG) and torch.equal(
-        given["logp_ref_PG"], step.given["logp_ref_PG"][chosen]
+        given["logp_ref_PG"], step.values["logp_ref_PG"][chosen]
     )
     shifted = estimator.advantages(rewards_PG, given, {})
-    whole = estimator.advantages(step.rewards_PG, {**step.given, "logp_PG": step.given["logp_old_PG"] + 0.3}, {})
+    whole = estimator.advantages(step.rewards_PG, {**step.values, "logp_PG": step.values["logp_old_PG"] + 0.3}, {})
     torch.testing.assert_close(shifted, whole[chosen])
 
 

@@ -1,5 +1,4 @@
-# Problems and demonstrations. What an entry says `about` a set goes into its card
-# and into no parameter: another wording makes nothing again.
+# Problems and demonstrations. An entry's `about` goes into the card and into no parameter: new wording reruns nothing.
 from rlvr.config.schema.names import Synthetic
 
 

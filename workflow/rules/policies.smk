@@ -1,4 +1,4 @@
-# Models: from a configuration and a seed, or of the hub.
+# Models: from a configuration and a seed, or from the hub.
 rule model:
     output:
         f"{PATHS.results}/models/{{model}}/manifest.json",

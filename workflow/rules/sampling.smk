@@ -1,6 +1,6 @@
-# Sampling: completions of a policy on a benchmark.
-# In an engine's own environment `execution.shards` jobs each draw some slices of an evaluation, and `merge` joins them.
-# Which slices there are does not depend on the number of jobs, so another number makes no evaluation stale.
+# Sampling: completions of a policy on a benchmark. Engines with their own environment split an evaluation:
+# `execution.shards` jobs each draw some slices, and `merge` joins them. The slices do not depend on the number of jobs, so
+# another number makes no evaluation stale.
 from itertools import product
 
 from rlvr.config.schema.settings import SLICES

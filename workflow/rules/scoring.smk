@@ -14,10 +14,10 @@ rule grade:
     threads: PLAN.execution.judges
     resources:
         **cluster("grade", GRADING),
-        verifier_errors=str(PLAN.execution.verifier_errors),  # no parameter: a change of it grades nothing again
+        verifier_errors=str(PLAN.execution.verifier_errors),  # no parameter: changing it must not rerun the grading
     params:
         verifier=lambda w: PLAN.evaluations[w.evaluation].data.verifier,
-        # A verifier whose verdicts changed grades again.
+        # A verifier with changed verdicts grades again.
         version=lambda w: import_module(
             f"rlvr.verifiers.{PLAN.evaluations[w.evaluation].data.verifier}"
         ).VERSION,
@@ -48,7 +48,7 @@ rule score:
 
 
 rule diversity:
-    # How different the correct solutions are. Asked for by tables of this kind alone: it needs an embedding model.
+    # Differences between correct solutions. Only tables of this kind need it: it loads an embedding model.
     input:
         completions=f"{EVALUATION}/completions.jsonl.gz",
         grades=f"{EVALUATION}/grades.jsonl.gz",

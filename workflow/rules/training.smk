@@ -1,5 +1,5 @@
-# Training: supervised fine-tuning makes a base policy of a model, RL a policy of a base policy. `resources.start` begins
-# with what starts the stage by its backend (src/rlvr/training/backends).
+# Training: SFT turns a model into a base policy, RL a base policy into a policy. `resources.start` is the command of the
+# stage's backend (src/rlvr/training/backends).
 rule sft:
     input:
         model=lambda w: PATHS.model(PLAN.policies[w.sft].model),

@@ -1,1 +1,1 @@
-"""Data sets: problems of tasks made here and of published sets, mixtures of them, and a card for each."""
+"""Data sets: generated tasks, published sets, mixtures of both, and a card for each set."""

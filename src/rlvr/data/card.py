@@ -1,4 +1,4 @@
-"""A data card: what a set is, where it came from, what became of its rows; for programs (JSON) and for readers."""
+"""A data card: a set's origin, contents and dropped rows, as JSON and as Markdown."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from rlvr.config.schema.names import Mixture, Published, Synthetic
 from rlvr.data import adapters
 from rlvr.data.published import Tally, fields_of, rows_named
 from rlvr.data.rows import DataError
-from rlvr.data.sources import Found
+from rlvr.data.sources import SourceFiles
 from rlvr.files import publish, publish_json, sha256
 
 
-class Written(BaseModel):
-    """What is read of a card again; the rest of it is kept as it is."""
+class Card(BaseModel):
+    """The fields of a card that stages read again; the others stay as they are."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -28,33 +28,33 @@ class Written(BaseModel):
     spec: dict[str, Any]
 
 
-MADE_HERE = "Apache-2.0"
+LICENCE = "Apache-2.0"
 
 
 def licence_of(spec: Synthetic | Published | Mixture) -> str:
-    """What a set's entry says; of a mixture what the entries of its sets say, each licence with the sets under it."""
+    """The licence of a set's entry; for a mixture, each licence with its sets."""
     if isinstance(spec, Published):
         return spec.about.licence
     if isinstance(spec, Synthetic):
-        return MADE_HERE
+        return LICENCE
     names: dict[str, list[str]] = {}
     for share in spec.shares:
         names.setdefault(licence_of(share.data), []).append(share.data.name)
-    return "; ".join(f"{', '.join(dict.fromkeys(those))}: {licence}" for licence, those in names.items())
+    return "; ".join(f"{', '.join(dict.fromkeys(sets))}: {licence}" for licence, sets in names.items())
 
 
-def of_made(spec: Synthetic, problems: int, demonstrations: int | None) -> dict[str, Any]:
-    shown = {} if demonstrations is None else {"demonstrations": demonstrations}
-    return _common(spec, f"made by this project, {licence_of(spec)}") | {"problems": problems} | shown
+def of_synthetic(spec: Synthetic, problems: int, demonstrations: int | None) -> dict[str, Any]:
+    counts = {} if demonstrations is None else {"demonstrations": demonstrations}
+    return _common(spec, f"made by this project, {licence_of(spec)}") | {"problems": problems} | counts
 
 
-def of_published(spec: Published, found: Found, tally: Tally) -> dict[str, Any]:
+def of_published(spec: Published, source: SourceFiles, tally: Tally) -> dict[str, Any]:
     return _common(spec, licence_of(spec)) | {
         "source": f"https://huggingface.co/datasets/{spec.repo}",
-        "revision": {"asked": spec.revision, "pinned": spec.pinned, "resolved": found.commit},
+        "revision": {"asked": spec.revision, "pinned": spec.pinned, "resolved": source.commit},
         "prompts": spec.about.papers,
         "fields": fields_of(spec),
-        "files": found.sums,
+        "files": source.sums,
         "rows": tally.rows,
         "left_out": dict(tally.left_out),
         "left_out_rows": tally.examples,
@@ -77,26 +77,26 @@ def _common(spec: Synthetic | Published | Mixture, licence: str) -> dict[str, An
 
 
 def read(home: Path) -> dict[str, Any] | None:
-    """The card of a prepared set, None where there is none. Raises DataError for a file that is no card."""
+    """The card of a prepared set; None if there is none. Raises DataError for a file that is no card."""
     path = home / "card.json"
     if not path.is_file():
         return None
     try:
-        return Written.model_validate_json(path.read_bytes()).model_dump()
+        return Card.model_validate_json(path.read_bytes()).model_dump()
     except ValidationError as error:
-        what = "not a card as `rlvr data prepare` writes it; prepare this set again, or remove its folder"
-        raise DataError(f"{path}: {what}") from error
+        repair = "prepare this set again, or remove its folder"
+        raise DataError(f"{path}: not a card as `rlvr data prepare` writes it; {repair}") from error
 
 
 def write(out: Path, card: dict[str, Any]) -> None:
-    """card.json and card.md beside the problems, with their checksum."""
+    """Write card.json and card.md beside the problems, with their checksum."""
     card = card | {"sha256": sha256(out / "problems.jsonl")}
     publish_json(out / "card.json", card)
     publish(out / "card.md", markdown(card))
 
 
 def markdown(card: dict[str, Any]) -> str:
-    """The card for readers: a line a fact."""
+    """The card as Markdown, one fact per line."""
     lines = [
         f"# {card['name']}",
         "",
@@ -114,9 +114,9 @@ def markdown(card: dict[str, Any]) -> str:
     return "\n".join(lines + _overlap(card)) + "\n"
 
 
-def _golds(verifier: str, different: int, asked: int, **found: int) -> str:
-    """`text`: golds that only an answer of the same text is equal to."""
-    counts = ", ".join(f"{name} {count:,}" for name, count in found.items())
+def _golds(verifier: str, different: int, asked: int, **statuses: int) -> str:
+    """The line on golds; `text` counts those that only an answer of the same text equals."""
+    counts = ", ".join(f"{name} {count:,}" for name, count in statuses.items())
     return f"- Golds put to the verifier `{verifier}`, each against itself: {asked:,} of {different:,}; {counts}"
 
 

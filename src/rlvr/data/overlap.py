@@ -1,4 +1,4 @@
-"""Stage: data. Checks that no problem is trained on and tested on, and records what a paper's sets share."""
+"""Stage: data. Checks that no test problem is a training problem, and records what a paper's sets share."""
 
 from __future__ import annotations
 
@@ -19,34 +19,33 @@ def main(
     sets: Annotated[list[Path], typer.Argument(help="problems.jsonl of each set.")],
     out: Annotated[Path, typer.Option(help="JSON with the size of each set and the overlap of each pair.")],
     training: Annotated[
-        list[Path] | None, typer.Option(help="Of the sets those that are trained on: two of them may share problems.")
+        list[Path] | None, typer.Option(help="The training sets among them: two of these may share problems.")
     ] = None,
-    tolerate: Annotated[bool, typer.Option(help="Record overlaps between published sets, do not fail.")] = False,
+    tolerate: Annotated[bool, typer.Option(help="Record overlaps between published sets instead of failing.")] = False,
     near: Annotated[
         bool,
         typer.Option(
-            help="Also near-duplicates, as ids. Not of operator fill: there one number makes another problem, and all "
-            "look alike."
+            help="Also record near-duplicates, by id. Useless for operator fill: its problems differ in one number."
         ),
     ] = False,
 ) -> None:
-    """Fail (exit 1) where two sets, not both of training, share a problem, by normalised text."""
+    """Fail (exit 1) if two sets, not both training sets, share a problem, by normalised text."""
     texts = {path.parent.name: similarity.texts(path) for path in sets}
-    normal = {name: {similarity.normal(text) for text in found.values()} for name, found in texts.items()}
+    normal = {name: {similarity.normal(text) for text in by_id.values()} for name, by_id in texts.items()}
     shared = {f"{a} & {b}": len(normal[a] & normal[b]) for a, b in combinations(sorted(texts), 2)}
     trained = sorted(path.parent.name for path in training or [])
     allowed = {f"{a} & {b}" for a, b in combinations(trained, 2)}
-    found = {pair: count for pair, count in shared.items() if count and pair not in allowed}
-    if found and not tolerate:
-        sys.exit(f"sets that must be disjoint share problems: {found}")
-    content: dict[str, Any] = {"problems": {name: len(found) for name, found in normal.items()}, "shared": shared}
+    overlaps = {pair: count for pair, count in shared.items() if count and pair not in allowed}
+    if overlaps and not tolerate:
+        sys.exit(f"sets that must be disjoint share problems: {overlaps}")
+    content: dict[str, Any] = {"problems": {name: len(problems) for name, problems in normal.items()}, "shared": shared}
     if near:
         content["compared"] = {f"{a} & {b}": _compare(texts[a], texts[b]) for a, b in combinations(sorted(texts), 2)}
     publish_json(out, content)
 
 
 def compare(a: Path, b: Path) -> dict[str, Any]:
-    """How many problems of `a` are equal to one of `b`, how many pairs are near, and the first of each by id."""
+    """Counts of problems of `a` equal to one of `b` and of near pairs, with the first ids of each."""
     return _compare(similarity.texts(a), similarity.texts(b))
 
 

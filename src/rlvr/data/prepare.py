@@ -1,4 +1,4 @@
-"""Stage: data. Writes a data set's problems, its demonstrations where it has any, and its card."""
+"""Stage: data. Writes a data set's problems, its demonstrations if it has any, and its card."""
 
 from __future__ import annotations
 
@@ -22,54 +22,54 @@ from rlvr.data.rows import DataError
 from rlvr.files import sha256
 from rlvr.records import Problem, publish_records, read_records
 
-BROUGHT = Path("data")
+LOCAL = Path("data")
 
 
 def make(
     data: Synthetic | Published | Mixture, out: Path, files: list[Path] | None = None, *, any_count: bool = False
 ) -> dict[str, Any]:
-    """Make or fetch a set below `out`, and say what it is. Raises DataError where a file is missing or unfit.
+    """The card of a set that this makes or fetches into `out`. Raises DataError for a missing or unfit file.
 
-    `any_count` takes a published set's file although it has another number of problems than is published.
+    `any_count` accepts a file whose number of problems differs from the published one.
     """
     origin = provenance.collect()
-    content = _made(data, out, files, any_count)
-    asked = golds.put_to_themselves(out / "problems.jsonl", data.verifier)
-    return content | ({"golds": asked} if asked else {}) | {"provenance": provenance.at_once(origin)}
+    content = _content(data, out, files, any_count)
+    checked = golds.self_check(out / "problems.jsonl", data.verifier)
+    return content | ({"golds": checked} if checked else {}) | {"provenance": provenance.at_once(origin)}
 
 
-def _made(
+def _content(
     data: Synthetic | Published | Mixture, out: Path, files: list[Path] | None = None, any_count: bool = False
 ) -> dict[str, Any]:
     if isinstance(data, Synthetic):
         return _generate(data, out)
     if isinstance(data, Mixture):
         return _mix(data, out, any_count)
-    found = sources.find(data, BROUGHT, files)
-    return card.of_published(data, found, published.write(data, found.paths, out, BROUGHT, any_count=any_count))
+    source = sources.find(data, LOCAL, files)
+    return card.of_published(data, source, published.write(data, source.paths, out, LOCAL, any_count=any_count))
 
 
 def _generate(data: Synthetic, out: Path) -> dict[str, Any]:
     generator = np.random.Generator(np.random.PCG64(data.seed))
     task = tasks.load(data.task)
     problems = task.generate_problems(data.part, data.levels, data.problems, data.max_solutions, generator)
-    shown = None
+    demonstrations = None
     if data.demonstrations is not None:
-        shown = task.demonstrate(problems, data.demonstrations, data.random_share, generator)
-        publish_records(out / "demonstrations.jsonl", shown)
+        demonstrations = task.demonstrate(problems, data.demonstrations, data.random_share, generator)
+        publish_records(out / "demonstrations.jsonl", demonstrations)
     publish_records(out / "problems.jsonl", problems)
-    return card.of_made(data, len(problems), None if shown is None else len(shown))
+    return card.of_synthetic(data, len(problems), None if demonstrations is None else len(demonstrations))
 
 
 def _mix(data: Mixture, out: Path, any_count: bool) -> dict[str, Any]:
-    """Each share of its set's order, which the mixture's seed draws set by set, then all in one order."""
+    """The card of a mixture: its seed shuffles each set, takes the shares, and shuffles all of them."""
     mixed: list[Problem] = []
     counts: dict[str, int] = {}
     for share in data.shares:
         name = share.data.name
         with TemporaryDirectory() as folder:
             try:
-                _made(_with_about(share.data), Path(folder), any_count=any_count)
+                _content(_with_about(share.data), Path(folder), any_count=any_count)
             except DataError as error:
                 raise DataError(f"{name}: {error}") from error
             problems = read_records(Path(folder) / "problems.jsonl", Problem)
@@ -88,43 +88,43 @@ def _mix(data: Mixture, out: Path, any_count: bool) -> dict[str, Any]:
 
 
 def _with_about(data: Any) -> Any:
-    """The set with what config/datasets.yaml says about it: a rule leaves it out, so that it makes nothing again."""
+    """The set with its `about` from config/datasets.yaml; rules leave it out, so that new wording reruns nothing."""
     folder = find_folder()
     if not isinstance(data, Published) or folder is None:
         return data
-    known = read_data(folder, folder.parent).get(data.name)
-    return data.model_copy(update={"about": known.about}) if isinstance(known, Published) else data
+    entry = read_data(folder, folder.parent).get(data.name)
+    return data.model_copy(update={"about": entry.about}) if isinstance(entry, Published) else data
 
 
 def prepared(data: Published, home: Path) -> dict[str, Any] | None:
-    """The card of this very set, prepared in a folder before and whole there; None where it is not."""
-    made, problems = card.read(home), home / "problems.jsonl"
-    if made is None or not problems.is_file():
+    """The card of this set, if an earlier run prepared it in the folder and it is whole; else None."""
+    content, problems = card.read(home), home / "problems.jsonl"
+    if content is None or not problems.is_file():
         return None
-    return made if made["identity"] == data_id(data) and made["sha256"] == sha256(problems) else None
+    return content if content["identity"] == data_id(data) and content["sha256"] == sha256(problems) else None
 
 
 def overlap_with_siblings(out: Path) -> dict[str, Any]:
-    """What a set shares with each published set that stands prepared beside its folder."""
-    found = {}
+    """A set's overlap with each published set prepared beside its folder."""
+    overlaps = {}
     for other in sorted(path.parent for path in out.parent.glob("*/problems.jsonl")):
         content = card.read(other) if other.resolve() != out.resolve() else None
         if content is not None and content["spec"].get("task") == "published":
-            found[content["name"]] = overlap.compare(out / "problems.jsonl", other / "problems.jsonl")
-    return found
+            overlaps[content["name"]] = overlap.compare(out / "problems.jsonl", other / "problems.jsonl")
+    return overlaps
 
 
 def main(
     spec: stages.Spec,
     out: Annotated[Path, typer.Option(help="Folder for problems.jsonl, demonstrations.jsonl and the card.")],
 ) -> None:
-    """Make or fetch one data set: from files in data/<set>/, as prepared there by `rlvr data prepare`, or the hub."""
+    """Make one data set, or fetch it from data/<set>/ (original files or prepared ones) or the hub."""
     data = _with_about(TypeAdapter(Data).validate_json(spec.read_bytes()))
-    home = BROUGHT / data.name
+    home = LOCAL / data.name
     try:
-        made = prepared(data, home) if isinstance(data, Published) and not sources.brought(data, home) else None
-        if isinstance(data, Published) and made is not None:
-            published.check_count(data, made["problems"])
+        content = prepared(data, home) if isinstance(data, Published) and not sources.brought(data, home) else None
+        if isinstance(data, Published) and content is not None:
+            published.check_count(data, content["problems"])
             shutil.copytree(home, out, dirs_exist_ok=True)
         else:
             card.write(out, make(data, out))

@@ -1,4 +1,4 @@
-"""A published set's files -> problems.jsonl, images/ and demonstrations.jsonl, in one pass, and what was left out."""
+"""A published set's files -> problems.jsonl, images/ and demonstrations.jsonl in one pass, with row counts."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from rlvr.data.sources import short
 from rlvr.records import Demonstration, Problem, row_of
 
 WRITTEN = ("problems.jsonl", "demonstrations.jsonl", "images")
-EXAMPLES = 5  # rows named for each reason
-# What a row of another form raises in an adapter.
+EXAMPLES = 5  # rows named per reason
+# Errors of an adapter on a row of another format.
 UNFIT = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 
 
 @dataclass
 class Tally:
-    """What became of the rows. `contradicting`: repeated questions with another answer than the first.
+    """Counts of a set's rows. `contradicting`: repeated questions with another answer than the first.
 
-    `examples`: for each reason, the first rows that were left out for it.
+    `examples`: the first rows that were left out, by reason.
     """
 
     rows: int = 0
@@ -49,7 +49,7 @@ class Tally:
             self.examples[reason].append(place)
 
     def reasons(self) -> str:
-        """Why rows were left out, and which, in one line."""
+        """One line on the rows that were left out, by reason."""
         parts = [
             f"{count} left out, {reason}: {rows_named(self.examples[reason], count)}"
             for reason, count in self.left_out.most_common()
@@ -58,12 +58,12 @@ class Tally:
 
 
 def rows_named(examples: list[str], count: int) -> str:
-    """Rows that are named, and a sign where there are more of them."""
+    """The names of some rows, with an ellipsis if there are more."""
     return f"row{'s' if count > 1 else ''} {', '.join(examples)}{', ...' if count > len(examples) else ''}"
 
 
 def fields_of(spec: Published) -> dict[str, str]:
-    """Our name -> the file's, as the adapter and the entry say. Raises DataError for a name that the adapter lacks."""
+    """The file's field names by ours, from adapter and entry. Raises DataError for a name that the adapter lacks."""
     adapter = adapters.load(spec.adapter)
     unknown = sorted(set(spec.fields) - set(adapter.FIELDS))
     if unknown:
@@ -72,29 +72,29 @@ def fields_of(spec: Published) -> dict[str, str]:
 
 
 def check_count(spec: Published, problems: int, reasons: str = "") -> None:
-    """Raise DataError where the number of problems differs from the published one by more than the entry's `slack`.
+    """Raise DataError if the number of problems differs from the published one by more than the entry's `slack`.
 
-    Problems that the entry itself leaves out are not expected.
+    Problems that the entry leaves out do not count.
     """
     if spec.problems is None:
         return
     expected = spec.problems - len(spec.special_judges)
     if abs(problems - expected) > spec.slack * expected:
-        known = f", without those that need a special judge {expected}" if spec.special_judges else ""
+        exception = f", without those that need a special judge {expected}" if spec.special_judges else ""
         raise DataError(
-            f"{problems} problems, and {spec.problems} are published{known}{f' ({reasons})' if reasons else ''}: is "
-            "it the set's whole file? `rlvr data prepare --any-count` takes it all the same; a run takes what the "
-            f"entry's `slack` allows ({spec.slack:g})"
+            f"{problems} problems, and {spec.problems} are published{exception}{f' ({reasons})' if reasons else ''}: "
+            "is the file complete? `rlvr data prepare --any-count` accepts it as it is; a run accepts only what "
+            f"the entry's `slack` allows ({spec.slack:g})"
         )
 
 
 def write(
     spec: Published, paths: tuple[Path, ...], out: Path, folder: Path = Path("data"), *, any_count: bool = False
 ) -> Tally:
-    """Write the set below `out` when all of it is known to be good; `folder` holds the sets it takes questions from.
+    """The tally of a set written to `out`; `folder` holds the sets that it takes questions from.
 
-    Raises DataError, and writes nothing, for a file that is unfit, and for one of another number of problems than is
-    published unless `any_count`.
+    Raises DataError, and writes nothing, for an unfit file, and for another number of problems than published unless
+    `any_count`.
     """
     out = out.resolve()
     partial = out.with_name(f".{out.name}.{os.getpid()}.tmp")
@@ -114,13 +114,13 @@ def write(
 
 def _write(spec: Published, paths: tuple[Path, ...], out: Path, folder: Path) -> Tally:
     tally = Tally()
-    with open(out / "problems.jsonl", "wb") as problems, open(out / "demonstrations.jsonl", "wb") as shown:
-        for problem, draft in _kept(spec, paths, folder, tally):
+    with open(out / "problems.jsonl", "wb") as problems, open(out / "demonstrations.jsonl", "wb") as demonstrations:
+        for problem, draft in _distinct(spec, paths, folder, tally):
             problems.write(_line(row_of(problem)))
             for name, picture in zip(problem.images, draft.pictures, strict=True):
                 (out / name).write_bytes(picture)
             if draft.response is not None:
-                shown.write(_line(row_of(Demonstration(problem.id, problem.prompt, draft.response))))
+                demonstrations.write(_line(row_of(Demonstration(problem.id, problem.prompt, draft.response))))
                 tally.demonstrations += 1
     if not tally.problems:
         raise DataError(f"no problem in {tally.reasons()}")
@@ -131,18 +131,18 @@ def _line(row: dict[str, Any]) -> bytes:
     return (json.dumps(row, ensure_ascii=False) + "\n").encode()
 
 
-def _replace(made: Path, target: Path) -> None:
-    """Put what was made in the place of what was there before; an empty file or folder is nothing."""
+def _replace(source: Path, target: Path) -> None:
+    """Replace the target by a new file or folder; an empty one only removes the target."""
     if target.is_dir():
         shutil.rmtree(target)
     else:
         target.unlink(missing_ok=True)
-    if any(made.iterdir()) if made.is_dir() else made.stat().st_size:
-        os.replace(made, target)
+    if any(source.iterdir()) if source.is_dir() else source.stat().st_size:
+        os.replace(source, target)
 
 
-def _kept(spec: Published, paths: tuple[Path, ...], folder: Path, tally: Tally) -> Iterator[tuple[Problem, Draft]]:
-    """Each different question once, the first time that it comes, with an id by its place among those kept."""
+def _distinct(spec: Published, paths: tuple[Path, ...], folder: Path, tally: Tally) -> Iterator[tuple[Problem, Draft]]:
+    """Problems and drafts of the distinct questions, in order of first occurrence, numbered in that order."""
     answers: dict[bytes, bytes] = {}  # digests only: a set may have millions of rows
     for draft in _drafts(spec, paths, folder, tally):
         key, answer = _key(draft), hashlib.blake2b(draft.gold.encode(), digest_size=8).digest()
@@ -177,8 +177,8 @@ def _drafts(spec: Published, paths: tuple[Path, ...], folder: Path, tally: Tally
             except verifiers.VerifierError:
                 tally.leave_out(f"gold that the verifier {spec.verifier} cannot read", place)
             except UNFIT as error:
-                what = f"{type(error).__name__}: {' '.join(str(error).split())}"
-                raise DataError(f"{path}, row {number}: not as {spec.adapter} is published ({what})") from error
+                fault = f"{type(error).__name__}: {' '.join(str(error).split())}"
+                raise DataError(f"{path}, row {number}: not as {spec.adapter} is published ({fault})") from error
             else:
                 yield draft
 
@@ -188,13 +188,13 @@ def _joined(row: dict[str, Any], originals: joins.Questions) -> dict[str, Any]:
 
 
 def _check_unicode(draft: Draft) -> None:
-    """Raise UnicodeEncodeError for half of a surrogate pair, which JSON can name and no file can hold."""
+    """Raise UnicodeEncodeError for half of a surrogate pair, which JSON can hold but a file cannot."""
     for text in (draft.prompt, draft.gold, draft.level, draft.cluster, draft.response or ""):
         text.encode()
 
 
 def _key(draft: Draft) -> bytes:
-    """A question without its white space, and its pictures: "Find x." is another problem under another picture."""
+    """A hash of a question without white space and of its pictures: "Find x." depends on the picture."""
     digest = hashlib.blake2b(" ".join(draft.prompt.split()).encode(), digest_size=16)
     for picture in draft.pictures:
         digest.update(hashlib.sha256(picture).digest())

@@ -1,6 +1,6 @@
-"""Rows of a published file, one after another: a set of millions of rows is never in memory as a whole.
+"""Rows of a published file, one at a time: a set of millions of rows does not fit into memory.
 
-JSON lines, a JSON list, CSV and parquet, told apart by the file's name. Of parquet only the named columns are read:
+The file's name tells JSON lines, a JSON list, CSV and parquet apart. Of parquet it reads only the named columns:
 solutions and responses can be most of a file.
 """
 
@@ -18,18 +18,18 @@ from rlvr.files import RecordError, read_lines
 
 ENDINGS = (".jsonl", ".jsonl.gz", ".json", ".csv", ".parquet")
 BATCH = 256  # rows of a parquet file at a time
-# What a file that is cut, damaged or hostile raises as it is read. JSON, Unicode and Arrow errors are ValueErrors.
+# Errors on reading a truncated, damaged or hostile file. JSON, Unicode and Arrow errors are ValueErrors.
 UNREADABLE = (OSError, EOFError, ValueError, RecursionError, NotImplementedError, csv.Error, zlib.error)
 
 
 class DataError(RuntimeError):
-    """A set that cannot be had or read; the message says what to do, in one line."""
+    """A set that is not available or not readable; the message says in one line what to do."""
 
 
 def read(path: Path, wanted: Mapping[str, str], optional: Collection[str]) -> Iterator[dict[str, Any]]:
     """Rows with the fields `wanted` (our name -> the file's), by our names; optional ones that are missing are None.
 
-    Raises DataError, naming the file and the row, where it is not what its name says, or has not the fields.
+    Raises DataError, naming file and row, for a file of another format than its name says, or without the fields.
     """
     number = 0
     try:
@@ -85,10 +85,10 @@ def _csv(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _json(path: Path) -> Iterator[dict[str, Any]]:
-    """A JSON list; a file of lines under this name is read as lines."""
+    """Rows of a JSON list, or of JSON lines under this file name."""
     with open(path, encoding="utf-8") as file:
-        listed = file.read(1) == "["
-    if not listed:
+        is_list = file.read(1) == "["
+    if not is_list:
         yield from read_lines(path)
         return
     yield from json.loads(path.read_text(encoding="utf-8"))

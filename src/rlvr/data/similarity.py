@@ -1,8 +1,7 @@
 """Problems that two sets share: equal after normalisation, or nearly equal by their five-word runs.
 
 Nearly equal is a Jaccard similarity of at least 0.8 between the sets of runs of five words. MinHash with
-locality-sensitive hashing (datasketch) proposes pairs; each is then counted exactly, so that what is reported is no
-estimate.
+locality-sensitive hashing (datasketch) proposes pairs; an exact count then checks each, so the result is no estimate.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ _WORD = re.compile(r"\d+\.\d+|[^\W_]+|[-=+*/^<>]")
 
 
 def texts(path: Path) -> dict[str, str]:
-    """The problems of a problems.jsonl, id -> text. A picture counts as a word, so that equal captions differ."""
-    found = {}
+    """The texts of a problems.jsonl by id. A picture counts as a word, so that equal captions differ."""
+    by_id = {}
     for row in read_lines(path):
         pictures = [sha256(path.parent / image) for image in row.get("images", ())]
-        found[row["id"]] = " ".join([row["prompt"], *pictures])
-    return found
+        by_id[row["id"]] = " ".join([row["prompt"], *pictures])
+    return by_id
 
 
 def normal(text: str) -> str:
@@ -50,28 +49,30 @@ def runs(text: str) -> frozenset[str]:
 
 def equal(a: dict[str, str], b: dict[str, str]) -> list[tuple[str, str]]:
     """The pairs of ids whose texts are equal after normalisation; each of `a` with the first such of `b`."""
-    known: dict[str, str] = {}
+    names: dict[str, str] = {}
     for name, text in b.items():
-        known.setdefault(normal(text), name)
-    return [(name, known[key]) for name, text in a.items() if (key := normal(text)) in known]
+        names.setdefault(normal(text), name)
+    return [(name, names[key]) for name, text in a.items() if (key := normal(text)) in names]
 
 
 def near(a: dict[str, str], b: dict[str, str]) -> list[tuple[str, str, float]]:
-    """The pairs of ids with a similarity of at least 0.8, equal texts not among them, in order of similarity.
+    """The pairs of ids with a similarity of at least 0.8, without equal texts, most similar first.
 
-    A text that shares less than 0.8 of its runs with the other set as a whole is similar to none of it, so only the few
-    others are hashed: large sets cost about a pass.
+    A text that shares less than 0.8 of its runs with the whole other set is similar to none of it. So only the few
+    other texts are hashed: large sets cost about one pass.
     """
     small, large = (a, b) if len(a) <= len(b) else (b, a)
     runs_small = {name: runs(text) for name, text in small.items()}
-    kept_large = dict(_reachable(((n, runs(t)) for n, t in large.items()), frozenset().union(*runs_small.values())))
-    kept_small = dict(_reachable(runs_small.items(), frozenset().union(*kept_large.values())))
-    found = []
-    for one, other in _proposed(kept_small, kept_large):
-        similarity = jaccard(kept_small[one], kept_large[other])
+    candidates_large = dict(
+        _reachable(((n, runs(t)) for n, t in large.items()), frozenset().union(*runs_small.values()))
+    )
+    candidates_small = dict(_reachable(runs_small.items(), frozenset().union(*candidates_large.values())))
+    pairs = []
+    for one, other in _proposed(candidates_small, candidates_large):
+        similarity = jaccard(candidates_small[one], candidates_large[other])
         if similarity >= SIMILAR and normal(small[one]) != normal(large[other]):
-            found.append((one, other, similarity) if small is a else (other, one, similarity))
-    return sorted(found, key=lambda pair: (-pair[2], pair[:2]))
+            pairs.append((one, other, similarity) if small is a else (other, one, similarity))
+    return sorted(pairs, key=lambda pair: (-pair[2], pair[:2]))
 
 
 def jaccard(a: frozenset[str], b: frozenset[str]) -> float:
@@ -81,20 +82,20 @@ def jaccard(a: frozenset[str], b: frozenset[str]) -> float:
 def _reachable(
     candidates: Iterable[tuple[str, frozenset[str]]], others: frozenset[str]
 ) -> Iterator[tuple[str, frozenset[str]]]:
-    return ((name, found) for name, found in candidates if len(found & others) >= SIMILAR * len(found))
+    return ((name, phrases) for name, phrases in candidates if len(phrases & others) >= SIMILAR * len(phrases))
 
 
 def _proposed(a: dict[str, frozenset[str]], b: dict[str, frozenset[str]]) -> Iterator[tuple[str, str]]:
     from datasketch import MinHash, MinHashLSH
 
-    def hashed(found: frozenset[str]) -> MinHash:
-        made = MinHash(PERMUTATIONS, seed=1)
-        made.update_batch([run.encode() for run in sorted(found)])
-        return made
+    def hashed(phrases: frozenset[str]) -> MinHash:
+        signature = MinHash(PERMUTATIONS, seed=1)
+        signature.update_batch([run.encode() for run in sorted(phrases)])
+        return signature
 
     index = MinHashLSH(threshold=PROPOSED, num_perm=PERMUTATIONS)
-    for name, found in a.items():
-        index.insert(name, hashed(found))
-    for other, found in b.items():
-        for name in sorted(map(str, index.query(hashed(found)))):
+    for name, phrases in a.items():
+        index.insert(name, hashed(phrases))
+    for other, phrases in b.items():
+        for name in sorted(map(str, index.query(hashed(phrases)))):
             yield name, other

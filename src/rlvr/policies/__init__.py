@@ -1,1 +1,1 @@
-"""Policies: models with their tokenizers, how they are stored, computed and sampled."""
+"""Policies: models with their tokenizers; storage, forward pass and sampling."""

@@ -1,4 +1,4 @@
-"""What responses have in common from their start: in sampling (`Branches`), in training (`Tree`).
+"""Common beginnings of responses, computed once: in sampling (`Branches`), in training (`Tree`).
 
 Dimensions: P prompts, N rows (each a response to one of the prompts), M nodes of a tree or responses, L prompt tokens,
 S tokens of a row, K key-value heads, E head dimension.
@@ -14,11 +14,11 @@ from torch import Tensor
 
 @dataclass
 class Prefix:
-    """What responses need of their prompts: lengths, keys and values a layer, and the keys to leave out."""
+    """The prompts' part of attention: lengths, keys and values per layer, and a mask of padding."""
 
     lengths_P: Tensor
-    mask_PL: Tensor | None  # minus infinity on padding; None where all prompts have one length
-    keys: list[Tensor]  # (P, K, L, E) a layer
+    mask_PL: Tensor | None  # minus infinity on padding; None if all prompts have one length
+    keys: list[Tensor]  # (P, K, L, E) per layer
     values: list[Tensor]
 
 
@@ -26,18 +26,18 @@ class Prefix:
 class Tree:
     """The distinct beginnings of some rows of tokens: M nodes, each a token after the path that leads to it.
 
-    What a model computes at a token is a function of its path, so each node is computed once, however many rows go
-    through it. Only attention is over whole rows.
+    A model's output at a token depends only on its path, so each node is computed once for all rows through it. Only
+    attention is over whole rows.
     """
 
     tokens_M: Tensor
     positions_M: Tensor
-    path_NS: Tensor  # the node of each token of each row; some node on padding
-    owner_M: Tensor  # a place n x S + s that holds the node
+    path_NS: Tensor  # the node of each token of each row; any node on padding
+    owner_M: Tensor  # one position n x S + s of the node
 
     @staticmethod
     def grow(rows_NS: Tensor, lengths_N: Tensor) -> tuple[Tree, Tensor]:
-        """The tree of rows padded on the right, and which row of `path_NS` is each one's."""
+        """The tree of rows padded on the right, and the index of each row in `path_NS`."""
         length = rows_NS.shape[1]
         padding_NS = torch.arange(length, device=rows_NS.device) >= lengths_N[:, None]
         ordered_NS, which_N = torch.unique(rows_NS.masked_fill(padding_NS, -1), dim=0, return_inverse=True)
@@ -50,10 +50,10 @@ class Tree:
 
 
 class Branches:
-    """Keys and values of responses that grow a token at a time and share what they have in common.
+    """Keys and values of responses that grow token by token and share their common beginnings.
 
     Responses to one prompt that are still equal are one row; `grow` copies a row where they part. Rows 0 to
-    `count` are in use, so that a step computes on views, and a row that goes on alone is never moved.
+    `count` are in use, so that a step computes on views; a row with one continuation never moves.
     """
 
     def __init__(self, prefix: Prefix, rows: int, tokens: int):
@@ -66,9 +66,9 @@ class Branches:
             self.store[:prompts, layer, :, :, :length] = torch.stack(pair, dim=1)
 
     def grow(self, rows_M: Tensor, tokens_M: Tensor) -> tuple[Tensor, Tensor]:
-        """Let response m, now in row `rows_M[m]`, go on with `tokens_M[m]`; rows that no response names are dropped.
+        """The new row of each response, and the token of each row, after response m continues with `tokens_M[m]`.
 
-        Returns the new row of each response, and the token that each row takes.
+        Response m was in row `rows_M[m]`; rows that no response names are dropped.
         """
         span = int(tokens_M.max()) + 1
         distinct_N, which_M = torch.unique(rows_M * span + tokens_M, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Stage: data. Makes a tiny model from scratch, or notes a published one by repository and commit."""
+"""Stage: data. Makes a tiny model from scratch, or writes the manifest of a published one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONGEST = 128  # positions of a tiny model
 
 
 def classes(architecture: str) -> tuple[Any, Any]:
-    """The configuration and the model in transformers."""
+    """The classes of configuration and model in transformers."""
     name = constant("policies/architectures", architecture, "CLASSES")
     return getattr(transformers, f"{name}Config"), getattr(transformers, f"{name}ForCausalLM")
 
@@ -69,10 +69,10 @@ def main(
         folder = out.parent / "policy"
         parameters = sum(p.numel() for p in policy.model.parameters())
         sums = save(policy, folder)
-        made = provenance.at_once(origin)
-        publish_manifest(out, folder, sums, policy.template, parameters=parameters, provenance=made)
+        entries = {"parameters": parameters, "provenance": provenance.at_once(origin)}
+        publish_manifest(out, folder, sums, policy.template, **entries)
     else:
-        if not model.pinned:  # what a branch holds changes, and no identity would say so
+        if not model.pinned:  # a branch changes, and no identity would show it
             raise SystemExit(
                 f"config/models.yaml: {model.name}.revision: {model.revision!r} of {model.repo} is a branch; "
                 f"run `rlvr models resolve {model.name}`, which writes its commit to config/revisions.yaml"

@@ -1,12 +1,11 @@
-"""A forward pass of Llama, Qwen2 and Qwen3 models over their own transformers weights, for many responses a prompt.
+"""A forward pass of Llama, Qwen2 and Qwen3 models over their own transformers weights, for many responses per prompt.
 
-RLVR draws G responses to one prompt, and many of them begin alike. Here what they have in common from their start is
-computed once (`rlvr.policies.beginnings`); and attention is an explicit matmul-softmax,
-which on a CPU is several times faster than SDPA at small sizes (docs/benchmarks.md). A test holds the result to
-transformers' own forward pass.
+RLVR draws G responses to one prompt, and many begin alike. This decoder computes common beginnings once
+(`rlvr.policies.beginnings`). Attention is an explicit matmul-softmax, on a CPU several times faster than SDPA at small
+sizes (docs/benchmarks.md). A test compares the result with transformers' forward pass.
 
 Dimensions: P prompts, N rows (each a response to one of the prompts), L prompt tokens, T response tokens,
-S keys, M nodes of a tree, D hidden, V vocabulary, H query heads, K key-value heads, R query heads for each of them,
+S keys, M nodes of a tree, D hidden, V vocabulary, H query heads, K key-value heads, R query heads per key-value head,
 E head dimension.
 """
 
@@ -28,9 +27,9 @@ if TYPE_CHECKING:
 FOLDER = "policies/architectures"
 ARCHITECTURES = {f"{constant(FOLDER, name, 'CLASSES')}ForCausalLM" for name in members(FOLDER)}
 
-# What a layer's tokens (..., heads, E) take from all that they attend to, (..., H x E).
+# Query, key and value (..., heads, E) of a layer's tokens -> the output of attention (..., H x E).
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
-# Of queries and of keys (..., 1, E/2): complex numbers that each pair of a head is multiplied by.
+# Complex factors of each pair of a head (..., 1, E/2), for queries and for keys.
 Rotations = tuple[Tensor, Tensor]
 
 
@@ -47,9 +46,9 @@ def supports(model: PreTrainedModel) -> bool:
 
 
 class Decoder:
-    """View of a model's weights; gradients flow to them where autograd is on.
+    """View of a model's weights; gradients flow to them if autograd is on.
 
-    `frozen=True` joins the projection weights once, for sampling: make a new decoder after an update.
+    `frozen=True` joins the projection weights once, for sampling: create a new decoder after an update.
     Raises ValueError for a model that `supports` refuses.
     """
 
@@ -63,7 +62,7 @@ class Decoder:
         self.head_dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
         self.epsilon = torch.tensor(config.rms_norm_eps, device=model.device)
         self.layers = [_Layer(layer, self, frozen) for layer in model.model.layers]
-        self._table = torch.empty(0)  # of rotations, for the positions seen so far
+        self._table = torch.empty(0)  # rotations of the positions so far
 
     def prefill(self, prompts_PL: Tensor, lengths_P: Tensor) -> tuple[Tensor, Prefix]:
         """Logits (P, V) of the token after each prompt (padded on the right), and the prompts' prefix."""
@@ -109,8 +108,8 @@ class Decoder:
 
     def logits(self, prompts_PL: Tensor, lengths_P: Tensor, prompt_N: Tensor, responses_NT: Tensor) -> Tensor:
         """Logits (N, T, V) that predict each response token from what precedes it."""
-        logits_AV, asked_NT = self._predict(prompts_PL, lengths_P, prompt_N, responses_NT, None)
-        return logits_AV[asked_NT]
+        logits_AV, index_NT = self._predict(prompts_PL, lengths_P, prompt_N, responses_NT, None)
+        return logits_AV[index_NT]
 
     def logprobs(
         self,
@@ -122,16 +121,16 @@ class Decoder:
     ) -> Tensor:
         """log pi (N, T) of each response token given what precedes it, temperature 1, in float32.
 
-        Past `response_lengths_N`, where they are given, the result means nothing.
+        Past `response_lengths_N`, if given, the result is meaningless.
         """
-        logits_AV, asked_NT = self._predict(prompts_PL, lengths_P, prompt_N, responses_NT, response_lengths_N)
+        logits_AV, index_NT = self._predict(prompts_PL, lengths_P, prompt_N, responses_NT, response_lengths_N)
         logits_AV = logits_AV.float()
-        return logits_AV[asked_NT, responses_NT] - logits_AV.logsumexp(-1)[asked_NT]
+        return logits_AV[index_NT, responses_NT] - logits_AV.logsumexp(-1)[index_NT]
 
     def _predict(
         self, prompts_PL: Tensor, lengths_P: Tensor, prompt_N: Tensor, responses_NT: Tensor, lengths_N: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """Logits (A, V) at the nodes of a tree that responses go on from; the one that predicts each token (N, T)."""
+        """Logits (A, V) at the nodes that predict a response token, and the index of each token's logits (N, T)."""
         start_N1, limit = lengths_P[prompt_N, None], responses_NT.shape[1]
         if lengths_N is None:
             lengths_N = torch.full_like(prompt_N, limit)
@@ -143,10 +142,10 @@ class Decoder:
         tree, which_N = Tree.grow(rows_NS, lengths_N)
         parent_NT = (start_N1 - 1 + torch.arange(limit, device=place_S.device)).clamp_(max=len(place_S) - 1)
         node_NT = tree.path_NS[which_N].gather(1, parent_NT)
-        asked_M = torch.zeros_like(tree.tokens_M, dtype=torch.bool)
-        asked_M[node_NT] = True
-        hidden_AD = self._nodes(tree).index_select(0, torch.nonzero(asked_M).squeeze(-1))
-        return self._logits(hidden_AD), (asked_M.cumsum(0) - 1)[node_NT]
+        used_M = torch.zeros_like(tree.tokens_M, dtype=torch.bool)
+        used_M[node_NT] = True
+        hidden_AD = self._nodes(tree).index_select(0, torch.nonzero(used_M).squeeze(-1))
+        return self._logits(hidden_AD), (used_M.cumsum(0) - 1)[node_NT]
 
     def _nodes(self, tree: Tree) -> Tensor:
         """The last layer's output (M, D) at each node."""
@@ -165,7 +164,7 @@ class Decoder:
         return hidden_MD
 
     def _rotations(self, positions: Tensor, limit: int) -> Rotations:
-        """Rotary embedding of positions below `limit`; a query's has the scale of attention's scores in it."""
+        """Rotary embedding of positions below `limit`; a query's includes the scale of attention's scores."""
         if limit > len(self._table):
             like = torch.empty(0, device=self.model.device)
             cos, sin = self.model.model.rotary_emb(like, torch.arange(2 * limit, device=like.device)[None])
@@ -180,7 +179,7 @@ class Decoder:
 
 
 class _RmsNorm(torch.autograd.Function):
-    """`rms_norm` with a backward pass of its own: autograd's takes three times as long, all of it memory traffic."""
+    """`rms_norm` with its own backward pass: autograd's takes three times as long, because of memory traffic."""
 
     @staticmethod
     def forward(ctx, x: Tensor, weight: Tensor, epsilon: Tensor) -> Tensor:
@@ -202,14 +201,14 @@ def rms_norm(x: Tensor, weight: Tensor, epsilon: Tensor) -> Tensor:
 
 
 def _unit(x: Tensor, epsilon: Tensor) -> tuple[Tensor, Tensor]:
-    """x / sqrt(mean(x^2) + epsilon), and what x was multiplied by."""
+    """x / sqrt(mean(x^2) + epsilon), and the factor of x."""
     norm = torch.linalg.vector_norm(x, dim=-1, keepdim=True, dtype=torch.float32)
     scale = torch.addcmul(epsilon, norm, norm, value=1 / x.shape[-1]).rsqrt_()
     return (x * scale).to(x.dtype), scale
 
 
 def rotate(x: Tensor, rotation: Tensor) -> Tensor:
-    """Rotary embedding of (..., heads, E), whose pairs stand side by side (`_interleaved`)."""
+    """Rotary embedding of (..., heads, E), whose pairs are side by side (`_interleaved`)."""
     pairs = torch.view_as_complex(x.float().unflatten(-1, (-1, 2)))
     return torch.view_as_real(pairs * rotation).flatten(-2).to(x.dtype)
 
@@ -220,7 +219,7 @@ def _interleaved(rows: Tensor, dim: int) -> Tensor:
 
 
 def attention(query_NTHE: Tensor, keys_NKSE: Tensor, values_NKSE: Tensor, mask: Tensor | None) -> Tensor:
-    """What each token takes (N, T, H x E); `mask` is added to the scores (N, K, T, R, S). Queries come scaled."""
+    """The output of attention (N, T, H x E); `mask` is added to the scores (N, K, T, R, S). Queries are scaled."""
     query = query_NTHE.unflatten(2, (keys_NKSE.shape[1], -1)).transpose(1, 2)  # N, K, T, R, E
     scores = (query.flatten(2, 3) @ keys_NKSE.transpose(-1, -2)).view(*query.shape[:-1], -1)
     weights = (scores if mask is None else scores + mask).softmax(-1)
@@ -229,7 +228,7 @@ def attention(query_NTHE: Tensor, keys_NKSE: Tensor, values_NKSE: Tensor, mask: 
 
 
 def _future(like: Tensor, length: int) -> Tensor:
-    """(T, T): minus infinity on keys after their query; a mask that is added has no backward pass."""
+    """(T, T): minus infinity on keys after their query; an added mask has no backward pass."""
     return torch.full((length, length), float("-inf"), dtype=like.dtype, device=like.device).triu_(1)
 
 
@@ -242,7 +241,7 @@ class _Layer:
         self.joined = self._join() if frozen else None
 
     def _paired(self, projection) -> tuple[Tensor, ...]:
-        """Weight, and bias where there is one, of the query or key projection in the order that `rotate` takes."""
+        """Weight, and bias if any, of the query or key projection, in the order for `rotate`."""
         return tuple(_interleaved(part, self.decoder.head_dim) for part in projection.parameters())
 
     def _join(self) -> tuple[Tensor, Tensor | None, Tensor]:
@@ -254,8 +253,8 @@ class _Layer:
         return weight, bias, torch.cat([mlp.gate_proj.weight, mlp.up_proj.weight])
 
     def _project(self, normed: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values: one product in sampling, three in training, where the gradients of one would
-        have to be put together again."""
+        """Queries, keys and values: one product in sampling; three in training, which would otherwise have to
+        join the gradients again."""
         d, attention = self.decoder, self.layer.self_attn
         if self.joined is None:
             query, key = (F.linear(normed, *self._paired(x)) for x in (attention.q_proj, attention.k_proj))

@@ -1,4 +1,4 @@
-"""What a policy is, as its manifest says, for stages that need no model."""
+"""A policy's identity by its manifest, for stages that load no model."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from rlvr.files import read_json
 
 
 def fingerprint(manifest: Path) -> dict[str, Any]:
-    """What makes a policy this one: checksums of its files, or repository and commit on the hub, and its template."""
+    """A policy's identity: checksums of its files, or repository and commit on the hub, and its template."""
     content = read_json(manifest)
     return {key: content.get(key) for key in ("files", "hub", "template")}

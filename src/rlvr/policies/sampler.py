@@ -20,10 +20,10 @@ from rlvr.policies.decoder import Decoder
 
 @dataclass
 class Samples:
-    """What was drawn; positions past `lengths_PG` hold the padding token and zeros.
+    """Sampled responses; positions past `lengths_PG` hold the padding token and zeros.
 
-    `logprobs_PGT` and `entropy_PGT` (nats) are those of the policy itself, temperature 1, whatever the
-    sampling temperature; a finished response counts its end-of-sequence token in its length.
+    `logprobs_PGT` and `entropy_PGT` (nats) are of the policy itself, at temperature 1, whatever the sampling
+    temperature. The length of a finished response includes its end-of-sequence token.
     """
 
     tokens_PGT: Tensor
@@ -57,7 +57,7 @@ def nucleus(logits_NV: Tensor, top_p: float) -> Tensor:
 
 
 def probabilities(logits_NV: Tensor, *, temperature: float, top_p: float) -> Tensor:
-    """The distribution that is sampled from; temperature 0 is all on the argmax."""
+    """The sampling distribution; temperature 0 puts all mass on the argmax."""
     if temperature == 0:
         return torch.nn.functional.one_hot(logits_NV.argmax(-1), logits_NV.shape[-1]).to(logits_NV.dtype)
     return nucleus(logits_NV / temperature, top_p).softmax(-1)
@@ -66,7 +66,7 @@ def probabilities(logits_NV: Tensor, *, temperature: float, top_p: float) -> Ten
 def pick(cumulative_NV: Tensor, noise_N: Tensor) -> Tensor:
     """The token whose slice of the cumulative distribution holds the noise."""
     total_N = cumulative_NV[:, -1]
-    # Below the total whatever rounding does: the slice found then is never an empty one.
+    # Below the total despite rounding: so the slice is never empty.
     below_N = torch.nextafter(total_N, torch.zeros_like(total_N))
     threshold_N = torch.minimum((noise_N * total_N).to(total_N.dtype), below_N)
     return torch.searchsorted(cumulative_NV, threshold_N[:, None], right=True).squeeze(-1)
@@ -84,9 +84,9 @@ def sample(
     temperature: float = 1.0,
     top_p: float = 1.0,
 ) -> Samples:
-    """Draw G responses of at most T tokens to each of P prompts (padded on the right).
+    """G sampled responses of at most T tokens to each of P prompts (padded on the right).
 
-    Responses to one prompt are computed once for as long as they are equal, and finished ones are left out.
+    Equal beginnings of responses to one prompt are computed once; finished responses are no longer computed.
     """
     prompts, rollouts, limit = noise_PGT.shape
     device, rows = prompts_PL.device, prompts * rollouts
@@ -97,7 +97,7 @@ def sample(
 
     logits_NV, prefix = decoder.prefill(prompts_PL, prompt_lengths_P)
     branches = Branches(prefix, rows, limit)
-    alive = torch.arange(rows, device=device)  # the responses that go on, and the branch that each is on
+    alive = torch.arange(rows, device=device)  # the unfinished responses; `branch` has the branch of each
     branch = alive // rollouts
     for t in range(limit):
         log_p = logits_NV.float().log_softmax(-1)
@@ -116,7 +116,7 @@ def sample(
         logits_NV = decoder.step(newest_N, branches)
     ends = tokens == eos_token
     finished = ends.any(dim=1)
-    lengths = torch.where(finished, ends.int().argmax(dim=1) + 1, limit)  # to the first of them
+    lengths = torch.where(finished, ends.int().argmax(dim=1) + 1, limit)  # to the first end
     used, grid = int(lengths.max()), (prompts, rollouts, limit)
     return Samples(
         tokens.view(grid)[..., :used],

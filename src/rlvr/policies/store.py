@@ -1,4 +1,4 @@
-"""A policy on disk: a folder that `AutoModelForCausalLM.from_pretrained` loads, and a manifest that vouches for it."""
+"""A policy on disk: a folder that `AutoModelForCausalLM.from_pretrained` loads, and a manifest with its checksums."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class Policy:
         return self.tokenizer(texts, add_special_tokens=False)["input_ids"]  # type: ignore[return-value]
 
     def decode(self, tokens: list[list[int]] | list[np.ndarray]) -> list[str]:
-        """Texts of tokens; arrays are faster, since transformers asks each token of a list for its type."""
+        """Texts of tokens; arrays are faster, since transformers checks the type of each token in a list."""
         return self.tokenizer.batch_decode(tokens, skip_special_tokens=True)  # type: ignore[arg-type]
 
 
 def save(policy: Policy, folder: Path) -> dict[str, str]:
-    """Write model and tokenizer into a new folder, renamed into place when whole; returns checksums of its files."""
+    """Checksums of the files of a policy, written into a new folder that is renamed into place when complete."""
     with whole(folder) as partial:
         policy.model.save_pretrained(partial)
         policy.tokenizer.save_pretrained(partial)
@@ -57,14 +57,14 @@ def save(policy: Policy, folder: Path) -> dict[str, str]:
 
 
 def publish_manifest(path: Path, folder: Path, sums: dict[str, str], template: str, **more: Any) -> None:
-    """Publish a manifest; the policy's folder is named relative to it."""
+    """Publish a manifest with the relative path of the policy's folder."""
     relative = os.path.relpath(folder, path.parent)
     publish_json(path, {"policy": relative, "files": sums, "template": template, **more})
 
 
 @dataclass(frozen=True)
 class Location:
-    """Where a policy's model and tokenizer are loaded from: a folder, or a repository of the hub at a commit."""
+    """The place of a policy's model and tokenizer: a folder, or a repository on the hub at a commit."""
 
     location: str
     options: dict[str, str]
@@ -73,7 +73,7 @@ class Location:
 
 
 def locate(manifest: Path) -> Location:
-    """What a manifest names. Raises RecordError where a file is missing or damaged, or no commit is named."""
+    """The location in a manifest. Raises RecordError if a file is missing or damaged, or without a commit."""
     content = read_json(manifest)
     if "hub" in content:
         hub = content["hub"]
@@ -89,19 +89,19 @@ def locate(manifest: Path) -> Location:
 
 def load(manifest: Path, *, device: str | torch.device = "cpu", dtype: torch.dtype | None = None) -> Policy:
     """The policy that a manifest names, in its own precision or another. Raises RecordError like `locate`."""
-    found = locate(manifest)
-    tokenizer = load_tokenizer(found.location, **found.options)
-    dtype = dtype or getattr(torch, found.dtype)
-    model = AutoModelForCausalLM.from_pretrained(found.location, dtype=dtype, **found.options)
+    place = locate(manifest)
+    tokenizer = load_tokenizer(place.location, **place.options)
+    dtype = dtype or getattr(torch, place.dtype)
+    model = AutoModelForCausalLM.from_pretrained(place.location, dtype=dtype, **place.options)
     model.to(device)  # type: ignore[arg-type]
-    return Policy(model, tokenizer, found.template)
+    return Policy(model, tokenizer, place.template)
 
 
 def load_tokenizer(location: str, **options: Any) -> PreTrainedTokenizerBase:
-    """The tokenizer that was saved.
+    """The saved tokenizer.
 
     transformers 5 takes the class declared beside a Qwen2 model for a mistake and builds a byte-level BPE from
-    the vocabulary instead, so a tokenizer that declares the general class is loaded by it.
+    the vocabulary instead. So a tokenizer that declares the general class is loaded with that class.
     """
     if get_tokenizer_config(location, **options).get("tokenizer_class") == "TokenizersBackend":
         return PreTrainedTokenizerFast.from_pretrained(location, **options)
@@ -109,5 +109,5 @@ def load_tokenizer(location: str, **options: Any) -> PreTrainedTokenizerBase:
 
 
 def device() -> torch.device:
-    """The GPU where there is one, else the CPU."""
+    """The GPU if there is one, else the CPU."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")

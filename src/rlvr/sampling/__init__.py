@@ -1,1 +1,1 @@
-"""Sampling: completions of a policy on a benchmark, drawn by an engine, in parts that are merged."""
+"""Sampling: an engine draws completions of a policy on a benchmark, in parts that are then merged."""

@@ -1,7 +1,7 @@
-"""Stage: agreement. Do the engine that sampled and the trainer's forward pass agree on log-probabilities?
+"""Stage: agreement. Compares the log-probabilities of the sampling engine and of the trainer's forward pass.
 
-A policy gradient weighs what one of them drew by ratios that the other computes; where they disagree, the update is
-off-policy without saying so (docs/evaluation.md).
+A policy gradient weighs the engine's samples by the trainer's ratios. If the two disagree, the update is silently
+off-policy (docs/evaluation.md).
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ WARN = 1.1  # mean exp|d| above which NeMo-RL warns
 
 
 @torch.no_grad()
-def trainer_logprobs(policy: Policy, audited: list[Tokens], at_once: int = 16) -> list[np.ndarray]:
-    """log pi of each response's tokens, by the trainer's own forward pass over the whole sequence."""
-    decoder, found = Decoder(policy.model, frozen=True), []
-    for start in range(0, len(audited), at_once):
-        part = audited[start : start + at_once]
+def trainer_logprobs(policy: Policy, rows: list[Tokens], at_once: int = 16) -> list[np.ndarray]:
+    """log pi of each response's tokens, by the trainer's forward pass over the whole sequence."""
+    decoder, logprobs = Decoder(policy.model, frozen=True), []
+    for start in range(0, len(rows), at_once):
+        part = rows[start : start + at_once]
         where = policy.model.device
         prompts_PL, prompt_lengths_P = pad_prompts([list(row.prompt) for row in part], policy.pad, where)
         responses_PT, lengths_P = pad_prompts([list(row.response) for row in part], policy.pad, where)
         groups = Groups(prompts_PL, prompt_lengths_P, responses_PT[:, None], lengths_P[:, None])
         logprobs_PGT = all_logprobs(decoder, groups, at_once)
-        found += [logprobs_PGT[i, 0, : len(row.response)].double().cpu().numpy() for i, row in enumerate(part)]
-    return found
+        logprobs += [logprobs_PGT[i, 0, : len(row.response)].double().cpu().numpy() for i, row in enumerate(part)]
+    return logprobs
 
 
 def agreement(engine: list[np.ndarray], trainer: list[np.ndarray]) -> dict[str, Any]:
-    """Figures of d = log pi_engine - log pi_trainer, nats, over tokens, and over sequences of their sums.
+    """Statistics of d = log pi_engine - log pi_trainer in nats, over tokens, and over sums per sequence.
 
-    `mean_exp_abs` is mean exp|d| over tokens (1 where they agree); `effective_sample_size` is that of the sequences
-    under the weights exp(-sum d), as a share: (sum w)^2 / (n sum w^2).
+    `mean_exp_abs` is mean exp|d| over tokens (1 if they agree); `effective_sample_size` is that of the sequences under
+    the weights exp(-sum d), as a share: (sum w)^2 / (n sum w^2).
     """
     d = np.concatenate(engine) - np.concatenate(trainer)
     sums = np.array([(a - b).sum() for a, b in zip(engine, trainer, strict=True)])
@@ -65,15 +65,14 @@ def main(
     tokens: Annotated[Path, typer.Option(help="tokens.jsonl.gz of the evaluation.")],
     out: Annotated[Path, typer.Option(help="agreement.json to write.")],
 ) -> None:
-    """Compare the log-probabilities of an engine and of the trainer; warn where they are apart."""
+    """Compare the log-probabilities of an engine and the trainer; warn if they differ much."""
     one_thread()
-    audited = read_records(tokens, Tokens)
-    made = agreement(
-        [np.array(row.logprobs) for row in audited], trainer_logprobs(load(policy, device=device()), audited)
-    )
-    if not math.isfinite(made["mean_exp_abs"]) or made["mean_exp_abs"] > WARN:
-        print(f"warning: mean exp|d log p| is {made['mean_exp_abs']:.3g}, more than {WARN}", file=sys.stderr)
-    publish_json(out, made)
+    rows = read_records(tokens, Tokens)
+    trainer = trainer_logprobs(load(policy, device=device()), rows)
+    figures = agreement([np.array(row.logprobs) for row in rows], trainer)
+    if not math.isfinite(figures["mean_exp_abs"]) or figures["mean_exp_abs"] > WARN:
+        print(f"warning: mean exp|d log p| is {figures['mean_exp_abs']:.3g}, more than {WARN}", file=sys.stderr)
+    publish_json(out, figures)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Stage: generate. Samples completions of a benchmark from a policy, part by part, so that a kill loses one part.
+"""Stage: generate. Samples completions of a benchmark from a policy, part by part; a kill loses only one part.
 
 One job draws all parts and writes the completions; or several jobs draw some slices each, and `rlvr.sampling.merge`
-joins them. The engine is started where a part is missing. Who drew the parts is in origin.json, beside the completions.
+joins them. The engine starts only if a part is missing. origin.json, beside the completions, says who drew the parts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rlvr.config.schema.settings import SLICES
 from rlvr.config.schema.specs import EvaluationSpec
 from rlvr.files import RecordError, publish_json, sha256
 from rlvr.offspring import end_with_caller
-from rlvr.policies.manifest import fingerprint as of_policy
+from rlvr.policies.manifest import fingerprint as policy_fingerprint
 from rlvr.records import PicturesUnread, Problem, publish_records, read_records, text_alone
 from rlvr.sampling import engines
 from rlvr.sampling.engines import Engine, EngineError
@@ -43,7 +43,7 @@ from rlvr.training.progress import TO_BE_CONTINUED, Bar, StopRequest
 
 @dataclass(frozen=True)
 class SamplingTask:
-    """What is to be sampled, in which parts, and where finished parts are kept."""
+    """The problems to sample, the planned parts, and the folder of finished parts."""
 
     engine: Callable[[], Engine]
     problems: list[Problem]
@@ -53,20 +53,20 @@ class SamplingTask:
     state: Path
 
     def whole(self, out: Path, tokens: Path) -> None:
-        """All at once. The parts stay: a job that waited for this one publishes from them."""
+        """Draw and publish all. The parts stay: a job that waited for this one publishes from them."""
         with lease(self.state):
             parts = Parts(self.state, self.fingerprint, self.planned)
             draw(self.engine, self.problems, [parts])
-            completions, audited = in_order(parts.rows(), self.problems, self.samples)
+            completions, token_rows = in_order(parts.rows(), self.problems, self.samples)
             publish_json(out.parent / ORIGIN, parts.origins())
-            publish_records(tokens, audited)
+            publish_records(tokens, token_rows)
             publish_records(out, completions)
 
     def slices(self, paths: dict[int, Path]) -> None:
-        """Each slice has a folder and a lease of its own; its parts stay there until the merge."""
+        """Draw and publish slices; each has its own folder and lease, and keeps its parts there until the merge."""
         with ExitStack() as leases:
             shares = {}
-            for number in sorted(paths):  # one order for all, so that two jobs never wait for each other
+            for number in sorted(paths):  # the same order in all jobs, so that two never wait for each other
                 folder = slice_folder(self.state, number)
                 leases.enter_context(lease(folder))
                 shares[number] = Parts(folder, self.fingerprint, self.planned[number::SLICES])
@@ -76,9 +76,9 @@ class SamplingTask:
 
 
 def draw(engine: Callable[[], Engine], problems: list[Problem], shares: list[Parts]) -> None:
-    """Draw what is not there yet.
+    """Draw the missing parts.
 
-    Asked to stop (SIGTERM), it ends after the part that it is drawing, with the exit code for "to be continued".
+    On SIGTERM it ends after the current part, with the exit code for "to be continued".
     """
     missing = [(parts, part) for parts in shares for part in parts.missing()]
     planned = sum(len(parts.planned) for parts in shares)
@@ -88,7 +88,7 @@ def draw(engine: Callable[[], Engine], problems: list[Problem], shares: list[Par
             parts.save(part, engine().draw(problems[part.start : part.stop], part.first, part.last))
             bar.advance()
             if stop.after_step() and number < len(missing):
-                print("asked to stop: the parts drawn so far are kept, to be continued", flush=True)
+                print("asked to stop: the finished parts stay, to be continued", flush=True)
                 raise SystemExit(TO_BE_CONTINUED)
 
 
@@ -98,14 +98,15 @@ def main(
     problems: stages.Problems,
     state: stages.State,
     slices: Annotated[
-        list[Path] | None, typer.Argument(help="Slices to draw and write, by number: 03.jsonl.gz; none: all at once.")
+        list[Path] | None,
+        typer.Argument(help="Slices to draw and write, by number: 03.jsonl.gz; default: all at once."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="completions.jsonl.gz to write, of all; origin.json too.")] = None,
+    out: Annotated[Path | None, typer.Option(help="completions.jsonl.gz to write; also writes origin.json.")] = None,
     tokens: Annotated[
-        Path | None, typer.Option(help="tokens.jsonl.gz to write: of some completions, with log-probabilities.")
+        Path | None, typer.Option(help="tokens.jsonl.gz to write, with log-probabilities, for some completions.")
     ] = None,
-    rows: Annotated[int | None, typer.Option(help="Completions a part; default: the engine's own.", min=1)] = None,
-    tensor_parallel: Annotated[int, typer.Option(help="vllm: devices to spread the model over.", min=1)] = 1,
+    rows: Annotated[int | None, typer.Option(help="Completions per part; default: the engine's own.", min=1)] = None,
+    tensor_parallel: Annotated[int, typer.Option(help="vllm: devices that share the model.", min=1)] = 1,
     gpu_memory: Annotated[float, typer.Option(help="vllm: share of a device's memory.", min=0.05, max=1)] = 0.75,
 ) -> None:
     """Sample one benchmark from one policy: all of it, or some slices."""
@@ -113,25 +114,25 @@ def main(
     one_thread()
     provenance.collect()
     evaluation = EvaluationSpec.model_validate_json(spec.read_bytes())
-    how = evaluation.sampling
+    sampling = evaluation.sampling
     if bool(slices) == bool(out and tokens):
-        raise typer.BadParameter("needs --out and --tokens, or slices")
+        raise typer.BadParameter("give --out and --tokens, or slices")
     try:
-        asked = text_alone(read_records(problems, Problem), problems)
-        version = engines.version(how.engine)
-        rows = rows or rows_a_part(engines.rows(how.engine), len(asked), how.samples)
+        benchmark = text_alone(read_records(problems, Problem), problems)
+        version = engines.version(sampling.engine)
+        rows = rows or rows_a_part(engines.rows(sampling.engine), len(benchmark), sampling.samples)
         fingerprint = {
             "evaluation": canonical(evaluation),
-            "policy": of_policy(policy),
+            "policy": policy_fingerprint(policy),
             "problems": sha256(problems),
-            "engine": f"{how.engine}, {version}",
+            "engine": f"{sampling.engine}, {version}",
             "rows": rows,
             "tensor_parallel": tensor_parallel,
         }
         options = {"tensor_parallel": tensor_parallel, "gpu_memory": gpu_memory}
-        engine = cache(lambda: engines.load(how.engine, policy, how, **options))
-        planned = parts_of(len(asked), how.samples, rows)
-        task = SamplingTask(engine, asked, how.samples, planned, fingerprint, state)
+        engine = cache(lambda: engines.load(sampling.engine, policy, sampling, **options))
+        planned = parts_of(len(benchmark), sampling.samples, rows)
+        task = SamplingTask(engine, benchmark, sampling.samples, planned, fingerprint, state)
         if out and tokens:
             task.whole(out, tokens)
         else:

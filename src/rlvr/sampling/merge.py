@@ -1,4 +1,4 @@
-"""Stage: merge. The slices of an evaluation become its completions: every sample once, in order, from one engine."""
+"""Stage: merge. Joins the slices of an evaluation: every sample once, in order, from one engine."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ def merged(
 ) -> tuple[list[Completion], list[Tokens], list[provenance.Origin]]:
     """Completions and tokens as one job writes them, and who drew them.
 
-    Raises RecordError, in words for the person who ran the jobs.
+    Raises RecordError if slices do not fit together.
     """
-    found = {path: read_slice(path) for path in slices}
-    _of_one_kind({path: part.fingerprint for path, part in found.items()})
-    asked = {"evaluation": canonical(evaluation), "problems": sha256(problems)}
-    fingerprint = next(iter(found.values())).fingerprint
-    for key, value in asked.items():
+    content = {path: read_slice(path) for path in slices}
+    _check_equal({path: a_slice.fingerprint for path, a_slice in content.items()})
+    expected = {"evaluation": canonical(evaluation), "problems": sha256(problems)}
+    fingerprint = next(iter(content.values())).fingerprint
+    for key, value in expected.items():
         if fingerprint[key] != value:
             raise RecordError(f"{slices[0].parent}: slices are of another {key}; delete them and run again")
-    rows = (row for part in found.values() for row in part.rows)
-    origins = provenance.together(origin for part in found.values() for origin in part.origins)
+    rows = (row for a_slice in content.values() for row in a_slice.rows)
+    origins = provenance.together(origin for a_slice in content.values() for origin in a_slice.origins)
     try:
         return *in_order(rows, read_records(problems, Problem), evaluation.sampling.samples), origins
     except RecordError as error:
         raise RecordError(f"{slices[0].parent}: {error}; delete the slices and run again") from error
 
 
-def _of_one_kind(fingerprints: dict[Path, dict[str, Any]]) -> None:
-    """Raises RecordError with the first thing that slices differ in, and which slices have which."""
+def _check_equal(fingerprints: dict[Path, dict[str, Any]]) -> None:
+    """Raise RecordError with the first key in which slices differ, and the slices by value."""
     for key in next(iter(fingerprints.values())):
         holders: dict[str, list[str]] = {}
         for path, fingerprint in fingerprints.items():
@@ -48,7 +48,7 @@ def _of_one_kind(fingerprints: dict[Path, dict[str, Any]]) -> None:
             which = "; ".join(f"{value} in slices {', '.join(names)}" for value, names in holders.items())
             raise RecordError(
                 f"{next(iter(fingerprints)).parent}: slices differ in {key}: {which}. "
-                "Delete those that are not wanted and run again"
+                "Delete the unwanted ones and run again"
             )
 
 
@@ -56,19 +56,18 @@ def main(
     slices: Annotated[list[Path], typer.Argument(help="All slices of the evaluation.")],
     spec: stages.Spec,
     problems: stages.Problems,
-    out: Annotated[Path, typer.Option(help="completions.jsonl.gz to write; origin.json too.")],
+    out: Annotated[Path, typer.Option(help="completions.jsonl.gz to write; also writes origin.json.")],
     tokens: Annotated[Path, typer.Option(help="tokens.jsonl.gz to write.")],
     state: stages.State,
 ) -> None:
-    """Join the slices that several jobs drew."""
+    """Join the slices from several jobs."""
     try:
-        completions, audited, origins = merged(
-            sorted(slices), EvaluationSpec.model_validate_json(spec.read_bytes()), problems
-        )
+        evaluation = EvaluationSpec.model_validate_json(spec.read_bytes())
+        completions, token_rows, origins = merged(sorted(slices), evaluation, problems)
     except RecordError as error:
         raise SystemExit(str(error)) from error
     publish_json(out.parent / ORIGIN, origins)
-    publish_records(tokens, audited)
+    publish_records(tokens, token_rows)
     publish_records(out, completions)
     for folder in state.glob("slice-*"):
         shutil.rmtree(folder)

@@ -1,9 +1,9 @@
-"""Parts of an evaluation's samples: what one call of an engine draws, and what a kill loses.
+"""Parts of an evaluation's samples: an engine draws one per call, and a kill loses at most one.
 
-A part is some problems and a range of samples. It is a file once all of it is drawn, and is then never drawn again. Who
-drew it is in a file beside it, which is written first, so that equal samples are equal bytes.
-For several jobs the parts lie in slices, one in `SLICES` of them each, and a job draws some slices. Parts and slices
-depend on the evaluation alone, so another number of jobs finds what is drawn already.
+A part is some problems and a range of samples. A complete part is a file and is never drawn again. A second file,
+written first, says who drew it, so that equal samples are equal bytes. For several jobs, every `SLICES`-th part belongs
+to one slice, and a job draws some slices. Parts and slices depend only on the evaluation, so another number of jobs
+reuses them.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from rlvr.sampling.engines import Sampled
 
 ORIGIN = "origin.json"  # beside the completions
-AUDITED = 64  # problems whose first sample keeps its tokens, for the comparison with the trainer
-Row = dict[str, Any]  # a completion, and its tokens where they are kept
+AUDITED = 64  # problems whose first sample is stored with tokens, to compare with the trainer
+Row = dict[str, Any]  # a completion, with its tokens if they are stored
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Part:
 
 
 def rows_a_part(limits: tuple[int, int], problems: int, samples: int) -> int:
-    """As many completions as give every slice a part, between an engine's limits."""
+    """Completions per part that give every slice a part, within an engine's limits."""
     least, most = limits
     return min(max(-(-problems // SLICES) * samples, least), most)
 
@@ -62,9 +62,9 @@ def parts_of(problems: int, samples: int, rows: int) -> list[Part]:
 
 
 class Parts:
-    """Planned parts and those of them that are drawn so far, in a folder that outlives a killed job.
+    """The planned parts of an evaluation and the finished ones, in a folder that outlives a killed job.
 
-    `fingerprint` names all that they depend on: parts of something else are removed, with a word about it.
+    `fingerprint` has all that they depend on: parts with another fingerprint are removed, with a message.
     """
 
     def __init__(self, folder: Path, fingerprint: dict[str, Any], planned: list[Part]):
@@ -84,7 +84,7 @@ class Parts:
         publish_lines(self.folder / part.name, [_row(part, sample) for sample in sampled])
 
     def rows(self) -> Iterator[Row]:
-        """Of all planned parts, in order. Raises RecordError for a damaged one."""
+        """The rows of all planned parts, in order. Raises RecordError for a damaged part."""
         for part in self.planned:
             rows = list(read_lines(self.folder / part.name))
             if len(rows) != (part.stop - part.start) * (part.last - part.first):
@@ -92,23 +92,23 @@ class Parts:
             yield from rows
 
     def origins(self) -> list[provenance.Origin]:
-        """Who drew the planned parts, and how many each."""
-        noted = [self.folder / part.origin for part in self.planned]
-        origins = (read_json(path) if path.exists() else provenance.unknown() for path in noted)
+        """The origins of the planned parts, with the number of parts each."""
+        paths = [self.folder / part.origin for part in self.planned]
+        origins = (read_json(path) if path.exists() else provenance.unknown() for path in paths)
         return provenance.together({**origin, "parts": 1} for origin in origins)
 
     def remove(self) -> None:
-        """The parts and their mark; the folder and its lease stay, which another process may be waiting for."""
+        """Remove the parts and their mark; the folder and its lease stay, since another process may wait for it."""
         for path in [self.folder / MARK, *self.folder.glob("part-*"), *self.folder.glob("origin-*")]:
             path.unlink(missing_ok=True)
 
 
 def _row(part: Part, sampled: Sampled) -> Row:
-    done = sampled.completion
-    row: Row = {"completion": asdict(done)}
-    if done.sample == 0 and part.start < AUDITED:
+    completion = sampled.completion
+    row: Row = {"completion": asdict(completion)}
+    if completion.sample == 0 and part.start < AUDITED:
         logprobs = tuple(round(value, 6) for value in sampled.logprobs)
-        tokens = Tokens(done.problem, done.sample, tuple(sampled.prompt), tuple(sampled.response), logprobs)
+        tokens = Tokens(completion.problem, completion.sample, tuple(sampled.prompt), tuple(sampled.response), logprobs)
         row["tokens"] = asdict(tokens)
     return row
 
@@ -117,7 +117,7 @@ def _row(part: Part, sampled: Sampled) -> Row:
 
 
 def slice_number(path: Path) -> int:
-    """A slice's file is named by its number: 03.jsonl.gz."""
+    """A slice's number, from its file name such as 03.jsonl.gz. Raises RecordError for another name."""
     name = path.name.removesuffix(".jsonl.gz")
     if not (name.isdecimal() and int(name) < SLICES):
         raise RecordError(f"{path}: slices are 00.jsonl.gz to {SLICES - 1:02d}.jsonl.gz")
@@ -134,7 +134,7 @@ def publish_slice(path: Path, fingerprint: dict[str, Any], parts: Parts) -> None
 
 @dataclass(frozen=True)
 class Slice:
-    """What its samples depend on, who drew them, and the samples."""
+    """A slice's samples, all that they depend on, and who drew them."""
 
     fingerprint: dict[str, Any]
     origins: list[provenance.Origin]
@@ -142,11 +142,11 @@ class Slice:
 
 
 def read_slice(path: Path) -> Slice:
-    """Raises RecordError."""
+    """A slice from its file. Raises RecordError for a damaged one."""
     try:
         head, *rows = read_lines(path)
-        of_before = [{**provenance.unknown(), "parts": 1}] if rows else []
-        return Slice(head["fingerprint"], head.get("origins", of_before), rows)
+        default = [{**provenance.unknown(), "parts": 1}] if rows else []
+        return Slice(head["fingerprint"], head.get("origins", default), rows)
     except (EOFError, gzip.BadGzipFile, zlib.error, KeyError, RecordError, ValueError) as error:
         raise RecordError(f"{path} is damaged ({error}); delete it and run again") from error
 
@@ -157,19 +157,19 @@ def read_slice(path: Path) -> Slice:
 def in_order(rows: Iterable[Row], problems: list[Problem], samples: int) -> tuple[list[Completion], list[Tokens]]:
     """All completions, in the order of problems and samples, and the tokens of some.
 
-    Raises RecordError where a sample is missing, there twice, or of no problem of the benchmark.
+    Raises RecordError for a missing or repeated sample, and for one of another benchmark.
     """
-    found: dict[tuple[str, int], Row] = {}
+    by_sample: dict[tuple[str, int], Row] = {}
     for row in rows:
         key = row["completion"]["problem"], row["completion"]["sample"]
-        if key in found:
+        if key in by_sample:
             raise RecordError(f"sample {key[1]} of {key[0]} is there twice")
-        found[key] = row
+        by_sample[key] = row
     wanted = [(problem.id, sample) for problem in problems for sample in range(samples)]
-    for what, keys in (("missing", set(wanted) - set(found)), ("not asked for", set(found) - set(wanted))):
+    for fault, keys in (("missing", set(wanted) - set(by_sample)), ("not asked for", set(by_sample) - set(wanted))):
         if keys:
             problem, sample = min(keys)
-            raise RecordError(f"{len(keys)} samples are {what}, such as sample {sample} of {problem}")
-    ordered = [found[key] for key in wanted]
+            raise RecordError(f"{len(keys)} samples are {fault}, such as sample {sample} of {problem}")
+    ordered = [by_sample[key] for key in wanted]
     tokens = [Tokens(**row["tokens"]) for row in ordered if "tokens" in row]
     return [Completion(**row["completion"]) for row in ordered], tokens[:AUDITED]

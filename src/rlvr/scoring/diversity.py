@@ -1,12 +1,12 @@
-"""Stage: diversity. How different the correct solutions of a problem are, and how spread its answers.
+"""Stage: diversity. Differences between a problem's correct solutions, and the spread of its answers.
 
-Three measures, each of one problem's n samples:
+Three measures per problem, over its n samples:
 
 - `s_div`: the mean cosine distance between embeddings of its correct responses (PACS, App. E);
-- `distinct`: the number of different correct texts, and what it would be among m correct samples (rarefaction);
-- `answer_entropy`: Shannon entropy of the answers over all samples that have one.
+- `distinct`: the number of different correct texts, and its expectation for m correct samples (rarefaction);
+- `answer_entropy`: Shannon entropy of the answers, over all samples with an answer.
 
-docs/statistics.md says what the paper leaves open and what is done here.
+docs/statistics.md says what the paper leaves open, and our choices.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Vectors = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Sample:
-    """A response, its status (one of `rlvr.verifiers.STATUSES`) and what the verifier extracted."""
+    """A response, its status (one of `rlvr.verifiers.STATUSES`) and the extracted answer."""
 
     text: str
     status: str
@@ -49,8 +49,8 @@ class Sample:
 def mean_cosine_distance(vectors_KD: Vectors) -> float:
     """PACS, Eq. 13: 1 - mean over the K (K - 1) / 2 pairs of the cosine similarity (Eq. 12). NaN for K < 2.
 
-    Of unit vectors v the similarities of all ordered pairs add up to |sum v|^2 - K. Each pair counts once and no
-    response is paired with itself, so that the expectation does not depend on K.
+    For unit vectors v the similarities of all ordered pairs sum to |sum v|^2 - K. Each pair counts once, without pairs
+    of a response with itself, so the expectation does not depend on K.
     """
     count = len(vectors_KD)
     if count < 2:
@@ -58,14 +58,14 @@ def mean_cosine_distance(vectors_KD: Vectors) -> float:
     unit_KD = vectors_KD / np.linalg.norm(vectors_KD, axis=1, keepdims=True)
     total_D = unit_KD.sum(axis=0)
     similarity = (total_D @ total_D - (unit_KD * unit_KD).sum()) / (count * (count - 1))
-    return float(min(2.0, max(0.0, 1 - similarity)))  # rounding can leave the range of a distance
+    return float(min(2.0, max(0.0, 1 - similarity)))  # rounding may leave the range of a distance
 
 
 def rarefied(counts: Sequence[int], m: int) -> float:
     """Expected number of different kinds among m of the N = sum(counts) samples, drawn without replacement.
 
-    E[S_m] = sum_i (1 - C(N - N_i, m) / C(N, m)) (Hurlbert 1971): pass@m, kind by kind. It compares methods
-    that have different numbers of correct samples at one number. NaN for N < m: it does not extrapolate.
+    E[S_m] = sum_i (1 - C(N - N_i, m) / C(N, m)) (Hurlbert 1971): the sum of pass@m over kinds. It
+    compares methods with different numbers of correct samples at the same number. NaN for N < m: no extrapolation.
     """
     total = sum(counts)
     if m < 1 or total < m:
@@ -79,7 +79,7 @@ def solution(text: str) -> str:
 
 
 def measure(samples: list[Sample], encoder: Encoder | None, m: int) -> dict[str, Any]:
-    """The measures of one problem; a measure that its samples do not allow is NaN."""
+    """The measures of one problem; NaN for a measure that its samples do not allow."""
     correct = [sample for sample in samples if sample.status == "correct"]
     solutions = Counter(solution(sample.text) for sample in correct)
     answers = votes((sample.status, sample.extracted) for sample in samples)
@@ -103,22 +103,22 @@ def measure(samples: list[Sample], encoder: Encoder | None, m: int) -> dict[str,
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Each measure's mean over the problems that have it (PACS, Eq. 14), and how many those are."""
-    made: dict[str, Any] = {"problems": len(rows)}
+    """Each measure's mean over the problems that have it (PACS, Eq. 14), and the number of these problems."""
+    means: dict[str, Any] = {"problems": len(rows)}
     for name in ("s_div", "distinct_at_m", "answer_entropy"):
-        known = [row[name] for row in rows if not math.isnan(row[name])]
-        made[name] = float(np.mean(known)) if known else math.nan
-        made[f"{name}_problems"] = len(known)
+        values = [row[name] for row in rows if not math.isnan(row[name])]
+        means[name] = float(np.mean(values)) if values else math.nan
+        means[f"{name}_problems"] = len(values)
     solved = [row["distinct"] for row in rows if row["correct"]]
-    made["distinct"] = float(np.mean(solved)) if solved else math.nan
-    made["distinct_problems"] = len(solved)
+    means["distinct"] = float(np.mean(solved)) if solved else math.nan
+    means["distinct_problems"] = len(solved)
     embedded = sum(row["correct"] for row in rows if not math.isnan(row["s_div"]))
-    made["cut_share"] = sum(row["cut"] for row in rows) / embedded if embedded else math.nan
-    return made
+    means["cut_share"] = sum(row["cut"] for row in rows) / embedded if embedded else math.nan
+    return means
 
 
 def encoder_of(name: str) -> Encoder:
-    """An embedding model, ready to give the same vectors again: one thread. Raises EmbeddingError, a ValueError."""
+    """An embedding model on one thread, so that vectors are reproducible. Raises EmbeddingError, a ValueError."""
     from rlvr.policies.store import device
     from rlvr.scoring.embedding import load
     from rlvr.training.deterministic import one_thread
@@ -130,20 +130,20 @@ def encoder_of(name: str) -> Encoder:
 def diversity(
     problems: list[Problem], completions: list[Completion], grades: list[Grade], encoder: Encoder | None, m: int
 ) -> pd.DataFrame:
-    """One row a problem. Raises RecordError where completions and grades do not match one to one."""
+    """One row per problem. Raises RecordError if completions and grades do not match one to one."""
     check_pairs(completions, grades)
     samples: dict[str, list[Sample]] = {problem.id: [] for problem in problems}
     for completion, grade in zip(completions, grades, strict=True):
         samples[grade.problem].append(Sample(completion.text, grade.status, grade.extracted))
     frame = pd.DataFrame({"problem": list(samples), "level": [problem.level for problem in problems]})
-    frame = frame.join(pd.DataFrame(list(_measured(samples, encoder, m))))
+    frame = frame.join(pd.DataFrame(list(_rows(samples, encoder, m))))
     return with_clusters(frame, problems)
 
 
-def _measured(samples: dict[str, list[Sample]], encoder: Encoder | None, m: int) -> Iterator[dict[str, Any]]:
+def _rows(samples: dict[str, list[Sample]], encoder: Encoder | None, m: int) -> Iterator[dict[str, Any]]:
     with Bar("diversity", len(samples)) as bar:
-        for own in samples.values():
-            yield measure(own, encoder, m)
+        for samples_of_problem in samples.values():
+            yield measure(samples_of_problem, encoder, m)
             bar.advance()
 
 
@@ -154,7 +154,7 @@ def main(
     grades: Annotated[Path, typer.Option(help="grades.jsonl.gz")],
     problems: Annotated[Path, typer.Option(help="problems.jsonl of the benchmark.")],
     embedding: Annotated[str, typer.Option(help="A packaged embedding model, a folder, or owner/model of the hub.")],
-    common: Annotated[int, typer.Option(help="m: distinct solutions among so many correct samples.", min=1)],
+    common: Annotated[int, typer.Option(help="m: number of correct samples for distinct solutions.", min=1)],
     out: Annotated[Path, typer.Option(help="diversity.csv to write.")],
 ) -> None:
     """Measure the diversity of one benchmark's completions."""

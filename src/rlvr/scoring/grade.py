@@ -1,4 +1,4 @@
-"""Stage: grade. A verifier's verdict on each completion; samples nothing, loads no model."""
+"""Stage: grade. A verifier's verdict on each completion; it samples nothing and loads no model."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ def grade(
     workers: int = 1,
     verifier_errors: float = 1.0,
 ) -> list[Grade]:
-    """Verdicts in the order of the completions; what takes too long or too much memory is a status of its own.
+    """Verdicts in the order of the completions; running out of time or memory is a status of its own.
 
-    Raises TooManyErrors where more than the share `verifier_errors` of all end in an exception of the verifier, and
-    VerifierError, before any judgement, for a gold that it cannot read.
+    Raises TooManyErrors if more than the share `verifier_errors` end in an exception of the verifier, and, before any
+    judgement, VerifierError for a gold that it cannot read.
     """
     golds = {problem.id: problem.gold for problem in problems}
     verifiers.check_golds(verifier, ((f"problem {name}", gold) for name, gold in golds.items()))
     for completion in completions:
         if completion.problem not in golds:
-            sys.exit(f"a completion is of problem {completion.problem!r}, which the benchmark does not have")
+            sys.exit(f"a completion has problem {completion.problem!r}, which the benchmark lacks; sample again")
     grades = []
     with (
         Pool(verifier, workers=workers, verifier_errors=verifier_errors) as pool,
@@ -52,16 +52,16 @@ def main(
     completions: Annotated[Path, typer.Option(help="completions.jsonl.gz")],
     problems: Annotated[Path, typer.Option(help="problems.jsonl of the benchmark.")],
     out: Annotated[Path, typer.Option(help="grades.jsonl.gz to write.")],
-    workers: Annotated[int, typer.Option(help="Processes that judge what takes time.", min=1)] = 1,
+    workers: Annotated[int, typer.Option(help="Processes for judgements that take time.", min=1)] = 1,
     verifier_errors: Annotated[
         float, typer.Option(help="Share of judgements that may end in an exception of the verifier.", min=0, max=1)
     ] = 0.01,
 ) -> None:
     """Grade completions."""
     end_with_caller()
-    asked, known = read_records(completions, Completion), read_records(problems, Problem)
+    records, benchmark = read_records(completions, Completion), read_records(problems, Problem)
     try:
-        grades = grade(asked, known, verifier, workers, verifier_errors)
+        grades = grade(records, benchmark, verifier, workers, verifier_errors)
     except TooManyErrors as error:
         sys.exit(f"{error} (in {completions})")
     except verifiers.VerifierError as error:

@@ -1,4 +1,4 @@
-"""Stage: score. Counts a problem: samples, correct ones, those of each other status, and the majority's verdict."""
+"""Stage: score. Counts per problem: samples by status, and the majority's verdict."""
 
 from __future__ import annotations
 
@@ -16,23 +16,22 @@ from rlvr.verifiers import STATUSES
 
 
 def check_pairs(completions: list[Completion], grades: list[Grade]) -> None:
-    """Raise RecordError where completions and grades do not match one to one."""
+    """Raise RecordError if completions and grades do not match one to one."""
     if [(c.problem, c.sample) for c in completions] != [(g.problem, g.sample) for g in grades]:
         raise RecordError("completions and grades are not of the same samples; grade again")
 
 
 def with_clusters(frame: pd.DataFrame, problems: list[Problem]) -> pd.DataFrame:
-    """With a column `cluster` where some problem has one; a problem without is a cluster of its own."""
+    """The frame with a column `cluster` if some problem has one; a problem without is its own cluster."""
     if any(problem.cluster for problem in problems):
         frame["cluster"] = [problem.cluster or problem.id for problem in problems]
     return frame
 
 
 def score(problems: list[Problem], completions: list[Completion], grades: list[Grade]) -> pd.DataFrame:
-    """One row a problem. Raises RecordError where completions and grades do not match one to one.
+    """One row per problem. Raises RecordError if completions and grades do not match one to one.
 
-    `majority` is maj@n of the problem, in 0..1. `cluster` is a column where some problem has one; a problem without
-    is a cluster of its own.
+    `majority` is the problem's maj@n, in 0..1; `with_clusters` adds `cluster`.
     """
     check_pairs(completions, grades)
     counts: dict[str, Counter[str]] = {problem.id: Counter() for problem in problems}
@@ -49,8 +48,7 @@ def score(problems: list[Problem], completions: list[Completion], grades: list[G
             raise RecordError(f"problem {problem.id!r} has no completion")
         row = {"problem": problem.id, "level": problem.level, "n": n, **{s: counts[problem.id][s] for s in STATUSES}}
         rows.append({**row, "mean_tokens": tokens[problem.id] / n, "majority": majority(votes(answers[problem.id]))})
-    frame = pd.DataFrame(rows)
-    return with_clusters(frame, problems)
+    return with_clusters(pd.DataFrame(rows), problems)
 
 
 def main(

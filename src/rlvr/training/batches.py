@@ -1,6 +1,6 @@
-"""Tensors of grouped sequences: padding, chunks of like length, log-probabilities.
+"""Tensors of grouped sequences: padding, chunks of similar length, log-probabilities.
 
-Dimensions: P prompts, G responses a prompt, L prompt tokens, T response tokens, V vocabulary.
+Dimensions: P prompts, G responses per prompt, L prompt tokens, T response tokens, V vocabulary.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Groups:
         return steps_T < self.lengths_PG[..., None]
 
     def select(self, rows: Tensor) -> Groups:
-        """Some prompts, with padding that no row needs cut away."""
+        """Some prompts, without padding that no row needs."""
         lengths_PG, prompt_lengths_P = self.lengths_PG[rows], self.prompt_lengths_P[rows]
         return Groups(
             self.prompts_PL[rows, : int(prompt_lengths_P.max())],
@@ -53,7 +53,7 @@ def pad_prompts(prompts: list[list[int]], pad: int, device: torch.device | str) 
 
 @dataclass
 class Chunk:
-    """Some distinct responses of a batch, N rows of like length, and the M rollouts that they stand for.
+    """Some distinct responses of a batch, N rows of similar length, and the M rollouts equal to them.
 
     `members_M` indexes the batch's P x G rollouts, `rows_M` the row of each.
     """
@@ -67,15 +67,15 @@ class Chunk:
     rows_M: Tensor
 
     def mask_MT(self) -> Tensor:
-        """Which tokens of each rollout are its own."""
+        """Mask of each rollout's tokens, without padding."""
         steps_T = torch.arange(self.tokens_NT.shape[1], device=self.lengths_N.device)
         return steps_T < self.lengths_N[self.rows_M, None]
 
 
 def chunks(groups: Groups, sequences: int) -> Iterator[Chunk]:
-    """Split a batch into chunks of at most `sequences` distinct responses, shortest first.
+    """Chunks of a batch, of at most `sequences` distinct responses, shortest first.
 
-    Rollouts of a group that are equal to the last token are one row: a policy computes it once.
+    Identical rollouts of a group are one row: a policy computes it once.
     """
     prompts, rollouts = groups.lengths_PG.shape
     prompt_M = torch.arange(prompts, device=groups.lengths_PG.device).repeat_interleave(rollouts)
@@ -106,7 +106,7 @@ def token_logprobs(decoder: Decoder, chunk: Chunk) -> Tensor:
 
 @torch.no_grad()
 def all_logprobs(decoder: Decoder, groups: Groups, sequences: int) -> Tensor:
-    """`token_logprobs` of a whole batch, a chunk at a time, in the shape of `groups.tokens_PGT`."""
+    """`token_logprobs` of a whole batch, chunk by chunk, in the shape of `groups.tokens_PGT`."""
     result = torch.zeros(groups.tokens_PGT.shape, device=groups.tokens_PGT.device)
     for chunk in chunks(groups, sequences):
         result.view(-1, result.shape[-1])[chunk.members_M, : chunk.tokens_NT.shape[1]] = token_logprobs(decoder, chunk)
@@ -126,7 +126,7 @@ def shuffled(count: int, *key: int) -> np.ndarray:
 
 
 class PromptOrder:
-    """An endless walk through a training set, a new permutation each epoch; `position` is all its state."""
+    """An endless walk through a training set, a new permutation per epoch; its only state is `position`."""
 
     def __init__(self, count: int, seed: int):
         self.count, self.seed = count, seed

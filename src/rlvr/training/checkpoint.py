@@ -1,10 +1,9 @@
-"""Checkpoints to resume from: written beside, checked by checksum, renamed into place.
+"""Checkpoints to resume from: written to a temporary folder, checked by checksum, renamed into place.
 
 A checkpoint is a folder `step-000010` with `tensors.pt` (model and optimizer), `state.json` (step, counters of
-the keyed random streams, controller state, whose steps they are), `metrics.jsonl` and `probe.jsonl` up to that step,
-and `SHA256SUMS`.
-The folder that holds them is a parameter of a job, never an output: Snakemake deletes the outputs of a job that
-fails. All randomness in training is a function of (seed, counter), so the counters are the random state.
+the keyed random streams, controller state, history of processes), `metrics.jsonl` and `probe.jsonl` up to that step,
+and `SHA256SUMS`. Their folder is a parameter of a job, never an output: Snakemake deletes the outputs of a failed job.
+All randomness in training is a function of (seed, counter), so the counters are the random state.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ SUMS = "SHA256SUMS"
 
 @dataclass
 class Snapshot:
-    """All that training needs to go on from a step."""
+    """All that training needs to continue from a step."""
 
     step: int
     tensors: dict[str, Any]
@@ -39,10 +38,10 @@ class Snapshot:
 
 
 class Checkpoints:
-    """The checkpoints of one run, for who holds their lease.
+    """The checkpoints of one run, for the holder of their lease.
 
-    `fingerprint` names what the run is (its id and the weights that it starts from): checkpoints of another
-    one in the same folder are removed once the lease is held, with a warning.
+    `fingerprint` identifies the run (its id and its initial weights). Taking the lease removes checkpoints of another
+    run from the folder, with a warning.
     """
 
     def __init__(
@@ -61,7 +60,9 @@ class Checkpoints:
         final = self.folder / f"step-{snapshot.step:06d}"
         with whole(final) as partial:
             partial.mkdir()
-            with open(partial / "tensors.pt", "wb") as file:  # torch hides why a write fails where it opens the file
+            with open(
+                partial / "tensors.pt", "wb"
+            ) as file:  # torch hides the cause of a failed write if it opens the file itself
                 torch.save(snapshot.tensors, file)
             state = {"step": snapshot.step, "history": self.history.saved(), **snapshot.state}
             (partial / "state.json").write_text(json.dumps(state, sort_keys=True))
@@ -77,7 +78,7 @@ class Checkpoints:
         return final
 
     def latest(self) -> Snapshot | None:
-        """The newest whole checkpoint, whose history goes on; damaged ones are passed over, with a warning each."""
+        """The newest undamaged checkpoint, whose history continues; warns of each damaged one."""
         for leftover in self.folder.glob(".*.tmp"):
             shutil.rmtree(leftover, ignore_errors=True)
         for path in reversed(self._saved()):
@@ -97,7 +98,7 @@ class Checkpoints:
 
     @contextmanager
     def lease(self) -> Iterator[None]:
-        """Hold the folder, and remove what it has of another run: not before, since that may still be at work."""
+        """Hold the folder, then remove checkpoints of another run, which may have been at work until then."""
         with lease(self.folder):
             mark = self.folder / MARK
             if mark.exists() and not is_of(read_json(mark), self.fingerprint):

@@ -1,4 +1,4 @@
-"""What a stage of training reads."""
+"""The inputs of a training stage."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rlvr.records import PicturesUnread, Problem, read_records, text_alone
 
 
 def problems_of(*paths: Path) -> list[list[Problem]]:
-    """The problems of each file. Exits where one has pictures, which no policy here sees."""
+    """The problems of each file. Exits if one has pictures, which policies here cannot see."""
     try:
         return [text_alone(read_records(path, Problem), path) for path in paths]
     except PicturesUnread as error:
@@ -18,8 +18,8 @@ def problems_of(*paths: Path) -> list[list[Problem]]:
 
 
 def sft_of(spec: Path) -> tuple[PolicySpec, Sft]:
-    """The policy that a file specifies, and how it is fine-tuned. Exits where it is not."""
+    """A policy's specification and its SFT settings. Exits if it has none."""
     policy = PolicySpec.model_validate_json(spec.read_bytes())
     if policy.sft is None:
-        raise SystemExit("this policy has no SFT")
+        raise SystemExit(f"{spec}: this policy has no SFT settings")
     return policy, policy.sft

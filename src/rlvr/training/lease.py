@@ -1,4 +1,4 @@
-"""A folder of resumable state: one process at a time, on what its mark says. It needs no torch, as commands ask too."""
+"""A lease on a folder of resumable state: one process at a time. It needs no torch, so that commands can use it."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-MARK = "fingerprint.json"  # in the folder: what its checkpoints are of
-LEASE = "lease"  # the file in the folder; it stays when the rest is removed, since a process may be waiting for it
-PATIENCE = 15.0  # seconds for the work that another process is ending
+MARK = "fingerprint.json"  # in the folder: identifies its checkpoints
+LEASE = "lease"  # in the folder; never removed, since a process may be waiting for it
+PATIENCE = 15.0  # seconds that another process may take to end its work
 
 
 @contextmanager
 def lease(folder: Path) -> Iterator[None]:
-    """Hold a folder that resumable work keeps its state in. The system frees it at a kill.
+    """Hold a folder of resumable state. The system frees it when the process dies.
 
-    A second process on the same work waits for a moment, since a run whose Snakemake was killed saves first, and then
-    fails. As a Slurm job it waits for as long as it may: a Snakemake that was started again submits a run whose first
-    job still trains.
+    A second process on the same work waits PATIENCE seconds, since a run whose Snakemake was killed saves first; then
+    it fails. As a Slurm job it waits without limit: a restarted Snakemake submits a run whose first job still trains.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / LEASE, "a+") as file:
@@ -42,7 +41,7 @@ def lease(folder: Path) -> Iterator[None]:
 
 
 def _taken(file: IO[str], seconds: float = 0.0) -> bool:
-    """Whether the lease could be had within some seconds."""
+    """Whether this process gets the lease within some seconds."""
     until = time.monotonic() + seconds
     while True:
         try:
@@ -55,11 +54,11 @@ def _taken(file: IO[str], seconds: float = 0.0) -> bool:
 
 
 def holder(folder: Path) -> str | None:
-    """Who holds a folder: host, process and job; None where nobody does."""
+    """The holder of a folder: host, process and job; None if it is free."""
     try:
         with open(folder / LEASE) as file:
             try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)  # two that ask do not see one another
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)  # two queries do not block each other
             except OSError:
                 return file.read().strip() or "a process that is starting"
     except FileNotFoundError:
@@ -68,7 +67,7 @@ def holder(folder: Path) -> str | None:
 
 
 def is_of(mark: dict[str, Any], fingerprint: dict[str, Any]) -> bool:
-    """Whether a folder's mark is this fingerprint. Earlier ones had of a policy the text of its files alone."""
+    """Whether a folder's mark is this fingerprint. Old marks hold only the text of a policy's files."""
 
     def earlier(value: Any) -> Any:
         return str(value["files"]) if isinstance(value, dict) and value.get("files") else value

@@ -1,6 +1,6 @@
-"""What a batch of rollouts tells about a policy: pass rates, entropy, overconfident errors.
+"""Measures of a batch of rollouts: pass rates, entropy, overconfident errors.
 
-Dimensions: P prompts, G rollouts a prompt, T response tokens.
+Dimensions: P prompts, G rollouts per prompt, T response tokens.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from rlvr.data import tasks
 from rlvr.verifiers import OPEN
 
 FORKING_SHARE = 0.2  # Wang et al. 2025 (arXiv 2506.01939): the fifth of tokens with the highest entropy
-ROUNDING = 1e-4  # nats a sequence: at pi = pi_ref, float32 sums of equal terms differ by less, and c is 0
+ROUNDING = 1e-4  # nats per sequence: at pi = pi_ref, where c is 0, float32 sums of equal terms differ by less
 
 
 def decision_mask(
     tokenizer: PreTrainedTokenizerBase, tokens_PGT: Tensor, entropy_PGT: Tensor, mask_PGT: Tensor
 ) -> Tensor:
-    r"""The tokens where a response decides.
+    r"""Mask of the tokens at which a response decides.
 
-    For the vocabulary of a task made here: its DECISIONS before the box. For other vocabularies: the fifth of the
+    For the vocabulary of a generated task: its DECISIONS before the box. For other vocabularies: the fifth of the
     batch's tokens with the highest entropy.
     """
     vocabulary = tokenizer.get_vocab()
@@ -32,24 +32,24 @@ def decision_mask(
         decisions = torch.tensor([vocabulary[word] for word in task.DECISIONS], device=tokens_PGT.device)
         before_box = (tokens_PGT == vocabulary[OPEN]).cumsum(-1) == 0
         return torch.isin(tokens_PGT, decisions) & before_box & mask_PGT
-    kept = entropy_PGT[mask_PGT]
+    entropies = entropy_PGT[mask_PGT]
     threshold = (
-        kept.quantile(1 - FORKING_SHARE)
-        if kept.numel() < 2**24
-        else kept[:: kept.numel() // 2**23].quantile(1 - FORKING_SHARE)
+        entropies.quantile(1 - FORKING_SHARE)
+        if entropies.numel() < 2**24
+        else entropies[:: entropies.numel() // 2**23].quantile(1 - FORKING_SHARE)
     )
     return (entropy_PGT >= threshold) & mask_PGT
 
 
 def mean_where(values: Tensor, mask: Tensor) -> float | None:
-    """The mean of the chosen values, None where there are none."""
+    """The mean of the values under the mask; None if there are none."""
     return float(values[mask].mean()) if bool(mask.any()) else None
 
 
 def entropy(
     tokenizer: PreTrainedTokenizerBase, tokens_PGT: Tensor, entropy_PGT: Tensor, mask_PGT: Tensor
 ) -> dict[str, float | None]:
-    """Mean entropy (nats a token) over all tokens (ACE, Eq. 16) and over decision tokens."""
+    """Mean entropy (nats per token) over all tokens (ACE, Eq. 16) and over decision tokens."""
     decisions = decision_mask(tokenizer, tokens_PGT, entropy_PGT, mask_PGT)
     return {"entropy": mean_where(entropy_PGT, mask_PGT), "entropy_decision": mean_where(entropy_PGT, decisions)}
 
@@ -80,7 +80,7 @@ def shares(pass_rates: list[float]) -> dict[str, float]:
 
 
 def counts(pass_rates: list[float], rollouts: int) -> dict[str, Any]:
-    """Of the prompts drawn, each with G responses: correct responses, prompts without one, prompts by their number.
+    """Counts over the prompts drawn, each with G responses: correct responses, unsolved prompts, prompts by solve rate.
 
     `solve_rates[c]` is the number of prompts with c correct responses, c = 0..G.
     """
@@ -95,13 +95,13 @@ def by_correct(pass_rates: list[float], rollouts: int) -> list[int]:
 
 
 def by_level(pass_rates: list[float], levels: list[str]) -> dict[str, dict[str, Any]]:
-    """Mean pass rate of the problems of each level, and how many they are, in the order of the levels' names."""
-    found: dict[str, list[float]] = {level: [] for level in sorted(set(levels))}
+    """Mean pass rate and number of problems per level, in the order of the levels' names."""
+    rates_of_level: dict[str, list[float]] = {level: [] for level in sorted(set(levels))}
     for level, rate in zip(levels, pass_rates, strict=True):
-        found[level].append(rate)
+        rates_of_level[level].append(rate)
     return {
-        "pass_rate_by_level": {level: sum(rates) / len(rates) for level, rates in found.items()},
-        "problems_by_level": {level: len(rates) for level, rates in found.items()},
+        "pass_rate_by_level": {level: sum(rates) / len(rates) for level, rates in rates_of_level.items()},
+        "problems_by_level": {level: len(rates) for level, rates in rates_of_level.items()},
     }
 
 
@@ -120,7 +120,7 @@ def masses_by_correct(advantages_PG: Tensor, correct_PG: Tensor) -> dict[str, li
 
     A group's positive mass is (1/G) sum of its weights above zero, its negative mass (1/G) sum of those below, both
     counted as positive: for binary rewards the m_S(c/G) and m_F(c/G) of `rlvr.estimators`, where correct responses have
-    no weight below zero and wrong ones none above. None where no group has c correct.
+    no weight below zero and wrong ones none above. None if no group has c correct.
     """
     correct_P = correct_PG.sum(dim=1).round().long()
     sides = {

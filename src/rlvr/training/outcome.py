@@ -1,4 +1,4 @@
-"""What training publishes: rows, and a manifest with the same entries whichever backend trained the policy."""
+"""The outputs of training: rows, and a manifest with the same entries for every backend."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from rlvr.provenance import History
 
 @dataclass(frozen=True)
 class Outcome:
-    """A policy that was trained and saved: its folder with checksums, its rows by file, whose steps they are.
+    """A trained and saved policy: its folder with checksums, its rows by file, and the history of its processes.
 
-    `backend` is the name and version of a trainer that is not this package's own.
+    `backend` is the name and version of an external trainer.
     """
 
     folder: Path
@@ -29,12 +29,12 @@ class Outcome:
     backend: str | None = None
 
     def publish_run(self, out: Path, run: RunSpec, step: int, prompts_left_out: int) -> None:
-        """The files of an RL run that gives the policy of a step."""
+        """Publish the files of an RL run whose result is the policy of a step."""
         more = {"selection": run.selection.rule, "prompts_left_out": prompts_left_out}
         self._publish(out, run, id=identity.run_id(run), stage="rl", step=step, seed=run.seed, **more)
 
     def publish_sft(self, out: Path, policy: PolicySpec, sft: Sft, model: Path) -> None:
-        """The files of a base policy that was fine-tuned from a model."""
+        """Publish the files of a base policy, fine-tuned from a model."""
         more = {"step": sft.steps, "seed": sft.seed, "started_from": read_json(model).get("files")}
         self._publish(out, policy, id=identity.policy_id(policy), stage="sft", **more)
 
@@ -42,7 +42,7 @@ class Outcome:
         for name, rows in self.rows.items():
             publish_lines(out.parent / f"{name}.jsonl", rows)
         entries |= {"backend": self.backend} if self.backend else {}
-        if all("timing" in row for row in self.rows["metrics"]):  # verl says of no step of SFT how long it took
+        if all("timing" in row for row in self.rows["metrics"]):  # verl does not time its SFT steps
             entries["seconds"] = round(sum(row["timing"]["step"] for row in self.rows["metrics"]), 3)
         entries |= {"spec": spec.model_dump(mode="json"), **self.history.published()}
         publish_manifest(out, self.folder, self.sums, self.template, **entries)

@@ -1,4 +1,4 @@
-"""Progress for people (a bar where there is a terminal) and for logs (JSON lines where there is none)."""
+"""Progress: a bar on a terminal, JSON lines in a log; and when to save and stop."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-TO_BE_CONTINUED = 75  # exit code (EX_TEMPFAIL) of a job that saved before its end
-TO_SAVE = 60.0  # seconds that saving may take
+TO_BE_CONTINUED = 75  # exit code (EX_TEMPFAIL) of a job that saved and stopped before its end
+TO_SAVE = 60.0  # seconds allowed for saving
 
 
 class Bar:
@@ -41,24 +41,22 @@ class Bar:
 
     def advance(self, amount: int = 1, **figures: Any) -> None:
         self.done += amount
-        shown = {k: round(v, 4) if isinstance(v, float) else v for k, v in figures.items()}
+        values = {k: round(v, 4) if isinstance(v, float) else v for k, v in figures.items()}
         if self.progress:
-            note = " ".join(f"{name} {value}" for name, value in shown.items())
+            note = " ".join(f"{name} {value}" for name, value in values.items())
             self.progress.update(self.task, advance=amount, note=note)
         else:
-            print(json.dumps({"stage": self.name, "step": self.done, "of": self.total, **shown}), flush=True)
+            print(json.dumps({"stage": self.name, "step": self.done, "of": self.total, **values}), flush=True)
 
 
 class Deadline:
-    """Whether the job that this runs in is about to be over: two more steps, each as long as the longest so far, and a
-    minute to save might not fit.
-    """
+    """Whether the job ends too soon for two more steps, each as long as the longest so far, and a minute to save."""
 
     def __init__(self) -> None:
         self.end, self._longest, self._last = job_end(), 0.0, time.time()
 
     def after_step(self) -> bool:
-        """Called once after each step; it times them."""
+        """Call once after each step: it also times them."""
         now = time.time()
         self._longest, self._last = max(self._longest, now - self._last), now
         near = self.end is not None and now + 2 * self._longest + TO_SAVE > self.end
@@ -68,31 +66,31 @@ class Deadline:
 
 
 class StopRequest:
-    """Whether to save and end after the step that is done: SIGTERM (preemption), or a job that is about to be over."""
+    """Whether to save and stop after this step: on SIGTERM (preemption), or near the end of the job."""
 
     def __init__(self) -> None:
-        self.asked, self._deadline = False, Deadline()
+        self.requested, self._deadline = False, Deadline()
         signal.signal(signal.SIGTERM, self._note)
 
     def _note(self, *_: Any) -> None:
-        self.asked = True
+        self.requested = True
 
     def after_step(self) -> bool:
-        """Called once after each step; it times them."""
-        self.asked = self._deadline.after_step() or self.asked
-        return self.asked
+        """Call once after each step: it also times them."""
+        self.requested = self._deadline.after_step() or self.requested
+        return self.requested
 
 
 def job_end() -> float | None:
-    """When the Slurm job that this runs in will be over (seconds since 1970), None outside of one or where unknown."""
+    """End of this Slurm job in seconds since 1970; None outside of a job or if unknown."""
     if end := os.environ.get("SLURM_JOB_END_TIME"):  # newer Slurm
         return float(end)
     job = os.environ.get("SLURM_JOB_ID")
     if job is None or shutil.which("squeue") is None:
         return None
-    asked = ["squeue", "--noheader", "--job", job, "--format", "%e"]
+    command = ["squeue", "--noheader", "--job", job, "--format", "%e"]
     try:
-        done = subprocess.run(asked, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
         return datetime.fromisoformat(done.stdout.strip()).timestamp()
     except (ValueError, OSError, subprocess.TimeoutExpired):  # no limit ("N/A"), or no answer
         return None

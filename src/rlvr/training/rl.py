@@ -1,4 +1,4 @@
-"""Stage: RL. Rollouts, weights, update, step after step, from a base policy to a trained one."""
+"""Stage: RL. Steps of rollouts, weights and update, from a base policy to a trained one."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from rlvr.verifiers.pool import TooManyErrors
 def train(trainer: Trainer, checkpoints: Checkpoints, save_every: int) -> None:
     """Run to the last step, from the newest whole checkpoint if there is one.
 
-    Raises SystemExit(75) after saving when asked to stop, and NonFinite where training diverged: the last
-    checkpoint is from before.
+    Raises SystemExit(75) after saving when asked to stop. Raises NonFinite if training diverged: the last checkpoint is
+    older.
     """
     if (snapshot := checkpoints.latest()) is not None:
         trainer.restore(snapshot)
@@ -62,39 +62,39 @@ def main(
     end_with_caller()
     one_thread()
     run, where = RunSpec.model_validate_json(spec.read_bytes()), device()
-    how = Execution.model_validate_json(execution.read_bytes())
+    options = Execution.model_validate_json(execution.read_bytes())
     origin = provenance.collect(device=str(where))
     # A reference that is reset holds the policy's own weights, so it needs their precision.
-    kept = torch.float32 if run.rl.reference_reset else None
-    policy, reference = load(base, device=where, dtype=torch.float32), load(base, device=where, dtype=kept)
+    dtype = torch.float32 if run.rl.reference_reset else None
+    policy, reference = load(base, device=where, dtype=torch.float32), load(base, device=where, dtype=dtype)
     train_set, held_out = problems_of(problems, validation)
     try:
-        for path, among in ((problems, train_set), (validation, held_out)):
-            check_golds(run.data.verifier, ((f"{path}, problem {problem.id}", problem.gold) for problem in among))
+        for path, problem_set in ((problems, train_set), (validation, held_out)):
+            check_golds(run.data.verifier, ((f"{path}, problem {problem.id}", problem.gold) for problem in problem_set))
         trainer = Trainer(
-            run, policy, reference, train_set, held_out, judges=how.judges, verifier_errors=how.verifier_errors
+            run, policy, reference, train_set, held_out, judges=options.judges, verifier_errors=options.verifier_errors
         )
     except VerifierError as error:
         raise SystemExit(str(error)) from error
-    what = {"run": identity.run_id(run), "base": fingerprint(base), "problems": sha256(problems)}
+    mark = {"run": identity.run_id(run), "base": fingerprint(base), "problems": sha256(problems)}
     if run.selection.rule != "last":
-        what["validation"] = sha256(validation)
-    checkpoints = Checkpoints(state, what, keep=how.keep_checkpoints, origin=origin)
+        mark["validation"] = sha256(validation)
+    checkpoints = Checkpoints(state, mark, keep=options.keep_checkpoints, origin=origin)
     with checkpoints.lease(), trainer.verifier:
         try:
-            train(trainer, checkpoints, how.save_every)
+            train(trainer, checkpoints, options.save_every)
         except NonFinite as error:
             raise SystemExit(f"training diverged at {error}; the last good checkpoint is in {state}") from error
         except TooManyErrors as error:
             raise SystemExit(f"step {trainer.step + 1}: {error}; the last checkpoint is in {state}") from error
         except VerifierError as error:
             raise SystemExit(f"{error} (in the problems of {problems} or {validation}, where it is a gold)") from error
-        chosen = trainer.select()
-        folder = out.parent / f"policy-step{chosen}"
+        step = trainer.select()
+        folder = out.parent / f"policy-step{step}"
         sums = save(policy, folder)
         rows = {"metrics": trainer.metrics, "probe": trainer.probes}
         outcome = Outcome(folder, sums, policy.template, rows, checkpoints.history)
-        outcome.publish_run(out, run, chosen, trainer.problems.left_out)
+        outcome.publish_run(out, run, step, trainer.problems.left_out)
 
 
 if __name__ == "__main__":

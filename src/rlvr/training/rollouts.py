@@ -1,6 +1,6 @@
-"""One step's rollouts: draw prompts, sample, verify, and (DAPO) draw again until every group informs.
+"""One step's rollouts: draw prompts, sample, verify, and (DAPO) draw again until every group has a signal.
 
-Dimensions: P prompts, G rollouts a prompt, T response tokens.
+Dimensions: P prompts, G rollouts per prompt, T response tokens.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from rlvr.verifiers.pool import Pool
 
 @dataclass
 class Batch:
-    """The rollouts that a step learns from, and counts over everything that was drawn for it."""
+    """The rollouts that a step learns from, and counts over all rollouts drawn for it."""
 
     groups: Groups
     samples: Samples
-    correct_PG: Tensor  # 1.0 where the verifier says correct
-    rewards_PG: Tensor  # what the estimator sees: correct_PG, less a length penalty
+    correct_PG: Tensor  # 1.0 for a correct rollout, else 0.0
+    rewards_PG: Tensor  # the estimator's input: correct_PG minus a length penalty
     drawn_pass_rates: list[float]  # of every prompt drawn, before dynamic sampling drops any
     statuses: dict[str, int]
     rounds: int
-    position: int  # where the walk through the training set stands now
+    position: int  # position in the training set's order after this step
 
 
 class Problems:
@@ -41,16 +41,16 @@ class Problems:
 
     def __init__(self, policy: Policy, problems: list[Problem], max_prompt_tokens: int):
         encoded = policy.encode([p.prompt for p in problems])
-        kept = [(p, e) for p, e in zip(problems, encoded, strict=True) if len(e) <= max_prompt_tokens]
-        if not kept:
+        pairs = [(p, e) for p, e in zip(problems, encoded, strict=True) if len(e) <= max_prompt_tokens]
+        if not pairs:
             raise ValueError(f"no problem has a prompt of at most {max_prompt_tokens} tokens")
-        self.problems = [p for p, _ in kept]
-        self.prompts = [e for _, e in kept]
-        self.left_out = len(problems) - len(kept)
+        self.problems = [p for p, _ in pairs]
+        self.prompts = [e for _, e in pairs]
+        self.left_out = len(problems) - len(pairs)
 
 
 def draw_noise(keys: list[tuple[int, ...]], first: int, rollouts: int, tokens: int, device: torch.device) -> Tensor:
-    """Uniform noise (P, G, T) of `rollouts` rollouts from the `first` on, one key a prompt."""
+    """Uniform noise (P, G, T) of `rollouts` rollouts from the `first` on, one key per prompt."""
     return torch.from_numpy(np.stack([uniform_noise(key, first + rollouts, tokens)[first:] for key in keys])).to(device)
 
 
@@ -82,7 +82,7 @@ def sample_prompts(
 
 
 def verify(policy: Policy, drawn: Samples, golds: list[str], verifier: Pool) -> list[list[str]]:
-    """A status for each of P x G rollouts. Raises TooManyErrors where the verifier fails too often."""
+    """A status for each of P x G rollouts. Raises TooManyErrors if the verifier fails too often."""
     prompts, rollouts = drawn.lengths_PG.shape
     lengths = drawn.lengths_PG.flatten().tolist()
     rows = [row[:length] for row, length in zip(drawn.tokens_PGT.flatten(0, 1).cpu().numpy(), lengths, strict=True)]
@@ -120,13 +120,13 @@ def collect(
     rollout: Rollout,
     reward: Reward,
 ) -> Batch:
-    """Rollouts of `prompts` prompts from `position` in the walk on.
+    """Rollouts of `prompts` prompts, from `position` in the order on.
 
-    With dynamic sampling, groups whose rollouts are all right or all wrong are dropped and further prompts
-    drawn, about as many as the kept share suggests, for at most `max_sampling_rounds` rounds; what then is
-    still missing is filled up with dropped groups; most weights are zero in them.
+    Dynamic sampling drops groups whose rollouts are all right or all wrong. It draws further prompts, about as many as
+    the informative share suggests, for at most `max_sampling_rounds` rounds. Dropped groups, whose weights are mostly
+    zero, then fill the remaining places.
     """
-    kept: list[tuple[Groups, Samples, Tensor]] = []
+    informative: list[tuple[Groups, Samples, Tensor]] = []
     spare: list[tuple[Groups, Samples, Tensor]] = []
     pass_rates: list[float] = []
     statuses: dict[str, int] = {}
@@ -144,19 +144,19 @@ def collect(
             max_tokens=rollout.max_response_tokens,
             temperature=rollout.temperature,
         )
-        judged = verify(policy, drawn, [problems.problems[row].gold for row in rows], verifier)
-        correct_PG = torch.tensor([[float(s == "correct") for s in row] for row in judged], device=policy.model.device)
-        for status in (s for row in judged for s in row):
+        graded = verify(policy, drawn, [problems.problems[row].gold for row in rows], verifier)
+        correct_PG = torch.tensor([[float(s == "correct") for s in row] for row in graded], device=policy.model.device)
+        for status in (s for row in graded for s in row):
             statuses[status] = statuses.get(status, 0) + 1
         rates = correct_PG.mean(dim=1)
         informs = (rates > 0) & (rates < 1) if rollout.dynamic_sampling else torch.ones_like(rates, dtype=torch.bool)
-        for chosen, store in ((informs, kept), (~informs, spare)):
+        for chosen, store in ((informs, informative), (~informs, spare)):
             if (index := torch.nonzero(chosen).squeeze(-1)).numel():
                 store.append((groups.select(index), _select(drawn, index), correct_PG[index]))
         missing -= int(informs.sum())
         pass_rates += rates.tolist()
         position, rounds = position + count, rounds + 1
-    groups, drawn, correct_PG = _join([*kept, *spare], prompts, policy.pad)
+    groups, drawn, correct_PG = _join([*informative, *spare], prompts, policy.pad)
     penalty_PG = overlong_penalty(
         groups.lengths_PG,
         limit=rollout.max_response_tokens,

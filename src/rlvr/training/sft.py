@@ -24,7 +24,7 @@ from rlvr.training.inputs import sft_of
 from rlvr.training.outcome import Outcome
 from rlvr.training.progress import TO_BE_CONTINUED, Bar, StopRequest
 
-SEQUENCES_PER_CHUNK = 64  # of like length; a memory and cache knob
+SEQUENCES_PER_CHUNK = 64  # of similar length; affects memory and cache only
 
 
 def learning_rate(step: int, spec: Sft) -> float:
@@ -36,7 +36,7 @@ def learning_rate(step: int, spec: Sft) -> float:
 
 
 def encode(policy: Policy, demonstrations: list[Demonstration]) -> Groups:
-    """Demonstrations as groups of one, each response closed by the end-of-sequence token."""
+    """Demonstrations as groups of one; each response ends with the end-of-sequence token."""
     where = policy.model.device
     prompts_PL, prompt_lengths_P = pad_prompts(policy.encode([d.prompt for d in demonstrations]), policy.pad, where)
     texts = [d.response for d in demonstrations]
@@ -46,7 +46,7 @@ def encode(policy: Policy, demonstrations: list[Demonstration]) -> Groups:
 
 
 def step_loss(decoder: Decoder, groups: Groups) -> torch.Tensor:
-    """Mean negative log-likelihood a response token; gradients are accumulated a chunk at a time."""
+    """Mean negative log-likelihood per response token; accumulates gradients chunk by chunk."""
     tokens = int(groups.lengths_PG.sum())
     total = torch.zeros((), device=groups.prompts_PL.device)
     for chunk in chunks(groups, SEQUENCES_PER_CHUNK):
@@ -57,7 +57,7 @@ def step_loss(decoder: Decoder, groups: Groups) -> torch.Tensor:
 
 
 def train(policy: Policy, spec: Sft, demonstrations: list[Demonstration], checkpoints: Checkpoints, save_every: int):
-    """Train in place; returns one row of metrics a step. Exits with 75 after saving when asked to stop."""
+    """One row of metrics per step, after training in place. Exits with 75 after saving when asked to stop."""
     groups, order = encode(policy, demonstrations), PromptOrder(len(demonstrations), spec.seed)
     model, decoder = policy.model, Decoder(policy.model)
     optimizer = torch.optim.AdamW(
@@ -110,12 +110,12 @@ def main(
     origin = provenance.collect(device=str(where))
     policy_spec, sft = sft_of(spec)
     policy = load(model, device=where)
-    what = {
+    mark = {
         "policy": identity.policy_id(policy_spec),
         "model": fingerprint(model),
         "demonstrations": sha256(demonstrations),
     }
-    checkpoints = Checkpoints(state, what, origin=origin)
+    checkpoints = Checkpoints(state, mark, origin=origin)
     with checkpoints.lease():
         rows = train(policy, sft, read_records(demonstrations, Demonstration), checkpoints, save_every)
         folder = out.parent / "policy"

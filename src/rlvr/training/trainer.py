@@ -21,7 +21,7 @@ from rlvr.verifiers.pool import Pool
 
 
 class Timer:
-    """Seconds a phase."""
+    """Seconds per phase."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
@@ -65,7 +65,7 @@ class Trainer:
         self.step, self.position, self.updates = 0, 0, 0
         self.metrics: list[dict[str, Any]] = []
         self.probes: list[dict[str, Any]] = []
-        self.best: dict[str, Any] | None = None  # the best probed step so far, where one is selected
+        self.best: dict[str, Any] | None = None  # the best probed step so far, if the run selects one
 
     # ---- one step ----
 
@@ -80,8 +80,8 @@ class Trainer:
         with autocast(spec.rl.precision, self.model.device):
             reference_PGT = all_logprobs(self.reference, batch.groups, spec.rl.sequences_per_microbatch)
         old_PGT = batch.samples.logprobs_PGT
-        given = inputs_of_step(old_PGT, reference_PGT, batch.groups.lengths_PG)
-        advantages_PG, self.estimator_state = self.estimator.step(batch.rewards_PG, given, self.estimator_state)
+        inputs = inputs_of_step(old_PGT, reference_PGT, batch.groups.lengths_PG)
+        advantages_PG, self.estimator_state = self.estimator.step(batch.rewards_PG, inputs, self.estimator_state)
         timer.lap("reference")
         self._set_learning_rate()
         try:
@@ -96,7 +96,7 @@ class Trainer:
                 loss=spec.loss,
                 rl=spec.rl,
                 longest=spec.rollout.max_response_tokens,
-                coupled=self._coupled(batch, given) if self.estimator.coupled else None,
+                coupled=self._coupled(batch, inputs) if self.estimator.coupled else None,
             )
         except NonFinite as error:
             raise NonFinite(f"step {self.step + 1}: {error}") from error
@@ -104,7 +104,7 @@ class Trainer:
         self.step += 1
         self.position = batch.position
         self.updates += len(totals.losses)
-        row = {"step": self.step, **self._figures(batch, given["log_ratio_PG"], advantages_PG), **totals.figures()}
+        row = {"step": self.step, **self._figures(batch, inputs["log_ratio_PG"], advantages_PG), **totals.figures()}
         if self.estimator_state:
             row["estimator"] = self.estimator_state
         tokens, seconds = int(batch.groups.lengths_PG.sum()), sum(timer.seconds.values())
@@ -126,11 +126,11 @@ class Trainer:
             reward=self.spec.reward,
         )
 
-    def _coupled(self, batch: Batch, given: dict[str, Any]) -> Coupled:
+    def _coupled(self, batch: Batch, inputs: dict[str, Any]) -> Coupled:
         """Weights and objective of some prompts, as functions of the current log pi."""
 
         def weigh(rows: torch.Tensor, logp_PG: torch.Tensor) -> tuple[torch.Tensor, float]:
-            now = {key: value[rows] if isinstance(value, torch.Tensor) else value for key, value in given.items()}
+            now = {key: value[rows] if isinstance(value, torch.Tensor) else value for key, value in inputs.items()}
             now["logp_PG"] = logp_PG
             rewards_PG = batch.rewards_PG[rows]
             weights_PG = self.estimator.advantages(rewards_PG, now, self.estimator_state)
@@ -145,9 +145,9 @@ class Trainer:
         )
 
     def _reset_reference(self) -> None:
-        """Make the policy its own reference and forget the optimizer's moments (PACS, sec. 3.4, after Eq. 7).
+        """Copy the policy into the reference and reset the optimizer's moments (PACS, sec. 3.4, after Eq. 7).
 
-        From here on OEF, overconfidence and KL are against the policy of this step.
+        OEF, overconfidence and KL now compare with the policy of this step.
         """
         self.reference_model.load_state_dict(self.model.state_dict())
         self.reference = Decoder(self.reference_model, frozen=True)
@@ -181,7 +181,7 @@ class Trainer:
         return self.held_out is not None and (due or (selects and self.step == self.spec.steps))
 
     def probe(self) -> None:
-        """Sample held-out problems at temperature 1 and note entropy and overconfident errors (ACE sec. 5.3, 5.4)."""
+        """Sample held-out problems at temperature 1; record pass rates, entropy, overconfidence (ACE sec. 5.3, 5.4)."""
         assert self.held_out is not None
         spec, held_out = self.spec, self.held_out
         groups, drawn = sample_prompts(
@@ -193,8 +193,8 @@ class Trainer:
             max_tokens=spec.rollout.max_response_tokens,
         )
         reference_PGT = all_logprobs(self.reference, groups, spec.rl.sequences_per_microbatch)
-        judged = verify(self.policy, drawn, [p.gold for p in held_out.problems], self.verifier)
-        correct_PG = torch.tensor([[float(s == "correct") for s in row] for row in judged], device=self.model.device)
+        graded = verify(self.policy, drawn, [p.gold for p in held_out.problems], self.verifier)
+        correct_PG = torch.tensor([[float(s == "correct") for s in row] for row in graded], device=self.model.device)
         rates = correct_PG.mean(dim=1).tolist()
         log_ratio_PG = (drawn.logprobs_PGT - reference_PGT).sum(-1)
         if self.spec.selection.rule == "best_validation" and self.step:
@@ -212,7 +212,7 @@ class Trainer:
         )
 
     def _greedy(self, held_out: Problems) -> float:
-        """Pass rate of one response a problem at temperature 0, which no noise changes."""
+        """Pass rate of one response per problem at temperature 0, independent of noise."""
         _, drawn = sample_prompts(
             self.policy,
             Decoder(self.model, frozen=True),
@@ -222,8 +222,8 @@ class Trainer:
             max_tokens=self.spec.rollout.max_response_tokens,
             temperature=0.0,
         )
-        judged = verify(self.policy, drawn, [p.gold for p in held_out.problems], self.verifier)
-        return sum(status == "correct" for (status,) in judged) / len(judged)
+        graded = verify(self.policy, drawn, [p.gold for p in held_out.problems], self.verifier)
+        return sum(status == "correct" for (status,) in graded) / len(graded)
 
     def _keep_if_best(self, pass_rate: float) -> None:
         if self.best is None or pass_rate > self.best["pass_rate"]:
@@ -231,13 +231,13 @@ class Trainer:
             self.best = {"step": self.step, "pass_rate": pass_rate, "model": weights}
 
     def select(self) -> int:
-        """Load the policy that the run gives, by its rule; returns its step."""
+        """The step of the run's result by its selection rule; loads that policy."""
         if self.best is None:
             return self.step
         self.model.load_state_dict(self.best["model"])
         return int(self.best["step"])
 
-    # ---- to go on later ----
+    # ---- checkpoints ----
 
     def snapshot(self) -> Snapshot:
         tensors = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}

@@ -1,6 +1,6 @@
 """One step's update: minibatches of the clipped surrogate, with an optional KL term.
 
-Dimensions: P prompts, G rollouts a prompt, T response tokens.
+Dimensions: P prompts, G rollouts per prompt, T response tokens.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from rlvr.training.losses import aggregation, gspo, kl, ppo_clip
 
 
 class NonFinite(RuntimeError):
-    """A loss or gradient that is not a finite number; no optimizer step was taken with it."""
+    """A loss or gradient that is not finite; the optimizer took no step with it."""
 
 
-# Of some prompts (indices) and their current log pi (P, G): their weights (P, G), and the loss that these descend.
+# Indices of prompts and their current log pi (P, G) -> their weights (P, G) and the loss that the weights descend.
 Coupled = Callable[[Tensor, Tensor], tuple[Tensor, float]]
 
 
@@ -63,10 +63,10 @@ def update(
     longest: int,
     coupled: Coupled | None = None,
 ) -> Totals:
-    """Take one optimizer step a minibatch. Raises NonFinite before a step with a non-finite loss or gradient.
+    """Totals of one optimizer step per minibatch. Raises NonFinite before a step with a non-finite loss or gradient.
 
-    With `coupled` weights (PACS) a minibatch's loss is the estimator's own: its weights are taken at the policy as it
-    is, and -mean(A log pi) with A fixed has the gradient of that loss.
+    With `coupled` weights (PACS) a minibatch's loss is the estimator's own: the weights A are computed at the current
+    policy, and -mean(A log pi) with A fixed has the gradient of that loss.
     """
     totals = Totals()
     batch = _Batch(groups, old_logprobs_PGT, reference_logprobs_PGT, loss, rl, longest, coupled is not None)
@@ -89,7 +89,7 @@ def update(
 
 @dataclass
 class _Batch:
-    """What the minibatches of a step have in common."""
+    """The common inputs of a step's minibatches."""
 
     groups: Groups
     old_PGT: Tensor
@@ -97,13 +97,13 @@ class _Batch:
     loss: Loss
     rl: Rl
     longest: int
-    score_function: bool  # -A log pi summed over tokens, a mean over responses, in place of the clipped surrogate
+    score_function: bool  # use -A log pi, summed over tokens, averaged over responses, not the clipped surrogate
 
     def backward(self, decoder: Decoder, rows: Tensor, weights_PG: Tensor, totals: Totals) -> Tensor:
-        """Add the gradient of one minibatch's loss, a chunk at a time; returns the loss."""
+        """The loss of one minibatch; adds its gradient chunk by chunk."""
         lengths_PG = self.groups.lengths_PG[rows]
         sequences, tokens = lengths_PG.numel(), int(lengths_PG.sum())
-        if self.loss.kl_coefficient == 0:  # a group of zero weights has no gradient at all: leave it out
+        if self.loss.kl_coefficient == 0:  # a group of zero weights has no gradient
             informs = (weights_PG != 0).any(dim=1)
             rows, weights_PG = rows[informs], weights_PG[informs]
         whole = torch.zeros((), device=weights_PG.device)

@@ -1,6 +1,6 @@
-r"""How a plain answer is put together: a list, a chain of equations, a value with its unit, base, modulus or domain.
+r"""The parts of a plain answer: items of a list, sides of a chain of equations, unit, base, modulus, domain.
 
-Of text alone: nothing here computes. docs/grading.md has a row for each decision.
+Nothing here computes. docs/grading.md has a row per decision.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ _APPROXIMATELY = re.compile(r"\\approx(?![a-zA-Z])|\\simeq(?![a-zA-Z])")
 
 
 def items(text: str) -> list[str]:
-    """The answers of a list: what commas, `or` and `and` outside of brackets separate."""
+    """The answers of a list, separated by commas, `or` and `and` outside brackets."""
     return [item for item in _split(text, _SEPARATOR) if item]
 
 
 def sides(text: str) -> list[str]:
-    """The sides of a chain of equations; one where there is no equation."""
+    """The sides of a chain of equations; one side if there is no equation."""
     return _split(text, _EQUALS)
 
 
 def approximations(text: str) -> list[str]:
-    """What signs of approximation separate; one in front separates nothing."""
+    """The values between signs of approximation; a leading sign separates nothing."""
     first, *others = _split(text, _APPROXIMATELY)
     return [first, *others] if first or not others else others
 
@@ -57,7 +57,7 @@ _NAME = re.compile(
 
 
 def is_name(side: str) -> bool:
-    r"""Whether a left side only names what the right side is: x, f(x), (x,y), \angle ABC, |AB|, \text{Area}."""
+    r"""Whether a left side is only a name for the right side: x, f(x), (x,y), \angle ABC, |AB|, \text{Area}."""
     return _NAME.fullmatch(side.strip()) is not None
 
 
@@ -101,46 +101,46 @@ def _measures() -> dict[str, str]:
 
 
 def measure(text: str) -> tuple[str, Unit | None]:
-    r"""An answer without its unit, and the unit: of 5 \text{ hours} 5, hour; of 3 cm^2 3, centimetre^2.
+    r"""An answer without its unit, and the unit: 5 \text{ hours} gives 5, hour; 3 cm^2 gives 3, centimetre^2.
 
-    The unit is None where there is none, and where its words name no known one, as in 12 students. Letters beside a
-    number without \text are a unit where they are one of a known name of two letters or more, or words of at least
-    three after a space: 6t and 2ab are products. Words that compute (half, million, or) are no unit.
+    The unit is None if there is none, or if it is unknown, as in 12 students. Letters beside a number without \text are
+    a unit if they are a known name of at least two letters or, after a space, words of at least three: 6t and 2ab are
+    products. Words that compute (half, million, or) are no unit.
     """
     texted = _TEXTED.fullmatch(text)
-    found = texted or _WORDED.fullmatch(text)
-    if not found or not any(c.isdigit() or c == "\\" for c in found["body"]):
+    match = texted or _WORDED.fullmatch(text)
+    if not match or not any(c.isdigit() or c == "\\" for c in match["body"]):
         return text, None
-    said = re.sub(r"\s+per\s+", "/", found["words"]) + (f"/{found['per']}" if found["over"] else "")
-    said, powers = re.sub(r"[.°()]|\^\{?-?\d\}?", "", said), re.findall(r"\^\{?(-?\d)", said)
-    words = re.split(r"[\s/]+", said.strip())
+    label = re.sub(r"\s+per\s+", "/", match["words"]) + (f"/{match['per']}" if match["over"] else "")
+    label, powers = re.sub(r"[.°()]|\^\{?-?\d\}?", "", label), re.findall(r"\^\{?(-?\d)", label)
+    words = re.split(r"[\s/]+", label.strip())
     if not all(word.isalpha() for word in words if word) or _NO_UNITS & {word.lower() for word in words} - {*_POWERS}:
         return text, None
-    unit = "/".join(filter(None, (_unit(part.split()) for part in said.split("/")))) or None
-    power = found["power"] or "".join(powers) or "1"
+    unit = "/".join(filter(None, (_unit(part.split()) for part in label.split("/")))) or None
+    power = match["power"] or "".join(powers) or "1"
     if unit and power != "1":
         unit += f"^{power}"
     if texted:
-        apart = all(len(word) > 1 or word.isupper() or not word for word in words) and said.lower() not in _POWERS
+        apart = all(len(word) > 1 or word.isupper() or not word for word in words) and label.lower() not in _POWERS
     else:
-        apart = bool(found["space"]) and all(len(word) > 2 or word in _SHORT_WORDS for word in words)
-    known = unit is not None and (texted is not None or len(words[-1]) > 1 or "/" in said)
-    if known or (apart and said.strip().lower() not in _POWERS):
-        body, inner = measure(found["body"].strip())
+        apart = bool(match["space"]) and all(len(word) > 2 or word in _SHORT_WORDS for word in words)
+    is_unit = unit is not None and (texted is not None or len(words[-1]) > 1 or "/" in label)
+    if is_unit or (apart and label.strip().lower() not in _POWERS):
+        body, inner = measure(match["body"].strip())
         return body, inner or unit
     return text, None
 
 
 def _unit(words: list[str]) -> Unit | None:
-    """The known unit of some words, with its power: of `square inches` inch^2."""
-    known, power, unit = _measures(), 1, None
+    """The unit that some words name, with its power (`square inches` gives inch^2); None if it is unknown."""
+    measures, power, unit = _measures(), 1, None
     for word in words:
-        name = word if word in known else word.lower()
-        name = name if name in known else name.removesuffix("s")
+        name = word if word in measures else word.lower()
+        name = name if name in measures else name.removesuffix("s")
         power = _POWERS.get(word.lower(), 1) * power
-        if unit and name in known:
-            return None  # m s^-1: one that is not read here
-        unit = unit or known.get(name)
+        if unit and name in measures:
+            return None  # m s^-1 is not supported
+        unit = unit or measures.get(name)
     return unit and (f"{unit}^{power}" if power > 1 else unit)
 
 
@@ -152,29 +152,29 @@ _QUANTITY = re.compile(
 
 
 def quantities(text: str) -> list[tuple[str, str]]:
-    r"""Numbers with their units, of an answer of several, such as 2 \text{ h } 30 \text{ min}; empty for any other."""
-    found, place = [], 0
+    r"""Numbers with their units, if an answer has several, such as 2 \text{ h } 30 \text{ min}; else empty."""
+    pairs, place = [], 0
     while place < len(text):
         part = _QUANTITY.match(text, place)
         if not part or (part["word"] and _unit([part["word"]]) is None):
             return []
         words = (part["text"] or part["word"]).replace(".", "").split()
-        found.append((part["number"], _unit(words) or " ".join(words).lower().removesuffix("s")))
+        pairs.append((part["number"], _unit(words) or " ".join(words).lower().removesuffix("s")))
         place = part.end()
-    return found if len(found) > 1 else []
+    return pairs if len(pairs) > 1 else []
 
 
 _LETTER_UNIT = re.compile(r"(?P<body>.*\d)\s*(?P<unit>[a-zA-Z]{1,2})(?:\^\{?[23]\}?)?")
 
 
 def letters_as_unit(text: str) -> tuple[str, Unit | None]:
-    """6 and metre for 6 m: the other reading of letters after a number, which is a product in `measure`."""
-    found = _LETTER_UNIT.fullmatch(text)
-    unit = _unit([found["unit"]]) if found else None
-    return (found["body"].strip(), unit) if found and unit else (text, None)
+    """An answer with the letters after its number read as a unit: 6 m gives 6, metre. `measure` reads a product."""
+    match = _LETTER_UNIT.fullmatch(text)
+    unit = _unit([match["unit"]]) if match else None
+    return (match["body"].strip(), unit) if match and unit else (text, None)
 
 
-# ---- what else stands beside a value ----
+# ---- base, modulus, domain ----
 
 _BASE = re.compile(
     r"[({]?(?:\\text\s*\{)?(\d[0-9A-F]*|[A-F][0-9A-F]+)[)}]?\s*_\s*(?:\{\s*\(?\s*(?:\\text\{)?(\d+|[a-z]+)\}?\s*\)?\s*\}|(\d+))"
@@ -190,32 +190,32 @@ _SETBUILDER = re.compile(r"\\\{\s*([a-z])\s*(?:\\in\s*\\mathbb\{R\}\s*)?[|:]\s*(
 
 def in_base(text: str) -> tuple[str, str] | None:
     """Digits and base of 25_{6}; None for any other answer."""
-    found = _BASE.fullmatch(text)
-    if not found:
+    match = _BASE.fullmatch(text)
+    if not match:
         return None
-    base = found.group(2) or found.group(3)
-    return found.group(1), str(_BASES.index(base)) if base in _BASES else base
+    base = match.group(2) or match.group(3)
+    return match.group(1), str(_BASES.index(base)) if base in _BASES else base
 
 
 _PMOD = re.compile(r"\s*\\pmod\{([^{}]*)\}$")
 
 
 def modulus(text: str) -> tuple[str, str]:
-    """An answer without its closing modulus, and that; empty where it has none."""
-    found = _PMOD.search(text)
-    return (text[: found.start()].strip(), found.group(1).replace(" ", "")) if found else (text, "")
+    """An answer without its closing modulus, and the modulus; empty if it has none."""
+    match = _PMOD.search(text)
+    return (text[: match.start()].strip(), match.group(1).replace(" ", "")) if match else (text, "")
 
 
 def domain(text: str) -> tuple[str, str]:
-    r"""An answer without the set that its variable is from, and that set: of 2n\pi, n \in \mathbb{Z} its two halves."""
-    for found in _DOMAIN.finditer(text):
-        if found.end() == len(text) and found.start() > 0:
-            return text[: found.start()].strip(), re.sub(r"\s", "", found["domain"])
+    r"""An answer without the set of its variable, and that set: 2n\pi, n \in \mathbb{Z} splits into its two halves."""
+    for match in _DOMAIN.finditer(text):
+        if match.end() == len(text) and match.start() > 0:
+            return text[: match.start()].strip(), re.sub(r"\s", "", match["domain"])
     return text, ""
 
 
 def readings(answer: str, lists: bool = True) -> Iterator[str]:
-    r"""What an answer may say, the likeliest first: 1e-5 a number or a difference, 3,100 a number or a list."""
+    r"""The readings of an answer, likeliest first: 1e-5 as a number or a difference, 3,100 as a number or a list."""
     text = plain(answer)
     yield from _written(text)
     if lists and "," in answer and (listed := plain(answer, True)) != text:

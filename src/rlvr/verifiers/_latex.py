@@ -1,7 +1,7 @@
 r"""A mathematical answer as LaTeX that math-verify reads, with its meaning unchanged.
 
-`plain` takes decoration away: 1\,000 and 1,000 are 1000, {{5}} and 5. are 5, \dfrac is \frac, √2 is \sqrt{2}. Nothing
-here computes; `_answer` says how a plain answer is put together, and docs/grading.md has a row for each decision.
+`plain` removes decoration: 1\,000 and 1,000 are 1000, {{5}} and 5. are 5, \dfrac is \frac, √2 is \sqrt{2}. Nothing
+here computes. `_answer` splits a plain answer into its parts; docs/grading.md has a row per decision.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ def _level(text: str) -> str:
 
 
 def _greek(letter: re.Match[str]) -> str:
-    """A letter's command; one with an accent stays, as no formula has it."""
-    found = re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER (?:FINAL )?(\w+)", unicodedata.name(letter.group(), ""))
-    if not found:
+    """A letter's command; a letter with an accent stays as it is."""
+    match = re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER (?:FINAL )?(\w+)", unicodedata.name(letter.group(), ""))
+    if not match:
         return letter.group()
-    name = found.group(2).lower().replace("lamda", "lambda")
-    return f"\\{name if found.group(1) == 'SMALL' else name.capitalize()} "
+    name = match.group(2).lower().replace("lamda", "lambda")
+    return f"\\{name if match.group(1) == 'SMALL' else name.capitalize()} "
 
 
 # ---- commands ----
@@ -73,7 +73,7 @@ _RENAMED = {
     **dict.fromkeys(("dfrac", "tfrac", "cfrac"), "\\frac"),
     **dict.fromkeys(("leqslant", "leq"), "\\le"),
     **dict.fromkeys(("geqslant", "geq"), "\\ge"),
-    **dict.fromkeys(("dots", "ldots", "dotsc", "dotsb"), "\\cdots"),  # which math-verify does not leave out
+    **dict.fromkeys(("dots", "ldots", "dotsc", "dotsb"), "\\cdots"),  # math-verify drops the others
     **{"neq": "\\ne", "varnothing": "\\emptyset", "ast": "*", "colon": ":", "degree": "^\\circ", "lbrace": "\\{"},
     **{"rbrace": "\\}", "vert": "|", "lvert": "|", "rvert": "|", "mid": "|", "lt": "<", "gt": ">", "bmod": "\\mod"},
     "langle": "(",
@@ -103,7 +103,7 @@ _GCD = re.compile(r"\\gcd\s*\((?=[^()]*[a-z])([^(),]*),([^(),]*)\)")
 _PRIMES = re.compile(r"\^\s*(?:\{\s*('[ ']*)\}|('+))")
 _NO_SET = re.compile(r"\\\{\s*\\\}")
 _IMAGINARY = re.compile(r"\\(?:mathrm|text)\s*\{\s*i\s*\}|(?<=[\d})])i(?![a-zA-Z{])")
-_ESCAPED_TWICE = re.compile(r"\\\\(?=[a-zA-Z])")  # as JSON within JSON has it
+_ESCAPED_TWICE = re.compile(r"\\\\(?=[a-zA-Z])")  # as in JSON within JSON
 _LAST_BREAK = re.compile(rf"{_ROW_BREAK}\s*(?=\\end\{{)")
 _MODULUS = re.compile(
     r"\s*(?:\\pmod\s*|\(\s*(?:\\(?:text|mathrm|operatorname)\s*\{\s*mod\s*\}|\\mod(?![a-z])|mod\b)\s*)"
@@ -128,9 +128,9 @@ def _commands(text: str) -> str:
         text = _ESCAPED_TWICE.sub(r"\\", text)
     text = _SPACING.sub(lambda space: "\\\\ " if space.group(1) else "" if space.group() == "\\!" else " ", text)
     text = _STYLE.sub("", _COMMAND.sub(_renamed, text))
-    text = _GCD.sub(_of_two, _BLACKBOARD.sub(r"\\mathbb{\1}", text))  # math-verify finds that of two letters to be 1
+    text = _GCD.sub(_of_two, _BLACKBOARD.sub(r"\\mathbb{\1}", text))  # math-verify takes gcd(a, b) of two letters for 1
     text = _ROOT.sub(r"\\sqrt[\1]{\2}", _CHOOSE.sub(r"\\binom{\1}{\2}", text))
-    text = _IMAGINARY.sub(" i", text)  # apart, as math-verify knows it
+    text = _IMAGINARY.sub(" i", text)  # after a space, as math-verify expects it
     text = _PRIMES.sub(lambda primes: (primes.group(1) or primes.group(2)).replace(" ", ""), text)
     text = re.sub(r"\^\s*\{\s*\\circ\s*\}", r"^\\circ ", text)
     return _NO_SET.sub(r"\\emptyset ", _LAST_BREAK.sub("", text))
@@ -141,7 +141,7 @@ def _of_two(numbers: re.Match[str]) -> str:
 
 
 def _rows(system: re.Match[str]) -> str:
-    """The rows of a system of equations as a list; a matrix and a definition by cases stay."""
+    """The rows of a system of equations as a list; a matrix or a definition by cases stays."""
     rows = [row.replace("&", " ").strip(" ,;") for row in system.group(2).split("\\\\") if row.strip()]
     several = len(rows) > 1 or system.group(1) in ("array", "cases")
     equations = all("=" in row and not re.search(r"\bif\b|<|>|\\[lg]e(?![a-z])|\\text", row) for row in rows)
@@ -159,14 +159,14 @@ _HIGHER = {")": -1, "]": -1, "\\}": -1, "\\end": -1}
 
 
 def depths(text: str, braces: bool = True) -> list[int]:
-    """How many brackets are open at each character; braces of LaTeX count as brackets where asked for."""
+    """Number of open brackets at each character; LaTeX braces count as brackets if `braces`."""
     steps = {**_DEEPER, **_HIGHER, **({"{": 1, "}": -1} if braces else {})}
-    found, depth, place = [0] * len(text), 0, 0
+    levels, depth, place = [0] * len(text), 0, 0
     for sign in _OPENING.finditer(text):
-        found[place : sign.start()] = [depth] * (sign.start() - place)
+        levels[place : sign.start()] = [depth] * (sign.start() - place)
         place, depth = sign.start(), depth + steps.get(sign.group(), 0)
-    found[place:] = [depth] * (len(text) - place)
-    return found
+    levels[place:] = [depth] * (len(text) - place)
+    return levels
 
 
 def _joined(text: str, listed: bool) -> str:
@@ -189,7 +189,7 @@ def _fraction(number: re.Match[str]) -> str:
     return f"\\frac{{{top}}}{{{'9' * len(repeated)}{'0' * len(fixed)}}}"
 
 
-# ---- what is typed as in a program ----
+# ---- notation of programs ----
 
 _ARGUMENT = re.compile(r"\d+(?:\.\d+)?|\\[a-zA-Z]+(?:\{[^{}]*\})*|[a-zA-Z]")
 _RADICAL = re.compile(r"(?:(√|∛|∜)|(?<![a-zA-Z\\])sqrt|\\sqrt(?=\s*\())\s*")
@@ -221,7 +221,7 @@ _SIGHT = re.compile(r"<=|>=|!=")
 
 
 def _typed(text: str) -> str:
-    """sqrt(2), √2, pi, sin(x), 3 1/2, x**2, 10^-4, <=, 5 million as LaTeX has them."""
+    """sqrt(2), √2, pi, sin(x), 3 1/2, x**2, 10^-4, <=, 5 million as LaTeX."""
     text = _EXPONENT.sub(r"^{\1}", _MULTIPLE.sub(_multiplied, _ORDINAL.sub("", text)))
     text = _NAMED.sub(r"\\\1 ", _MIXED.sub(r"\1\\frac{\2}{\3}", _radicals(text)))
     if "**" in text:
@@ -230,7 +230,7 @@ def _typed(text: str) -> str:
 
 
 def _multiplied(multiple: re.Match[str]) -> str:
-    r"""5 million as 5 \cdot 10^{6}; of 5 \text{ million dollars} the unit stays in its \text."""
+    r"""5 million as 5 \cdot 10^{6}; in 5 \text{ million dollars} the unit stays in its \text."""
     rest = " \\text{" if multiple["text"] and not multiple["end"] else ""
     return f" \\cdot 10^{{{_ZEROS[multiple['word']]}}}{rest}"
 
@@ -241,10 +241,10 @@ def _priced(amount: re.Match[str]) -> str:
 
 
 def _radicals(text: str) -> str:
-    """Roots with their argument in braces, the last one first, so that what is in it is done before it."""
-    for found in reversed(list(_RADICAL.finditer(text))):
-        degree = {"∛": "[3]", "∜": "[4]"}.get(found.group(1) or "", "")
-        before, after = text[: found.start()], text[found.end() :]
+    """The text with arguments of roots in braces; the last root first, so that inner roots come before outer ones."""
+    for root in reversed(list(_RADICAL.finditer(text))):
+        degree = {"∛": "[3]", "∜": "[4]"}.get(root.group(1) or "", "")
+        before, after = text[: root.start()], text[root.end() :]
         end = closing(after, 0) if after.startswith("(") else -1
         argument = _ARGUMENT.match(after)
         if end > 0:
@@ -257,7 +257,7 @@ def _radicals(text: str) -> str:
 
 
 def closing(text: str, start: int) -> int:
-    """Where the bracket closes that opens at `start`; -1 where it does not."""
+    """Index of the bracket that closes the one at `start`; -1 if there is none."""
     ends = {"(": ")", "{": "}", "[": "]"}[text[start]]
     depth = 0
     for place in range(start, len(text)):
@@ -279,11 +279,11 @@ _PERCENT = re.compile(r"\s*(?:\\?%|\\text\s*\{\s*(?:percent(?:age)?|pct)\s*\}|(?
 _STOP = re.compile(r"(?<=[^.\s\\])\s*[.,;]$")
 
 
-@remembered(4 << 20)  # golds come again with each sample
+@remembered(4 << 20)  # every sample of a problem has the same gold
 def plain(answer: str, listed: bool = False) -> str:
-    r"""An answer without decoration, as LaTeX; 3,100 is a number, or the list 3, 100 where `listed`.
+    r"""An answer without decoration, as LaTeX; 3,100 is a number, or the list 3, 100 if `listed`.
 
-    Its value is that of the answer, but for a percent sign, which is a unit.
+    Its value is that of the answer; a percent sign is dropped as a unit.
     """
     if _ASCII.fullmatch(answer):
         return re.sub(r"\s+", " ", _joined(answer.strip(), listed))
@@ -299,7 +299,7 @@ def plain(answer: str, listed: bool = False) -> str:
 
 
 def _degrees(text: str) -> str:
-    r"""Degrees at the end as a unit, and none elsewhere; 45^\circ 30' stays."""
+    r"""The text with degrees at its end as a unit, without degrees elsewhere; 45^\circ 30' stays."""
     if re.search(r"\d\s*'", text):
         return text
     *others, last = [None, *_DEGREES.finditer(text)]
@@ -310,16 +310,16 @@ def _degrees(text: str) -> str:
 
 
 def _modulus(text: str) -> str:
-    r"""A modulus at the end as \pmod{7}."""
-    found = _MODULUS.search(text)
-    if not found or (found["bare"] and "\\equiv" not in text):
+    r"""The text with a modulus at its end as \pmod{7}."""
+    match = _MODULUS.search(text)
+    if not match or (match["bare"] and "\\equiv" not in text):
         return text
-    value = (found["braced"] or found["bare"]).strip("{} ")
-    return f"{text[: found.start()]} \\pmod{{{value}}}"
+    value = (match["braced"] or match["bare"]).strip("{} ")
+    return f"{text[: match.start()]} \\pmod{{{value}}}"
 
 
 def _peeled(text: str) -> str:
-    """Without what stands around an answer: a full stop, dollars, brackets of formulas, redundant braces."""
+    """An answer without a closing full stop, dollars, brackets of formulas and redundant braces around it."""
     while True:
         before = text
         text = _STATED.sub("", _STOP.sub("", visible(text.strip())), count=1) if text else text

@@ -1,7 +1,7 @@
-"""What math-verify and sympy say of plain answers: their values, and whether two of them are equal.
+"""Values and equality of plain answers, by math-verify and sympy.
 
-Imports of sympy stand in the functions: they take a second, and most answers need none. docs/grading.md lists where a
-verdict is not math-verify's own.
+Functions import sympy where they need it: the import takes a second, and most answers do without. docs/grading.md lists
+where a verdict is not math-verify's own.
 """
 
 from __future__ import annotations
@@ -13,51 +13,51 @@ from functools import lru_cache
 from math import isfinite, trunc
 from typing import Any
 
-NOT_COMPARABLE = "Can't evaluate nan or zoo"  # what math-verify raises on purpose; all else that it raises is a fault
+NOT_COMPARABLE = "Can't evaluate nan or zoo"  # math-verify raises this on purpose; any other error is a fault
 IN_A_WORKER = False  # set by `in_a_worker`
 
 
 def in_a_worker() -> None:
-    """Without math-verify's time-out, where a pool stands guard."""
+    """Turn off math-verify's time-out: the pool has its own."""
     global IN_A_WORKER
     IN_A_WORKER = True
-    logging.disable(logging.WARNING)  # math-verify warns once a call that its own time-out is off
+    logging.disable(logging.WARNING)  # else math-verify warns at each call that its time-out is off
 
 
 def _seconds() -> int | None:
-    """math-verify's time-out, where its signal can be delivered and no pool stands guard."""
+    """math-verify's time-out; None in a pool, and in threads that its signal cannot reach."""
     return None if IN_A_WORKER or threading.current_thread() is not threading.main_thread() else 5
 
 
-@lru_cache(maxsize=1024)  # golds come again with each sample
+@lru_cache(maxsize=1024)  # every sample of a problem has the same gold
 def whole(answer: str) -> tuple:
-    """What math-verify makes of an answer as a whole; of what it cannot read, the text alone and never a part."""
+    """A whole answer as math-verify reads it; its text alone, never a part of it, if math-verify cannot."""
     from latex2sympy2_extended import NormalizationConfig
     from math_verify import LatexExtractionConfig, parse
     from sympy import nan, zoo
 
-    # Without its units, which end in single letters: 6t would be 6.
+    # Without math-verify's units, which include single letters: 6t would be 6.
     normal = NormalizationConfig(
         basic_latex=True, units=False, malformed_operators=True, nits=True, boxed="last", equations=False
     )
     config = LatexExtractionConfig(boxed_match_priority=0, normalization_config=normal)
-    found = parse(f"\\boxed{{{answer}}}", [config], parsing_timeout=_seconds(), raise_on_error=True)  # type: ignore[arg-type]
-    known = (part for part in found if isinstance(part, str) or not part.has(nan, zoo))
-    joined = re.findall(r"(?<![a-zA-Z])(?:or|and)(?![a-zA-Z])", answer)
-    return tuple(_joined_conditions(part, joined[0]) if len({*joined}) == 1 else part for part in known)
+    parsed = parse(f"\\boxed{{{answer}}}", [config], parsing_timeout=_seconds(), raise_on_error=True)  # type: ignore[arg-type]
+    values = (part for part in parsed if isinstance(part, str) or not part.has(nan, zoo))
+    connectives = re.findall(r"(?<![a-zA-Z])(?:or|and)(?![a-zA-Z])", answer)
+    return tuple(_joined_conditions(part, connectives[0]) if len({*connectives}) == 1 else part for part in values)
 
 
-def _joined_conditions(found: Any, word: str) -> Any:
-    """x < -1 or x > 1 as the set of numbers for which one holds, with `and` as one condition; else as it is."""
+def _joined_conditions(value: Any, word: str) -> Any:
+    """`x < -1 or x > 1` as a set of numbers, conditions with `and` as one condition; any other value unchanged."""
     from sympy import And, Eq, FiniteSet, Union
     from sympy.core.relational import Relational
 
-    conditions: list[Any] = list(found.args) if isinstance(found, FiniteSet) else []
+    conditions: list[Any] = list(value.args) if isinstance(value, FiniteSet) else []
     if not all(isinstance(one, Relational) and not isinstance(one, Eq) for one in conditions):
-        return found
+        return value
     symbols = {symbol for one in conditions for symbol in one.free_symbols}
     if len(symbols) != 1:
-        return found
+        return value
     return And(*conditions) if word == "and" else Union(*(one.as_set() for one in conditions))
 
 
@@ -68,9 +68,9 @@ def extracted(text: str) -> tuple:
 
 
 def equal(gold: tuple, answer: tuple) -> bool:
-    """math-verify's verdict, but for numbers that are farther apart than its rounding of what is near 1.
+    """math-verify's verdict, except on numbers that are not close relative to their size: those differ.
 
-    A condition is equal to a condition, or to an interval, and not to a list of points: 2 < x < 3 is not 2, 3.
+    A condition can equal a condition or an interval, but never a list of points: 2 < x < 3 is not 2, 3.
     """
     from math_verify import verify
     from math_verify.utils import timeout
@@ -96,7 +96,7 @@ def equal(gold: tuple, answer: tuple) -> bool:
 
 
 def _decided_before(gold: Any, answer: Any) -> bool | None:
-    """What needs no math-verify: numbers apart, conditions against points, conditions on the same numbers."""
+    """The verdict on distant numbers, conditions against points, and conditions on the same numbers; else None."""
     if _apart(gold, answer) or _condition_and_points(gold, answer):
         return False
     return True if _same_set(gold, answer) else None
@@ -126,12 +126,12 @@ def _same_set(gold: Any, answer: Any) -> bool:
         return False
     try:
         return gold.free_symbols == answer.free_symbols and bool(gold.as_set() == answer.as_set())
-    except (NotImplementedError, TypeError, ValueError, AttributeError):  # of conditions that sympy does not solve
+    except (NotImplementedError, TypeError, ValueError, AttributeError):  # sympy cannot solve them
         return False
 
 
 def _as_equations(gold: Any, answer: Any) -> tuple[Any, Any] | None:
-    """x != 3 as x = 3 on both sides, which math-verify can compare; None where one side alone excludes something."""
+    """x != 3 as x = 3 on both sides, which math-verify can compare; None if only one side excludes something."""
     from sympy import Basic, Eq, Ne, Set
 
     if not isinstance(gold, Basic) or not isinstance(answer, Basic) or not (gold.has(Ne) or answer.has(Ne)):
@@ -147,12 +147,12 @@ def _as_equations(gold: Any, answer: Any) -> tuple[Any, Any] | None:
 
 
 def number(answer: str) -> Any | None:
-    """An answer's value where it is a number without free symbols, as sympy has it."""
+    """An answer's value as a sympy number without free symbols; None for any other answer."""
     from sympy import Expr
     from sympy.core.function import AppliedUndef
 
-    found = next(iter(whole(answer)), None)
-    return found if isinstance(found, Expr) and found.is_number and not found.has(AppliedUndef) else None
+    value = next(iter(whole(answer)), None)
+    return value if isinstance(value, Expr) and value.is_number and not value.has(AppliedUndef) else None
 
 
 def _apart(gold: Any, answer: Any) -> bool:
@@ -166,7 +166,7 @@ def _apart(gold: Any, answer: Any) -> bool:
 
 
 def _entries(value: Any) -> list[Any]:
-    """What is compared one by one: the numbers of a matrix, a tuple, an interval, or a set from the smallest on."""
+    """The values to compare one by one: of a matrix, a tuple, an interval, or a set in ascending order."""
     from sympy import FiniteSet, Interval, MatrixBase, Tuple
 
     if isinstance(value, MatrixBase):
@@ -192,14 +192,14 @@ def _not_close(gold: Any, answer: Any) -> bool:
 
 
 def _rational(value: Any) -> Any | None:
-    """A rational number that is written without large powers, exactly; None for any other."""
+    """The exact value of a rational number written without large powers; None for any other."""
     from sympy import Float, Integer, Pow
 
     small = all(isinstance(power.exp, Integer) and abs(power.exp) < 10_000 for power in value.atoms(Pow))
     if value.has(Float) or not small or value.count(Pow) > 6:
         return None
-    found = value.doit()
-    return found if found.is_Rational else None
+    exact = value.doit()
+    return exact if exact.is_Rational else None
 
 
 def rounds(exact: str, near: str) -> bool:

@@ -1,4 +1,4 @@
-"""What answers of every kind have in common: widths, invisible characters, outer dollars."""
+"""Clean-up of answers of every kind: widths, invisible characters, outer dollars."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def visible(text: str) -> str:
 def _normal(text: str) -> str:
     """NFKC of all but characters that are raised, lowered or stacked."""
     parts, place = [], 0
-    for kept in _placed().finditer(text):
-        parts += [unicodedata.normalize("NFKC", text[place : kept.start()]), kept.group()]
-        place = kept.end()
+    for match in _placed().finditer(text):
+        parts += [unicodedata.normalize("NFKC", text[place : match.start()]), match.group()]
+        place = match.end()
     return "".join([*parts, unicodedata.normalize("NFKC", text[place:])])
 
 
@@ -40,7 +40,7 @@ def _placed() -> re.Pattern[str]:
 
 
 def _without_dollars(text: str) -> str:
-    r"""Without dollars around it; `\$` is a dollar that is meant."""
+    r"""The text without dollars around it; an escaped `\$` stays."""
     text = text.lstrip("$")
     while text.endswith("$") and not text.endswith("\\$"):
         text = text[:-1]

@@ -1,7 +1,7 @@
 r"""Multiple choice (GPQA, Geometry3K): the letter of the chosen option.
 
-The gold is a letter, or JSON that has the options as well: {"letter": "B", "options": ["12 cm", "13 cm"]}. Then an
-answer that is an option's text, or its value by the verifier `math`, chooses that option.
+The gold is a letter, or JSON with the options too: {"letter": "B", "options": ["12 cm", "13 cm"]}. With options, an
+answer also chooses an option by its text, or by its value according to the verifier `math`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rlvr.verifiers._text import visible
 
 VERSION = 2
 LETTERS = "ABCDEFGHIJ"
-LONGEST = 4_000  # characters at the end of a completion, and of a box, in which a letter is looked for
+LONGEST = 4_000  # characters searched for a letter: the end of a completion, the start of a box
 
 _WRAPPED = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mathit|boldsymbol|bf|rm)\s*\{([^{}]*)\}")
 _LETTER = r"[(\[\"']*([A-J])"
@@ -38,13 +38,13 @@ def check_gold(gold: str) -> None:
 
 
 def itself(gold: str) -> str:
-    """How a gold is equal to itself: the status of an answer that is its letter."""
+    """How a gold compares with itself: the status of an answer that is its letter."""
     return judge(f"\\boxed{{{_read(gold)[0]}}}", gold)[0]
 
 
 @lru_cache(maxsize=1024)
 def _read(gold: str) -> tuple[str, tuple[str, ...]]:
-    """A gold's letter, and its options where it has them."""
+    """A gold's letter, and its options if it has any."""
     letter, options = gold, ()
     if gold.lstrip().startswith("{"):
         try:
@@ -53,7 +53,7 @@ def _read(gold: str) -> tuple[str, tuple[str, ...]]:
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise VerifierError(f"not a gold of the verifier `choice`: {gold[:80]!r}") from error
         if not all(isinstance(option, str) and visible(option) for option in options):
-            raise VerifierError(f"not a gold of the verifier `choice`: an option is no text in {gold[:80]!r}")
+            raise VerifierError(f"not a gold of the verifier `choice`: an option is not a text in {gold[:80]!r}")
     name = visible(letter).strip("().").upper() if isinstance(letter, str) else ""
     if len(name) != 1 or name not in (LETTERS[: len(options)] if options else LETTERS):
         raise VerifierError(f"not a gold of the verifier `choice`, such as `B`: {gold[:80]!r}")
@@ -61,7 +61,7 @@ def _read(gold: str) -> tuple[str, tuple[str, ...]]:
 
 
 def quick(text: str, gold: str) -> Judgement | None:
-    """None where an answer must be compared with the options' values."""
+    """The judgement; None if it needs the options' values."""
     wanted, options = _read(gold)
     if ends_in_open_box(text):
         return "unparsable", None
@@ -76,9 +76,9 @@ def quick(text: str, gold: str) -> Judgement | None:
 
 
 def judge(text: str, gold: str) -> Judgement:
-    """The letter in the last box, else the one last stated ("the answer is (B)"), else a completion that is one letter.
+    """Judges the letter in the last box, else the last stated one ("the answer is (B)"), else a text of one letter.
 
-    Several letters are no choice: unparsable. So is an article or a pronoun: A cycloid, I think.
+    Several letters are unparsable; so is an article or a pronoun: A cycloid, I think.
     """
     decided = quick(text, gold)
     if decided is not None:
@@ -95,43 +95,43 @@ def _verdict(letter: str | None, wanted: str) -> Judgement:
 
 
 def _bare(text: str) -> str:
-    """Without emphasis of LaTeX and Markdown."""
+    """The text without emphasis of LaTeX and Markdown."""
     text = visible(text)
-    for _ in range(4):  # wrapped in each other
+    for _ in range(4):  # nested
         text = _WRAPPED.sub(r"\1", text)
     text = re.sub(r"[*$`]|\\[()\[\] ,;]|\\q?quad", " ", text)
     return "\n".join(" ".join(line.split()) for line in text.split("\n") if line.strip())
 
 
 def _letter(boxed: str) -> str | None:
-    """The letter of a box: alone, or marked as an option before the option's text; None for several or none."""
+    """The letter of a box: alone, or in front of an option's text; None for several or none."""
     text = _bare(boxed)
     alone, marked = _ALONE.fullmatch(text), _MARKED.fullmatch(text)
-    found = alone or marked
-    letter = next((group for group in found.groups() if group), None) if found else None
+    match = alone or marked
+    letter = next((group for group in match.groups() if group), None) if match else None
     if letter is None or not letter.isupper() or (marked and not alone and re.search(r"[(\[][A-J][)\]]", text[2:])):
         return None
     return letter
 
 
 def _stated(text: str) -> str | None:
-    """The letter last stated; None where the last statement names several."""
+    """The last stated letter; None if that statement names several."""
     cleaned = _bare(text)
-    for found in reversed(list(_STATED.finditer(cleaned))):
-        rest = cleaned[found.end() :]
-        if not found.group(1).isupper() or (found.group(1) in "AI" and _GOES_ON.match(rest)):
+    for statement in reversed(list(_STATED.finditer(cleaned))):
+        rest = cleaned[statement.end() :]
+        if not statement.group(1).isupper() or (statement.group(1) in "AI" and _GOES_ON.match(rest)):
             continue
-        return None if _ANOTHER.match(rest) else found.group(1)
+        return None if _ANOTHER.match(rest) else statement.group(1)
     return cleaned.strip("() .") if re.fullmatch(r"\(?[A-J]\)?\.?", cleaned) else None
 
 
 def _said(text: str) -> str | None:
-    """What follows the last `answer is`, to the end of its sentence."""
-    return found[-1] if (found := _SAID.findall(_bare(text))) else None
+    """The rest of the sentence after the last `answer is`."""
+    return answers[-1] if (answers := _SAID.findall(_bare(text))) else None
 
 
 def _by_text(answer: str, options: tuple[str, ...]) -> str | None:
-    """The option whose text an answer is, letter cases and spaces aside."""
+    """The one option whose text an answer is, apart from case and spaces."""
     wanted = _folded(answer)
     same = [letter for letter, option in zip(LETTERS, options, strict=False) if _folded(option) == wanted]
     return same[0] if len(same) == 1 else None

@@ -1,9 +1,9 @@
 r"""Programs, judged by unit tests as LiveCodeBench poses them: standard input and output, or calls of a function.
 
 The gold is JSON: {"kind": "stdin" | "call", "entry": NAME, "tests": [{"input": ..., "output": ...}, ...]}, with
-"seconds" and "memory_mb" a test, a "tolerance" and a "checker" where the set has them. The program runs in `sandbox`,
-once a test, and is told a test's input alone; what it wrote is compared here. docs/grading.md says when two outputs are
-equal.
+"seconds" and "memory_mb" per test, a "tolerance" and a "checker" if the set has them. The program runs in `sandbox`
+once per test and sees only the test's input; this module compares its output. docs/grading.md says when two outputs
+are equal.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from rlvr.verifiers import Judgement, VerifierError, sandbox
 VERSION = 2
 SLOW = True
 SECONDS = 600.0  # of a whole judgement; each test has its own limit
-MEMORY_MB = None  # a worker waits for sandboxes, and a test may be allowed more than a worker
+MEMORY_MB = None  # a worker waits for sandboxes, and a test's own limit may be higher
 LONGEST = 200_000  # characters of a program worth running
 
-# What follows a block's language may be its file: python:main.py
+# A file may follow a block's language: python:main.py
 _PYTHON = re.compile(r"\{?\.?(?:py|python)[\d.]*(?![\w+#-])|[^\s:]+\.py$", re.IGNORECASE)
-_POINTS = ".,;:!?"  # what a sentence may put behind a fence
+_POINTS = ".,;:!?"  # punctuation of a sentence behind a fence
 # ASCII, without a leading zero, so that 0101 is no number: "101" and "0101" may be two answers.
 _INTEGER = re.compile(r"[+-]?(?:0|[1-9][0-9]*)")
 _NUMBER = re.compile(
@@ -67,9 +67,9 @@ class Gold(_Strict):
     @model_validator(mode="after")
     def kinds_agree(self):
         if (self.kind == "call") != (self.entry is not None):
-            raise ValueError("`entry` is for calls, and needed there")
+            raise ValueError("kind `call` needs `entry`; kind `stdin` must not have it")
         if self.kind == "call" and self.checker != "lines":
-            raise ValueError("`checker` is for texts")
+            raise ValueError("kind `call` must not have `checker`")
         wanted = str if self.kind == "stdin" else list
         if any(not isinstance(test.input, wanted) for test in self.tests):
             raise ValueError(f"the input of a test must be a {'text' if wanted is str else 'list of arguments'}")
@@ -78,8 +78,8 @@ class Gold(_Strict):
         return self
 
     def limits(self) -> sandbox.Limits:
-        given = {"seconds": self.seconds, "memory_mb": self.memory_mb}
-        return sandbox.Limits(**{name: value for name, value in given.items() if value})
+        settings = {"seconds": self.seconds, "memory_mb": self.memory_mb}
+        return sandbox.Limits(**{name: value for name, value in settings.items() if value})
 
 
 check = sandbox.check
@@ -98,7 +98,7 @@ def reads(text: str) -> str | None:
 
 
 def judge(text: str, gold: str) -> Judgement:
-    """Every test must pass; the first that does not ends it. `extracted` is the program."""
+    """`correct` if every test passes; stops at the first failure. `extracted` is the program."""
     tests, program = read_gold(gold), last_program(text)
     if program is None or len(program) > LONGEST:
         return "unparsable", None
@@ -109,8 +109,8 @@ def judge(text: str, gold: str) -> Judgement:
     return "correct", program
 
 
-def _one(program: str, given: Any, wanted: Any, tests: Gold) -> str:
-    data = json.dumps(given) if tests.entry else given
+def _one(program: str, test_input: Any, wanted: Any, tests: Gold) -> str:
+    data = json.dumps(test_input) if tests.entry else test_input
     outcome = sandbox.run(program, data.encode("utf-8", "replace"), tests.limits(), entry=tests.entry or "")
     if outcome.stopped in ("time", "memory"):
         return {"time": "timeout", "memory": "out_of_memory"}[outcome.stopped]
@@ -124,7 +124,7 @@ def _one(program: str, given: Any, wanted: Any, tests: Gold) -> str:
 
 @dataclass(frozen=True)
 class _Fence:
-    """The line that opens or closes a block: its sign, how many of it, the columns before it, and the block's name."""
+    """The line that opens or closes a block: its sign and their number, its indent, and the block's name."""
 
     sign: str
     count: int
@@ -156,10 +156,10 @@ def _fence_at_the_end(line: str) -> _Fence | None:
 
 
 def last_program(text: str) -> str | None:
-    """The last closed code block that is marked as Python, else the last that is not marked; without its own indent.
+    """The last closed code block that is marked as Python, else the last unmarked one; without its own indent.
 
-    None where a block is opened later and never closed: the final answer is missing. Where no line of its own closes a
-    block, one that ends in a fence does.
+    None if a later block is never closed: the final answer is missing. If no line of its own closes a block, a line
+    that ends in a fence does.
     """
     lines = text.replace("\r\n", "\n").split("\n")
     blocks = _blocks(lines, closed_by=_fence)
@@ -171,24 +171,24 @@ def last_program(text: str) -> str | None:
 
 
 def _blocks(lines: list[str], closed_by: Callable[[str], _Fence | None]) -> list[tuple[str, str]] | None:
-    """The closed blocks that may be Python, with their names; None where the last block is never closed.
+    """The closed blocks that may be Python, with their names; None if the last block is never closed.
 
-    An opening fence without a name that nothing follows is a stray one, and opens no block.
+    A fence without a name and without text after it opens no block.
     """
-    found, opened, body = [], None, []
+    blocks, opening, body = [], None, []
     for line in lines:
-        end = closed_by(line) if opened else None
-        if opened is None:
-            opened, body = _fence(line), []
-        elif end and end.sign == opened.sign and end.count >= opened.count and not end.name:
+        end = closed_by(line) if opening else None
+        if opening is None:
+            opening, body = _fence(line), []
+        elif end and end.sign == opening.sign and end.count >= opening.count and not end.name:
             body.append(end.before)
-            if not opened.name or _PYTHON.match(opened.name):
-                found.append((opened.name, _program(body, opened.indent)))
-            opened = None
+            if not opening.name or _PYTHON.match(opening.name):
+                blocks.append((opening.name, _program(body, opening.indent)))
+            opening = None
         else:
             body.append(line)
-    stray = opened is not None and not opened.name and not any(line.strip() for line in body)
-    return found if opened is None or stray else None
+    stray = opening is not None and not opening.name and not any(line.strip() for line in body)
+    return blocks if opening is None or stray else None
 
 
 def _program(body: list[str], indent: int) -> str:
@@ -213,7 +213,7 @@ def read_gold(gold: str) -> Gold:
 
 
 def same_output(output: str, wanted: str, tolerance: float) -> bool:
-    """Equal lines, outer space and empty lines at the ends aside; in a line, tokens that are numbers by their value."""
+    """Whether lines are equal, apart from outer space and outer empty lines; numbers in a line compare by value."""
     lines, expected = (text.strip().split("\n") for text in (output, wanted))
     return len(lines) == len(expected) and all(
         _same_line(a.strip(), b.strip(), tolerance) for a, b in zip(lines, expected, strict=True)
@@ -237,7 +237,7 @@ def _same_number(a: str, b: str, tolerance: float) -> bool:
 
 
 def same_tokens(output: str, wanted: str, tolerance: float) -> bool:
-    """Equal texts between white space, without regard to case; numbers by their value, or nearer than the tolerance.
+    """Whether tokens are equal apart from case; numbers compare by value, or within the tolerance.
 
     Two integers are equal or not, whatever the tolerance.
     """
@@ -257,7 +257,7 @@ def _same_token(a: str, b: str, tolerance: float) -> bool:
 
 
 def close(a: Decimal | float, b: Decimal | float, tolerance: float) -> bool:
-    """Within the tolerance, absolute, and relative to the expected value beyond 1; never beyond what a float holds."""
+    """Whether |a - b| <= tolerance x max(1, |b|); False for numbers that no float holds."""
     try:
         left, right = float(a), float(b)
     except OverflowError:
@@ -267,7 +267,7 @@ def close(a: Decimal | float, b: Decimal | float, tolerance: float) -> bool:
 
 
 def same_result(output: str, wanted: Any, tolerance: float) -> bool:
-    """A call's result as JSON against the expected value; JSON carries no object of the program's own."""
+    """Whether a call's JSON result equals the expected value; JSON cannot carry objects of the program."""
     try:
         return _same_value(json.loads(output), wanted, tolerance)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Exact match of the boxed answer, or of the whole completion where there is no box."""
+"""Exact match of the boxed answer, or of the whole completion if it has no box."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ VERSION = 2
 
 def check_gold(gold: str) -> None:
     if not visible(gold):
-        raise VerifierError(f"not a gold of the verifier `exact`, which has no empty ones: {gold[:80]!r}")
+        raise VerifierError(f"not a gold of the verifier `exact`, which must not be empty: {gold[:80]!r}")
 
 
 def itself(gold: str) -> str:
-    """How a gold is equal to itself: the status of a box that holds it, `unparsable` where its braces do not match."""
+    """How a gold compares with itself: the status of its box; `unparsable` if its braces do not match."""
     return judge(f"\\boxed{{{gold}}}", gold)[0]
 
 
 def judge(text: str, gold: str) -> Judgement:
-    """Equal after NFKC and without invisible characters; letters keep their case."""
+    """`correct` if equal after NFKC, without invisible characters; case counts."""
     if ends_in_open_box(text):
         return "unparsable", None
     boxed = last_boxed(text)

@@ -1,8 +1,8 @@
 r"""Mathematical answers: plain numbers at once, everything else by math-verify on a cleaned answer.
 
-docs/grading.md lists what is decided before math-verify, and where the verdict then differs from its own. A judgement
-can take without end on a hostile answer (towers of powers, huge factorials): run it in `rlvr.verifiers.pool`. Called
-from a main thread without it, math-verify's own time-out of 5 seconds stands (a SIGALRM, which a main thread gets).
+docs/grading.md lists the decisions made before math-verify, and where they differ from its own. A judgement may never
+end on a hostile answer (towers of powers, huge factorials): run it in `rlvr.verifiers.pool`. Without a pool,
+math-verify's own time-out of 5 seconds applies in the main thread, which gets its SIGALRM.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SHORTEST_WORD = 5  # letters; fewer without \text are a product of variables
 
 
 def check_gold(gold: str) -> None:
-    """Raises VerifierError for a gold that is empty, that says that there is no answer, or that is no text."""
+    """Raise VerifierError for a gold that is too long, empty, or says that there is no answer."""
     if len(gold) > LONGEST:
         raise VerifierError(f"a gold of more than {LONGEST:,} characters: {gold[:40]!r}...")
     if not plain(gold) or _NO_ANSWER.fullmatch(plain(gold)):
@@ -49,29 +49,29 @@ def check_gold(gold: str) -> None:
 
 
 def itself(gold: str) -> str:
-    """How a gold is equal to itself: `correct` as mathematics, `text` where its text alone can be compared."""
+    """How a gold compares with itself: `correct` as mathematics, `text` if only its text can be compared."""
     from math_verify.errors import TimeoutException
 
     answer = measure(plain(gold))[0]
     if _INTEGER.fullmatch(answer):
         return "correct"
     try:
-        found = _math_verify.whole(answer)
-        return "correct" if found and not isinstance(found[0], str) and _math_verify.equal(found, found) else "text"
+        values = _math_verify.whole(answer)
+        return "correct" if values and not isinstance(values[0], str) and _math_verify.equal(values, values) else "text"
     except TimeoutException:
         return "timeout"
-    except Exception:  # what a judgement would count as an error of the library
+    except Exception:  # a judgement counts it as an error of the library
         return "error"
 
 
 def reads(text: str) -> str:
-    r"""The last box (`\boxed{` where it is open), or the end of a text without one: what a verdict depends on."""
+    r"""The text that a verdict depends on: the last box (`\boxed{` if it is open), else the end of the text."""
     box = final_box(text)
     return text[-LONGEST:] if box is None else box
 
 
 def quick(text: str, gold: str) -> Judgement | None:
-    """Integers and answers that are the gold's text; None where mathematics is needed."""
+    """The judgement of integers and of answers equal to the gold's text; None if it needs mathematics."""
     box = final_box(text)
     if box is None:
         return None
@@ -99,34 +99,34 @@ def _decided(box: str, gold: str) -> Judgement | None:
 
 
 def _integer(text: str) -> tuple[bool, str]:
-    """Sign and digits, so that a million digits are compared and never converted."""
+    """Sign and digits, which compare a million digits without converting them."""
     digits = text.lstrip("-+−").lstrip("0") or "0"
     return text[0] in "-−" and digits != "0", digits
 
 
 def judge(text: str, gold: str) -> Judgement:
-    """The last box, else what math-verify finds in the text; `unparsable` where it finds nothing."""
+    """Judges the last box, else the answer that math-verify extracts; `unparsable` if there is none."""
     return quick(text, gold) or _judged(reads(text), gold)
 
 
 @remembered(REMEMBERED)
-def _judged(read: str, gold: str) -> Judgement:
-    boxed = last_boxed(read)
+def _judged(text: str, gold: str) -> Judgement:
+    boxed = last_boxed(text)
     if boxed is None:
-        found = _math_verify.extracted(read)
-        if not found:
+        values = _math_verify.extracted(text)
+        if not values:
             return "unparsable", None
-        return ("correct" if _math_verify.equal(_math_verify.whole(plain(gold)), found) else "wrong"), str(found[-1])
+        return ("correct" if _math_verify.equal(_math_verify.whole(plain(gold)), values) else "wrong"), str(values[-1])
     return ("correct" if agree(boxed, gold) else "wrong"), boxed
 
 
-# ---- what an answer says ----
+# ---- the readings of an answer ----
 
 
 def agree(answer: str, gold: str) -> bool:
-    """Whether one reading of an answer says what one reading of the gold says."""
+    """Whether one reading of an answer equals one reading of the gold."""
     lists = not plain(gold).startswith(("(", "["))  # a number is no tuple
-    return any(_same(said, wanted) for wanted in readings(gold) for said in readings(answer, lists))
+    return any(_same(reading, wanted) for wanted in readings(gold) for reading in readings(answer, lists))
 
 
 def _same(answer: str, gold: str) -> bool:
@@ -142,51 +142,51 @@ def _same(answer: str, gold: str) -> bool:
 
 def _reduced(residue: str, modulo: str) -> bool:
     """Whether a residue is below its modulus, as far as both are numbers."""
-    known = re.fullmatch("[0-9]{1,99}", residue) and re.fullmatch("[0-9]{1,99}", modulo)
-    return not known or int(residue) < int(modulo)
+    numeric = re.fullmatch("[0-9]{1,99}", residue) and re.fullmatch("[0-9]{1,99}", modulo)
+    return not numeric or int(residue) < int(modulo)
 
 
 def _equal(answer: str, gold: str) -> bool:
-    """Equality of what is no chain: by its text, in a base, in units, as words, or as math-verify says."""
+    """Equality of two answers without chains: as text, in a base, in units, as words, or by math-verify."""
     if _closed(answer) == _closed(gold):
         return True
     if len(gold) > 2 and gold.isalpha() and answer.isalpha() and answer.casefold() == gold.casefold():
         return True
     if _ARC.search(answer) or _ARC.search(gold):
         return False  # 45 degrees 30 minutes: math-verify leaves the minutes' sign out
-    (answer, said_of), (gold, wanted_of) = domain(answer), domain(gold)
-    if said_of and wanted_of and said_of != wanted_of:
+    (answer, answer_domain), (gold, gold_domain) = domain(answer), domain(gold)
+    if answer_domain and gold_domain and answer_domain != gold_domain:
         return False
-    based = _same_in_base(answer, gold)
-    if based is not None:
-        return based
-    several, wanted_several = quantities(answer), quantities(gold)
-    if several and wanted_several:
-        return several == wanted_several
-    if several or wanted_several:
-        answer, gold = _numbers_of(several) or answer, _numbers_of(wanted_several) or gold
-    (answer, unit), (gold, wanted_unit) = measure(answer), measure(gold)
-    if wanted_unit and unit is None and letters_as_unit(answer)[1] == wanted_unit:
+    verdict = _same_in_base(answer, gold)
+    if verdict is not None:
+        return verdict
+    answer_quantities, gold_quantities = quantities(answer), quantities(gold)
+    if answer_quantities and gold_quantities:
+        return answer_quantities == gold_quantities
+    if answer_quantities or gold_quantities:
+        answer, gold = _numbers_of(answer_quantities) or answer, _numbers_of(gold_quantities) or gold
+    (answer, unit), (gold, gold_unit) = measure(answer), measure(gold)
+    if gold_unit and unit is None and letters_as_unit(answer)[1] == gold_unit:
         answer, unit = letters_as_unit(answer)
-    if unit and wanted_unit and unit != wanted_unit:
+    if unit and gold_unit and unit != gold_unit:
         return False  # 5 hours for 5 minutes
-    wanted, said = _words(gold), _words(answer)
-    if wanted is None and said is not None:
-        wanted = _words(gold, least=2)
-    elif said is None and wanted is not None:
-        said = _words(answer, least=2)
-    if wanted is not None and said is not None:
-        return wanted == said
+    gold_words, answer_words = _words(gold), _words(answer)
+    if gold_words is None and answer_words is not None:
+        gold_words = _words(gold, least=2)
+    elif answer_words is None and gold_words is not None:
+        answer_words = _words(answer, least=2)
+    if gold_words is not None and answer_words is not None:
+        return gold_words == answer_words
     return _math_verify.equal(_math_verify.whole(gold), _math_verify.whole(answer))
 
 
 def _numbers_of(several: list[tuple[str, str]]) -> str:
-    """12 cm, 18 cm as 12, 18; nothing where the units differ, as in 2 hours 30 minutes."""
+    """12 cm, 18 cm as 12, 18; empty if the units differ, as in 2 hours 30 minutes."""
     return ", ".join(number for number, _ in several) if len({unit for _, unit in several}) == 1 else ""
 
 
 def _same_in_base(answer: str, gold: str) -> bool | None:
-    """Digits, and bases where both state one; None where neither does. 25_6 and 25_3 are not equal."""
+    """Equality of digits, and of bases if both state one; None if neither does. 25_6 and 25_3 are not equal."""
     said, wanted = in_base(answer), in_base(gold)
     if said is None and wanted is None:
         return None
@@ -197,7 +197,7 @@ def _same_in_base(answer: str, gold: str) -> bool | None:
 
 
 def _closed(text: str) -> str:
-    """A text without spaces, but for those between digits: two that are equal need not be read."""
+    """A text without spaces, except between digits: equal texts need no parsing."""
     return _GAP.sub("", text)
 
 
@@ -210,9 +210,9 @@ def _words(text: str, least: int = SHORTEST_WORD) -> str | None:
 
 
 def _pairs(answer: str, gold: str) -> list[tuple[str, str]]:
-    """What of a gold must equal what of an answer: of x = 5 the 5, where the other has no equation as well.
+    """Pairs of a gold and an answer; one of them must be equal. For x = 5 it is 5, if the other side has no equation.
 
-    No pair where the answer asserts several things: of 1 = 5 nothing can be equal to anything.
+    No pair if the answer contradicts itself, as 1 = 5.
     """
     chains = [_values(item) for item in items(answer)]
     if not all(chains):
@@ -238,35 +238,35 @@ def _pairs(answer: str, gold: str) -> list[tuple[str, str]]:
 
 
 def _by_name(wanted: dict[str, str], said: dict[str, str], answer: str) -> list[tuple[str, str]]:
-    """Of x = 3, y = 4 the values by name; or in the order of the names, where the answer gives none."""
+    """The values of x = 3, y = 4 by name, or in the order of the names if the answer has no names."""
     if said:
         return [(_listed(wanted), _listed(said))] if said.keys() == wanted.keys() else []
     return [] if _CONDITION.search(answer) else [(_listed(wanted), answer)]
 
 
 def _listed(values: dict[str, str]) -> str:
-    """Values in the order of their names, as a tuple where there are several."""
+    """Values in the order of their names, as a tuple if there are several."""
     listed = ", ".join(values[name] for name in sorted(values))
     return f"({listed})" if len(values) > 1 else listed
 
 
 def _assigned(text: str) -> dict[str, str]:
-    """Values by single letters, of x = 3, y = 4 or (x,y) = (3,4); empty for any other text and for a letter twice."""
-    found: list[tuple[str, str]] = []
+    """Values by letter, from x = 3, y = 4 or (x,y) = (3,4); empty for any other text and for a repeated letter."""
+    assignments: list[tuple[str, str]] = []
     for item in items(text):
         parts = sides(item)
         names, values = ([part.strip("() ") for part in side.split(",")] for side in (parts[0], parts[-1]))
         if len(parts) != 2 or len(names) != len(values) or not all(len(n) == 1 and n.isalpha() for n in names):
             return {}
-        found += zip(names, values if len(names) > 1 else [parts[-1]], strict=True)
-    return dict(found) if len(dict(found)) == len(found) else {}
+        assignments += zip(names, values if len(names) > 1 else [parts[-1]], strict=True)
+    return dict(assignments) if len(dict(assignments)) == len(assignments) else {}
 
 
 def _values(item: str) -> list[str]:
-    """What a chain of equations states, in each form; nothing where two of its sides are numbers that differ.
+    """The values that a chain of equations states, in each form; none if two of its numbers differ.
 
-    A side with free symbols says nothing numeric: a + b = 5 is 5. Of pi ~ 3.14 the exact side counts, and the other
-    where it is the exact one rounded.
+    Sides with free symbols state no number: a + b = 5 is 5. In pi ~ 3.14 the exact side counts; the other one counts
+    too if it is the exact one rounded.
     """
     exact, *rounded = approximations(item)
     chain = sides(exact)
@@ -287,6 +287,6 @@ def _values(item: str) -> list[str]:
 
 
 def prepare() -> None:
-    """In a worker, which has its own time limit: without math-verify's, and sympy loaded before the first question."""
+    """Prepare a worker, which has its own time limit: turn off math-verify's, and load sympy."""
     _math_verify.in_a_worker()
     judge("\\boxed{x+1}", "1+x")

@@ -1,4 +1,4 @@
-"""What was judged before, up to a number of bytes: the entry that was used longest ago goes first."""
+"""A cache of judgements with a limit in bytes; it drops the entry that was used longest ago."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
-OVERHEAD = 400  # bytes of an entry beside its texts: the table's part of it, the tuples, the numbers
+OVERHEAD = 400  # bytes of an entry beside its texts: table, tuples, numbers
 
 
 def size(value: Any) -> int:
@@ -24,7 +24,7 @@ def size(value: Any) -> int:
 
 
 class Memory(Generic[K, V]):
-    """A mapping of at most `max_bytes`, to be used from any thread. What is larger than that alone is not kept."""
+    """A mapping of at most `max_bytes`, usable from any thread. It stores no entry that alone is larger."""
 
     def __init__(self, max_bytes: int):
         self.max_bytes, self.bytes = max_bytes, 0
@@ -35,7 +35,7 @@ class Memory(Generic[K, V]):
         return len(self._entries)
 
     def get(self, key: K) -> V | None:
-        """The value, which is now the one used last; None where there is none."""
+        """The value, now the last used one; None if there is none."""
         try:
             value, _ = self._entries[key]
             self._entries.move_to_end(key)

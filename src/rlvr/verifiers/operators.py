@@ -26,7 +26,7 @@ def check_gold(gold: str) -> None:
 
 
 def judge(text: str, gold: str) -> Judgement:
-    """Raises VerifierError for a gold that is no row of numbers with a target."""
+    """Judges the last box. Raises VerifierError for a gold that is no row of numbers with a target."""
     extracted = last_boxed(text)
     return ("unparsable", None) if extracted is None else _judged(extracted, gold)
 

@@ -1,4 +1,4 @@
-"""Judgements in workers that can be killed: a time limit and a memory limit each, and the others go on."""
+"""Judgements in workers with limits on time and memory; killing one worker does not affect the others."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ from rlvr.offspring import die_with_caller
 from rlvr.verifiers import Quick, VerifierError, hook, load, nothing
 from rlvr.verifiers.memory import Memory
 
-SECONDS = 5.0  # of a judgement, where its verifier says nothing else
-AHEAD = 64  # judgements handed out before the first is awaited, a worker
-REMEMBERED = 64 << 20  # bytes of what was asked in one call, and of its verdicts
-FEWEST_ERRORS = 10  # that fail a stage, whatever their share: one odd answer in a small set does not
+SECONDS = 5.0  # per judgement, unless its verifier has a limit of its own
+AHEAD = 64  # judgements handed out before the first is awaited, per worker
+REMEMBERED = 64 << 20  # bytes of the questions of one call and their verdicts
+FEWEST_ERRORS = 10  # below it no share of errors fails a stage: one odd answer in a small set must not
 
 
 class TooManyErrors(RuntimeError):
-    """The verifier itself fails, so that its verdicts are worth nothing; the message says how."""
+    """The verifier fails so often that its verdicts are worthless; the message says how."""
 
 
 @dataclass(frozen=True)
 class Verdict:
     status: str
     extracted: str | None
-    seconds: float  # in the worker; 0 where it was decided at once
-    reason: str | None = None  # of an `error`: the exception, and where it was raised
+    seconds: float  # in the worker; 0 for a verdict without a worker
+    reason: str | None = None  # of an `error`: the exception and its place in the code
 
     def texts(self) -> tuple[str | None, ...]:
         return self.extracted, self.reason
 
 
 class Errors:
-    """How many judgements of a stage ended in an exception of the verifier, of how many; the first is printed."""
+    """Counts a stage's judgements and those that ended in an exception of the verifier; prints the first exception."""
 
     def __init__(self, verifier: str, share: float):
         self.verifier, self.share, self._lock = verifier, share, Lock()
@@ -61,14 +61,14 @@ class Errors:
         print(f"warning: the verifier {self.verifier!r} failed: {self.first}", file=sys.stderr, flush=True)
 
     def resume(self, statuses: Iterable[dict[str, int]]) -> None:
-        """Count what earlier processes of the same run have judged."""
+        """Count the judgements of earlier processes of the same run."""
         for counts in statuses:
             self.judged, self.count = self.judged + sum(counts.values()), self.count + counts.get("error", 0)
 
     def check(self, of: int = 0) -> None:
-        """Raise TooManyErrors where at least FEWEST_ERRORS are errors, and more than the share that may be.
+        """Raise TooManyErrors for at least FEWEST_ERRORS errors that exceed the allowed share.
 
-        The share is of all judged so far, or of the `of` judgements that there will be.
+        The share is of all judgements so far, or of the `of` judgements in total.
         """
         if self.count < FEWEST_ERRORS or self.count <= self.share * max(self.judged, of):
             return
@@ -76,20 +76,19 @@ class Errors:
             f"the verifier {self.verifier!r} failed in {self.count} of {self.judged} judgements"
             f"{f' ({of} in all)' if of > self.judged else ''}, more than the share of {self.share:g} that "
             "execution.verifier_errors (config/defaults.yaml) allows; the first: "
-            f"{self.first or 'in an earlier process of this run, see its log'}. Repair what it names and run the stage "
-            "again; where odd answers are the cause, raise that share"
+            f"{self.first or 'in an earlier process of this run, see its log'}. Repair its cause and run the stage "
+            "again; if odd answers cause it, raise that share"
         )
 
 
 class Pool:
     """Workers for one verifier; a context manager, safe to call from any thread.
 
-    What `quick` decides needs no worker, and no worker starts before one is needed. A judgement over `seconds`
-    (default: the verifier's own limit) is `timeout`, one over `memory_mb` of address space, or that takes its worker
-    down, `out_of_memory`, one that raises an exception `error`; a worker that is lost is replaced, and no other verdict
-    changes. Equal questions are asked once. Raises VerifierError where this machine lacks what the verifier needs, and
-    for a gold that cannot be read. `errors` counts over all calls, and its
-    `check` fails where more than `verifier_errors` of them are. Workers end with this process, however it ends.
+    `quick` decides without a worker; workers start when first needed. The status is `timeout` over `seconds` (default:
+    the verifier's own limit), `out_of_memory` over `memory_mb` of address space or if the worker dies, and `error` for
+    an exception. A lost worker is replaced; no other verdict changes. Equal questions are judged once. Raises
+    VerifierError if this machine lacks what the verifier needs, and for a gold that it cannot read. `errors` counts
+    over all calls; its `check` fails if more than the share `verifier_errors` fail. Workers end with this process.
     """
 
     def __init__(
@@ -113,7 +112,7 @@ class Pool:
     def _pool(self) -> ProcessPool:
         return ProcessPool(
             max_workers=self.workers,
-            context=multiprocessing.get_context("forkserver"),  # no threads or locks of the caller come along
+            context=multiprocessing.get_context("forkserver"),  # inherits no threads or locks of the caller
             initializer=_start,
             initargs=(self.verifier, self.memory_mb),
         )
@@ -125,7 +124,7 @@ class Pool:
         self.close()
 
     def close(self) -> None:
-        """Stop the workers, where any were started."""
+        """Stop the workers, if any have started."""
         if "_pool" in self.__dict__:
             self._pool.stop()
             self._pool.join()
@@ -138,15 +137,15 @@ class Pool:
             yield verdict
 
     def _judge(self, questions: Iterable[tuple[str, str]]) -> Iterator[Verdict]:
-        known: Memory[Question, Verdict] = Memory(REMEMBERED)
-        waiting: deque[Verdict | Asked] = deque()
-        asked: dict[Question, Asked] = {}
+        verdicts: Memory[Question, Verdict] = Memory(REMEMBERED)
+        waiting: deque[Verdict | Pending] = deque()
+        pending: dict[Question, Pending] = {}
         for text, gold in questions:
-            waiting.append(self._at_once(text, gold) or self._ask(text, gold, known, asked))
+            waiting.append(self._at_once(text, gold) or self._ask(text, gold, verdicts, pending))
             while len(waiting) > AHEAD * self.workers:
-                yield self._settle(waiting.popleft(), known, asked)
+                yield self._settle(waiting.popleft(), verdicts, pending)
         while waiting:
-            yield self._settle(waiting.popleft(), known, asked)
+            yield self._settle(waiting.popleft(), verdicts, pending)
 
     def _at_once(self, text: str, gold: str) -> Verdict | None:
         try:
@@ -157,30 +156,30 @@ class Pool:
             return Verdict("error", None, 0.0, reason(error))
         return None if decided is None else Verdict(*decided, 0.0)
 
-    def _ask(self, text: str, gold: str, known: Memory, asked: dict[Question, Asked]) -> Verdict | Asked:
-        """The verdict where the question was answered before, else the question, which may be on its way."""
-        question = (self._reads(text), gold)  # not the whole text: those of a run may take gigabytes
-        if (verdict := known.get(question)) is not None:
+    def _ask(self, text: str, gold: str, verdicts: Memory, pending: dict[Question, Pending]) -> Verdict | Pending:
+        """The verdict of a question that was answered before, else its pending judgement."""
+        question = (self._reads(text), gold)  # not the whole text: the texts of a run may take gigabytes
+        if (verdict := verdicts.get(question)) is not None:
             return verdict
-        if question not in asked:
+        if question not in pending:
             future = self._pool.schedule(_judge, args=(self.verifier, text, gold), timeout=self.seconds)
-            asked[question] = Asked(question, future)
-        return asked[question]
+            pending[question] = Pending(question, future)
+        return pending[question]
 
-    def _settle(self, entry: Verdict | Asked, known: Memory, asked: dict[Question, Asked]) -> Verdict:
+    def _settle(self, entry: Verdict | Pending, verdicts: Memory, pending: dict[Question, Pending]) -> Verdict:
         if isinstance(entry, Verdict):
             return entry
         verdict = _outcome(entry.future, self.seconds)
-        known.put(entry.question, verdict)
-        asked.pop(entry.question, None)
+        verdicts.put(entry.question, verdict)
+        pending.pop(entry.question, None)
         return verdict
 
 
-Question = tuple[Any, str]  # what the verifier reads of a completion, and the gold
+Question = tuple[Any, str]  # the part of a completion that the verifier reads, and the gold
 
 
 @dataclass(frozen=True)
-class Asked:
+class Pending:
     question: Question
     future: Any
 
@@ -198,13 +197,13 @@ def _outcome(future: Any, limit: float) -> Verdict:
 def _start(verifier: str, memory_mb: int) -> None:
     die_with_caller()
     if hook(verifier, "MEMORY_MB", memory_mb) is not None:
-        # Beside what the worker has at its start: it imports the caller's main module, which may have brought torch.
+        # Added to its use at the start: it imports the caller's main module, which may import torch.
         with open("/proc/self/statm") as file:
-            begun = int(file.read().split()[0]) * resource.getpagesize()
-        limit = begun + (memory_mb << 20)
+            used = int(file.read().split()[0]) * resource.getpagesize()
+        limit = used + (memory_mb << 20)
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))  # the sandbox sets 1
-    with suppress(Exception):  # the first judgement says what is wrong, to the one who asked for it
+    with suppress(Exception):  # the first judgement reports the fault to its caller
         hook(verifier, "prepare", nothing)()
 
 
@@ -220,10 +219,10 @@ def _judge(verifier: str, text: str, gold: str) -> Verdict:
 
 
 def reason(error: Exception) -> str:
-    """The kind of an exception, its message on one line, and where it was raised."""
+    """An exception's class, its message on one line, and its place in the code."""
     try:
         message = " ".join(str(error).split())[:200]
-    except Exception:  # sympy's expressions may fail to be written
+    except Exception:  # sympy's expressions may fail to print
         message = "(without a message)"
     last = traceback.extract_tb(error.__traceback__)[-1:]
     place = "".join(f" ({Path(at.filename).parent.name}/{Path(at.filename).name}:{at.lineno})" for at in last)

@@ -1,17 +1,17 @@
-"""A Python program that nobody trusts, run by bubblewrap: no network, no files, no other processes, and hard limits.
+"""Runs an untrusted Python program in bubblewrap: no network, no files, no other processes, and hard limits.
 
-The program sees a read-only system, its own text, a standard input, and nothing else: no environment, no network, no
-expected output. Time, memory, processes, files and output are limited; whatever it does, what comes back is what it
-wrote and how it ended. Where bubblewrap is missing nothing is run.
+The program sees a read-only system, its own text and a standard input, but no environment, no network and no expected
+output. Time, memory, processes, files and output are limited. The caller gets the output and how the program ended.
+Without bubblewrap nothing runs.
 
 There are two sandboxes, one in the other. The outer one is bubblewrap's. It lives as long as the thread that judges,
-and holds one trusted process, the zygote (`sandbox_zygote`): an interpreter with everything imported, which forks the
-inner sandbox of each test, with namespaces of its own, and watches it. So isolation costs a test 2 ms, and Python's
-start nothing. The program cannot see the zygote; when that ends, however, the kernel ends all that is in the outer
-sandbox. `system_calls` lets a program make the calls that it needs, and no others.
+and holds one trusted process, the zygote (`sandbox_zygote`): an interpreter with everything imported. It forks an inner
+sandbox with its own namespaces for each test, and watches it. So isolation costs 2 ms per test, and Python's start
+nothing. The program cannot see the zygote. When the zygote ends, the kernel ends everything in the outer sandbox.
+`system_calls` allows the calls that programs need, and no others.
 
-Input and output are files and pipes of this process, which reads and compares; the zygote only hands them on. A zygote
-that is lost is replaced and the test is run again.
+Input and output are files and pipes of this process, which reads and compares; the zygote only hands them on. A lost
+zygote is replaced and the test runs again.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ INSIDE = ("sandbox_zygote.py", "sandbox_driver.py")  # files beside this one tha
 NOBODY = 65534
 FIRST_USER = 200_000
 PR_SET_CHILD_SUBREAPER = 36  # of <linux/prctl.h>
-LONGEST = 10  # times the limit on the clock, for a test that other work keeps from the CPU
-TO_START = 60.0  # seconds that a zygote may take to start, or to say how a test ended after its limit
-ERRORS_KEPT = 4_096  # bytes of the standard error
-# No user folder, the standard library alone, no bytecode, no folder of the script; and hashes that are fixed.
+LONGEST = 10  # times the limit on the clock, for a test that waits for the CPU
+TO_START = 60.0  # seconds for a zygote to start, or to report a test's end after its limit
+ERRORS_KEPT = 4_096  # last bytes of the standard error
+# No user folder, only the standard library, no bytecode, no folder of the script; fixed hashes.
 PYTHON_ALONE = ("-s", "-S", "-B", "-P", "-X", "utf8")
 ENVIRONMENT = {"PATH": "/usr/bin", "HOME": "/tmp", "PYTHONHASHSEED": "0", "PYTHONPATH": "/judge"}
 INSTALL = "install it (Debian, Ubuntu: apt-get install bubblewrap); code is never run without it"
 
 
 class SandboxUnavailable(VerifierError):
-    """There is no sandbox on this machine; the message says what to install or to allow."""
+    """This machine cannot run the sandbox; the message says what to install or allow."""
 
 
 class _Lost(Exception):
@@ -63,12 +63,12 @@ class _Lost(Exception):
 
 @dataclass(frozen=True)
 class Limits:
-    """What one run of a program may use."""
+    """Limits on one run of a program."""
 
-    seconds: float = 6.0  # of the CPU, all processes together; LiveCodeBench's limit a test
-    memory_mb: int = 512  # address space of a process, and memory of all together
+    seconds: float = 6.0  # of CPU time, all processes together; LiveCodeBench's limit per test
+    memory_mb: int = 512  # address space per process, and memory of all processes
     processes: int = 16  # threads count as processes
-    files_mb: int = 16  # of a file, and of all files
+    files_mb: int = 16  # per file, and of all files
     output_mb: int = 8  # of the standard output
 
     @property
@@ -79,7 +79,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended. `stopped` is empty, or which limit ended it: time, memory or output."""
+    """How a run ended. `stopped` names the limit that ended it (time, memory or output), else it is empty."""
 
     output: bytes
     errors: str
@@ -90,7 +90,7 @@ class Outcome:
 def check() -> str:
     """The Python that judges, as "3.11.2 (/usr/bin/python3.11)".
 
-    Raises SandboxUnavailable, with the reason, where a program cannot be run in a sandbox.
+    Raises SandboxUnavailable, with the reason, if no program can run in a sandbox.
     """
     return _check(os.environ.get("PATH", ""))
 
@@ -108,27 +108,27 @@ def _check(_path: str) -> str:
         hint = "is it version 0.8 or newer, is the kernel 5.8 or newer, are user namespaces allowed?"
         raise SandboxUnavailable(f"bubblewrap does not work on this machine ({hint}): {error}") from error
     finally:
-        close()  # those who judge are often other processes
+        close()  # often other processes judge
     if outcome.output != b"ready\n":
         raise SandboxUnavailable(f"Python does not work in the sandbox: {outcome.errors.strip()[-300:]}")
     return f"{python} ({interpreter()})"
 
 
-def run(program: str, given: bytes, limits: Limits | None = None, *, entry: str = "") -> Outcome:
-    """Run a program on a standard input; with `entry`, call that function on the JSON list that is given.
+def run(program: str, stdin: bytes, limits: Limits | None = None, *, entry: str = "") -> Outcome:
+    """Run a program on a standard input; with `entry`, call that function on a JSON list of arguments.
 
-    A call's output is its result as JSON, on a line of its own, and nothing that the program prints. Raises
-    SandboxUnavailable where the sandbox could not be set up, tried twice: that is no verdict on a program.
+    A call's output is its result as one line of JSON, without what the program prints. Raises SandboxUnavailable if the
+    sandbox fails twice to start: that is no verdict on a program.
     """
     for last in (False, True):
         try:
-            return _zygote().run(program, given, limits or Limits(), entry)
+            return _zygote().run(program, stdin, limits or Limits(), entry)
         except _Lost as error:
             close()
             if last:
                 raise SandboxUnavailable(f"bubblewrap could not set a sandbox up: {error}") from error
             time.sleep(0.2)
-        except BaseException:  # else the next run would read this one's answer
+        except BaseException:  # else the next run would read this run's answer
             close()
             raise
     raise AssertionError("unreachable")
@@ -136,57 +136,57 @@ def run(program: str, given: bytes, limits: Limits | None = None, *, entry: str 
 
 # ---- the zygote of a thread ----------------------------------------------------------------------
 
-_own = threading.local()  # .zygote: a sandbox ends with the thread that started it (--die-with-parent)
+_thread = threading.local()  # .zygote: a sandbox ends with the thread that started it (--die-with-parent)
 
 
 def _zygote() -> _Zygote:
-    """This thread's zygote, started where there is none."""
-    if getattr(_own, "zygote", None) is None:
-        _own.zygote = _Zygote()
-    return _own.zygote
+    """This thread's zygote, started if there is none."""
+    if getattr(_thread, "zygote", None) is None:
+        _thread.zygote = _Zygote()
+    return _thread.zygote
 
 
 def close() -> None:
-    """End this thread's zygote, where there is one; the next run starts another."""
-    zygote, _own.zygote = getattr(_own, "zygote", None), None
+    """End this thread's zygote, if there is one; the next run starts another."""
+    zygote, _thread.zygote = getattr(_thread, "zygote", None), None
     if zygote is not None:
         zygote.close()
 
 
 def _forget() -> None:
-    """In a fork of this process: the zygote is the parent's."""
-    if getattr(_own, "zygote", None) is not None:
-        _own.zygote.channel.close()
-        _own.zygote = None
+    """Drop the zygote in a fork of this process: it belongs to the parent."""
+    if getattr(_thread, "zygote", None) is not None:
+        _thread.zygote.channel.close()
+        _thread.zygote = None
 
 
 os.register_at_fork(after_in_child=_forget)
 
 
 class _Zygote:
-    """An outer sandbox with its zygote, which speaks of itself before it is asked to run a program."""
+    """An outer sandbox with its zygote, which reports its Python version when it starts."""
 
     def __init__(self) -> None:
         filters = _sealed("filter", system_calls.filter_program())
         self.channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         scripts = [os.open(Path(__file__).with_name(name), os.O_RDONLY) for name in INSIDE]
         info_out, info_in = os.pipe()
-        given = _sealed("given", b"")  # of the kinds that a test's will be, as which Python opens them
+        stdin = _sealed("stdin", b"")  # the same kinds of files as a test's, since Python opens them at its start
         inherited = (theirs.fileno(), filters, info_in, *scripts)
         try:
             command = _command(theirs.fileno(), filters, info_in, scripts)
-            pipes = {"stdin": given, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+            pipes = {"stdin": stdin, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
             self.process = subprocess.Popen(command, **pipes, pass_fds=inherited, env={}, cwd="/", **_caller())
         except OSError as error:
             os.close(info_out)
             self.channel.close()
             raise SandboxUnavailable(
-                f"bubblewrap (bwrap) cannot be started: {error}; it needs to be readable for other users than root, "
-                f"and root needs user ids from {FIRST_USER} on; where it is missing, {INSTALL}"
+                f"bubblewrap (bwrap) cannot be started: {error}; other users than root must be able to read it, "
+                f"and root needs user ids from {FIRST_USER} on; if it is missing, {INSTALL}"
             ) from error
         finally:
             theirs.close()
-            for fd in (filters, info_in, given, *scripts):
+            for fd in (filters, info_in, stdin, *scripts):
                 os.close(fd)
         info = os.fdopen(info_out)
         self.close = weakref.finalize(self, _end, os.getpid(), self.process, self.channel, info)
@@ -197,13 +197,13 @@ class _Zygote:
             self.close()
             raise
 
-    def run(self, program: str, given: bytes, limits: Limits, entry: str) -> Outcome:
-        """Raises _Lost where the test could not begin, or its end is not known."""
+    def run(self, program: str, stdin: bytes, limits: Limits, entry: str) -> Outcome:
+        """Run one test. Raises _Lost if it could not begin, or if its end is unknown."""
         clock = {"clock": limits.clock, "longest": LONGEST * limits.clock}
         request = json.dumps({**asdict(limits), **clock, "entry": entry}).encode()
-        text_fd, given_fd = _sealed("program", program.encode("utf-8", "replace")), _sealed("given", given)
+        text_fd, stdin_fd = _sealed("program", program.encode("utf-8", "replace")), _sealed("stdin", stdin)
         (output, output_in), (errors, errors_in) = os.pipe(), os.pipe()
-        sent = [text_fd, given_fd, output_in, errors_in]
+        sent = [text_fd, stdin_fd, output_in, errors_in]
         with os.fdopen(output, "rb", 0) as out, os.fdopen(errors, "rb", 0) as err:
             try:
                 for fd in (output_in, errors_in) if os.geteuid() == 0 else ():
@@ -215,7 +215,7 @@ class _Zygote:
             return self._read(out, err, limits)
 
     def _read(self, out: FileIO, err: FileIO, limits: Limits) -> Outcome:
-        """Read what a program writes until the zygote says how it ended."""
+        """Read a program's output until the zygote reports its end."""
         parts: list[bytes] = []
         errors, size, stopped = b"", 0, ""
         deadline = time.monotonic() + LONGEST * limits.clock + TO_START
@@ -224,7 +224,7 @@ class _Zygote:
                 selector.register(stream, selectors.EVENT_READ)
             answer: dict | None = None
             while answer is None or len(selector.get_map()) > 0:
-                # After the answer all that could write is gone: what is left to read ends.
+                # After the answer no writer is left: the pipes end.
                 for key, _ in selector.select(max(0.0, deadline - time.monotonic())):
                     if key.fileobj is self.channel:
                         answer = self._answer()
@@ -263,13 +263,13 @@ class _Zygote:
         return json.loads(answer)
 
     def _why(self) -> str:
-        """What it wrote before it ended."""
+        """The zygote's last words, or its exit status."""
         assert self.process.stderr is not None
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(5)
         os.set_blocking(self.process.stderr.fileno(), False)
-        said = self.process.stderr.read() or b""
-        return said.decode("utf-8", "replace").strip()[-300:] or f"it ended with {self.process.poll()}"
+        message = self.process.stderr.read() or b""
+        return message.decode("utf-8", "replace").strip()[-300:] or f"it ended with {self.process.poll()}"
 
 
 def _end(owner: int, process: subprocess.Popen, channel: socket.socket, info: TextIO) -> None:
@@ -277,19 +277,19 @@ def _end(owner: int, process: subprocess.Popen, channel: socket.socket, info: Te
     channel.close()
     if os.getpid() != owner:
         return
-    alive = process.poll() is None  # else its child, whose number may be another's by now, is gone too
+    alive = process.poll() is None  # else its child is gone too, and its id may be another's by now
     process.kill()
     process.wait()
     with info, suppress(ValueError, KeyError, ProcessLookupError, ChildProcessError):
         zygote = int(json.loads(info.read())["child-pid"])
         if alive:
             os.kill(zygote, signal.SIGKILL)
-        os.waitpid(zygote, 0)  # where this process adopts it (`adopt`): no zombie stays
+        os.waitpid(zygote, 0)  # leaves no zombie where this process adopts it (`adopt`)
     process.communicate()
 
 
 def adopt() -> None:
-    """Let orphans become children of this process, so that none stays a zombie where the system has no init."""
+    """Make this process the parent of orphans, so that none stays a zombie on a system without init."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
@@ -297,11 +297,11 @@ def adopt() -> None:
 
 
 def _command(channel: int, filters: int, info: int, scripts: Sequence[int]) -> list[str]:
-    """The read-only system, with places for what each test mounts for itself: /tmp and /proc."""
+    """bwrap's command line: a read-only system, with /tmp and /proc for each test's own mounts."""
     command = [shutil.which("bwrap") or "bwrap", "--unshare-all", "--unshare-user", "--as-pid-1", "--die-with-parent"]
     command += ["--new-session", "--clearenv", "--cap-drop", "ALL", "--uid", str(NOBODY), "--gid", str(NOBODY)]
     command += ["--hostname", "sandbox", "--info-fd", str(info), *_system(), "--proc", "/proc", "--dir", "/tmp"]
-    for name in ("null", "random", "urandom"):  # not zero: a shared mapping of it is memory that no process shows
+    for name in ("null", "random", "urandom"):  # not zero: no process shows the memory of its shared mapping
         command += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
     for name, target in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
         command += ["--symlink", f"/proc/self/fd{target}", f"/dev/{name}"]
@@ -317,7 +317,7 @@ def _command(channel: int, filters: int, info: int, scripts: Sequence[int]) -> l
 
 @cache
 def _system() -> tuple[str, ...]:
-    """Options that show the system's libraries, read-only: /usr, and what stands beside it or points into it."""
+    """bwrap's options for the system's libraries, read-only: /usr, and the folders and links beside it."""
     options = ["--ro-bind", "/usr", "/usr"]
     for name in ("/lib", "/lib64", "/bin"):
         if Path(name).is_symlink():
@@ -325,7 +325,7 @@ def _system() -> tuple[str, ...]:
         elif Path(name).is_dir():
             options += ["--ro-bind", name, name]
     python = interpreter()
-    for local in ("/usr/local", "/usr/src"):  # what a site put there is nobody's business
+    for local in ("/usr/local", "/usr/src"):  # hides the site's own files
         if Path(local).is_dir() and not python.startswith(local):
             options += ["--size", "4096", "--tmpfs", local, "--remount-ro", local]
     if not python.startswith("/usr/"):
@@ -335,14 +335,14 @@ def _system() -> tuple[str, ...]:
 
 @cache
 def interpreter() -> str:
-    """The Python that judges: the one that runs this, else, where root hides that, the system's of the same version.
+    """The Python that judges: the one that runs this, or the system's of the same version if root hides the first.
 
-    So which syntax works depends on the environment, not on the machine. Raises SandboxUnavailable where neither can be
-    read by the user that root judges as.
+    So the syntax that works depends on the environment, not on the machine. Raises SandboxUnavailable if the user that
+    root judges as can read neither.
     """
-    own = Path(getattr(sys, "_base_executable", "") or sys.executable).resolve()
+    current = Path(getattr(sys, "_base_executable", "") or sys.executable).resolve()
     version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
-    candidates = [own, Path("/usr/bin", version), Path("/usr/local/bin", version)]
+    candidates = [current, Path("/usr/bin", version), Path("/usr/local/bin", version)]
     for path in candidates:
         if os.access(path, os.X_OK) and _can_be_shown(path.resolve()):
             return str(path)
@@ -353,7 +353,7 @@ def interpreter() -> str:
 
 
 def _can_be_shown(path: Path) -> bool:
-    """Whether the user that judges can read it, who is not root, and whether no test's own /tmp hides it."""
+    """Whether the user that judges, who is not root, can read it, and no test's own /tmp hides it."""
     if path.is_relative_to("/tmp"):
         return False
     to_all = path.stat().st_mode & 0o005 and all(folder.stat().st_mode & 0o001 for folder in path.parents)
@@ -361,7 +361,7 @@ def _can_be_shown(path: Path) -> bool:
 
 
 def _caller() -> dict:
-    """Root calls as a user of its own: a limit on processes does not bind root, and users cannot signal each other."""
+    """The user to judge as, if this is root: process limits do not bind root, and users cannot signal each other."""
     return {"user": _user(), "group": _user(), "extra_groups": []} if os.geteuid() == 0 else {}
 
 
@@ -370,7 +370,7 @@ def _user() -> int:
 
 
 def _sealed(name: str, data: bytes) -> int:
-    """A file in memory that nobody can change."""
+    """The descriptor of a file in memory that nobody can change."""
     fd = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     view = memoryview(data)
     while view:

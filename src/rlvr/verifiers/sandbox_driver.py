@@ -1,7 +1,7 @@
-"""Runs inside the sandbox, in a process of its own per test: runs the program or calls its entry, and ends.
+"""Runs inside the sandbox, in one process per test: runs the program or calls its entry, and ends.
 
-The program can do with this process what it likes. Nothing here is trusted by the one who judges: the driver holds no
-expected output and gives no verdict.
+The program can do anything with this process. So the judge trusts nothing here: the driver holds no expected output and
+gives no verdict.
 """
 
 import atexit
@@ -17,7 +17,7 @@ import types
 from decimal import Decimal
 from fractions import Fraction
 
-# The names that LiveCodeBench's runner puts before each program, in its order, of which the last one wins: `pow` is the
+# The names that LiveCodeBench's runner puts before each program, in its order; the last one wins: `pow` is the
 # built-in one, `copy` and `datetime` are modules. `time` and `fractions` are TACO's.
 MODULES = (
     "string re datetime collections heapq bisect copy math random statistics itertools functools operator io sys json"
@@ -26,12 +26,12 @@ PRELUDE = "\n".join(
     [f"from {name} import *" for name in f"{MODULES} builtins typing".split()]
     + [f"import {name}" for name in f"{MODULES} time fractions".split()]
 )
-SEED = 0  # of `random`; hashes of texts are fixed too, so that a program writes the same each time
+SEED = 0  # of `random`; hashes of texts are fixed too, so that a program repeats its output
 
 
 @functools.cache
 def prelude() -> dict:
-    """The names that each program begins with; the zygote asks for them before the first, which saves 2 ms a test."""
+    """The names that each program starts with; the zygote loads them before the first test: 2 ms less per test."""
     builtins.exit = builtins.quit = sys.exit  # the standard library has them from `site`, which is not loaded
     names: dict = {}
     exec(PRELUDE, names)
@@ -49,7 +49,7 @@ def execute(program: str, name: str) -> dict:
 
 
 def read_and_write(program: str) -> None:
-    """Run the program as a script. As in LiveCodeBench what it wrote decides, with whatever status it exits."""
+    """Run the program as a script. As in LiveCodeBench its output decides, whatever its exit status."""
     try:
         execute(program, "__main__")
     except SystemExit:
@@ -57,22 +57,22 @@ def read_and_write(program: str) -> None:
 
 
 def call(program: str, entry: str) -> None:
-    """Print the result of entry(*arguments) as JSON; a class `Solution` is made first, as LeetCode's tasks have it.
+    """Print the result of entry(*arguments) as JSON; `entry` may be a method of a class `Solution`, as on LeetCode.
 
-    The program is no script here, as in LiveCodeBench: what stands under `if __name__ == "__main__"` does not run.
+    As in LiveCodeBench the program is not a script: code under `if __name__ == "__main__"` does not run.
     """
-    given = sys.stdin.read()
+    arguments = sys.stdin.read()
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what the program prints is no result
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     names = execute(program, "solution")
     owner = names.get("Solution")
     function = getattr(owner(), entry) if isinstance(owner, type) and hasattr(owner, entry) else names[entry]
-    print(json.dumps(function(*json.loads(given)), default=plain), file=out, flush=True)
+    print(json.dumps(function(*json.loads(arguments)), default=plain), file=out, flush=True)
 
 
 def plain(value: object) -> float:
-    """A fraction or a decimal as a float; JSON has no others."""
+    """A fraction or a decimal as a float."""
     if not isinstance(value, (Decimal, Fraction)):
         raise TypeError(f"a result of type {type(value).__name__} is no JSON")
     return float(value)
@@ -110,9 +110,9 @@ def _exit_code(ended: SystemExit) -> int:
 
 
 def _end(code: int, names: dict) -> None:
-    """Wait for threads, call exit hooks, let a script's names go, whose objects may write then, and flush.
+    """Wait for threads, call exit hooks, delete a script's names (their objects may write then), flush, exit.
 
-    The interpreter's own end would take all modules apart, which were there before the program: 5 ms a test.
+    The interpreter's own exit would also take apart the modules loaded before the program: 5 ms per test.
     """
     try:
         threading._shutdown()  # type: ignore[attr-defined]

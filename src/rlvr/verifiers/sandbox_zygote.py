@@ -7,17 +7,16 @@ everything once, and no program ever runs in it:
           |   namespaces of one test: its init, pid 1 there, which waits | the program, and what it starts
 
 - The init is a fork of this process with new user, process, mount and IPC namespaces. It makes a sized /tmp and a
-  read-only /proc, takes the limits on, gives up capabilities, takes the filter of system calls on, and then forks the
-  program. So it has all limits of the program itself, and it cannot be traced (it is not dumpable). When it ends, the
-  kernel ends all that is in its namespaces.
+  read-only /proc, sets the limits, drops capabilities, installs the filter of system calls, and then forks the program.
+  So it has all limits of the program itself, and it cannot be traced (it is not dumpable). When it ends, the kernel
+  ends everything in its namespaces.
 - This process is in a process namespace that the program cannot see. It never reads a program, an input or an output:
   the judge makes files and pipes, sends them, and this process hands them on. So nothing of one test reaches the next.
-- It looks at all processes of the test, whose numbers only this namespace has, every LOOK_EVERY seconds.
-- A test has one CPU. So a program takes no more of the machine, gets no more memory between two looks, and starts no
-  more threads of its own accord (`ThreadPoolExecutor()`), the more CPUs there are.
+- Every LOOK_EVERY seconds it looks at all processes of the test, whose ids exist only in this namespace.
+- A test has one CPU. So more CPUs do not let a program take more of the machine, get more memory between two looks, or
+  start more threads by default (`ThreadPoolExecutor()`).
 
-The network and the host name are those of the outer sandbox, which has no network either: the filter lets no program
-make a socket.
+Network and host name belong to the outer sandbox, which has no network; the filter lets no program make a socket.
 """
 
 import ctypes
@@ -35,7 +34,7 @@ from typing import NoReturn
 
 from rlvr.verifiers import sandbox_driver
 
-CHANNEL = 3  # the descriptor that leads to the judge, the only one beside the standard streams
+CHANNEL = 3  # the descriptor of the judge's socket, the only one beside the standard streams
 LOOK_EVERY = 0.05  # seconds between looks at a test's processes
 FILES = 4_096  # files and folders in /tmp; each takes 1 KiB of the kernel's memory
 STACK = 64 << 20  # bytes, for programs that recurse deeply
@@ -55,14 +54,14 @@ def serve(channel: socket.socket, filters: bytes) -> None:
         message, files, _, _ = socket.recv_fds(channel, 65_536, 4)
         if not message:
             os._exit(0)
-        if message == b"stop":  # said of a test that ended at that moment
+        if message == b"stop":  # the test ended at that moment
             continue
         request = json.loads(message)
         channel.send(json.dumps(judge(channel, filters, request, files)).encode())
 
 
 def judge(channel: socket.socket, filters: bytes, request: dict, files: list[int]) -> dict:
-    """How a test ended: its exit code, which limit stopped it, and what went wrong before the program began."""
+    """How a test ended: its exit code, the limit that stopped it, and any failure before the program began."""
     status, to_status = os.pipe()
     init = _LIBC.syscall(_CLONE, _NEW | signal.SIGCHLD, 0, 0, 0, 0)  # a fork; os.fork makes no namespaces
     if init == 0:
@@ -73,17 +72,17 @@ def judge(channel: socket.socket, filters: bytes, request: dict, files: list[int
     if init < 0:
         os.close(status)
         return {"code": None, "stopped": "", "failed": f"no namespaces for a test: {error}"}
-    said, stopped = watch(channel, init, status, request)
+    report, stopped = watch(channel, init, status, request)
     os.close(status)
     os.kill(init, signal.SIGKILL)
     _, ended, usage = os.wait4(init, 0)
-    started, _, rest = said.partition(b"started\n")
+    started, _, rest = report.partition(b"started\n")
     code = int(rest) if rest.endswith(b"\n") else None
     if not stopped and usage.ru_utime + usage.ru_stime > request["seconds"]:
         stopped = "time"
     elif not stopped and (code == -signal.SIGKILL or os.WIFSIGNALED(ended)):
-        stopped = "memory"  # the kernel's own kill, where memory runs out; who kills itself is no better
-    failed = "" if said.startswith(b"started\n") else started.decode("utf-8", "replace") or "its init ended"
+        stopped = "memory"  # the kernel kills when memory runs out; a program that kills itself counts the same
+    failed = "" if report.startswith(b"started\n") else started.decode("utf-8", "replace") or "its init ended"
     return {"code": code, "stopped": stopped, "failed": failed}
 
 
@@ -91,8 +90,8 @@ def judge(channel: socket.socket, filters: bytes, request: dict, files: list[int
 
 
 def be_init(channel: socket.socket, filters: bytes, request: dict, files: list[int], status: int) -> NoReturn:
-    """The init of a test: set up, fork the program, wait for it and say how it ended."""
-    program, given, output, errors = files
+    """The init of a test: set up, fork the program, wait for it and report how it ended."""
+    program, stdin, output, errors = files
     try:
         channel.close()
         set_up(filters, request, program)
@@ -101,7 +100,7 @@ def be_init(channel: socket.socket, filters: bytes, request: dict, files: list[i
         os.write(status, f"{type(error).__name__}: {error}".encode())
         os._exit(1)
     if child == 0:
-        for number, fd in enumerate((given, output, errors)):
+        for number, fd in enumerate((stdin, output, errors)):
             os.dup2(fd, number)
         os.write(status, b"started\n")
         os.closerange(3, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
@@ -115,25 +114,25 @@ def be_init(channel: socket.socket, filters: bytes, request: dict, files: list[i
         for fd in files:
             os.close(fd)
         while True:
-            pid, how = os.wait()
+            pid, wait_status = os.wait()
             if pid == child:
-                os.write(status, b"%d\n" % os.waitstatus_to_exitcode(how))
+                os.write(status, b"%d\n" % os.waitstatus_to_exitcode(wait_status))
                 os._exit(0)
     finally:
         os._exit(1)
 
 
 def set_up(filters: bytes, request: dict, program: int) -> None:
-    """Give this process an empty place of its own, limits, and no rights."""
+    """Give this process empty folders, limits, and no rights."""
     os.setsid()  # a signal to a group of processes crosses namespaces
-    os.sched_setaffinity(0, {_LIBC.sched_getcpu()})  # where the kernel put this fork: the idlest, as a rule
-    _prctl(_DUMPABLE, 1)  # else the files of /proc about this process are not its own
+    os.sched_setaffinity(0, {_LIBC.sched_getcpu()})  # the kernel usually put this fork on the idlest
+    _prctl(_DUMPABLE, 1)  # else it does not own its files in /proc
     uid, gid = os.getuid(), os.getgid()
     for name, text in (
         ("setgroups", "deny"),
         ("uid_map", f"{uid} {uid} 1"),
         ("gid_map", f"{gid} {gid} 1"),
-        ("oom_score_adj", "1000"),  # where memory runs out all the same, these go first
+        ("oom_score_adj", "1000"),  # if memory still runs out, the kernel kills these first
     ):
         with open(f"/proc/self/{name}", "w") as file:
             file.write(text)
@@ -142,14 +141,14 @@ def set_up(filters: bytes, request: dict, program: int) -> None:
         copy.write(text.read())
     _mount("proc", "/proc", _NOSUID_NODEV | _NOEXEC | _READ_ONLY, "subset=pid")
     os.chdir("/tmp")
-    for what, most in limits(request):
-        resource.setrlimit(what, most)
+    for limit, value in limits(request):
+        resource.setrlimit(limit, value)
     _prctl(_DUMPABLE, 0)
     give_up_rights(filters)
 
 
 def limits(request: dict) -> list[tuple[int, tuple[int, int]]]:
-    """Of each process, its init included: (resource, (soft, hard)). What they do not count, the filter keeps away."""
+    """Limits per process, also of the init: (resource, (soft, hard)). The filter refuses what they do not count."""
     mebibyte = 1 << 20
     values = {
         resource.RLIMIT_STACK: STACK,
@@ -158,24 +157,24 @@ def limits(request: dict) -> list[tuple[int, tuple[int, int]]]:
         resource.RLIMIT_FSIZE: request["files_mb"] * mebibyte,
         resource.RLIMIT_NOFILE: 64,
         resource.RLIMIT_CPU: int(request["seconds"]) + 2,
-        resource.RLIMIT_CORE: 1,  # no file is so small; and at 1 the kernel calls no program that stores cores
+        resource.RLIMIT_CORE: 1,  # no core file is so small, and at 1 the kernel calls no program that stores cores
         resource.RLIMIT_MEMLOCK: 0,
         resource.RLIMIT_MSGQUEUE: 0,
         resource.RLIMIT_SIGPENDING: 256,
     }
-    found = []
-    for what, value in values.items():
-        _, hard = resource.getrlimit(what)
-        most = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        # The stack counts as address space anyway, and contest programs ask for a larger one.
-        found.append((what, (most, hard if what == resource.RLIMIT_STACK else most)))
-    return found
+    pairs = []
+    for limit, value in values.items():
+        _, hard = resource.getrlimit(limit)
+        soft = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        # The stack counts as address space anyway, and contest programs may raise it.
+        pairs.append((limit, (soft, hard if limit == resource.RLIMIT_STACK else soft)))
+    return pairs
 
 
 def give_up_rights(filters: bytes) -> None:
     for capability in range(64):
         if _LIBC.prctl(_CAPBSET_DROP, capability, 0, 0, 0) != 0:
-            break  # beyond the kernel's last
+            break  # beyond the kernel's last capability
     header, none = (ctypes.c_uint32 * 2)(_CAPABILITIES, 0), (ctypes.c_uint32 * 6)()
     _checked(_LIBC.capset(header, none), "capset")
     _prctl(_NO_NEW_PRIVS, 1)
@@ -194,8 +193,8 @@ def _prctl(option: int, value: int, pointer: object = None) -> None:
 
 
 def _mount(kind: str, folder: str, flags: int, options: str) -> None:
-    made = _LIBC.mount(kind.encode(), folder.encode(), kind.encode(), ctypes.c_ulong(flags), options.encode())
-    _checked(made, f"{kind} on {folder}")
+    result = _LIBC.mount(kind.encode(), folder.encode(), kind.encode(), ctypes.c_ulong(flags), options.encode())
+    _checked(result, f"{kind} on {folder}")
 
 
 def _checked(returned: int, what: str) -> None:
@@ -207,27 +206,27 @@ def _checked(returned: int, what: str) -> None:
 
 
 def watch(channel: socket.socket, init: int, status: int, request: dict) -> tuple[bytes, str]:
-    """What the init said until it ended, and which limit the test is over; the judge may stop it too.
+    """The init's report until it ended, and the limit that the test exceeded; the judge may stop it too.
 
-    The clock counts the CPU time that the test used and the time in which none of its processes wanted a CPU. Time in
-    which one wanted it and other work had it does not count: so no neighbour, honest or not, changes a verdict.
+    The clock counts the test's CPU time and the time in which none of its processes wants a CPU. Time in which one of
+    them waits for a CPU does not count: so no neighbour, honest or not, changes a verdict.
     """
     poller = select.poll()
     poller.register(channel, select.POLLIN)
     poller.register(status, select.POLLIN)
-    said, waited = b"", 0.0
+    report, waited = b"", 0.0
     began = last = time.monotonic()
     while True:
         ready = {fd for fd, _ in poller.poll(LOOK_EVERY * 1000)}
         if status in ready:
             chunk = os.read(status, 4096)
             if not chunk:
-                return said, ""
-            said += chunk
+                return report, ""
+            report += chunk
         if channel.fileno() in ready:
             if not channel.recv(16):
-                os._exit(0)  # the judge is gone; with this process the kernel ends all the others
-            return said, "told"
+                os._exit(0)  # the judge is gone; when this process ends, the kernel ends all others
+            return report, "told"
         now = time.monotonic()
         if now - last < LOOK_EVERY:
             continue
@@ -235,17 +234,17 @@ def watch(channel: socket.socket, init: int, status: int, request: dict) -> tupl
         waited += 0.0 if wants else min(now - last, 2 * LOOK_EVERY)
         last = now
         if memory_kb > request["memory_mb"] << 10:
-            return said, "memory"
+            return report, "memory"
         over = used > request["seconds"] or used + waited > request["clock"]
         if over or now - began > request["longest"]:
-            return said, "time"
+            return report, "time"
 
 
 def look(init: int) -> tuple[float, int, bool]:
-    """Of all processes of a test: seconds of CPU time, KiB of memory, and whether a thread wants a CPU.
+    """CPU seconds and KiB of memory of all processes of a test, and whether one of their threads wants a CPU.
 
-    Memory is what no file of the system backs, swapped or not, with the tables that map it. The init shares its own
-    with this process, and counts for its children's CPU time alone.
+    Memory that no system file backs counts, swapped or not, with its page tables. The init shares its memory with this
+    process, so only its children's CPU time counts.
     """
     ticks, memory_kb, wants = 0, 0, False
     for name in os.listdir("/proc"):
@@ -263,19 +262,19 @@ def look(init: int) -> tuple[float, int, bool]:
 
 
 def _fields(path: str) -> list[bytes]:
-    """What follows the name, which may hold anything: the state, the parent, ..."""
+    """The fields after the name, which may hold any text: the state, the parent, ..."""
     with open(path, "rb") as file:
         return file.read().rpartition(b")")[2].split()
 
 
 def _threads(process: str) -> list[list[bytes]]:
-    found = []
+    threads = []
     for name in os.listdir(f"/proc/{process}/task"):
         try:
-            found.append(_fields(f"/proc/{process}/task/{name}/stat"))
+            threads.append(_fields(f"/proc/{process}/task/{name}/stat"))
         except OSError:  # it ended
             continue
-    return found
+    return threads
 
 
 def _memory(process: str) -> int:
@@ -287,10 +286,12 @@ def _memory(process: str) -> int:
 def main() -> None:
     with open(sys.argv[2], "rb") as file:
         filters = file.read()
-    os.dup2(int(sys.argv[1]), CHANNEL)  # its number was one of the judge's, who may have many files open
+    os.dup2(int(sys.argv[1]), CHANNEL)  # the judge's number may be high, as it may have many files open
     os.closerange(CHANNEL + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
-    sys.path.remove(os.environ.pop("PYTHONPATH"))  # where this file is: no program needs to see it
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the init's: as long as it handles none, its children's do nothing
+    sys.path.remove(os.environ.pop("PYTHONPATH"))  # the folder of this file: no program needs to see it
+    signal.signal(
+        signal.SIGINT, signal.SIG_DFL
+    )  # for the init: while it handles no signal, its children cannot interrupt it
     _prctl(_DUMPABLE, 0)
     sandbox_driver.prelude()
     gc.disable()

@@ -1,11 +1,11 @@
 """The system calls that a program in the sandbox may make, as a filter for the kernel (seccomp, classic BPF).
 
-Allowed is what Python and contest programs need; every other call answers ENOSYS, as a kernel does that lacks it, and
-libraries know how to go on without. A list of what is forbidden would have to name every object of the kernel that no
-limit counts (queues, shared memory, files in memory, sockets, locks, watches, extended attributes, keys) and every call
-that reaches the rest of the machine (sync, splice, io_uring, BPF, tracing), those of the next kernel among them.
+Python and contest programs may make the calls that they need. Every other call answers ENOSYS, like a kernel without
+it, and libraries cope with that. A list of forbidden calls would have to name every kernel object that no limit counts
+(queues, shared memory, files in memory, sockets, locks, watches, extended attributes, keys) and every call that reaches
+the rest of the machine (sync, splice, io_uring, BPF, tracing), including those of the next kernel.
 
-Some allowed calls are allowed with some arguments alone; else they fail with EPERM.
+Some calls are allowed only with certain arguments; else they fail with EPERM.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from rlvr.verifiers import VerifierError
 
-# Name, number on x86-64 and number on aarch64 (of <asm/unistd.h>; "-" where there is none), by what they are for.
+# Name, number on x86-64 and number on aarch64 (of <asm/unistd.h>; "-" if there is none), by purpose.
 ALLOWED = {
     "files": """
         read 0 63, write 1 64, readv 19 65, writev 20 66, pread64 17 67, pwrite64 18 68, preadv 295 69,
@@ -72,15 +72,15 @@ NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
 
 @dataclass(frozen=True)
 class Only:
-    """The argument (its lower half, which is what the kernel reads of these) must be one of the values."""
+    """The argument (its lower half, all that the kernel reads of these) must be one of the values."""
 
     argument: int
     values: tuple[int, ...]
 
     def steps(self) -> list[bytes]:
         left = range(len(self.values), 0, -1)
-        known = [_step(EQUAL, value, rest, 0) for value, rest in zip(self.values, left, strict=True)]
-        return [_load(self.argument), *known, _step(RETURN, EPERM)]
+        matches = [_step(EQUAL, value, rest, 0) for value, rest in zip(self.values, left, strict=True)]
+        return [_load(self.argument), *matches, _step(RETURN, EPERM)]
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class NotAll:
 
 @dataclass(frozen=True)
 class ReadOnly:
-    """Where the argument has the value, the pointer, which says what to set, must be null."""
+    """If the argument has the value, the pointer to the new setting must be null."""
 
     argument: int
     value: int
@@ -126,7 +126,7 @@ RULES = {
     "fcntl": [Only(1, (0, 1, 2, 3, 4, 1030, 1032))],
     # Is it a terminal, how wide is it, how much can be read; blocking and inheritance.
     "ioctl": [Only(1, (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451))],
-    # Shared memory without a file stays when no process shows it any more; huge pages are the machine's own.
+    # Shared memory without a file outlives its processes; huge pages belong to the whole machine.
     "mmap": [NotAll(3, 0x21), NotAll(3, 0x40000)],
     "prctl": [Only(0, (1, 15, 16))],  # the signal at a parent's death, the name
     # The caller's own limits; that of core dumps stays at 1 byte, where the kernel calls no program to store them.
@@ -137,7 +137,7 @@ RULES = {
 
 
 def filter_program(machine: str | None = None) -> bytes:
-    """An array of struct sock_filter. Raises VerifierError for a machine whose numbers are not known here."""
+    """An array of struct sock_filter. Raises VerifierError for a machine that is not in MACHINES."""
     machine = machine or platform.machine()
     if machine not in MACHINES:
         raise VerifierError(f"no filter of system calls for {machine}; code is judged on {' or '.join(MACHINES)}")

@@ -1,9 +1,9 @@
-"""Row adapters: a row as a set publishes it -> a problem. One module a published format; its name is the `adapter`.
+"""Row adapters: a published row -> a problem. One module per published format; its name is the entry's `adapter`.
 
-A module has `FIELDS`, what it reads: our name -> the field's name in the published file (an entry's `fields` may rename
-them); `OPTIONAL`, which of our names a file may lack; and `adapt(row, spec) -> Draft`, pure, which reads the row's
-fields by our names and types, and raises `LeftOut` with a reason for a row that makes no problem. It may have
-`facts(spec)`: lines that the card has of the entry's settings, those of this format alone.
+A module has `FIELDS`: our name -> the field's name in the published file (an entry's `fields` may rename them);
+`OPTIONAL`: our names that a file may lack; and the pure `adapt(row, spec) -> Draft`, which reads fields by our names
+and types, and raises `LeftOut` with a reason for a row without a problem. `facts(spec)` is optional: lines for the card
+on settings of this format.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Draft", "LeftOut", "Refused", "Row", "load"]
 
 @dataclass(frozen=True)
 class Draft:
-    """A problem before it has an id. `response` is a demonstration; `dropped` counts tests by why they were dropped."""
+    """A problem before it has an id. `response` is a demonstration; `dropped` counts dropped tests by reason."""
 
     prompt: str
     gold: str
@@ -33,7 +33,7 @@ class Draft:
 
 
 class Refused(DataError):
-    """A file with content that is not to be trusted, such as a pickle that calls code. Nothing of it is used."""
+    """A file with untrusted content, such as a pickle that calls code. Nothing of it is used."""
 
 
 def load(name: str) -> ModuleType:

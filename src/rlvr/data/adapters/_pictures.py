@@ -17,7 +17,7 @@ def content(value: Any) -> bytes:
 
 
 def ending(data: bytes) -> str | None:
-    """A picture's file ending by its first bytes: published names are no part of a path."""
+    """A picture's file ending by its first bytes; None if unknown. Published names must not become paths."""
     return next((ending for start, ending in SIGNATURES.items() if data.startswith(start)), None)
 
 

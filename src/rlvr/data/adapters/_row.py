@@ -1,7 +1,7 @@
-"""A published row, read by type: what a field holds is never turned into a text of another kind of value.
+"""A published row, read by type, without conversions between types.
 
-A field that is missing (null, NaN, an empty text) leaves the row out, for a reason that is counted. A field of another
-type is an error, since the file is then not in the set's format.
+A missing field (null, NaN, an empty text) leaves the row out, for a counted reason. A field of another type is an
+error: the file is not in the set's format.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ KINDS = {dict: "an object", list: "a list", str: "a text", bool: "true or false"
 
 
 class LeftOut(Exception):
-    """A row that makes no problem. The message is the reason, in the few words that it is counted under."""
+    """A row without a problem. The message is the short reason that it is counted under."""
 
 
 class WrongType(ValueError):
-    """A field that holds another type of value than the set publishes."""
+    """A field of another type than the set publishes."""
 
 
 @dataclass(slots=True)  # not frozen: sets have millions of rows
 class Row:
-    """A row by our names. `names` are those of the published file, for messages.
+    """A row by our names. `names` maps them to the published file's, for messages.
 
-    An object in a row has names of its own, and is `within` the field that holds it.
+    An object in a row has its own names; `within` is the field that holds it.
     """
 
     values: Mapping[str, Any]
@@ -34,18 +34,18 @@ class Row:
     within: str = ""
 
     def text(self, name: str, reason: str) -> str:
-        """A text without outer white space. Raises LeftOut with the reason where it is missing."""
-        found = self.maybe_text(name)
-        if not found:
+        """A text without outer white space. Raises LeftOut with the reason if it is missing."""
+        value = self.maybe_text(name)
+        if not value:
             raise LeftOut(reason)
-        return found
+        return value
 
-    def maybe_text(self, name: str, otherwise: str = "") -> str:
-        """A text without outer white space, or `otherwise` where it is missing."""
-        return self.verbatim(name).strip() or otherwise
+    def maybe_text(self, name: str, default: str = "") -> str:
+        """A text without outer white space, or the default if it is missing."""
+        return self.verbatim(name).strip() or default
 
     def verbatim(self, name: str) -> str:
-        """A text as it stands, such as code, whose first line may be indented; empty where it is missing."""
+        """An unchanged text, such as code, whose first line may be indented; empty if it is missing."""
         return self._of(name, str, "")
 
     def answer(self, name: str, reason: str) -> str:
@@ -57,31 +57,31 @@ class Row:
             return str(int(value)) if value == int(value) else str(value)
         return self.text(name, reason)
 
-    def label(self, name: str, otherwise: str = "all") -> str:
-        """A short text or a number that a set sorts its problems by, or `otherwise` where it is missing."""
+    def label(self, name: str, default: str = "all") -> str:
+        """A short text or a number that a set sorts its problems by, or the default if it is missing."""
         try:
             return self.answer(name, "")
         except LeftOut:
-            return otherwise
+            return default
 
     def listed(self, name: str) -> list[Any]:
-        """A list, empty where it is missing."""
+        """A list, empty if it is missing."""
         return self._of(name, list, [])
 
     def texts(self, name: str) -> list[str]:
-        """A list of texts, empty where it is missing."""
-        found = self.listed(name)
-        for value in found:
+        """A list of texts, empty if it is missing."""
+        values = self.listed(name)
+        for value in values:
             if not isinstance(value, str):
                 raise WrongType(f"`{self.published(name)}` must be a list of texts, and one of them is {kind(value)}")
-        return found
+        return values
 
     def mapping(self, name: str) -> Row:
-        """An object as a row of its own fields, empty where it is missing."""
+        """An object as a row of its own fields, empty if it is missing."""
         return Row(self._of(name, dict, {}), {}, f"{self.published(name)}.")
 
     def number(self, name: str) -> float | None:
-        """A finite number, or None where it is missing."""
+        """A finite number, or None if it is missing."""
         value = self.values.get(name)
         if _missing(value):
             return None
@@ -95,17 +95,17 @@ class Row:
         """The name of a field in the published file."""
         return self.within + self.names.get(name, name)
 
-    def _of(self, name: str, wanted: type, otherwise: Any) -> Any:
+    def _of(self, name: str, wanted: type, default: Any) -> Any:
         value = self.values.get(name)
         if type(value) is wanted:
             return value
         if _missing(value):
-            return otherwise
+            return default
         raise WrongType(f"`{self.published(name)}` must be {KINDS[wanted]}, and is {kind(value)}")
 
 
 def _missing(value: Any) -> bool:
-    """Null, and NaN, which stands for it in files that were written from data frames."""
+    """Whether a value is null, or NaN, as files from data frames write null."""
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 

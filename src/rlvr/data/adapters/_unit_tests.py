@@ -2,7 +2,7 @@
 
 {"kind": "stdin" | "call", "entry": the function's name (call), "tests": [{"input": ..., "output": ...}], "seconds"?,
 "memory_mb"?, "checker"?, "tolerance"?}. With stdin, input and output are texts; with call, input is the list of
-arguments, output a value. Published fields are read by json and ast.literal_eval, never by eval.
+arguments, output a value. json and ast.literal_eval read published fields, never eval.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from rlvr.data.adapters import LeftOut
 
 MOST_SECONDS = 600  # those of the verifier's golds
 MOST_MEMORY_MB = 65_536
-LEAST_MEMORY_MB = 256  # sites set their limits for compiled programs, and Python's objects take several times as much
-LONGEST_INTEGER = 4300  # digits; Python converts no longer one
+LEAST_MEMORY_MB = 256  # sites set limits for compiled programs; Python needs several times as much
+LONGEST_INTEGER = 4300  # digits; Python converts no longer integers
 
 
 class _OutOfRange:
-    """Stands for a number that JSON has no exact text for: NaN, an infinity, an integer of too many digits."""
+    """A number without an exact JSON text: NaN, an infinity, an integer of too many digits."""
 
 
 OUT_OF_RANGE = _OutOfRange()
@@ -53,18 +53,18 @@ def gold(
     memory_mb: float | None = None,
     checker: dict[str, Any] | None = None,
 ) -> tuple[str, Counter[str]]:
-    """The gold, and how many tests were dropped by reason. A problem without any usable test is left out.
+    """The gold, and the number of dropped tests by reason.
 
-    A limit of 0 or None is none. Raises LeftOut for one that the verifier cannot keep. `checker`: what the verifier
-    compares by, where that is not lines.
+    A limit of 0 or None means no limit. Raises LeftOut without any usable test, and for a limit that the verifier
+    cannot keep. `checker`: how the verifier compares outputs, if not line by line.
     """
     tests, dropped = [], Counter()
-    for given, wanted in pairs:
-        reason = unusable(kind, given, wanted)
+    for test_input, wanted in pairs:
+        reason = unusable(kind, test_input, wanted)
         if reason:
             dropped[reason] += 1
         else:
-            tests.append({"input": given, "output": wanted})
+            tests.append({"input": test_input, "output": wanted})
     if not tests:
         raise LeftOut("no usable test")
     content: dict[str, Any] = {"kind": kind} | ({"entry": entry} if entry else {}) | {"tests": tests}
@@ -80,28 +80,28 @@ def _limits(seconds: float, memory_mb: float) -> dict[str, float | int]:
     )
 
 
-def unusable(kind: str, given: Any, wanted: Any) -> str | None:
-    """Why a test cannot be used, if so."""
+def unusable(kind: str, test_input: Any, wanted: Any) -> str | None:
+    """The reason why a test cannot be used; None if it can."""
     if kind == "stdin":
-        if not isinstance(given, str) or not isinstance(wanted, str):
+        if not isinstance(test_input, str) or not isinstance(wanted, str):
             return "not a text"
         return None if wanted.strip() else "empty output"
-    if not isinstance(given, list):
+    if not isinstance(test_input, list):
         return "no list of arguments"
     try:
-        json.dumps([given, wanted], allow_nan=False)
+        json.dumps([test_input, wanted], allow_nan=False)
     except (TypeError, ValueError, RecursionError):
         return "out of range"
     return None
 
 
 def lines(value: Any) -> Any:
-    """Some sets give standard input and output as a list of lines."""
+    """A text, also from a list of lines, as some sets publish standard input and output."""
     listed = isinstance(value, list) and all(isinstance(line, str) for line in value)
     return "\n".join(value) if listed else value
 
 
-def asked(question: str, kind: str, starter: str) -> str:
+def prompt_of(question: str, kind: str, starter: str) -> str:
     """The prompt: the question, how the program gets its input, and the code block that the verifier reads.
 
     No paper states these words; they are ours.

@@ -1,6 +1,6 @@
-r"""MATH: the gold is what the original solution boxes, since separate answer columns of copies are damaged.
+r"""MATH: the gold is the boxed answer of the original solution, since answer columns of copies are damaged.
 
-The solutions box with \boxed{...}, now and then \fbox{...}, and for some short answers \boxed 5 without braces.
+Solutions box with \boxed{...}, sometimes \fbox{...}, and some short answers without braces, as in \boxed 5.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def adapt(row: Row, spec: Published) -> Draft:
 
 
 def boxed(solution: str) -> str | None:
-    """What the last box holds, with or without braces."""
+    """The content of the last box, with or without braces; None without a box."""
     text = solution.replace("\\fbox", "\\boxed")
     bare = list(re.finditer(r"\\boxed\s+((?:[^\s{}$.,;]|[.,](?=\d))+)", text))
     braced = [match.start() for match in re.finditer(r"\\boxed\s*\{", text)]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
-from rlvr.data.adapters._unit_tests import asked, gold
+from rlvr.data.adapters._unit_tests import gold, prompt_of
 
-# As its evaluator has it (execution/tester_sandboxer.{h,cc}): which white space and which case does not matter, numbers
-# are equal within an absolute 1e-5, and a test has 10 s, since sites set their limits for compiled programs.
+# As in its evaluator (execution/tester_sandboxer.{h,cc}): kind of white space and case do not matter, numbers are equal
+# within an absolute 1e-5, and a test has 10 s, since sites set limits for compiled programs.
 CHECKER = {"checker": "tokens", "tolerance": 1e-5}
 LEAST_SECONDS = 10.0
 TESTS = ("public", "private", "generated")
@@ -31,8 +31,8 @@ def adapt(row: Row, spec: Published) -> Draft:
     pairs = [pair for name in TESTS for pair in _pairs(row.mapping(name))]
     memory = (row.number("memory") or 0) / 1e6
     seconds = max(LEAST_SECONDS, _seconds(row.mapping("seconds")))
-    made, dropped = gold("stdin", pairs, seconds=seconds, memory_mb=memory, checker=CHECKER)
-    return Draft(asked(question, "stdin", ""), made, dropped=dropped)
+    tests_gold, dropped = gold("stdin", pairs, seconds=seconds, memory_mb=memory, checker=CHECKER)
+    return Draft(prompt_of(question, "stdin", ""), tests_gold, dropped=dropped)
 
 
 def _pairs(tests: Row) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ from rlvr.data.adapters import Draft, LeftOut, Row
 
 FIELDS = {"prompt": "prompt", "gold": "reward_model"}
 OPTIONAL: set[str] = set()
-# How the first and the last paragraph of the wrapping begin; the processed copy is without them.
+# The first words of the first and the last paragraph, which the processed copy lacks.
 WRAPPING = ("Solve the following math problem", "Remember to put your answer")
 
 

@@ -1,4 +1,4 @@
-"""GPQA: four options in an order that depends on the entry's seed and the question alone; the gold is all of them."""
+"""GPQA: four options in an order that depends only on the entry's seed and the question; the gold has all options."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def facts(spec: dict[str, Any]) -> list[str]:
 
 
 def shuffled(question: str, options: list[str], seed: int) -> list[int]:
-    """The options' places in the order of SHA-256 of seed, question and option: no state, the same on any machine."""
+    """The options' indices ordered by SHA-256 of seed, question and option: the same on every machine."""
 
     def key(i: int) -> tuple[str, int]:
         return hashlib.sha256(f"{seed}\0{question}\0{options[i]}".encode()).hexdigest(), i

@@ -1,7 +1,7 @@
 r"""Competitions whose answers are integers: AIME, AMC 23, BeyondAIME.
 
 Copies write them as 25, "025", "27.0", "336^\circ" or \boxed{204}; the gold is the integer. A copy has `answer`, or a
-`solution` that boxes it, or both: then the solution may be a page long, and the answer counts.
+`solution` that boxes it, or both; then `answer` counts.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ def adapt(row: Row, spec: Published) -> Draft:
 
 
 def integer(text: str) -> str:
-    """The integer that a text stands for, without leading zeros."""
+    """The integer that a text writes, without leading zeros."""
     bare = (last_boxed(text) or text).strip("$ ")
-    found = re.fullmatch(r"([-+]?)0*(\d+)(?:\.0*)?(?:\s*(?:\^\s*\{?\s*\\circ\s*\}?|°))?", bare)
-    if found is None:
+    match = re.fullmatch(r"([-+]?)0*(\d+)(?:\.0*)?(?:\s*(?:\^\s*\{?\s*\\circ\s*\}?|°))?", bare)
+    if match is None:
         raise LeftOut("answer is no integer")
-    sign, digits = found.groups()
+    sign, digits = match.groups()
     return f"-{digits}" if sign == "-" and digits != "0" else digits

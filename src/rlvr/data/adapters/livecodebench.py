@@ -1,6 +1,6 @@
 """LiveCodeBench's release files. Private tests are JSON, or base64 of zlib of a pickle of a JSON text.
 
-A pickle may call any code, so none is ever loaded: its opcodes are listed, and what holds more than a text is refused.
+A pickle may call any code, so none is loaded: its opcodes are listed, and one that holds more than a text is refused.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, LeftOut, Refused, Row
-from rlvr.data.adapters._unit_tests import asked, gold, parsed
+from rlvr.data.adapters._unit_tests import gold, parsed, prompt_of
 
 FIELDS = {
     "prompt": "question_content",
@@ -29,7 +29,7 @@ OPTIONAL = {"starter", "level"}
 TEXT = {"UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8"}
 HARMLESS = {"PROTO", "FRAME", "PUT", "BINPUT", "LONG_BINPUT", "MEMOIZE", "STOP"}
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
-MEMORY_MB = 1024  # the site's limit with the most (AtCoder); LiveCodeBench's runner has none
+MEMORY_MB = 1024  # the highest limit of the sites (AtCoder's); LiveCodeBench's runner has none
 LARGEST = 1 << 30  # bytes of one problem's private tests; more is a bomb
 
 
@@ -45,9 +45,9 @@ def adapt(row: Row, spec: Published) -> Draft:
     if kind == "call" and not entry:
         raise LeftOut("no function name")
     pairs = [(case["input"], case["output"]) if kind == "stdin" else _called(case) for case in cases]
-    made, dropped = gold(kind, pairs, entry=entry, memory_mb=MEMORY_MB)
-    prompt = asked(row.text("prompt", "no question"), kind, row.verbatim("starter"))
-    return Draft(prompt, made, row.label("level"), dropped=dropped)
+    tests_gold, dropped = gold(kind, pairs, entry=entry, memory_mb=MEMORY_MB)
+    prompt = prompt_of(row.text("prompt", "no question"), kind, row.verbatim("starter"))
+    return Draft(prompt, tests_gold, row.label("level"), dropped=dropped)
 
 
 def facts(spec: dict[str, Any]) -> list[str]:
@@ -63,12 +63,12 @@ def day(row: Row) -> str:
 
 
 def within(date: str, since: str | None, until: str | None) -> bool:
-    """Whether a contest's day lies in the window, both ends included; days are ISO, so they compare as texts."""
+    """Whether a contest's day is in the window, ends included; ISO dates compare as texts."""
     return (since is None or date >= since) and (until is None or date <= until)
 
 
 def _called(case: dict[str, str]) -> tuple[Any, Any]:
-    """Arguments stand one a line, each as JSON."""
+    """The arguments of a test, one JSON value per line, and its output."""
     try:
         return [parsed(line) for line in case["input"].split("\n") if line.strip()], parsed(case["output"])
     except ValueError:
@@ -86,12 +86,12 @@ def private(field: str) -> list[dict[str, str]]:
         if unpacked.unconsumed_tail:
             raise Refused(f"private tests larger than {LARGEST} bytes")
         return json.loads(pickled_text(content))
-    except (ValueError, zlib.error) as error:  # ValueError: base64, opcodes and JSON that are none
+    except (ValueError, zlib.error) as error:  # ValueError: not base64, opcodes or JSON
         raise LeftOut("private tests not readable") from error
 
 
 def pickled_text(content: bytes) -> str:
-    """The text that a pickle of one text holds. Raises Refused for another opcode: global, call, list, ..."""
+    """The text in a pickle of one text. Raises Refused for any other opcode: global, call, list, ..."""
     texts = []
     for opcode, argument, _ in pickletools.genops(content):
         if opcode.name in TEXT:

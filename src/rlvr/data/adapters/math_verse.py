@@ -1,4 +1,4 @@
-"""MathVerse: each problem in several versions, from much text to none. The problem is the unit of resampling."""
+"""MathVerse: several versions of each problem, from much text to none. The problem is the unit of resampling."""
 
 from __future__ import annotations
 

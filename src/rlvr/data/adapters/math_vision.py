@@ -1,4 +1,4 @@
-"""MathVision: a picture, and options where the answer is a letter."""
+"""MathVision: a picture, and options if the answer is a letter."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OPTIONAL = {"level"}
 def adapt(row: Row, spec: Published) -> Draft:
     options = row.texts("options")
     question = row.text("prompt", "no question")
-    # Options that are the letters themselves stand in the picture.
-    listed = with_options(question, options) if options and options != list("ABCDE")[: len(options)] else question
+    # Options that are only letters are in the picture.
+    prompt = with_options(question, options) if options and options != list("ABCDE")[: len(options)] else question
     level = row.label("level")
-    return Draft(listed, row.answer("gold", "no answer"), level, pictures=(content(row.values["pictures"]),))
+    return Draft(prompt, row.answer("gold", "no answer"), level, pictures=(content(row.values["pictures"]),))

@@ -1,4 +1,4 @@
-"""NuminaMath-1.5: without proofs, without answers that were not found, without what its authors marked as invalid."""
+"""NuminaMath-1.5, without proofs, missing answers, and rows that its authors marked as invalid."""
 
 from __future__ import annotations
 

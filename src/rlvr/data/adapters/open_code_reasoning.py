@@ -1,6 +1,6 @@
-"""OpenCodeReasoning-2: responses to problems of other sets. The question is joined in from them (rlvr.data.joins).
+"""OpenCodeReasoning-2: responses to problems of other sets, which give the questions (rlvr.data.joins).
 
-It is for demonstrations only: a row has no tests, so its problem has no gold.
+For demonstrations only: rows have no tests, so problems have no gold.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-r"""Word problems with an answer: MATH-500, DeepScaleR, the processed DAPO-Math-17K. A gold in \boxed{} is unpacked."""
+r"""Word problems with an answer: MATH-500, DeepScaleR, the processed DAPO-Math-17K. Golds lose their \boxed{}."""
 
 from __future__ import annotations
 

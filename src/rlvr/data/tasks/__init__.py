@@ -1,12 +1,12 @@
-"""Tasks that this project makes. One module a task; its name is the `task` of a data set's entry.
+"""Generated tasks. One module per task; its name is the `task` of a data set's entry.
 
 A module has
 
     generate_problems(part, levels, count, max_solutions, generator) -> problems
     demonstrate(problems, count, random_share, generator) -> demonstrations
-    PARTS, LEVELS, LABEL   the values of `part` and of `levels`, and what a level is called; read from source
-    VOCABULARY             the words of a tiny model: <pad>, <bos>, <eos> and <unk>, and all that a response may hold
-    DECISIONS              the words where a response decides, up to its box; all else follows from them
+    PARTS, LEVELS, LABEL   the values of `part` and of `levels`, and the name of a level; read from source
+    VOCABULARY             the words of a tiny model: <pad>, <bos>, <eos>, <unk>, and all words of prompts and responses
+    DECISIONS              the words at which a response decides, before its box; the other words follow from them
 """
 
 from __future__ import annotations
@@ -23,5 +23,5 @@ def load(name: str) -> ModuleType:
 
 
 def of_vocabulary(words: Iterable[str]) -> ModuleType | None:
-    """The task whose words these are, None where they are those of no task."""
+    """The task with this vocabulary; None if no task has it."""
     return next((task for task in map(load, members("data/tasks")) if set(task.VOCABULARY) == set(words)), None)

@@ -18,7 +18,7 @@ import numpy as np
 from rlvr.records import Demonstration, Problem
 
 OPERATORS = DECISIONS = "+-*"
-LARGEST = 63  # every value on the way lies in 0..LARGEST
+LARGEST = 63  # every intermediate value is in 0..LARGEST
 DIGITS = range(1, 10)
 SPECIAL_TOKENS = ("<pad>", "<bos>", "<eos>", "<unk>")
 VOCABULARY = (*SPECIAL_TOKENS, *(str(i) for i in range(LARGEST + 1)), *OPERATORS, "=", "(", ")", "\\boxed{", "}")
@@ -56,7 +56,7 @@ def values(numbers: tuple[int, ...], operators: tuple[str, ...]) -> list[int] | 
 
 
 def solutions(numbers: tuple[int, ...]) -> dict[int, list[tuple[str, ...]]]:
-    """Operator sequences by the target they reach."""
+    """Operator sequences by the target that they reach."""
     reached: dict[int, list[tuple[str, ...]]] = {}
     for operators in product(OPERATORS, repeat=len(numbers) - 1):
         path = values(numbers, operators)
@@ -66,7 +66,7 @@ def solutions(numbers: tuple[int, ...]) -> dict[int, list[tuple[str, ...]]]:
 
 
 def respond(numbers: tuple[int, ...], operators: tuple[str, ...]) -> str:
-    """The response that carries this operator sequence out; its tokens are separated by spaces."""
+    """The response for this operator sequence; spaces separate its tokens."""
     path = values(numbers, operators)
     if path is None:
         raise ValueError(f"{operators} leaves 0..{LARGEST} on {numbers}")
@@ -88,13 +88,13 @@ def generate_problems(
     """
     shares = [count // len(levels) + (i < count % len(levels)) for i in range(len(levels))]
     by_level = [_draw(part, n, share, max_solutions, generator) for n, share in zip(levels, shares, strict=True)]
-    return [found[i] for i in range(max(shares)) for found in by_level if i < len(found)]
+    return [problems[i] for i in range(max(shares)) for problems in by_level if i < len(problems)]
 
 
 def _draw(part: str, n: int, count: int, max_solutions: int | None, generator: np.random.Generator) -> list[Problem]:
-    found: dict[str, Problem] = {}
+    problems: dict[str, Problem] = {}
     for numbers in _tuples(n, generator):
-        if len(found) == count:
+        if len(problems) == count:
             break
         reached = solutions(numbers)
         targets = [t for t, ways in sorted(reached.items()) if max_solutions is None or len(ways) <= max_solutions]
@@ -102,12 +102,12 @@ def _draw(part: str, n: int, count: int, max_solutions: int | None, generator: n
         if targets:
             # One target of each tuple on a pass, so that the problems spread over many tuples.
             text = text_of(numbers, targets[int(generator.integers(len(targets)))])
-            found.setdefault(text, Problem(f"{part}-{text}", text, text, LABEL.format(n)))
-    return list(found.values())
+            problems.setdefault(text, Problem(f"{part}-{text}", text, text, LABEL.format(n)))
+    return list(problems.values())
 
 
 def _tuples(n: int, generator: np.random.Generator) -> Iterator[tuple[int, ...]]:
-    """Tuples of n digits in random order: a few passes through all of them where they are few, else draws."""
+    """Tuples of n digits in random order: a few passes over all of them if they are few, else random draws."""
     if len(DIGITS) ** n <= 1000:
         everything = list(product(DIGITS, repeat=n))
         for _ in range(12):
@@ -121,22 +121,22 @@ def _tuples(n: int, generator: np.random.Generator) -> Iterator[tuple[int, ...]]
 def demonstrate(
     problems: list[Problem], count: int, random_share: float, generator: np.random.Generator
 ) -> list[Demonstration]:
-    """`count` responses, the levels in turn; a level with few problems has each of them answered several times.
+    """`count` demonstrations, the levels in turn; the problems of a small level repeat.
 
-    For `random_share` of them the operators are random, and the target is missed more often than not.
+    For `random_share` of them the operators are random, and usually miss the target.
     """
     levels: dict[str, list[Problem]] = {}
     for problem in problems:
         levels.setdefault(problem.level, []).append(problem)
     demonstrations = []
     for i in range(count):
-        own = list(levels.values())[i % len(levels)]
-        problem = own[(i // len(levels)) % len(own)]
+        same_level = list(levels.values())[i % len(levels)]
+        problem = same_level[(i // len(levels)) % len(same_level)]
         left, right = problem.prompt.split(" = ")
         numbers = tuple(int(number) for number in left.split())
         reached = solutions(numbers)
         if generator.random() < random_share:
-            candidates = [operators for found in reached.values() for operators in found]
+            candidates = [operators for sequences in reached.values() for operators in sequences]
         else:
             candidates = reached[int(right)]
         operators = candidates[int(generator.integers(len(candidates)))]

@@ -1,8 +1,8 @@
-"""Architectures that `rlvr.policies.decoder` computes. One module each, by the name of the `architecture` of an entry.
+"""Architectures that `rlvr.policies.decoder` computes. One module each; its name is an entry's `architecture`.
 
-Read from source, so that reckoning costs loads no model.
+Constants are read from source, so that cost estimates load no model.
 
     CLASSES   the name in transformers: <CLASSES>Config, <CLASSES>ForCausalLM
     BIASES    whether queries, keys and values have biases
-    NORMS     whether queries and keys are normed, head by head
+    NORMS     whether queries and keys are normed per head
 """

@@ -1,14 +1,14 @@
-"""Generation engines: a policy on disk and problems in, completions out. One module an engine; its name is its file's.
+"""Generation engines: completions from a policy on disk and problems. One module per engine, by its file's name.
 
 A module has `load(manifest, sampling, **execution) -> Engine`, `version()`, and
 
-    ROWS          completions drawn at a time, at least and at most: what a kill loses, and memory, not numbers
-    ENVIRONMENT   the environment of config/cluster.yaml that it runs in, where `execution.shards` jobs share an
-                  evaluation; None: the workflow's own, where one job draws all of it
+    ROWS          minimum and maximum of completions per part: affects memory and the loss at a kill, not samples
+    ENVIRONMENT   its environment in config/cluster.yaml, where `execution.shards` jobs share an evaluation;
+                  None: the workflow's own environment, where one job draws all of it
 
-Sample i of a problem depends on the policy, the sampling settings, the seed, the problem and i, and in process on
-nothing else; in vLLM, on the batch as well, as far as its kernels are not batch-invariant. Every sampling parameter is
-given: nothing is left to an engine's default or to a model's `generation_config`.
+Sample i of a problem depends only on the policy, the sampling settings, the seed, the problem and i; in vLLM also on
+the batch, as far as its kernels are not batch-invariant. Every sampling parameter is explicit: no default of an engine
+or of a model's `generation_config` applies.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def rows(name: str) -> tuple[int, int]:
 
 
 def version(name: str) -> str:
-    """Of the engine `name`, which need not be started for it. Raises EngineError where it is not installed."""
+    """The version of an engine, without starting it. Raises EngineError if it is not installed."""
     return _module(name).version()
 
 
@@ -68,5 +68,5 @@ def _module(name: str) -> Any:
 
 
 def number_of(problem: Problem) -> int:
-    """A problem's key for random streams, whatever else is drawn beside it."""
+    """A problem's key for random streams, independent of other problems."""
     return int(hashlib.sha256(problem.id.encode()).hexdigest()[:12], 16)

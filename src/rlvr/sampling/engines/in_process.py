@@ -1,6 +1,6 @@
 """The package's own sampler, on one device.
 
-Its noise is counter-based, so batching changes no sample (log-probabilities in their rounding only).
+Its noise is counter-based, so batching changes no sample, and log-probabilities only by rounding.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ class InProcess:
         )
         lengths, finished = drawn.lengths_PG.tolist(), drawn.finished_PG.tolist()
         totals = drawn.logprobs_PGT.double().sum(-1).tolist()
-        made = []
+        sampled = []
         for p, problem in enumerate(problems):
             rows = [drawn.tokens_PGT[p, g, :n].tolist() for g, n in enumerate(lengths[p])]
             for g, text in enumerate(self.policy.decode(rows)):
                 end = "stop" if finished[p][g] else "length"
                 total = round(totals[p][g], 4)
-                done = Completion(problem.id, first + g, text, lengths[p][g], end, total, self.name, self.version)
+                completion = Completion(problem.id, first + g, text, lengths[p][g], end, total, self.name, self.version)
                 logprobs = drawn.logprobs_PGT[p, g, : lengths[p][g]].tolist()
-                made.append(Sampled(done, encoded[p], rows[g], logprobs))
-        return made
+                sampled.append(Sampled(completion, encoded[p], rows[g], logprobs))
+        return sampled
 
 
 def load(manifest: Path, sampling: Evaluation, **_: Any) -> InProcess:

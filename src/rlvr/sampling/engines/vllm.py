@@ -1,8 +1,7 @@
-"""vLLM as an offline batch: tensor parallel, prefix caching, a seed a sample.
+"""vLLM as an offline batch: tensor parallel, prefix caching, one seed per sample.
 
-Each sample is a request of its own with a seed of its own (vLLM's default seed made "independent" evaluations equal).
-The log-probabilities are the policy's at temperature 1, as in process. `envs/` says how vLLM is installed; it is
-imported here only.
+Each sample is a request with its own seed (vLLM's default seed made "independent" evaluations equal). Log-probabilities
+are the policy's at temperature 1, as in process. `envs/` says how to install vLLM; only this module imports it.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from rlvr.records import Completion, Problem
 from rlvr.sampling.engines import EngineError, Sampled
 
 ENVIRONMENT = "vllm"
-ROWS = (1024, 8192)  # the end of a part waits for its longest sample
-SPARE_PROMPT_TOKENS = 4096  # room for a prompt, beside the response, in a model whose context is longer
+ROWS = (1024, 8192)  # a part ends with its longest sample
+SPARE_PROMPT_TOKENS = 4096  # tokens for a prompt, beside the response, if the model's context is longer
 
 
 def sample_seed(seed: int, problem: Problem, sample: int) -> int:
@@ -88,27 +87,27 @@ class Vllm:
             if len(tokens) + self.sampling.max_response_tokens > self.longest:
                 raise EngineError(
                     f"{problem.id}: a prompt of {len(tokens)} tokens and a response of up to "
-                    f"{self.sampling.max_response_tokens} do not fit into the {self.longest} that the model has, and "
+                    f"{self.sampling.max_response_tokens} exceed the model's context of {self.longest}, so "
                     "vLLM would cut the response: lower evaluation.max_response_tokens"
                 )
-        asked = [(p, sample) for p in range(len(problems)) for sample in range(first, last)]
+        requests = [(p, sample) for p in range(len(problems)) for sample in range(first, last)]
         outputs = self.engine.generate(
-            [{"prompt_token_ids": encoded[p]} for p, _ in asked],
-            [SamplingParams(**fixed, seed=sample_seed(self.sampling.seed, problems[p], s)) for p, s in asked],
+            [{"prompt_token_ids": encoded[p]} for p, _ in requests],
+            [SamplingParams(**fixed, seed=sample_seed(self.sampling.seed, problems[p], s)) for p, s in requests],
             use_tqdm=False,
         )
         rows = [list(output.outputs[0].token_ids) for output in outputs]
         decoded = self.tokenizer.batch_decode(rows, skip_special_tokens=True)
-        made = []
-        for (p, sample), output, tokens, text in zip(asked, outputs, rows, decoded, strict=True):
-            found = output.outputs[0]
-            logprobs = [float(at[token].logprob) for at, token in zip(found.logprobs, tokens, strict=True)]
-            end = "stop" if found.finish_reason == "stop" else "length"
-            done = Completion(
+        sampled = []
+        for (p, sample), output, tokens, text in zip(requests, outputs, rows, decoded, strict=True):
+            response = output.outputs[0]
+            logprobs = [float(at[token].logprob) for at, token in zip(response.logprobs, tokens, strict=True)]
+            end = "stop" if response.finish_reason == "stop" else "length"
+            completion = Completion(
                 problems[p].id, sample, text, len(tokens), end, round(sum(logprobs), 4), self.name, self.version
             )
-            made.append(Sampled(done, encoded[p], tokens, logprobs))
-        return made
+            sampled.append(Sampled(completion, encoded[p], tokens, logprobs))
+        return sampled
 
 
 def version() -> str:
@@ -116,7 +115,7 @@ def version() -> str:
         import vllm
     except ImportError as error:
         raise EngineError(
-            f"the engine is vllm, and it is not installed in this environment ({error}); "
+            f"the engine vllm is not installed in this environment ({error}); "
             "install it (docs/evaluation.md), name a Python that has it in config/cluster.yaml (environments.vllm), "
             "or evaluate with engine: in_process"
         ) from error
@@ -124,19 +123,20 @@ def version() -> str:
 
 
 def load(manifest: Path, sampling: Evaluation, *, tensor_parallel: int = 1, gpu_memory: float = 0.75) -> Vllm:
-    found = version()
+    installed = version()
     from vllm import LLM
 
     policy = locate(manifest)
     tokenizer = load_tokenizer(policy.location, **policy.options)
     longest = min(positions(policy), SPARE_PROMPT_TOKENS + sampling.max_response_tokens)
-    given = options(policy.location, policy.options.get("revision"), policy.dtype, longest, tensor_parallel, gpu_memory)
-    leave_no_orphans()  # the engine's processes notice late, or never, that this one was killed
-    return Vllm(LLM(**given), tokenizer, policy.template, sampling, found, longest)
+    revision = policy.options.get("revision")
+    arguments = options(policy.location, revision, policy.dtype, longest, tensor_parallel, gpu_memory)
+    leave_no_orphans()  # the engine's processes notice this one's death late or never
+    return Vllm(LLM(**arguments), tokenizer, policy.template, sampling, installed, longest)
 
 
 def positions(policy: Location) -> int:
-    """The longest sequence that a model was made for."""
+    """The longest sequence that a model supports."""
     from transformers import AutoConfig
 
     return int(AutoConfig.from_pretrained(policy.location, **policy.options).max_position_embeddings)

@@ -1,12 +1,12 @@
-"""Backends: what carries out training. One module or package each; its name is its name in configuration.
+"""Training backends. One module or package each; its name is its name in configuration.
 
-A module, which imports nothing that its environment alone has, declares
+A module, which must import without the backend's own environment, declares
 
-    STAGES = {"rl": Stage(...), "sft": Stage(...)}   what starts it
-    CRITIC = True                                    it trains a value model, for PPO; left out: it has none
-    steps(state) -> list[int]                        of the checkpoints that a folder holds
+    STAGES = {"rl": Stage(...), "sft": Stage(...)}   how to start each stage
+    CRITIC = True                                    if it trains a value model, for PPO
+    steps(state) -> list[int]                        the steps of a folder's checkpoints
 
-config/cluster.yaml may name an environment, overrides, and resources (`rl.<name>`, `sft.<name>`) for it.
+config/cluster.yaml may name its environment, overrides, and resources (`rl.<name>`, `sft.<name>`).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from rlvr.config import registries
 
 @dataclass(frozen=True)
 class Stage:
-    """How a stage is started. One with `devices` is told of GPUs and the site's overrides.
+    """How to start a stage. With `devices`, the command gets the GPUs and the site's overrides.
 
-    `launcher` starts it over several nodes; without one it has one node.
+    `launcher` starts it on several nodes; without one the stage has one node.
     """
 
     module: str
@@ -32,7 +32,7 @@ class Stage:
     launcher: str | None = None
 
     def command(self, start: str, python: str, nodes: int, gpus_per_node: int, overrides: list[str]) -> str:
-        """The words of a shell that start it, where `start` starts Python, and `python` a Python of its environment."""
+        """The shell command that starts it; `start` starts Python, `python` is a Python of its environment."""
         words = [start, "-m", self.module]
         if self.launcher and nodes > 1:
             words = [f"python -m {self.launcher} --python {shlex.quote(python)} --", *words]
@@ -50,5 +50,5 @@ def load(name: str) -> Any:
 
 
 def steps(state: Path) -> list[int]:
-    """Steps of the checkpoints in a folder, whichever backend keeps them."""
+    """Steps of the checkpoints in a folder, of any backend."""
     return [step for name in registries.backends() for step in load(name).steps(state)]

@@ -1,1 +1,1 @@
-"""Losses: token-level surrogates, divergences, and how token losses become one number."""
+"""Losses: token-level surrogates, divergences, and the aggregation of token losses."""

@@ -1,4 +1,4 @@
-"""How token losses of a minibatch become one number."""
+"""Aggregation of a minibatch's token losses."""
 
 from __future__ import annotations
 

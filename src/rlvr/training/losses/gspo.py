@@ -1,4 +1,4 @@
-"""The clipped surrogate with one ratio a sequence."""
+"""The clipped surrogate with one ratio per sequence."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from rlvr.training.losses import ppo_clip
 def surrogate(
     logprobs: Tensor, old_logprobs: Tensor, advantages: Tensor, mask: Tensor, *, clip_low: float, clip_high: float
 ) -> tuple[Tensor, Tensor]:
-    """Token losses -min(s A, clip(s, 1 - clip_low, 1 + clip_high) A), and where the clip is active (both ..., T).
+    """Token losses -min(s A, clip(s, 1 - clip_low, 1 + clip_high) A), and a mask of active clips (both ..., T).
 
     s = (pi(y) / pi_old(y))^(1/|y|), the geometric mean of the token ratios (GSPO: Zheng et al. 2025, Eq. 7; the
-    clip as in its Eq. 5). As a token's loss it has that value and the token's own gradient (its Eq. 14), so that with
+    clip as in its Eq. 5). Each token's loss has that value and the token's own gradient (its Eq. 14), so that with
     `sequence_mean` the gradient is that of the sequence's loss. Advantages broadcast to (..., T).
     """
     lengths = mask.sum(-1, keepdim=True).clamp(min=1)

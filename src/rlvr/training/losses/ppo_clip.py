@@ -9,7 +9,7 @@ from torch import Tensor
 def surrogate(
     logprobs: Tensor, old_logprobs: Tensor, advantages: Tensor, *, clip_low: float, clip_high: float
 ) -> tuple[Tensor, Tensor]:
-    """Token losses -min(rho A, clip(rho, 1 - clip_low, 1 + clip_high) A), and where the clip is active.
+    """Token losses -min(rho A, clip(rho, 1 - clip_low, 1 + clip_high) A), and a mask of tokens with an active clip.
 
     rho = pi(token) / pi_old(token), the token-level ratio that verl and TRL use; ACE's Eq. 2 writes the
     sequence-level ratio but the paper trained with verl. clip_low = clip_high is PPO (Schulman et al. 2017),

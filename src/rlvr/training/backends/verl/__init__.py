@@ -1,4 +1,4 @@
-"""verl (Ray, FSDP, vLLM) as a backend: the same run specification in, verl's own trainer behind its public seams."""
+"""verl (Ray, FSDP, vLLM) as a backend: verl's own trainer, extended by public hooks, runs our specifications."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rlvr.training.backends import Stage
 
-LOGICAL_CPUS = 64  # of a node, for Ray's count: verl's queue and workers ask for many and use few, and wait in silence
+LOGICAL_CPUS = 64  # per node, as Ray counts: verl's queue and workers ask for many, use few, and else wait silently
 STAGES = {
     "rl": Stage(f"{__name__}.rl", devices=True, launcher=f"{__name__}.ray_nodes --num-cpus {LOGICAL_CPUS}"),
     "sft": Stage(f"{__name__}.sft", devices=True),
@@ -17,5 +17,5 @@ CRITIC = True
 def steps(state: Path) -> list[int]:
     from rlvr.training.backends.verl.state import RunFolder
 
-    noted = state / "latest_checkpointed_iteration.txt"  # of SFT
-    return [*RunFolder(state).steps(), *([int(noted.read_text())] if noted.exists() else [])]
+    note = state / "latest_checkpointed_iteration.txt"  # of SFT
+    return [*RunFolder(state).steps(), *([int(note.read_text())] if note.exists() else [])]

@@ -1,12 +1,12 @@
-"""Rows of a verl batch as prompts and rollouts, and back: between its tensors and this package's estimators.
+"""Converts rows of a verl batch to prompts and rollouts for this package's estimators, and back.
 
-verl's batch is a list of rows in any order, the rollouts of a prompt apart from each other, with rows of padding
-among them, which have no response token. N rows, P prompts, G rollouts a prompt, T response tokens.
+A verl batch has its rows in any order, with the rollouts of a prompt apart, and includes padding rows without response
+tokens. N rows, P prompts, G rollouts per prompt, T response tokens.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -17,33 +17,33 @@ from rlvr.estimators import Estimator, inputs_of_step
 
 
 class Ragged(RuntimeError):
-    """Prompts with different numbers of rollouts, as after a rollout that failed."""
+    """Prompts with different numbers of rollouts, as after a failed rollout."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Where rollout g of prompt p stands among a batch's rows (P, G); rows of padding stand nowhere."""
+    """The row index (P, G) of rollout g of prompt p in a batch; padding rows have no place in it."""
 
     rows_PG: Tensor
     rows: int
 
     @classmethod
     def of(cls, uids: Sequence[Any], real_N: Tensor, order: Sequence[int] | None = None) -> Grid:
-        """From each row's prompt, and whether it is a response. Raises Ragged.
+        """The grid from each row's prompt, and whether the row is a response. Raises Ragged.
 
-        Prompts stand in the order of their first rows; a prompt's rollouts by `order`, else in that of their rows.
+        Prompts are in the order of their first rows; a prompt's rollouts are by `order`, else by row.
         """
-        found: dict[str, list[int]] = {}
+        rows_of_prompt: dict[str, list[int]] = {}
         for row, (uid, real) in enumerate(zip(uids, real_N.tolist(), strict=True)):
             if real:
-                found.setdefault(str(uid), []).append(row)
-        sizes = sorted({len(rows) for rows in found.values()})
+                rows_of_prompt.setdefault(str(uid), []).append(row)
+        sizes = sorted({len(rows) for rows in rows_of_prompt.values()})
         if len(sizes) != 1:
-            raise Ragged(f"prompts have {sizes} rollouts: a rollout failed, and the log of its worker says why")
+            raise Ragged(f"prompts have {sizes} rollouts: a rollout failed; the log of its worker says why")
         if order is not None:
-            for rows in found.values():
+            for rows in rows_of_prompt.values():
                 rows.sort(key=order.__getitem__)
-        return cls(torch.tensor(list(found.values())), len(real_N))
+        return cls(torch.tensor(list(rows_of_prompt.values())), len(real_N))
 
     def take(self, values: Tensor) -> Tensor:
         """(N, ...) as (P, G, ...)."""
@@ -63,34 +63,34 @@ class EstimatorInputs:
     grid: Grid
     rewards_PG: Tensor
     lengths_PG: Tensor
-    given: dict[str, Any]
+    values: dict[str, Any]
 
     @classmethod
     def of(cls, grid: Grid, mask_NT: Tensor, scores_NT: Tensor, old_NT: Tensor, reference_NT: Tensor) -> Self:
-        """Scores a token are summed to a reward; without a reference, give the old log-probabilities for it."""
+        """The inputs from token scores, which sum to a reward. Without a reference, pass the old log-probabilities."""
         mask_NT = mask_NT.to(old_NT.dtype)
         old_PGT, reference_PGT = grid.take(old_NT * mask_NT).float(), grid.take(reference_NT * mask_NT).float()
         rewards_PG, lengths_PG = grid.take(scores_NT.sum(-1)).float(), grid.take(mask_NT.sum(-1)).long()
         return cls(grid, rewards_PG, lengths_PG, inputs_of_step(old_PGT, reference_PGT, lengths_PG))
 
     def prompts(self, chosen_P: Tensor, logp_PG: Tensor) -> tuple[Tensor, dict[str, Any]]:
-        """Rewards and what else an estimator needs of some prompts, at their present log pi."""
-        now = {name: value[chosen_P] if isinstance(value, Tensor) else value for name, value in self.given.items()}
+        """Rewards and other inputs of some prompts, at their current log pi."""
+        now = {name: value[chosen_P] if isinstance(value, Tensor) else value for name, value in self.values.items()}
         return self.rewards_PG[chosen_P], {**now, "logp_PG": logp_PG}
 
 
 def on_tokens(weights_N: Tensor, mask_NT: Tensor) -> Tensor:
-    """A response's weight on each of its tokens (N, T), as verl's losses want it."""
+    """A response's weight on each of its tokens (N, T), for verl's losses."""
     return weights_N[:, None] * mask_NT.to(weights_N.dtype)
 
 
 def by_rewards_alone(estimator: Estimator) -> bool:
-    """Whether verl's registry of advantage estimators passes all that this one needs."""
+    """Whether rewards, all that verl's registry passes, suffice for this estimator."""
     return not (estimator.needs or estimator.signature.state)
 
 
 def registered(estimator: Estimator):
-    """An estimator that needs rewards alone, as a function of verl's registry (`register_adv_est`)."""
+    """A function for verl's registry (`register_adv_est`) from an estimator that needs only rewards."""
 
     def advantages(
         token_level_rewards: Tensor, response_mask: Tensor, index: Sequence[Any] | None = None, **_: Any
@@ -99,8 +99,7 @@ def registered(estimator: Estimator):
             raise ValueError("verl gave no uids (index): advantages within a group need them")
         grid = Grid.of(index, response_mask.bool().any(-1))
         rewards_PG = grid.take(token_level_rewards.sum(-1)).float()
-        given: Mapping[str, Any] = {}
-        on_NT = on_tokens(grid.spread(estimator.advantages(rewards_PG, given, {})), response_mask)
+        on_NT = on_tokens(grid.spread(estimator.advantages(rewards_PG, {}, {})), response_mask)
         return on_NT, on_NT
 
     return advantages

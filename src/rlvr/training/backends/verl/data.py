@@ -1,4 +1,4 @@
-"""Problems and demonstrations as verl reads them."""
+"""Problems and demonstrations in verl's formats."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from rlvr.files import publish
 from rlvr.policies.store import Location, load_tokenizer
 from rlvr.records import Demonstration, Problem
 
-# Prompts are wrapped before they reach verl, with the policy's own template. verl counts their tokens through the
-# tokenizer's chat template, which therefore passes them on as they are; the agent loop takes them as they are.
+# Prompts are wrapped with the policy's own template before they reach verl. verl counts their tokens through the
+# tokenizer's chat template, so that template, like the agent loop, must not change them.
 VERBATIM = "{{ messages[0]['content'] }}"
 
 
 def write_problems(path: Path, problems: list[Problem], template: str, name: str) -> None:
-    """A parquet file for verl's RLHFDataset. The gold is text for this package's verifiers."""
+    """Write a parquet file for verl's RLHFDataset. The gold is text for this package's verifiers."""
     import pandas as pd
 
     rows = [
@@ -33,14 +33,14 @@ def write_problems(path: Path, problems: list[Problem], template: str, name: str
 
 
 def too_long(problems: list[Problem], start: Location, max_prompt_tokens: int) -> int:
-    """How many problems verl leaves out (`data.filter_overlong_prompts`)."""
+    """The number of problems that verl leaves out (`data.filter_overlong_prompts`)."""
     tokenizer = load_tokenizer(start.location, **start.options)
     prompts = [start.template.replace("{problem}", problem.prompt) for problem in problems]
     return sum(len(row) > max_prompt_tokens for row in tokenizer(prompts, add_special_tokens=False)["input_ids"])
 
 
 def write_demonstrations(path: Path, demonstrations: list[Demonstration], template: str) -> None:
-    """A parquet file for `rlvr.training.backends.verl.sft_data`: prompts as the policy sees them, and responses."""
+    """Write a parquet file for `rlvr.training.backends.verl.sft_data`: wrapped prompts, and responses."""
     import pandas as pd
 
     rows = [{"prompt": template.replace("{problem}", d.prompt), "response": d.response} for d in demonstrations]
@@ -49,9 +49,9 @@ def write_demonstrations(path: Path, demonstrations: list[Demonstration], templa
 
 
 def write_tokenizer(folder: Path, location: str, **options: Any) -> None:
-    """The policy's tokenizer in a folder of its own.
+    """Write the policy's tokenizer into a folder of its own.
 
-    Beside a model's configuration, transformers may build another tokenizer than the one that was saved
+    Beside a model's configuration, transformers may load another tokenizer than the saved one
     (`rlvr.policies.store.load_tokenizer`).
     """
     tokenizer = load_tokenizer(location, **options)
@@ -60,5 +60,5 @@ def write_tokenizer(folder: Path, location: str, **options: Any) -> None:
 
 
 def write_agent_loop(path: Path) -> None:
-    """verl's list of agent loops, with ours (`rlvr.training.backends.verl.agent_loop`)."""
+    """Write verl's list of agent loops, with ours (`rlvr.training.backends.verl.agent_loop`)."""
     publish(path, "- {name: verbatim, _target_: rlvr.training.backends.verl.agent_loop.Verbatim}\n")

@@ -1,6 +1,6 @@
-"""Losses for verl's workers: its own, watched, and the score function of estimators whose weights follow the policy.
+"""Losses for verl's workers: verl's own with counts, and the score function for estimators with coupled weights.
 
-Both are pickled by name and called for each micro-batch as `loss(config, model_output, data, dp_group)`.
+verl pickles both by name and calls them per micro-batch as `loss(config, model_output, data, dp_group)`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ def clipped_surrogate(config: Any, model_output: Any, data: Any, dp_group: Any =
 
 
 def score_function(config: Any, model_output: Any, data: Any, dp_group: Any = None) -> tuple[Tensor, dict[str, Any]]:
-    """-A log pi of whole responses, and the KL term likewise: sums over tokens, a mean over the minibatch's responses.
+    """-A log pi and the KL term, both summed over tokens and averaged over the minibatch's responses.
 
-    With A taken at the policy as it is, its gradient is that of the estimator's own loss (PACS, Eq. 8).
+    With A computed at the current policy, its gradient is that of the estimator's own loss (PACS, Eq. 8).
     """
     fields = _fields(model_output, data)
     losses_MT = -fields["advantages"] * fields["log_prob"]
@@ -45,7 +45,7 @@ def _fields(model_output: Any, data: Any) -> dict[str, Tensor]:
 
 @torch.no_grad()
 def _counts(config: Any, model_output: Any, data: Any, *, clips: bool = True) -> dict[str, Any]:
-    """Sums over a micro-batch's tokens, which verl adds up over a minibatch."""
+    """Sums over a micro-batch's tokens; verl adds them up over a minibatch."""
     from verl.utils.metric import AggregationType, Metric
 
     fields = _fields(model_output, data)

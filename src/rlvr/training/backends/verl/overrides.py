@@ -1,4 +1,4 @@
-"""A run's specification as overrides of verl 0.9.1's configuration: the one place where verl's keys are written.
+"""A run's specification as overrides of verl 0.9.1's configuration: the only place with verl's keys.
 
 `rlvr verl-config RUN` shows them; tests/training/test_verl.py composes them with verl's own hydra configuration. Keys
 that verl does not have are under `rlvr`.
@@ -26,18 +26,16 @@ AGGREGATION = {
     "sequence_sum": "seq-mean-token-sum-norm",
 }
 NO_DUAL_CLIP = 1e9  # verl bounds the loss of negative weights at 3 |A| by default; no paper here does
-
-
-SFT_TOKENS = 16384  # of a microbatch on one device
+SFT_TOKENS = 16384  # per microbatch on one device
 
 
 class Unsupported(ValueError):
-    """A run that verl cannot carry out as it is specified."""
+    """A run that verl cannot execute as specified."""
 
 
 @dataclass(frozen=True)
 class Places:
-    """Files of a run, and the devices that carry it out. `model` is a folder or a name on the hub."""
+    """A run's files and devices. `model` is a folder or a name on the hub."""
 
     model: str
     tokenizer: str
@@ -50,7 +48,7 @@ class Places:
 
     @classmethod
     def of(cls, state: Path, model: str, nodes: int = 1, gpus_per_node: int = 1) -> Places:
-        """Inputs stand beside the checkpoints of a run."""
+        """The places of a run with its inputs beside its checkpoints."""
         inputs = state / "inputs"
         return cls(
             model,
@@ -74,7 +72,7 @@ def settings(spec: RunSpec, places: Places, execution: Execution) -> dict[str, A
     """verl's keys and their values, and our own under `+rlvr`. Raises Unsupported."""
     if spec.selection.rule != "last":
         raise Unsupported(
-            f"selection.rule {spec.selection.rule!r} needs the backend in process: verl's run gives its last step"
+            f"selection.rule {spec.selection.rule!r} needs the backend in_process: a verl run gives its last step"
         )
     devices, rl = places.nodes * places.gpus_per_node, spec.rl
     for prompts in {rl.prompts_per_minibatch, rl.prompts_per_step % rl.prompts_per_minibatch}:
@@ -83,20 +81,20 @@ def settings(spec: RunSpec, places: Places, execution: Execution) -> dict[str, A
                 f"a minibatch of {prompts} prompts x {spec.rollout.samples_per_prompt} rollouts cannot be shared by "
                 f"{devices} GPUs equally"
             )
-    made: dict[str, Any] = {}
+    keys: dict[str, Any] = {}
     for part in (_data, _optimization, _loss, _critic, _rollout, _trainer):
-        made |= part(spec, places, execution)
-    return made
+        keys |= part(spec, places, execution)
+    return keys
 
 
 def overrides(spec: RunSpec, places: Places, execution: Execution) -> list[str]:
-    """The same as hydra writes it: key=value, strings quoted, null for None."""
-    return written(settings(spec, places, execution))
+    """The settings as hydra's lines: key=value, strings quoted, null for None."""
+    return hydra_lines(settings(spec, places, execution))
 
 
 def sft_overrides(sft: Sft, model: str, tokenizer: str, train: str, state: str, save_every: int) -> list[str]:
-    """Of verl's SFT trainer: linear warm-up, a cosine to zero, the mean loss of a batch's response tokens."""
-    return written(
+    """Lines for verl's SFT trainer: linear warm-up, cosine to zero, mean loss over a batch's response tokens."""
+    return hydra_lines(
         {
             "model.path": model,
             "+model.override_config.attn_implementation": "sdpa",
@@ -120,7 +118,7 @@ def sft_overrides(sft: Sft, model: str, tokenizer: str, train: str, state: str, 
             "optim.betas": list(sft.betas),
             "optim.clip_grad": sft.max_grad_norm,
             "trainer.seed": sft.seed,
-            "trainer.total_epochs": sft.steps,  # an epoch has at least a step: the steps end it
+            "trainer.total_epochs": sft.steps,  # an upper bound: the number of steps ends the run
             "trainer.total_training_steps": sft.steps,
             "trainer.save_freq": save_every,
             "trainer.max_ckpt_to_keep": 2,
@@ -135,11 +133,11 @@ def mixed_precision(compute: str) -> dict[str, str]:
     return {"param_dtype": compute, "reduce_dtype": "float32", "buffer_dtype": "float32"}
 
 
-def written(settings: dict[str, Any]) -> list[str]:
-    return [f"{key}={_written(value)}" for key, value in settings.items()]
+def hydra_lines(settings: dict[str, Any]) -> list[str]:
+    return [f"{key}={_hydra_value(value)}" for key, value in settings.items()]
 
 
-def _written(value: Any) -> str:
+def _hydra_value(value: Any) -> str:
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -147,9 +145,9 @@ def _written(value: Any) -> str:
     if isinstance(value, (int, float)):
         return repr(value)
     if isinstance(value, dict):
-        return "{" + ",".join(f"{key}:{_written(item)}" for key, item in value.items()) + "}"
+        return "{" + ",".join(f"{key}:{_hydra_value(item)}" for key, item in value.items()) + "}"
     if isinstance(value, (list, tuple)):
-        return "[" + ",".join(map(_written, value)) + "]"
+        return "[" + ",".join(map(_hydra_value, value)) + "]"
     escaped = str(value).replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
 
@@ -165,7 +163,7 @@ def _data(spec: RunSpec, places: Places, execution: Execution) -> dict[str, Any]
         "data.truncation": "error",
         "data.shuffle": True,
         "data.seed": spec.seed,
-        "data.val_batch_size": None,  # all of them at once
+        "data.val_batch_size": None,  # all at once
         "data.validation_shuffle": False,
         "data.dataloader_num_workers": 0,  # prompts are read, not computed
         "actor_rollout_ref.model.tokenizer_path": places.tokenizer,
@@ -181,11 +179,11 @@ def _data(spec: RunSpec, places: Places, execution: Execution) -> dict[str, Any]
 def _optimization(spec: RunSpec, places: Places, _: Execution) -> dict[str, Any]:
     rl = spec.rl
     tokens = _microbatch(spec)
-    # Weights, moments and sums of gradients are float32; verl would use bfloat16 for the rest whatever `dtype` says.
+    # Weights, moments and gradient sums are float32; without this verl uses bfloat16 for the rest, despite `dtype`.
     mixed = mixed_precision(rl.precision)
     return {
         "actor_rollout_ref.model.path": places.model,
-        # torch's own attention, in every environment; a site with flash-attn says so in config/cluster.yaml.
+        # torch's own attention works in every environment; config/cluster.yaml can select flash-attn.
         "+actor_rollout_ref.model.override_config.attn_implementation": "sdpa",
         "actor_rollout_ref.model.use_remove_padding": False,
         f"{ACTOR}.optim.lr": rl.learning_rate,
@@ -207,7 +205,7 @@ def _optimization(spec: RunSpec, places: Places, _: Execution) -> dict[str, Any]
         f"{ACTOR}.fsdp_config.seed": spec.seed,
         f"{ACTOR}.fsdp_config.dtype": rl.precision,
         f"+{ACTOR}.fsdp_config.mixed_precision": mixed,
-        f"{REFERENCE}.fsdp_config.model_dtype": "float32",  # as the actor's: equal weights give equal log-probabilities
+        f"{REFERENCE}.fsdp_config.model_dtype": "float32",  # like the actor, so that equal weights agree
         f"{REFERENCE}.fsdp_config.dtype": rl.precision,
         f"+{REFERENCE}.fsdp_config.mixed_precision": mixed,
         f"{REFERENCE}.log_prob_use_dynamic_bsz": True,
@@ -219,8 +217,8 @@ def _optimization(spec: RunSpec, places: Places, _: Execution) -> dict[str, Any]
 
 def _loss(spec: RunSpec, _: Places, execution: Execution) -> dict[str, Any]:
     loss, reference = spec.loss, needs_reference(spec)
-    made = {
-        "algorithm.adv_estimator": "rlvr",  # ours, by the name under +rlvr: no formula stands twice
+    keys = {
+        "algorithm.adv_estimator": "rlvr",  # ours, named under +rlvr: each formula exists once
         "algorithm.use_kl_in_reward": False,
         f"{ACTOR}.clip_ratio": loss.clip_low,
         f"{ACTOR}.clip_ratio_low": loss.clip_low,
@@ -229,7 +227,7 @@ def _loss(spec: RunSpec, _: Places, execution: Execution) -> dict[str, Any]:
         f"{ACTOR}.loss_agg_mode": AGGREGATION[loss.aggregation],
         f"{ACTOR}.policy_loss.loss_mode": "gspo" if loss.ratio == "sequence" else "vanilla",
         f"{ACTOR}.entropy_coeff": 0,
-        f"{ACTOR}.use_kl_loss": reference,  # with a coefficient of 0 the reference's log-probabilities are still made
+        f"{ACTOR}.use_kl_loss": reference,  # even if the coefficient is 0: verl then computes log pi_ref
         f"{ACTOR}.kl_loss_coef": loss.kl_coefficient,
         f"{ACTOR}.kl_loss_type": "low_var_kl",  # k3
         "+rlvr.estimator": json.dumps(spec.estimator, sort_keys=True),
@@ -242,18 +240,18 @@ def _loss(spec: RunSpec, _: Places, execution: Execution) -> dict[str, Any]:
         "+rlvr.probe.every": spec.probe.every,
         "+rlvr.probe.dense_steps": spec.probe.dense_steps,
         "+rlvr.probe.greedy": spec.probe.greedy,
-        "+rlvr.record_rollouts": False,  # keep what each step learned from, beside the checkpoints
+        "+rlvr.record_rollouts": False,  # whether to save each step's rollouts beside the checkpoints
         "+rlvr.keep_checkpoints": execution.keep_checkpoints,
     }
     if loss.aggregation == "sequence_sum":
-        made[f"{ACTOR}.loss_scale_factor"] = spec.rollout.max_response_tokens
+        keys[f"{ACTOR}.loss_scale_factor"] = spec.rollout.max_response_tokens
     if spec.rollout.dynamic_sampling:
-        made |= {
+        keys |= {
             "algorithm.filter_groups.enable": True,
             "algorithm.filter_groups.metric": "acc",
             "algorithm.filter_groups.max_inflight_gen_batches": 2,  # verl has no limit of rounds
         }
-    return made
+    return keys
 
 
 def _critic(spec: RunSpec, places: Places, _: Execution) -> dict[str, Any]:
@@ -279,7 +277,7 @@ def _critic(spec: RunSpec, places: Places, _: Execution) -> dict[str, Any]:
 
 
 def _microbatch(spec: RunSpec) -> int:
-    """Tokens of a microbatch: as many as its sequences have where each is as long as it may be."""
+    """Tokens per microbatch: its number of sequences times the longest allowed sequence."""
     return spec.rl.sequences_per_microbatch * (spec.rollout.max_prompt_tokens + spec.rollout.max_response_tokens)
 
 
@@ -310,7 +308,7 @@ def _trainer(spec: RunSpec, places: Places, execution: Execution) -> dict[str, A
     return {
         **started_here,
         "trainer.total_training_steps": spec.steps,
-        "trainer.total_epochs": spec.steps,  # an epoch has at least a step: the steps end the run
+        "trainer.total_epochs": spec.steps,  # an upper bound: the number of steps ends the run
         "trainer.save_freq": execution.save_every,
         "trainer.test_freq": -1,
         "trainer.val_before_train": False,

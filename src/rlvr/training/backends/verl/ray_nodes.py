@@ -2,13 +2,13 @@
 
     python -m rlvr.training.backends.verl.ray_nodes [--python "apptainer exec --nv rlvr.sif python"] -- COMMAND ...
 
-On one node, or outside of Slurm, it becomes the command, whose `ray.init()` starts a Ray of its own. On several, each
-node's Ray is a job step; when all are alive the command runs on this node with RAY_ADDRESS set. Its exit code is
-passed on, and Ray is stopped on every node. `--python` says how a Python with Ray is started, where it is not this one.
+On one node, or outside of Slurm, it becomes the command, whose `ray.init()` starts its own Ray. On several nodes, each
+node's Ray is a job step; when all are alive the command runs on this node with RAY_ADDRESS set. Then Ray stops on every
+node, and the command's exit code is passed on. `--python` starts a Python with Ray, if this one has none.
 
-SIGTERM is passed on to the command (set its handler after `ray.init()`, which sets one). Where Slurm sends it to all of
-a job, at its limit or a preemption, the other nodes' Ray ends too: save before. Ports are free ones, the temporary
-folder and the token that opens this Ray are the job's, so jobs may share nodes.
+SIGTERM is passed on to the command (set its handler after `ray.init()`, which sets one). If Slurm sends it to the whole
+job, at its limit or a preemption, the other nodes' Ray ends too: save before. Each job has free ports, its own
+temporary folder and its own token for Ray, so jobs may share nodes.
 
 Ray's own `symmetric-run` ends every Ray of a host with `ray stop`, the next job's too, and refuses to run beside one.
 """
@@ -50,11 +50,11 @@ while sum(node["Alive"] for node in ray.nodes()) < int(sys.argv[2]):
 
 
 class NotStarted(RuntimeError):
-    """Ray did not come up on all nodes; the message ends with what its logs say."""
+    """Ray did not start on all nodes; the message ends with its logs."""
 
 
 def nodes_of_job() -> list[str]:
-    """The job's nodes, this one first; none outside of a job."""
+    """The job's nodes, this one first; empty outside of a job."""
     job = os.environ.get("SLURM_JOB_ID")
     if job is None:
         return []
@@ -67,10 +67,10 @@ def _output(*command: str) -> str:
 
 
 def address_towards(node: str) -> str:
-    """This host's address on the network by which it reaches a node."""
-    found = re.search(r"NodeAddr=(\S+)", _output("scontrol", "--oneliner", "show", "node", node))
+    """This host's address on its network to a node."""
+    match = re.search(r"NodeAddr=(\S+)", _output("scontrol", "--oneliner", "show", "node", node))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.connect((found[1] if found else node, 9))  # no packet is sent
+        probe.connect((match[1] if match else node, 9))  # no packet is sent
         return probe.getsockname()[0]
 
 
@@ -82,7 +82,7 @@ def free_port() -> int:
 
 @contextmanager
 def step(nodes: list[str], folder: Path, command: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """`ray start` on each of some nodes, beside what the job runs there already; stopped at the end."""
+    """`ray start` on some nodes, beside other steps of the job; stops it at the end."""
     each = ["--nodes", str(len(nodes)), "--ntasks", str(len(nodes)), "--ntasks-per-node", "1"]
     srun = ["srun", *each, "--overlap", "--mem", "0", "--cpu-bind", "none", "--label", "--nodelist", ",".join(nodes)]
     with open(log, "wb") as out:
@@ -126,8 +126,8 @@ def ray_over(nodes: list[str], python: list[str], timeout: float) -> Iterator[st
         wait(lambda: _listens(host, port))
         join = [*start, f"--address={host}:{port}"]
         steps.append(running.enter_context(step(others, folder, join, logs[1])))
-        asked = [*python, "-c", ALL_ALIVE, f"{host}:{port}", str(len(nodes))]
-        alive = subprocess.Popen(asked, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=tied())
+        query = [*python, "-c", ALL_ALIVE, f"{host}:{port}", str(len(nodes))]
+        alive = subprocess.Popen(query, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=tied())
         running.callback(alive.kill)
         wait(lambda: alive.poll() == 0)
         yield f"{host}:{port}"
@@ -143,7 +143,7 @@ def _tail(log: Path, lines: int = 20) -> str:
 
 
 def run(command: list[str], python: list[str], timeout: float) -> int:
-    """The command's exit code, 128 and the signal's number where one ended it."""
+    """The command's exit code; 128 plus the signal's number if a signal ended it."""
     process: subprocess.Popen[bytes] | None = None
 
     def forward(number: int, _: object) -> None:
@@ -169,13 +169,13 @@ def main() -> None:
     parser.add_argument("--timeout", type=float, default=300, help="seconds that Ray may take to start everywhere")
     parser.add_argument("--num-cpus", type=int, help="CPUs that Ray counts on a node; default: the job's")
     parser.add_argument("command", nargs="+", help="after --")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     if len(nodes_of_job()) < 2:
-        os.execvp(given.command[0], given.command)
-    if given.num_cpus:
-        os.environ["RAY_NODE_CPUS"] = str(given.num_cpus)
+        os.execvp(arguments.command[0], arguments.command)
+    if arguments.num_cpus:
+        os.environ["RAY_NODE_CPUS"] = str(arguments.num_cpus)
     try:
-        sys.exit(run(given.command, shlex.split(given.python), given.timeout))
+        sys.exit(run(arguments.command, shlex.split(arguments.python), arguments.timeout))
     except NotStarted as error:
         sys.exit(str(error))
 

@@ -1,4 +1,4 @@
-"""What this backend relies on in verl, asserted before anything starts: version, registries, signatures."""
+"""Checks before a start that verl has the version, registries and signatures that this backend needs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from rlvr.training.backends.verl.overrides import VERL
 
-# Of each function or method that is called, overridden or hooked: the parameters that this backend gives or gets.
+# The functions and methods that this backend calls or overrides, with the parameters that it uses.
 RELIED_ON = {
     "PPOTrainerSync.__init__": ("config",),
     "PPOTrainerSync.fit": ("agent_loop_manager",),
@@ -39,28 +39,28 @@ RELIED_ON = {
 
 
 class Unfit(SystemExit):
-    """verl is missing, of another version, or not what this backend was written against; the message says which."""
+    """verl is missing, of another version, or differs from what this backend needs; the message says which."""
 
 
 def check_version() -> None:
-    """Raise Unfit where verl is not installed, or another version; it is not imported, which takes seconds."""
+    """Raise Unfit if verl is missing or of another version; does not import it, which takes seconds."""
     try:
-        found = version("verl")
+        installed = version("verl")
     except PackageNotFoundError:
         raise Unfit(
             "verl is not installed in this environment; config/cluster.yaml, environments.verl, names one that has it "
             "(docs/cluster.md)"
         ) from None
-    if found != VERL:
-        raise Unfit(f"verl {found} is installed, and this backend is for {VERL}: {_where()}")
+    if installed != VERL:
+        raise Unfit(f"verl {installed} is installed, and this backend is for {VERL}: {_where()}")
 
 
 def check() -> None:
-    """Raise Unfit where verl is not the one that this backend was written and tested with."""
+    """Raise Unfit if verl is not the one that this backend was written and tested with."""
     check_version()
-    for name, given in RELIED_ON.items():
-        function = _found(name)
-        missing = [parameter for parameter in given if parameter not in inspect.signature(function).parameters]
+    for name, parameters in RELIED_ON.items():
+        function = _function(name)
+        missing = [parameter for parameter in parameters if parameter not in inspect.signature(function).parameters]
         if missing:
             raise Unfit(f"verl's {name} has no parameter {missing[0]!r} any more: {_where()}")
     from verl.trainer.ppo.core_algos import ADV_ESTIMATOR_REGISTRY, POLICY_LOSS_REGISTRY
@@ -74,7 +74,7 @@ def check() -> None:
             raise Unfit(f"verl's registry has no {name!r} (it has {', '.join(map(str, registry))}): {_where()}")
 
 
-def _found(name: str) -> Callable[..., Any]:
+def _function(name: str) -> Callable[..., Any]:
     from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase
     from verl.trainer.main_ppo import run_ppo
     from verl.trainer.ppo.core_algos import register_adv_est
@@ -83,9 +83,9 @@ def _found(name: str) -> Callable[..., Any]:
     from verl.workers.utils.losses import ppo_loss
 
     places = [PPOTrainerSync, ActorRolloutRefWorker, RewardManagerBase, ppo_loss, run_ppo, register_adv_est]
-    found: Any = {place.__name__: place for place in [*places, register_trainer]}
+    by_name: Any = {place.__name__: place for place in [*places, register_trainer]}
     first, _, method = name.partition(".")
-    function = getattr(found[first], method, None) if method else found[first]
+    function = getattr(by_name[first], method, None) if method else by_name[first]
     if function is None:
         raise Unfit(f"verl has no {name} any more: {_where()}")
     return function

@@ -15,8 +15,8 @@ from rlvr.verifiers.pool import Pool
 class Verified(RewardManagerBase):
     """1 for a correct answer, else 0, less the length penalty; `acc` is without the penalty.
 
-    One of `reward.num_workers` processes holds one; its judge can be killed (`rlvr.verifiers.pool`). Settings are under
-    `rlvr` in verl's configuration. Raises TooManyErrors, which ends the training, where its judge fails too often.
+    Each of `reward.num_workers` processes has one; its judge can be killed (`rlvr.verifiers.pool`). Its settings are
+    under `rlvr` in verl's configuration. Raises TooManyErrors, which ends the training, if its judge fails too often.
     """
 
     def __init__(self, config: Any, tokenizer: Any, compute_score: Any, **_: Any):

@@ -1,7 +1,7 @@
-"""Stage: RL by verl. The same specification in and the same files out as `rlvr.training.rl`.
+"""Stage: RL by verl, with the same specification and outputs as `rlvr.training.rl`.
 
-verl trains in a process of its own, which this one starts, watches, and clears away; its checkpoints stand in the state
-folder, and the last one is merged into a policy that transformers loads.
+verl trains in a child process, which this one starts, watches and cleans up. Its checkpoints are in the state folder;
+the last one is merged into a policy that transformers loads.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from rlvr.training.outcome import Outcome
 from rlvr.training.progress import TO_BE_CONTINUED
 
 TRAINER = "rlvr.training.backends.verl.run_training"
-PATIENCE = 300.0  # seconds that a step may still take after SIGTERM before the training process is ended
+PATIENCE = 300.0  # seconds for a step to end after SIGTERM, before the training process is killed
 
 
 def on_disk(base: Location) -> str:
-    """The folder of a policy's files; those of the hub are fetched at their revision, which verl has no key for."""
+    """The folder of a policy's files; fetches hub files at their revision, for which verl has no key."""
     if "revision" not in base.options:
         return base.location
     from huggingface_hub import snapshot_download
@@ -46,17 +46,17 @@ def on_disk(base: Location) -> str:
 
 
 def from_newest(state: RunFolder) -> list[str]:
-    """Overrides for where to go on from."""
+    """Overrides that make verl resume from the newest checkpoint, if there is one."""
     if not (steps := state.steps()):
         return ["trainer.resume_mode='disable'"]
     return ["trainer.resume_mode='resume_path'", f"trainer.resume_from_path='{state.step(steps[-1])}'"]
 
 
 def train(state: RunFolder, lines: list[str]) -> None:
-    """Run verl until it ends; SIGTERM asks it to save after the step that it is in. Raises SystemExit."""
-    asked = state.folder / "overrides.txt"
-    publish(asked, "\n".join(lines) + "\n")
-    command = [sys.executable, "-m", TRAINER, str(asked)]
+    """Run verl until it ends; on SIGTERM it saves after the current step. Raises SystemExit if it fails."""
+    path = state.folder / "overrides.txt"
+    publish(path, "\n".join(lines) + "\n")
+    command = [sys.executable, "-m", TRAINER, str(path)]
     process = subprocess.Popen(command, start_new_session=True, preexec_fn=tied())
 
     def ask_to_stop(*_: Any) -> None:
@@ -72,11 +72,11 @@ def train(state: RunFolder, lines: list[str]) -> None:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
     if code:
-        raise SystemExit(f"verl's training ended with exit code {code}; what it said stands above, by the word Error")
+        raise SystemExit(f"verl's training ended with exit code {code}; look for the word Error above")
 
 
 def merge(shards: Path, base: Location, folder: Path) -> dict[str, str]:
-    """A checkpoint's shards as one model (verl's merger: bfloat16) with the base's tokenizer; its checksums."""
+    """The checksums of a checkpoint's shards, merged by verl into one bfloat16 model with the base's tokenizer."""
     command = [sys.executable, "-m", "verl.model_merger", "merge", "--backend", "fsdp", "--local_dir", str(shards)]
     with whole(folder) as partial:
         subprocess.run([*command, "--target_dir", str(partial)], check=True, preexec_fn=tied())
@@ -104,13 +104,13 @@ def main(
     origin = provenance.collect(nodes=nodes, gpus_per_node=gpus_per_node)
     run, start = RunSpec.model_validate_json(spec.read_bytes()), locate(base)
     train_set, held_out = problems_of(problems, validation)
-    what = {"run": identity.run_id(run), "base": fingerprint(base), "problems": sha256(problems)}
-    what |= {"verl": VERL, "validation": sha256(validation)}
+    mark = {"run": identity.run_id(run), "base": fingerprint(base), "problems": sha256(problems)}
+    mark |= {"verl": VERL, "validation": sha256(validation)}
     with lease(state):
-        kept = RunFolder(state.resolve())
-        keep_only(kept.folder, what)
-        kept.stop.unlink(missing_ok=True)
-        places = Places.of(kept.folder, on_disk(start), nodes, gpus_per_node)
+        run_folder = RunFolder(state.resolve())
+        keep_only(run_folder.folder, mark)
+        run_folder.stop.unlink(missing_ok=True)
+        places = Places.of(run_folder.folder, on_disk(start), nodes, gpus_per_node)
         data.write_problems(Path(places.train), train_set, start.template, run.data.name)
         held_out = held_out[: max(1, run.probe.problems)]
         data.write_problems(Path(places.validation), held_out, start.template, run.validation.name)
@@ -120,17 +120,17 @@ def main(
             lines = overrides(run, places, Execution.model_validate_json(execution.read_bytes()))
         except Unsupported as error:
             raise SystemExit(str(error)) from error
-        history = history_of(kept.folder, (kept.steps() or [0])[-1], origin)
-        if kept.rows() is None:
-            publish_json(kept.folder / HISTORY, history.entered())
-            train(kept, [*lines, *from_newest(kept), *(override or [])])
-        if (rows := kept.rows()) is None:
-            reached = (kept.steps() or [0])[-1]
+        history = history_of(run_folder.folder, (run_folder.steps() or [0])[-1], origin)
+        if run_folder.rows() is None:
+            publish_json(run_folder.folder / HISTORY, history.entered())
+            train(run_folder, [*lines, *from_newest(run_folder), *(override or [])])
+        if (rows := run_folder.rows()) is None:
+            reached = (run_folder.steps() or [0])[-1]
             print(f"saved at step {reached} of {run.steps}, to be continued", flush=True)
             raise SystemExit(TO_BE_CONTINUED)
-        publish_json(kept.folder / HISTORY, history.over(kept.finished.stat().st_mtime))
+        publish_json(run_folder.folder / HISTORY, history.over(run_folder.finished.stat().st_mtime))
         folder = out.parent / f"policy-step{run.steps}"
-        sums = merge(kept.step(run.steps) / "actor", start, folder)
+        sums = merge(run_folder.step(run.steps) / "actor", start, folder)
         outcome = Outcome(folder, sums, start.template, rows, history, backend=f"verl {VERL}")
         outcome.publish_run(out, run, run.steps, data.too_long(train_set, start, run.rollout.max_prompt_tokens))
 

@@ -1,4 +1,4 @@
-"""The rollouts of a verl batch, as the trainer measures and records them."""
+"""The rollouts of a verl batch and their measures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rlvr.training.backends.verl.adapter import EstimatorInputs, Grid
 
 
 class Rollouts:
-    """The rollouts of a batch with what is measured of them: padded tensors (N, T), and the grid of its real rows."""
+    """The rollouts of a batch, as padded tensors (N, T) and the grid of real rows, with their measures."""
 
     def __init__(
         self,
@@ -26,10 +26,10 @@ class Rollouts:
     ):
         self.inputs, self.mask_NT, self._fields = inputs, mask_NT, fields
         grid = inputs.grid
-        self.uids = [uids[row] for row in grid.rows_PG[:, 0].tolist()]  # one a prompt
-        judged = [infos[row] for row in grid.rows_PG.flatten().tolist()]
-        self.correct_PG = torch.tensor([info["acc"] for info in judged]).view(grid.rows_PG.shape)
-        statuses = [info["status"] for info in judged]
+        self.uids = [uids[row] for row in grid.rows_PG[:, 0].tolist()]  # one per prompt
+        rollout_infos = [infos[row] for row in grid.rows_PG.flatten().tolist()]
+        self.correct_PG = torch.tensor([info["acc"] for info in rollout_infos]).view(grid.rows_PG.shape)
+        statuses = [info["status"] for info in rollout_infos]
         self.statuses = {status: statuses.count(status) for status in sorted(set(statuses))}
 
     @classmethod
@@ -49,7 +49,7 @@ class Rollouts:
         return cls(inputs, mask_NT, fields, uids, infos)
 
     def record(self, path: Path, batch: KVBatchMeta, updates: list[dict[str, Any]]) -> None:
-        """What a step learned from: tokens and rewards by prompt and rollout, and each optimizer step's figures."""
+        """Save a step's data: tokens and rewards by prompt and rollout, and each optimizer step's figures."""
         prompts = tq.kv_batch_get(batch.keys, batch.partition_id, ["prompts"])["prompts"].unbind()
         grid = self.inputs.grid
         content = {
@@ -64,17 +64,17 @@ class Rollouts:
 
     @property
     def gap(self) -> float | None:
-        """The engine's log-probabilities against the actor's: the mean of |difference| in nats a token."""
+        """Mean |difference| of the engine's and the actor's log-probabilities, in nats per token."""
         if "rollout_log_probs" not in self._fields:
             return None
         difference_NT = (self._fields["rollout_log_probs"] - self._fields["old_log_probs"]).abs() * self.mask_NT
         return float(difference_NT.sum() / self.mask_NT.sum())
 
     def overconfidence(self) -> dict[str, float | None]:
-        """Against the reference; without one there is nothing to say."""
+        """Overconfidence relative to the reference; None without one."""
         if "ref_log_prob" not in self._fields:
             return dict.fromkeys(("oef", "overconfidence_sum", "overconfidence_mean"))
-        return measures.overconfidence(self.inputs.given["log_ratio_PG"], self.inputs.lengths_PG, self.correct_PG)
+        return measures.overconfidence(self.inputs.values["log_ratio_PG"], self.inputs.lengths_PG, self.correct_PG)
 
     def entropy(self, tokenizer: Any) -> dict[str, float | None]:
         grid = self.inputs.grid

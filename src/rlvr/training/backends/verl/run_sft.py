@@ -1,4 +1,4 @@
-"""verl's SFT trainer as torchrun starts it, in processes that end with the stage: `rlvr.training.backends.verl.sft`."""
+"""Runs verl's SFT trainer under torchrun, in processes that end with the stage: `rlvr.training.backends.verl.sft`."""
 
 from rlvr.offspring import die_with_parent
 

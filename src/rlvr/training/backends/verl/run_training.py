@@ -1,6 +1,6 @@
-"""`python -m rlvr.training.backends.verl.run_training overrides.txt`: verl's training in a process of its own.
+"""`python -m rlvr.training.backends.verl.run_training overrides.txt`: runs verl's training.
 
-It composes verl's configuration with a run's overrides, checks it as verl does, and hands it to verl's `run_ppo`.
+It composes verl's configuration with a run's overrides, validates it like verl, and calls verl's `run_ppo`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def compose_training(overrides: list[str]) -> DictConfig:
 
 @ray.remote
 class Runner:
-    """What verl's own TaskRunner does, with the trainer of this package registered in its process."""
+    """verl's TaskRunner with this package's trainer registered in its process."""
 
     def run(self, config: DictConfig) -> None:
         import transfer_queue as tq
@@ -58,8 +58,8 @@ class Runner:
 def main() -> None:
     from verl.trainer.main_ppo import run_ppo
 
-    die_with_parent()  # with the one that holds the run's lease
-    leave_no_orphans()  # Ray's processes, and those that its workers start
+    die_with_parent()  # the parent holds the run's lease
+    leave_no_orphans()  # of Ray and its workers
     check()
     run_ppo(compose_training(Path(sys.argv[1]).read_text().splitlines()), task_runner_class=Runner)
     ray.shutdown()

@@ -1,4 +1,4 @@
-"""Stage: SFT by verl's SFT trainer. The same specification in and the same files out as `rlvr.training.sft`."""
+"""Stage: SFT by verl's SFT trainer, with the same specification and outputs as `rlvr.training.sft`."""
 
 from __future__ import annotations
 
@@ -28,33 +28,33 @@ from rlvr.training.outcome import Outcome
 
 
 class SftFolder:
-    """verl's folder of checkpoints; its note of the newest is renamed into place after the checkpoint is whole."""
+    """verl's folder of checkpoints; verl writes its note of the newest after that checkpoint is complete."""
 
     def __init__(self, folder: Path, fingerprint: dict[str, Any]):
-        self.folder, self._noted = folder, folder / "latest_checkpointed_iteration.txt"
+        self.folder, self._note = folder, folder / "latest_checkpointed_iteration.txt"
         keep_only(folder, fingerprint)
 
     @property
     def step(self) -> int:
-        return int(self._noted.read_text()) if self._noted.exists() else 0
+        return int(self._note.read_text()) if self._note.exists() else 0
 
     @property
     def saved(self) -> float:
-        """When the newest checkpoint was whole, in seconds since 1970."""
-        return self._noted.stat().st_mtime
+        """The time of the newest checkpoint, in seconds since 1970."""
+        return self._note.stat().st_mtime
 
     def log(self) -> Path:
-        """Where another process writes verl's metrics: it empties the file that it is given."""
+        """A new file for verl's metrics: each process empties its own file."""
         return self.folder / f"metrics-{len(list(self.folder.glob('metrics-*.jsonl'))):03d}.jsonl"
 
     def rows(self) -> list[dict[str, Any]]:
-        """metrics.jsonl from verl's files; of a step that was taken twice, after a kill, the later one."""
+        """The rows of metrics.jsonl from verl's files; for a step repeated after a kill, the later row."""
         rows: dict[int, dict[str, Any]] = {}
         for log in sorted(self.folder.glob("metrics-*.jsonl")):
             for line in read_lines(log):
-                step, found = line["step"], line["data"]
-                if "train/loss" in found:
-                    rows[step] = {"step": step, "loss": found["train/loss"], "grad_norm": found["train/grad_norm"]}
+                step, figures = line["step"], line["data"]
+                if "train/loss" in figures:
+                    rows[step] = {"step": step, "loss": figures["train/loss"], "grad_norm": figures["train/grad_norm"]}
         return [rows[step] for step in sorted(rows)]
 
 
@@ -73,33 +73,31 @@ def main(
     check_version()
     origin = provenance.collect(nodes=1, gpus_per_node=gpus_per_node)
     (policy, sft), start = sft_of(spec), locate(model)
-    what = {"policy": identity.policy_id(policy), "model": fingerprint(model), "verl": VERL}
-    what["demonstrations"] = sha256(demonstrations)
+    mark = {"policy": identity.policy_id(policy), "model": fingerprint(model), "verl": VERL}
+    mark["demonstrations"] = sha256(demonstrations)
     with lease(state):
-        kept = SftFolder(state.resolve(), what)
-        inputs = kept.folder / "inputs"
+        sft_folder = SftFolder(state.resolve(), mark)
+        inputs = sft_folder.folder / "inputs"
         tokenizer, train = inputs / "tokenizer", inputs / "train.parquet"
         data.write_demonstrations(train, read_records(demonstrations, Demonstration), start.template)
         data.write_tokenizer(tokenizer, start.location, **start.options)
-        history = history_of(kept.folder, kept.step, origin)
-        if kept.step < sft.steps:
-            publish_json(kept.folder / HISTORY, history.entered())
-            lines = sft_overrides(sft, on_disk(start), str(tokenizer), str(train), str(kept.folder), save_every)
+        history = history_of(sft_folder.folder, sft_folder.step, origin)
+        if sft_folder.step < sft.steps:
+            publish_json(sft_folder.folder / HISTORY, history.entered())
+            lines = sft_overrides(sft, on_disk(start), str(tokenizer), str(train), str(sft_folder.folder), save_every)
             launch = ["-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={gpus_per_node}"]
             done = subprocess.run(
                 [sys.executable, *launch, "-m", "rlvr.training.backends.verl.run_sft", *lines, *(override or [])],
                 preexec_fn=tied(),
-                env={**os.environ, "VERL_FILE_LOGGER_PATH": str(kept.log())},
+                env={**os.environ, "VERL_FILE_LOGGER_PATH": str(sft_folder.log())},
                 check=False,
             )
-            if done.returncode or kept.step < sft.steps:
-                said = "what it said stands above, by the word Error"
-                raise SystemExit(
-                    f"verl's SFT ended with exit code {done.returncode}, saved at step {kept.step}; {said}"
-                )
-        publish_json(kept.folder / HISTORY, history.over(kept.saved))
-        folder, rows = out.parent / "policy", kept.rows()
-        sums = merge(kept.folder / f"global_step_{sft.steps}", start, folder)
+            if done.returncode or sft_folder.step < sft.steps:
+                place = f"exit code {done.returncode}, saved at step {sft_folder.step}"
+                raise SystemExit(f"verl's SFT ended with {place}; look for the word Error above")
+        publish_json(sft_folder.folder / HISTORY, history.over(sft_folder.saved))
+        folder, rows = out.parent / "policy", sft_folder.rows()
+        sums = merge(sft_folder.folder / f"global_step_{sft.steps}", start, folder)
         outcome = Outcome(folder, sums, start.template, {"metrics": rows}, history, backend=f"verl {VERL}")
         outcome.publish_sft(out, policy, sft, model)
 

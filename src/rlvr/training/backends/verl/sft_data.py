@@ -1,4 +1,4 @@
-"""Demonstrations for verl's SFT trainer, token by token what the trainer in process sees."""
+"""Demonstrations for verl's SFT trainer, with the same tokens as in process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch.utils.data import Dataset
 
 
 class Demonstrations(Dataset):
-    """Prompt, response and the token that ends it; the loss is on the response and its end."""
+    """Prompt, response and end-of-sequence token; the loss is on the response and its end."""
 
     def __init__(self, parquet_files: Any, tokenizer: Any, config: Any, **_: Any):
         rows = pd.read_parquet(parquet_files)
@@ -19,7 +19,7 @@ class Demonstrations(Dataset):
         self.rows = [(p, [*r, tokenizer.eos_token_id]) for p, r in zip(prompts, responses, strict=True)]
         longest = max(len(p) + len(r) for p, r in self.rows)
         if longest > config.max_length:
-            raise ValueError(f"a demonstration has {longest} tokens, and data.max_length is {config.max_length}")
+            raise ValueError(f"a demonstration has {longest} tokens, more than data.max_length = {config.max_length}")
 
     def __len__(self) -> int:
         return len(self.rows)

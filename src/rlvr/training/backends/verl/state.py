@@ -1,4 +1,4 @@
-"""The folder that verl keeps a run's checkpoints in, as the stage and the trainer both see it. It imports no verl."""
+"""verl's folder of a run's checkpoints, shared by stage and trainer. It does not import verl."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from rlvr.files import publish_json, read_json
 from rlvr.provenance import History, Origin
 from rlvr.training.lease import LEASE, MARK, is_of
 
-KEPT = "rlvr.json"  # in a checkpoint: what verl does not keep
-FINISHED = "finished.json"  # in the folder: all rows of a run that is over
-HISTORY = "history.json"  # in the folder: whose steps its checkpoints are made of
-STOP = "stop"  # in the folder: a file that asks to save and end
+EXTRAS = "rlvr.json"  # in a checkpoint: state that verl does not save
+FINISHED = "finished.json"  # in the folder: all rows of a finished run
+HISTORY = "history.json"  # in the folder: the processes that trained its checkpoints
+STOP = "stop"  # in the folder: its existence asks the trainer to save and stop
 
 
 def keep_only(folder: Path, fingerprint: dict[str, Any]) -> None:
-    """Empty a folder of checkpoints that are of something else, with a warning, and mark what it holds from now on."""
+    """Remove checkpoints of another run from a folder, with a warning, and mark it with this fingerprint."""
     mark = folder / MARK
     if mark.exists() and not is_of(read_json(mark), fingerprint):
         print(f"warning: {folder} holds checkpoints of another run; they are removed", file=sys.stderr, flush=True)
@@ -29,7 +29,7 @@ def keep_only(folder: Path, fingerprint: dict[str, Any]) -> None:
 
 
 def history_of(folder: Path, step: int, origin: Origin) -> History:
-    """The history of what goes on from a step. It is written by the stage: verl saves in processes of its own."""
+    """The history of a run that continues from a step. The stage writes it, as verl saves in its own processes."""
     path = folder / HISTORY
     return History(read_json(path) if path.exists() else None, step, origin)
 
@@ -41,16 +41,16 @@ class RunFolder:
         self.folder, self.finished, self.stop = folder, folder / FINISHED, folder / STOP
 
     def steps(self) -> list[int]:
-        """Steps of whole checkpoints: verl writes data.pt after all else but its note of the newest.
+        """Steps of complete checkpoints: verl writes data.pt last, before its note of the newest.
 
-        That note may be cut off, or of one that is not whole.
+        That note may be truncated, or name an incomplete checkpoint.
         """
-        whole = [path.parent for path in self.folder.glob("global_step_*/data.pt") if (path.parent / KEPT).exists()]
+        whole = [path.parent for path in self.folder.glob("global_step_*/data.pt") if (path.parent / EXTRAS).exists()]
         return sorted(int(path.name.removeprefix("global_step_")) for path in whole)
 
     def step(self, number: int) -> Path:
         return self.folder / f"global_step_{number}"
 
     def rows(self) -> dict[str, list[dict[str, Any]]] | None:
-        """Rows of metrics and probes, once the run is over."""
+        """Rows of metrics and probes of a finished run; None before its end."""
         return read_json(self.finished) if self.finished.exists() else None

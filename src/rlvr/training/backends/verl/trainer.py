@@ -1,8 +1,8 @@
-"""verl's synchronous trainer with this package's estimators, through its public seams: a subclass and its hooks.
+"""verl's synchronous trainer with this package's estimators, as a subclass that uses its public hooks.
 
 A step's weights are one call of `Estimator.step` on the whole batch; an optimizer step takes the rollouts of whole
-prompts, as in process. What verl does not keep (estimator state, a reference that was reset, the rows of metrics.jsonl
-and probe.jsonl) is saved beside its checkpoints, before the file that names the newest one.
+prompts, as in process. State that verl does not save (the estimator's, a reset reference, the rows of metrics.jsonl and
+probe.jsonl) is saved with its checkpoints, before the file that names the newest one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from rlvr.training.backends.verl import losses
 from rlvr.training.backends.verl.adapter import by_rewards_alone, on_tokens, registered
 from rlvr.training.backends.verl.agent_loop import GREEDY
 from rlvr.training.backends.verl.rollouts import Rollouts, plain
-from rlvr.training.backends.verl.state import KEPT, RunFolder
+from rlvr.training.backends.verl.state import EXTRAS, RunFolder
 from rlvr.training.backends.verl.worker import ResettingWorker
 from rlvr.training.progress import Deadline
 
@@ -45,7 +45,7 @@ NAME = "rlvr"  # in verl's registries
 
 
 class Diverged(RuntimeError):
-    """A loss or gradient that is not a finite number."""
+    """A loss or gradient that is not finite."""
 
 
 @register_trainer(NAME)
@@ -61,11 +61,11 @@ class Trainer(PPOTrainerSync):
             core_algos.register_adv_est(NAME)(registered(self.estimator))
         self.metrics: list[dict[str, Any]] = []
         self.probes: list[dict[str, Any]] = []
-        self.kept = RunFolder(Path(config.trainer.default_local_dir))
+        self.run_folder = RunFolder(Path(config.trainer.default_local_dir))
         self.deadline = Deadline()
         super().__init__(config)
 
-    # ---- how the workers are set up ----
+    # ---- workers ----
 
     def _init_resource_pool_mgr(self) -> None:
         super()._init_resource_pool_mgr()
@@ -92,7 +92,7 @@ class Trainer(PPOTrainerSync):
         self.metrics.append(self._row(metrics, timing_raw))
         if self.ours.record_rollouts:
             self.rollouts.record(
-                self.kept.folder / "rollouts" / f"step-{self.global_steps:06d}.pt", batch, self.updates
+                self.run_folder.folder / "rollouts" / f"step-{self.global_steps:06d}.pt", batch, self.updates
             )
         return batch
 
@@ -106,7 +106,7 @@ class Trainer(PPOTrainerSync):
             self.weights_PG = inputs.grid.take(weights_N)
             return batch
         self.weights_PG, self.estimator_state = self.estimator.step(
-            inputs.rewards_PG, inputs.given, self.estimator_state
+            inputs.rewards_PG, inputs.values, self.estimator_state
         )
         return self._put_weights(batch, inputs.grid.spread(self.weights_PG), mask_NT)
 
@@ -117,7 +117,7 @@ class Trainer(PPOTrainerSync):
         return tq.kv_batch_put(keys=batch.keys, partition_id=batch.partition_id, fields=fields)
 
     def _update_actor(self, batch: KVBatchMeta, metrics: dict) -> KVBatchMeta:
-        """An optimizer step a minibatch of whole prompts; coupled weights are taken anew at each."""
+        """Take an optimizer step per minibatch of whole prompts; each computes coupled weights anew."""
         self.updates: list[dict[str, Any]] = []
         prompts = torch.arange(len(self.rollouts.inputs.grid.rows_PG))
         for chosen_P in prompts.split(self.config.actor_rollout_ref.actor.ppo_mini_batch_size):
@@ -129,7 +129,7 @@ class Trainer(PPOTrainerSync):
         return batch
 
     def _couple(self, part: KVBatchMeta, chosen_P: torch.Tensor) -> float:
-        """Weights of some prompts at the policy as it is; returns the loss that these descend."""
+        """The loss of some prompts at the current policy; stores the weights that descend it."""
         temperature = self.config.actor_rollout_ref.rollout.temperature
         part.extra_info.update({"calculate_entropy": False, "compute_loss": False, "temperature": temperature})
         self.actor_rollout_wg.compute_log_prob(part)
@@ -137,14 +137,14 @@ class Trainer(PPOTrainerSync):
         now_MT = response_from_nested(fields["log_probs"], fields["response_mask"]).to_padded_tensor(0.0)
         mask_MT = fields["response_mask"].to_padded_tensor(0).float()
         logp_PG = (now_MT * mask_MT).sum(-1).view(len(chosen_P), -1).float()
-        rewards_PG, given = self.rollouts.inputs.prompts(chosen_P, logp_PG)
-        weights_PG = self.estimator.advantages(rewards_PG, given, self.estimator_state)
+        rewards_PG, values = self.rollouts.inputs.prompts(chosen_P, logp_PG)
+        weights_PG = self.estimator.advantages(rewards_PG, values, self.estimator_state)
         self._put_weights(part, weights_PG.flatten(), mask_MT)
-        return -self.estimator.objective(rewards_PG, given)
+        return -self.estimator.objective(rewards_PG, values)
 
     def _optimizer_step(self, part: KVBatchMeta) -> dict[str, Any]:
         actor = self.config.actor_rollout_ref.actor
-        workers = max(self.actor_rollout_wg._dispatch_info["actor"]) + 1  # asked for when the batch was balanced
+        workers = max(self.actor_rollout_wg._dispatch_info["actor"]) + 1  # known since the batch was balanced
         work = calculate_workload(torch.tensor([tag["seq_len"] for tag in part.tags]))
         shares = get_seqlen_balanced_partitions(work, k_partitions=workers, equal_size=True)
         part.reorder([row for share in shares for row in share])
@@ -162,9 +162,9 @@ class Trainer(PPOTrainerSync):
                 "temperature": self.config.actor_rollout_ref.rollout.temperature,
             }
         )
-        found = self.actor_rollout_wg.update_actor(part)["metrics"]
-        figures = {name: float(np.sum(value)) for name, value in found.items() if name.startswith("rlvr/")}
-        figures |= {name: float(np.mean(found[name])) for name in ("loss", "grad_norm")}
+        results = self.actor_rollout_wg.update_actor(part)["metrics"]
+        figures = {name: float(np.sum(value)) for name, value in results.items() if name.startswith("rlvr/")}
+        figures |= {name: float(np.mean(results[name])) for name in ("loss", "grad_norm")}
         if not np.isfinite(figures["loss"] + figures["grad_norm"]):
             raise Diverged(f"step {self.global_steps}: loss {figures['loss']}, gradient norm {figures['grad_norm']}")
         return figures
@@ -172,14 +172,14 @@ class Trainer(PPOTrainerSync):
     # ---- the row of metrics ----
 
     def _row(self, metrics: dict, timing_raw: dict) -> dict[str, Any]:
-        """The names of the trainer in process; `drawn` counts what dynamic sampling dropped as well."""
+        """A row as the trainer in process writes it; `prompts_drawn` includes what dynamic sampling dropped."""
         rollouts, inputs, updates = self.rollouts, self.rollouts.inputs, self.updates
         rates = rollouts.correct_PG.mean(dim=1).tolist()
         for value, count in metrics.get(DAPO_FILTERED_REWARD_COUNTS_KEY, {}).items():
             rates += [float(value)] * int(count)
         tokens = sum(figures["rlvr/tokens"] for figures in updates)
 
-        def a_token(name: str) -> float | None:
+        def per_token(name: str) -> float | None:
             return sum(figures[name] for figures in updates) / tokens if name in updates[0] else None
 
         row = {
@@ -194,8 +194,8 @@ class Trainer(PPOTrainerSync):
             "statuses": rollouts.statuses,
             "loss": float(np.mean([figures["loss"] for figures in updates])),
             "grad_norm": float(np.mean([figures["grad_norm"] for figures in updates])),
-            "clip_fraction": a_token("rlvr/clipped") or 0.0,
-            "kl": a_token("rlvr/kl"),  # none without a reference
+            "clip_fraction": per_token("rlvr/clipped") or 0.0,
+            "kl": per_token("rlvr/kl"),  # none without a reference
             "logprob_gap": rollouts.gap,
         }
         if self.estimator_state:
@@ -219,7 +219,7 @@ class Trainer(PPOTrainerSync):
         return bool(probe.problems) and due and step not in {row["step"] for row in self.probes}
 
     def probe(self, step: int) -> None:
-        """Sample held-out problems and note entropy and overconfident errors (ACE sec. 5.3, 5.4)."""
+        """Sample held-out problems; record pass rates, entropy and overconfidence (ACE sec. 5.3, 5.4)."""
         greedy = {"greedy": self._greedy()} if self.ours.probe.greedy else {}
         batch, levels = self._sample_held_out()
         self.checkpoint_manager.sleep_replicas()  # the actor needs their memory
@@ -251,24 +251,24 @@ class Trainer(PPOTrainerSync):
         levels = {uid: info["level"] for uid, info in zip(rows["uid"], rows["extra_info"], strict=True)}
         if greedy:
             rows["__rollout_n__"] = np.array([1] * count, dtype=object)  # verl's own name
-        asked = tu.get_tensordict(rows)
-        tu.assign_non_tensor_data(asked, GREEDY, greedy)
-        tu.assign_non_tensor_data(asked, "global_steps", self.global_steps)
-        tu.assign_non_tensor_data(asked, "validate", True)
+        requests = tu.get_tensordict(rows)
+        tu.assign_non_tensor_data(requests, GREEDY, greedy)
+        tu.assign_non_tensor_data(requests, "global_steps", self.global_steps)
+        tu.assign_non_tensor_data(requests, "validate", True)
         tags = [{"is_prompt": True, "status": "pending", "global_steps": self.global_steps}] * count
-        tq.kv_batch_put(keys=list(asked["uid"]), partition_id="val", tags=tags)
-        self.agent_loop_manager.generate_sequences(asked)
+        tq.kv_batch_put(keys=list(requests["uid"]), partition_id="val", tags=tags)
+        self.agent_loop_manager.generate_sequences(requests)
         batch, _ = self.replay_buffer.sample(global_steps=self.global_steps, partition_id="val", batch_size=count)
         return batch, levels
 
     def _greedy(self) -> float:
-        """Pass rate of one response a problem at temperature 0."""
+        """Pass rate of one response per problem at temperature 0."""
         batch, _ = self._sample_held_out(greedy=True)
-        judged = plain(tq.kv_batch_get(batch.keys, batch.partition_id, ["extra_fields"]).pop("extra_fields"))
+        infos = plain(tq.kv_batch_get(batch.keys, batch.partition_id, ["extra_fields"]).pop("extra_fields"))
         tq.kv_clear(keys=batch.keys, partition_id=batch.partition_id)
-        return float(np.mean([fields["reward_extra_info"]["acc"] for fields in judged]))
+        return float(np.mean([fields["reward_extra_info"]["acc"] for fields in infos]))
 
-    # ---- to go on later ----
+    # ---- checkpoints ----
 
     def on_train_begin(self) -> None:
         super().on_train_begin()
@@ -283,39 +283,39 @@ class Trainer(PPOTrainerSync):
         step = self.global_steps
         if self.probe_due(step):
             self.probe(step)
-        print(json.dumps({"stage": "rl", "step": step, "of": self.total_training_steps, **self._shown()}), flush=True)
+        print(json.dumps({"stage": "rl", "step": step, "of": self.total_training_steps, **self._latest()}), flush=True)
         if step >= self.total_training_steps:
             self._finish()
-        elif self.deadline.after_step() or self.kept.stop.exists():
-            if step not in self.kept.steps():
+        elif self.deadline.after_step() or self.run_folder.stop.exists():
+            if step not in self.run_folder.steps():
                 self._save_checkpoint()
             print(f"asked to stop: saved at step {step}, to be continued", flush=True)
             self.total_training_steps = step  # ends the loop
 
-    def _shown(self) -> dict[str, Any]:
+    def _latest(self) -> dict[str, Any]:
         row = self.metrics[-1]
-        shown = {"pass_rate": row["pass_rate"], "entropy": row["entropy"], "seconds": row["timing"]["step"]}
-        return {name: round(value, 4) for name, value in shown.items() if value is not None}
+        values = {"pass_rate": row["pass_rate"], "entropy": row["entropy"], "seconds": row["timing"]["step"]}
+        return {name: round(value, 4) for name, value in values.items() if value is not None}
 
     def _finish(self) -> None:
-        publish_json(self.kept.finished, {"metrics": self.metrics, "probe": self.probes})
+        publish_json(self.run_folder.finished, {"metrics": self.metrics, "probe": self.probes})
 
     def _save_checkpoint(self) -> None:
-        folder = self.kept.step(self.global_steps)
+        folder = self.run_folder.step(self.global_steps)
         if self.ours.reference_reset:
             self.actor_rollout_wg.save_reference(str(folder / "reference"))
         rows = {"metrics": self.metrics, "probe": self.probes}
-        publish_json(folder / KEPT, {"estimator": self.estimator_state, **rows})
+        publish_json(folder / EXTRAS, {"estimator": self.estimator_state, **rows})
         super()._save_checkpoint()
-        for old in self.kept.steps()[: -self.ours.keep_checkpoints]:
-            shutil.rmtree(self.kept.step(old))
+        for old in self.run_folder.steps()[: -self.ours.keep_checkpoints]:
+            shutil.rmtree(self.run_folder.step(old))
 
     def _load_checkpoint(self) -> None:
         super()._load_checkpoint()
         if not self.global_steps:
             return
-        folder = self.kept.step(self.global_steps)
-        kept = read_json(folder / KEPT)
-        self.estimator_state, self.metrics, self.probes = kept["estimator"], kept["metrics"], kept["probe"]
+        folder = self.run_folder.step(self.global_steps)
+        extra = read_json(folder / EXTRAS)
+        self.estimator_state, self.metrics, self.probes = extra["estimator"], extra["metrics"], extra["probe"]
         if self.ours.reference_reset:
             self.actor_rollout_wg.load_reference(str(folder / "reference"))

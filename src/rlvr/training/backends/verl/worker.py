@@ -1,4 +1,4 @@
-"""verl's worker of actor and reference, with a reference that can be set to the actor as it is (PACS, sec. 3.4)."""
+"""verl's worker of actor and reference, whose reference can be reset to the current actor (PACS, sec. 3.4)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class ResettingWorker(ActorRolloutRefWorker):
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
     def reset_reference(self) -> None:
-        """Make the actor its own reference, and forget the optimizer's moments."""
+        """Copy the actor into the reference, and reset the optimizer's moments."""
         ours, theirs = self.ref.engine.module.parameters(), self.actor.engine.module.parameters()
         with torch.no_grad():
             for reference, actor in zip(ours, theirs, strict=True):
@@ -24,15 +24,15 @@ class ResettingWorker(ActorRolloutRefWorker):
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
     def save_reference(self, folder: str) -> None:
-        """verl loads the reference from `model.path` again at a resume: one that was reset must be kept."""
+        """Save a reset reference: at a resume, verl loads the original one from `model.path`."""
         Path(folder).mkdir(parents=True, exist_ok=True)
         torch.save([_shard(p).cpu() for p in self.ref.engine.module.parameters()], self._file(folder))
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
     def load_reference(self, folder: str) -> None:
-        kept = torch.load(self._file(folder), map_location="cpu", weights_only=True)
+        shards = torch.load(self._file(folder), map_location="cpu", weights_only=True)
         with torch.no_grad():
-            for reference, saved in zip(self.ref.engine.module.parameters(), kept, strict=True):
+            for reference, saved in zip(self.ref.engine.module.parameters(), shards, strict=True):
                 _shard(reference).copy_(saved)
 
     def _file(self, folder: str) -> Path:
