@@ -234,16 +234,16 @@ def test_what_a_scale_says_itself_goes_before_what_it_is_like(copy):
 def test_scales_that_are_like_each_other_are_refused(copy):
     write(copy, "one", like="two", about="")
     write(copy, "two", like="one", about="")
-    with pytest.raises(ConfigError, match=r"config/scale/two.yaml: like: runs in a circle: one -> two -> one"):
+    with pytest.raises(ConfigError, match=r"config/scale/two.yaml: like: is circular: one -> two -> one"):
         make_plan(copy, "one", ["lens"])
     write(copy, "self", like="self", about="")
-    with pytest.raises(ConfigError, match=r"config/scale/self.yaml: like: runs in a circle"):
+    with pytest.raises(ConfigError, match=r"config/scale/self.yaml: like: is circular"):
         make_plan(copy, "self", ["lens"])
     write(copy, "lost", like="lptop", about="")
     with pytest.raises(ConfigError, match=r"config/scale/lptop.yaml: no such file; did you mean 'laptop'"):
         make_plan(copy, "lost", ["lens"])
     edit(copy, "scale/smoke.yaml", "papers: {lens:", "papers: {lenz: {}, lens:")
-    with pytest.raises(ConfigError, match=r"config/scale/smoke.yaml: papers.lenz: there is no such paper"):
+    with pytest.raises(ConfigError, match=r"config/scale/smoke.yaml: papers.lenz: no such paper"):
         make_plan(copy, "smoke", ["lens"])
 
 

@@ -10,7 +10,7 @@ from conftest import ROOT
 
 from rlvr import items
 from rlvr.config.load import ConfigError
-from rlvr.config.measures import MEASURES, UnknownMeasure, shown
+from rlvr.config.measures import MEASURES, UnknownMeasure, curve
 from rlvr.figures.masses import closed_form, has_closed_form
 from rlvr.items.layout import of as layout_of
 from rlvr.planning.expansion import make_plan
@@ -84,7 +84,7 @@ def made(content: dict, groups: int = 8, prompts: int = 64) -> Runs:
 def measured(*names: str, smooth: int | None = None) -> dict:
     from dataclasses import asdict
 
-    return {"measures": [asdict(shown(name, smooth)) for name in names], "smooth": smooth}
+    return {"measures": [asdict(curve(name, smooth)) for name in names], "smooth": smooth}
 
 
 def by_hand(**rows) -> Runs:
@@ -95,14 +95,14 @@ def by_hand(**rows) -> Runs:
 
 
 def test_a_plain_name_is_of_the_probes_where_they_have_it():
-    assert [shown(name).rows for name in ("entropy", "probe.entropy", "metrics.entropy", "unsolved", "greedy")] == [
+    assert [curve(name).rows for name in ("entropy", "probe.entropy", "metrics.entropy", "unsolved", "greedy")] == [
         *("probe", "probe", "metrics", "metrics", "probe"),
     ]
-    assert shown("metrics.entropy", 5).label.endswith("\ntraining batches, mean of last 5 steps")
-    assert shown("entropy", 5).label == MEASURES["entropy"].label  # held-out measurements are no running means
+    assert curve("metrics.entropy", 5).label.endswith("\ntraining batches, mean of last 5 steps")
+    assert curve("entropy", 5).label == MEASURES["entropy"].label  # held-out measurements are no running means
     for wrong, meant in (("unsolvd", "'unsolved'"), ("probe.unsolved", "'unsolved'"), ("x.entropy", "entropy")):
         with pytest.raises(UnknownMeasure, match=meant):
-            shown(wrong)
+            curve(wrong)
 
 
 def test_every_measure_is_in_the_rows_of_a_run():

@@ -8,7 +8,7 @@ import numpy as np
 
 from rlvr.claims._contrast import SEEDS, Contrast, Estimate, Found, half_width, of_runs, seeds_of, tails
 from rlvr.config.layers import ConfigError, look_up
-from rlvr.config.measures import PROBE, shown
+from rlvr.config.measures import PROBE, curve
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.items import Claim
 from rlvr.config.schema.settings import Statistics
@@ -33,7 +33,7 @@ def contrasts(claim: Claim, item: Item, ks: list[int]) -> list[Contrast]:
 
 def estimate(terms: list[dict[str, Any]], claim: dict[str, Any], found: Found, count: int) -> Estimate:
     """A sum of means over a part of training with Student's t over seeds, which are paired."""
-    measure = shown(claim["measure"])
+    measure = curve(claim["measure"])
     rows = found.probes if measure.rows == PROBE else found.metrics
     seeds = seeds_of(terms)
     values_S = np.zeros(seeds)

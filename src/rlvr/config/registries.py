@@ -1,5 +1,4 @@
-"""Folders that are registries, and what their members declare, read from source: planning imports neither torch nor
-readers."""
+"""Folders that are registries, and their members' constants, read from source so that planning imports no torch."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ _NOTHING = object()
 
 @cache
 def _files(folder: str) -> dict[str, Path]:
-    """The modules and packages of a folder; those with an underscore in front are shared parts and no members."""
+    """The modules and packages of a folder, without shared parts, whose names begin with an underscore."""
     paths = sorted([*(_PACKAGE / folder).glob("[a-z]*.py"), *(_PACKAGE / folder).glob("[a-z]*/__init__.py")])
     return {path.parent.name if path.name == "__init__.py" else path.stem: path for path in paths}
 
@@ -26,7 +25,7 @@ def members(folder: str) -> tuple[str, ...]:
 
 @cache
 def constant(folder: str, member: str, name: str, otherwise: Any = _NOTHING) -> Any:
-    """What a member assigns to a name, else `otherwise`. Raises LookupError where neither is there."""
+    """The value that a member assigns to a name, else `otherwise`. Raises LookupError where there is neither."""
     for node in ast.parse(_files(folder)[member].read_text()).body:
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
         if target is not None and ast.unparse(target) == name and isinstance(node, (ast.Assign, ast.AnnAssign)):
@@ -37,17 +36,17 @@ def constant(folder: str, member: str, name: str, otherwise: Any = _NOTHING) -> 
 
 
 def environment(engine: str) -> str | None:
-    """The environment of config/cluster.yaml that an engine runs in; None: the workflow's own."""
+    """The environment of config/cluster.yaml for an engine; None: the workflow's own."""
     return constant("sampling/engines", engine, "ENVIRONMENT")
 
 
 def environments() -> tuple[str, ...]:
-    """What a site may name a Python for: backends, and engines that sample."""
+    """The backends and engines that a site may name a Python for."""
     return tuple(dict.fromkeys((*backends(), *members("sampling/engines"))))
 
 
 def backends() -> tuple[str, ...]:
-    """What carries out training: the members of rlvr.training.backends."""
+    """The members of rlvr.training.backends."""
     return members("training/backends")
 
 
@@ -57,11 +56,11 @@ def with_critic() -> tuple[str, ...]:
 
 
 def analytic_contents() -> tuple[str, ...]:
-    """The closed forms that analytic tables and figures show: the members of rlvr.theory.closed_forms."""
+    """The members of rlvr.theory.closed_forms, which analytic tables and figures show."""
     return members("theory/closed_forms")
 
 
 @cache
 def chapters() -> tuple[str, ...]:
-    """The papers whose statements rlvr.theory checks: members with a `chapter`."""
+    """The papers whose statements rlvr.theory checks: its members with a `chapter`."""
     return tuple(name for name, file in _files("theory").items() if "\nchapter = " in file.read_text())

@@ -1,7 +1,7 @@
 """Measures of training over its steps, with intervals over seeds (`rlvr.config.measures`)."""
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' own annotations leave open whether a column is a series)
+# (pandas' annotations do not say that a column is a series)
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pandas as pd
 from pydantic import Field
 
 from rlvr.config.layers import ConfigError
-from rlvr.config.measures import HARD, METRICS, PROBE, UnknownMeasure, shown
+from rlvr.config.measures import HARD, METRICS, PROBE, UnknownMeasure, curve
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.fields import Positive
 from rlvr.figures import _training
@@ -46,7 +46,7 @@ def expand(name: str, config: Config, scope: Scope) -> Item:
 def _check(written: str, runs: list[Any], place: str) -> None:
     """Raises ConfigError for a measure that the runs do not have."""
     try:
-        measure = shown(written)
+        measure = curve(written)
     except UnknownMeasure as error:
         raise ConfigError(f"{place}.measures: {error}") from error
     if measure.rows == PROBE and not all(run.probe.problems for run in runs):
@@ -60,7 +60,7 @@ def _check(written: str, runs: list[Any], place: str) -> None:
 
 def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
     config: Any = item.content
-    measures = [vars(shown(written, config.smooth)) for written in config.measures]
+    measures = [vars(curve(written, config.smooth)) for written in config.measures]
     levels = [run.validation.about.hard_levels for run in runs_of_cells(item, plan)]
     own = {"measures": measures, "hard_levels": levels, "smooth": config.smooth}
     return {**_training.lay_out(item, plan, paper), **own}
