@@ -1,4 +1,4 @@
-"""Stage: statistics. Of one table or figure, as its kind computes them."""
+"""Stage: statistics. Computes those of one table or figure."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from rlvr.files import publish, read_json
 from rlvr.items import layout
 from rlvr.items.inputs import INPUTS, REFERENCE
 
-FLOATS = "%.6g"  # how numbers are written, where a kind does not say
+FLOATS = "%.6g"  # the number format of kinds without FLOATS
 
 
 def files(plan: Plan, paper: str, name: str, paths: Paths) -> dict[str, list[str]]:
     """The files that an item's statistics read, by the names of inputs."""
     item = plan.papers[paper].item(name)
-    wanted = items.parameters(items.load(item.folder, item.content.kind), "statistics")
-    return {key: source.files(item, paths) for key, source in INPUTS.items() if key in wanted}
+    parameters = items.parameters(items.load(item.folder, item.content.kind), "statistics")
+    return {key: source.files(item, paths) for key, source in INPUTS.items() if key in parameters}
 
 
 def told(plan: Plan, paper: str, name: str, reference: str | None) -> dict[str, Any]:
-    """What this stage is told; files are named below the results folder. `reference` is the published table."""
+    """The stage's specification, with files relative to the results folder. `reference` is the published table."""
     item, below = plan.papers[paper].item(name), Paths(".", plan.scale)
     content = {"folder": item.folder, "layout": layout.of(plan, paper, name), "files": files(plan, paper, name, below)}
     return content | ({REFERENCE: reference} if reference else {})
