@@ -488,7 +488,7 @@ def test_a_benchmark_without_a_number_of_problems_has_no_cost(ace):
     spec = next(iter(ace.evaluations.values()))
     unknown = spec.model_copy(update={"data": spec.data.model_copy(update={"problems": None})})
     model = next(iter(ace.models.values()))
-    with pytest.raises(ConfigError, match="problems: is not stated"):
+    with pytest.raises(ConfigError, match="problems: this key is missing"):
         Costs(HARDWARE, "h100").evaluation(unknown, model, ace.execution)
 
 

@@ -97,7 +97,7 @@ def test_a_cell_without_rates_stays_as_it_is():
 
 def test_runs_whose_probes_did_not_count_are_named():
     probes = {"s1": [{"step": 1, "pass_rate": 0.5}], "l1": probe([[1]])}
-    with pytest.raises(KeyError, match="s1: no 'solve_rates' at step 1; made before this was measured"):
+    with pytest.raises(KeyError, match="s1: no 'solve_rates' at step 1; this run is older than the measure"):
         at_best({**CELL, "rates": rates(same=["s1"], large=["l1"])}, 1, probes)
 
 

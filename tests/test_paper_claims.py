@@ -167,7 +167,7 @@ def copy(tmp_path):
         ("all_k", {"left": "lens_numina"}, r"claims.all_k \(over table1\): unknown arm 'lens_numina'"),
         ("all_k", {"over": "tabel1"}, r"claims.all_k.over: unknown table or figure 'tabel1'; did you mean 'table1'"),
         ("all_k", {"over": "core_matched"}, r"claims.all_k.over: unknown table or figure 'core_matched'"),
-        ("all_k", {"over": "figure4"}, r"claims.all_k.over: figure4 has no arms of its own"),
+        ("all_k", {"over": "figure4"}, r"claims.all_k.over: figure4 has no cells"),
         (
             "all_k",
             {"models": ["qwen2.5-3"]},
@@ -179,10 +179,14 @@ def copy(tmp_path):
             r"claims.all_k.benchmarks: unknown benchmark 'math-tets'; .*'math-test'",
         ),
         ("all_k", {"k": [1, 3]}, r"claims.all_k.k: table1 has no k = 3"),
-        ("all_k", {"measure": "probe.pass_rate"}, r"claims.all_k.measure: table1 is a table; its scores are pass@k"),
+        (
+            "all_k",
+            {"measure": "probe.pass_rate"},
+            r"claims.all_k.measure: remove this key: table1 is a table of pass@k",
+        ),
         ("curve", {"measure": "probe.pas_rate"}, r"claims.curve.measure: unknown measure .*'probe.pass_rate'"),
-        ("curve", {"measure": None}, r"claims.curve.measure: a claim over curves names one of probe.pass_rate"),
-        ("curve", {"predicate": "harder"}, r"claims.curve.predicate: curves have no k and no hard levels"),
+        ("curve", {"measure": None}, r"claims.curve.measure: curves need one of probe.pass_rate"),
+        ("curve", {"predicate": "harder"}, r"claims.curve.predicate: 'harder' needs k or hard levels"),
         ("curve", {"over": "masses", "measure": None}, r"claims.curve.over: masses has no pass@k and no measure"),
         ("hard_more", {"over": "core_hard"}, r"claims.hard_more.predicate: 'harder' needs a table of all levels"),
         ("curve", {"name": "all_k"}, r"config/papers/lens.yaml: claims.all_k: another claim has this name too"),
@@ -218,10 +222,10 @@ def test_harder_needs_sets_that_have_hard_levels(copy):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"predicate": "harder"}, r"claims.collapse.predicate: a share of runs has no k to be 'harder' over"),
+        ({"predicate": "harder"}, r"claims.collapse.predicate: 'harder' needs k"),
         (
             {"left": None, "right": [], "weights": {"ass": 2.0}},
-            r"claims.collapse.weights: shares of runs are compared two by",
+            r"claims.collapse.weights: use left and right: shares",
         ),
         ({"right": ["as"]}, r"claims.collapse \(over collapse\): unknown arm 'as'; did you mean 'ass'"),
     ],
