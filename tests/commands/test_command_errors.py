@@ -189,7 +189,7 @@ BAD_LINES = {
     "nested 100,000 deep": (DEEP, "not valid JSON: nested too deep"),
     "lists nested 100,000 deep": ('{"problem": ' + "[" * 100_000, "not valid JSON: nested too deep"),
     "an integer of 5,000 digits": ('{"problem": ' + "9" * 5000 + "}", "an integer of thousands of digits"),
-    "a key twice": ('{"problem": 1, "n": 3, "n": 4, "c": 1}', "the key 'n' stands twice"),
+    "a key twice": ('{"problem": 1, "n": 3, "n": 4, "c": 1}', "the key 'n' is twice in one object"),
     "a raw NUL": ('{"problem": "\0", "n": 4, "c": 1}', "not valid JSON"),
 }
 

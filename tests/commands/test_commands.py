@@ -143,7 +143,7 @@ def test_wrong_arguments_are_named(arguments, message):
             "line 1: logp: the numbers given are too large",
         ),
         (("fade",), {"rewards": [[1, 0]], "entropy": 1e200}, "line 1: entropy: the numbers given are too large"),
-        (("ha_dw",), {"rewards": [[1, 0], [1e119, 0]]}, "line 1: weights[0][0]: came out as inf"),
+        (("ha_dw",), {"rewards": [[1, 0], [1e119, 0]]}, "line 1: weights[0][0]: is inf"),
         (("power_alpha", "--set", "alpha=1000", "--set", "scale=peak"), {"rewards": [[1, 0]]}, "line 1: "),
         (
             ("fade", "--set", "control=schedule"),
@@ -225,7 +225,7 @@ def test_passk_of_one_problem_or_equal_ones_says_so():
 @pytest.mark.parametrize(
     ("lines", "arguments", "message"),
     [
-        ([*COUNTS, COUNTS[0]], (), "line 9: problem: 'p0' stands in line 1 too"),
+        ([*COUNTS, COUNTS[0]], (), "line 9: problem: 'p0' is in line 1 too"),
         ([{"problem": "a", "n": 4, "c": 5}], (), "line 1: c: 5 correct of 4 samples"),
         ([{"problem": "a", "n": 4, "c": 1}], ("--k", "8"), "line 1: n: 4 samples are fewer than k = 8"),
         ([{"problem": "a", "n": 4}], (), "line 1: c: is missing"),

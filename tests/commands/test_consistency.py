@@ -138,7 +138,7 @@ def test_k_is_read_as_it_is_printed(tmp_path, k):
         ("2,0." + "9" * 5000, "line 3: value: must be a number such as"),
         ("9" * 5000 + ",30", "line 3: k: must be between 1 and 999,999,999"),
         ("0,30", "line 3: k: must be between 1 and 999,999,999"),
-        ("1,30", "line 3: k = 1 of this row stands in line 2 too"),
+        ("1,30", "line 3: k = 1 of this row is in line 2 too"),
         ("P,T1,model,method,AIME,2,30,more", "line 3: has 8 fields, the header has 7"),
         ("P,T1,model,method,AIME,2", "line 3: has 6 fields, the header has 7"),
         ('P,T1,"model,method,AIME,2,30', "line 3: unexpected end of data"),
@@ -185,7 +185,7 @@ def test_a_table_from_a_spreadsheet(tmp_path):
     assert done.exit_code == 2 and "table.csv: not UTF-8: byte 0" in done.stderr
     file = tmp_path / "twice.csv"
     file.write_text("paper,table,model,method,benchmark,k,value,value\nP,T1,model,method,AIME,1,20,30\n")
-    assert "the column 'value' stands twice" in CliRunner().invoke(app, ["consistency", str(file)]).stderr
+    assert "the column 'value' is there twice" in CliRunner().invoke(app, ["consistency", str(file)]).stderr
 
 
 def test_findings_are_footnotes_where_the_numbers_stand():

@@ -50,7 +50,7 @@ def test_a_site_says_it_once(tmp_path):
     }
     assert read_cluster(path, tmp_path, RULES).devices("rl", "gpu") == (2, 4)
     path = site(tmp_path, kinds=kinds, rules={"rl": {"gpus": 3}})
-    with pytest.raises(ConfigError, match="3 GPUs cannot be shared by 2 nodes"):
+    with pytest.raises(ConfigError, match="3 GPUs do not divide by 2 nodes"):
         read_cluster(path, tmp_path, RULES).devices("rl", "gpu")
 
 

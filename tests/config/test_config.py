@@ -135,7 +135,7 @@ def edit(root: Path, file: str, old: str, new: str) -> None:
             "papers/ace.yaml",
             "compare_with: grpo",
             "compare_with: gpro",
-            r"tables.table1.compare_with: not a row: 'gpro'; did you mean 'grpo'",
+            r"tables.table1.compare_with: no row has the arm 'gpro'; did you mean 'grpo'",
         ),
         (
             "papers/ace.yaml",
@@ -143,7 +143,7 @@ def edit(root: Path, file: str, old: str, new: str) -> None:
             "reference: ace_tabel1.csv",
             r"tables.table1.reference: no such file: config/reference/ace_tabel1.csv",
         ),
-        ("papers/ace.yaml", "like: dapo", "like: ace_dapo", r"arms.ace_dapo: `like` runs in a circle"),
+        ("papers/ace.yaml", "like: dapo", "like: ace_dapo", r"arms.ace_dapo: `like` is circular"),
         (
             "papers/ace.yaml",
             "data: dapo-math-17k",
@@ -261,24 +261,24 @@ def test_a_mistake_is_named_with_file_key_and_nearest_name(copy, file, old, new,
         (
             "ace", "papers/ace.yaml", "settings: {estimator: {name: rloo}}",
             "settings: {estimator: {name: rloo}, evaluation: {temperature: 0.9}}",
-            r"ace.yaml: arms.rloo.settings.evaluation: is not of a run, so no arm or sweep changes it",
+            r"ace.yaml: arms.rloo.settings.evaluation: no arm or sweep can change this section",
         ),
         (
             "ace", "papers/ace.yaml", "settings: {estimator: {name: rloo}}",
-            "settings: {estimator: {name: rloo}, sft: {steps: 1}}", r"arms.rloo.settings.sft: is not of a run",
+            "settings: {estimator: {name: rloo}, sft: {steps: 1}}", r"arms.rloo.settings.sft: no arm or sweep",
         ),
         (
             "ace", "papers/ace.yaml", "settings: {estimator: {name: rloo}}",
             "settings: {estimator: {name: rloo}, collapse: {share: 0.5}}",
-             r"arms.rloo.settings.collapse: is not of a run",
+             r"arms.rloo.settings.collapse: no arm or sweep can change this section",
         ),
         (
             "ace", "papers/ace.yaml", "set: estimator.alpha", "set: statistics.resamples",
-            r"ace.yaml: sweeps.alpha.set: is not of a run, so no arm or sweep changes it; an arm has rl, rollout",
+            r"ace.yaml: sweeps.alpha.set: no arm or sweep can change this section, only rl, rollout",
         ),
-        ("ace", "papers/ace.yaml", "name: ace\n", "name: acee\n", r"ace.yaml: name: 'acee' is in the file of 'ace'"),
+        ("ace", "papers/ace.yaml", "name: ace\n", "name: acee\n", r"ace.yaml: name: 'acee' differs from"),
         ("ace", "scale/smoke.yaml", "name: smoke", "name: smokey",
-         r"smoke.yaml: name: 'smokey' is in the file of 'smoke'"),
+         r"smoke.yaml: name: 'smokey' differs from the file's name 'smoke'"),
         ("ace", "papers/ace.yaml", "  table5:", "  table/5:",
          r"ace.yaml: tables.table/5: 'table/5' cannot be a name: "),
     ],
@@ -319,12 +319,12 @@ def test_what_would_be_ignored_or_lost_is_an_error(copy, paper, file, old, new, 
         ("scale/smoke.yaml", "seeds: 2", "seeds: 2.0", r"smoke.yaml: seeds: .*integer \(got 2.0\)"),
         ("papers/ace.yaml", "year: 2026", "year: 2026-01-01", r"ace.yaml: year: .*integer \(got '2026-01-01'\)"),
         ("papers/ace.yaml", "short: ACE", "short: 7", r"ace.yaml: short: .*string \(got 7\); write it in quotes"),
-        ("papers/ace.yaml", "  grpo:\n", "  no:\n", r"ace.yaml: not valid YAML: the key 'no' is not read as text"),
+        ("papers/ace.yaml", "  grpo:\n", "  no:\n", r"ace.yaml: not valid YAML: the key 'no' is not text"),
         # It has two meanings.
-        ("papers/ace.yaml", "seeds: [1, 2,", "seeds: [1, 1,", r"seeds: each is one run, so none is given twice"),
+        ("papers/ace.yaml", "seeds: [1, 2,", "seeds: [1, 1,", r"seeds: each seed is one run; remove the duplicates"),
         ("papers/ace.yaml", "arms:\n", "arms:\n  base: {}\n", r"arms.base: an arm cannot have this name"),
         ("papers/ace.yaml", "  readings:", "  core_matched:",
-         r"tables.core_matched: the table 'core' makes one of this name"),
+         r"tables.core_matched: the table 'core' has an item of this name"),
         # A verifier that would judge something else.
         ("datasets.yaml", "operators-train: {task", "operators-train: {verifier: math, task",
          r"operators-train: verifier: operator_fill is graded by 'operators' \(got 'math'\)"),
@@ -349,7 +349,7 @@ def test_a_published_table_that_is_no_such_table_is_an_error(copy):
     path = copy / "config/reference/ace_table1.csv"
     text = path.read_text()
     path.write_text(text.replace(",Base,MATH-500,1,63.0,", ",Base,MATH-500,1", 1))
-    with pytest.raises(ConfigError, match=r"reference/ace_table1.csv, line 2: has 6 values for 8 columns"):
+    with pytest.raises(ConfigError, match=r"reference/ace_table1.csv, line 2: has 6 values, but needs 8"):
         make_plan(copy, "smoke", ["ace"])
     path.write_text(text.replace("benchmark", "bench", 1))
     with pytest.raises(ConfigError, match=r"ace_table1.csv: its columns are paper, table, model, method, bench, k"):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-from rlvr.config.load import ConfigError
+from rlvr.config.layers import ConfigError
 from rlvr.planning.expansion import make_plan
 from rlvr.planning.papers import read_sources
 
@@ -64,7 +64,7 @@ def test_a_paper_may_name_another_prompt_and_its_stand_in_keeps_its_own(config):
             'prompt: qwen3-plain\n  template: "{problem}"',
             r"config/models.yaml: qwen3-8b-base.prompt: unknown key",
         ),
-        ("prompts.yaml", "{problem}\\nPlease", "Please", r"prompts.yaml: qwen3-plain.*: the text has no {problem}"),
+        ("prompts.yaml", "{problem}\\nPlease", "Please", r"prompts.yaml: qwen3-plain.*: the text lacks {problem}"),
     ],
 )
 def test_an_unknown_prompt_is_named(config, file, old, new, message):

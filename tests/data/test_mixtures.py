@@ -105,7 +105,7 @@ def test_a_share_of_more_than_there_is_is_an_error(at_hand, share):
 
 
 def test_a_mixture_has_one_verifier_and_no_mixture_in_it(tmp_path):
-    with pytest.raises(ValueError, match="the sets of a mixture need one verifier"):
+    with pytest.raises(ValueError, match="all sets of a mixture must have the same verifier"):
         mixture("two", math_train={}, gpqa_diamond={})
     text = (ROOT / "config" / "datasets.yaml").read_text()
     (tmp_path / "config").mkdir()

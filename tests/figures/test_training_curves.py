@@ -10,7 +10,7 @@ from conftest import ROOT
 
 from rlvr import items
 from rlvr.config.load import ConfigError
-from rlvr.config.measures import MEASURES, UnknownMeasure, shown
+from rlvr.config.measures import MEASURES, UnknownMeasure, curve
 from rlvr.figures.masses import closed_form, has_closed_form
 from rlvr.items.layout import of as layout_of
 from rlvr.planning.expansion import make_plan
@@ -84,7 +84,7 @@ def made(content: dict, groups: int = 8, prompts: int = 64) -> Runs:
 def measured(*names: str, smooth: int | None = None) -> dict:
     from dataclasses import asdict
 
-    return {"measures": [asdict(shown(name, smooth)) for name in names], "smooth": smooth}
+    return {"measures": [asdict(curve(name, smooth)) for name in names], "smooth": smooth}
 
 
 def by_hand(**rows) -> Runs:
@@ -95,14 +95,14 @@ def by_hand(**rows) -> Runs:
 
 
 def test_a_plain_name_is_of_the_probes_where_they_have_it():
-    assert [shown(name).rows for name in ("entropy", "probe.entropy", "metrics.entropy", "unsolved", "greedy")] == [
+    assert [curve(name).rows for name in ("entropy", "probe.entropy", "metrics.entropy", "unsolved", "greedy")] == [
         *("probe", "probe", "metrics", "metrics", "probe"),
     ]
-    assert shown("metrics.entropy", 5).label.endswith("\ntraining batches, mean of last 5 steps")
-    assert shown("entropy", 5).label == MEASURES["entropy"].label  # held-out measurements are no running means
+    assert curve("metrics.entropy", 5).label.endswith("\ntraining batches, mean of last 5 steps")
+    assert curve("entropy", 5).label == MEASURES["entropy"].label  # held-out measurements are no running means
     for wrong, meant in (("unsolvd", "'unsolved'"), ("probe.unsolved", "'unsolved'"), ("x.entropy", "entropy")):
         with pytest.raises(UnknownMeasure, match=meant):
-            shown(wrong)
+            curve(wrong)
 
 
 def test_every_measure_is_in_the_rows_of_a_run():
@@ -122,9 +122,9 @@ def test_curves_leave_out_what_no_seed_has_and_weigh_levels_by_their_problems():
     found = {name: own.set_index("step")["value"].to_dict() for name, own in table.groupby("measure")}
     assert found == {"oef": {1: 0.5}, "hard_pass_rate": {0: 0.4375, 1: 0.4375}, "unsolved": {1: 4.0, 2: 6.0, 3: 4.0}}
     assert table["seeds"].eq(2).all() and table["policies"].eq("m-grpo-0 m-grpo-1").all()
-    with pytest.raises(ValueError, match="no held-out problem is of the levels"):
+    with pytest.raises(ValueError, match="held-out problems have the levels"):
         KINDS["over_steps"](content | {"hard_levels": [["6"]]}, runs)
-    with pytest.raises(KeyError, match="m-grpo-0: no 'correct' at step 1; made before"):
+    with pytest.raises(KeyError, match="m-grpo-0: no 'correct' at step 1; this run is older"):
         KINDS["over_steps"](content | measured("correct"), runs)
 
 
@@ -203,7 +203,7 @@ def test_a_collapse_by_hand(series, collapsed):
 def test_a_collapse_is_seen_in_shares_alone():
     assert judge(np.array([0.5] * 10 + [0.2] * 8 + [0.6] * 2), **RULE).last == pytest.approx(0.6)
     for wrong in ([], [0.5, 1.5]):
-        with pytest.raises(ValueError, match="a share in"):
+        with pytest.raises(ValueError, match="shares in"):
             judge(np.array(wrong), **RULE)
 
 
@@ -265,7 +265,7 @@ def test_a_picture_of_every_kind(name, tmp_path):
 
 
 def test_ten_arms_are_told_apart_and_look_the_same_in_every_figure():
-    from rlvr.figures._looks import KNOWN, looks
+    from rlvr.figures._looks import FIXED, looks
 
     variants = [f"mine-beta-{b}" for b in range(6)]
     paper = {"arms": [*ARMS, "other", "third"], "methods": dict.fromkeys(variants, "mine")}
@@ -274,7 +274,7 @@ def test_ten_arms_are_told_apart_and_look_the_same_in_every_figure():
     assert looks(["third", "mine"], paper)["mine"] == found["mine"]
     swept = looks(variants, paper)
     assert len(set(swept.values())) == 6 and swept["mine-beta-5"].color == found["mine"].color.lower()
-    assert {arm: found[arm] for arm in ARMS[:2]} == {arm: KNOWN[arm] for arm in ARMS[:2]}
+    assert {arm: found[arm] for arm in ARMS[:2]} == {arm: FIXED[arm] for arm in ARMS[:2]}
     every = make_plan(ROOT, "smoke", ["methods"]).papers["methods"].paper.arms
     assert len(set(looks(every, {}).values())) >= 30
 
@@ -335,7 +335,7 @@ def test_kinds_in_the_configuration(paper):
         ({"kind": "over_steps", "arms": ["grpo"]}, "figures.figure.measures: this key is missing"),
         ({"kind": "masses", "arms": ["grpo"], "measures": ["oef"]}, "figures.figure.measures: unknown key"),
         ({"kind": "collapse", "arms": ["grpo", "base"]}, "the arm 'base' is not trained"),
-        ({"kind": "solve_rates"}, "figures.figure: arms: is missing"),
+        ({"kind": "solve_rates"}, "figures.figure: arms: this key is missing"),
         ({"kind": "over_steps", "arms": ["grpo"], "measures": ["greedy"]}, "needs probe.greedy: true"),
         ({"kind": "over_steps", "arms": ["grpo"], "measures": ["hard_pass_rate"]},
          "needs about.hard_levels of aime-2024"),

@@ -5,7 +5,7 @@ import pytest
 from conftest import ROOT
 
 from rlvr.planning.expansion import make_plan
-from rlvr.planning.single_arms import compared_with, items_of_arm
+from rlvr.planning.single_arms import baseline_of, items_of_arm
 from rlvr.planning.single_arms import of_arm as layout_of_arm
 from rlvr.statistics.arm import counts_of_arm, of_arm
 
@@ -26,7 +26,7 @@ def test_every_arm_is_shown_where_its_paper_shows_it(planned):
             for item in items_of_arm(planned, paper, arm):
                 first, others = item.cells[0], item.cells[1:]
                 own |= {(policy, name) for policy, _ in first.policies for name in item.evaluations[first.model]}
-                assert first.row.arm == arm and [cell.row.arm for cell in others] in ([], [compared_with(made, arm)])
+                assert first.row.arm == arm and [cell.row.arm for cell in others] in ([], [baseline_of(made, arm)])
                 for other in others:
                     assert [seed for _, seed in other.policies] == [seed for _, seed in first.policies]
                 samples = [planned.evaluations[name].sampling.samples for name in item.evaluations[first.model]]
@@ -39,10 +39,10 @@ def test_every_arm_is_shown_where_its_paper_shows_it(planned):
 def test_it_is_compared_with_what_its_tables_compare_with():
     plan = make_plan(ROOT, "smoke", PAPERS)
     ace, lens = plan.papers["ace"], plan.papers["lens"]
-    assert compared_with(ace, "ace_grpo") == "grpo" and compared_with(ace, "ace_grpo-alpha-2.0") == "ace_grpo-alpha-0.0"
-    assert compared_with(lens, "lens_numina") == "grpo_numina"
-    assert compared_with(ace, "grpo-lr-2.0") == next(iter(ace.paper.arms)) == "grpo", "in no table that compares"
-    assert compared_with(ace, "grpo") is None and compared_with(ace, "base") is None
+    assert baseline_of(ace, "ace_grpo") == "grpo" and baseline_of(ace, "ace_grpo-alpha-2.0") == "ace_grpo-alpha-0.0"
+    assert baseline_of(lens, "lens_numina") == "grpo_numina"
+    assert baseline_of(ace, "grpo-lr-2.0") == next(iter(ace.paper.arms)) == "grpo", "in no table that compares"
+    assert baseline_of(ace, "grpo") is None and baseline_of(ace, "base") is None
 
 
 def scored(policy: str, evaluation: str, correct: list[int], n: int = 4) -> pd.DataFrame:

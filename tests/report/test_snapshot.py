@@ -102,7 +102,7 @@ def test_claims_of_another_scale_bring_the_policies_behind_them(plan, results, t
     claims = results / "claims" / "full-laptop" / "lens.csv"
     claims.parent.mkdir()
     pd.DataFrame([{**CLAIM, "scale": "full-laptop"}]).to_csv(claims, index=False)
-    with pytest.raises(Missing, match=r"manifest\.json was not made yet"):
+    with pytest.raises(Missing, match=r"manifest\.json is missing"):
         take(plan, Paths(str(results), "smoke"), tmp_path / "docs", [other])
     pairs, runs = needs(layout(other, "lens"))
     behind = {*runs, *(policy for policy, _ in pairs)}
@@ -122,7 +122,7 @@ def test_what_was_not_made_is_named_and_nothing_is_replaced(plan, results, tmp_p
     (out / "kept").mkdir(parents=True)
     table = Path(Paths(str(results), "smoke").table("lens", "table1")[1])
     table.unlink()
-    with pytest.raises(Missing, match=r"table1\.md was not made yet"):
+    with pytest.raises(Missing, match=r"table1\.md is missing"):
         take(plan, Paths(str(results), "smoke"), out)
     assert (out / "kept").exists()
 

@@ -276,5 +276,5 @@ def test_the_embedding_is_one_for_all_papers(tmp_path):
     shutil.copytree(ROOT / "config", tmp_path / "config")
     path = tmp_path / "config/papers/methods.yaml"
     path.write_text(path.read_text().replace("\nmodels:", "\nsettings: {diversity: {common: 4}}\n\nmodels:", 1))
-    with pytest.raises(ConfigError, match=r"methods.yaml: settings.diversity: is set in defaults or a scale"):
+    with pytest.raises(ConfigError, match=r"methods.yaml: settings.diversity: is for all papers"):
         make_plan(tmp_path, "laptop", ["methods"])

@@ -97,7 +97,7 @@ def test_a_cell_without_rates_stays_as_it_is():
 
 def test_runs_whose_probes_did_not_count_are_named():
     probes = {"s1": [{"step": 1, "pass_rate": 0.5}], "l1": probe([[1]])}
-    with pytest.raises(KeyError, match="s1: no 'solve_rates' at step 1; made before this was measured"):
+    with pytest.raises(KeyError, match="s1: no 'solve_rates' at step 1; this run is older than the measure"):
         at_best({**CELL, "rates": rates(same=["s1"], large=["l1"])}, 1, probes)
 
 
@@ -234,16 +234,16 @@ def test_what_a_scale_says_itself_goes_before_what_it_is_like(copy):
 def test_scales_that_are_like_each_other_are_refused(copy):
     write(copy, "one", like="two", about="")
     write(copy, "two", like="one", about="")
-    with pytest.raises(ConfigError, match=r"config/scale/two.yaml: like: runs in a circle: one -> two -> one"):
+    with pytest.raises(ConfigError, match=r"config/scale/two.yaml: like: is circular: one -> two -> one"):
         make_plan(copy, "one", ["lens"])
     write(copy, "self", like="self", about="")
-    with pytest.raises(ConfigError, match=r"config/scale/self.yaml: like: runs in a circle"):
+    with pytest.raises(ConfigError, match=r"config/scale/self.yaml: like: is circular"):
         make_plan(copy, "self", ["lens"])
     write(copy, "lost", like="lptop", about="")
     with pytest.raises(ConfigError, match=r"config/scale/lptop.yaml: no such file; did you mean 'laptop'"):
         make_plan(copy, "lost", ["lens"])
     edit(copy, "scale/smoke.yaml", "papers: {lens:", "papers: {lenz: {}, lens:")
-    with pytest.raises(ConfigError, match=r"config/scale/smoke.yaml: papers.lenz: there is no such paper"):
+    with pytest.raises(ConfigError, match=r"config/scale/smoke.yaml: papers.lenz: no such paper"):
         make_plan(copy, "smoke", ["lens"])
 
 

@@ -182,7 +182,7 @@ def test_tables_and_pages_mark_what_stays_after_the_correction():
 
 def test_scores_of_other_problems_are_refused():
     frames = on_x({**{name: [1, 2] for name in ("a1", "a2", "b1")}, "b2": [1, 2, 3]})
-    with pytest.raises(ValueError, match="b2 was scored on other problems"):
+    with pytest.raises(ValueError, match="b2 has scores on other problems"):
         summarise(LAYOUT, frames, None)
 
 

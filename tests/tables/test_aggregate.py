@@ -173,7 +173,7 @@ def test_the_table_and_the_page_say_what_it_covers():
 
 def test_every_policy_needs_the_same_problems_on_each_benchmark():
     scores = {**by_pair(), ("b2", "y"): frame("b2", "z", [1])}
-    with pytest.raises(RecordError, match="b2 was scored on other problems than a1"):
+    with pytest.raises(RecordError, match="b2 has scores on other problems than a1"):
         summarise(across(), scores)
 
 

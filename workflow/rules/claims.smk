@@ -1,6 +1,6 @@
-# What the papers claim, against what was found. `snakemake claims` asks for it, and runs what a claim needs.
+# The papers' claims against our results: `snakemake claims`, which runs all that claims need.
 rule claims_of_paper:
-    # The plan tells the stage which scores and curves to read: thousands of paths are too many for a command line.
+    # The specification names the scores and curves: a command line cannot hold thousands of paths.
     input:
         lambda w: claims_files(w.claiming),
     output:
@@ -28,7 +28,7 @@ rule claims_of_paper:
 
 
 rule claims:
-    # Of this scale and of every other that was evaluated before.
+    # From this scale and all scales evaluated before.
     input:
         evaluated_claims(),
     output:

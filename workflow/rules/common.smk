@@ -1,4 +1,4 @@
-# The plan, where files stand, and what rules are told. No rules here.
+# The plan, the paths of files, and functions for rules. No rules here.
 import json
 import os
 import shlex
@@ -36,7 +36,7 @@ from rlvr.workflow.rules import names as rule_names
 from rlvr.workflow.told import digest, runs_jobs
 from rlvr.workflow.told import told as told_in_file
 
-# The folder of the Snakefile, which may be a module of another workflow, or run in another folder (-d).
+# The folder of the Snakefile: it may be a module of another workflow, or run in another folder (-d).
 ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=False)).parents[1]
 
 
@@ -47,7 +47,7 @@ IS_MAIN = (
 
 
 def own_file(path):
-    """A file of this workflow, as jobs find it: relative where jobs run in the workflow's folder."""
+    """The path of a file of this workflow for jobs: relative if they run in the workflow's folder."""
     return str(path if ROOT == Path.cwd() else ROOT / path)
 
 
@@ -69,11 +69,11 @@ for key in config:
 
 SETTING = {key: str(value) for key, value in {**KNOWN, **config}.items()}
 SCALES = sorted(path.stem for path in (ROOT / "config/scale").glob("*.yaml"))
-# What the command line asks for; nothing where this is a job of another Snakemake, or a module.
-ASKED = targets.asked() if IS_MAIN else targets.Asked(runs=False)
-# Engines with an environment of their own, where several jobs share an evaluation.
+# The request of the command line; empty in a job of another Snakemake, or in a module.
+REQUEST = targets.request() if IS_MAIN else targets.Request(runs=False)
+# Engines with a separate environment, where several jobs share an evaluation.
 SLICING = [name for name in members("sampling/engines") if environment(name)]
-# The same by one backend, as config/cluster.yaml names it.
+# The same by one backend, named as in config/cluster.yaml.
 BY_BACKEND = [
     f"{stage}.{name}" for stage in ("sft", "rl") for name in registries.backends()
 ]
@@ -101,7 +101,7 @@ shell.prefix(
 
 
 def python_of(name):
-    """How a job starts Python for a backend or an engine: the site's for it, which finds this package too."""
+    """The command that starts a site's Python for a backend or an engine; it also finds this package."""
     if name not in CLUSTER.environments:
         return "python"
     where = f"{SETTING['cluster']}: environments.{name}"
@@ -110,7 +110,7 @@ def python_of(name):
 
 
 def one_of(names):
-    """A wildcard constraint that admits these names and no others."""
+    """A wildcard constraint for exactly these names."""
     return "|".join(map(re.escape, sorted(names))) or "(?!)"
 
 
@@ -130,7 +130,7 @@ WITH_DEMONSTRATIONS = {
 
 
 def places(folder, names_of):
-    """A wildcard constraint for the names that each paper has below a folder, so that papers may share names."""
+    """A wildcard constraint for the names of each paper below a folder; papers may share names."""
     found = {paper: sorted(names_of(plan)) for paper, plan in PLAN.papers.items()}
     branches = [
         f"(?<=/{paper}/{folder}/)(?:{'|'.join(map(re.escape, names))})"
@@ -141,7 +141,7 @@ def places(folder, names_of):
 
 
 def with_statistics(plan):
-    """The items that have statistics of their own."""
+    """The items with statistics."""
     return [name for name in plan.all_items() if name in plan.statistics_of(name)]
 
 
@@ -167,15 +167,15 @@ wildcard_constraints:
     arm=one_of(arm for paper in PLAN.papers.values() for arm in paper.arms),
 
 
-# Training and sampling go in the order that finishes core tables first (docs/cost.md); what is made of their outputs
-# takes seconds and goes before more of them, so that a table is there as soon as its last run is.
-PRIORITY = defaultdict(int, priorities(PLAN))  # 0: asked for by name, and in no table
+# Training and sampling run in the order that finishes core tables first (docs/cost.md). Later stages take seconds and
+# go before further training, so a table is ready as soon as its last run is.
+PRIORITY = defaultdict(int, priorities(PLAN))  # 0: requested by name, and in no table
 AT_ONCE = len(items_in_order(PLAN)) + 1
 
 
 # Models of the hub need a GPU; the tiny ones do not.
 GPU = "gpu" if any(model.source == "hub" for model in PLAN.models.values()) else "cpu"
-# An embedding model of the hub does too; the small one comes as a package.
+# So does an embedding model of the hub; the small one is a package.
 EMBEDDING = GPU if "/" in PLAN.diversity.embedding else "cpu"
 # Some grading takes too long to share a job.
 GRADING = (
@@ -186,7 +186,7 @@ GRADING = (
 
 
 def cluster(name, kind="cpu"):
-    """What a job of this rule asks of a cluster; the short ones go one after another where they share a job."""
+    """The resources of a rule's job on a cluster; short rules run one after another in a shared job."""
     return {
         **CLUSTER.resources(name, kind),
         **({"serial": 1} if kind == "short" else {}),
@@ -194,7 +194,7 @@ def cluster(name, kind="cpu"):
 
 
 def start_of(stage, backend):
-    """The command that starts a training stage on the nodes of its job; options of the rule follow."""
+    """The command that starts a training stage on the nodes of its job; the rule's options follow."""
     devices = CLUSTER.devices(f"{stage}.{backend}", GPU)
     lines, python = CLUSTER.overrides.get(backend, []), CLUSTER.python(backend, ROOT)
     entry = backends.load(backend).STAGES[stage]
@@ -202,44 +202,44 @@ def start_of(stage, backend):
 
 
 def by_backend(stage, wildcard):
-    """What a training job asks of a cluster, and what starts it: by the backend of its run or policy."""
-    asked = {}
+    """The resources of a training job and the command that starts it, by the backend of its run or policy."""
+    options = {}
     for name in set(BACKENDS[stage].values()):
         resources = CLUSTER.resources(f"{stage}.{name}", GPU)
-        asked[name] = {**resources, "start": start_of(stage, name)}
-    if len({"mem_mb" in own for own in asked.values()}) > 1:
+        options[name] = {**resources, "start": start_of(stage, name)}
+    if len({"mem_mb" in own for own in options.values()}) > 1:
         sys.exit(
-            f"{SETTING['cluster']}: mem_mb is given for one of {', '.join(asked)} and not for all; a rule needs it of each"
+            f"{SETTING['cluster']}: mem_mb is given for one of {', '.join(options)} and not for all; a rule needs it of each"
         )
 
     def resource(key):
         def value(wildcards, attempt):
             name = known(getattr(wildcards, wildcard), BACKENDS[stage])
-            one = asked[BACKENDS[stage][name]].get(key)
-            return one(wildcards, attempt) if callable(one) else one
+            option = options[BACKENDS[stage][name]].get(key)
+            return option(wildcards, attempt) if callable(option) else option
 
         return value
 
-    return {key: resource(key) for own in asked.values() for key in own}
+    return {key: resource(key) for keys in options.values() for key in keys}
 
 
 def given(option, paths):
-    """An option for each path, as words to be quoted."""
+    """One option per path, as words that Snakemake quotes."""
     return [word for path in paths for word in (option, path)]
 
 
 def told(content):
-    """The path of a file that tells a stage some content. As a parameter it runs the rule again for another content."""
+    """The path of a file with a stage's specification. As a parameter it reruns the rule when the content changes."""
     return told_in_file(content, PATHS, write=runs_jobs(workflow))
 
 
 def spec_of(spec):
-    """A specification, told. What only describes a data set is left out, so that other words make nothing again."""
+    """The file of a specification, without descriptions of data sets, so that new wording reruns nothing."""
     return told(what_is_made(spec.model_dump(mode="json")))
 
 
 def execution_of(run):
-    """How a run is carried out, told: a resource and no parameter, since a change of it makes no run stale."""
+    """The file of a run's execution settings: a resource, not a parameter, since a change makes no run stale."""
     return told(PLAN.executions[run].model_dump(mode="json"))
 
 
@@ -253,7 +253,7 @@ PROBLEMS = {}
 
 
 def problems_of(spec):
-    # By the object, which is kept so that its id stays its own: thousands of inputs ask for a few sets.
+    # By id(object), with the object kept alive: thousands of inputs use a few sets.
     if id(spec) not in PROBLEMS:
         PROBLEMS[id(spec)] = (spec, PATHS.problems(spec))
     return PROBLEMS[id(spec)][1]
@@ -264,17 +264,17 @@ def reference_file(name):
 
 
 def reference_of(paper, name):
-    """The published table that a table names."""
+    """The path of the published table of a table."""
     named = getattr(PLAN.papers[paper].item(name).content, "reference", None)
     return reference_file(named) if named else None
 
 
-# Papers that claim something, and what their claims are evaluated from.
+# Papers with claims, and the inputs of their claims.
 CLAIMING = [name for name, made in PLAN.papers.items() if made.paper.claims]
 
 
 def evaluated_claims():
-    """Every paper's claims at this scale."""
+    """The claims of every paper at this scale."""
     return [path for paper in CLAIMING for path in PATHS.claims(paper)]
 
 
@@ -294,13 +294,13 @@ def claims_files(paper):
     ]
 
 
-# Pages: index.html is the overview, <paper>.html all of one paper.
+# Pages: index.html is the overview, <paper>.html the page of one paper.
 PAGES = {page: pages.items_of_page(PLAN, page) for page in ("index", *PLAN.papers)}
 
 
 @cache
 def page_files(page):
-    """Each item's rendered file, its statistics, and the manifests of the policies behind it."""
+    """The files of each item, its statistics, and the manifests of its policies."""
     files = []
     for paper, name in PAGES[page]:
         item = PLAN.papers[paper].item(name)
@@ -330,6 +330,6 @@ def beside(page):
 
 
 def scales_with_pages():
-    """Scales that have an overview, this one among them."""
+    """The scales with an overview, including this one."""
     found = Path(PATHS.results).glob("report/*/index.html")
     return sorted({PATHS.scale, *(path.parent.name for path in found)})

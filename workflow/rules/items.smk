@@ -1,4 +1,4 @@
-# Statistics -> tables and figures, as their kinds make them. Nothing here loads a model; drawing again computes nothing again.
+# Statistics -> tables and figures. Nothing here loads a model; drawing again recomputes nothing.
 from rlvr.items import layout as items_layout
 from rlvr.items import statistics as items_statistics
 from rlvr.items import table as items_table
@@ -6,7 +6,7 @@ from rlvr.planning.single_arms import items_of_arm, of_arm
 
 
 rule statistics:
-    # Files are named by the plan, below the results folder: hundreds of paths are too many for a command line.
+    # The specification names the input files: a command line cannot hold hundreds of paths.
     input:
         lambda w: [
             file
@@ -91,8 +91,7 @@ rule figure:
 
 
 rule arm:
-    # One ablation on every model and benchmark, each seed and over seeds, and the arm that it is compared with, whose
-    # runs are made too.
+    # One arm on every model and benchmark, per seed and over seeds, with its baseline, whose runs it also needs.
     input:
         lambda w: [
             PATHS.scores(*pair)

@@ -1,4 +1,4 @@
-# Pages: index.html is the core of every paper, <paper>.html all of one paper.
+# Pages: index.html is the overview, <paper>.html the page of one paper.
 rule report:
     input:
         lambda w: page_files(w.page),
@@ -19,7 +19,7 @@ rule report:
 
 
 rule entrance:
-    # One place to begin at, whatever the scale.
+    # One start page for all scales.
     input:
         PATHS.page("index"),
     output:

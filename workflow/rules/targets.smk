@@ -1,4 +1,4 @@
-# Named collections of files, and nothing else.
+# Named collections of files.
 rule core:
     input:
         [
@@ -36,7 +36,7 @@ for paper in PLAN.papers:
 
 
 onstart:
-    if ASKED.runs:
+    if REQUEST.runs:
         locks.holds(
             OWNER,
             map(
@@ -44,19 +44,19 @@ onstart:
                 getattr(workflow.persistence, "_lockfile", {}).values(),
             ),
         )
-    # What several papers share runs once.
-    asked = {
+    # Papers share runs.
+    runs = {
         paper: runs_of(PLAN, paper)
         for paper in PLAN.papers
         if f"paper_{paper}" in workflow.dag_settings.targets
     }
-    every, different = sum(map(len, asked.values())), len(
-        set().union(*asked.values())
+    total, different = sum(map(len, runs.values())), len(
+        set().union(*runs.values())
     )
-    if len(asked) > 1:
+    if len(runs) > 1:
         logger.info(
-            f"RL runs of {', '.join(asked)}: {every} asked for, {different} different ones, so "
-            f"{every - different} fewer to do than alone."
+            f"RL runs of {', '.join(runs)}: {total} asked for, {different} different ones, so "
+            f"{total - different} fewer to do than alone."
         )
 
 
@@ -64,14 +64,14 @@ onstart:
 
 if IS_MAIN:
     RULE_NAMES = {rule.name for rule in workflow.rules}
-    for target in ASKED.targets:
+    for target in REQUEST.targets:
         if target in RULE_NAMES or Path(target).exists():
             continue
         made = any(rule.is_producer(target) for rule in workflow.rules)
         if not made or targets.nobodys(target, PLAN, PATHS):
             names = [rule.name for rule in workflow.rules if not rule.has_wildcards()]
             sys.exit(targets.unknown(target, names, PLAN, PATHS, SCALES))
-    if ASKED.runs:
+    if REQUEST.runs:
         if problem := writable.problem(PATHS):
             sys.exit(problem)
         for line in locks.release(Path(".snakemake")):

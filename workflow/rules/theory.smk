@@ -1,4 +1,4 @@
-# What the papers state, checked. `snakemake theory` asks for it.
+# Checks of the papers' statements: `snakemake theory`.
 rule ledger:
     output:
         f"{PATHS.results}/theory/ledger.csv",

@@ -1,1 +1,1 @@
-"""Claims: what a paper says, as contrasts of cells; their estimates and verdicts; and how they are shown."""
+"""Claims of papers as contrasts of cells, their estimates and verdicts, and their tables and pages."""

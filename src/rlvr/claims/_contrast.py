@@ -1,4 +1,4 @@
-"""What all contrasts have: weighted terms, and an estimate with its intervals."""
+"""The types of all contrasts: weighted terms, and an estimate with its intervals."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from rlvr.config.schema.settings import Statistics
 from rlvr.statistics.effort import Probes
 from rlvr.statistics.scores import Matrix, Scores
 
-SEEDS = "training seeds"  # what an interval is over, where it is not over problems too
+SEEDS = "training seeds"  # the unit of intervals that do not cover problems
 
 
 @dataclass(frozen=True)
 class Term:
-    """A share of a contrast."""
+    """One summand of a contrast."""
 
     weight: float
     arm: str
@@ -27,7 +27,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Contrast:
-    """One thing that a claim says: a sum of terms on a model (and a benchmark) is above its threshold, or near 0."""
+    """One part of a claim: a sum of terms on a model (and a benchmark) that should be above a threshold, or near 0."""
 
     says: str
     model: str
@@ -36,8 +36,8 @@ class Contrast:
 
 
 @dataclass(frozen=True)
-class Found:
-    """What contrasts are computed from: scores by policy and evaluation, and the rows of runs."""
+class Inputs:
+    """The inputs of estimates: scores by policy and evaluation, and the rows of runs."""
 
     scores: Scores = field(default_factory=dict)
     probes: Probes = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A contrast's value with its interval, and a wider one for as many contrasts as its claim has."""
+    """A contrast's value, its interval, and a wider interval for all contrasts of its claim."""
 
     value: float
     low: float
@@ -59,13 +59,13 @@ class Estimate:
 
 
 def models(claim: Claim, item: Item) -> list[str]:
-    """The models that a claim is about."""
-    shown = dict.fromkeys(cell.model for cell in item.cells)
-    return [model for model in shown if not claim.models or model in claim.models]
+    """The models of a claim."""
+    all_models = dict.fromkeys(cell.model for cell in item.cells)
+    return [model for model in all_models if not claim.models or model in claim.models]
 
 
 def sums(claim: Claim, item: Item) -> list[tuple[str, dict[str, float]]]:
-    """The weighted sums of arms that a claim is about, in words and as weights."""
+    """The weighted sums of arms of a claim, in words and as weights."""
     labels = {cell.row.arm: cell.row.label for cell in item.cells}
     if claim.weights:
         parts = [f"{'−' if w < 0 else '+'} {abs(w):g} {labels.get(arm, arm)}" for arm, w in claim.weights.items()]
@@ -75,7 +75,7 @@ def sums(claim: Claim, item: Item) -> list[tuple[str, dict[str, float]]]:
 
 
 def of_runs(says: str, claim: Claim, item: Item) -> list[Contrast]:
-    """A contrast per model and sum, of what runs have and no benchmark; `says` has the place of the sum's words."""
+    """One contrast per model and sum, without a benchmark; `says` is a format for the sum's words."""
     return [
         Contrast(says.format(text), model, None, tuple(Term(weight, arm) for arm, weight in weights.items()))
         for model in models(claim, item)
@@ -84,14 +84,14 @@ def of_runs(says: str, claim: Claim, item: Item) -> list[Contrast]:
 
 
 def half_width(values_S: Matrix, tail: float) -> float:
-    """Of Student's t interval of a mean over seeds."""
+    """The half-width of Student's t interval of a mean over seeds."""
     from scipy import stats
 
     return float(stats.t.ppf(1 - tail, len(values_S) - 1) * stats.sem(values_S))
 
 
 def tails(statistics: Statistics, count: int) -> tuple[float, float]:
-    """The part beyond each end of an interval, and Bonferroni's for `count` contrasts."""
+    """The tail probability of an interval, and Bonferroni's for `count` contrasts."""
     tail = (1 - statistics.confidence) / 2
     return tail, tail / count
 

@@ -1,7 +1,7 @@
-"""What a paper claims, as contrasts of cells that a plan trains and evaluates. No numbers here: they come later.
+"""The claims of a paper as contrasts of planned cells; `rlvr.claims.evaluate` computes the numbers.
 
-A contrast is a weighted sum of terms, each the score of an arm on a benchmark (at one k, on all problems or those of
-its hard levels), or a measure of an arm's training. A claim holds where each of its contrasts does.
+A contrast is a weighted sum of terms. A term is the score of an arm on a benchmark (at one k, on all problems or those
+of the hard levels), or a measure of an arm's training. A claim holds if all its contrasts hold.
 """
 
 from __future__ import annotations
@@ -21,95 +21,92 @@ VERDICTS = REPRODUCED, CONTRADICTED, INCONCLUSIVE, NOT_RUN = "reproduced", "cont
 
 
 def check_all(plan: Plan, planned: PaperPlan, place: str) -> None:
-    """Raises ConfigError where a paper's claims, which stand at `place`, are not claims about what it plans."""
-    named = set()
+    """Raises ConfigError where a claim of a paper has no contrast in its plan. `place` is that of the claims."""
+    names = set()
     for claim in planned.paper.claims:
-        if claim.name in named:
-            raise ConfigError(f"{place}.{claim.name}: another claim has this name too")
-        named.add(claim.name)
+        if claim.name in names:
+            raise ConfigError(f"{place}.{claim.name}: another claim has this name too; rename one of them")
+        names.add(claim.name)
         check(claim, plan, planned, f"{place}.{claim.name}")
 
 
 def check(claim: Claim, plan: Plan, planned: PaperPlan, place: str) -> None:
-    """Raises ConfigError where a claim speaks of what its table or figure has not."""
-    own = {**planned.paper.tables, **planned.paper.figures}  # what is at matched effort follows by itself
-    config = look_up(own, claim.over, "table or figure", f"{place}.over")
+    """Raises ConfigError where a claim names something that its table or figure lacks."""
+    configs = {**planned.paper.tables, **planned.paper.figures}  # without those at matched effort
+    config = look_up(configs, claim.over, "table or figure", f"{place}.over")
     item = planned.item(claim.over)
     if not item.cells:
-        raise ConfigError(f"{place}.over: {claim.over} has no arms of its own; name the table that they are in")
+        raise ConfigError(f"{place}.over: {claim.over} has no cells; name the table that has them")
     for model in claim.models:
         look_up(dict.fromkeys(cell.model for cell in item.cells), model, "model", f"{place}.models")
     module = _module(item)
     if module is None:
-        raise ConfigError(f"{place}.over: {claim.over} has no pass@k and no measure that a claim can be over")
+        raise ConfigError(f"{place}.over: {claim.over} has no pass@k and no measure for a claim; name another item")
     module.check(claim, item, config, plan, place)
     for key in module.IGNORED:
         if key in claim.model_fields_set and getattr(claim, key) != Claim.model_fields[key].default:
-            raise ConfigError(f"{place}.{key}: a claim over {module.WHAT} has no `{key}`; {claim.over} is one")
-    every = contrasts(claim, item)
+            raise ConfigError(f"{place}.{key}: remove this key: {claim.over} is {module.WHAT}")
+    all_contrasts = contrasts(claim, item)
     arms = dict.fromkeys(cell.row.arm for cell in item.cells)
-    for arm in dict.fromkeys(term.arm for contrast in every for term in contrast.terms):
+    for arm in dict.fromkeys(term.arm for contrast in all_contrasts for term in contrast.terms):
         look_up(arms, arm, "arm", f"{place} (over {claim.over})")
-    if not every:
-        raise ConfigError(f"{place}: says nothing of {claim.over}: no model, benchmark or k is left")
+    if not all_contrasts:
+        raise ConfigError(f"{place}: has no contrast over {claim.over}: no model, benchmark or k is left")
 
 
 def _module(item: Item) -> ModuleType | None:
-    """What contrasts over an item's cells are made of: the module of this folder that its kind names."""
+    """The module of this folder that computes contrasts of an item's cells: `CLAIMS` of its kind."""
     name = items.hook(items.load(item.folder, item.content.kind), "CLAIMS")
     return None if name is None else importlib.import_module(f"rlvr.claims.{name}")
 
 
 def contrasts(claim: Claim, item: Item, ks: list[int] | None = None) -> list[Contrast]:
-    """Every contrast of a claim: over the models of its item, and the benchmarks and k (or `ks`) of a table."""
+    """All contrasts of a claim, over the models of its item, and the benchmarks and k (or `ks`) of a table."""
     module = _module(item)
     assert module is not None, claim.over
     return module.contrasts(claim, item, ks or getattr(item.content, "k", []))
 
 
-# ---- what a scale makes of them ------------------------------------------------------------------
+# ---- layouts ------------------------------------------------------------------------------------
 
 
 def layout(plan: Plan, paper: str) -> list[dict[str, Any]]:
-    """Every claim of a paper at the paper's setting and, where its arms have learning rates to choose from, at matched
-    effort: plain data for `rlvr.claims.evaluate`. Contrasts that this scale does not run, or of arms that have no
-    rates to choose from, have no terms."""
+    """Every claim of a paper at the paper's setting and, where its arms have several learning rates, at matched
+    effort: plain data for `rlvr.claims.evaluate`. Contrasts that this scale does not run have no terms."""
     planned = plan.papers[paper]
-    within, settings = _within_reach(plan, paper), next(iter(planned.settings.values()), None)
+    reachable, settings = _within_reach(plan, paper), next(iter(planned.settings.values()), None)
     assert settings is not None, "a paper with claims has models"
-    found = []
+    claims = []
     for claim in planned.paper.claims:
         item = planned.item(claim.over)
         for effort in [PAPER, *([MATCHED] if _matched(planned, item) else [])]:
-            described = [
-                _described(plan, planned, claim, item, contrast, effort) for contrast in contrasts(claim, item)
-            ]
-            if effort == MATCHED and not any(one["terms"] for one in described):
+            parts = [_described(plan, planned, claim, item, contrast, effort) for contrast in contrasts(claim, item)]
+            if effort == MATCHED and not any(part["terms"] for part in parts):
                 continue
-            for one in described:
-                if not within(one["terms"]):
-                    one["terms"] = []
-            found.append(
+            for part in parts:
+                if not reachable(part["terms"]):
+                    part["terms"] = []
+            claims.append(
                 {
                     **{"paper": paper, "short": planned.paper.short, "claim": claim.name, "says": claim.says},
                     **{"place": claim.place, "over": claim.over, "effort": effort, "predicate": claim.predicate},
                     **{"threshold": claim.threshold, "measure": claim.measure, "during": list(claim.during)},
                     **(_published(planned, claim, item) if effort == PAPER else {"reference": None, "published": []}),
-                    "contrasts": described,
+                    "contrasts": parts,
                     "module": getattr(_module(item), "__name__", None),
                     **getattr(_module(item), "told", lambda settings: {})(settings),
                     "statistics": settings.statistics.model_dump(mode="json"),
                 }
             )
-    return found
+    return claims
 
 
 def _within_reach(plan: Plan, paper: str) -> Any:
-    """Whether what a contrast needs is made for the items that this scale makes of the paper anyway."""
+    """A predicate: whether the planned runs and scores of this scale suffice for a contrast's terms."""
     planned = plan.papers[paper]
-    asked = [planned.item(name) for name in asked_for(plan, paper)]
-    pairs = {pair for item in asked for pair in item.scored()}
-    runs = {policy for item in asked for policy in item.policies()}
+    planned_items = [planned.item(name) for name in asked_for(plan, paper)]
+    pairs = {pair for item in planned_items for pair in item.scored()}
+    runs = {policy for item in planned_items for policy in item.policies()}
 
     def reached(terms: list[dict[str, Any]]) -> bool:
         for term in terms:
@@ -130,11 +127,11 @@ def _matched(planned: PaperPlan, item: Item) -> Item | None:
 def _described(
     plan: Plan, planned: PaperPlan, claim: Claim, item: Item, contrast: Contrast, effort: str
 ) -> dict[str, Any]:
-    """A contrast with the policies and evaluations behind it; no terms where an arm has no rates to choose from."""
+    """A contrast with its policies and evaluations; no terms where an arm has no cell."""
     source = item if effort == PAPER else _matched(planned, item)
     assert source is not None
     cells = {cell.row.arm: cell for cell in source.cells if cell.model == contrast.model}
-    known = all(term.arm in cells for term in contrast.terms)
+    complete = all(term.arm in cells for term in contrast.terms)
     evaluation, levels = _evaluation(plan, item, contrast)
     hard = getattr(item.content, "hard_levels", False)
     return {
@@ -152,18 +149,18 @@ def _described(
                 "evaluation": evaluation,
                 "rates": _rates(cells[term.arm]),
             }
-            for term in (contrast.terms if known else ())
+            for term in (contrast.terms if complete else ())
         ],
     }
 
 
 def _published(planned: PaperPlan, claim: Claim, item: Item) -> dict[str, Any]:
-    """The contrasts as the paper's own table has them: its names of models, benchmarks and methods, all of its k."""
+    """The contrasts in the paper's table: with its names of models, benchmarks and methods, and all its k."""
     reference = getattr(item.content, "reference", None)
     if reference is None or getattr(item.content, "hard_levels", False):
         return {"reference": None, "published": []}
     name, methods = planned.paper.published_name, {cell.row.arm: cell.row.published for cell in item.cells}
-    described = [
+    parts = [
         {
             "says": contrast.says,
             "model": name(contrast.model),
@@ -175,7 +172,7 @@ def _published(planned: PaperPlan, claim: Claim, item: Item) -> dict[str, Any]:
         }
         for contrast in contrasts(claim, item, planned.paper.tables[item.name].k)  # type: ignore[attr-defined]
     ]
-    return {"reference": reference, "published": described}
+    return {"reference": reference, "published": parts}
 
 
 def _evaluation(plan: Plan, item: Item, contrast: Contrast) -> tuple[str | None, list[str]]:
@@ -186,13 +183,13 @@ def _evaluation(plan: Plan, item: Item, contrast: Contrast) -> tuple[str | None,
 
 
 def _rates(cell: Cell) -> list[dict[str, Any]]:
-    """The learning rates to choose from; a single one at the paper's setting."""
+    """The candidate learning rates; one at the paper's setting."""
     rates = cell.rates or ((cell.learning_rate, cell.policies),)
     return [{"learning_rate": rate, "policies": [policy for policy, _ in pairs]} for rate, pairs in rates]
 
 
 def needs(claims: list[dict[str, Any]]) -> tuple[list[tuple[str, str]], list[str]]:
-    """The (policy, evaluation) pairs whose scores, and the runs whose probes and metrics, some claims read."""
+    """The (policy, evaluation) pairs whose scores claims read, and the runs whose probes and metrics they read."""
     pairs, runs = {}, {}
     for claim in claims:
         for contrast in claim["contrasts"]:

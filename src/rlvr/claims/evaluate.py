@@ -1,7 +1,7 @@
-"""Stage: claims. Each claim of a paper at one scale: its contrasts with intervals, and what they say of it."""
+"""Stage: claims. The contrasts of each claim of a paper at one scale, with intervals, and its verdict."""
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' own annotations leave open whether a column is a series)
+# (pandas' annotations do not say that a column is a series)
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pandas as pd
 import typer
 
 from rlvr import stages
-from rlvr.claims._contrast import Estimate, Found
+from rlvr.claims._contrast import Estimate, Inputs
 from rlvr.claims.contrasts import CONTRADICTED, INCONCLUSIVE, NOT_RUN, REPRODUCED, needs
 from rlvr.config.paths import Paths
 from rlvr.files import publish, read_json, read_lines
@@ -22,14 +22,13 @@ from rlvr.statistics.scores import read_all
 from rlvr.statistics.table_rows import published as in_reference
 
 HOLDS, FAILS, SILENT = "holds in its own table", "does not hold in its own table", "no published numbers"
-ROUNDED = 1e-9  # published values are read as they are printed: equal ones are a tie
+ROUNDED = 1e-9  # equal printed values are a tie
 
 
 def verdict_of(estimate: Estimate, threshold: float, near: bool) -> str:
-    """Of one contrast. `near`: the claim is that it is at most the threshold away from 0, else that it is above it.
+    """The verdict on one contrast. `near`: it should be within the threshold of 0, else above the threshold.
 
-    Reproduced where the whole interval is where the claim says, contradicted where the whole of the wider interval is
-    elsewhere.
+    Reproduced if the whole interval lies in the claimed region, contradicted if the whole wider interval lies outside.
     """
     low, high = (-threshold, threshold) if near else (threshold, float("inf"))
     inside = estimate.low >= low and estimate.high <= high if near else estimate.low > low
@@ -40,10 +39,10 @@ def verdict_of(estimate: Estimate, threshold: float, near: bool) -> str:
 
 
 def together(verdicts: list[str]) -> str:
-    """Of a claim: reproduced where each of its contrasts is, contradicted where one is.
+    """The verdict on a claim: reproduced if all its contrasts are, contradicted if one is.
 
-    The first is an intersection-union test and needs no correction; for the second each contrast's interval is
-    Bonferroni's. A contrast that was not run says nothing.
+    The first is an intersection-union test and needs no correction; the second uses Bonferroni's wider intervals.
+    Contrasts that did not run do not count.
     """
     run = [verdict for verdict in verdicts if verdict != NOT_RUN]
     if not run:
@@ -53,8 +52,8 @@ def together(verdicts: list[str]) -> str:
     return REPRODUCED if set(run) == {REPRODUCED} else INCONCLUSIVE
 
 
-def evaluate(claim: dict[str, Any], found: Found) -> list[dict[str, Any]]:
-    """A row a contrast: estimate, interval, verdict. Raises RecordError where scores are of different problems."""
+def evaluate(claim: dict[str, Any], inputs: Inputs) -> list[dict[str, Any]]:
+    """One row per contrast: estimate, interval, verdict. Raises RecordError where scores cover different problems."""
     count = sum(bool(contrast["terms"]) for contrast in claim["contrasts"])
     rows = []
     for contrast in claim["contrasts"]:
@@ -64,10 +63,10 @@ def evaluate(claim: dict[str, Any], found: Found) -> list[dict[str, Any]]:
             rows.append({**row, "verdict": NOT_RUN})
             continue
         terms = [
-            {**term, **(best(term["rates"], term["k"], found.probes) if len(term["rates"]) > 1 else term["rates"][0])}
+            {**term, **(best(term["rates"], term["k"], inputs.probes) if len(term["rates"]) > 1 else term["rates"][0])}
             for term in contrast["terms"]
         ]
-        estimate = importlib.import_module(claim["module"]).estimate(terms, claim, found, count)
+        estimate = importlib.import_module(claim["module"]).estimate(terms, claim, inputs, count)
         verdict = verdict_of(estimate, claim["threshold"], claim["predicate"] == "within")
         rates = dict.fromkeys(f"{t['label']} {t['learning_rate']:.2g}" for t in terms if t["learning_rate"] is not None)
         policies = dict.fromkeys(policy for term in terms for policy in term["policies"])
@@ -83,11 +82,11 @@ def evaluate(claim: dict[str, Any], found: Found) -> list[dict[str, Any]]:
     return rows
 
 
-# ---- the paper's own numbers ---------------------------------------------------------------------
+# ---- the paper's numbers -------------------------------------------------------------------------
 
 
 def published(claim: dict[str, Any], reference: pd.DataFrame | None) -> dict[str, Any]:
-    """Whether the claim holds in the paper's own table: its contrasts of published values, without an interval."""
+    """Whether the claim holds in the paper's table, by contrasts of published values without intervals."""
     margins = []
     for contrast in claim["published"] if reference is not None else []:
         values = [_published_value(reference, contrast, term) for term in contrast["terms"]]
@@ -97,15 +96,15 @@ def published(claim: dict[str, Any], reference: pd.DataFrame | None) -> dict[str
     if not margins:
         return {"published": SILENT, "published_cells": "", "published_exceptions": ""}
     near, threshold = claim["predicate"] == "within", claim["threshold"]
-    bad = [
+    failures = [
         (contrast, total)
         for contrast, total in margins
         if (abs(total) > threshold + ROUNDED if near else total <= threshold + ROUNDED)
     ]
-    words = [f"{c['model']}, {c['benchmark']}: {c['says']} = {total:+.1f}" for c, total in bad]
+    words = [f"{c['model']}, {c['benchmark']}: {c['says']} = {total:+.1f}" for c, total in failures]
     return {
-        "published": FAILS if bad else HOLDS,
-        "published_cells": f"{len(margins) - len(bad)} of {len(margins)}",
+        "published": FAILS if failures else HOLDS,
+        "published_cells": f"{len(margins) - len(failures)} of {len(margins)}",
         "published_exceptions": "; ".join(words),
     }
 
@@ -115,11 +114,11 @@ def _published_value(reference: pd.DataFrame, contrast: dict[str, Any], term: di
     return None if term["hard"] else in_reference(reference, cell, contrast["benchmark"], term["k"])["published"]
 
 
-# ---- a claim in a row ----------------------------------------------------------------------------
+# ---- the row of a claim --------------------------------------------------------------------------
 
 
 def summarise(claim: dict[str, Any], rows: list[dict[str, Any]], scale: str) -> dict[str, Any]:
-    """A row a claim: the verdict over its contrasts, and the one that decides it, which has the smallest margin."""
+    """The row of a claim: its verdict, and the contrast that decides it, which has the smallest margin."""
     run = [row for row in rows if row["verdict"] != NOT_RUN]
     order = [CONTRADICTED, INCONCLUSIVE, REPRODUCED]
     near = claim["predicate"] == "within"
@@ -147,17 +146,17 @@ def main(
     results: stages.Results,
     out: Annotated[list[Path], typer.Option(help="CSV of claims, and CSV of their contrasts.")],
 ) -> None:
-    """Evaluate the claims of a paper at one scale, from the scores and curves that stand below the results."""
+    """Evaluate the claims of a paper at one scale, from the scores and curves in the results folder."""
     content = read_json(told)
     scale, claims, references = content["scale"], content["claims"], Path(content["references"])
     paths = Paths(str(results), scale)
     pairs, runs = needs(claims)
     scores = read_all([Path(paths.scores(*pair)) for pair in pairs])
     probes, metrics = ({run: list(read_lines(Path(paths.rows(run)[i]))) for run in runs} for i in (0, 1))
-    found = Found(scores, probes, metrics)
+    inputs = Inputs(scores, probes, metrics)
     summaries, contrasts = [], []
     for claim in claims:
-        rows = evaluate(claim, found)
+        rows = evaluate(claim, inputs)
         table = pd.read_csv(references / claim["reference"]) if claim["reference"] else None
         summaries.append({**summarise(claim, rows, scale), **published(claim, table)})
         contrasts += rows

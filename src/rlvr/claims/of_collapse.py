@@ -1,4 +1,4 @@
-"""Contrasts of the shares of runs that collapsed."""
+"""Contrasts of the shares of collapsed runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rlvr.claims._contrast import SEEDS, Contrast, Estimate, Found, of_runs
+from rlvr.claims._contrast import SEEDS, Contrast, Estimate, Inputs, of_runs
 from rlvr.config.layers import ConfigError
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.items import Claim
@@ -15,37 +15,37 @@ from rlvr.statistics.collapse import judge, unsolved_shares
 from rlvr.statistics.effort import Probes
 
 WHAT = "a table of collapses"
-IGNORED = ("k", "benchmarks", "during")  # keys of a claim that say nothing here
+IGNORED = ("k", "benchmarks", "during")  # keys of a claim that have no meaning here
 
 
 def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None:
-    """Raises ConfigError where a claim speaks of what the table does not have."""
+    """Raises ConfigError where a claim names something that the table lacks."""
     if claim.measure is not None:
-        raise ConfigError(f"{place}.measure: {claim.over} is a table; its shares are of runs that collapsed")
+        raise ConfigError(f"{place}.measure: remove this key: {claim.over} is a table of shares of collapsed runs")
     if claim.predicate not in ("greater", "within", "ordering"):
-        raise ConfigError(f"{place}.predicate: a share of runs has no k to be {claim.predicate!r} over")
+        raise ConfigError(f"{place}.predicate: {claim.predicate!r} needs k, which a share of runs lacks")
     if claim.weights:
-        raise ConfigError(f"{place}.weights: shares of runs are compared two by two, by left and right")
+        raise ConfigError(f"{place}.weights: use left and right: shares of runs are compared in pairs")
 
 
 def told(settings: Settings) -> dict[str, Any]:
-    """When a run has collapsed."""
+    """The keys of a claim's layout: the rule for collapsed runs."""
     return {"collapse": settings.collapse.model_dump(mode="json")}
 
 
 def contrasts(claim: Claim, item: Item, ks: list[int]) -> list[Contrast]:
-    """A contrast per model and pair of arms."""
+    """One contrast per model and pair of arms."""
     return of_runs("share of collapsed runs, {}", claim, item)
 
 
-def estimate(terms: list[dict[str, Any]], claim: dict[str, Any], found: Found, count: int) -> Estimate:
+def estimate(terms: list[dict[str, Any]], claim: dict[str, Any], inputs: Inputs, count: int) -> Estimate:
     """The difference of two methods' shares of collapsed runs, with Newcombe's (1998) score interval."""
     from statsmodels.stats.proportion import confint_proportions_2indep
 
     settings = Statistics.model_validate(claim["statistics"])
     left, right = sorted(terms, key=lambda term: -term["weight"])
     (first, n), (second, m) = (
-        (_collapsed(term["policies"], claim["collapse"], found.metrics), len(term["policies"]))
+        (_collapsed(term["policies"], claim["collapse"], inputs.metrics), len(term["policies"]))
         for term in (left, right)
     )
 

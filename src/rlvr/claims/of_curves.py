@@ -1,4 +1,4 @@
-"""Contrasts of measures of training, as means over a part of its steps, in the measure's unit."""
+"""Contrasts of measures of training: means over a part of the steps, in the measure's unit."""
 
 from __future__ import annotations
 
@@ -6,35 +6,35 @@ from typing import Any
 
 import numpy as np
 
-from rlvr.claims._contrast import SEEDS, Contrast, Estimate, Found, half_width, of_runs, seeds_of, tails
+from rlvr.claims._contrast import SEEDS, Contrast, Estimate, Inputs, half_width, of_runs, seeds_of, tails
 from rlvr.config.layers import ConfigError, look_up
-from rlvr.config.measures import PROBE, shown
+from rlvr.config.measures import PROBE, curve
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.items import Claim
 from rlvr.config.schema.settings import Statistics
 
 WHAT = "a figure of curves"
-IGNORED = ("k", "benchmarks")  # keys of a claim that say nothing here
+IGNORED = ("k", "benchmarks")  # keys of a claim that have no meaning here
 
 
 def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None:
-    """Raises ConfigError where a claim speaks of what the figure does not have."""
+    """Raises ConfigError where a claim names something that the figure lacks."""
     if claim.measure is None:
-        raise ConfigError(f"{place}.measure: a claim over curves names one of {', '.join(config.measures)}")
+        raise ConfigError(f"{place}.measure: curves need one of {', '.join(config.measures)}")
     look_up(dict.fromkeys(config.measures), claim.measure, "measure", f"{place}.measure")
     if claim.predicate not in ("greater", "within", "ordering"):
-        raise ConfigError(f"{place}.predicate: curves have no k and no hard levels to be {claim.predicate!r} over")
+        raise ConfigError(f"{place}.predicate: {claim.predicate!r} needs k or hard levels, which curves lack")
 
 
 def contrasts(claim: Claim, item: Item, ks: list[int]) -> list[Contrast]:
-    """A contrast per model and sum of arms."""
+    """One contrast per model and sum of arms."""
     return of_runs(f"{{}}, {claim.measure}", claim, item)
 
 
-def estimate(terms: list[dict[str, Any]], claim: dict[str, Any], found: Found, count: int) -> Estimate:
-    """A sum of means over a part of training with Student's t over seeds, which are paired."""
-    measure = shown(claim["measure"])
-    rows = found.probes if measure.rows == PROBE else found.metrics
+def estimate(terms: list[dict[str, Any]], claim: dict[str, Any], inputs: Inputs, count: int) -> Estimate:
+    """The sum of means over a part of training, with Student's t over paired seeds."""
+    measure = curve(claim["measure"])
+    rows = inputs.probes if measure.rows == PROBE else inputs.metrics
     seeds = seeds_of(terms)
     values_S = np.zeros(seeds)
     for term in terms:
@@ -51,8 +51,8 @@ def estimate(terms: list[dict[str, Any]], claim: dict[str, Any], found: Found, c
 
 
 def _mean_during(rows: list[dict[str, Any]], name: str, during: list[float]) -> float:
-    """The mean over rows in a part of training, given as shares of its steps, without the one before training."""
+    """The mean over a part of training (shares of its steps), without the row before training."""
     last = max(row["step"] for row in rows)
-    own = [row[name] for row in rows if row["step"] and during[0] <= row["step"] / last <= during[1]]
-    known = [value for value in own if value is not None]
-    return float(np.mean(known)) if known else float("nan")
+    values = [row[name] for row in rows if row["step"] and during[0] <= row["step"] / last <= during[1]]
+    numbers = [value for value in values if value is not None]
+    return float(np.mean(numbers)) if numbers else float("nan")

@@ -4,7 +4,7 @@ Dimensions: S training seeds, C units of resampling (problems, or their clusters
 """
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' own annotations leave open whether a column is a series)
+# (pandas' annotations do not say that a column is a series)
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rlvr.claims._contrast import Contrast, Estimate, Found, Term, half_width, models, seeds_of, sums, tails
+from rlvr.claims._contrast import Contrast, Estimate, Inputs, Term, half_width, models, seeds_of, sums, tails
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.items import Claim
@@ -25,23 +25,23 @@ from rlvr.statistics.intervals import draw
 from rlvr.statistics.scores import Matrix, Measure, matrix, pass_at, problems_of, units_of
 
 WHAT = "a table of scores"
-IGNORED = ("during",)  # keys of a claim that say nothing here
+IGNORED = ("during",)  # keys of a claim that have no meaning here
 UNIT = "training seeds × problems"
 PERCENT = 100.0
 
 
 def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None:
-    """Raises ConfigError where a claim speaks of what the table, as the paper's file has it, does not have."""
+    """Raises ConfigError where a claim names something that the table in the paper's file lacks."""
     if claim.measure is not None:
-        raise ConfigError(f"{place}.measure: {claim.over} is a table; its scores are pass@k")
-    own = list(item.benchmarks)
+        raise ConfigError(f"{place}.measure: remove this key: {claim.over} is a table of pass@k")
+    benchmarks = list(item.benchmarks)
     for benchmark in claim.benchmarks:
-        look_up(dict.fromkeys(own), benchmark, "benchmark", f"{place}.benchmarks")
+        look_up(dict.fromkeys(benchmarks), benchmark, "benchmark", f"{place}.benchmarks")
     if not set(claim.k) <= set(config.k):
         beyond = ", ".join(str(k) for k in claim.k if k not in config.k)
         raise ConfigError(f"{place}.k: {claim.over} has no k = {beyond}")
-    wanted = [own.index(benchmark) for benchmark in claim.benchmarks or own]
-    sets = [plan.evaluations[ids[i]].data for ids in item.evaluations.values() for i in wanted]
+    indices = [benchmarks.index(benchmark) for benchmark in claim.benchmarks or benchmarks]
+    sets = [plan.evaluations[ids[i]].data for ids in item.evaluations.values() for i in indices]
     without = sorted({data.name for data in sets if not data.about.hard_levels})
     if claim.predicate == "harder" and (without or of_hard_levels(item)):
         of_sets = f"about.hard_levels of {', '.join(without)} (config/datasets.yaml)"
@@ -49,12 +49,12 @@ def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None
 
 
 def of_hard_levels(item: Item) -> bool:
-    """Whether a table is of the hard levels alone."""
+    """Whether a table covers only the hard levels."""
     return getattr(item.content, "hard_levels", False)
 
 
 def contrasts(claim: Claim, item: Item, ks: list[int]) -> list[Contrast]:
-    """Every contrast of a claim: over models, benchmarks and k of its table."""
+    """All contrasts of a claim, over models, benchmarks and k of its table."""
     benchmarks = [name for name in item.benchmarks if not claim.benchmarks or name in claim.benchmarks]
     return [
         Contrast(text, model, benchmark, terms)
@@ -64,7 +64,7 @@ def contrasts(claim: Claim, item: Item, ks: list[int]) -> list[Contrast]:
 
 
 def _of_scores(claim: Claim, item: Item, ks: list[int]) -> Iterator[tuple[str, tuple[Term, ...]]]:
-    wanted = [k for k in claim.k if k in ks] or ([] if claim.k else ks)
+    chosen_k = [k for k in claim.k if k in ks] or ([] if claim.k else ks)
     largest = claim.k and max(claim.k) > max(ks)
     if claim.predicate in ("crossing", "slope"):
         first, last = claim.k[0], max(ks) if largest else claim.k[-1]
@@ -77,9 +77,9 @@ def _of_scores(claim: Claim, item: Item, ks: list[int]) -> Iterator[tuple[str, t
                 yield f"reversed: {text} @{first}", back
                 yield f"{text} @{last}", high
         return
-    if largest and max(ks) not in wanted:
-        wanted.append(max(ks))  # the largest k that this scale has stands for what is beyond it
-    for k, (text, weights) in product(wanted, sums(claim, item)):
+    if largest and max(ks) not in chosen_k:
+        chosen_k.append(max(ks))  # the largest k of this scale replaces larger ones
+    for k, (text, weights) in product(chosen_k, sums(claim, item)):
         terms = tuple(Term(w, arm, k) for arm, w in weights.items())
         if claim.predicate == "harder":
             hard = tuple(Term(term.weight, term.arm, k, True) for term in terms)
@@ -88,23 +88,23 @@ def _of_scores(claim: Claim, item: Item, ks: list[int]) -> Iterator[tuple[str, t
             yield f"{text} @{k}", terms
 
 
-def estimate(terms: list[dict[str, Any]], claim: dict[str, Any], found: Found, count: int) -> Estimate:
-    """A sum of pass@k's with its interval, and a wider one for `count` contrasts.
+def estimate(terms: list[dict[str, Any]], claim: dict[str, Any], inputs: Inputs, count: int) -> Estimate:
+    """The weighted sum of pass@k, its interval, and a wider one for `count` contrasts.
 
-    The interval is the wider, at each end, of a two-way bootstrap over seeds and problems and of Student's t over
-    seeds: a bootstrap of few seeds is too narrow where runs of one method lie far apart, and t draws no problems.
+    Each end is the wider one of two: a two-way bootstrap over seeds and problems, and Student's t over seeds. A
+    bootstrap of few seeds is too narrow where runs of one method differ much; t does not resample problems.
     """
     policies = [policy for term in terms for policy in term["policies"]]
     evaluation = terms[0]["evaluation"]
-    problems_of([found.scores[policy, evaluation] for policy in policies], policies)
+    problems_of([inputs.scores[policy, evaluation] for policy in policies], policies)
     settings = Statistics.model_validate(claim["statistics"])
-    first = found.scores[policies[0], evaluation]
+    first = inputs.scores[policies[0], evaluation]
     units, seeds = int(units_of(first).max()) + 1, seeds_of(terms)
     generator = np.random.default_rng(settings.seed)
     seeds_BS, units_BC = (draw(size, settings.resamples, generator) for size in (seeds, units))
     values_S, draws_B = np.zeros(seeds), np.zeros(settings.resamples)
     for term in terms:
-        frames = [found.scores[policy, evaluation] for policy in term["policies"]]
+        frames = [inputs.scores[policy, evaluation] for policy in term["policies"]]
         scores_SC = matrix(frames, _pass_at(term["k"], term["levels"]))
         known_C = ~np.isnan(scores_SC[0])
         scores_SC = np.nan_to_num(scores_SC)
@@ -133,7 +133,7 @@ def _wider(draws_B: Matrix, values_S: Matrix, tail: float) -> tuple[float, float
 
 
 def _pass_at(k: int, levels: list[str] | None) -> Measure:
-    """pass@k of each problem; NaN for those of other levels, so that the units stay those of the whole set."""
+    """pass@k of each problem, NaN at other levels: this keeps the units of the whole set."""
 
     def measure(frame: pd.DataFrame) -> Matrix:
         values_N = pass_at(k)(frame)

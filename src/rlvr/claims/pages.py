@@ -1,7 +1,7 @@
-"""Claims as the pages show them: the overview's matrix and a paper's list."""
+"""Claims on the pages: the overview's matrix and a paper's list."""
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' own annotations leave open whether a column is a series)
+# (pandas' annotations do not say that a column is a series)
 
 from __future__ import annotations
 
@@ -21,37 +21,41 @@ SHORT = {
 
 
 class Claims:
-    """What was found of claims at every scale so far; nothing where none was evaluated."""
+    """The claims evaluated so far, at every scale; empty where there are none."""
 
     def __init__(self, results: Path):
         self.frame = gather(results / "claims")
 
     def of(self, paper: str) -> list[dict[str, Any]]:
-        """A paper's claims in order, each with what was found at each scale and effort."""
+        """A paper's claims in order, each with its results by scale and effort."""
         if self.frame.empty:
             return []
-        own = self.frame[self.frame["paper"] == paper]
-        return [_claim(rows) for _, rows in own.groupby("claim", sort=False)]
+        frame = self.frame[self.frame["paper"] == paper]
+        return [_claim(rows) for _, rows in frame.groupby("claim", sort=False)]
 
     def matrix(self, papers: list[str]) -> dict[str, Any]:
-        """A row a claim: what the paper's own numbers say, and a verdict for each scale and effort evaluated so far."""
+        """One row per claim: whether the paper's numbers agree, and a verdict per scale and effort evaluated so far."""
         if self.frame.empty:
             return {"columns": [], "papers": [], "counts": []}
-        own = self.frame[self.frame["paper"].isin(papers)]
-        columns = list(dict.fromkeys(zip(own["scale"], own["effort"], strict=True)))
-        found = []
-        for paper in dict.fromkeys(own["paper"]):
+        frame = self.frame[self.frame["paper"].isin(papers)]
+        columns = list(dict.fromkeys(zip(frame["scale"], frame["effort"], strict=True)))
+        entries = []
+        for paper in dict.fromkeys(frame["paper"]):
             rows = []
             for claim in self.of(paper):
                 by_column = {(result["scale"], result["effort"]): result for result in claim["results"]}
                 cells = [by_column.get(column) for column in columns]
                 rows.append({**claim, "cells": cells})
-            found.append({"name": paper, "short": own[own["paper"] == paper]["short"].iloc[0], "claims": rows})
+            entries.append({"name": paper, "short": frame[frame["paper"] == paper]["short"].iloc[0], "claims": rows})
         counts = [
-            {"scale": scale, "effort": effort, **_counts(own[(own["scale"] == scale) & (own["effort"] == effort)])}
+            {
+                "scale": scale,
+                "effort": effort,
+                **_counts(frame[(frame["scale"] == scale) & (frame["effort"] == effort)]),
+            }
             for scale, effort in columns
         ]
-        return {"columns": columns, "papers": found, "counts": counts}
+        return {"columns": columns, "papers": entries, "counts": counts}
 
 
 def _counts(rows: pd.DataFrame) -> dict[str, int]:

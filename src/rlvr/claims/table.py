@@ -1,7 +1,7 @@
-"""Stage: claims. What was found at every scale so far, in one table for programs and one page for readers."""
+"""Stage: claims. The results at every scale so far, as CSV for programs and Markdown for readers."""
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' own annotations leave open whether a column is a series)
+# (pandas' annotations do not say that a column is a series)
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ NOTES = [
 
 
 def gather(folder: Path) -> pd.DataFrame:
-    """The claims at every scale that stand in a folder, as `rlvr.claims.evaluate` writes them."""
+    """The claims at every scale in a folder, as `rlvr.claims.evaluate` writes them."""
     files = sorted(path for path in folder.glob("*/*.csv") if not path.stem.endswith("-contrasts"))
     return pd.concat([pd.read_csv(path) for path in files], ignore_index=True) if files else pd.DataFrame()
 
 
 def numbers(row: pd.Series) -> str:
-    """Estimate, interval, what it is over; and the interval that contradicts, where that is a wider one."""
+    """Estimate, interval and counts in words, with the wider interval that contradicts where it is another."""
     if pd.isna(row["estimate"]):
         return ""
     form = "+.3g" if row["unit"] == "training seeds" else "+.1f"
@@ -49,7 +49,7 @@ def numbers(row: pd.Series) -> str:
 
 
 def _rounded(value: float, form: str) -> str:
-    """With one digit more where a bound would be rounded to 0 and lose the sign that decides."""
+    """The value as text, with one digit more where rounding to 0 would lose its sign."""
     return f"{value:{form}}" if value == 0 or float(f"{value:{form}}") else f"{value:+.1g}"
 
 
@@ -57,15 +57,15 @@ def markdown(frame: pd.DataFrame) -> str:
     lines = ["# What the papers claim, and what was found", ""]
     counts = frame.groupby(["scale", "effort"])["verdict"].value_counts().unstack(fill_value=0)
     lines += [tabulate(counts.reset_index(), headers="keys", tablefmt="pipe", showindex=False), ""]
-    for short, own in frame.groupby("short", sort=False):
+    for short, claims in frame.groupby("short", sort=False):
         rows, exceptions = [], []
-        for _, results in own.groupby("claim", sort=False):
+        for _, results in claims.groupby("claim", sort=False):
             claim = results.iloc[0]
             sentence = f"{claim['says']} ({claim['place']})"
-            said = {"claim": sentence, "published": published(claim)}  # once, beside the first result
+            first_columns = {"claim": sentence, "published": published(claim)}  # once, next to the first result
             for _, row in results.iterrows():
-                rows.append({**said, **_result(row)})
-                said = {"claim": "", "published": ""}
+                rows.append({**first_columns, **_result(row)})
+                first_columns = {"claim": "", "published": ""}
             if isinstance(claim["published_exceptions"], str):
                 exceptions.append(f"- {sentence}: {claim['published_cells']}, not {claim['published_exceptions']}")
         lines += [f"## {short}", "", tabulate(rows, headers="keys", tablefmt="pipe", disable_numparse=True), ""]
@@ -86,13 +86,13 @@ def _result(row: pd.Series) -> dict[str, Any]:
 
 
 def published(row: pd.Series) -> str:
-    """What the paper's own numbers say."""
+    """Whether the paper's numbers agree with the claim, in words."""
     cells = f" ({row['published_cells']})" if isinstance(row["published_cells"], str) else ""
     return f"{row['published']}{cells}"
 
 
 def main(
-    folder: Annotated[Path, typer.Option(help="Folder with a folder a scale.")],
+    folder: Annotated[Path, typer.Option(help="Folder with one folder per scale.")],
     out: Annotated[list[Path], typer.Option(help="Files to write: .csv, .md.")],
 ) -> None:
     """Put the claims of all scales together."""

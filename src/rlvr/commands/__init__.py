@@ -1,4 +1,4 @@
-"""`rlvr`: what the package can do for someone with data of their own, a command a file. Lines in, lines out."""
+"""`rlvr`: commands for other people's data, one file per command. Lines in, lines out."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Policy weights, evaluation, grading, data sets, costs. The workflow itself is run by snakemake.",
+    help="Policy weights, evaluation, grading, data sets, costs. The workflow runs by snakemake.",
 )
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(requested: bool) -> None:
+    if requested:
         typer.echo(rlvr.__version__)
         raise typer.Exit()
 

@@ -1,4 +1,4 @@
-"""`rlvr consistency`: published pass@k rows that no unbiased pass@k at one fixed n can give."""
+"""`rlvr consistency`: published pass@k rows that no unbiased pass@k at one fixed n can have."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _NO_VALUE = ("", "-", "–", "—", "n/a", "na", "nan", "none")
 
 @dataclass(frozen=True)
 class Cell:
-    """A pass@k as it is printed: its row's names, k, and the digits of its value."""
+    """A printed pass@k: its row's names, k, and the digits of its value."""
 
     line: int
     row: tuple[str, ...]
     k: int
     value: str
-    percent: bool  # whether a percent sign stands behind it
+    percent: bool  # whether a percent sign follows
 
 
 @dataclass(frozen=True)
 class Table:
-    """The pass@k cells of a file, and how many of its lines have none."""
+    """The pass@k cells of a file, and the number of lines without one."""
 
     file: Path
     cells: list[Cell]
@@ -45,9 +45,9 @@ class Table:
 
     @property
     def unit(self) -> int:
-        """What 1 stands for, in percent. Values are fractions where none is over 1 and none has a percent sign."""
-        known = [Fraction(cell.value) for cell in self.cells]
-        fractions = known and max(known) <= 1 and any(known) and not any(cell.percent for cell in self.cells)
+        """100 for fractions, else 1. Values are fractions where none is over 1 and none has a percent sign."""
+        values = [Fraction(cell.value) for cell in self.cells]
+        fractions = values and max(values) <= 1 and any(values) and not any(cell.percent for cell in self.cells)
         return 100 if fractions else 1
 
     def frame(self) -> Any:
@@ -61,19 +61,19 @@ def consistency(
         list[Path], typer.Argument(help="Tables as CSV: paper, table, model, method, benchmark, k, value.")
     ],
     samples: Annotated[
-        int | None, typer.Option(help="n, where it is known: at k = n values are multiples of 1 / problems.", min=1)
+        int | None, typer.Option(help="n, if known: at k = n values are multiples of 1 / problems.", min=1)
     ] = None,
     problems: Annotated[
-        list[str] | None, typer.Option(metavar="BENCHMARK=N", help="Problems of a benchmark, for the same check.")
+        list[str] | None,
+        typer.Option(metavar="BENCHMARK=N", help="The number of problems of a benchmark, for the same check."),
     ] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print the findings as CSV.")] = False,
 ) -> None:
     """Check that each row is non-decreasing and concave in k, and pass@mk at most m pass@k, rounding allowed for.
 
     Values are in percent (28.81, 28.81%, 39.1 ± 0.2, with a decimal point), or fractions in a file where none is over
-    1 and none has a percent sign. Lines without a whole k or without a value are not checked; anything else that cannot
-    be read is an error. A finding does not say which number is off, or why; averages over runs at different n need not
-    keep these laws.
+    1 and none has a percent sign. Lines without a whole k or a value are skipped; any other unreadable line is an
+    error. A finding does not say which number is wrong, or why. Averages over runs at different n may break these laws.
     """
     import pandas as pd
 
@@ -85,16 +85,18 @@ def consistency(
     tables = [_read(file) for file in files]
     _check_names(sizes, tables)
     rows, sized = _checked_rows(tables, sizes, samples)
-    found = pd.concat([check_table(table.frame(), sizes, samples, table.unit) for table in tables], ignore_index=True)
+    findings = pd.concat(
+        [check_table(table.frame(), sizes, samples, table.unit) for table in tables], ignore_index=True
+    )
     _say_what_is_left_out(tables, rows, sized, samples)
     if as_csv:
-        typer.echo(found.to_csv(index=False, lineterminator="\n"), nl=False)
+        typer.echo(findings.to_csv(index=False, lineterminator="\n"), nl=False)
         return
-    for _, part in found.groupby(list(ROW), sort=False):
+    for _, part in findings.groupby(list(ROW), sort=False):
         typer.echo("  ".join(str(part.iloc[0][column]) for column in ROW))
         for law, where, by in zip(part["law"], part["where"], part["by"], strict=True):
             typer.echo(f"    not {law}: {where}, by at least {by:.2g} points")
-    inconsistent = found.groupby(list(ROW)).ngroups if len(found) else 0
+    inconsistent = findings.groupby(list(ROW)).ngroups if len(findings) else 0
     typer.echo(f"{inconsistent} of {rows} rows in {len(files)} files cannot be an unbiased pass@k at one fixed n.")
 
 
@@ -111,14 +113,14 @@ def _sizes(words: list[str]) -> dict[str, int]:
 
 
 def _check_names(sizes: dict[str, int], tables: list[Table]) -> None:
-    known = {cell.row[4] for table in tables for cell in table.cells}
+    benchmarks = {cell.row[4] for table in tables for cell in table.cells}
     for name in sizes:
-        if name not in known:
-            fail("consistency", f"--problems: no row has the benchmark {name!r}{nearest(name, known)}")
+        if name not in benchmarks:
+            fail("consistency", f"--problems: no row has the benchmark {name!r}{nearest(name, benchmarks)}")
 
 
 def _checked_rows(tables: list[Table], sizes: dict[str, int], samples: int | None) -> tuple[int, int]:
-    """How many rows a law binds, and how many values stand at k = n; ends where that is nothing."""
+    """The number of rows that a law covers, and of values at k = n; exits where there is nothing to check."""
     rows = sized = 0
     for table in tables:
         exact = [cell.row for cell in table.cells if cell.k == samples and cell.row[4] in sizes]
@@ -143,11 +145,11 @@ def _say_what_is_left_out(tables: list[Table], rows: int, sized: int, samples: i
             say("consistency", f"{table.file}: read as fractions, since no value is over 1 or has a percent sign")
 
 
-# ---- a table as it is printed --------------------------------------------------------------------
+# ---- printed tables ------------------------------------------------------------------------------
 
 
 def _read(file: Path) -> Table:
-    """The cells of a reference table that hold a pass@k; ends with one line for what cannot be read."""
+    """The pass@k cells of a reference table; exits with one line for an unreadable one."""
     reader = csv.reader(io.StringIO(text_of("consistency", file), newline=""), strict=True)
     cells, others, seen = [], 0, {}
     try:
@@ -161,7 +163,7 @@ def _read(file: Path) -> Table:
                 others += 1
                 continue
             if (first := seen.setdefault((cell.row, cell.k), cell.line)) != cell.line:
-                raise ValueError(f"k = {cell.k} of this row stands in line {first} too")
+                raise ValueError(f"k = {cell.k} of this row is in line {first} too")
             cells.append(cell)
     except (ValueError, csv.Error) as error:
         fail("consistency", f"{file}, line {reader.line_num}: {error}")
@@ -173,11 +175,11 @@ def _check_header(file: Path, header: list[str]) -> None:
     if missing:
         fail("consistency", f"{file}: no column {missing[0]!r}; expected {', '.join(COLUMNS)}")
     if repeated := [name for name, count in Counter(header).items() if count > 1]:
-        fail("consistency", f"{file}: the column {repeated[0]!r} stands twice")
+        fail("consistency", f"{file}: the column {repeated[0]!r} is there twice")
 
 
 def _cell(line: int, fields: dict[str, str]) -> Cell | None:
-    """A line as a pass@k; None without a whole k or without a value. Raises ValueError for what cannot be read."""
+    """The pass@k of a line; None without a whole k or a value. Raises ValueError for an unreadable line."""
     fields = {column: " ".join(fields[column].split()) for column in COLUMNS}
     k, text = _K.fullmatch(fields["k"]), fields["value"]
     if re.fullmatch("[0-9]+", fields["k"]) and not k:

@@ -1,4 +1,4 @@
-"""`rlvr data`: what data sets there are, and one of them made ready from the hub or from files brought along."""
+"""`rlvr data`: lists the data sets, and prepares one from the hub or from local files."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ HOME = Path("data")
 OURS = "made by this project, not read from files"
 ConfigFolder = Annotated[
     Path | None,
-    typer.Option(help="The folder with datasets.yaml; else ./config, or that of a folder above, or of the repository."),
+    typer.Option(
+        help="The folder with datasets.yaml. Default: ./config, that of a folder above, or of the repository."
+    ),
 ]
 
 
 @app.command("list")
 def show(config_folder: ConfigFolder = None) -> None:
-    """Every set: source, licence, published number, revision, the papers that use it, and what is in data/.
+    """List every set: source, licence, published number, revision, the papers that use it, and what is in data/.
 
-    `pinned`: the entry names a commit. `main`: the newest; `prepare` writes the commit that it got into the card.
+    `pinned`: the entry names a commit. `main`: the newest commit, which `prepare` writes into the card.
     """
     from tabulate import tabulate
 
@@ -45,23 +47,25 @@ def prepare(
             help="A file of the set in its own published format (JSON lines, JSON, CSV, parquet); repeat for several.",
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where to.", show_default="data/NAME")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="The folder to write.", show_default="data/NAME")
+    ] = None,
     compare: Annotated[
-        bool, typer.Option(help="Overlap with the other published sets that are prepared beside it.")
+        bool, typer.Option(help="Count the overlap with other prepared sets in the same folder.")
     ] = True,
     any_count: Annotated[
         bool,
         typer.Option(
-            "--any-count", help="Take a file with fewer or more problems than the set has; a run takes no such set."
+            "--any-count", help="Accept a file with fewer or more problems than published; runs reject such a set."
         ),
     ] = False,
     config_folder: ConfigFolder = None,
 ) -> None:
     """Write problems.jsonl, card.json and card.md of a set, and its pictures and demonstrations where it has any.
 
-    The set's files are those given, else those in data/NAME/, else the hub's. Without a network and without files this
-    ends with what to bring, and where to. Nothing is written before all rows are read, nor where the number of problems
-    is not the published one.
+    The set's files are those of --from, else those in data/NAME/, else the hub's. Without a network and without files
+    this says which files to put where. It writes nothing before all rows are read, nor if the number of problems
+    differs from the published one.
     """
     from rlvr.config.load import ConfigError, look_up
     from rlvr.config.schema.names import Mixture, Published, Synthetic
@@ -101,9 +105,9 @@ def _summary(content: dict[str, Any], folder: Path) -> str:
 def _sets(command: str, folder: Path | None) -> dict[str, Any]:
     from rlvr.config.load import ConfigError, read_data
 
-    found = folder_of(command, folder)
+    path = folder_of(command, folder)
     try:
-        return read_data(found, found.parent)
+        return read_data(path, path.parent)
     except ConfigError as error:
         fail(command, str(error).splitlines()[0])
 
@@ -115,7 +119,7 @@ def _row(data: Any) -> list[Any]:
     if isinstance(data, Synthetic):
         return [data.name, "made here", card.licence_of(data), data.problems, "", "stand-in", _here(data)]
     sets = [share.data for share in data.shares] if isinstance(data, Mixture) else [data]
-    licences = (card.licence_of(one).split(";")[0] for one in sets)  # the rest stands in the card
+    licences = (card.licence_of(one).split(";")[0] for one in sets)  # the card has the rest
     return [
         data.name,
         _each(one.repo for one in sets),
@@ -128,17 +132,17 @@ def _row(data: Any) -> list[Any]:
 
 
 def _number(published: int | None, left_out: int) -> str:
-    """The published number, and how many of these the entry leaves out."""
+    """The published number, and the number of problems that the entry leaves out."""
     return f"{published or 'not stated'}{f', {left_out} left out' if left_out else ''}"
 
 
 def _each(values: Iterable[str]) -> str:
-    """What a mixture has of its sets, each value once."""
+    """The distinct values of a mixture's sets."""
     return " + ".join(dict.fromkeys(values))
 
 
 def _here(data: Any) -> str:
-    """What data/NAME/ holds of a set."""
+    """The state of a set in data/NAME/."""
     from rlvr.config.schema.names import Published
     from rlvr.data import card
     from rlvr.data.rows import DataError
@@ -146,9 +150,9 @@ def _here(data: Any) -> str:
 
     home = HOME / data.name
     try:
-        made = card.read(home)
-        if made is not None and (home / "problems.jsonl").is_file():
-            return f"prepared ({made['problems']})"
+        prepared = card.read(home)
+        if prepared is not None and (home / "problems.jsonl").is_file():
+            return f"prepared ({prepared['problems']})"
         files = brought(data, home) if isinstance(data, Published) else []
     except DataUnavailable:
         return "some files"

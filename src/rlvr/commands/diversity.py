@@ -1,4 +1,4 @@
-"""`rlvr diversity`: how different the correct solutions of one's own completions are."""
+"""`rlvr diversity`: the diversity of correct solutions in given completions."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def diversity(
     common: Annotated[int, typer.Option(metavar="M", help="Distinct solutions among M correct samples.", min=1)] = 8,
     file: Annotated[Path | None, typer.Option("--input", help="Read this file, not standard input.")] = None,
 ) -> None:
-    """Print S_div, distinct correct solutions and answer entropy, a JSON line a problem and one for all.
+    """Print S_div, distinct correct solutions and answer entropy: one JSON line per problem and one for all.
 
-    In, a line a sample: {"problem": "aime-1", "completion": "...", "correct": true}, and "extracted": the answer, or
-    null for none, where the entropy of the answers is wanted. Out: {"problem": "aime-1", "n": 128, "correct": 17,
+    In, one line per sample: {"problem": "aime-1", "completion": "...", "correct": true}, and for the entropy of
+    answers "extracted": the answer, or null for none. Out: {"problem": "aime-1", "n": 128, "correct": 17,
     "s_div": 0.03, "distinct": 17, "distinct_at_m": 8.0, ...}, at the end {"summary": {...}}. docs/statistics.md says
     what each measure is.
     """
@@ -42,8 +42,8 @@ def diversity(
     except ValueError as error:
         fail("diversity", f"--embedding: {error}; or leave S_div out: --no-embedding")
     rows = []
-    for problem, own in samples.items():
-        row = measure(own, encoder, common)
+    for problem, problem_samples in samples.items():
+        row = measure(problem_samples, encoder, common)
         if not with_answers:
             row |= dict.fromkeys(OF_ANSWERS, math.nan)
         rows.append(row)
@@ -57,7 +57,7 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _samples(lines: list[tuple[int, str]]) -> tuple[dict[str, list[Sample]], bool]:
-    """Samples by problem, and whether all lines say what was extracted."""
+    """Samples by problem, and whether all lines have `extracted`."""
     samples: dict[str, list[Sample]] = {}
     with_answers = []
     for number, line in lines:
@@ -71,7 +71,7 @@ def _samples(lines: list[tuple[int, str]]) -> tuple[dict[str, list[Sample]], boo
         fail("diversity", 'no samples: expected lines like {"problem": "aime-1", "completion": "...", "correct": true}')
     if any(with_answers) and not all(with_answers):
         number = lines[with_answers.index(False)][0]
-        fail("diversity", f"line {number}: extracted: is missing, and stands in other lines")
+        fail("diversity", f"line {number}: extracted: is missing, but other lines have it")
     return samples, all(with_answers)
 
 
@@ -88,5 +88,5 @@ def _sample(content: dict[str, Any]) -> Sample:
         raise LineError("extracted", f"must be a text or null (got {str(extracted)[:40]})")
     text = text.encode("utf-16", "surrogatepass").decode(
         "utf-16", "replace"
-    )  # half a character at a cut: none reads it
+    )  # a cut can leave half a character, which no encoder reads
     return Sample(text, "correct" if correct else "unparsable" if extracted is None else "wrong", extracted)

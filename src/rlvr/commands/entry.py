@@ -1,7 +1,7 @@
-"""Where every command begins and ends: whatever goes wrong is one line on the standard error, and an exit code.
+"""The start and end of every command: an error is one line on the standard error, and an exit code.
 
-0 it worked; 1 the machine or this package failed (a full disk, no memory, a fault); 2 what was asked or given is wrong;
-130 interrupted. A closed pipe ends a command without a word. With `python -X dev -m rlvr` a fault shows its traceback.
+0: success; 1: the machine or this package failed (a full disk, no memory, a fault); 2: wrong arguments or input; 130:
+interrupted. A closed pipe ends a command silently. With `python -X dev -m rlvr` a fault shows its traceback.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from typer.core import TyperGroup
 from rlvr.commands.extras import requirement
 from rlvr.commands.lines import say
 
-# typer brings its own copy of click, or uses the one that is installed, by its version.
+# By its version, typer has its own copy of click, or uses the installed one.
 UsageError, ClickException = typer.BadParameter.__mro__[1:3]
 
 
 class Commands(TyperGroup):
-    """The commands, with one way to end for all of them."""
+    """The commands, which all end in the same way."""
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> Any:
         words = list(sys.argv[1:] if args is None else args)
-        name = named(self, words)
+        name = command_of(self, words)
         try:
             if sys.stdout is None:
                 raise OSError("the standard output is closed")
             code = super().main(words, *rest, **{**extra, "standalone_mode": False})
             sys.stdout.flush()
         except Exception as error:
-            code = explained(name, error)
-        given_up()
+            code = exit_code_of(name, error)
+        drop_unwritable()
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: Any) -> Any:
@@ -47,8 +47,8 @@ class Commands(TyperGroup):
             raise UsageError(f"an input ends too early: {error}") from error
 
 
-def named(group: Any, words: list[str]) -> str:
-    """The command that a command line begins with: `data prepare` of `data prepare aime-2025 --out x`."""
+def command_of(group: Any, words: list[str]) -> str:
+    """The command of a command line: `data prepare` of `data prepare aime-2025 --out x`."""
     names: list[str] = []
     for word in words:
         group = getattr(group, "commands", {}).get(word)
@@ -58,10 +58,10 @@ def named(group: Any, words: list[str]) -> str:
     return " ".join(names)
 
 
-def explained(name: str, error: Exception) -> int:
-    """Say in one line what is wrong; the exit code."""
+def exit_code_of(name: str, error: Exception) -> int:
+    """The exit code of an error; prints one line about it."""
     if isinstance(error, ClickException):
-        return misused(name, error)
+        return exit_code_of_usage(name, error)
     if isinstance(error, OSError):
         say(name, f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error))
         return 1
@@ -69,7 +69,7 @@ def explained(name: str, error: Exception) -> int:
         say(name, "not enough memory" if isinstance(error, MemoryError) else "aborted")
         return 1
     module = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
-    if module not in ("", "rlvr"):  # a package that pip could bring
+    if module not in ("", "rlvr"):  # a package from pip
         say(name, f"{module} is not installed; pip install '{requirement(name.partition(' ')[0], module)}'")
         return 2
     if sys.flags.dev_mode:
@@ -78,8 +78,8 @@ def explained(name: str, error: Exception) -> int:
     return 1
 
 
-def misused(name: str, error: Any) -> int:
-    """A wrong command line: click's words on one line. Without any words it is help that is asked for."""
+def exit_code_of_usage(name: str, error: Any) -> int:
+    """The exit code of a wrong command line; prints click's message on one line, or help for an empty command line."""
     if type(error).show is not UsageError.show and isinstance(error, UsageError):
         with suppress(OSError):
             error.show()
@@ -95,8 +95,8 @@ def cause(error: Exception) -> str:
     return f"{type(error).__name__}: {str(error)[:200]}{place}"
 
 
-def given_up() -> None:
-    """Drop what is buffered and cannot be written: Python would try again as it exits, and complain."""
+def drop_unwritable() -> None:
+    """Drops buffered text that cannot be written: Python would try again at exit, and complain."""
     for stream in filter(None, (sys.stdout, sys.stderr)):
         try:
             stream.flush()

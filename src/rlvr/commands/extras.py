@@ -1,9 +1,9 @@
-"""Which of the package's extras a command asks for, where what it imports is not installed."""
+"""The extra of this package that installs a missing module."""
 
 from __future__ import annotations
 
 DISTRIBUTION = "rlvr-reproduction"
-# The extra of pyproject.toml that brings a module, and the one that brings all that a command may import.
+# The extra of pyproject.toml with a module, and the one with all modules of a command.
 OF_MODULE = {
     "torch": "torch",
     "transformers": "train",
@@ -15,7 +15,7 @@ OF_COMMAND = {"diversity": "diversity"}
 
 
 def requirement(command: str, module: str) -> str:
-    """What pip is asked for: the distribution with the extra, or alone where the module belongs to its base."""
+    """The requirement for pip: the distribution with the extra, or without where the module is in its base."""
     if module not in OF_MODULE:
         return DISTRIBUTION
     return f"{DISTRIBUTION}[{OF_COMMAND.get(command, OF_MODULE[module])}]"

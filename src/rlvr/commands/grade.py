@@ -1,4 +1,4 @@
-"""`rlvr grade`: verdicts on answers of one's own, in workers that a hostile answer cannot take down."""
+"""`rlvr grade`: verdicts on given answers, in workers that survive hostile answers."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from rlvr.verifiers.pool import Pool, Verdict
 
 FIELDS = ("id", "completion", "gold", "finished")
-ADDED = ("error", "reason")  # of an earlier call, whose lines are graded again
+ADDED = ("error", "reason")  # from an earlier call, if its output is graded again
 
 
 def grade(
     verifier: Annotated[str, typer.Option(help="One of " + ", ".join(verifiers.names()) + ".")],
     workers: Annotated[int, typer.Option(help="Processes.", min=1, max=256)] = 1,
     timeout: Annotated[
-        float | None, typer.Option(help="Seconds a judgement; of `code`, of all its tests.", min=0.1, max=86_400)
+        float | None, typer.Option(help="Seconds per judgement; for `code`, of all its tests.", min=0.1, max=86_400)
     ] = None,
     memory_mb: Annotated[
         int, typer.Option("--memory-mb", help="Address space of a worker.", min=512, max=1 << 20)
@@ -34,9 +34,9 @@ def grade(
     """Print each line with `correct`, `status`, `extracted` and `seconds` added, in order.
 
     In: {"id": ..., "completion": "... \\\\boxed{5}", "gold": "5"}, and "finished": false for a completion that was cut
-    off. A line that is not like this, or whose gold the verifier cannot read, has the status `invalid` with an `error`,
-    and never stops the rest; where no line is valid the exit code is 2. Where the verifier itself raises an exception,
-    the status is `error`, with the `reason`. docs/grading.md says what each verifier accepts.
+    off. Any other line, or one whose gold the verifier cannot read, has the status `invalid` with an `error`, and
+    never stops the rest; if no line is valid the exit code is 2. If the verifier raises an exception, the status is
+    `error`, with the `reason`. docs/grading.md says what each verifier accepts.
     """
     from rlvr.verifiers.pool import Pool
 
@@ -55,13 +55,13 @@ def grade(
         verdicts = _in_order(pool, [(line["completion"], line["gold"]) for _, line in lines if "error" not in line])
         for number, line in lines:
             try:
-                added = INVALID if "error" in line else _added(line, next(verdicts))
+                fields = INVALID if "error" in line else _added(line, next(verdicts))
             except verifiers.VerifierError as error:
                 fail("grade", f"line {number}: {error}")
-            typer.echo(json.dumps(line | added))
+            typer.echo(json.dumps(line | fields))
     if pool.errors.count:
-        failed = f"{pool.errors.count} of {pool.errors.judged} judgements ended in an exception of the verifier"
-        say("grade", f"{failed}; see their `reason`")
+        share = f"{pool.errors.count} of {pool.errors.judged} judgements ended in an exception of the verifier"
+        say("grade", f"{share}; see their `reason`")
     if invalid:
         say("grade", f"{len(invalid)} of {len(lines)} lines are not valid, see their `error`; the first: {invalid[0]}")
     if len(invalid) == len(lines):
@@ -72,26 +72,26 @@ INVALID = {"correct": False, "status": "invalid", "extracted": None, "seconds": 
 
 
 def _added(line: dict[str, Any], verdict: Verdict) -> dict[str, Any]:
-    """What a verdict adds to its line."""
+    """The fields that a verdict adds to its line."""
     status, extracted = verifiers.settle((verdict.status, verdict.extracted), line.get("finished", True))
-    added = {"correct": status == "correct", "status": status, "extracted": extracted, "seconds": verdict.seconds}
-    return added | ({} if verdict.reason is None else {"reason": verdict.reason})
+    fields = {"correct": status == "correct", "status": status, "extracted": extracted, "seconds": verdict.seconds}
+    return fields | ({} if verdict.reason is None else {"reason": verdict.reason})
 
 
 def _in_order(pool: Pool, questions: list[tuple[str, str]]) -> Iterator[Verdict]:
-    """Verdicts in order; where a judgement cannot be made at all, those of the questions before it come first."""
+    """Verdicts in order. If one question raises an error, the verdicts before it still come first."""
     done = 0
     try:
         for verdict in pool.judge(questions):
             done += 1
             yield verdict
-    except Exception:  # perhaps of a question that was handed out ahead
+    except Exception:  # perhaps from a later question in another worker
         for question in questions[done:]:
             yield from pool.judge([question])
 
 
 def _checked(number: int, line: str, check_gold: Callable[[str], None]) -> dict[str, Any]:
-    """A line's content, which can be printed as JSON again, or `error` and its id."""
+    """A line's content, which JSON can print again, or its id and `error`."""
     content: dict[str, Any] = {}
     try:
         content = parse(line)
@@ -106,13 +106,13 @@ def _checked(number: int, line: str, check_gold: Callable[[str], None]) -> dict[
             raise LineError("finished", "must be true or false")
         _check(content["gold"], check_gold)
     except ValueError as error:
-        known = {"id": content["id"]} if "id" in content and _is_json(content["id"]) else {}
-        return {**known, "error": f"line {number}: {error}"}
+        id_field = {"id": content["id"]} if "id" in content and _is_json(content["id"]) else {}
+        return {**id_field, "error": f"line {number}: {error}"}
     return {key: value for key, value in content.items() if key not in ADDED}
 
 
 def _is_json(value: Any) -> bool:
-    """Whether what Python read can be written: it reads NaN and 1e999, and JSON has neither."""
+    """Whether JSON can print the value: Python also reads NaN and 1e999, which JSON lacks."""
     try:
         json.dumps(value, allow_nan=False)
     except (ValueError, RecursionError):
@@ -121,7 +121,7 @@ def _is_json(value: Any) -> bool:
 
 
 def _check(gold: str, check_gold: Callable[[str], None]) -> None:
-    """Raises LineError for a gold that the verifier cannot read; the message has its beginning."""
+    """Raises LineError for a gold that the verifier cannot read; the message quotes its beginning."""
     try:
         check_gold(gold)
     except verifiers.VerifierError as error:

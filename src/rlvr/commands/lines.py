@@ -1,4 +1,4 @@
-"""What the commands share: JSON lines in, an error that names line and field, nothing written before all is read."""
+"""Input of the commands: JSON lines, and errors that name line and field."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from rlvr.words import nearest
 
 
 class LineError(ValueError):
-    """What is wrong with a field of a line; `field` is empty where it is the line as a whole."""
+    """A mistake in a field of a line; `field` is empty for a mistake of the whole line."""
 
     def __init__(self, field: str, message: str):
         super().__init__(f"{field}: {message}" if field else message)
 
 
 def say(command: str, message: str) -> None:
-    """One line on the standard error, if that can be written."""
+    """Prints one line on the standard error, if possible."""
     with suppress(OSError):
         lines = filter(None, (line.strip() for line in message.splitlines()))
         typer.echo(f"{f'rlvr {command}'.strip()}: {' '.join(lines)}", err=True)
 
 
 def fail(command: str, message: str) -> NoReturn:
-    """Say what is wrong with what was asked or given, and end with exit code 2."""
+    """Prints what is wrong with the arguments or the input, and exits with code 2."""
     say(command, message)
     raise typer.Exit(2)
 
 
 def read(command: str, file: Path | None) -> list[tuple[int, str]]:
-    """The lines of a file or of standard input that are not empty, with their numbers."""
+    """The nonempty lines of a file or of standard input, with their numbers."""
     return [(number, line) for number, line in enumerate(text_of(command, file).split("\n"), 1) if line.strip()]
 
 
 def text_of(command: str, file: Path | None) -> str:
-    """The text of a file (`.gz`: compressed) or of standard input; ends with one line where it cannot be read."""
+    """The text of a file (`.gz`: compressed) or of standard input; exits with one line where it is unreadable."""
     name = str(file or "standard input")
     try:
         return _bytes(file).decode("utf-8-sig")
@@ -71,7 +71,7 @@ def parse(line: str) -> dict[str, Any]:
         raise LineError("", f"not valid JSON: {error.msg} (character {error.pos + 1})") from error
     except LineError:
         raise
-    except ValueError as error:  # Python reads integers of up to 4,300 digits
+    except ValueError as error:  # Python rejects integers of more than 4,300 digits
         raise LineError("", "not valid JSON: an integer of thousands of digits") from error
     if not isinstance(content, dict):
         raise LineError("", "must be a JSON object")
@@ -79,16 +79,16 @@ def parse(line: str) -> dict[str, Any]:
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose keys differ: of two values it would be unclear which is meant."""
+    """An object from its pairs. Raises LineError for a repeated key: it would be unclear which value counts."""
     content = dict(pairs)
     if len(content) < len(pairs):
         repeated = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise LineError("", f"the key {repeated[:40]!r} stands twice in one object")
+        raise LineError("", f"the key {repeated[:40]!r} is twice in one object")
     return content
 
 
 def present(content: dict[str, Any], field: str, known: tuple[str, ...]) -> Any:
-    """A field that must be there; where it is missing, a name close to it among the fields that are no known ones."""
+    """A required field. Raises LineError, which suggests a similar unknown field of the line."""
     if field not in content:
         close = nearest(field, [key for key in content if key not in known] or [""])
         raise LineError(field, "is missing" + (close if close.startswith("; did") else ""))

@@ -1,4 +1,4 @@
-"""`rlvr models`: the models of the hub with the commit of each, and the commits of branches looked up."""
+"""`rlvr models`: lists the models of the hub with their commits, and looks up commits of branches."""
 
 from __future__ import annotations
 
@@ -13,49 +13,49 @@ from rlvr.commands.lines import fail, say
 
 app = typer.Typer(invoke_without_command=True, help="List the models of the hub, and look up commits of branches.")
 
-SECONDS = 20.0  # to wait for the hub's answer
+SECONDS = 20.0  # time limit for the hub's answer
 HEAD = "# Commits of branches of models.yaml, by `rlvr models resolve`. Planning uses them in place of the branch.\n"
 ConfigFolder = Annotated[
     Path | None,
-    typer.Option(help="The folder with models.yaml; else ./config, or that of a folder above, or of the repository."),
+    typer.Option(help="The folder with models.yaml. Default: ./config, that of a folder above, or of the repository."),
 ]
 
 
 @app.callback()
 def show(context: typer.Context, config_folder: ConfigFolder = None) -> None:
-    """Every model of the hub: repository, the revision in models.yaml, whether that is a commit, and the commit.
+    """List every model of the hub: repository, revision in models.yaml, whether that is a commit, and the commit.
 
-    What is not pinned and has no commit can be planned with, and not trained or sampled.
+    Plans may use a model without a commit, but training and sampling reject it.
     """
     if context.invoked_subcommand is not None:
         return
     from tabulate import tabulate
 
-    _, written, revisions = _read("models", config_folder)
-    rows = [_row(model, revisions.get(name)) for name, model in written.items()]
+    _, models, revisions = _read("models", config_folder)
+    rows = [_row(model, revisions.get(name)) for name, model in models.items()]
     typer.echo(tabulate(rows, headers=["name", "repository", "revision", "pinned", "commit"]))
 
 
 @app.command()
 def resolve(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Models; default: all that name a branch.")
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Models; default: all with a branch.")
     ] = None,
     config_folder: ConfigFolder = None,
 ) -> None:
     """Ask the hub for the commits of branches, and write them to config/revisions.yaml.
 
-    With HF_HUB_OFFLINE=1 the commits are those in the hub's local cache. A new commit makes new runs.
+    With HF_HUB_OFFLINE=1 the commits come from the hub's local cache. A new commit means new runs.
     """
     from rlvr.config.load import ConfigError, look_up
 
-    folder, written, known = _read("models resolve", config_folder)
+    folder, models, old_revisions = _read("models resolve", config_folder)
     try:
-        asked = {name: look_up(written, name, "model of the hub", "NAME") for name in names or written}
+        chosen = {name: look_up(models, name, "model of the hub", "NAME") for name in names or models}
     except ConfigError as error:
         fail("models resolve", str(error))
-    revisions, problems = {name: known[name] for name in written if name in known}, []
-    for name, model in asked.items():
+    revisions, problems = {name: old_revisions[name] for name in models if name in old_revisions}, []
+    for name, model in chosen.items():
         if model.pinned:
             typer.echo(f"{name}: is pinned to {model.revision} in {folder / 'models.yaml'}")
             continue
@@ -65,9 +65,9 @@ def resolve(
             problems.append(f"{name}: {error}")
             continue
         revisions[name] = _revision(model, commit)
-        typer.echo(f"{name}: {model.repo} at {model.revision} is {commit}{_change(known.get(name), commit)}")
-    if revisions != known:
-        _write(folder / "revisions.yaml", {name: revisions[name] for name in written if name in revisions})
+        typer.echo(f"{name}: {model.repo} at {model.revision} is {commit}{_change(old_revisions.get(name), commit)}")
+    if revisions != old_revisions:
+        _write(folder / "revisions.yaml", {name: revisions[name] for name in models if name in revisions})
     for problem in problems:
         say("models resolve", problem)
     if problems:
@@ -82,10 +82,10 @@ def commit_of(repo: str, revision: str) -> str:
         reference = _cached_reference(Path(constants.HF_HUB_CACHE), repo, revision)
         if not reference.is_file():
             raise LookupError(f"{reference}: no such file; ask the hub itself, without HF_HUB_OFFLINE")
-        return reference.read_text().strip()  # the cache's client wrote a commit there
+        return reference.read_text().strip()  # a commit
     try:
         return str(HfApi().model_info(repo, revision=revision, timeout=SECONDS).sha)
-    except Exception as error:  # the hub's client raises many kinds
+    except Exception as error:  # the client raises many types
         raise LookupError(
             f"the hub gave no commit of {repo} at {revision!r} ({type(error).__name__}); try again, or set "
             "HF_HUB_OFFLINE=1 to take the one in the local cache, or write a commit into config/models.yaml"
@@ -93,34 +93,34 @@ def commit_of(repo: str, revision: str) -> str:
 
 
 def _cached_reference(cache: Path, repo: str, revision: str) -> Path:
-    """The file of the hub's cache that holds the commit of a branch."""
+    """The file in the hub's cache with the commit of a branch."""
     from huggingface_hub.file_download import repo_folder_name
 
     return cache / repo_folder_name(repo_id=repo, repo_type="model") / "refs" / revision
 
 
 def _read(command: str, folder: Path | None) -> tuple[Path, dict[str, Any], dict[str, Any]]:
-    """The folder, the hub's models as models.yaml has them, and the revisions that were resolved."""
+    """The folder, the hub's models of models.yaml, and the resolved revisions."""
     from rlvr.config.load import ConfigError, models_as_written, named_entries, read_revisions, read_yaml
     from rlvr.config.schema.names import HubModel, Prompt
 
-    found = folder_of(command, folder)
-    root = found.parent
+    path = folder_of(command, folder)
+    root = path.parent
     try:
-        prompts = named_entries(Prompt, read_yaml(found / "prompts.yaml", root))
-        models = models_as_written(found, root, prompts)
-        revisions = read_revisions(found, root)
+        prompts = named_entries(Prompt, read_yaml(path / "prompts.yaml", root))
+        models = models_as_written(path, root, prompts)
+        revisions = read_revisions(path, root)
     except ConfigError as error:
         fail(command, str(error).splitlines()[0])
-    return found, {name: model for name, model in models.items() if isinstance(model, HubModel)}, revisions
+    return path, {name: model for name, model in models.items() if isinstance(model, HubModel)}, revisions
 
 
-def _row(model: Any, found: Any) -> list[str]:
+def _row(model: Any, pin: Any) -> list[str]:
     if model.pinned:
         return [model.name, model.repo, "a commit", "yes", model.revision]
-    if found is None or (found.repo, found.revision) != (model.repo, model.revision):
+    if pin is None or (pin.repo, pin.revision) != (model.repo, model.revision):
         return [model.name, model.repo, model.revision, "no", f"unknown: rlvr models resolve {model.name}"]
-    return [model.name, model.repo, model.revision, "no", f"{found.commit} ({found.date})"]
+    return [model.name, model.repo, model.revision, "no", f"{pin.commit} ({pin.date})"]
 
 
 def _revision(model: Any, commit: str) -> Any:
@@ -139,5 +139,5 @@ def _write(path: Path, revisions: dict[str, Any]) -> None:
 
     from rlvr.files import publish
 
-    content = {name: found.model_dump(exclude={"name"}) for name, found in revisions.items()}
+    content = {name: revision.model_dump(exclude={"name"}) for name, revision in revisions.items()}
     publish(path, HEAD + yaml.safe_dump(content, sort_keys=False))

@@ -1,4 +1,4 @@
-"""`rlvr passk`: pass@k of counts of one's own, with two intervals, each named after what it covers."""
+"""`rlvr passk`: pass@k of given counts, with two intervals, each named after the variation that it covers."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ if TYPE_CHECKING:
     from rlvr.statistics.intervals import Interval
 
 FIELDS = ("problem", "n", "c")
-MOST = 10**6  # samples of a problem
+MOST = 10**6  # the largest number of samples per problem
 
 
 def passk(
-    k: Annotated[str, typer.Option("--k", metavar="K,K,...", help="Values of k, with commas.")] = "1",
-    confidence: Annotated[float, typer.Option(help="Of both intervals, between 0 and 1.")] = 0.95,
+    k: Annotated[str, typer.Option("--k", metavar="K,K,...", help="Values of k, separated by commas.")] = "1",
+    confidence: Annotated[float, typer.Option(help="The confidence of both intervals, between 0 and 1.")] = 0.95,
     resamples: Annotated[
         int, typer.Option(help="Bootstrap draws of the interval over problems.", min=100, max=10**6)
     ] = 9999,
-    seed: Annotated[int, typer.Option(help="Of those draws: the same seed gives the same interval.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of those draws.", min=0)] = 0,
     file: Annotated[Path | None, typer.Option("--input", help="Read this file, not standard input.")] = None,
 ) -> None:
-    """Print unbiased pass@k and its intervals, a JSON line a k.
+    """Print unbiased pass@k and its intervals, one JSON line per k.
 
-    In, a line a problem: {"problem": "aime-1", "n": 128, "c": 17}, c of n samples correct (n at most 1,000,000). Out:
-    {"k": 8, "value": 0.61, "over_samples": [low, high], "over_problems": [low, high], ...}. The first interval is of
-    these problems and other samples, the second of other problems of this kind (BCa bootstrap).
+    In, one line per problem: {"problem": "aime-1", "n": 128, "c": 17}, c of n samples correct (n at most 1,000,000).
+    Out: {"k": 8, "value": 0.61, "over_samples": [low, high], "over_problems": [low, high], ...}. The first interval
+    is of these problems and other samples, the second of other problems of this kind (BCa bootstrap).
     """
     import numpy as np
 
     from rlvr.statistics.intervals import over_problems, over_samples
     from rlvr.statistics.pass_at_k import pass_at_k
 
-    wanted = _values(k)
+    ks = _values(k)
     if not 0 < confidence < 1:
         fail("passk", f"--confidence: must be between 0 and 1 (got {confidence})")
-    counts = _counts(read("passk", file), max(wanted))
+    counts = _counts(read("passk", file), max(ks))
     n, c = (np.array([row[i] for row in counts], dtype=np.int64) for i in (0, 1))
-    for value in wanted:
-        # A generator a k: an interval does not depend on which other k are asked for.
+    for value in ks:
+        # One generator per k: an interval does not depend on the other k.
         generator = np.random.Generator(np.random.Philox(np.random.SeedSequence((seed, value))))
         each = pass_at_k(n, c, value)
         problems = over_problems(each, resamples=resamples, confidence=confidence, generator=generator)
         samples = over_samples(n, c, value, confidence)
-        made: dict[str, Any] = {
+        row: dict[str, Any] = {
             "k": value,
             "value": float(each.mean()),
             "over_samples": _ends(samples),
@@ -58,7 +58,7 @@ def passk(
             "n": int(n.min()),
             "confidence": confidence,
         }
-        typer.echo(json.dumps(made, allow_nan=False))
+        typer.echo(json.dumps(row, allow_nan=False))
 
 
 def _ends(interval: Interval) -> list[float | None]:
@@ -90,7 +90,7 @@ def _counts(lines: list[tuple[int, str]], largest: int) -> list[tuple[int, int]]
             if n < largest:
                 raise LineError("n", f"{n} samples are fewer than k = {largest}")
             if problem in seen:
-                raise LineError("problem", f"{problem!r} stands in line {seen[problem]} too")
+                raise LineError("problem", f"{problem!r} is in line {seen[problem]} too")
         except ValueError as error:
             fail("passk", f"line {number}: {error}")
         seen[problem] = number

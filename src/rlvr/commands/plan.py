@@ -1,4 +1,4 @@
-"""`rlvr plan`: what papers cost, and when their tables are finished, before anything is submitted."""
+"""`rlvr plan`: the estimated cost of papers, and when their tables will be finished."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rlvr.commands.lines import fail
 
 ConfigFolder = Annotated[
     Path | None,
-    typer.Option(help="The folder config/; else ./config, or that of a folder above, or of the repository."),
+    typer.Option(help="The folder config/. Default: ./config, that of a folder above, or of the repository."),
 ]
 
 
@@ -36,17 +36,15 @@ def plan(
     ] = None,
     gpus_per_node: Annotated[
         int | None,
-        typer.Option(help="GPUs or cores a node.", min=1, max=1024, show_default="the scale's, or the device's"),
+        typer.Option(help="GPUs or cores per node.", min=1, max=1024, show_default="the scale's, or the device's"),
     ] = None,
-    gpus_per_run: Annotated[int, typer.Option(help="At least so many GPUs or cores a run.", min=1, max=4096)] = 1,
-    table: Annotated[
-        str | None, typer.Option(metavar="NAME", help="This table or figure alone, and nothing else.")
-    ] = None,
+    gpus_per_run: Annotated[int, typer.Option(help="The least number of GPUs or cores per run.", min=1, max=4096)] = 1,
+    table: Annotated[str | None, typer.Option(metavar="NAME", help="Only this table or figure.")] = None,
     price: Annotated[
-        float | None, typer.Option(help="Of an hour of one GPU or core, in any currency.", min=0, max=1e9)
+        float | None, typer.Option(help="Price per hour of one GPU or core, in any currency.", min=0, max=1e9)
     ] = None,
     measured: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="YAML with `measured:` rates, used in place of assumed ones.")
+        Path | None, typer.Option(metavar="FILE", help="YAML with `measured:` rates, which replace assumed ones.")
     ] = None,
     order: Annotated[Path | None, typer.Option(metavar="FILE", help="Write every job with its start, as CSV.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -54,8 +52,8 @@ def plan(
 ) -> None:
     """Print runs, GPU-hours, disk and the longest chain of papers, and a simulated schedule.
 
-    Device and nodes are those that the scale names (`hardware` in its file), where no option says otherwise. Jobs start
-    in the order that finishes core tables first. Every assumption is named; docs/cost.md explains them.
+    Options replace the scale's device and nodes (`hardware` in its file). Jobs start in the order that finishes core
+    tables first. The output lists every assumption; docs/cost.md explains them.
     """
     from rlvr.config.load import ConfigError
     from rlvr.cost.schedule import DoesNotFit
@@ -63,20 +61,22 @@ def plan(
     from rlvr.planning.expansion import make_plan
 
     folder = folder_of("plan", config_folder)
-    if order is not None and order.exists() and not order.is_file():  # a device would be replaced by a file
+    if order is not None and order.exists() and not order.is_file():  # a file would replace a device
         fail("plan", f"--order: {order} is no file")
     try:
-        made = make_plan(folder.parent, scale, papers or sorted(path.stem for path in folder.glob("papers/*.yaml")))
+        paper_plans = make_plan(
+            folder.parent, scale, papers or sorted(path.stem for path in folder.glob("papers/*.yaml"))
+        )
         options = {"device": device, "nodes": nodes, "per_node": gpus_per_node}
         machine, origins = _machine(folder, scale, {key: value for key, value in options.items() if value is not None})
         content, jobs = _content(
-            made, folder, machine=machine, origins=origins, least_gpus=gpus_per_run, table=table, price=price,
+            paper_plans, folder, machine=machine, origins=origins, least_gpus=gpus_per_run, table=table, price=price,
             measured=measured,
         )  # fmt: skip
         if order is not None:
             publish(order, _csv(jobs))
     except (ConfigError, DoesNotFit) as error:
-        # A misspelt key is missing too: say the first, which names the nearest.
+        # A misspelt key is also missing: print the first message, which suggests the nearest key.
         fail("plan", min(str(error).splitlines(), key=lambda line: line.endswith("this key is missing")))
     except OSError as error:
         fail("plan", f"{error.filename}: {error.strerror}")
@@ -87,14 +87,14 @@ OPTIONS = {"device": "--device", "nodes": "--nodes", "per_node": "--gpus-per-nod
 
 
 def _machine(folder: Path, scale: str, options: dict[str, Any]) -> tuple[Any, dict[str, str]]:
-    """What is reckoned with (a scale's `hardware`, and the options in its place), and where each part of it is from."""
+    """The machine (a scale's `hardware`, replaced by options), and the origin of each part."""
     from rlvr.config.layers import read_yaml
     from rlvr.planning.papers import read_sources
 
     machine = read_sources(folder.parent, scale, []).scale.hardware.model_copy(update=options)
     origins = {key: OPTIONS[key] for key in options}
     name: str | None = scale
-    while name is not None:  # a scale, and those that it is like
+    while name is not None:  # a scale, and the scales below it
         layer = read_yaml(folder / "scale" / f"{name}.yaml", folder.parent)
         for key in layer.content.get("hardware") or {}:
             origins.setdefault(key, layer.place(("hardware",)))
@@ -103,7 +103,7 @@ def _machine(folder: Path, scale: str, options: dict[str, Any]) -> tuple[Any, di
 
 
 def _content(
-    made: Any,
+    paper_plans: Any,
     folder: Path,
     *,
     machine: Any,
@@ -117,16 +117,16 @@ def _content(
     from rlvr.cost import hardware, summary
     from rlvr.cost.model import Costs
 
-    known = hardware.read(folder, measured)
+    specs = hardware.read(folder, measured)
     device, nodes = machine.device, machine.nodes
-    entry = look_up(known.devices, device, "device", origins.get("device", "the default device"))
+    entry = look_up(specs.devices, device, "device", origins.get("device", "the default device"))
     each = machine.per_node or entry.per_node
-    only = [summary.named_item(made, table)] if table else None
-    costs = Costs(known, device, least_gpus=least_gpus)
-    work, schedule = summary.scheduled(made, costs, nodes, each, only)
+    only = [summary.named_item(paper_plans, table)] if table else None
+    costs = Costs(specs, device, least_gpus=least_gpus)
+    work, schedule = summary.scheduled(paper_plans, costs, nodes, each, only)
     content = {
-        "papers": list(made.papers),
-        "scale": made.scale,
+        "papers": list(paper_plans.papers),
+        "scale": paper_plans.scale,
         "table": table,
         "device": {"name": device, **entry.model_dump(exclude={"assumptions"})},
         "from": {"device": "the default", "nodes": "the default", "per_node": "config/hardware.yaml", **origins},
@@ -134,11 +134,11 @@ def _content(
         "gpus_per_node": each,
         "total": summary.totals(work, schedule, price),
         "jobs": summary.by_model(work),
-        "items": summary.by_item(made, work, schedule),
+        "items": summary.by_item(paper_plans, work, schedule),
         "longest_chain": summary.chain(work),
-        "devices": summary.by_device(made, known, nodes, each, least_gpus, only) if entry.unit == "GPU" else [],
+        "devices": summary.by_device(paper_plans, specs, nodes, each, least_gpus, only) if entry.unit == "GPU" else [],
         "assumptions": summary.assumptions(costs),
-        "notes": summary.notes(made, known, device, work),
+        "notes": summary.notes(paper_plans, specs, device, work),
     }
     return content, summary.order(work, schedule)
 
@@ -174,16 +174,16 @@ def _text(content: dict[str, Any]) -> str:
 
 
 def _head(content: dict[str, Any], unit: str) -> str:
-    """What is planned on what, and where the device and the numbers of nodes are from."""
-    what = ", ".join(content["papers"]) + (f", {content['table']} alone" if content["table"] else "")
+    """The first lines: papers, scale and machine, and the origins of device and nodes."""
+    title = ", ".join(content["papers"]) + (f", {content['table']} alone" if content["table"] else "")
     device, nodes, each = content["device"], content["nodes"], content["gpus_per_node"]
     plural = "" if unit == "GPU" else f"{unit}s: "
     parts = {"device": device["name"], "nodes": _count(nodes, "node"), "per_node": f"{_count(each, unit)} a node"}
     origins: dict[str, list[str]] = {}
-    for key, said in parts.items():
-        origins.setdefault(content["from"][key], []).append(said)
-    where = "; ".join(f"{', '.join(said)} from {origin}" for origin, said in origins.items())
-    return f"{what} at scale {content['scale']} on {nodes} x {each} {plural}{device['about']}\nDevice: {where}."
+    for key, text in parts.items():
+        origins.setdefault(content["from"][key], []).append(text)
+    where = "; ".join(f"{', '.join(text)} from {origin}" for origin, text in origins.items())
+    return f"{title} at scale {content['scale']} on {nodes} x {each} {plural}{device['about']}\nDevice: {where}."
 
 
 def _count(number: int, unit: str) -> str:
@@ -245,7 +245,7 @@ def _chain(jobs: list[dict[str, Any]], total: dict[str, Any], unit: str) -> str:
 
 
 def _devices(devices: list[dict[str, Any]]) -> str:
-    """The same plan on each type of GPU."""
+    """The table of the same plan on each type of GPU."""
     rows = []
     for row in devices:
         if "problem" in row:

@@ -1,4 +1,4 @@
-"""`rlvr state`: what runs, SFTs and evaluations keep to go on from; its space given back, or the work done again."""
+"""`rlvr state`: lists and frees the saved state of runs, SFTs and evaluations, or discards work."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rlvr.training.lease import LEASE, MARK, holder, lease
 from rlvr.words import nearest
 from rlvr.workflow import locks
 
-app = typer.Typer(no_args_is_help=True, help="List, free or discard what work keeps so that a kill loses little.")
+app = typer.Typer(no_args_is_help=True, help="List, free or discard the state that lets killed work resume.")
 
 FOLDERS = {"run": "runs/*", "sft": "sft/*", "evaluation": "evaluations/*/*"}
 OUTPUTS = {
@@ -29,7 +29,7 @@ OUTPUTS = {
     "evaluation": ("completions.jsonl.gz", "tokens.jsonl.gz", "origin.json"),
 }
 Results = Annotated[Path, typer.Option(help="The results folder.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the actions, but do nothing.")]
 
 
 @dataclass(frozen=True)
@@ -44,16 +44,16 @@ class Work:
     def state(self) -> Path:
         return self.folder / "state"
 
-    def kept(self) -> list[Path]:
-        """Files to go on from. Leases are none: they are empty but for a name, and stay."""
+    def saved_files(self) -> list[Path]:
+        """The files for resuming, without leases, which stay."""
         return [path for path in self.state.rglob("*") if path.is_file() and path.name != LEASE]
 
     def outputs(self) -> list[Path]:
-        """All that was made: what lies in the folder but the state."""
+        """All outputs: the content of the folder without the state."""
         return sorted(path for path in self.folder.iterdir() if path != self.state) if self.folder.is_dir() else []
 
     def finished(self) -> bool:
-        """Whether nothing is lost without the state: every output is there, a policy's files too."""
+        """Whether all outputs exist, including a policy's files, so that the state is dispensable."""
         if not all((self.folder / name).is_file() for name in OUTPUTS[self.kind]):
             return False
         if self.kind == "evaluation":
@@ -63,7 +63,7 @@ class Work:
         return bool(manifest.get("files")) and all((policy / name).is_file() for name in manifest["files"])
 
     def manifest(self) -> dict[str, Any]:
-        """Empty where there is none that can be read."""
+        """The manifest; {} where it is missing or unreadable."""
         try:
             return read_json(self.folder / "manifest.json")
         except (OSError, RecordError):
@@ -73,18 +73,18 @@ class Work:
         return next(filter(None, map(holder, self._leased())), None)
 
     def _leased(self) -> list[Path]:
-        """The folders that a process holds while it works: the state, or slices of an evaluation."""
+        """The folders that a working process holds: the state, or slices of an evaluation."""
         return [self.state, *sorted(self.state.glob("slice-*"))] if self.state.is_dir() else []
 
     def at(self) -> str:
-        """How far the state is."""
+        """The progress of the state, in words."""
         if self.kind == "evaluation":
             return f"{len(list(self.state.rglob('part-*')))} parts"
         return f"step {max(backends.steps(self.state), default=0)}"
 
     @contextmanager
     def held(self) -> Iterator[list[Path]]:
-        """Hold it as a process at work does; yields the folders that are held."""
+        """The folders, leased as by a working process while the context lasts."""
         folders = self._leased()
         with ExitStack() as leases:
             for folder in folders:
@@ -92,7 +92,7 @@ class Work:
             yield folders
 
     def forget(self, held: list[Path]) -> None:
-        """Remove what the held folders keep. Leases stay, since a process may wait for one, and so do other slices."""
+        """Removes the content of held folders. Leases stay, since a process may wait for one; so do other slices."""
         for folder in held:
             for path in folder.iterdir():
                 if not path.match("slice-*"):
@@ -115,7 +115,7 @@ def show(results: Results = Path("results")) -> None:
 
     rows = []
     for work in _all(results).values():
-        if (size := _size(work.kept())) or work.holder():
+        if (size := _size(work.saved_files())) or work.holder():
             done = "finished" if work.finished() else "unfinished"
             rows.append([work.kind, work.name, done, work.at(), f"{size:,}", work.holder() or ""])
     headers = ["kind", "name", "", "state at", "bytes", "held by"]
@@ -131,14 +131,18 @@ def free(
     dry_run: DryRun = False,
     results: Results = Path("results"),
 ) -> None:
-    """Remove the state of finished work. Its outputs stay, but can then no longer be published again.
+    """Remove the state of finished work. Its outputs stay, but cannot be published again.
 
-    A finished run is published again from its last checkpoint, where an output was lost or Snakemake is told to
-    (--forcerun). Without its state it is trained anew, and an evaluation sampled anew.
+    If an output is lost, or with --forcerun, Snakemake publishes a finished run again from its last checkpoint. Without
+    its state the run is trained again, and an evaluation sampled again.
     """
-    every = _all(results)
-    chosen = _chosen("state free", every, names) if names else [w for w in every.values() if w.finished() and w.kept()]
-    for work in chosen:
+    all_work = _all(results)
+    selected = (
+        _chosen("state free", all_work, names)
+        if names
+        else [w for w in all_work.values() if w.finished() and w.saved_files()]
+    )
+    for work in selected:
         if not work.finished():
             fail(
                 "state free",
@@ -146,16 +150,16 @@ def free(
                 f"`rlvr state again` discards it",
             )
     if names:
-        _refuse_held("state free", chosen)
+        _refuse_held("state free", selected)
     freed = 0
-    for work in chosen:
-        if held := work.holder():
-            typer.echo(f"{work.name}: left as it is, since a process is at work on it ({held})")
+    for work in selected:
+        if process := work.holder():
+            typer.echo(f"{work.name}: left as it is, since a process is at work on it ({process})")
             continue
-        size = _size(work.kept())
+        size = _size(work.saved_files())
         if not dry_run:
             with work.held() as held_folders:
-                if not work.finished():  # since the first look a Snakemake has begun to make it again
+                if not work.finished():  # a Snakemake has started to redo it
                     typer.echo(f"{work.name}: left as it is, since its outputs have gone")
                     continue
                 work.forget(held_folders)
@@ -170,31 +174,33 @@ def free(
 def again(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Runs, SFTs or evaluations.")],
     dry_run: DryRun = False,
-    force: Annotated[bool, typer.Option("--force", help="Also what was made from it and has no state.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also remove dependent work without state.")] = False,
     results: Results = Path("results"),
 ) -> None:
-    """Remove outputs and state, so that the next `snakemake` makes the work from its beginning.
+    """Remove outputs and state, so that the next `snakemake` redoes the work from its beginning.
 
-    The outputs of what was made from it go too, since Snakemake makes nothing again whose results are all there. The
-    state of dependent work stays: where its inputs come out the same, it is published from there. Without its state it
-    would be made from its beginning, which takes --force.
+    This also removes the outputs of dependent work, since Snakemake redoes only missing results. The state of dependent
+    work stays: if its inputs come out equal, it is published from there. Dependent work without state would start from
+    its beginning, which needs --force.
     """
-    every = _all(results)
-    chosen = _chosen("state again", every, names)
-    dependent = [work for work in _dependents(every, chosen) if work not in chosen]
-    _refuse_held("state again", [*chosen, *dependent])
+    all_work = _all(results)
+    selected = _chosen("state again", all_work, names)
+    dependent = [work for work in _dependents(all_work, selected) if work not in selected]
+    _refuse_held("state again", [*selected, *dependent])
     _refuse_living("state again", results)
     analyses = _analyses(
         results,
-        {work.name for work in [*chosen, *dependent] if work.kind != "evaluation"}
-        | {work.name.split("/")[0] for work in chosen if work.kind == "evaluation"},
+        {work.name for work in [*selected, *dependent] if work.kind != "evaluation"}
+        | {work.name.split("/")[0] for work in selected if work.kind == "evaluation"},
     )
-    for work in chosen:
-        typer.echo(f"{work.name}: outputs and state ({work.at()}, {_size(work.kept()):,} bytes)")
-    made = [work for work in dependent if work.outputs()]
-    lost = [work for work in made if not work.kept()]
-    for work in made:
-        typer.echo(f"  made from it: {work.kind} {work.name}{', made from its beginning too' if work in lost else ''}")
+    for work in selected:
+        typer.echo(f"{work.name}: outputs and state ({work.at()}, {_size(work.saved_files()):,} bytes)")
+    existing = [work for work in dependent if work.outputs()]
+    lost = [work for work in existing if not work.saved_files()]
+    for work in existing:
+        typer.echo(
+            f"  made from it: {work.kind} {work.name}{', existing from its beginning too' if work in lost else ''}"
+        )
     for path in analyses:
         typer.echo(f"  made from it: {path}")
     if lost and not (dry_run or force):
@@ -204,40 +210,40 @@ def again(
         )
     if not dry_run:
         with ExitStack() as leases:
-            held = {work: leases.enter_context(work.held()) for work in [*chosen, *dependent]}
-            for path in [*analyses, *(path for work in [*dependent, *chosen] for path in work.outputs())]:
+            held = {work: leases.enter_context(work.held()) for work in [*selected, *dependent]}
+            for path in [*analyses, *(path for work in [*dependent, *selected] for path in work.outputs())]:
                 _remove(path)
-            for work in chosen:
+            for work in selected:
                 work.forget(held[work])
     typer.echo(("would be " if dry_run else "") + "removed; the next `snakemake` makes them again")
 
 
-# ---- what there is, and what is made from what ---------------------------------------------------
+# ---- work and its dependents -----------------------------------------------------------------------
 
 
 def _all(results: Path) -> dict[str, Work]:
-    """Work by its name: a run's id, an SFT's, <policy>/<evaluation>."""
-    found = {}
+    """All work by name: the id of a run or SFT, or <policy>/<evaluation>."""
+    works = {}
     for kind, pattern in FOLDERS.items():
         for folder in sorted(path for path in results.glob(pattern) if path.is_dir()):
             name = str(folder.relative_to(results / pattern.split("/")[0]))
-            found[name] = Work(kind, name, folder)
-    return found
+            works[name] = Work(kind, name, folder)
+    return works
 
 
-def _chosen(command: str, every: dict[str, Work], names: list[str]) -> list[Work]:
-    """Works by name, without a folder's name before or a slash behind."""
-    plain = {f"{FOLDERS[work.kind].split('/')[0]}/{name}": name for name, work in every.items()}
-    found = []
+def _chosen(command: str, all_work: dict[str, Work], names: list[str]) -> list[Work]:
+    """Work by name; a folder's name before it or a slash after it is ignored."""
+    plain = {f"{FOLDERS[work.kind].split('/')[0]}/{name}": name for name, work in all_work.items()}
+    works = []
     for given in names:
         name = given.rstrip("/")
         name = plain.get(name, name)
-        if name not in every:
-            close = nearest(name, every)
+        if name not in all_work:
+            close = nearest(name, all_work)
             hint = close if close.startswith("; did") else "; `rlvr state list` shows those that have state"
             fail(command, f"{given}: {', '.join(FOLDERS)}: none has this name{hint}")
-        found.append(every[name])
-    return list(dict.fromkeys(found))
+        works.append(all_work[name])
+    return list(dict.fromkeys(works))
 
 
 def _refuse_held(command: str, works: Iterable[Work]) -> None:
@@ -247,51 +253,51 @@ def _refuse_held(command: str, works: Iterable[Work]) -> None:
 
 
 def _refuse_living(command: str, results: Path) -> None:
-    """Stages that hold no lease, such as grading, read what `again` removes."""
+    """Exits where a Snakemake is at work: stages without a lease, such as grading, read files that `again` removes."""
     for owner in locks.living(results.absolute().parent / ".snakemake"):
         fail(command, f"{owner} is at work here; stop it first. Nothing was removed")
 
 
-def _dependents(every: dict[str, Work], chosen: list[Work]) -> list[Work]:
-    """Runs that start from an SFT, and evaluations of either."""
-    found = []
-    for work in chosen:
-        runs = [other for other in every.values() if work.kind == "sft" and _starts_from(other, work)]
+def _dependents(all_work: dict[str, Work], selected: list[Work]) -> list[Work]:
+    """The runs that start from an SFT, and the evaluations of both."""
+    works = []
+    for work in selected:
+        runs = [other for other in all_work.values() if work.kind == "sft" and _starts_from(other, work)]
         policies = {work.name, *(run.name for run in runs)}
-        found += [*runs, *(w for w in every.values() if w.kind == "evaluation" and w.name.split("/")[0] in policies)]
-    return list(dict.fromkeys(found))
+        works += [*runs, *(w for w in all_work.values() if w.kind == "evaluation" and w.name.split("/")[0] in policies)]
+    return list(dict.fromkeys(works))
 
 
 def _starts_from(run: Work, sft: Work) -> bool:
-    """By the run's specification, and where it is unfinished by the mark of its checkpoints."""
+    """Whether a run starts from an SFT, by its specification, or while unfinished by the mark of its checkpoints."""
     base = sft.manifest()
     if run.kind != "run" or not base:
         return False
-    if made := run.manifest():
-        return made.get("spec", {}).get("base") == base.get("spec")
+    if manifest := run.manifest():
+        return manifest.get("spec", {}).get("base") == base.get("spec")
     try:
-        noted = read_json(run.state / MARK).get("base")
+        mark = read_json(run.state / MARK).get("base")
     except (OSError, RecordError):
         return False
-    return noted == str(base["files"]) or (isinstance(noted, dict) and noted.get("files") == base["files"])
+    return mark == str(base["files"]) or (isinstance(mark, dict) and mark.get("files") == base["files"])
 
 
 def _analyses(results: Path, policies: set[str]) -> list[Path]:
-    """Statistics, tables, figures, claims and pages in which a policy is."""
+    """The statistics, tables, figures, claims and pages that show one of the policies."""
 
-    named = re.compile(rf"(?<![\w.-])({'|'.join(map(re.escape, sorted(policies)))})(?![\w.-])")
+    pattern = re.compile(rf"(?<![\w.-])({'|'.join(map(re.escape, sorted(policies)))})(?![\w.-])")
 
     def mention(path: Path) -> bool:
-        return bool(named.search(path.read_text(errors="replace")))
+        return bool(pattern.search(path.read_text(errors="replace")))
 
-    found = [path for path in sorted(results.glob("papers/**/arms/*.csv")) if mention(path)]
+    paths = [path for path in sorted(results.glob("papers/**/arms/*.csv")) if mention(path)]
     for paper in sorted(path.parent for path in results.glob("papers/**/statistics")):
         if any(mention(path) for path in paper.glob("statistics/*.csv")):
-            found += [path for kind in ("statistics", "tables", "figures") for path in sorted(paper.glob(f"{kind}/*"))]
+            paths += [path for kind in ("statistics", "tables", "figures") for path in sorted(paper.glob(f"{kind}/*"))]
     contrasts = [path for path in sorted(results.glob("claims/*/*-contrasts.csv")) if mention(path)]
-    found += [*contrasts, *(path.with_name(path.name.replace("-contrasts", "")) for path in contrasts)]
-    found += [path for path in sorted(results.glob("claims/claims.*")) if contrasts]
-    return [*found, *(path for path in sorted(results.glob("report/**/*.html")) if mention(path))]
+    paths += [*contrasts, *(path.with_name(path.name.replace("-contrasts", "")) for path in contrasts)]
+    paths += [path for path in sorted(results.glob("claims/claims.*")) if contrasts]
+    return [*paths, *(path for path in sorted(results.glob("report/**/*.html")) if mention(path))]
 
 
 def _size(paths: Iterable[Path]) -> int:

@@ -1,4 +1,4 @@
-"""`rlvr verl-config`: what verl would be told to carry out a run."""
+"""`rlvr verl-config`: the configuration of verl for a run."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from rlvr.commands.lines import fail
 
 
 def verl_config(
-    run: Annotated[str, typer.Argument(help="A run's id, or a beginning that only one has.", show_default=False)],
+    run: Annotated[str, typer.Argument(help="A run's id, or a unique prefix.", show_default=False)],
     scale: Annotated[str, typer.Option(help="One of config/scale/.")] = "paper",
-    paper: Annotated[list[str] | None, typer.Option(help="Papers to look in; all by default.")] = None,
+    paper: Annotated[list[str] | None, typer.Option(help="Papers to search; default: all.")] = None,
     nodes: Annotated[int, typer.Option(help="Nodes of the job.", min=1)] = 1,
     gpus_per_node: Annotated[int, typer.Option(help="GPUs of a node.", min=1)] = 8,
-    config_folder: Annotated[Path | None, typer.Option(help="The folder config/; else ./config or one above.")] = None,
+    config_folder: Annotated[
+        Path | None, typer.Option(help="The folder config/. Default: ./config or one above.")
+    ] = None,
 ) -> None:
-    """Print the overrides of verl's configuration that a run stands for, one a line, as hydra reads them."""
+    """Print the overrides of verl's configuration for a run, one per line, in hydra's syntax."""
     from rlvr.config.load import ConfigError
     from rlvr.config.paths import Paths
     from rlvr.planning.expansion import make_plan
@@ -32,20 +34,20 @@ def verl_config(
         plan = make_plan(folder.parent, scale, papers)
     except ConfigError as error:
         fail("verl-config", str(error).splitlines()[0])
-    found = [run] if run in plan.runs else [name for name in plan.runs if name.startswith(run)]
-    if len(found) != 1:
-        fail("verl-config", f"{run!r}: {_which(run, found or list(plan.runs), scale, ambiguous=bool(found))}")
-    spec, paths = plan.runs[found[0]], Paths("results", scale)
+    matches = [run] if run in plan.runs else [name for name in plan.runs if name.startswith(run)]
+    if len(matches) != 1:
+        fail("verl-config", f"{run!r}: {_which(run, matches or list(plan.runs), scale, ambiguous=bool(matches))}")
+    spec, paths = plan.runs[matches[0]], Paths("results", scale)
     model = spec.base.model
-    start = getattr(model, "repo", None) or str(Path(paths.manifest(plan, plan.base_of(found[0]))).parent / "policy")
-    state = Path(f"{paths.results}/runs/{found[0]}/state")
+    start = getattr(model, "repo", None) or str(Path(paths.manifest(plan, plan.base_of(matches[0]))).parent / "policy")
+    state = Path(f"{paths.results}/runs/{matches[0]}/state")
     places = Places.of(state, start, nodes, gpus_per_node)
-    for line in overrides(spec, places, plan.executions[found[0]]):
+    for line in overrides(spec, places, plan.executions[matches[0]]):
         typer.echo(line)
 
 
 def _which(run: str, names: list[str], scale: str, *, ambiguous: bool) -> str:
-    """How many runs there are to choose from, and of them the one whose name is nearest."""
+    """The message for an unknown or ambiguous prefix, with the nearest run."""
     close = next(iter(get_close_matches(run, names, n=1, cutoff=0.0)), None)
     if close is None:
         return f"there are no runs at scale {scale}"

@@ -1,4 +1,4 @@
-"""`rlvr weigh`: what a method does to the rollouts of a training step."""
+"""`rlvr weigh`: the weights that a method gives the rollouts of a training step."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from rlvr.words import nearest
 if TYPE_CHECKING:
     from torch import Tensor
 
-FIELDS = {field: an_input for an_input in INPUTS.values() for field in an_input.fields if len(an_input.fields) == 1}
-KNOWN = ("step", "rewards", *FIELDS)
-EPILOG = f"Fields: {'; '.join(f'{field}: {an_input.meaning}' for field, an_input in FIELDS.items())}."
+FIELDS = {field: entry for entry in INPUTS.values() for field in entry.fields if len(entry.fields) == 1}
+KNOWN_FIELDS = ("step", "rewards", *FIELDS)
+EPILOG = f"Fields: {'; '.join(f'{field}: {entry.meaning}' for field, entry in FIELDS.items())}."
 
 
 @dataclass
-class Step:
-    """A line: one training step."""
+class Line:
+    """One line: a training step."""
 
     step: int
     rewards_PG: Tensor
@@ -39,29 +39,29 @@ def weigh(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of the method; may be repeated.")
     ] = None,
     group_mass: Annotated[bool, typer.Option("--group-mass", help="Add m_S and m_F of every group.")] = False,
-    show: Annotated[bool, typer.Option("--list", help="Show every method, its settings and its source.")] = False,
+    show: Annotated[bool, typer.Option("--list", help="List every method, its settings and its source.")] = False,
     file: Annotated[Path | None, typer.Option("--input", help="Read this file, not standard input.")] = None,
 ) -> None:
-    """Print the weight that a method gives each rollout, a JSON line a training step.
+    """Print the weight that a method gives each rollout, one JSON line per training step.
 
     In: {"step": 0, "rewards": [[...G...], ...P...], "logp": [[...]], "entropy": 0.8}, with the fields that `--list`
     names for the method; logp is log pi of the whole response, in nats. Out: {"step": 0, "weights": [[...]],
-    "state": {...}}. Steps are taken in order, since some methods carry a state.
+    "state": {...}}. The order of steps matters: some methods have a state.
     """
     if show:
-        typer.echo("\n\n".join(describe(one) for one in estimators.names()))
+        typer.echo("\n\n".join(describe(method) for method in estimators.names()))
         return
     try:
         estimator = Estimator(name, parse_settings(name, settings or []))
     except SettingError as error:
         fail("weigh", f"--set {error}")
-    written, state = [], {}
+    output, state = [], {}
     lines = read("weigh", file)
     if not lines:
         fail("weigh", 'no steps: expected lines like {"step": 0, "rewards": [[1, 0], [0, 0]]}')
     for place, line in lines:
         try:
-            step = read_step(line, estimator, len(written))
+            step = read_step(line, estimator, len(output))
             weights_PG, state = estimator.step(step.rewards_PG, step.inputs, state)
             _finite(weights_PG)
         except (ValueError, ArithmeticError) as error:
@@ -69,8 +69,8 @@ def weigh(
         row: dict[str, Any] = {"step": step.step, "weights": weights_PG.tolist(), "state": state}
         if group_mass:
             row |= masses(step.rewards_PG, weights_PG)
-        written.append(json.dumps(row, allow_nan=False))
-    for line in written:  # only once every line is known to be good
+        output.append(json.dumps(row, allow_nan=False))
+    for line in output:  # only after every line has been checked
         typer.echo(line)
 
 
@@ -78,7 +78,7 @@ def _finite(weights_PG: Tensor) -> None:
     bad = (~weights_PG.isfinite()).nonzero()
     if len(bad):
         p, g = bad[0].tolist()
-        raise LineError(f"weights[{p}][{g}]", f"came out as {float(weights_PG[p, g])}: the numbers given are too large")
+        raise LineError(f"weights[{p}][{g}]", f"is {float(weights_PG[p, g])}: the input numbers are too large")
 
 
 def masses(rewards_PG: Tensor, weights_PG: Tensor) -> dict[str, list[float]]:
@@ -95,16 +95,16 @@ def parse_settings(name: str, settings: list[str]) -> dict[str, Any]:
     if name not in estimators.names():
         message = f"unknown method {name!r}{nearest(name, estimators.names())}" if name else "name a method; see --list"
         fail("weigh", message)
-    known, parsed = estimators.signature(name).settings, {}
+    valid, parsed = estimators.signature(name).settings, {}
     for word in settings:
         key, equals, value = word.partition("=")
         if not equals:
             raise SettingError(word, "must be KEY=VALUE")
-        if key not in known:
-            raise SettingError(key, f"{name} has no such setting{nearest(key, known)}")
+        if key not in valid:
+            raise SettingError(key, f"{name} has no such setting{nearest(key, valid)}")
         if key in parsed:
             raise SettingError(key, "is given twice")
-        parsed[key] = _typed(key, value, known[key])
+        parsed[key] = _typed(key, value, valid[key])
     return parsed
 
 
@@ -124,8 +124,8 @@ def _typed(key: str, value: str, setting: estimators.Setting) -> Any:
     return setting.check(key, value)
 
 
-def read_step(line: str, estimator: Estimator, place: int) -> Step:
-    """A line as tensors in float64. Raises LineError, naming the field."""
+def read_step(line: str, estimator: Estimator, place: int) -> Line:
+    """A line as float64 tensors. Raises LineError, which names the field."""
     import torch
 
     content = parse(line)
@@ -136,20 +136,20 @@ def read_step(line: str, estimator: Estimator, place: int) -> Step:
     shape, needs = (len(rewards), len(rewards[0])), sorted(estimator.needs)
     values = {field: _value(content, field, shape) for field in _fields_of(needs)}
     inputs = {need: INPUTS[need].of_fields(*(values[field] for field in INPUTS[need].fields)) for need in needs}
-    return Step(step, torch.tensor(rewards, dtype=torch.float64), inputs)
+    return Line(step, torch.tensor(rewards, dtype=torch.float64), inputs)
 
 
 def _fields_of(needs: Iterable[str]) -> list[str]:
-    """The fields of a line that inputs are read from."""
+    """The fields of a line with these inputs."""
     return list(dict.fromkeys(field for need in needs for field in INPUTS[need].fields))
 
 
 def _value(content: dict[str, Any], field: str, shape: tuple[int, int]) -> Any:
-    """A field as a number, or as a tensor in float64."""
+    """A field as a number, or as a float64 tensor."""
     import torch
 
     if FIELDS[field].number:
-        return number(present(content, field, KNOWN), field)
+        return number(present(content, field, KNOWN_FIELDS), field)
     rows = _matrix(content, field, shape)
     if FIELDS[field].positive and min(map(min, rows)) <= 0:
         raise LineError(field, "must be positive")
@@ -157,7 +157,7 @@ def _value(content: dict[str, Any], field: str, shape: tuple[int, int]) -> Any:
 
 
 def _matrix(content: dict[str, Any], field: str, shape: tuple[int, int] | None) -> list[list[float]]:
-    rows = present(content, field, KNOWN)
+    rows = present(content, field, KNOWN_FIELDS)
     if not isinstance(rows, list) or not rows or not all(isinstance(row, list) and row for row in rows):
         raise LineError(field, "must be a list of groups, each a list of numbers, none empty")
     prompts, width = shape or (len(rows), len(rows[0]))
@@ -170,7 +170,7 @@ def _matrix(content: dict[str, Any], field: str, shape: tuple[int, int] | None) 
 
 
 def describe(name: str) -> str:
-    """A method in a few lines: what it is, what it needs, its settings."""
+    """A method in a few lines: its summary, inputs and settings."""
     signature = estimators.signature(name)
     needs = _fields_of((*signature.needs, *signature.controller_needs))
     lines = [f"{name}: {signature.summary}", f"  needs  {', '.join(['rewards', *needs])}"]

@@ -1,4 +1,4 @@
-"""config/cluster.yaml: what a Slurm job asks for, by kind and rule. Read once, when the Snakefile is parsed."""
+"""config/cluster.yaml: the resources of Slurm jobs, by kind and rule. Read once, when the Snakefile is parsed."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from rlvr.config.explain import validate
 from rlvr.config.layers import ConfigError, look_up, read_yaml
 from rlvr.config.schema.fields import Natural, Positive, Strict
 
-KINDS = ("cpu", "short", "gpu")  # what the workflow asks for
+KINDS = ("cpu", "short", "gpu")  # the kinds of jobs in the workflow
 
 
-class Wants(Strict):
-    """What a rule's jobs ask for, where it is not what their kind says."""
+class Request(Strict):
+    """The resources of a rule's jobs; None: as their kind has it."""
 
     partition: str | None = None
     runtime: Positive | None = None  # minutes
-    longest: Positive | None = None  # minutes; what a retry may ask for
+    longest: Positive | None = None  # minutes, also of a retry
     mem_mb: Positive | None = None
     cpus: Positive | None = None
     gpus: Natural | None = None
@@ -30,11 +30,11 @@ class Wants(Strict):
     nodes: Positive | None = None
 
 
-class Kind(Wants):
-    """A kind of job."""
+class Kind(Request):
+    """The resources of a kind of job."""
 
     @model_validator(mode="after")
-    def says_where_and_how_long(self):
+    def has_partition_and_runtime(self):
         missing = [name for name in ("partition", "runtime") if getattr(self, name) is None]
         if missing:
             raise ValueError(f"a kind of job needs {' and '.join(missing)}")
@@ -42,66 +42,66 @@ class Kind(Wants):
 
 
 class Cluster(Strict):
-    # How a site starts Python for a backend or an engine: a path or a command; left out: the workflow's own Python.
+    # How a site starts Python for a backend or an engine: a path or a command. Default: the workflow's own Python.
     environments: dict[str, str] = Field(default_factory=dict)
     account: str | None
     qos: str | None = None
     constraint: str | None = None
     kinds: dict[str, Kind]
-    rules: dict[str, Wants] = Field(default_factory=dict)
+    rules: dict[str, Request] = Field(default_factory=dict)
     overrides: dict[str, list[str]] = Field(default_factory=dict)  # of a backend's own configuration
 
     @model_validator(mode="after")
-    def has_what_every_plan_needs(self):
+    def has_the_usual_kinds(self):
         missing = [kind for kind in ("cpu", "short") if kind not in self.kinds]
         if missing:
             raise ValueError(f"kinds: `{missing[0]}` is missing")
         return self
 
     def python(self, name: str, root: Path) -> str:
-        """What starts Python for a backend or an engine; a relative path begins at the project's root."""
+        """The command that starts Python for a backend or an engine; a relative path begins at the project's root."""
         program, *arguments = shlex.split(self.environments.get(name, "python"))
         return shlex.join([str(root / program) if "/" in program else program, *arguments])
 
     def resources(self, rule: str, kind: str = "cpu") -> dict[str, Any]:
-        """Snakemake's names for what a rule's jobs ask for; a retry asks for as much time again, up to the longest.
+        """The resources of a rule's jobs under Snakemake's names; attempt n gets n times the time, up to `longest`.
 
-        A kind that the site does not have is an error at once, not a job that waits for ever.
+        Raises ConfigError for a kind that the site lacks: its job would wait for ever.
         """
-        wants = self._wants(rule, kind)
+        request = self._request(rule, kind)
         nodes, gpus_each = self.devices(rule, kind)
-        asked = {
-            "slurm_partition": wants["partition"],
+        resources = {
+            "slurm_partition": request["partition"],
             "slurm_account": self.account,
             "qos": self.qos,
             "constraint": self.constraint,
-            "mem_mb": wants["mem_mb"],
-            "cpus_per_task": wants["cpus"],
-            "gpu": wants["gpus"] or None,
-            "gpu_model": wants["gpu_type"] if wants["gpus"] else None,
-            "runtime": _more_each_time(wants["runtime"], wants["longest"] or wants["runtime"]),
+            "mem_mb": request["mem_mb"],
+            "cpus_per_task": request["cpus"],
+            "gpu": request["gpus"] or None,
+            "gpu_model": request["gpu_type"] if request["gpus"] else None,
+            "runtime": _more_each_time(request["runtime"], request["longest"] or request["runtime"]),
         }
-        if nodes > 1:  # a task a node, or sbatch gives one node; GPUs by node, or the executor's srun asks one for all
-            each = ":".join(filter(None, [asked.pop("gpu_model"), str(gpus_each)]))
-            extra = f"--gpus-per-node={each}" if asked.pop("gpu") else None
-            asked |= {"nodes": nodes, "tasks": nodes, "slurm_extra": extra}
-        return {name: value for name, value in asked.items() if value is not None}
+        if nodes > 1:  # one task per node, else sbatch gives one node; GPUs per node, else srun asks one node for all
+            each = ":".join(filter(None, [resources.pop("gpu_model"), str(gpus_each)]))
+            extra = f"--gpus-per-node={each}" if resources.pop("gpu") else None
+            resources |= {"nodes": nodes, "tasks": nodes, "slurm_extra": extra}
+        return {name: value for name, value in resources.items() if value is not None}
 
     def devices(self, rule: str, kind: str = "cpu") -> tuple[int, int]:
-        """Nodes of a rule's job, and GPUs of each; 1 where it has none, for what counts devices."""
-        wants = self._wants(rule, kind)
-        nodes, gpus = wants["nodes"] or 1, wants["gpus"] or 0
+        """The nodes of a rule's job, and devices per node: its GPUs, or 1 where it has none."""
+        request = self._request(rule, kind)
+        nodes, gpus = request["nodes"] or 1, request["gpus"] or 0
         if gpus % nodes:
-            raise ConfigError(f"config/cluster.yaml: {rule}: {gpus} GPUs cannot be shared by {nodes} nodes equally")
+            raise ConfigError(f"config/cluster.yaml: {rule}: {gpus} GPUs do not divide by {nodes} nodes")
         return nodes, max(1, gpus // nodes)
 
-    def _wants(self, rule: str, kind: str) -> dict[str, Any]:
+    def _request(self, rule: str, kind: str) -> dict[str, Any]:
         if kind not in self.kinds:
             raise ConfigError(f"config/cluster.yaml: kinds.{kind}: this key is missing, and {rule} needs it")
-        wants = self.kinds[kind].model_dump()
+        request = self.kinds[kind].model_dump()
         for name in (rule.partition(".")[0], rule):  # `rl`, and on top of it `rl.verl`
-            wants |= self.rules.get(name, Wants()).model_dump(exclude_none=True)
-        return wants
+            request |= self.rules.get(name, Request()).model_dump(exclude_none=True)
+        return request
 
 
 def _more_each_time(minutes: int, longest: int) -> Callable[..., int]:
@@ -109,7 +109,7 @@ def _more_each_time(minutes: int, longest: int) -> Callable[..., int]:
 
 
 def read_cluster(path: Path, root: Path, rules: list[str]) -> Cluster:
-    """The file, checked. Raises ConfigError, naming file and key."""
+    """The checked content of the file. Raises ConfigError, which names file and key."""
     layer = read_yaml(path, root)
     cluster = validate(Cluster, [layer])
     for kind in cluster.kinds:

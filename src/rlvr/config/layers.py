@@ -1,4 +1,4 @@
-"""YAML files as layers of content: reading, names of places in them, and merging. No schema here."""
+"""YAML files as layers of content: reading, locating keys, merging. No schema here."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from rlvr.words import nearest
 
 
 class ConfigError(Exception):
-    """A mistake in a configuration file, in one line."""
+    """A mistake in configuration, with file and key."""
 
 
 @dataclass(frozen=True)
 class Layer:
-    """Part of some settings and its place: a file and the dotted key above it."""
+    """Content of a configuration file, with its place: the file and the dotted key above."""
 
     file: str
     key: str
@@ -40,21 +40,21 @@ class Layer:
 
 
 def holder(layers: list[Layer], location: tuple[Any, ...]) -> Layer:
-    """The last layer that has the key, whose value therefore wins; the last of all where none has it."""
+    """The last layer that has the key, so its value wins; the last layer where none has it."""
     return next((layer for layer in reversed(layers) if layer.holds(location)), layers[-1])
 
 
 def look_up(table: Any, name: str, what: str, place: str) -> Any:
-    """The entry of a mapping, or the name itself of a list. Raises ConfigError, naming the nearest."""
+    """The entry of a mapping, or the name in a list. Raises ConfigError, which suggests the nearest name."""
     if name not in table:
         raise ConfigError(f"{place}: unknown {what} {name!r}{nearest(name, table)}")
     return table[name] if isinstance(table, dict) else name
 
 
 def merge(layers: Iterable[Layer]) -> dict[str, Any]:
-    """Later layers win, key by key. A layer that names another estimator replaces the estimator's settings.
+    """The merged content: later layers win, key by key; a layer with another estimator replaces all its settings.
 
-    The result shares what it can with the layers: it is to be read, not to be changed.
+    The result shares objects with the layers: do not change it.
     """
     return reduce(_merged, (layer.content for layer in layers), {})
 
@@ -77,7 +77,7 @@ def _merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_yaml(path: Path, root: Path) -> Layer:
-    """A file's content. Raises ConfigError where it is no mapping of names to plain values."""
+    """The content of a file. Raises ConfigError where it is no mapping of names to plain values."""
     file = str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
     if not path.is_file():
         siblings = [p.stem for p in path.parent.glob("*.yaml")] if path.parent.is_dir() else []
@@ -91,13 +91,13 @@ def read_yaml(path: Path, root: Path) -> Layer:
     return Layer(file, "", content)
 
 
-_Fastest: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's, eight times as fast, where it is built in
+_Fastest: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is eight times as fast, but not always built
 
 
 class _Plain(_Fastest):
-    """YAML of text, numbers, booleans, null, lists and mappings. A key is text, and given once.
+    """YAML of text, numbers, booleans, null, lists and mappings. Keys are text and unique.
 
-    1e-5 is a number, and a date is the text that was written: 2024-08-01.
+    1e-5 is a number; a date stays text: 2024-08-01.
     """
 
     def construct_document(self, node):
@@ -106,22 +106,22 @@ class _Plain(_Fastest):
 
 
 def _check_keys(node: yaml.Node, seen: set[int]) -> None:
-    """Before anything is constructed, since `<<` then adds keys of other mappings."""
+    """Raises ConstructorError for a bad or repeated key; runs before `<<` adds keys of other mappings."""
     if id(node) in seen or isinstance(node, yaml.ScalarNode):
         return
     seen.add(id(node))
     if isinstance(node, yaml.SequenceNode):
-        for one in node.value:
-            _check_keys(one, seen)
+        for item in node.value:
+            _check_keys(item, seen)
     elif isinstance(node, yaml.MappingNode):
-        given = set()
+        keys = set()
         for key, value in node.value:
             if key.tag not in ("tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"):
-                problem = f"the key {key.value!r} is not read as text; write it in quotes"
+                problem = f"the key {key.value!r} is not text; write it in quotes"
                 raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
-            if key.value in given:
+            if key.value in keys:
                 raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} is given twice", key.start_mark)
-            given.add(key.value)
+            keys.add(key.value)
             _check_keys(value, seen)
 
 

@@ -1,4 +1,4 @@
-"""Reading configuration files, each checked by itself and against the names in others; errors name file and key."""
+"""Reads configuration files and checks each, also against names in others; errors name file and key."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["ConfigError", "Layer", "look_up", "merge", "named_entries", "read_ya
 
 
 def find_folder() -> Path | None:
-    """./config, that of a folder above, or that of the repository which this package was installed from."""
+    """./config, that of a folder above, or that of the repository that this package is installed from."""
     here = Path.cwd()
     places = [here, *here.parents, Path(__file__).resolve().parents[3]]
     return next((place / "config" for place in places if (place / "config" / "datasets.yaml").is_file()), None)
@@ -27,7 +27,7 @@ def find_folder() -> Path | None:
 
 
 def read_data(folder: Path, root: Path) -> dict[str, Any]:
-    """Every data set of config/datasets.yaml, by name; in a mixture each share's `set` is replaced by that set."""
+    """Every data set of config/datasets.yaml, by name; each share of a mixture holds its `set`."""
     layer = read_yaml(folder / "datasets.yaml", root)
     mixtures = {
         name: content
@@ -38,13 +38,13 @@ def read_data(folder: Path, root: Path) -> dict[str, Any]:
     entries = named_entries(Data, Layer(layer.file, layer.key, plain))
     for name, data in entries.items():
         if isinstance(data, Published):
-            _check_names_of(data, layer, name)
+            _check_published(data, layer, name)
     resolved = {name: _with_sets(content, entries, layer, name) for name, content in mixtures.items()}
     return {**entries, **named_entries(Data, Layer(layer.file, layer.key, resolved), {"data": "set"})}
 
 
 def _with_sets(content: dict[str, Any], entries: dict[str, Any], layer: Layer, name: str) -> dict[str, Any]:
-    """A mixture whose shares hold the sets that they name."""
+    """The mixture with the sets that its shares name."""
     if not isinstance(content.get("shares"), list):
         return content
     shares = []
@@ -59,28 +59,28 @@ def _with_sets(content: dict[str, Any], entries: dict[str, Any], layer: Layer, n
     return {**content, "shares": shares}
 
 
-def _check_names_of(data: Published, layer: Layer, name: str) -> None:
-    """Names of fields that the adapter does not read, and of files that the set has not."""
-    for ours in data.fields:
-        known = registries.constant("data/adapters", data.adapter, "FIELDS")
-        look_up(known, ours, f"field of the adapter {data.adapter}", layer.place((name, "fields", ours)))
+def _check_published(data: Published, layer: Layer, name: str) -> None:
+    """Raises ConfigError for fields that the adapter does not read, and for files that the set lacks."""
+    for field in data.fields:
+        fields = registries.constant("data/adapters", data.adapter, "FIELDS")
+        look_up(fields, field, f"field of the adapter {data.adapter}", layer.place((name, "fields", field)))
     for file in data.sha256:
         look_up(data.files, file, "file of the set", layer.place((name, "sha256", file)))
 
 
 def check_papers_of_data(data: dict[str, Any], prompts: dict[str, Prompt], papers: list[str], layer: Layer) -> None:
-    """`about.papers`: a known paper, and a prompt's name or, in several words, what the paper says of its prompt."""
-    known = sorted({*papers, *registries.chapters()})
+    """Raises ConfigError where `about.papers` has an unknown paper or prompt; several words describe a prompt."""
+    known_papers = sorted({*papers, *registries.chapters()})
     for name, entry in data.items():
         for paper, prompt in entry.about.papers.items():
             place = layer.place((name, "about", "papers", paper))
-            look_up(known, paper, "paper", place)
+            look_up(known_papers, paper, "paper", place)
             if " " not in prompt:
                 look_up(prompts, prompt, "prompt", place)
 
 
 def read_models(folder: Path, root: Path, prompts: dict[str, Prompt]) -> dict[str, Any]:
-    """Every model, by name. A branch of the hub is replaced by the commit that config/revisions.yaml has for it."""
+    """Every model, by name; a hub branch becomes the commit that config/revisions.yaml has for it."""
     models, revisions = models_as_written(folder, root, prompts), read_revisions(folder, root)
     for name in revisions:
         look_up(models, name, "model", "config/revisions.yaml")
@@ -88,22 +88,22 @@ def read_models(folder: Path, root: Path, prompts: dict[str, Prompt]) -> dict[st
 
 
 def read_revisions(folder: Path, root: Path) -> dict[str, Revision]:
-    """What `rlvr models resolve` wrote, by model; nothing where it never ran."""
+    """The commits that `rlvr models resolve` wrote, by model; empty where it never ran."""
     path = folder / "revisions.yaml"
     return named_entries(Revision, read_yaml(path, root)) if path.is_file() else {}
 
 
-def _at_commit(model: Any, found: Revision | None) -> Any:
-    """The model at the commit that was found. A commit of another repository or branch is not used."""
-    if found is None or not isinstance(model, HubModel) or (model.repo, model.revision) != (found.repo, found.revision):
+def _at_commit(model: Any, pin: Revision | None) -> Any:
+    """The model at its pinned commit. A pin of another repository or branch has no effect."""
+    if pin is None or not isinstance(model, HubModel) or (model.repo, model.revision) != (pin.repo, pin.revision):
         return model
-    return model.model_copy(update={"revision": found.commit})
+    return model.model_copy(update={"revision": pin.commit})
 
 
 def models_as_written(folder: Path, root: Path, prompts: dict[str, Prompt]) -> dict[str, Any]:
-    """Every model of config/models.yaml, by name, its `prompt` replaced by the template of that name.
+    """Every model of config/models.yaml, by name, with the template that its `prompt` names.
 
-    An entry may give its `template` itself, but not both.
+    An entry has `prompt` or its own `template`, not both.
     """
     layer = read_yaml(folder / "models.yaml", root)
     resolved = {}
@@ -111,7 +111,7 @@ def models_as_written(folder: Path, root: Path, prompts: dict[str, Prompt]) -> d
         if isinstance(content, dict) and "prompt" in content and "template" not in content:
             place = layer.place((name, "prompt"))
             if not isinstance(content["prompt"], str):
-                raise ConfigError(f"{place}: must be a name of prompts.yaml (got {content['prompt']!r})")
+                raise ConfigError(f"{place}: must be a name in prompts.yaml (got {content['prompt']!r})")
             template = look_up(prompts, content["prompt"], "prompt", place).text
             content = {key: value for key, value in content.items() if key != "prompt"} | {"template": template}
         resolved[name] = content
@@ -122,9 +122,9 @@ def models_as_written(folder: Path, root: Path, prompts: dict[str, Prompt]) -> d
 
 
 def resolve_estimator(settings: dict[str, Any], layers: list[Layer]) -> dict[str, Any]:
-    """An estimator's settings with all defaults filled in, each checked against its signature.
+    """An estimator's checked settings, with all defaults.
 
-    Where the settings make it its base estimator, it is resolved to that, so that both are one run.
+    Settings that reduce an estimator to its base give the base, so both are one run.
     """
     name = settings.get("name")
     if name not in estimators.names():
@@ -139,7 +139,7 @@ def resolve_estimator(settings: dict[str, Any], layers: list[Layer]) -> dict[str
 
 
 def _no_estimator(settings: dict[str, Any], layers: list[Layer]) -> str:
-    """What is wrong where no estimator is named: its name, or the key."""
+    """The message for a wrong or missing estimator name."""
     if "name" in settings:
         place = holder(layers, ("estimator", "name")).place(("estimator", "name"))
         return f"{place}: unknown estimator {settings['name']!r}{nearest(settings['name'], estimators.names())}"
@@ -151,21 +151,21 @@ def _no_estimator(settings: dict[str, Any], layers: list[Layer]) -> str:
 
 
 def check_settings(layer: Layer) -> None:
-    """Raises ConfigError where a layer of settings, whatever wins over it later, has what no settings may have."""
+    """Raises ConfigError for a mistake in a layer of settings, even if a later layer overrides it."""
     check_part(Settings, layer)
-    own = layer.content.get("estimator", {})
-    if "name" in own:
-        resolve_estimator(own, [layer])
+    estimator = layer.content.get("estimator", {})
+    if "name" in estimator:
+        resolve_estimator(estimator, [layer])
         return
-    for key in own:  # for whichever estimator the layer comes to be on top of
-        known = dict.fromkeys(setting for name in estimators.names() for setting in estimators.signature(name).settings)
-        look_up(["name", *known], key, "setting of an estimator", layer.place(("estimator", key)))
+    for key in estimator:  # a layer without a name must fit some estimator
+        valid = dict.fromkeys(setting for name in estimators.names() for setting in estimators.signature(name).settings)
+        look_up(["name", *valid], key, "setting of an estimator", layer.place(("estimator", key)))
 
 
 def check_section(section: str, place: str) -> None:
-    """Raises ConfigError for settings that an arm or a sweep cannot change."""
+    """Raises ConfigError for a section that an arm or a sweep cannot change."""
     if section not in OF_A_RUN and section in Settings.model_fields:
-        raise ConfigError(f"{place}: is not of a run, so no arm or sweep changes it; an arm has {', '.join(OF_A_RUN)}")
+        raise ConfigError(f"{place}: no arm or sweep can change this section, only {', '.join(OF_A_RUN)}")
 
 
 def read_defaults(folder: Path, root: Path) -> Layer:

@@ -1,7 +1,7 @@
-"""What figures show over training steps: measures of probe.jsonl and metrics.jsonl by their names, with axis labels.
+"""Measures over training steps, from probe.jsonl and metrics.jsonl, with axis labels.
 
-A figure names a measure plainly (`entropy`), which is that of the probes where they have it, or with the rows that it
-is taken from: `probe.entropy`, `metrics.entropy`. What each is stands in docs/training.md.
+A figure names a measure by its name (`entropy`: of the probes where they have it), or with its file: `probe.entropy`,
+`metrics.entropy`. docs/training.md defines each.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from rlvr.words import nearest
 
 PROBE, METRICS = "probe", "metrics"
 BOTH = (PROBE, METRICS)
-HARD = "hard_pass_rate"  # of the levels that the validation set's entry says are its hard ones
+HARD = "hard_pass_rate"  # on the hard levels of the validation set
 
 
 @dataclass(frozen=True)
 class Measure:
-    """An axis label, the rows that have it (the first is meant by the plain name), and whether it is a share."""
+    """An axis label, the rows that have the measure (the first is the default), and whether it is a share."""
 
     label: str
     rows: tuple[str, ...]
@@ -50,12 +50,12 @@ MEASURES = {
 
 
 class UnknownMeasure(ValueError):
-    """A measure that no row has; the message names the nearest."""
+    """An unknown measure; the message suggests the nearest."""
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A measure as a figure shows it: as it is written there, its name, the rows it is from, its label."""
+class Curve:
+    """A measure in a figure: its text in the configuration, its name, its rows, its label."""
 
     written: str
     name: str
@@ -64,15 +64,15 @@ class Shown:
     share: bool
 
 
-def shown(written: str, smooth: int | None = None) -> Shown:
-    """The measure that a figure means; measures of training batches may be running means. Raises UnknownMeasure."""
+def curve(written: str, smooth: int | None = None) -> Curve:
+    """The curve that a figure shows; measures of training batches may be running means. Raises UnknownMeasure."""
     place, dot, name = written.rpartition(".")
     measure = MEASURES.get(name)
     if measure is None or (dot and place not in measure.rows):
-        every = [*MEASURES, *(f"{rows}.{key}" for key, known in MEASURES.items() for rows in known.rows)]
+        every = [*MEASURES, *(f"{rows}.{key}" for key, other in MEASURES.items() for rows in other.rows)]
         raise UnknownMeasure(f"unknown measure {written!r}{nearest(written, every)}")
     rows = place or measure.rows[0]
     of_batches = ["training batches"] if rows == METRICS and measure.rows == BOTH else []
     smoothed = [f"mean of last {smooth} steps"] if rows == METRICS and smooth else []
     label = "\n".join(filter(None, [measure.label, ", ".join(of_batches + smoothed)]))
-    return Shown(written, name, rows, label, measure.share)
+    return Curve(written, name, rows, label, measure.share)

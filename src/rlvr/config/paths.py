@@ -1,4 +1,4 @@
-"""Where every file stands: the one place that knows the layout of results/."""
+"""The paths of all files: only this module knows the layout of results/."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from rlvr.config.schema.fields import Strict
 class Paths:
     """Paths below a results folder, at one scale.
 
-    Data, models, runs and evaluations are named by what they are, so that all scales share them. What is made of them
-    for a paper has the scale in its path.
+    Data, models, runs and evaluations are named by identity, so scales share them. A paper's tables, figures and pages
+    have the scale in their path.
     """
 
     results: str
@@ -26,7 +26,7 @@ class Paths:
         return f"{self.results}/papers/{self.scale}"
 
     def told(self, digest: str) -> str:
-        """What a stage is told, by a digest of it (`rlvr.workflow.told`)."""
+        """A stage's specification, named by its digest (`rlvr.workflow.told`)."""
         return f"{self.results}/plan/{digest}.json"
 
     def problems(self, data: Strict) -> str:
@@ -39,11 +39,11 @@ class Paths:
         return f"{self.results}/models/{identity.model_id(model)}/manifest.json"
 
     def manifest(self, plan: Plan, policy: str) -> str:
-        """Of an RL run, of a base policy after SFT, or of a published model as it is."""
+        """The manifest of an RL run, of a base policy after SFT, or of a published model."""
         return f"{self.results}/{plan.stage(policy)}/manifest.json"
 
     def rows(self, run: str) -> list[str]:
-        """A run's held-out probes, and its metrics a step."""
+        """A run's held-out probes, and its metrics per step."""
         return [self.probe(run), f"{self.results}/runs/{run}/metrics.jsonl"]
 
     def probe(self, run: str) -> str:

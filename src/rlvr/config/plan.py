@@ -1,4 +1,4 @@
-"""What has to be made: models, data, runs, evaluations, tables, figures. `rlvr.planning.expansion` makes the plan."""
+"""The plan's types: models, data, runs, evaluations, tables, figures. `rlvr.planning.expansion` makes a plan."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Policies = tuple[tuple[str, int | None], ...]  # (id, training seed), None for a
 
 @dataclass(frozen=True)
 class SweptArm:
-    """An arm that a sweep makes of another one."""
+    """An arm with one value of a sweep."""
 
     arm: str
     sweep: str
@@ -29,22 +29,22 @@ class SweptArm:
 
 @dataclass(frozen=True)
 class Cell:
-    """A model and an arm of a table or figure, and the policies (id, seed) whose scores make it."""
+    """A model and an arm of a table or figure, with the policies (id, seed) whose scores it shows."""
 
     model: str
     row: Row
     policies: Policies
     learning_rate: float | None = None
-    rates: tuple[tuple[float, Policies], ...] = ()  # at matched effort: to choose from
+    rates: tuple[tuple[float, Policies], ...] = ()  # at matched effort: the candidates, by learning rate
 
     def candidates(self) -> Policies:
-        """Every policy that the cell may show: its own, or at matched effort those of all rates."""
+        """Every policy that the cell may show: its own, or at matched effort those at all learning rates."""
         return tuple(dict.fromkeys(pair for _, pairs in self.rates for pair in pairs)) or self.policies
 
 
 @dataclass(frozen=True)
 class Item:
-    """A table or figure with what it is made of."""
+    """A table or figure with its inputs."""
 
     folder: str  # tables or figures
     name: str
@@ -52,7 +52,7 @@ class Item:
     cells: tuple[Cell, ...] = ()
     evaluations: dict[str, tuple[str, ...]] = field(default_factory=dict)  # model -> ids, one per benchmark
     benchmarks: tuple[str, ...] = ()
-    sources: tuple[str, ...] = ()  # the items whose statistics it shows, where it has no cells
+    sources: tuple[str, ...] = ()  # items whose statistics it shows instead of cells
 
     def scored(self) -> list[tuple[str, str]]:
         """The (policy, evaluation) pairs whose scores the item needs."""
@@ -68,7 +68,7 @@ class Item:
         return list(dict.fromkeys(policy for cell in self.cells for policy, _ in cell.candidates()))
 
     def probed(self) -> list[str]:
-        """Runs whose probes choose among learning rates."""
+        """The runs whose probes choose among learning rates."""
         return list(dict.fromkeys(policy for cell in self.cells if cell.rates for policy, _ in cell.candidates()))
 
 
@@ -80,8 +80,8 @@ class PaperPlan:
     arms: dict[str, list[tuple[str, str]]] = field(default_factory=dict)  # arm -> (policy, evaluation)
     settings: dict[str, Settings] = field(default_factory=dict)  # model -> settings without an arm
     methods: dict[str, str] = field(default_factory=dict)  # a swept arm -> the paper's own arm that it varies
-    data: list[Any] = field(default_factory=list)  # every set that the paper uses, as this scale has it
-    trained_on: list[Any] = field(default_factory=list)  # those of them that it trains on
+    data: list[Any] = field(default_factory=list)  # every set of the paper, at this scale
+    trained_on: list[Any] = field(default_factory=list)  # the sets it trains on
 
     def item(self, name: str) -> Item:
         return self.tables[name] if name in self.tables else self.figures[name]
@@ -90,7 +90,7 @@ class PaperPlan:
         return [*self.tables, *self.figures]
 
     def statistics_of(self, name: str) -> list[str]:
-        """The items whose statistics a table or figure is drawn from: itself, or the tables that it shows."""
+        """The items whose statistics a table or figure shows: itself, or its sources."""
         item = self.item(name)
         return list(item.sources) or ([name] if item.cells else [])
 
@@ -98,66 +98,67 @@ class PaperPlan:
 @dataclass
 class Plan:
     scale: str
-    about: str  # what the scale is, in a sentence for readers
-    stand_ins: dict[str, str]  # a paper's model -> the model in its place
-    data_stand_ins: dict[str, str]  # likewise of data sets
-    execution: Execution  # how what belongs to no single run is carried out
-    diversity: Diversity  # one way to measure it for every evaluation, whichever papers share it
-    items: str = "all"  # what is made of a paper that is asked for by name: its core, all, or what it has itself
+    about: str  # one sentence about the scale, for readers
+    stand_ins: dict[str, str]  # a paper's model -> its stand-in
+    data_stand_ins: dict[str, str]  # the same for data sets
+    execution: Execution  # of stages that belong to no single run
+    diversity: Diversity  # one for all evaluations, since papers share them
+    items: str = "all"  # what the target `paper_<name>` makes: core, all, or published
     models: dict[str, Any] = field(default_factory=dict)
     data: dict[str, Any] = field(default_factory=dict)
     policies: dict[str, PolicySpec] = field(default_factory=dict)
     runs: dict[str, RunSpec] = field(default_factory=dict)
-    executions: dict[str, Execution] = field(default_factory=dict)  # how each run is carried out
+    executions: dict[str, Execution] = field(default_factory=dict)  # by run
     evaluations: dict[str, EvaluationSpec] = field(default_factory=dict)
     papers: dict[str, PaperPlan] = field(default_factory=dict)
 
     def stage(self, policy: str) -> str:
-        """The folder below results/ that holds a policy's manifest, without its id: runs, sft or models."""
+        """The folder below results/ of a policy's manifest: runs/<id>, sft/<id> or models/<id>."""
         if policy in self.runs:
             return f"runs/{policy}"
         spec = self.policies[policy]
         return f"sft/{policy}" if spec.sft else f"models/{identity.model_id(spec.model)}"
 
     def shards(self, evaluation: str) -> int:
-        """Jobs that an evaluation's sampling spreads over; in the workflow's own environment it is one."""
+        """The number of jobs that sample an evaluation; one for an engine in the workflow's own environment."""
         return self.execution.shards if registries.environment(self.evaluations[evaluation].sampling.engine) else 1
 
     def base_of(self, policy: str) -> str:
-        """The policy that a run starts from; a base policy is its own."""
+        """The policy that a run starts from; a base policy is its own base."""
         return identity.policy_id(self.runs[policy].base) if policy in self.runs else policy
 
 
 def first_items(plan: Plan) -> list[tuple[str, str]]:
     """The (paper, item) pairs of the default target."""
-    return [(name, item) for name, made in plan.papers.items() for item in _items(made.paper.first)]
+    return [(name, item) for name, paper_plan in plan.papers.items() for item in _items(paper_plan.paper.first)]
 
 
 def core_items(plan: Plan) -> list[tuple[str, str]]:
     """The (paper, item) pairs of every paper's core."""
-    return [(name, item) for name, made in plan.papers.items() for item in _items(made.paper.core)]
+    return [(name, item) for name, paper_plan in plan.papers.items() for item in _items(paper_plan.paper.core)]
 
 
-def _items(chosen: Core) -> list[str]:
-    return [*chosen.tables, *chosen.figures]
+def _items(core: Core) -> list[str]:
+    return [*core.tables, *core.figures]
 
 
 def asked_for(plan: Plan, paper: str) -> list[str]:
     """The items that `paper_<name>` makes at this scale; all of a paper that names no core."""
-    made = plan.papers[paper]
+    paper_plan = plan.papers[paper]
     if plan.items == "core":
-        return _items(made.paper.core) or made.all_items()
-    matched = set(at_matched_effort(made)) if plan.items == "published" else set()
-    return [name for name in made.all_items() if name not in matched]
+        return _items(paper_plan.paper.core) or paper_plan.all_items()
+    matched = set(at_matched_effort(paper_plan)) if plan.items == "published" else set()
+    return [name for name in paper_plan.all_items() if name not in matched]
 
 
 def runs_of(plan: Plan, paper: str) -> list[str]:
     """The RL runs that `paper_<name>` needs at this scale, each once, in the order of its items."""
-    made = plan.papers[paper]
-    policies = dict.fromkeys(policy for name in asked_for(plan, paper) for policy in made.item(name).policies())
+    paper_plan = plan.papers[paper]
+    policies = dict.fromkeys(policy for name in asked_for(plan, paper) for policy in paper_plan.item(name).policies())
     return [policy for policy in policies if policy in plan.runs]
 
 
-def at_matched_effort(made: PaperPlan) -> list[str]:
-    """The tables at matched effort and the frontiers that stand beside a paper's own."""
-    return [name for name in made.all_items() if name not in {**made.paper.tables, **made.paper.figures}]
+def at_matched_effort(paper_plan: PaperPlan) -> list[str]:
+    """The tables at matched effort and the frontiers that accompany a paper's own items."""
+    own = {**paper_plan.paper.tables, **paper_plan.paper.figures}
+    return [name for name in paper_plan.all_items() if name not in own]

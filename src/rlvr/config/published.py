@@ -1,4 +1,4 @@
-"""The published tables in config/reference/: which models, methods and benchmarks each has numbers for."""
+"""The published tables in config/reference/: their models, methods and benchmarks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COLUMNS = ["paper", "table", "model", "method", "benchmark", "k", "value", "ci"]
 
 
 def plain(name: str) -> str:
-    """A name as published tables are searched for it: AIME 2025 and AIME-2025 are one."""
+    """A name for lookups in published tables: AIME 2025 and AIME-2025 are equal."""
     return "".join(character for character in str(name).lower() if character.isalnum())
 
 
@@ -27,22 +27,22 @@ class PublishedTable:
     benchmarks: tuple[str, ...]
 
     def check_model(self, name: str, place: str) -> None:
-        self._check("model", name, self.models, place, {plain(one) for one in self.models}, plain(name))
+        self._check("model", name, self.models, place, {plain(other) for other in self.models}, plain(name))
 
     def check_benchmark(self, name: str, place: str) -> None:
-        self._check("benchmark", name, self.benchmarks, place, {plain(one) for one in self.benchmarks}, plain(name))
+        self._check("benchmark", name, self.benchmarks, place, {plain(other) for other in self.benchmarks}, plain(name))
 
     def check_method(self, name: str, place: str) -> None:
         self._check("method", name, self.methods, place, set(self.methods), name)
 
-    def _check(self, what: str, name: str, valid: tuple[str, ...], place: str, known: set[str], wanted: str) -> None:
-        """Raises ConfigError where the file has no such name, since its numbers would be missing without a word."""
-        if wanted not in known:
+    def _check(self, what: str, name: str, valid: tuple[str, ...], place: str, names: set[str], key: str) -> None:
+        """Raises ConfigError where the file lacks the name: its numbers would be missing silently."""
+        if key not in names:
             raise ConfigError(f"{place}: no {what} {name!r} in {self.file}{nearest(name, valid)}")
 
 
 def read(root: Path, name: str, place: str) -> PublishedTable:
-    """A file of config/reference/. Raises ConfigError where it is not there, or is no such table."""
+    """The names in a file of config/reference/. Raises ConfigError where it is missing or malformed."""
     file = f"config/reference/{name}"
     path = root / "config" / "reference" / name
     if Path(name).name != name or not path.is_file():
@@ -53,10 +53,10 @@ def read(root: Path, name: str, place: str) -> PublishedTable:
         head = next(rows, [])
         if head != COLUMNS:
             raise ConfigError(f"{file}: its columns are {', '.join(head)}; they must be {', '.join(COLUMNS)}")
-        found: dict[str, dict[str, None]] = {column: {} for column in COLUMNS}
+        names: dict[str, dict[str, None]] = {column: {} for column in COLUMNS}
         for number, row in enumerate(rows, 2):
             if len(row) != len(COLUMNS):
-                raise ConfigError(f"{file}, line {number}: has {len(row)} values for {len(COLUMNS)} columns")
+                raise ConfigError(f"{file}, line {number}: has {len(row)} values, but needs {len(COLUMNS)}")
             for column, value in zip(COLUMNS, row, strict=True):
-                found[column][value] = None
-    return PublishedTable(file, tuple(found["model"]), tuple(found["method"]), tuple(found["benchmark"]))
+                names[column][value] = None
+    return PublishedTable(file, tuple(names["model"]), tuple(names["method"]), tuple(names["benchmark"]))

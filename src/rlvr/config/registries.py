@@ -15,7 +15,7 @@ _NOTHING = object()
 
 @cache
 def _files(folder: str) -> dict[str, Path]:
-    """The modules and packages of a folder; those with an underscore in front are shared parts and no members."""
+    """The modules and packages of a folder, without shared parts, whose names begin with an underscore."""
     paths = sorted([*(_PACKAGE / folder).glob("[a-z]*.py"), *(_PACKAGE / folder).glob("[a-z]*/__init__.py")])
     return {path.parent.name if path.name == "__init__.py" else path.stem: path for path in paths}
 
@@ -27,7 +27,7 @@ def members(folder: str) -> tuple[str, ...]:
 
 @cache
 def constant(folder: str, member: str, name: str, otherwise: Any = _NOTHING) -> Any:
-    """What a member assigns to a name, else `otherwise`. Raises LookupError where neither is there."""
+    """The value that a member assigns to a name, else `otherwise`. Raises LookupError where there is neither."""
     for node in ast.parse(_files(folder)[member].read_text()).body:
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
         if target is not None and ast.unparse(target) == name and isinstance(node, (ast.Assign, ast.AnnAssign)):
@@ -38,7 +38,7 @@ def constant(folder: str, member: str, name: str, otherwise: Any = _NOTHING) -> 
 
 
 def environment(engine: str) -> str | None:
-    """The environment of config/cluster.yaml that an engine runs in; None: the workflow's own."""
+    """The environment of config/cluster.yaml for an engine; None: the workflow's own."""
     return constant("sampling/engines", engine, "ENVIRONMENT")
 
 
@@ -50,7 +50,7 @@ def environments() -> tuple[str, ...]:
 
 
 def backends() -> tuple[str, ...]:
-    """What carries out training: the members of rlvr.training.backends."""
+    """The members of rlvr.training.backends."""
     return members("training/backends")
 
 
@@ -60,7 +60,7 @@ def with_critic() -> tuple[str, ...]:
 
 
 def analytic_contents() -> tuple[str, ...]:
-    """The closed forms that analytic tables and figures show: the members of rlvr.theory.closed_forms."""
+    """The members of rlvr.theory.closed_forms, which analytic tables and figures show."""
     return members("theory/closed_forms")
 
 

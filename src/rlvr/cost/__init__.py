@@ -1,1 +1,1 @@
-"""What a plan costs before anything is submitted: FLOPs, seconds, GPUs, disk, and a simulated schedule."""
+"""The estimated cost of a plan: FLOPs, seconds, GPUs, disk, and a simulated schedule."""

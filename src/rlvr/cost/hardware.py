@@ -1,4 +1,4 @@
-"""config/hardware.yaml: devices, what is assumed about them, and shapes of published models."""
+"""config/hardware.yaml: devices, assumptions about them, and shapes of published models."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rlvr.data import tasks
 
 
 class Assumption(Strict):
-    """A number that was not measured by this project, with its unit and where it comes from."""
+    """A number that this project has not measured, with its unit and source."""
 
     value: Annotated[float, Field(ge=0)]
     unit: str
@@ -25,7 +25,7 @@ class Assumption(Strict):
 
 
 class Assumptions(Strict):
-    """What the throughput model takes for granted."""
+    """The assumptions of the throughput model."""
 
     training_mfu: Assumption
     scoring_mfu: Assumption
@@ -45,7 +45,7 @@ class Assumptions(Strict):
 
 
 class Device(Strict):
-    """A GPU, or a core of a processor; `assumptions` are its own in place of the common ones."""
+    """A GPU, or a core of a processor; `assumptions` replace the common ones."""
 
     about: str
     bfloat16_flops: Rate
@@ -53,7 +53,7 @@ class Device(Strict):
     bandwidth: Rate
     memory: Rate
     per_node: Positive
-    unit: Literal["GPU", "core"] = "GPU"  # what one of it is called
+    unit: Literal["GPU", "core"] = "GPU"  # the word for one device
     source: str
     assumptions: dict[str, Assumption] = Field(default_factory=dict)
 
@@ -76,7 +76,7 @@ class Shape(Strict):
 
     @property
     def parameters(self) -> int:
-        """All of them: layers, the last norm, input embeddings, and the head where it is not tied to them."""
+        """The number of parameters: layers, the last norm, input embeddings, and the head where it is not tied."""
         d, width, kv_width = self.hidden_size, self.heads * self.head_dim, self.kv_heads * self.head_dim
         attention = 2 * d * width + 2 * d * kv_width
         if constant("policies/architectures", self.architecture, "BIASES"):
@@ -88,17 +88,17 @@ class Shape(Strict):
 
     @property
     def multiplied(self) -> int:
-        """Those that a token is multiplied with: all but the input embeddings, which are looked up."""
+        """The parameters that multiply a token: all except input embeddings, which are looked up."""
         return self.parameters - (0 if self.tie_embeddings else self.vocabulary * self.hidden_size)
 
     @property
     def cache_values(self) -> int:
-        """Numbers in the key-value cache, a token."""
+        """The key-value cache's numbers per token."""
         return 2 * self.layers * self.kv_heads * self.head_dim
 
 
 class Measured(Strict):
-    """Measured rates of a model on a device, in tokens/s a device, used in place of the model's.
+    """Measured rates of a model on a device, in tokens/s per device; they replace estimated ones.
 
     An update is forward and backward over prompt and response; generation counts response tokens.
     """
@@ -115,7 +115,7 @@ class _MeasuredFile(Strict):
 
 
 class Hardware(Strict):
-    """All of config/hardware.yaml."""
+    """The content of config/hardware.yaml."""
 
     devices: dict[Name, Device]
     assumptions: Assumptions
@@ -123,16 +123,16 @@ class Hardware(Strict):
     measured: list[Measured] = Field(default_factory=list)
 
     def assumed(self, device: str) -> Assumptions:
-        """The assumptions for a device: its own where it has some, else the common ones."""
+        """The assumptions for a device: its own, else the common ones."""
         return self.assumptions.model_copy(update=self.devices[device].assumptions)
 
     def measured_on(self, device: str, model: ScratchModel | HubModel) -> Measured | None:
         """The last entry for a model on a device, or None."""
-        found = [m for m in self.measured if m.device == device and m.model in (model.name, published(model))]
-        return found[-1] if found else None
+        entries = [m for m in self.measured if m.device == device and m.model in (model.name, published(model))]
+        return entries[-1] if entries else None
 
     def shape(self, model: ScratchModel | HubModel) -> Shape:
-        """The sizes of a model. Raises ConfigError where a published one's are not in the file."""
+        """The sizes of a model. Raises ConfigError where the file lacks those of a published model."""
         if isinstance(model, HubModel):
             return look_up(self.shapes, model.repo, "shape of the model", "config/hardware.yaml: shapes")
         sizes = model.model_dump(include=set(Shape.model_fields))
@@ -145,7 +145,7 @@ def published(model: ScratchModel | HubModel) -> str:
 
 
 def read(folder: Path, measured: Path | None = None) -> Hardware:
-    """The file, and the measured rates of a second one. Raises ConfigError, in words for who wrote them."""
+    """The file, with measured rates of an optional second one. Raises ConfigError, which names file and key."""
     layer = read_yaml(folder / "hardware.yaml", folder.parent)
     hardware = validate(Hardware, [layer])
     _check(hardware, layer, folder)
@@ -161,7 +161,7 @@ def _check(hardware: Hardware, layer: Layer, folder: Path) -> None:
     models = (
         read_models(folder, folder.parent, read_prompts(folder, folder.parent)).values() if hardware.measured else ()
     )
-    known = dict.fromkeys([*(model.name for model in models), *map(published, models)])
+    names = dict.fromkeys([*(model.name for model in models), *map(published, models)])
     for name, device in hardware.devices.items():
         for key in device.assumptions:
             look_up(
@@ -169,6 +169,6 @@ def _check(hardware: Hardware, layer: Layer, folder: Path) -> None:
             )
     for i, entry in enumerate(hardware.measured):
         look_up(hardware.devices, entry.device, "device", layer.place(("measured", i, "device")))
-        look_up(known, entry.model, "model of config/models.yaml", layer.place(("measured", i, "model")))
+        look_up(names, entry.model, "model of config/models.yaml", layer.place(("measured", i, "model")))
         if entry.update_tokens_per_second is None and entry.generation_tokens_per_second is None:
-            raise ConfigError(f"{layer.place(('measured', i))}: has no rate")
+            raise ConfigError(f"{layer.place(('measured', i))}: has no rate; add one")

@@ -1,4 +1,4 @@
-"""From a plan to jobs with costs: SFT -> run -> evaluation. Data, models, grading and tables take no GPU."""
+"""From a plan to jobs with costs: SFT -> run -> evaluation. Data, models, grading and tables need no GPU."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ Name = tuple[str, str]  # (paper, table or figure)
 
 @dataclass(frozen=True)
 class Work:
-    """The jobs of a plan, their estimates, and which of them each table and figure needs."""
+    """The jobs of a plan, their estimates, and the jobs of each table and figure."""
 
     jobs: dict[str, Job]
     kinds: dict[str, str]  # job -> sft, run or evaluation
-    wholes: dict[str, str]  # job -> what it makes, or makes a part of
+    wholes: dict[str, str]  # job -> its output, which several jobs may share
     models: dict[str, str]  # job -> its model's name
     estimates: dict[str, Estimate]
-    items: dict[Name, set[str]]  # table or figure -> jobs, in the order in which they are to be finished
-    shown_in: dict[Name, set[Name]]  # table -> the figures that are drawn from it
+    items: dict[Name, set[str]]  # table or figure -> jobs, in the order of finishing
+    shown_in: dict[Name, set[Name]]  # table -> figures that show it
 
     def gpu_hours(self, names: set[str] | None = None) -> float:
         return sum(self.estimates[name].gpu_hours for name in sorted(self.jobs if names is None else names))
 
     def only(self, item: Name) -> set[str]:
-        """The jobs that would go with it: no other table or figure needs them, but those drawn from it."""
-        going = {item, *self.shown_in.get(item, ())}
-        return self.items[item].difference(*(jobs for name, jobs in self.items.items() if name not in going))
+        """The jobs that only this item and the figures that show it need."""
+        group = {item, *self.shown_in.get(item, ())}
+        return self.items[item].difference(*(jobs for name, jobs in self.items.items() if name not in group))
 
     def added(self, item: Name) -> set[str]:
-        """The jobs that nothing before it, in the order of finishing, needs."""
+        """The jobs that no item before it, in the order of finishing, needs."""
         names = list(self.items)
         return self.items[item].difference(*(self.items[name] for name in names[: names.index(item)]))
 
     def count(self, kind: str, names: set[str] | None = None) -> int:
-        """SFTs, runs or evaluations; an evaluation may be several jobs."""
-        chosen = self.jobs if names is None else names
-        return len({self.wholes[name] for name in chosen if self.kinds[name] == kind})
+        """The number of SFTs, runs or evaluations; an evaluation may be several jobs."""
+        jobs = self.jobs if names is None else names
+        return len({self.wholes[name] for name in jobs if self.kinds[name] == kind})
 
 
 def evaluation_name(policy: str, evaluation: str) -> str:
@@ -54,12 +54,12 @@ def shard_names(whole: str, shards: int) -> list[str]:
 
 
 def work_of(plan: Plan, costs: Costs, *, only: list[Name] | None = None) -> Work:
-    """All jobs that the tables and figures of a plan need, or those of some of them alone. Raises ConfigError."""
+    """All jobs of a plan's tables and figures, or only those of some items. Raises ConfigError."""
     builder = _Builder(plan, costs)
     for paper, item in only if only is not None else items_asked_for(plan):
-        wanted = needs(plan, paper, item)
-        names = [builder.policy(policy) for policy in wanted.policies]
-        names += [name for pair in wanted.evaluations for name in builder.evaluation(*pair)]
+        inputs = needs(plan, paper, item)
+        names = [builder.policy(policy) for policy in inputs.policies]
+        names += [name for pair in inputs.evaluations for name in builder.evaluation(*pair)]
         builder.work.items[paper, item] = {name for name in names if name is not None}
         for source in plan.papers[paper].statistics_of(item):
             if source != item:
@@ -71,41 +71,43 @@ class _Builder:
     def __init__(self, plan: Plan, costs: Costs):
         self.plan, self.costs, self.rank = plan, costs, ranks(plan)
         self.work = Work({}, {}, {}, {}, {}, {}, {})
-        self.known: dict[object, Estimate] = {}
+        self.cache: dict[object, Estimate] = {}
 
     def policy(self, policy: str) -> str | None:
-        """The job that makes a policy; none for a published one."""
+        """The job that trains a policy; None for a published model."""
         if policy in self.work.jobs:
             return policy
         if policy in self.plan.runs:
-            spec, how = self.plan.runs[policy], self.plan.executions[policy]
-            # Runs that differ in seed, weights and loss alone cost the same, and are estimated once.
-            same = spec.model_dump_json(exclude={"seed", "estimator", "loss"})
-            made = self._estimate((same, how), lambda: self.costs.run(spec, how))
-            return self._add(policy, "run", self.plan.base_of(policy), policy, made, spec.base)
+            spec, execution = self.plan.runs[policy], self.plan.executions[policy]
+            # Runs that differ only in seed, weights and loss cost the same.
+            key = spec.model_dump_json(exclude={"seed", "estimator", "loss"})
+            estimate = self._estimate((key, execution), lambda: self.costs.run(spec, execution))
+            return self._add(policy, "run", self.plan.base_of(policy), policy, estimate, spec.base)
         spec = self.plan.policies[policy]
         if spec.sft is None:
             return None
-        made = self._estimate(policy, lambda: self.costs.sft(spec, self.plan.execution))
-        return self._add(policy, "sft", None, policy, made, spec)
+        estimate = self._estimate(policy, lambda: self.costs.sft(spec, self.plan.execution))
+        return self._add(policy, "sft", None, policy, estimate, spec)
 
     def evaluation(self, policy: str, evaluation: str) -> list[str]:
-        """The jobs that draw its samples. Joining them takes no GPU."""
+        """The jobs that draw an evaluation's samples. Joining them needs no GPU."""
         whole, shards = evaluation_name(policy, evaluation), self.plan.shards(evaluation)
         names = shard_names(whole, shards)
         if names[0] in self.work.jobs:
             return names
         base, spec = self.plan.policies[self.plan.base_of(policy)], self.plan.evaluations[evaluation]
-        made = self._estimate(
+        estimate = self._estimate(
             (base.model.name, evaluation),
             lambda: self.costs.evaluation(spec, base.model, self.plan.execution, shards=shards),
         )
-        return [self._add(name, "evaluation", policy, (policy, evaluation), made, base, whole=whole) for name in names]
+        return [
+            self._add(name, "evaluation", policy, (policy, evaluation), estimate, base, whole=whole) for name in names
+        ]
 
     def _estimate(self, key: object, make: Callable[[], Estimate]) -> Estimate:
-        if key not in self.known:
-            self.known[key] = make()
-        return self.known[key]
+        if key not in self.cache:
+            self.cache[key] = make()
+        return self.cache[key]
 
     def _add(
         self,
@@ -113,13 +115,13 @@ class _Builder:
         kind: str,
         before: str | None,
         key: str | Name,
-        made: Estimate,
+        estimate: Estimate,
         base: PolicySpec,
         *,
         whole: str | None = None,
     ) -> str:
         after = (before,) if before in self.work.jobs else ()
-        self.work.jobs[name] = Job(name, made.seconds, made.gpus, after, self.rank[key])  # type: ignore[arg-type]
+        self.work.jobs[name] = Job(name, estimate.seconds, estimate.gpus, after, self.rank[key])  # type: ignore[arg-type]
         self.work.wholes[name] = whole or name
-        self.work.kinds[name], self.work.models[name], self.work.estimates[name] = kind, base.model.name, made
+        self.work.kinds[name], self.work.models[name], self.work.estimates[name] = kind, base.model.name, estimate
         return name

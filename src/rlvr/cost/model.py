@@ -1,9 +1,9 @@
-"""FLOPs, seconds, GPUs and bytes of a run, an SFT and an evaluation. docs/cost.md says what is not in it.
+"""FLOPs, seconds, GPUs and bytes of a run, an SFT and an evaluation. docs/cost.md lists omissions.
 
-forward pass, a token    2 M + 4 L H D t     M multiplied parameters, L layers, H heads of width D, t tokens seen
-update, a token          3 times that        6 M + 12 L H D t: Chowdhery et al. 2022 (PaLM), App. B; backward is
+forward, per token       2 M + 4 L H D t     M multiplied parameters, L layers, H heads of width D, t tokens seen
+update, per token        3 times that        6 M + 12 L H D t: Chowdhery et al. 2022 (PaLM), App. B; backward is
                                              twice forward: Kaplan et al. 2020, sec. 2.1; Hoffmann et al. 2022, App. F
-decoding, a token        max(bytes read / bandwidth, FLOPs / peak) of a batch, over the batch
+decoding, per token      max(bytes read / bandwidth, FLOPs / peak) of a batch, over the batch
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from rlvr.config.schema.settings import Execution
 from rlvr.config.schema.specs import EvaluationSpec, PolicySpec, RunSpec
 from rlvr.cost.hardware import Assumptions, Hardware, Shape
 
-WIDTH = {"float32": 4, "bfloat16": 2}  # bytes a number
-TRAINED = 16  # bytes a parameter in memory: float32 weights, gradients and two moments (training/trainer.py)
-SAVED = 12  # bytes a parameter in a checkpoint: weights and two moments
-FINAL = 4  # bytes a parameter of the policy that a run gives
+WIDTH = {"float32": 4, "bfloat16": 2}  # bytes per number
+TRAINED = 16  # bytes per parameter in memory: float32 weights, gradients and two moments (training/trainer.py)
+SAVED = 12  # bytes per parameter in a checkpoint: weights and two moments
+FINAL = 4  # bytes per parameter of a run's policy
 
 
 def forward_flops(shape: Shape, tokens: float, seen: float) -> float:
-    """2 M + 4 L H D t FLOPs a token, t = `seen` the mean number of tokens that a token attends to."""
+    """2 M + 4 L H D t FLOPs per token; t = `seen`, the mean number of tokens that a token attends to."""
     return tokens * (2 * shape.multiplied + 4 * shape.layers * shape.heads * shape.head_dim * seen)
 
 
 def update_flops(shape: Shape, tokens: float, seen: float) -> float:
-    """Forward and backward, without recomputed activations."""
+    """FLOPs of forward and backward, without recomputed activations."""
     return 3 * forward_flops(shape, tokens, seen)
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A job: seconds on `gpus` devices, tokens sampled or trained on, FLOPs, bytes that stay on disk."""
+    """The cost of a job: seconds on `gpus` devices, tokens sampled or trained on, FLOPs, bytes on disk."""
 
     seconds: float
     gpus: int
@@ -52,7 +52,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Sampling:
-    """Sequences to be drawn: how many, from how many prompts, how long in the mean and at most."""
+    """Sequences to draw: their number, the number of prompts, and mean and largest lengths."""
 
     sequences: float
     prompts: float
@@ -62,7 +62,7 @@ class Sampling:
 
     @property
     def seen(self) -> float:
-        """Tokens that a response token attends to, in the mean: the prompt and half of the response."""
+        """The mean number of tokens that a response token attends to: the prompt and half of the response."""
         return self.prompt + self.response / 2
 
     @property
@@ -75,12 +75,12 @@ class Sampling:
 
     @property
     def seen_by_all(self) -> float:
-        """Tokens that a token of prompt or response attends to, in the mean: half of both."""
+        """The mean number of tokens that a token of prompt or response attends to: half of both."""
         return (self.prompt + self.response) / 2
 
 
 class Throughput:
-    """How fast one model runs on devices of one type, by the file's numbers or by measured ones."""
+    """The speed of a model on devices of one type, from assumptions or measured rates."""
 
     def __init__(self, hardware: Hardware, device: str, model: ScratchModel | HubModel, precision: str, use: float):
         self.device, self.assumed = hardware.devices[device], hardware.assumed(device)
@@ -88,7 +88,7 @@ class Throughput:
         self.measured = hardware.measured_on(device, model)
         self.peak = self.device.peak(precision)
         self.weights = self.shape.parameters * WIDTH[precision]
-        self.cache = self.shape.cache_values * WIDTH[precision]  # bytes a token
+        self.cache = self.shape.cache_values * WIDTH[precision]  # bytes per token
 
     def update_seconds(self, drawn: Sampling, gpus: int) -> float:
         if self.measured and self.measured.update_tokens_per_second:
@@ -97,18 +97,18 @@ class Throughput:
         return flops / (gpus * self.peak * self.assumed.training_mfu.value)
 
     def scoring_seconds(self, drawn: Sampling, gpus: int) -> float:
-        """A forward pass over prompts and responses."""
+        """Seconds of a forward pass over prompts and responses."""
         if self.measured and self.measured.update_tokens_per_second:
             return drawn.all_tokens / (gpus * 3 * self.measured.update_tokens_per_second)
         flops = forward_flops(self.shape, drawn.all_tokens, drawn.seen_by_all)
         return flops / (gpus * self.peak * self.assumed.scoring_mfu.value)
 
     def spread(self, longest: float) -> int:
-        """Devices that one replica needs for its weights and the cache of its longest sequence: a power of two."""
+        """The devices of one replica, for its weights and the cache of its longest sequence: a power of two."""
         return _power_of_two((self.weights + longest * self.cache) / (self.use * self.device.memory))
 
     def decode_seconds(self, batch: float, seen: float, spread: int) -> float:
-        """One token of each sequence of a batch: the slower of reading and computing, and an overhead."""
+        """Seconds per token of a batch: the slower of reading and computing, plus an overhead."""
         reading = (self.weights + batch * seen * self.cache) / (
             self.device.bandwidth * self.assumed.decode_bandwidth.value
         )
@@ -116,16 +116,18 @@ class Throughput:
         return max(reading, computing) / spread + self.assumed.decode_overhead.value
 
     def generation_seconds(self, drawn: Sampling, gpus: int) -> float:
-        """Prefill of each prompt once, then batches of as many sequences as the cache holds.
+        """Seconds of one prefill per prompt, then batches of as many sequences as the cache holds.
 
-        No faster than the longest sequence alone, a token at a time.
+        At least the time of the longest sequence alone.
         """
         if self.measured and self.measured.generation_tokens_per_second:
             return drawn.tokens / (gpus * self.measured.generation_tokens_per_second)
         spread = min(gpus, self.spread(drawn.prompt + drawn.longest))
         replicas = gpus // spread
-        room = (self.use * self.device.memory * spread - self.weights) / ((drawn.prompt + drawn.response) * self.cache)
-        batch = max(1.0, min(self.assumed.decode_batch.value, room, drawn.sequences / replicas))
+        fitting = (self.use * self.device.memory * spread - self.weights) / (
+            (drawn.prompt + drawn.response) * self.cache
+        )
+        batch = max(1.0, min(self.assumed.decode_batch.value, fitting, drawn.sequences / replicas))
         if drawn.sequences == 0:
             return 0.0
         prefill = forward_flops(self.shape, drawn.prompts * drawn.prompt, drawn.prompt / 2)
@@ -140,7 +142,7 @@ def _power_of_two(need: float) -> int:
 
 @dataclass(frozen=True)
 class _Drawn:
-    """A run's sequences: those that a step trains on, those that it draws for them, and those of a probe."""
+    """A run's sequences: those that a step trains on, those that it draws, and those of a probe."""
 
     kept: Sampling
     tried: Sampling
@@ -160,7 +162,7 @@ def _run_flops(shape: Shape, steps: int, drawn: _Drawn) -> float:
 
 
 def _saved_beside(spec: RunSpec) -> int:
-    """Bytes a parameter of what some runs save too: a reference that moves, the best policy so far."""
+    """Bytes per parameter that some runs save in addition: a moving reference, the best policy so far."""
     return 4 * bool(spec.rl.reference_reset) + 4 * (spec.selection.rule == "best_validation")
 
 
@@ -175,9 +177,9 @@ class Costs:
         return self.hardware.assumed(self.device)
 
     def run(self, spec: RunSpec, execution: Execution) -> Estimate:
-        """One RL run: each step draws, scores with the reference, updates; probes and checkpoints come on top.
+        """The estimate of an RL run: each step draws, scores with the reference, updates; plus probes and checkpoints.
 
-        Old log-probabilities come from the sampler, as in training/trainer.py, and cost no pass.
+        Old log-probabilities come from the sampler (training/trainer.py), without a pass.
         """
         rates = Throughput(
             self.hardware, self.device, spec.base.model, spec.rl.precision, execution.gpu_memory_utilization
@@ -216,7 +218,7 @@ class Costs:
         )
 
     def gpus_of_run(self, spec: RunSpec, rates: Throughput, drawn: Sampling) -> int:
-        """A power of two that holds weights, gradients, moments and the reference, and at least one sampler."""
+        """A power of two that fits weights, gradients, moments and the reference, and at least one sampler."""
         reference = 4 if spec.rl.reference_reset else WIDTH[_dtype(spec.base.model)]
         need = (
             rates.shape.parameters * (TRAINED + reference) / (self.assumed.training_memory.value * rates.device.memory)
@@ -224,25 +226,27 @@ class Costs:
         return max(_power_of_two(need), rates.spread(drawn.prompt + drawn.longest), _power_of_two(self.least_gpus))
 
     def sft(self, spec: PolicySpec, execution: Execution) -> Estimate:
-        """Forward and backward over demonstrations. Raises ConfigError where the policy has no SFT."""
+        """The estimate of an SFT. Raises ConfigError where the policy has none."""
         if spec.sft is None or spec.sft_data is None:
             raise ConfigError(f"{spec.model.name}: has no SFT")
         embedded = isinstance(spec.sft_data, Synthetic)
         length = (self.assumed.embedded_demonstration_tokens if embedded else self.assumed.demonstration_tokens).value
         precision = "float32"  # training/sft.py
         rates = Throughput(self.hardware, self.device, spec.model, precision, execution.gpu_memory_utilization)
-        shown = Sampling(spec.sft.sequences_per_step, spec.sft.sequences_per_step, 0.0, length, math.ceil(length))
+        demonstrations = Sampling(
+            spec.sft.sequences_per_step, spec.sft.sequences_per_step, 0.0, length, math.ceil(length)
+        )
         need = rates.shape.parameters * TRAINED / (self.assumed.training_memory.value * rates.device.memory)
         gpus = _power_of_two(need)
-        seconds = spec.sft.steps * rates.update_seconds(shown, gpus) + self.assumed.job_start.value
-        flops = spec.sft.steps * update_flops(rates.shape, shown.all_tokens, shown.seen_by_all)
+        seconds = spec.sft.steps * rates.update_seconds(demonstrations, gpus) + self.assumed.job_start.value
+        flops = spec.sft.steps * update_flops(rates.shape, demonstrations.all_tokens, demonstrations.seen_by_all)
         disk = rates.shape.parameters * (FINAL + 2 * SAVED)
-        return Estimate(seconds, gpus, spec.sft.steps * shown.tokens, flops, disk, spec.sft.steps)
+        return Estimate(seconds, gpus, spec.sft.steps * demonstrations.tokens, flops, disk, spec.sft.steps)
 
     def evaluation(
         self, spec: EvaluationSpec, model: ScratchModel | HubModel, execution: Execution, *, shards: int = 1
     ) -> Estimate:
-        """One of the jobs that sample a policy on a benchmark, on as few devices as hold a replica. No grading."""
+        """The estimate of one job that samples a policy on a benchmark, without grading, on the fewest devices."""
         sampling = spec.sampling
         rates = Throughput(self.hardware, self.device, model, _dtype(model), execution.gpu_memory_utilization)
         drawn = self._sampling(_problems(spec.data) / shards, sampling.samples, sampling.max_response_tokens)
@@ -260,7 +264,7 @@ class Costs:
 
 
 def probe_steps(spec: RunSpec, steps: int) -> list[int]:
-    """The steps at which training/trainer.py probes, the start included."""
+    """The steps at which training/trainer.py probes, including the start."""
     due = {step for step in range(steps + 1) if step <= spec.probe.dense_steps or step % spec.probe.every == 0}
     return sorted(due | ({steps} if spec.selection.rule == "best_validation" else set()))
 
@@ -271,7 +275,7 @@ def _dtype(model: ScratchModel | HubModel) -> str:
 
 def _problems(data) -> int:
     if data.problems is None:
-        raise ConfigError(f"config/datasets.yaml: {data.name}.problems: is not stated, and a cost needs it")
+        raise ConfigError(f"config/datasets.yaml: {data.name}.problems: this key is missing; an estimate needs it")
     return data.problems
 
 

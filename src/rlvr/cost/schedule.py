@@ -1,4 +1,4 @@
-"""List scheduling on nodes of equal GPUs: what starts when, by rank and then by the longest chain behind it."""
+"""List scheduling on nodes of equal GPUs: by rank, then by the longest chain behind a job."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cached_property
 
 @dataclass(frozen=True)
 class Job:
-    """Work of `seconds` on `gpus` GPUs, after others; a smaller rank goes first."""
+    """A job of `seconds` on `gpus` GPUs, after other jobs; smaller ranks go first."""
 
     name: str
     seconds: float
@@ -20,7 +20,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Slot:
-    """A job's time and the nodes that it runs on."""
+    """A job's start and nodes."""
 
     job: Job
     start: float
@@ -51,29 +51,29 @@ class Schedule:
 
     @property
     def idle_share(self) -> float:
-        there = self.makespan * self.nodes * self.gpus_per_node
-        return max(0.0, 1 - self.gpu_seconds / there) if there else 0.0
+        capacity = self.makespan * self.nodes * self.gpus_per_node
+        return max(0.0, 1 - self.gpu_seconds / capacity) if capacity else 0.0
 
     def finished(self, names: set[str]) -> float:
         return max((self.ends[name] for name in names), default=0.0)
 
 
 class DoesNotFit(ValueError):
-    """A job needs more GPUs than there are."""
+    """A job needs more GPUs than the nodes have."""
 
 
 def tails(jobs: list[Job]) -> dict[str, float]:
-    """Seconds from a job's start to the end of the longest chain that it begins. Raises ValueError for a circle."""
+    """Seconds from each job's start to the end of its longest chain. Raises ValueError for a cycle."""
     by_name = {job.name: job for job in jobs}
     if len(by_name) < len(jobs):
-        raise ValueError("two jobs have one name")
-    waiting = dict.fromkeys(by_name, 0)  # jobs that come after it and are not done yet
+        raise ValueError("two jobs have the same name")
+    waiting = dict.fromkeys(by_name, 0)  # unfinished jobs that come after it
     for job in jobs:
         for name in job.after:
             waiting[name] += 1
     done = [name for name, count in waiting.items() if count == 0]
     longest = dict.fromkeys(by_name, 0.0)
-    for name in done:  # grows while it is walked
+    for name in done:  # grows during the loop
         longest[name] += by_name[name].seconds
         for before in by_name[name].after:
             longest[before] = max(longest[before], longest[name])
@@ -81,12 +81,12 @@ def tails(jobs: list[Job]) -> dict[str, float]:
             if waiting[before] == 0:
                 done.append(before)
     if len(done) < len(jobs):
-        raise ValueError("jobs wait for each other in a circle")
+        raise ValueError("jobs wait for each other in a cycle")
     return longest
 
 
 def longest_chain(jobs: list[Job]) -> list[Job]:
-    """The jobs of the longest chain, first to last; of equal ones the first by name."""
+    """The jobs of the longest chain, in order; among equals the first by name."""
     length, chain = tails(jobs), []
     followers: dict[str, list[Job]] = {}
     for job in jobs:
@@ -100,10 +100,10 @@ def longest_chain(jobs: list[Job]) -> list[Job]:
 
 
 def simulate(jobs: list[Job], *, nodes: int, gpus_per_node: int, unit: str = "GPU") -> Schedule:
-    """Start, whenever something ends, what is ready and fits, in order of rank, then of longest chain, then of name.
+    """The schedule that starts ready jobs whenever one ends, in order of rank, then longest chain, then name.
 
-    What does not fit lets smaller ones pass (as Snakemake does). A job of at most a node's GPUs is on one node, the
-    fullest that holds it; a larger one takes whole nodes. Raises DoesNotFit. The order of `jobs` has no influence.
+    A job that does not fit lets smaller ones pass (like Snakemake). A job that fits one node gets the fullest such
+    node; a larger one gets whole nodes. Raises DoesNotFit. The order of `jobs` has no effect.
     """
     for job in jobs:
         if _nodes_needed(job, gpus_per_node) > nodes:
@@ -152,7 +152,7 @@ def _nodes_needed(job: Job, gpus_per_node: int) -> int:
 def _first_that_fits(
     ready: dict[int, list[tuple[int, float, str, Job]]], free: list[int], gpus_per_node: int
 ) -> tuple[Job, tuple[int, ...]] | None:
-    """Take the first ready job, over all sizes, that the free GPUs hold; and its nodes."""
+    """The first ready job, over all sizes, that fits the free GPUs, and its nodes; removes it from `ready`."""
     for gpus, heap in sorted(((gpus, heap) for gpus, heap in ready.items() if heap), key=lambda entry: entry[1][0][:3]):
         if gpus <= gpus_per_node:
             node = min((n for n, count in enumerate(free) if count >= gpus), key=lambda n: (free[n], n), default=None)

@@ -1,4 +1,4 @@
-"""What `rlvr plan` says, as plain data: totals, jobs by model, tables and figures, the longest chain, assumptions."""
+"""The content of `rlvr plan` as plain data: totals, jobs by model, items, the longest chain, assumptions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def totals(work: Work, schedule: Schedule, price: float | None) -> dict[str, Any
 
 
 def by_model(work: Work) -> list[dict[str, Any]]:
-    """Jobs of one kind, model and cost: runs that differ in seed and weights are one line."""
+    """One row per kind, model and cost: runs that differ only in seed and weights share a row."""
     groups: dict[tuple[Any, ...], list[str]] = {}
     for name in work.jobs:
         groups.setdefault((work.models[name], work.kinds[name], work.estimates[name]), []).append(name)
@@ -76,7 +76,7 @@ def by_model(work: Work) -> list[dict[str, Any]]:
 
 
 def by_item(plan: Plan, work: Work, schedule: Schedule) -> list[dict[str, Any]]:
-    """Tables and figures in the order in which the schedule wants them finished."""
+    """One row per table and figure, in the order of finishing."""
     core = set(core_items(plan))
     return [
         {
@@ -97,7 +97,7 @@ def by_item(plan: Plan, work: Work, schedule: Schedule) -> list[dict[str, Any]]:
 def by_device(
     plan: Plan, hardware: Hardware, nodes: int, gpus_per_node: int, least_gpus: int, only: list[Name] | None
 ) -> list[dict[str, Any]]:
-    """The same plan on each type of GPU, or why not."""
+    """The totals of the plan on each type of GPU, or why it does not fit."""
     rows = []
     for device in hardware.devices:
         if hardware.devices[device].unit != "GPU":
@@ -126,24 +126,24 @@ def assumptions(costs: Costs) -> list[dict[str, Any]]:
 
 
 def notes(plan: Plan, hardware: Hardware, device: str, work: Work) -> list[str]:
-    """What the numbers leave out, and which measured rates they use or have no use for."""
+    """Notes: omissions, and the measured rates, used or not."""
     several = sum(job.gpus > 1 and work.kinds[name] == "run" for name, job in work.jobs.items())
     unit = hardware.devices[device].unit
-    found = [NOT_COUNTED, SAMPLER[unit]]
+    texts = [NOT_COUNTED, SAMPLER[unit]]
     if several:
-        found.append(
+        texts.append(
             f"{several} runs need more than one {unit}. The trainer in process uses one, so these hours are of a "
             "trainer that shards weights and moments over them, with no time lost to communication."
         )
     used = [hardware.measured_on(device, model) for model in plan.models.values()]
     for entry in hardware.measured:
         what = "Measured rates in place of assumed ones" if entry in used else "Measured rates without use here"
-        found.append(f"{what}: {entry.model} on {entry.device} ({entry.source})")
-    return found
+        texts.append(f"{what}: {entry.model} on {entry.device} ({entry.source})")
+    return texts
 
 
 def order(work: Work, schedule: Schedule) -> list[dict[str, Any]]:
-    """Every job in order of its start, with the first table or figure that it is for."""
+    """Every job in order of its start, with the first table or figure that needs it."""
     first: dict[str, str] = {}
     for (paper, item), jobs in work.items.items():
         for job in jobs:
@@ -166,11 +166,13 @@ def named_item(plan: Plan, name: str) -> Name:
     """`table1` or `ace/table1`. Raises ConfigError with the nearest name."""
     from rlvr.words import nearest
 
-    known = {f"{paper}/{item}": (paper, item) for paper, made in plan.papers.items() for item in made.all_items()}
-    found = [place for key, place in known.items() if name == key or name == place[1]]
-    if not found:
-        valid = list(known) if "/" in name else [item for _, item in known.values()]
+    items = {
+        f"{paper}/{item}": (paper, item) for paper, paper_plan in plan.papers.items() for item in paper_plan.all_items()
+    }
+    matches = [place for key, place in items.items() if name == key or name == place[1]]
+    if not matches:
+        valid = list(items) if "/" in name else [item for _, item in items.values()]
         raise ConfigError(f"--table: unknown table or figure {name!r}{nearest(name, valid)}")
-    if len(found) > 1:
-        raise ConfigError(f"--table: {name!r} is in {', '.join(paper for paper, _ in found)}; say PAPER/{name}")
-    return found[0]
+    if len(matches) > 1:
+        raise ConfigError(f"--table: {name!r} is in {', '.join(paper for paper, _ in matches)}; say PAPER/{name}")
+    return matches[0]

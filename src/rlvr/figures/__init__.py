@@ -1,1 +1,1 @@
-"""Figures: data frames to PDF and PNG. No checkpoint is loaded and no interval computed here."""
+"""Figures: data frames to PDF and PNG. They load no checkpoint and compute no interval when they draw."""

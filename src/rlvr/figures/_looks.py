@@ -1,4 +1,4 @@
-"""How methods look: one colour and line a method, the same in all figures of a paper, and legends."""
+"""Colours and lines of methods, the same in all figures of a paper, and legends."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, told apart by every reader.
+# Okabe and Ito's colours, which colour-blind readers can distinguish.
 GREY, BLUE, ORANGE, VERMILION, GREEN, PINK, SKY = (
     *("#7f7f7f", "#0072B2", "#E69F00", "#D55E00", "#009E73", "#CC79A7", "#56B4E9"),
 )
 BROWN, CYAN, OLIVE, BLACK, PURPLE, WINE = "#8C564B", "#17BECF", "#BCBD22", "#1A1A1A", "#7B3294", "#882255"
 LINES = ("-", "--", "-.", ":")
-FADING = 0.65  # towards white, of the first of several variants of a method
+FADING = 0.65  # how far the palest variant of a method fades towards white
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Look:
     linestyle: str = "-"
 
 
-# Methods that stand in several figures. Two with close colours, or that share one, differ by their lines.
-KNOWN = {
+# Methods of several figures. Methods with equal or close colours have different lines.
+FIXED = {
     "base": Look(GREY, "--"),
     "grpo": Look(BLUE),
     "dapo": Look(ORANGE),
@@ -61,31 +61,31 @@ OTHERS = (BROWN, CYAN, OLIVE, BLACK, PURPLE, WINE, VERMILION, GREEN, PINK, SKY, 
 
 
 def with_looks(plan: Plan, paper: str) -> dict[str, Any]:
-    """What a figure is told so that a method looks the same in all figures of its paper."""
+    """The layout's keys that give a method the same look in all figures of its paper."""
     return {"arms": list(plan.papers[paper].paper.arms), "methods": plan.papers[paper].methods}
 
 
-def looks(shown: Iterable[str], layout: dict[str, Any]) -> dict[str, Look]:
-    """A look per arm that is shown. The layout has all arms of the paper, and the method of each swept arm.
+def looks(arms: Iterable[str], layout: dict[str, Any]) -> dict[str, Look]:
+    """The look of each arm in a figure. The layout has all arms of the paper, and the method of each swept arm.
 
-    Variants of a method (a sweep) have its colour from pale to full, and lines of their own.
+    Variants of a method (a sweep) have its colour, from pale to full, and different lines.
     """
-    shown, of = list(dict.fromkeys(shown)), layout.get("methods", {})
-    methods = list(dict.fromkeys(of.get(arm, arm) for arm in (*layout.get("arms", ()), *shown)))
-    of_method = {name: KNOWN[name] for name in methods if name in KNOWN}
-    unknown = [name for name in methods if name not in KNOWN]
-    of_method |= dict(zip(unknown, itertools.cycle(_free(set(of_method.values()))), strict=False))
-    variants = {name: [arm for arm in shown if of.get(arm, arm) == name] for name in methods}
-    return {arm: _variant(of_method[of.get(arm, arm)], variants[of.get(arm, arm)], arm) for arm in shown}
+    arms, method_of = list(dict.fromkeys(arms)), layout.get("methods", {})
+    methods = list(dict.fromkeys(method_of.get(arm, arm) for arm in (*layout.get("arms", ()), *arms)))
+    look_of = {name: FIXED[name] for name in methods if name in FIXED}
+    unknown = [name for name in methods if name not in FIXED]
+    look_of |= dict(zip(unknown, itertools.cycle(_free(set(look_of.values()))), strict=False))
+    variants = {name: [arm for arm in arms if method_of.get(arm, arm) == name] for name in methods}
+    return {arm: _variant(look_of[method_of.get(arm, arm)], variants[method_of.get(arm, arm)], arm) for arm in arms}
 
 
-def _free(taken: set[Look]) -> list[Look]:
-    """Looks that are left, first those of a colour that no method has."""
-    colors = {look.color for look in taken}
-    every = [
+def _free(used: set[Look]) -> list[Look]:
+    """Unused looks, first those with unused colours."""
+    colors = {look.color for look in used}
+    all_looks = [
         Look(color, LINES[(i + turn) % len(LINES)]) for turn in range(len(LINES)) for i, color in enumerate(OTHERS)
     ]
-    return sorted((look for look in every if look not in taken), key=lambda look: look.color in colors)
+    return sorted((look for look in all_looks if look not in used), key=lambda look: look.color in colors)
 
 
 def _variant(look: Look, variants: list[str], arm: str) -> Look:
@@ -101,20 +101,20 @@ def _variant(look: Look, variants: list[str], arm: str) -> Look:
 
 
 def legend(figure: Figure, panels: Iterable[Axes]) -> None:
-    """One legend below all panels, in as many columns as the figure's width has room for, at most seven."""
-    found: dict[str, Artist] = {}
+    """One legend below all panels, with as many columns as fit the figure's width, at most seven."""
+    handles: dict[str, Artist] = {}
     for axes in panels:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
-    if not found:
+            handles.setdefault(label, handle)
+    if not handles:
         return
-    widths = [0.55 + 0.068 * len(label) for label in found]  # inches
+    widths = [0.55 + 0.068 * len(label) for label in handles]  # inches
 
-    def needed(columns: int) -> float:
+    def width(columns: int) -> float:
         deep = math.ceil(len(widths) / columns)  # matplotlib fills one column after another
         return sum(max(widths[i : i + deep]) for i in range(0, len(widths), deep))
 
-    fits = [columns for columns in range(1, min(7, len(found)) + 1) if needed(columns) <= figure.get_figwidth()]
-    rows = math.ceil(len(found) / max([1, *fits]))
-    columns = math.ceil(len(found) / rows)  # as even as that number of rows allows
-    figure.legend(list(found.values()), list(found), loc="outside lower center", ncols=columns)
+    fits = [columns for columns in range(1, min(7, len(handles)) + 1) if width(columns) <= figure.get_figwidth()]
+    rows = math.ceil(len(handles) / max([1, *fits]))
+    columns = math.ceil(len(handles) / rows)  # as even as that number of rows allows
+    figure.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=columns)

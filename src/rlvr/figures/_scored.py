@@ -1,4 +1,4 @@
-"""Figures of scores on benchmarks: the keys that their kinds share, and what they need."""
+"""Figures of scores on benchmarks: the common keys and planning of their kinds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rlvr.statistics.table_rows import pass_at_k_rows
 
 
 class ScoredFigure(ItemConfig):
-    """Arms on a benchmark, or on several side by side."""
+    """Arms on one benchmark, or on several side by side."""
 
     models: list[str] = []
     arms: list[str] = []
@@ -32,15 +32,15 @@ class ScoredFigure(ItemConfig):
         return self.benchmarks or [name for name in (self.benchmark,) if name is not None]
 
     def has_curves(self, instead: str = "") -> None:
-        """Raises ValueError where no curve could be drawn."""
+        """Raises ValueError where a key for curves is missing."""
         self.either("benchmark", "benchmarks")
         if not (self.over() and self.models and (self.arms or self.sweep) and self.k):
-            needed = "models, arms (or a sweep), a benchmark (or benchmarks) and k"
-            raise ValueError(f"a figure of kind {self.kind} needs {needed}{instead}")
+            keys = "models, arms (or a sweep), a benchmark (or benchmarks) and k"
+            raise ValueError(f"a figure of kind {self.kind} needs {keys}{instead}")
 
 
 def expand(name: str, config: Any, scope: Scope) -> Item:
-    """A cell per model and arm, with an evaluation per benchmark."""
+    """The item: one cell per model and arm, one evaluation per model and benchmark."""
     models, arms = scope.models(config.models), scope.arms(config)
     cells = scope.cells(models, [Row(arm=arm, label=scope.label_of_curve(arm)) for arm in arms])
     evaluations = scope.evaluations(config.over(), models, config.k)
@@ -49,8 +49,8 @@ def expand(name: str, config: Any, scope: Scope) -> Item:
 
 
 def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
-    told = with_scores(item, plan, paper) if item.cells else common(item, plan)
-    return {**told, **with_looks(plan, paper)}
+    layout = with_scores(item, plan, paper) if item.cells else common(item, plan)
+    return {**layout, **with_looks(plan, paper)}
 
 
 def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:

@@ -1,7 +1,7 @@
-"""Figures of training: the keys that their kinds share, what they need, and panels of arms."""
+"""Figures of training: the common keys, planning and panels of their kinds."""
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' own annotations leave open whether a column is a series)
+# (pandas' annotations do not say that a column is a series)
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-ACROSS = 5  # panels in a row; more arms go on in the next
+ACROSS = 5  # panels per row
 
 
 class TrainingFigure(ItemConfig):
-    """Arms over their training."""
+    """Arms over training steps."""
 
     models: list[str] = Field(min_length=1)
     arms: list[str] = []
     sweep: str | None = None
-    repeats: Positive | None = None  # seeds, in place of the paper's
+    repeats: Positive | None = None  # the number of seeds; default: the paper's seeds
     up_to_step: Positive | None = None
 
     @model_validator(mode="after")
     def has_arms(self):
         if not (self.arms or self.sweep):
-            raise ValueError("arms: is missing; a figure of training needs arms or a sweep")
+            raise ValueError("arms: this key is missing; a figure of training needs arms or a sweep")
         return self
 
 
 def expand(name: str, config: Any, scope: Scope) -> Item:
-    """A cell per model and arm."""
+    """The item: one cell per model and arm."""
     rows = [Row(arm=arm, label=scope.label_with_value(arm)) for arm in scope.arms(config)]
     return Item(FIGURES, name, config, scope.trained(config, scope.models(config.models), rows))
 
@@ -56,20 +56,20 @@ def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
 def panels(
     frame: pd.DataFrame, *, height: float, **shared: Any
 ) -> tuple[Figure, Iterator[tuple[Axes, pd.DataFrame, bool]]]:
-    """A panel per arm, titled, a row or more per model; each with its rows, and whether it is the first of its row."""
+    """One titled panel per arm, models in separate rows: (axes, data, whether it is the first of its row)."""
     import matplotlib.pyplot as plt
 
     models = list(dict.fromkeys(frame["model"]))
     arms = max(frame.loc[frame["model"] == model, "arm"].nunique() for model in models)
-    lines = -(-arms // ACROSS)  # rows of panels a model
+    lines = -(-arms // ACROSS)  # rows of panels per model
     across = -(-arms // lines)
     size = (max(2.5 * across + 0.6, 4.6), height * lines * len(models) + 0.9)
     figure, grid = plt.subplots(lines * len(models), across, figsize=size, squeeze=False, **shared)
 
     def each() -> Iterator[tuple[Axes, pd.DataFrame, bool]]:
         for number, model in enumerate(models):
-            own = frame[frame["model"] == model]
-            cells = [cell for _, cell in own.groupby("arm", sort=False)]
+            rows = frame[frame["model"] == model]
+            cells = [cell for _, cell in rows.groupby("arm", sort=False)]
             places = grid[number * lines : (number + 1) * lines].flatten()
             for place, axes in enumerate(places):
                 if place >= len(cells):
@@ -77,7 +77,7 @@ def panels(
                     continue
                 axes.tick_params(labelbottom=True)
                 title = str(cells[place]["label"].iloc[0])
-                several = f"{own['stand_in'].iloc[0]}\n" if len(models) > 1 and place % across == 0 else ""
+                several = f"{rows['stand_in'].iloc[0]}\n" if len(models) > 1 and place % across == 0 else ""
                 axes.set_title(several + title)
                 yield axes, pd.DataFrame(cells[place]), place % across == 0
 

@@ -1,7 +1,7 @@
 """Closed forms as curves."""
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' own annotations leave open whether a column is a series)
+# (pandas' annotations do not say that a column is a series)
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ expand = partial(closed_forms.expand, FIGURES)
 
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
-    """Closed forms: a panel per group of lines; the dashed line of a label is what the panel's note says."""
+    """The figure: one panel per group of lines; the panel's note explains dashed lines."""
     import matplotlib.pyplot as plt
 
     frame = frames[0].fillna({"panel": ""})
     panels = list(dict.fromkeys(frame["panel"]))
     figure, grid = plt.subplots(1, len(panels), figsize=(4.6 * len(panels) + 0.6, 3.9), squeeze=False)
     for axes, panel in zip(grid[0], panels, strict=True):
-        own = frame[frame["panel"] == panel]
-        for (label, style), line in own.groupby(["label", "style"], sort=False):
-            position = list(dict.fromkeys(own["label"])).index(label)
+        rows = frame[frame["panel"] == panel]
+        for (label, style), line in rows.groupby(["label", "style"], sort=False):
+            position = list(dict.fromkeys(rows["label"])).index(label)
             tint = COLOURS[position % len(COLOURS)]
             dashes = {"color": tint, "linestyle": "--" if style == "dashed" else "-"}
-            first = style == own.loc[own["label"] == label, "style"].iloc[0]
+            first = style == rows.loc[rows["label"] == label, "style"].iloc[0]
             axes.plot(line["x"], line["y"], label=label if first else None, **dashes)
-        axes.set(xlabel=own["x_label"].iloc[0], ylabel=own["y_label"].iloc[0], title=panel)
+        axes.set(xlabel=rows["x_label"].iloc[0], ylabel=rows["y_label"].iloc[0], title=panel)
         axes.legend(fontsize=8)
     return figure
 

@@ -1,7 +1,7 @@
-"""Runs that collapse: the share of prompts without a correct response, a line per run (A-GRAE, Figure 9)."""
+"""Collapsed runs: the share of prompts without a correct response, one line per run (A-GRAE, Figure 9)."""
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' own annotations leave open whether a column is a series)
+# (pandas' annotations do not say that a column is a series)
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
     rows = []
     for cell in layout["cells"]:
         for run in cell["policies"]:
-            own, verdict = runs[run][METRICS], of_run(runs, run, layout["collapse"])
-            values = unsolved_shares(own, run)
+            metrics, verdict = runs[run][METRICS], of_run(runs, run, layout["collapse"])
+            values = unsolved_shares(metrics, run)
             means = running_mean(values, steps_of(layout["collapse"]["window"], len(values)))
-            shown = in_range([row["step"] for row in own], layout["up_to_step"])
+            steps = in_range([row["step"] for row in metrics], layout["up_to_step"])
             rows += [
                 {
                     **cell_columns({**cell, "policies": [run]}),
@@ -53,13 +53,13 @@ def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
                     "collapsed": verdict.collapsed,
                     "seeds": len(cell["policies"]),
                 }
-                for step, value, mean in zip(shown, values, means, strict=False)
+                for step, value, mean in zip(steps, values, means, strict=False)
             ]
     return pd.DataFrame(rows)
 
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
-    """Share of prompts without a correct response, a line per run: thin each step, thick its running mean."""
+    """The figure: one line per run, thin for each step, thick for its running mean."""
     from matplotlib.lines import Line2D
     from matplotlib.ticker import MaxNLocator
 
@@ -70,10 +70,10 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     for axes, cell, first in panels:
         tint = styles[str(cell["arm"].iloc[0])].color
         runs = [run for _, run in cell.groupby("policies", sort=False)]
-        for run in sorted(runs, key=lambda run: bool(run["collapsed"].iloc[0])):  # those that collapsed on top
-            of_run = tint if run["collapsed"].iloc[0] else FAINT
-            axes.plot(run["step"], run["value"], color=of_run, linewidth=0.5, alpha=0.4)
-            axes.plot(run["step"], run["running_mean"], color=of_run, linewidth=1.5)
+        for run in sorted(runs, key=lambda run: bool(run["collapsed"].iloc[0])):  # collapsed runs on top
+            colour = tint if run["collapsed"].iloc[0] else FAINT
+            axes.plot(run["step"], run["value"], color=colour, linewidth=0.5, alpha=0.4)
+            axes.plot(run["step"], run["running_mean"], color=colour, linewidth=1.5)
         collapsed = sum(bool(run["collapsed"].iloc[0]) for run in runs)
         axes.set_title(f"{axes.get_title()}: {collapsed} of {len(runs)} collapsed")
         axes.set(xlabel="training step", ylabel="share of prompts without\na correct response" if first else None)

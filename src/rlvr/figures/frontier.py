@@ -1,7 +1,7 @@
-"""Pass@1 against pass@(largest k), a curve per method over its learning rates."""
+"""Pass@1 against pass@(largest k), one curve per method over its learning rates."""
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' own annotations leave open whether a column is a series)
+# (pandas' annotations do not say that a column is a series)
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOTE = (
 
 class Config(_scored.ScoredFigure):
     @model_validator(mode="after")
-    def shows_something(self):
+    def has_all_keys(self):
         self.has_curves()
         return self
 
@@ -37,9 +37,9 @@ statistics = _scored.statistics
 
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
-    """pass@1 against pass@(largest k), a curve per method over learning rates, with intervals both ways.
+    """The figure, with intervals in both directions.
 
-    The larger a dot, the larger its learning rate; the first panel says which is which. A base policy has no rate.
+    The larger a dot, the larger its learning rate; the first panel has the legend. A base policy has no rate.
     """
     import matplotlib.pyplot as plt
     from matplotlib.lines import Line2D
@@ -47,7 +47,7 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     frame = frames[0]
     low_k, high_k = frame["k"].min(), frame["k"].max()
     curves = list(dict.fromkeys(frame["label"]))
-    arms = {str(label): str(own["arm"].iloc[0]) for label, own in frame.groupby("label")}
+    arms = {str(label): str(rows_of_panel["arm"].iloc[0]) for label, rows_of_panel in frame.groupby("label")}
     styles = looks([arms[label] for label in curves], layout)
     rates = sorted(frame["learning_rate"].dropna().unique())
     sizes = {rate: 3.0 + 6.0 * i / max(1, len(rates) - 1) for i, rate in enumerate(rates)}
@@ -58,8 +58,8 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     for unused in grid.flat[len(panels) :]:
         unused.set_axis_off()
     for axes, (model, benchmark) in zip(grid.flat, panels, strict=False):
-        own = frame[(frame["model"] == model) & (frame["benchmark"] == benchmark)]
-        for label, cells in own.groupby("label", sort=False):
+        rows_of_panel = frame[(frame["model"] == model) & (frame["benchmark"] == benchmark)]
+        for label, cells in rows_of_panel.groupby("label", sort=False):
             x, y = (cells[cells["k"] == k].sort_values("learning_rate") for k in (low_k, high_k))
             look = styles[arms[str(label)]]
             errors = [[(p["value"] - p["value_low"]), (p["value_high"] - p["value"])] for p in (x, y)]
@@ -69,7 +69,7 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
             for across, up, rate in zip(x["value"], y["value"], x["learning_rate"], strict=True):
                 if rate in sizes:
                     axes.plot(across, up, color=look.color, marker="o", markersize=sizes[rate])
-        title = str(own["stand_in"].iloc[0]) + (f", {benchmark}" if frame["benchmark"].nunique() > 1 else "")
+        title = str(rows_of_panel["stand_in"].iloc[0]) + (f", {benchmark}" if frame["benchmark"].nunique() > 1 else "")
         axes.set(xlabel=f"pass@{low_k} (%)", ylabel=f"pass@{high_k} (%)", title=title)
     dots = [Line2D([], [], color="0.4", linestyle="", marker="o", markersize=sizes[r], label=f"{r:.2g}") for r in rates]
     grid[0][0].legend(handles=dots, title="learning rate", loc="lower right", fontsize=7, title_fontsize=7)

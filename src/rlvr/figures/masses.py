@@ -1,7 +1,7 @@
-"""Realised gradient masses by solve rate, and the closed form that they are held against (FADE, Eq. 3)."""
+"""Realised gradient masses by solve rate, next to the closed form (FADE, Eq. 3)."""
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' own annotations leave open whether a column is a series)
+# (pandas' annotations do not say that a column is a series)
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
 
 
 def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
-    """One row per model, arm, side and number of correct responses c: realised, and as a closed form at p = c / G.
+    """One row per model, arm, side and number of correct responses c: realised, and the closed form at p = c / G.
 
-    Realised: a run's mean over its steps, each with the same weight, of the groups with c correct; then over seeds.
+    Realised: the mean over a run's steps, with equal weights, of the groups with c correct; then over seeds.
     """
     rows = []
     for cell, weights in zip(layout["cells"], layout["weights"], strict=True):
@@ -53,9 +53,9 @@ def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
             means_SC = np.array([_means(runs, run, name, layout["up_to_step"]) for run in cell["policies"]])
             rollouts = means_SC.shape[1] - 1
             for c in range(rollouts + 1):
-                known = means_SC[~np.isnan(means_SC[:, c]), c]
-                if known.size:
-                    interval = over_seeds(known, layout["statistics"]["confidence"])
+                values_S = means_SC[~np.isnan(means_SC[:, c]), c]
+                if values_S.size:
+                    interval = over_seeds(values_S, layout["statistics"]["confidence"])
                     realised.append(
                         {
                             "form": "realised",
@@ -64,7 +64,7 @@ def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
                             "value": interval.estimate,
                             "value_low": interval.low,
                             "value_high": interval.high,
-                            "seeds": known.size,
+                            "seeds": values_S.size,
                         }
                     )
         form = "own" if has_closed_form(**weights) else ORIENTATION
@@ -81,8 +81,8 @@ def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
 
 def _means(runs: Runs, run: str, name: str, up_to_step: int | None) -> list[float]:
     rows = runs[run][METRICS]
-    kept = set(in_range([row["step"] for row in rows], up_to_step))
-    table = np.array([value_of(row, name, run) for row in rows if row["step"] in kept], dtype=float)
+    steps = set(in_range([row["step"] for row in rows], up_to_step))
+    table = np.array([value_of(row, name, run) for row in rows if row["step"] in steps], dtype=float)
     return [float(np.nanmean(column)) if (~np.isnan(column)).any() else math.nan for column in table.T]
 
 
@@ -94,7 +94,7 @@ def has_closed_form(estimator: dict[str, Any], shaped: bool) -> bool:
 
 def closed_form(estimator: dict[str, Any], rollouts: int) -> dict[str, list[float]]:
     """m_S and m_F of an estimator at p = 0, 1/G, ..., 1."""
-    import torch  # only here, where a formula of `rlvr.estimators` is called
+    import torch  # here, since planning imports no torch
 
     p = torch.arange(rollouts + 1, dtype=torch.float64) / rollouts
     success, failure = _estimator(estimator).masses(p, rollouts)
@@ -106,7 +106,7 @@ def _estimator(estimator: dict[str, Any]) -> Estimator:
 
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
-    """Realised masses by solve rate with intervals over seeds, and closed forms; positive up, negative down."""
+    """The figure: realised masses with intervals over seeds, and closed forms; positive up, negative down."""
     from matplotlib.ticker import FuncFormatter
 
     frame = frames[0]
@@ -116,9 +116,9 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
         tint = styles[str(cell["arm"].iloc[0])].color
         axes.axhline(0, color="0.6", linewidth=0.8)
         for side, sign in (("positive", 1), ("negative", -1)):
-            own = cell[cell["side"] == side]
-            _closed(axes, own, sign, tint)
-            points = own[own["form"] == "realised"]
+            rows = cell[cell["side"] == side]
+            _closed(axes, rows, sign, tint)
+            points = rows[rows["form"] == "realised"]
             below, above = points["value"] - points["value_low"], points["value_high"] - points["value"]
             errors = [below.fillna(0.0), above.fillna(0.0)]
             style = {"color": tint, "fmt": "o", "markersize": 4, "elinewidth": 1.0, "zorder": 3}
@@ -133,9 +133,9 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     return figure
 
 
-def _closed(axes: Axes, own: pd.DataFrame, sign: int, tint: str) -> None:
+def _closed(axes: Axes, rows: pd.DataFrame, sign: int, tint: str) -> None:
     for form, style in (("own", {"color": tint, "linewidth": 1.4}), ("grpo", {"color": GREY, "linestyle": "--"})):
-        line = own[own["form"] == form]
+        line = rows[rows["form"] == form]
         axes.plot(line["p"], sign * line["value"], **style)
 
 

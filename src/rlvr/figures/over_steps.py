@@ -1,7 +1,7 @@
-"""Measures of training over its steps, with intervals over seeds (`rlvr.config.measures`)."""
+"""Measures (`rlvr.config.measures`) over training steps, with intervals over seeds."""
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' own annotations leave open whether a column is a series)
+# (pandas' annotations do not say that a column is a series)
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pandas as pd
 from pydantic import Field
 
 from rlvr.config.layers import ConfigError
-from rlvr.config.measures import HARD, METRICS, PROBE, UnknownMeasure, shown
+from rlvr.config.measures import HARD, METRICS, PROBE, UnknownMeasure, curve
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.fields import Positive
 from rlvr.figures import _training
@@ -32,25 +32,25 @@ CLAIMS = "of_curves"
 
 class Config(_training.TrainingFigure):
     measures: list[str] = Field(min_length=1)
-    smooth: Positive | None = None  # steps of a running mean over what is measured on training batches
+    smooth: Positive | None = None  # steps of the running mean of measures on training batches
 
 
 def expand(name: str, config: Config, scope: Scope) -> Item:
     item = _training.expand(name, config, scope)
     runs = [scope.plan.runs[run] for cell in item.cells for run, _ in cell.policies]
-    for written in config.measures:
-        _check(written, runs, scope.place)
+    for measure in config.measures:
+        _check(measure, runs, scope.place)
     return item
 
 
-def _check(written: str, runs: list[Any], place: str) -> None:
-    """Raises ConfigError for a measure that the runs do not have."""
+def _check(name: str, runs: list[Any], place: str) -> None:
+    """Raises ConfigError for a measure that the runs lack."""
     try:
-        measure = shown(written)
+        measure = curve(name)
     except UnknownMeasure as error:
         raise ConfigError(f"{place}.measures: {error}") from error
     if measure.rows == PROBE and not all(run.probe.problems for run in runs):
-        raise ConfigError(f"{place}.measures: {written!r} needs held-out problems (probe.problems)")
+        raise ConfigError(f"{place}.measures: {name!r} needs held-out problems (probe.problems)")
     if measure.name == "greedy" and not all(run.probe.greedy for run in runs):
         raise ConfigError(f"{place}.measures: 'greedy' needs probe.greedy: true in the settings of every arm")
     if measure.name == HARD and not all(run.validation.about.hard_levels for run in runs):
@@ -60,23 +60,23 @@ def _check(written: str, runs: list[Any], place: str) -> None:
 
 def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
     config: Any = item.content
-    measures = [vars(shown(written, config.smooth)) for written in config.measures]
+    measures = [vars(curve(measure, config.smooth)) for measure in config.measures]
     levels = [run.validation.about.hard_levels for run in runs_of_cells(item, plan)]
-    own = {"measures": measures, "hard_levels": levels, "smooth": config.smooth}
-    return {**_training.lay_out(item, plan, paper), **own}
+    keys = {"measures": measures, "hard_levels": levels, "smooth": config.smooth}
+    return {**_training.lay_out(item, plan, paper), **keys}
 
 
 def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
-    """One row per model, arm, measure and step; a measure that no seed has at a step is left out."""
+    """One row per model, arm, measure and step; without steps at which no seed has the measure."""
     rows = []
     for cell, hard_levels in zip(layout["cells"], layout["hard_levels"], strict=True):
         for measure in layout["measures"]:
             smooth = layout["smooth"] if measure["rows"] == METRICS else None
             series = [_series(runs, run, measure, hard_levels, smooth) for run in cell["policies"]]
             for step in in_range(sorted({step for values in series for step in values}), layout["up_to_step"]):
-                known = np.array([s[step] for s in series if not math.isnan(s.get(step, math.nan))])
-                if known.size:
-                    interval = over_seeds(known, layout["statistics"]["confidence"])
+                values_S = np.array([s[step] for s in series if not math.isnan(s.get(step, math.nan))])
+                if values_S.size:
+                    interval = over_seeds(values_S, layout["statistics"]["confidence"])
                     rows.append(
                         {
                             **cell_columns(cell),
@@ -85,7 +85,7 @@ def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
                             "value": interval.estimate,
                             "value_low": interval.low,
                             "value_high": interval.high,
-                            "seeds": known.size,
+                            "seeds": values_S.size,
                         }
                     )
     return pd.DataFrame(rows)
@@ -102,16 +102,16 @@ def _series(
 
 
 def _hard(row: dict[str, Any], hard_levels: list[str], run: str) -> float:
-    """The pass rate over all problems of the hard levels. Raises ValueError where the run was probed on none."""
+    """The pass rate over all problems of the hard levels. Raises ValueError where the probe has none."""
     rates, counts = value_of(row, "pass_rate_by_level", run), value_of(row, "problems_by_level", run)
-    own = [level for level in rates if level in hard_levels]
-    if not own:
-        raise ValueError(f"{run}: no held-out problem is of the levels {hard_levels}; they are of {list(rates)}")
-    return sum(rates[level] * counts[level] for level in own) / sum(counts[level] for level in own)
+    levels = [level for level in rates if level in hard_levels]
+    if not levels:
+        raise ValueError(f"{run}: held-out problems have the levels {list(rates)}, none of {hard_levels}")
+    return sum(rates[level] * counts[level] for level in levels) / sum(counts[level] for level in levels)
 
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
-    """A row per model, a column per measure, a line per arm with its interval over seeds."""
+    """The figure: one row per model, one column per measure, one line per arm with its interval over seeds."""
     import matplotlib.pyplot as plt
     from matplotlib.ticker import MaxNLocator
 
@@ -122,8 +122,8 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     figure, grid = plt.subplots(len(models), len(measures), figsize=size, squeeze=False)
     for row, model in enumerate(models):
         for axes, measure in zip(grid[row], measures, strict=True):
-            own = frame[(frame["model"] == model) & (frame["measure"] == measure["written"])]
-            for arm, cell in own.groupby("arm", sort=False):
+            rows = frame[(frame["model"] == model) & (frame["measure"] == measure["written"])]
+            for arm, cell in rows.groupby("arm", sort=False):
                 look = styles[str(arm)]
                 axes.plot(
                     cell["step"],
@@ -134,16 +134,16 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
                 )
                 axes.fill_between(cell["step"], cell["value_low"], cell["value_high"], color=look.color, alpha=band)
             axes.set(xlabel="training step", ylabel=measure["label"])
-            if len(own):
-                _cut(axes, own["value"], share=measure["share"])
+            if len(rows):
+                _cut(axes, rows["value"], share=measure["share"])
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-            axes.set_title(str(own["stand_in"].iloc[0]) if len(own) else model)
+            axes.set_title(str(rows["stand_in"].iloc[0]) if len(rows) else model)
     legend(figure, grid.flat)
     return figure
 
 
 def _cut(axes: Axes, values: pd.Series, *, share: bool) -> None:
-    """Wide intervals of few seeds are cut, the curves are not."""
+    """Sets the y-limits: they may cut wide intervals of few seeds, but no curve."""
     low, high = values.min(), values.max()
     margin = max(0.25 * (high - low), 1e-3)
     bottom = low - margin if low < 0 else max(0.0, low - margin)

@@ -1,7 +1,7 @@
-"""Pass@k over k, ours with intervals and the published curves beside them: of tables, or of arms on benchmarks."""
+"""Pass@k over k, of tables or of arms on benchmarks: ours with intervals, next to the published curves."""
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' own annotations leave open whether a column is a series)
+# (pandas' annotations do not say that a column is a series)
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class Config(_scored.ScoredFigure):
-    tables: list[str] = []  # pass@k tables, or else models, arms, benchmarks and k
+    tables: list[str] = []  # pass@k tables; alternatively models, arms, benchmarks and k
 
     @model_validator(mode="after")
-    def shows_something(self):
+    def has_all_keys(self):
         for key in ("models", "arms", "sweep", "benchmark", "benchmarks", "k"):
             self.either(key, "tables")
         if not self.tables:
@@ -42,29 +42,29 @@ statistics = _scored.statistics
 
 def expand(name: str, config: Config, scope: Scope) -> Item:
     for table in config.tables:
-        shown = look_up(scope.planned.tables, table, "table", f"{scope.place}.tables")
-        if not items.hook(items.load(TABLES, shown.content.kind), "CURVES", False):
-            raise ConfigError(f"{scope.place}.tables: {table!r} is no pass@k table, so it has no curves")
+        item = look_up(scope.planned.tables, table, "table", f"{scope.place}.tables")
+        if not items.hook(items.load(TABLES, item.content.kind), "CURVES", False):
+            raise ConfigError(f"{scope.place}.tables: {table!r} has no curves; name a pass@k table")
     if config.tables:
         return Item(FIGURES, name, config, sources=tuple(config.tables))
     return _scored.expand(name, config, scope)
 
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
-    """A row per model; for each benchmark our curves with their intervals, and the published ones beside them."""
+    """The figure: one row per model; per benchmark our curves with intervals, and the published curves."""
     import matplotlib.pyplot as plt
 
     frames = [frame.loc[frame["score"] == "pass"] for frame in frames]
-    frames = [own for frame in frames for _, own in frame.groupby("benchmark", sort=False)]
+    frames = [part for frame in frames for _, part in frame.groupby("benchmark", sort=False)]
     models = list(dict.fromkeys(model for frame in frames for model in frame["model"]))
     styles = looks((arm for frame in frames for arm in frame["arm"]), layout)
     size = (2.7 * 2 * len(frames) + 0.6, 2.6 * len(models) + 0.9)
     figure, grid = plt.subplots(len(models), 2 * len(frames), figsize=size, squeeze=False)
     for row, model in enumerate(models):
         for column, frame in enumerate(frames):
-            own = frame[frame["model"] == model]
+            rows = frame[frame["model"] == model]
             ours, theirs = grid[row][2 * column], grid[row][2 * column + 1]
-            for arm, cell in own.groupby("arm", sort=False):
+            for arm, cell in rows.groupby("arm", sort=False):
                 look = styles[str(arm)]
                 style = {"color": look.color, "linestyle": look.linestyle, "marker": "o"}
                 style["label"] = cell["label"].iloc[0]
@@ -72,11 +72,11 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
                 ours.fill_between(cell["k"], cell["value_low"], cell["value_high"], color=style["color"], alpha=0.13)
                 if cell["published"].notna().any():
                     theirs.plot(cell["k"], cell["published"], **style)
-            benchmark = own["benchmark"].iloc[0]
-            _k_axis(ours, sorted(own["k"].unique()), f"{own['stand_in'].iloc[0]}\n{benchmark} stand-in, ours")
-            if own["stand_in"].iloc[0] == model:
+            benchmark = rows["benchmark"].iloc[0]
+            _k_axis(ours, sorted(rows["k"].unique()), f"{rows['stand_in'].iloc[0]}\n{benchmark} stand-in, ours")
+            if rows["stand_in"].iloc[0] == model:
                 ours.set_title(f"{model}\n{benchmark}, ours")
-            _k_axis(theirs, sorted(own["k"].unique()), f"{model}\n{benchmark}, published")
+            _k_axis(theirs, sorted(rows["k"].unique()), f"{model}\n{benchmark}, published")
             theirs.set_facecolor("#f7f7f4")
         grid[row][0].set_ylabel("pass@k (%)")
     legend(figure, grid.flat)

@@ -1,7 +1,7 @@
-"""Shares of the prompts by their share of correct responses, stacked, over the steps of training."""
+"""Shares of prompts by solve rate, stacked, over training steps."""
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' own annotations leave open whether a column is a series)
+# (pandas' annotations do not say that a column is a series)
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rlvr.statistics.run_rows import Runs, cell_columns, in_range, running_mean,
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Shares of prompts by their number of correct responses c of G; a group belongs to the first that holds it.
+# Bins of groups by their number c of correct responses of G; a group belongs to the first bin that fits.
 BINS: dict[str, Callable[[int, int], bool]] = {
     "0": lambda c, rollouts: c == 0,
     "1": lambda c, rollouts: c == rollouts,
@@ -30,7 +30,7 @@ BINS: dict[str, Callable[[int, int], bool]] = {
     "(1/2, 1)": lambda c, rollouts: True,
 }
 IN_ORDER = ("0", "(0, 1/4]", "(1/4, 1/2]", "(1/2, 1)", "1")
-# From no response correct to all of them: brown to violet (ColorBrewer's PuOr), told apart by every reader.
+# From no correct response to all: brown to violet (ColorBrewer's PuOr), safe for colour-blind readers.
 SHADES = {
     "0": "#b35806",
     "(0, 1/4]": "#fdb863",
@@ -53,45 +53,45 @@ def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
 
 
 def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
-    """One row per model, arm, step and bin of solve rates: the share of the prompts drawn, as a mean over seeds."""
+    """One row per model, arm, step and bin of solve rates: the share of drawn prompts, a mean over seeds."""
     rows = []
     for cell in layout["cells"]:
-        found: dict[tuple[int, str], list[float]] = {}
+        shares_of: dict[tuple[int, str], list[float]] = {}
         for run in cell["policies"]:
             for step, shares in _binned(runs, run, layout["smooth"]):
                 for name, share in shares.items():
-                    found.setdefault((step, name), []).append(share)
-        steps = in_range(sorted({step for step, _ in found}), layout["up_to_step"])
+                    shares_of.setdefault((step, name), []).append(share)
+        steps = in_range(sorted({step for step, _ in shares_of}), layout["up_to_step"])
         rows += [
             {
                 **cell_columns(cell),
                 "step": step,
                 "measure": "solve_rates",
                 "bin": name,
-                "value": float(np.mean(found[step, name])),
-                "seeds": len(found[step, name]),
+                "value": float(np.mean(shares_of[step, name])),
+                "seeds": len(shares_of[step, name]),
             }
             for step in steps
             for name in IN_ORDER
-            if (step, name) in found
+            if (step, name) in shares_of
         ]
     return pd.DataFrame(rows)
 
 
 def _binned(runs: Runs, run: str, smooth: int | None) -> list[tuple[int, dict[str, float]]]:
-    """Each step's shares of prompts by bin; bins that no number of correct responses falls into are left out."""
+    """Each step's shares of prompts by bin, without bins that are empty for this group size."""
     rows = runs[run][METRICS]
     counts = np.array([value_of(row, "solve_rates", run) for row in rows], dtype=float)
     rollouts = counts.shape[1] - 1
-    of_number = [next(name for name, holds in BINS.items() if holds(c, rollouts)) for c in range(rollouts + 1)]
+    bin_of_c = [next(name for name, holds in BINS.items() if holds(c, rollouts)) for c in range(rollouts + 1)]
     shares = counts / counts.sum(axis=1, keepdims=True)
-    columns = {name: shares[:, [of == name for of in of_number]].sum(axis=1) for name in dict.fromkeys(of_number)}
+    columns = {name: shares[:, [of == name for of in bin_of_c]].sum(axis=1) for name in dict.fromkeys(bin_of_c)}
     smoothed = {name: running_mean(list(s), smooth) if smooth else list(s) for name, s in columns.items()}
     return [(row["step"], {name: values[i] for name, values in smoothed.items()}) for i, row in enumerate(rows)]
 
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
-    """Stacked shares of the prompts by their share of correct responses; panels of arms, models below each other."""
+    """The figure: stacked shares of prompts, one panel per arm, models in separate rows."""
     from matplotlib.ticker import MaxNLocator
 
     figure, panels = _training.panels(frames[0], height=2.4, sharex=True, sharey=True)

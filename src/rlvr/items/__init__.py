@@ -1,18 +1,18 @@
-"""Items: tables and figures, and what their kinds have in common.
+"""Items: the interface of the kinds of tables and figures.
 
-A kind is one module in `rlvr.tables` or `rlvr.figures`. Its file name is the `kind` of configuration; no list of kinds
-stands anywhere else. A kind has
+A kind is one module in `rlvr.tables` or `rlvr.figures`. Its file name is its `kind` in configuration; there is no other
+list of kinds. A kind has
 
     Config(ItemConfig)                           its keys in a paper's file, with their checks
-    expand(name, config, scope) -> Item          what it needs: cells (models x arms x seeds), evaluations, other items
-    lay_out(item, plan, paper) -> dict           what the functions below are told: plain data without paths
+    expand(name, config, scope) -> Item          its inputs: cells (models x arms x seeds), evaluations, other items
+    lay_out(item, plan, paper) -> dict           the layout that the functions below get: plain data without paths
     statistics(layout, <inputs>) -> DataFrame    its numbers with intervals, tidy
 
-A kind of table then has `render(layout, <statistics>, <reference>) -> Rendered`: text, no arithmetic. A kind of figure
-has `draw(layout, frames) -> Figure` and may have `caption(frames) -> str`, what its marks are over.
+A kind of table also has `render(layout, <statistics>, <reference>) -> Rendered`: text, no arithmetic. A kind of figure
+has `draw(layout, frames) -> Figure` and may have `caption(frames) -> str`, which explains its error bars.
 
-The names of a function's parameters say which files it reads: inputs are those of `rlvr.items.inputs`. A kind without
-`statistics` reads published values or closed forms alone. A kind may also define
+The names of a function's parameters select the files it reads: see `rlvr.items.inputs`. A kind without `statistics`
+shows only published values or closed forms. A kind may also define
 
     companions(name, config, scope) -> (tables, figures)   configurations of items that come with it
     check_published(config, file, paper, place)            whether a published table has the names that it looks for
@@ -34,7 +34,7 @@ from types import ModuleType
 from typing import Any
 
 TABLES, FIGURES = "tables", "figures"
-DEFAULT = {TABLES: "pass_at_k"}  # the kind of a table that names none
+DEFAULT = {TABLES: "pass_at_k"}  # the kind of a table without `kind`
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -52,12 +52,12 @@ def load(folder: str, kind: str) -> ModuleType:
 
 
 def hook(module: ModuleType, name: str, otherwise: Any = None) -> Any:
-    """What a kind may define, else `otherwise`."""
+    """The value of an optional name of a kind, else `otherwise`."""
     return getattr(module, name, otherwise)
 
 
 @cache
 def parameters(module: ModuleType, function: str) -> tuple[str, ...]:
-    """The names of what a kind's function takes beside the layout; () where it has no such function."""
-    found = getattr(module, function, None)
-    return () if found is None else tuple(inspect.signature(found).parameters)[1:]
+    """The parameters of a kind's function after the layout; () where the kind lacks the function."""
+    value = getattr(module, function, None)
+    return () if value is None else tuple(inspect.signature(value).parameters)[1:]

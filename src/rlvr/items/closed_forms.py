@@ -1,5 +1,4 @@
-"""Tables and figures of closed forms: no run behind them, the same at any scale. `content` is a module of
-rlvr.theory.closed_forms."""
+"""Tables and figures of closed forms, which need no runs. `content` is a module of rlvr.theory.closed_forms."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from rlvr.items.layout import common
 from rlvr.items.scope import Scope
 
 FLOATS = "%.9g"
-EVERY_SCALE = True  # nothing of it depends on the scale
+EVERY_SCALE = True  # the same at any scale
 SAME = "Closed forms: the same at any scale, no run behind them."
 
 

@@ -1,4 +1,4 @@
-"""Stage: figures. Draws one figure, as its kind does."""
+"""Stage: figures. Draws one figure."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def main(
     out: Annotated[list[Path], typer.Option(help="Files to write: .pdf, .png.")],
 ) -> None:
     """Draw a figure."""
-    content = read_json(told)
-    kind = items.load(FIGURES, content["kind"])
+    layout = read_json(told)
+    kind = items.load(FIGURES, layout["kind"])
     plt.style.use(STYLE)
-    figure = kind.draw(content, [pd.read_csv(path) for path in statistics])
-    same = items.hook(kind, "EVERY_SCALE", False)
-    title = content["title"] if same else f"{content['title']} · {content['scale']} scale"
+    figure = kind.draw(layout, [pd.read_csv(path) for path in statistics])
+    every_scale = items.hook(kind, "EVERY_SCALE", False)
+    title = layout["title"] if every_scale else f"{layout['title']} · {layout['scale']} scale"
     figure.suptitle(textwrap.fill(title, int(11 * figure.get_figwidth())), fontsize=11)
     for path in out:
-        # Without dates and versions, so that equal data give equal files.
+        # No dates and versions, so equal data give equal files.
         metadata = {"CreationDate": None, "Producer": None} if path.suffix == ".pdf" else {"Software": None}
         with whole(path) as partial:
             figure.savefig(partial, format=path.suffix[1:], metadata=metadata)

@@ -1,4 +1,4 @@
-"""Inputs of a kind's `statistics`, by the names of its parameters: which files they are, and how they are read."""
+"""Inputs of a kind's `statistics`, by parameter name: their files and how to read them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rlvr.statistics.scores import read_all
 
 @dataclass(frozen=True)
 class Input:
-    """The files of an item, and what is read of them."""
+    """An input: its files for an item, and the function that reads them."""
 
     files: Callable[[Item, Paths], list[str]]
     read: Callable[[Sequence[Path]], Any]
@@ -48,8 +48,8 @@ def _read_probes(files: Sequence[Path]) -> dict[str, list[dict[str, Any]]]:
 
 INPUTS = {
     "scores": Input(_scores, read_all),  # scores.csv of each policy on each evaluation
-    "diversity": Input(_diversity, read_all),  # diversity.csv likewise
+    "diversity": Input(_diversity, read_all),  # diversity.csv, the same
     "runs": Input(_runs, _read_runs),  # probe.jsonl and metrics.jsonl of each run
-    "probes": Input(_probes, _read_probes),  # probe.jsonl of runs to choose learning rates by
+    "probes": Input(_probes, _read_probes),  # probe.jsonl of the runs that choose learning rates
 }
-REFERENCE = "reference"  # beside them: the path of the published table, or None
+REFERENCE = "reference"  # a further input: the path of the published table, or None

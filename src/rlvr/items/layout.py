@@ -1,4 +1,4 @@
-"""What the statistics and the rendering of an item are told: plain data, complete, without paths."""
+"""The layout of an item: all that its statistics and its rendering need, as plain data without paths."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from rlvr.config.plan import Cell, Item, Plan
 
 
 def of(plan: Plan, paper: str, name: str) -> dict[str, Any]:
-    """The layout of a table or figure, as its kind makes it."""
+    """The layout of a table or figure, from its kind."""
     item = plan.papers[paper].item(name)
     return items.load(item.folder, item.content.kind).lay_out(item, plan, paper)
 
 
 def common(item: Item, plan: Plan) -> dict[str, Any]:
-    """What every kind is told."""
+    """The layout's keys for every kind."""
     return {
         "name": item.name,
         "title": item.content.title,
@@ -27,7 +27,7 @@ def common(item: Item, plan: Plan) -> dict[str, Any]:
 
 
 def with_cells(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
-    """The same, with the cells and how statistics are computed."""
+    """The same, with the cells and the settings of statistics."""
     settings = plan.papers[paper].settings
     statistics = next(iter(settings.values())).statistics.model_dump(mode="json")
     return {**common(item, plan), "cells": [_cell(cell, plan, paper) for cell in item.cells], "statistics": statistics}
@@ -54,7 +54,7 @@ def _rates(cell: Cell) -> dict[str, Any]:
 
 
 def with_scores(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
-    """The same of an item over benchmarks: its panels, how samples were drawn, which checkpoints were selected."""
+    """The same for an item over benchmarks, with its panels, sampling settings and selected checkpoints."""
     sampling = plan.evaluations[next(iter(item.evaluations.values()))[0]].sampling
     compare = getattr(item.content, "compare_with", None)
     labels = {cell.row.arm: cell.row.label for cell in item.cells}
@@ -70,7 +70,7 @@ def with_scores(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
 
 
 def _panels(item: Item, plan: Plan, paper: str) -> list[dict[str, Any]]:
-    """The benchmarks, each with the evaluation of each model, and the levels that it is over."""
+    """The benchmarks, each with the evaluation of each model, and its levels."""
     hard = getattr(item.content, "hard_levels", False)
     panels = []
     for i, name in enumerate(item.benchmarks):
@@ -89,22 +89,22 @@ def _panels(item: Item, plan: Plan, paper: str) -> list[dict[str, Any]]:
 
 
 def _selected(item: Item, plan: Plan) -> dict[str, Any]:
-    """The methods whose checkpoints were selected, in words; nothing where all are of the last step."""
+    """How checkpoints of each method were selected, in words; empty where all are from the last step."""
     words: dict[str, str] = {}
     for cell in item.cells:
         for policy, _ in cell.policies:
             run = plan.runs.get(policy)
             if run is not None and run.selection.rule == "best_validation":
-                probed = f"{min(run.probe.problems, run.validation.problems or run.probe.problems)} problems"
-                words[cell.row.label] = f"{run.validation.name} ({probed} x {run.probe.samples} samples)"
+                problems = f"{min(run.probe.problems, run.validation.problems or run.probe.problems)} problems"
+                words[cell.row.label] = f"{run.validation.name} ({problems} x {run.probe.samples} samples)"
     return {"selected": words} if words else {}
 
 
 def runs_of_cells(item: Item, plan: Plan) -> list[Any]:
-    """The specification of each cell's first run; the others of a cell differ from it by their seeds alone."""
+    """The specification of each cell's first run; the cell's other runs differ only in the seed."""
     return [plan.runs[cell.policies[0][0]] for cell in item.cells]
 
 
 def collapse_rule(plan: Plan, paper: str) -> dict[str, Any]:
-    """When a run of the paper has collapsed."""
+    """The paper's rule for collapsed runs."""
     return next(iter(plan.papers[paper].settings.values())).collapse.model_dump(mode="json")

@@ -1,4 +1,4 @@
-"""What a kind may ask of the planning of a paper, for one of its tables or figures."""
+"""The interface between a kind and the planning of a paper, for one item."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rlvr.config.schema.paper import Paper
 
 
 class Scope(Protocol):
-    """A paper at a scale, as far as it is planned. Each method raises ConfigError, in words that name file and key."""
+    """A partly planned paper at a scale. Each method raises ConfigError, which names file and key."""
 
     place: str  # file and key of the table or figure
     paper: Paper
@@ -18,11 +18,11 @@ class Scope(Protocol):
     planned: PaperPlan  # the tables, then the figures before this one
 
     def models(self, names: list[str]) -> list[str]:
-        """The models, each looked up in the paper."""
+        """The models. Raises ConfigError for one that the paper lacks."""
         ...
 
     def rows(self, config: Any, *, trained: bool = False) -> list[Row]:
-        """A table's own rows, or one per arm, and those of its sweep; `trained`: without the base policy."""
+        """A table's rows, or one per arm, then those of its sweep; `trained`: without the base policy."""
         ...
 
     def arms(self, config: Any) -> list[str]:
@@ -30,15 +30,15 @@ class Scope(Protocol):
         ...
 
     def largest(self, k: list[int]) -> list[int]:
-        """Those k that are not beyond the scale's largest. There must be one."""
+        """The k up to the scale's largest; at least one must remain."""
         ...
 
     def cells(self, models: list[str], rows: list[Row], *, matched: str | None = None) -> tuple[Cell, ...]:
-        """A cell per model and row with its runs; `matched`: and those at each learning rate of this sweep."""
+        """One cell per model and row with its runs; with `matched`, also those at each learning rate of this sweep."""
         ...
 
     def trained(self, config: Any, models: list[str], rows: list[Row]) -> tuple[Cell, ...]:
-        """The same for what is shown of training, with the item's own number of seeds (`repeats`)."""
+        """The same for items about training, with the item's number of seeds (`repeats`)."""
         ...
 
     def evaluations(self, benchmarks: list[str], models: list[str], k: list[int]) -> dict[str, tuple[str, ...]]:
@@ -46,21 +46,21 @@ class Scope(Protocol):
         ...
 
     def show_arms(self, cells: tuple[Cell, ...], evaluations: dict[str, tuple[str, ...]]) -> None:
-        """Notes that arms have scores, for the tables of single arms."""
+        """Records the scores of arms, for the tables of single arms."""
         ...
 
     def label(self, arm: str) -> str:
-        """The label of an arm; a swept arm has that of the arm it varies."""
+        """The label of an arm; a swept arm has the label of the arm it varies."""
         ...
 
     def label_with_value(self, arm: str) -> str:
-        """The same with the value of a sweep, so that several of one arm are told apart."""
+        """The same with the value of a sweep, to distinguish the arms of a sweep."""
         ...
 
     def label_of_curve(self, arm: str) -> str:
-        """The label of the arm whose learning rates a curve is over."""
+        """The label of the arm whose learning rates a curve covers."""
         ...
 
     def swept(self, arm: str, sweep: str) -> list[str]:
-        """The arms that a sweep makes of one arm; none where it is not over that arm."""
+        """The arms of a sweep over one arm; none where the sweep does not cover that arm."""
         ...

@@ -1,4 +1,4 @@
-"""Stage: statistics. Of one table or figure, as its kind computes them."""
+"""Stage: statistics. Computes those of one table or figure."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ FLOATS = "%.6g"  # how numbers are written, where a kind does not say
 def files(plan: Plan, paper: str, name: str, paths: Paths) -> dict[str, list[str]]:
     """The files that an item's statistics read, by the names of inputs."""
     item = plan.papers[paper].item(name)
-    wanted = items.parameters(items.load(item.folder, item.content.kind), "statistics")
-    return {key: source.files(item, paths) for key, source in INPUTS.items() if key in wanted}
+    parameters = items.parameters(items.load(item.folder, item.content.kind), "statistics")
+    return {key: source.files(item, paths) for key, source in INPUTS.items() if key in parameters}
 
 
 def told(plan: Plan, paper: str, name: str, reference: str | None) -> dict[str, Any]:
-    """What this stage is told; files are named below the results folder. `reference` is the published table."""
+    """The stage's specification, with files relative to the results folder. `reference` is the published table."""
     item, below = plan.papers[paper].item(name), Paths(".", plan.scale)
     numbers = {key: value for key, value in layout.of(plan, paper, name).items() if key not in SHOWN}
     content = {"folder": item.folder, "layout": numbers, "files": files(plan, paper, name, below)}

@@ -1,4 +1,4 @@
-"""Stage: tables. Sets one table, as its kind renders it, as CSV, Markdown and LaTeX."""
+"""Stage: tables. Writes one table as CSV, Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STATISTICS = "statistics"
 
 
 def told(plan: Plan, paper: str, name: str, reference: str | None) -> dict[str, Any]:
-    """What this stage is told. `reference` is the published table."""
+    """The stage's specification. `reference` is the published table."""
     content = {"layout": layout.of(plan, paper, name)}
     return content | ({REFERENCE: reference} if reference else {})
 
@@ -26,18 +26,18 @@ def told(plan: Plan, paper: str, name: str, reference: str | None) -> dict[str, 
 def main(
     told: stages.Told,
     out: Annotated[list[Path], typer.Option(help="Files to write: .csv, .md, .tex.")],
-    statistics: Annotated[Path | None, typer.Option(help="CSV of rlvr.items.statistics, where there is one.")] = None,
+    statistics: Annotated[Path | None, typer.Option(help="CSV of rlvr.items.statistics; optional.")] = None,
 ) -> None:
-    """Set a table."""
+    """Write a table."""
     content = read_json(told)
     kind = items.load(TABLES, content["layout"]["kind"])
-    wanted, given = items.parameters(kind, "render"), {}
-    if STATISTICS in wanted:
+    parameters, inputs = items.parameters(kind, "render"), {}
+    if STATISTICS in parameters:
         as_text = {"dtype": str, "keep_default_na": False} if items.hook(kind, "AS_TEXT", False) else {}
-        given[STATISTICS] = pd.read_csv(statistics, **as_text)  # type: ignore[arg-type]
-    if REFERENCE in wanted:
-        given[REFERENCE] = Path(content[REFERENCE]) if content.get(REFERENCE) else None
-    kind.render(content["layout"], **given).write(out)
+        inputs[STATISTICS] = pd.read_csv(statistics, **as_text)  # type: ignore[arg-type]
+    if REFERENCE in parameters:
+        inputs[REFERENCE] = Path(content[REFERENCE]) if content.get(REFERENCE) else None
+    kind.render(content["layout"], **inputs).write(out)
 
 
 if __name__ == "__main__":

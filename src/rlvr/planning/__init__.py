@@ -1,1 +1,1 @@
-"""Planning: papers and a scale become a plan of every run, evaluation, table and figure, with identities and paths."""
+"""Planning: from papers and a scale to the plan of every run, evaluation, table and figure."""

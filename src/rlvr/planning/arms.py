@@ -1,4 +1,4 @@
-"""The arms of a paper: their settings in layers, the arms that its sweeps make of them, and their labels."""
+"""The arms of a paper: their layers of settings, the arms of its sweeps, and their labels."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from rlvr.config.schema.paper import Paper
 from rlvr.config.schema.settings import OF_A_RUN, Settings
 from rlvr.words import nearest
 
-BASE = "base"  # the policy before training, which is an arm of tables
+BASE = "base"  # the policy before training, an arm of tables
 
 
 @dataclass(frozen=True)
 class ArmLayers:
-    """The chain of settings that an arm stands for, its training set, and a factor on one of the settings."""
+    """An arm's chain of settings, its training set, and a factor on one setting."""
 
     layers: tuple[Layer, ...]
     data: str | None
@@ -27,7 +27,7 @@ class ArmLayers:
 
 
 class Arms:
-    """A paper's arms by name, those of its sweeps included. `sweeps` have their patterns resolved."""
+    """A paper's arms by name, including those of its sweeps. `sweeps` have their patterns resolved."""
 
     def __init__(self, paper: Paper, layer: Layer):
         self.own, self.layer = paper.arms, layer
@@ -42,7 +42,7 @@ class Arms:
             self._check_setting(str(dotted), self._place("sweeps", name, key))
             for swept in (SweptArm(arm, name, value) for arm in like for value in sweep.values):
                 if swept.name in self.by_name:
-                    raise ConfigError(f"{self._place('sweeps', name)}: an arm is called {swept.name!r} already")
+                    raise ConfigError(f"{self._place('sweeps', name)}: the arm {swept.name!r} exists already")
                 self.by_name[swept.name] = self._varied(swept)
                 self.swept[swept.name] = swept
 
@@ -50,41 +50,41 @@ class Arms:
         return self.layer.place(keys)
 
     def of_sweep(self, arm: str, sweep: str) -> list[str]:
-        """The arms that a sweep makes of one arm; none where it is not over that arm."""
+        """The arms of a sweep over one arm; none where the sweep does not cover that arm."""
         values = self.sweeps[sweep].values if arm in self.sweeps[sweep].like else []
         return [SweptArm(arm, sweep, value).name for value in values]
 
     def _layers(self, name: str, seen: tuple[str, ...]) -> list[Layer]:
         if name in seen:
-            raise ConfigError(f"{self._place('arms', name)}: `like` runs in a circle: {' -> '.join((*seen, name))}")
+            raise ConfigError(f"{self._place('arms', name)}: `like` is circular: {' -> '.join((*seen, name))}")
         arm = look_up(self.own, name, "arm", self._place("arms", *seen[-1:], "like"))
         above = self._layers(arm.like, (*seen, name)) if arm.like else []
         return [*above, Layer(self.layer.file, f"arms.{name}.settings", arm.settings)]
 
     def _data(self, name: str) -> str | None:
-        """The training set of an arm: its own, else that of the arm it is like, else the paper's."""
+        """The training set of an arm: its own, else that of its `like`, else the paper's."""
         arm = self.own[name]
         return arm.data or (self._data(arm.like) if arm.like else self.paper.data)
 
     def _like(self, patterns: list[str], place: str) -> list[str]:
-        """The arms that a sweep is over, each once."""
+        """The arms that a sweep covers, each once."""
         arms: list[str] = []
         for pattern in patterns:
             matching = [arm for arm in self.by_name if fnmatchcase(arm, pattern)] if set(pattern) & set("*?[") else []
-            known = [pattern] if pattern in self.by_name else []
-            arms += matching or known or [look_up(self.by_name, pattern, "arm", place)]
+            exact = [pattern] if pattern in self.by_name else []
+            arms += matching or exact or [look_up(self.by_name, pattern, "arm", place)]
         return list(dict.fromkeys(arms))
 
     def _check_setting(self, dotted: str, place: str) -> None:
-        """Raises ConfigError where no run has the setting that a sweep varies."""
+        """Raises ConfigError where runs lack the setting that a sweep varies."""
         section, _, key = dotted.partition(".")
         check_section(section, place)
         if section == "estimator" and key:
-            return  # its settings are those of the arm's own estimator, and are looked up there
+            return  # depends on the arm's estimator, which is checked there
         models = {of_run: Settings.model_fields[of_run].annotation for of_run in OF_A_RUN}
-        known = [f"{name}.{field}" for name, model in models.items() for field in getattr(model, "model_fields", ())]
-        if dotted not in known:
-            raise ConfigError(f"{place}: no such setting: {dotted!r}{nearest(dotted, known)}")
+        valid = [f"{name}.{field}" for name, model in models.items() for field in getattr(model, "model_fields", ())]
+        if dotted not in valid:
+            raise ConfigError(f"{place}: no such setting: {dotted!r}{nearest(dotted, valid)}")
 
     def _varied(self, swept: SweptArm) -> ArmLayers:
         base, sweep = self.by_name[swept.arm], self.sweeps[swept.sweep]
@@ -100,18 +100,18 @@ class Arms:
     # ---- labels ----
 
     def method(self, arm: str) -> str:
-        """The paper's own arm that a swept one varies; any other is its own."""
+        """The arm in the paper's file that a swept arm varies; any other arm itself."""
         return self.method(self.swept[arm].arm) if arm in self.swept else arm
 
     def label(self, arm: str) -> str:
-        """The label of an arm; a swept arm has that of the arm it varies."""
+        """The label of an arm; a swept arm has the label of the arm it varies."""
         if arm == BASE:
             return "Base"
         name = self.method(arm)
         return self.own[name].label or name if name in self.own else arm
 
     def label_with_value(self, arm: str) -> str:
-        """Of a swept arm with what is varied, so that several of one arm are told apart."""
+        """The label of an arm; a swept arm's includes the value, to distinguish the arms of a sweep."""
         if arm not in self.swept:
             return self.label(arm)
         swept = self.swept[arm]
@@ -119,7 +119,7 @@ class Arms:
         return f"{self.label(arm)}, {text}"
 
     def label_of_curve(self, arm: str) -> str:
-        """The label of the arm whose learning rates a curve is over."""
+        """The label of the arm whose learning rates a curve covers."""
         swept = self.swept.get(arm)
         if swept is not None and self.sweeps[swept.sweep].times is not None:
             return self.label_with_value(swept.arm)

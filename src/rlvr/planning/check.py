@@ -1,4 +1,4 @@
-"""Names in a paper's file: each is looked up, whether or not anything that is planned uses it."""
+"""Checks every name in a paper's file, used or not."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ SHARED = ("statistics", "collapse", "diversity")  # one for all models of a pape
 
 
 def names(paper: Paper, sources: Sources, layer: Layer) -> None:
-    """Raises ConfigError for a model, a data set or a prompt that no file has, and for names that mislead."""
+    """Raises ConfigError for an unknown model, data set or prompt, and for misleading names."""
     for model, entry in paper.models.items():
         look_up(sources.models, model, "model", layer.place(("models", model)))
         if entry.prompt is not None:
             look_up(sources.prompts, entry.prompt, "prompt", layer.place(("models", model, "prompt")))
         for section in set(SHARED) & set(entry.settings):
             place = layer.place(("models", model, "settings", section))
-            raise ConfigError(f"{place}: is one for all models of a paper; set it in `settings`")
+            raise ConfigError(f"{place}: must be the same for all models of a paper; set it in `settings`")
     for key in ("data", "sft_data", "validation_data"):
         if getattr(paper, key) is not None:
             look_up(sources.data, getattr(paper, key), "data set", layer.place((key,)))
     for benchmark in paper.benchmarks:
         look_up(sources.data, benchmark, "data set", layer.place(("benchmarks",)))
     for name in paper.published_as:
-        own = [*paper.models, *paper.benchmarks]
-        look_up(own, name, "model or benchmark of the paper", layer.place(("published_as", name)))
+        known_names = [*paper.models, *paper.benchmarks]
+        look_up(known_names, name, "model or benchmark of the paper", layer.place(("published_as", name)))
     _arms(paper, sources, layer)
 
 
 def _arms(paper: Paper, sources: Sources, layer: Layer) -> None:
     for name, arm in paper.arms.items():
         if name == "base" or "-" in name:
-            why = "'-' is before a sweep's name" if "-" in name else "it is that of the policy before training"
+            why = "'-' precedes a sweep's name" if "-" in name else "it means the policy before training"
             raise ConfigError(f"{layer.place(('arms', name))}: an arm cannot have this name: {why}")
         if arm.data is not None:
             look_up(sources.data, arm.data, "data set", layer.place(("arms", name, "data")))
@@ -46,27 +46,27 @@ def _arms(paper: Paper, sources: Sources, layer: Layer) -> None:
     for key, settings in {**of_papers, **{f"arms.{a}.settings": e.settings for a, e in paper.arms.items()}}.items():
         if "shards" in settings.get("execution", {}):
             place = layer.place((key, "execution.shards"))
-            raise ConfigError(f"{place}: is set in defaults or a scale, for all papers")
+            raise ConfigError(f"{place}: is for all papers; set it in defaults or a scale")
 
 
 def own_items(paper: Paper, layer: Layer, companions: dict[str, str]) -> None:
-    """Raises ConfigError where two tables or figures would be one file. `companions`: name -> whose it is."""
+    """Raises ConfigError where two items would have the same file. `companions`: name -> the table it comes from."""
     for name in paper.figures:
         if name in paper.tables:
             place = layer.place(("figures", name))
-            raise ConfigError(f"{place}: a table has this name too; figures need their own")
+            raise ConfigError(f"{place}: a table has this name too; rename one of them")
     for name in [*paper.tables, *paper.figures]:
         if name in companions:
             place = layer.place(("tables" if name in paper.tables else "figures", name))
-            raise ConfigError(f"{place}: the table {companions[name]!r} makes one of this name; choose another")
+            raise ConfigError(f"{place}: the table {companions[name]!r} has an item of this name; choose another")
 
 
 # ---- published values ----------------------------------------------------------------------------------
 
 
 def published(paper: Paper, tables: dict[str, Item], *, sources: Sources, layer: Layer) -> None:
-    """Raises ConfigError where a published table has no such method, model or benchmark: its values would be missing
-    without a word. A method that is null, and a model or benchmark whose `published_as` is null, has none."""
+    """Raises ConfigError where a published table lacks a method, model or benchmark: its values would be missing
+    silently. A null method, and a model or benchmark with `published_as: null`, has no published values."""
     files: dict[Any, PublishedTable] = {}
     for name, table in paper.tables.items():
         if _reference(table) is not None and _reference(table) not in files:
@@ -92,21 +92,23 @@ def _reference(table: ItemConfig) -> Any:
 
 
 def _rows(rows: list[Row], file: PublishedTable | None, files: dict[Any, PublishedTable], place: str) -> None:
-    """The methods of a table's rows. Where it has no reference, rows may be those of a table that has one."""
+    """Raises ConfigError for unknown methods of a table's rows; without a reference, any table's count."""
     for i, row in enumerate(rows):
         if row.published is None:
             continue
         if not files:
-            raise ConfigError(f"{place}.rows.{i}.published: no table of this paper has a `reference` to find it in")
+            raise ConfigError(
+                f"{place}.rows.{i}.published: no table of this paper has a `reference` with published methods"
+            )
         if file is not None:
             file.check_method(row.published, f"{place}.rows.{i}.published")
         else:
-            known = [method for other in files.values() for method in other.methods]
-            look_up(known, row.published, "method of a published table", f"{place}.rows.{i}.published")
+            methods = [method for other in files.values() for method in other.methods]
+            look_up(methods, row.published, "method of a published table", f"{place}.rows.{i}.published")
 
 
 def _swept(rows: list[Row], file: PublishedTable, place: str) -> None:
-    """The methods of a sweep: the paper may have fewer values than are swept here, but not none."""
-    wanted = [row.published for row in rows if row.published is not None]
-    if wanted and not set(wanted) & set(file.methods):
-        file.check_method(wanted[0], place)
+    """Raises ConfigError where a published table has none of a sweep's methods; it may lack some."""
+    methods = [row.published for row in rows if row.published is not None]
+    if methods and not set(methods) & set(file.methods):
+        file.check_method(methods[0], place)

@@ -1,7 +1,7 @@
-"""From papers and a scale to the plan of everything that has to be made.
+"""From papers and a scale to the plan of all outputs.
 
-Expansion is pure bookkeeping: it reads configuration, writes nothing and imports no torch, since Snakemake makes the
-plan each time that it parses the Snakefile.
+Expansion reads configuration, writes nothing and imports no torch: Snakemake makes the plan each time it parses the
+Snakefile.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from rlvr.planning.runs import PaperRuns
 
 
 def make_plan(root: Path | str, scale: str, papers: list[str]) -> Plan:
-    """Expand configuration. Raises ConfigError, in words for the person who wrote the file."""
+    """The plan of a configuration. Raises ConfigError, which names file and key."""
     sources = read_sources(Path(root), scale, papers)
-    settings, of = validate(Settings, [sources.defaults, *sources.of_scale()]), sources.scale
-    plan = Plan(scale, of.about, of.models, of.data, settings.execution, settings.diversity, of.items)
+    settings, spec = validate(Settings, [sources.defaults, *sources.of_scale()]), sources.scale
+    plan = Plan(scale, spec.about, spec.models, spec.data, settings.execution, settings.diversity, spec.items)
     for name in papers:
         plan.papers[name] = _expand(sources, plan, name)
     return plan
@@ -50,10 +50,10 @@ def _expand(sources: Sources, plan: Plan, name: str) -> PaperPlan:
             scope = ItemScope(layer.place((folder, item)), runs, planned)
             into[item] = items.load(folder, config.kind).expand(item, config, scope)
     check.published(paper, planned.tables, sources=sources, layer=layer)
-    for key, chosen in {"core": paper.core, "first": paper.first}.items():
-        for table in chosen.tables:
+    for key, selection in {"core": paper.core, "first": paper.first}.items():
+        for table in selection.tables:
             look_up(planned.tables, table, "table", layer.place((key, "tables")))
-        for figure in chosen.figures:
+        for figure in selection.figures:
             look_up(planned.figures, figure, "figure", layer.place((key, "figures")))
     check_all(plan, planned, layer.place(("claims",)))
     return planned
@@ -69,22 +69,22 @@ def _plan_data(planned: PaperPlan, runs: PaperRuns, *, with_sft: bool) -> None:
 def _with_companions(
     paper: Paper, layer: Layer, runs: PaperRuns, planned: PaperPlan
 ) -> tuple[dict[str, ItemConfig], dict[str, ItemConfig]]:
-    """The paper's tables and figures, then those that come with its tables."""
-    more_tables, more_figures, of = {}, {}, {}
+    """The paper's tables and figures, then the companions of its tables."""
+    more_tables, more_figures, owners = {}, {}, {}
     for name, config in paper.tables.items():
         companions = items.hook(items.load(TABLES, config.kind), "companions")
         if companions is not None:
             scope = ItemScope(layer.place((TABLES, name)), runs, planned)
             tables, figures = companions(name, config, scope)
-            of |= dict.fromkeys([*tables, *figures], name)
+            owners |= dict.fromkeys([*tables, *figures], name)
             more_tables |= tables
             more_figures |= figures
-    check.own_items(paper, layer, of)
+    check.own_items(paper, layer, owners)
     return {**paper.tables, **more_tables}, {**paper.figures, **more_figures}
 
 
 class ItemScope:
-    """What a kind may ask while one of its items is planned (`rlvr.items.scope.Scope`)."""
+    """The implementation of `rlvr.items.scope.Scope` for one item of a paper."""
 
     def __init__(self, place: str, runs: PaperRuns, planned: PaperPlan):
         self.place, self.runs, self.planned = place, runs, planned
@@ -117,10 +117,10 @@ class ItemScope:
 
     def largest(self, k: list[int]) -> list[int]:
         limit = self.runs.scale.largest_k
-        kept = [one for one in k if limit is None or one <= limit]
-        if not kept:
-            raise ConfigError(f"{self.place}.k: none is at most {limit}, the largest_k of {self.runs.scale.name}")
-        return kept
+        values = [value for value in k if limit is None or value <= limit]
+        if not values:
+            raise ConfigError(f"{self.place}.k: no value is at most {limit}, the largest_k of {self.runs.scale.name}")
+        return values
 
     def cells(self, models: list[str], rows: list[Row], *, matched: str | None = None) -> tuple[Cell, ...]:
         pairs = ((model, row) for model in models for row in rows)
@@ -128,7 +128,7 @@ class ItemScope:
 
     def trained(self, config: Any, models: list[str], rows: list[Row]) -> tuple[Cell, ...]:
         if any(row.arm == BASE for row in rows):
-            raise ConfigError(f"{self.place}: the arm 'base' is not trained, so nothing can be shown of its training")
+            raise ConfigError(f"{self.place}: the arm 'base' is not trained; remove it from an item about training")
         repeats = config.repeats and (self.runs.scale.repeats or config.repeats)
         seeds = list(range(1, repeats + 1)) if repeats else None
         pairs = ((model, row) for model in models for row in rows)
@@ -141,9 +141,9 @@ class ItemScope:
     def show_arms(self, cells: tuple[Cell, ...], evaluations: dict[str, tuple[str, ...]]) -> None:
         for cell in cells:
             pairs = self.planned.arms.setdefault(cell.row.arm, [])
-            # Its own runs: at another learning rate it is another arm, which the frontier has.
-            own = [(policy, evaluation) for evaluation in evaluations[cell.model] for policy, _ in cell.policies]
-            pairs += [pair for pair in own if pair not in pairs]
+            # Runs at another learning rate are another arm, which the frontier shows.
+            scored = [(policy, evaluation) for evaluation in evaluations[cell.model] for policy, _ in cell.policies]
+            pairs += [pair for pair in scored if pair not in pairs]
 
     def label(self, arm: str) -> str:
         return self.runs.arms.label(arm)

@@ -1,4 +1,4 @@
-"""Reading papers and scales, each file checked by itself and against the names in others."""
+"""Reads papers and scales and checks each file, also against names in other files."""
 
 from __future__ import annotations
 
@@ -27,33 +27,33 @@ from rlvr.words import nearest
 
 
 def read_paper(folder: Path, name: str, root: Path) -> tuple[Paper, Layer]:
-    """A paper's file, with every layer of settings in it checked by itself, whether anything uses it or not."""
+    """A checked paper and its layer; every layer of settings is checked, used or not."""
     layer = read_yaml(folder / "papers" / f"{name}.yaml", root)
     paper = validate(Paper, [_with_items(layer)])
-    _is_called(paper.name, name, layer)
+    _check_name(paper.name, name, layer)
     check_settings(Layer(layer.file, "settings", paper.settings))
     for model, entry in paper.models.items():
         check_settings(Layer(layer.file, f"models.{model}.settings", entry.settings))
     for arm, entry in paper.arms.items():
-        own = Layer(layer.file, f"arms.{arm}.settings", entry.settings)
+        arm_layer = Layer(layer.file, f"arms.{arm}.settings", entry.settings)
         for section in entry.settings:
-            check_section(section, own.place((section,)))
-        check_part(Settings, own)  # its estimator may have its name from another arm: the expansion looks
+            check_section(section, arm_layer.place((section,)))
+        check_part(Settings, arm_layer)  # the estimator's name may come from another arm: the expansion checks it
     return paper, layer
 
 
 def _with_items(layer: Layer) -> Layer:
-    """The file with each table and figure checked by its kind, and in its place what the kind made of it."""
+    """The layer with each table and figure replaced by its kind's checked configuration."""
     content = dict(layer.content)
     for folder in (items.TABLES, items.FIGURES):
         if isinstance(content.get(folder), dict):
-            content[folder] = {name: _item(layer, folder, name, own) for name, own in content[folder].items()}
+            content[folder] = {name: _item(layer, folder, name, item) for name, item in content[folder].items()}
     return Layer(layer.file, layer.key, content)
 
 
 def _item(layer: Layer, folder: str, name: str, content: Any) -> Any:
     if not isinstance(content, dict):
-        return content  # whose error says where it is
+        return content  # the schema reports it
     place = Layer(layer.file, f"{folder}.{name}", content)
     kind = content.get("kind", items.DEFAULT.get(folder))
     if kind is None:
@@ -65,29 +65,29 @@ def _item(layer: Layer, folder: str, name: str, content: Any) -> Any:
     return validate(config, [Layer(layer.file, place.key, {**content, "kind": kind})])
 
 
-def _is_called(written: str, name: str, layer: Layer) -> None:
-    if written != name:
-        raise ConfigError(f"{layer.place(('name',))}: {written!r} is in the file of {name!r}; both must be the same")
+def _check_name(own_name: str, name: str, layer: Layer) -> None:
+    if own_name != name:
+        raise ConfigError(f"{layer.place(('name',))}: {own_name!r} differs from the file's name {name!r}")
 
 
 # ---- a scale -------------------------------------------------------------------------------------------
 
 
 def read_scale(folder: Path, name: str, root: Path) -> tuple[Scale, list[Layer]]:
-    """A scale, and its file on top of those that it is `like`, each checked by itself."""
+    """A scale, and its checked layers: the files that it is `like`, then its own."""
     layers = _scale_layers(folder / "scale", name, root)
     for layer in layers:
         check_part(Scale, layer)
-        for own in [*settings_of(layer), *(settings_of(layer, paper)[-1] for paper in _named(layer, "papers"))]:
-            check_settings(own)
+        for part in [*settings_of(layer), *(settings_of(layer, paper)[-1] for paper in _named(layer, "papers"))]:
+            check_settings(part)
     scale = validate(Scale, layers)
-    _is_called(scale.name, name, layers[-1])
+    _check_name(scale.name, name, layers[-1])
     _check_device(scale, layers, folder, root)
     return scale, layers
 
 
 def _check_device(scale: Scale, layers: list[Layer], folder: Path, root: Path) -> None:
-    """`rlvr plan` alone needs the file of devices, so a plan does without it."""
+    """Raises ConfigError for an unknown device. Only `rlvr plan` needs hardware.yaml, so it may be absent."""
     if (folder / "hardware.yaml").is_file():
         devices = read_yaml(folder / "hardware.yaml", root).content.get("devices") or {}
         place = holder(layers, ("hardware", "device")).place(("hardware", "device"))
@@ -102,7 +102,7 @@ def _scale_layers(folder: Path, name: str, root: Path, seen: tuple[str, ...] = (
     if not isinstance(like, str):
         raise ConfigError(f"{layer.place(('like',))}: must be the name of a scale (got {like!r})")
     if like in (name, *seen):
-        raise ConfigError(f"{layer.place(('like',))}: runs in a circle: {' -> '.join((*seen, name, like))}")
+        raise ConfigError(f"{layer.place(('like',))}: is circular: {' -> '.join((*seen, name, like))}")
     try:
         return [*_scale_layers(folder, like, root, (*seen, name)), layer]
     except ConfigError as error:
@@ -112,7 +112,7 @@ def _scale_layers(folder: Path, name: str, root: Path, seen: tuple[str, ...] = (
 
 
 def settings_of(layer: Layer, paper: str | None = None) -> list[Layer]:
-    """A scale's settings for all papers, or those for one, as a layer; none where it has none."""
+    """The layer of a scale's settings for all papers, or for one; [] where there are none."""
     keys = ("settings",) if paper is None else ("papers", paper)
     node: Any = layer.content
     for key in keys:
@@ -151,7 +151,7 @@ def _check_papers_of_scale(layers: list[Layer], papers: list[str]) -> None:
     for layer in layers:
         for name in layer.content.get("papers", {}):
             if name not in papers:
-                raise ConfigError(f"{layer.place(('papers', name))}: there is no such paper{nearest(name, papers)}")
+                raise ConfigError(f"{layer.place(('papers', name))}: no such paper{nearest(name, papers)}")
 
 
 # ---- all of them ---------------------------------------------------------------------------------------
@@ -172,11 +172,11 @@ class Sources:
 
     def of_scale(self, paper: str | None = None) -> list[Layer]:
         """The scale's settings for all papers, or those for one."""
-        return [own for layer in self.scale_layers for own in settings_of(layer, paper)]
+        return [part for layer in self.scale_layers for part in settings_of(layer, paper)]
 
 
 def read_sources(root: Path, scale: str, papers: list[str]) -> Sources:
-    """Read config/ below `root` for one scale and some papers."""
+    """The content of config/ below `root` for one scale and some papers."""
     folder = root / "config"
     of, layers = read_scale(folder, scale, root)
     prompts = read_prompts(folder, root)
@@ -191,8 +191,8 @@ def read_sources(root: Path, scale: str, papers: list[str]) -> Sources:
         layers,
         {name: read_paper(folder, name, root) for name in papers},
     )
-    known = sorted(path.stem for path in (folder / "papers").glob("*.yaml"))
+    names = sorted(path.stem for path in (folder / "papers").glob("*.yaml"))
     datasets = Layer(str((folder / "datasets.yaml").relative_to(root)), "", {})
-    check_papers_of_data(sources.data, prompts, known, datasets)
-    _check_papers_of_scale(layers, known)
+    check_papers_of_data(sources.data, prompts, names, datasets)
+    _check_papers_of_scale(layers, names)
     return sources

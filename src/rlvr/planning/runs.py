@@ -1,4 +1,4 @@
-"""What the arms of a paper train at a scale: base policies, runs, and evaluations of them, each planned once."""
+"""The base policies, runs and evaluations of a paper's arms at a scale, each planned once."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from rlvr.words import nearest
 
 
 class PaperRuns:
-    """Adds to a plan what a paper's tables and figures ask for."""
+    """Adds the runs and evaluations of a paper's tables and figures to a plan."""
 
     def __init__(self, sources: Sources, plan: Plan, paper: Paper, layer: Layer, arms: Arms):
         self.sources, self.plan, self.paper, self.layer, self.arms = sources, plan, paper, layer, arms
         self.scale = sources.scale
         self.seeds = paper.seeds[: self.scale.seeds]
         self.settings = {model: self._settings_of(model) for model in paper.models}
-        self.sets: dict[tuple[str, str], Any] = {}  # by name and the key that names it
+        self.sets: dict[tuple[str, str], Any] = {}  # by name and configuration key
         self.bases: dict[str, PolicySpec] = {}  # by model
         self.trained: dict[tuple[str, str], tuple[RunSpec, Execution]] = {}  # by model and arm
         self.run_of: dict[tuple[str, str, int], str] = {}
@@ -39,10 +39,10 @@ class PaperRuns:
     # ---- settings ----
 
     def _settings_of(self, model: str) -> Settings:
-        validate(Settings, self._paper_layers(model))  # as the paper has it, which a scale may hide
+        validate(Settings, self._paper_layers(model))  # the paper's own settings, which a scale may override
         settings = validate(Settings, self._model_layers(model))
         if settings.diversity != self.plan.diversity:
-            raise ConfigError(f"{self._place('settings')}.diversity: is set in defaults or a scale, for all papers")
+            raise ConfigError(f"{self._place('settings')}.diversity: is for all papers; set it in defaults or a scale")
         return settings
 
     def _paper_layers(self, model: str) -> list[Layer]:
@@ -57,7 +57,7 @@ class PaperRuns:
         return [*self._paper_layers(model), *self.sources.of_scale(), *self.sources.of_scale(self.paper.name)]
 
     def settings_of_arm(self, model: str, arm: str, place: str) -> Settings:
-        """An arm's settings on a model, its estimator's filled in and checked, whether or not a table shows it."""
+        """An arm's checked settings on a model, with the estimator's defaults."""
         chain = look_up(self.arms.by_name, arm, "arm", place)
         layers = [*self._model_layers(model), *chain.layers]
         settings = validate(Settings, layers)
@@ -67,7 +67,7 @@ class PaperRuns:
     # ---- data, models, base policies ----
 
     def data(self, name: str | None, key: str) -> Any:
-        """The data set that a key names, or what stands in for it at this scale."""
+        """The data set that a key names, or its stand-in at this scale."""
         if name is None:
             raise ConfigError(f"{self._place(key)}: this key is missing")
         if (name, key) not in self.sets:
@@ -77,12 +77,12 @@ class PaperRuns:
         return self.sets[name, key]
 
     def data_sets(self, names: list[str | None]) -> list[Any]:
-        """Those that are named, each once."""
+        """The named data sets, each once."""
         sets = [self.data(name, "data") for name in dict.fromkeys(names) if name is not None]
         return list({identity.data_id(data): data for data in sets}.values())
 
     def base(self, model: str) -> PolicySpec:
-        """The policy that every arm on a model starts from: no arm changes its SFT."""
+        """The base policy of every arm on a model: no arm changes its SFT."""
         if model not in self.bases:
             entry, sft = self._model(model), self.settings[model].sft if self.scale.sft else None
             sft_data = self.data(self.paper.sft_data, "sft_data") if sft else None
@@ -92,19 +92,19 @@ class PaperRuns:
         return self.bases[model]
 
     def _model(self, model: str) -> Any:
-        """The model, with the paper's own prompt. A stand-in keeps its own: another family has other marks of turns."""
+        """The model with the paper's prompt. A stand-in keeps its own: its family marks turns differently."""
         stand_in = self.scale.models.get(model, model)
         entry = look_up(self.sources.models, stand_in, "model", self._place("models"))
-        named = self.paper.models[model].prompt
-        if named is None:
+        name = self.paper.models[model].prompt
+        if name is None:
             return entry
-        prompt = look_up(self.sources.prompts, named, "prompt", self._place("models", model, "prompt"))
+        prompt = look_up(self.sources.prompts, name, "prompt", self._place("models", model, "prompt"))
         return entry.model_copy(update={"template": prompt.text}) if stand_in == model else entry
 
     # ---- runs ----
 
     def cell(self, model: str, row: Row, place: str, *, seeds: list[int] | None = None, matched: str | None) -> Cell:
-        """The policies of a row; `matched`: and those at each learning rate of this sweep."""
+        """The cell of a row; with `matched`, also its policies at each learning rate of this sweep."""
         if row.arm == BASE:
             return Cell(model, row, ((identity.policy_id(self.base(model)), None),))
         runs, rate = self._runs(model, row.arm, place, seeds)
@@ -119,7 +119,7 @@ class PaperRuns:
         return runs, self.plan.runs[runs[0][0]].rl.learning_rate
 
     def _run(self, model: str, arm: str, seed: int, place: str) -> str:
-        """The id of a run. Several tables and figures may show it, so that it is planned once."""
+        """The id of a run, which is planned once even if several items show it."""
         if (model, arm, seed) not in self.run_of:
             if (model, arm) not in self.trained:
                 self.trained[model, arm] = self._training(model, arm, place)
@@ -130,7 +130,7 @@ class PaperRuns:
         return self.run_of[model, arm, seed]
 
     def _training(self, model: str, arm: str, place: str) -> tuple[RunSpec, Execution]:
-        """What an arm trains on a model, for its first seed, and how."""
+        """The run of an arm on a model, for the first seed, and its execution."""
         settings = self.settings_of_arm(model, arm, place)
         try:
             spec = RunSpec(
@@ -156,17 +156,17 @@ class PaperRuns:
         return spec, settings.execution
 
     def _check_probe(self, spec: RunSpec, layers: list[Layer]) -> None:
-        """Raises ConfigError where more held-out problems are to be probed than there are."""
-        known = spec.validation.problems
-        if known is not None and spec.probe.problems > known:
+        """Raises ConfigError where the probes need more held-out problems than there are."""
+        available = spec.validation.problems
+        if available is not None and spec.probe.problems > available:
             place = holder(layers, ("probe", "problems")).place(("probe", "problems"))
             raise ConfigError(
-                f"{place}: {spec.probe.problems} problems are more than the {known} of {spec.validation.name}, "
-                f"which {self._place('validation_data')} names at the scale {self.scale.name}; at most {known}"
+                f"{place}: {spec.probe.problems} problems are more than the {available} of {spec.validation.name}, "
+                f"which {self._place('validation_data')} names at the scale {self.scale.name}; at most {available}"
             )
 
     def _check_selection(self, spec: RunSpec, arm: str) -> None:
-        """A checkpoint is not picked on a set that it is then scored on; overlap.json says what two sets share."""
+        """Raises ConfigError where a checkpoint is selected on a benchmark; overlap.json reports shared problems."""
         for benchmark in self.paper.benchmarks:
             if self.data(benchmark, "benchmarks") == spec.validation:
                 raise ConfigError(
@@ -178,7 +178,7 @@ class PaperRuns:
     # ---- evaluations ----
 
     def evaluation(self, benchmark: str, model: str, k: list[int], place: str) -> str:
-        """The id of a model's evaluation on a benchmark, which must have enough samples for each k."""
+        """The id of a model's evaluation on a benchmark. Raises ConfigError where it has too few samples for a k."""
         if benchmark not in self.paper.benchmarks:
             raise ConfigError(
                 f"{place}.benchmark: unknown benchmark {benchmark!r}{nearest(benchmark, self.paper.benchmarks)}"
@@ -197,13 +197,13 @@ class PaperRuns:
 
 
 def _multiplied(settings: Settings, dotted: str, factor: float, *, place: str) -> Settings:
-    """The settings with one of them multiplied."""
+    """The settings with one value multiplied."""
     section, _, key = dotted.partition(".")
     content = settings.model_dump()
     value = content[section].get(key)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ConfigError(f"{place}: {dotted} is {value!r}, which cannot be multiplied")
-    # Rounded to what a person would write, so that 3 x 1e-6 is 3e-06 and not 3.0000000000000001e-06.
+        raise ConfigError(f"{place}: {dotted} is {value!r}, not a number, so a sweep cannot multiply it")
+    # Rounded as a person would write it: 3 x 1e-6 is 3e-06, not 3.0000000000000001e-06.
     product = float(f"{value * factor:.4g}")
     content[section][key] = int(product) if isinstance(value, int) and product.is_integer() else product
     try:

@@ -1,4 +1,4 @@
-"""One arm of a paper on its own: what it is compared with, and a table of both on each model."""
+"""Tables of a single arm of a paper and its baseline, one per model."""
 
 from __future__ import annotations
 
@@ -11,79 +11,79 @@ from rlvr.items.layout import with_scores
 from rlvr.tables import pass_at_k
 
 
-def compared_with(made: PaperPlan, arm: str) -> str | None:
-    """The arm that the first table which shows this one compares with, else the paper's first arm.
+def baseline_of(paper_plan: PaperPlan, arm: str) -> str | None:
+    """The baseline of the first table that shows the arm, else the paper's first arm.
 
-    None for that arm itself. None for the base policy too: it has no training seed to compare by.
+    None for the baseline itself, and for the base policy: it has no training seed to pair by.
     """
-    shown = [item for item in made.tables.values() if any(cell.row.arm == arm for cell in item.cells)]
-    named = [getattr(item.content, "compare_with", None) for item in shown]
-    first = next(iter(made.paper.arms), None)
-    found = next((name for name in named if name is not None), first)
-    return None if arm == "base" or found == arm else found
+    tables = [item for item in paper_plan.tables.values() if any(cell.row.arm == arm for cell in item.cells)]
+    names = [getattr(item.content, "compare_with", None) for item in tables]
+    first = next(iter(paper_plan.paper.arms), None)
+    baseline = next((name for name in names if name is not None), first)
+    return None if arm == "base" or baseline == arm else baseline
 
 
 def items_of_arm(plan: Plan, paper: str, arm: str) -> list[Item]:
-    """A table on each model: the arm, and beside it the one that it is compared with, on all benchmarks of the arm.
+    """A table per model: the arm and its baseline, on all benchmarks of the arm.
 
-    Its k are those of all tables of the paper that have some, as far as there are as many samples.
+    Its k are those of all tables of the paper, up to the number of samples.
     """
-    made, other = plan.papers[paper], compared_with(plan.papers[paper], arm)
+    paper_plan, baseline = plan.papers[paper], baseline_of(plan.papers[paper], arm)
     items = []
-    for model in made.paper.models:
-        own = _cell(made, model, arm)
-        if own is None:
+    for model in paper_plan.paper.models:
+        cell = _cell(paper_plan, model, arm)
+        if cell is None:
             continue
-        beside = _cell(made, model, other) if other is not None else None
-        evaluations = _evaluations(made, model, arm)
+        baseline_cell = _cell(paper_plan, model, baseline) if baseline is not None else None
+        evaluations = _evaluations(paper_plan, model, arm)
         samples = min(plan.evaluations[name].sampling.samples for name in evaluations.values())
         content = pass_at_k.Config(
             kind="pass_at_k",
-            rows=[own.row],
-            title=f"{own.row.label} alone",
+            rows=[cell.row],
+            title=f"{cell.row.label} alone",
             models=[model],
             benchmarks=list(evaluations),
-            k=[k for k in _k(made) if k <= samples],
-            compare_with=beside.row.arm if beside else None,
+            k=[k for k in _k(paper_plan) if k <= samples],
+            compare_with=baseline_cell.row.arm if baseline_cell else None,
         )
-        cells = (own,) if beside is None else (own, beside)
+        cells = (cell,) if baseline_cell is None else (cell, baseline_cell)
         items.append(Item(TABLES, arm, content, cells, {model: tuple(evaluations.values())}, tuple(evaluations)))
     return items
 
 
-def _scored(made: PaperPlan) -> Iterator[Item]:
-    """Every table and figure that is made of scores."""
-    return (item for item in (*made.tables.values(), *made.figures.values()) if item.evaluations)
+def _scored(paper_plan: PaperPlan) -> Iterator[Item]:
+    """Every table and figure that shows scores."""
+    return (item for item in (*paper_plan.tables.values(), *paper_plan.figures.values()) if item.evaluations)
 
 
-def _cell(made: PaperPlan, model: str, arm: str) -> Cell | None:
-    """An arm's own runs on a model, where some table or figure has their scores; not those at another learning rate."""
-    cells = (cell for item in _scored(made) for cell in item.cells if (cell.model, cell.row.arm) == (model, arm))
-    found = next(cells, None)
-    return None if found is None else Cell(found.model, found.row, found.policies, found.learning_rate)
+def _cell(paper_plan: PaperPlan, model: str, arm: str) -> Cell | None:
+    """An arm's runs on a model, from the first item with their scores, without other learning rates; None if absent."""
+    cells = (cell for item in _scored(paper_plan) for cell in item.cells if (cell.model, cell.row.arm) == (model, arm))
+    cell = next(cells, None)
+    return None if cell is None else Cell(cell.model, cell.row, cell.policies, cell.learning_rate)
 
 
-def _evaluations(made: PaperPlan, model: str, arm: str) -> dict[str, str]:
-    """The benchmarks on which an arm is shown on a model, in the paper's order, with the evaluation of each."""
-    found: dict[str, str] = {}
-    for item in _scored(made):
+def _evaluations(paper_plan: PaperPlan, model: str, arm: str) -> dict[str, str]:
+    """The evaluations of an arm on a model by benchmark, in the paper's order."""
+    evaluations: dict[str, str] = {}
+    for item in _scored(paper_plan):
         if any((cell.model, cell.row.arm) == (model, arm) for cell in item.cells):
-            found |= dict(zip(item.benchmarks, item.evaluations[model], strict=True))
-    return {name: found[name] for name in made.paper.benchmarks if name in found}
+            evaluations |= dict(zip(item.benchmarks, item.evaluations[model], strict=True))
+    return {name: evaluations[name] for name in paper_plan.paper.benchmarks if name in evaluations}
 
 
-def _k(made: PaperPlan) -> list[int]:
-    """The k of the paper's tables; of its figures where no table has any."""
-    tables = {k for item in made.tables.values() for k in getattr(item.content, "k", []) if item.evaluations}
-    return sorted(tables or {k for item in _scored(made) for k in getattr(item.content, "k", [])})
+def _k(paper_plan: PaperPlan) -> list[int]:
+    """The k of the paper's tables, else of its figures."""
+    tables = {k for item in paper_plan.tables.values() for k in getattr(item.content, "k", []) if item.evaluations}
+    return sorted(tables or {k for item in _scored(paper_plan) for k in getattr(item.content, "k", [])})
 
 
 def of_arm(plan: Plan, paper: str, arm: str) -> dict[str, Any]:
     """The layout of one arm's statistics: a table on each model, its cells with their training seeds."""
     models = []
     for item in items_of_arm(plan, paper, arm):
-        made = with_scores(item, plan, paper)
-        for cell, planned in zip(made["cells"], item.cells, strict=True):
+        model_layout = with_scores(item, plan, paper)
+        for cell, planned in zip(model_layout["cells"], item.cells, strict=True):
             cell["seeds"] = [seed for _, seed in planned.policies]
-        models.append(made)
+        models.append(model_layout)
     return {"arm": arm, "models": models}

@@ -1,1 +1,1 @@
-"""The report: static pages, each one file, with every number's provenance."""
+"""The report: static pages, one file each, with every number's provenance."""

@@ -1,4 +1,4 @@
-"""Stage: report. The page that leads to each scale's overview; where there is one, a browser goes there at once."""
+"""Stage: report. The page with links to each scale's overview; a single overview opens directly."""
 
 from __future__ import annotations
 

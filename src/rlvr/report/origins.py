@@ -1,4 +1,4 @@
-"""A manifest's provenance in a page's words. Manifests of before say less: no name of a lock, no GPU, one commit."""
+"""Provenance of manifests as text. Older manifests have less: no lock's name, no GPU, a single commit."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ Entry = dict[str, Any]
 
 
 def entries(manifest: dict[str, Any]) -> list[Entry]:
-    """Whose steps a policy is made of, in their order."""
+    """The provenance of each part of a policy's training, in order."""
     first = manifest["provenance"]
     return [first, *first.get("continued", [])]
 
 
 def each(manifests: Iterable[dict[str, Any]], fact: Callable[[Entry], str]) -> str:
-    """Different values of a fact over manifests, those of continuations too."""
+    """The distinct values of a fact over manifests, including continuations."""
     return ", ".join(dict.fromkeys(fact(entry) for manifest in manifests for entry in entries(manifest)))
 
 
 def in_order(manifest: dict[str, Any], fact: Callable[[Entry], str]) -> str:
-    """A fact of one manifest: where it changed on the way, from which step on it is another."""
+    """A fact of one manifest; where it changed during training, each value with its first step."""
     text, last = "", None
     for entry in entries(manifest):
         if (now := fact(entry)) != last:
@@ -36,23 +36,23 @@ def commit(entry: Entry) -> str:
 
 
 def lock(entry: Entry) -> str:
-    """The lock file with its checksum, and how many of its pins were not what was installed."""
+    """The lock file with its checksum, and the number of pins that differ from the installed versions."""
     digest = str(entry.get("lock_sha256", NOT_RECORDED))
-    named = f"{entry['lock']} {digest}" if entry.get("lock") else digest
+    text = f"{entry['lock']} {digest}" if entry.get("lock") else digest
     differ = entry.get("lock_differs")
-    return f"{named} ({differ} {'pin differs' if differ == 1 else 'pins differ'})" if differ else named
+    return f"{text} ({differ} {'pin differs' if differ == 1 else 'pins differ'})" if differ else text
 
 
 def device(entry: Entry) -> str:
-    """The GPUs with memory, driver and CUDA; the processor where none was used."""
+    """The GPUs with memory, driver and CUDA, or else the processor."""
     gpus = entry.get("gpus") or []
     if not gpus or entry.get("device") == "cpu":
         return str(entry.get("processor", NOT_RECORDED))
     counts = Counter(f"{gpu['name']} ({gpu['memory']})" for gpu in gpus)
     names = ", ".join(f"{count} x {name}" for name, count in counts.items())
     if "nodes" in entry:
-        asked = f"{entry['nodes']} x {entry['gpus_per_node']} GPUs"
-        names = f"{asked}: {', '.join(counts)}"
+        total = f"{entry['nodes']} x {entry['gpus_per_node']} GPUs"
+        names = f"{total}: {', '.join(counts)}"
     return f"{names}, driver {entry.get('driver')}, CUDA {entry.get('cuda') or entry.get('driver_cuda')}"
 
 

@@ -1,7 +1,7 @@
-"""Stage: report. One self-contained page: tables, figures, settings, and where every number came from."""
+"""Stage: report. One self-contained page: tables, figures, settings, and the origin of every number."""
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' own annotations leave open whether a column is a series)
+# (pandas' annotations do not say that a column is a series)
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from rlvr.report import origins
 
 
 class Page:
-    """Gathers what a page shows from a results folder."""
+    """Collects the content of a page from a results folder."""
 
     def __init__(self, layout: dict[str, Any], results: Path):
         self.layout, self.results, self.claims = layout, results, Claims(results)
@@ -69,44 +69,44 @@ class Page:
 
     def _paper(self, paper: dict[str, Any]) -> dict[str, Any]:
         overlap = self._overlap(paper["name"]) if paper["sets"] else ""
-        shown = {row for item in paper["items"] for row in self._arms(paper["name"], item)}
+        visible_arms = {row for item in paper["items"] for row in self._arms(paper["name"], item)}
         return {
             **paper,
             "items": [self._item(paper["name"], item) for item in paper["items"]],
-            "arms": [arm for name, arm in paper["arms"].items() if name in shown],
+            "arms": [arm for name, arm in paper["arms"].items() if name in visible_arms],
             "claims": self.claims.of(paper["name"]) if self.layout["page"] != "index" else [],
             "overlap": overlap,
         }
 
     def _in_short(self, paper: dict[str, Any]) -> dict[str, Any]:
-        """What of a paper has run at this scale, and what that cost."""
+        """The overview's row of a paper: how much of it ran at this scale, and the cost."""
         manifests = [self.results / "runs" / run / "manifest.json" for run in paper["runs"]]
-        there = [read_json(path) for path in manifests if path.is_file()]
+        finished = [read_json(path) for path in manifests if path.is_file()]
         scores = [self.results / "evaluations" / policy / name / "scores.csv" for policy, name in paper["evaluations"]]
         page = Path(self.paths.page(paper["name"]))
         return {
             **{key: paper[key] for key in ("name", "short", "title", "claims", "items")},
-            "runs": f"{len(there)} of {len(manifests)}",
+            "runs": f"{len(finished)} of {len(manifests)}",
             "evaluations": f"{sum(path.is_file() for path in scores)} of {len(scores)}",
-            "seconds": _duration(sum(float(manifest.get("seconds", 0)) for manifest in there)),
-            "page": page.name if page.is_file() or len(there) == len(manifests) > 0 else "",
+            "seconds": _duration(sum(float(manifest.get("seconds", 0)) for manifest in finished)),
+            "page": page.name if page.is_file() or len(finished) == len(manifests) > 0 else "",
         }
 
     def _overlap(self, paper: str) -> str:
         overlap = read_json(self.paths.overlap(paper))
         shared = {pair: count for pair, count in overlap["shared"].items() if count}
         sizes = ", ".join(f"{name} {count}" for name, count in overlap["problems"].items())
-        near = {pair: found["near"] for pair, found in overlap.get("compared", {}).items() if found["near"]}
+        near = {pair: report["near"] for pair, report in overlap.get("compared", {}).items() if report["near"]}
         similar = f" Pairs that are nearly equal: {near or 'none'}." if "compared" in overlap else ""
         return f"Different problems: {sizes}. Shared by two sets: {shared or 'none'}.{similar}"
 
     def _arms(self, paper: str, item: dict[str, Any]) -> set[str]:
-        """The paper's own arms that an item shows, also where it shows swept ones."""
+        """The arms of the paper's file that an item shows; a swept arm counts as the arm it varies."""
         if item["analytic"]:
             return set()
         methods = self.layout["methods"][paper]
-        shown = {str(arm) for source in item["statistics"] for arm in self._statistics(paper, source)["arm"]}
-        return {methods.get(arm, arm) for arm in shown}
+        arms = {str(arm) for source in item["statistics"] for arm in self._statistics(paper, source)["arm"]}
+        return {methods.get(arm, arm) for arm in arms}
 
     def _statistics(self, paper: str, name: str) -> pd.DataFrame:
         return pd.read_csv(self.paths.statistics(paper, name))
@@ -176,10 +176,10 @@ def _plain(table: pd.DataFrame) -> tuple[list[str], list[dict[str, Any]]]:
 
 
 def _folded(table: pd.DataFrame) -> tuple[list[str], list[dict[str, Any]]]:
-    """A table's columns and rows as a page shows them: narrow enough for a small screen.
+    """A table's columns and rows, narrow enough for a small screen.
 
-    Where a method has several lines (ours, published, ...), what names them is one column, and a benchmark and model
-    are a heading of their own. A cell is a text and, set smaller below it, its interval.
+    Where a method has several lines (ours, published, ...), one column has their names, and each benchmark and model
+    is a heading. A cell is a text and, in smaller type below it, its interval.
     """
     names = ["" if name.startswith("Unnamed") else name for name in table.columns]
     if "" not in names:

@@ -1,10 +1,10 @@
-"""`make snapshot`: what a visitor should see without running anything, as small files for version control.
+"""`make snapshot`: results for visitors, as small files for version control.
 
 Tables (Markdown), figures, claims and, for every policy behind them, its seed, steps, seconds, commit and lock file.
 """
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' own annotations leave open whether a column is a series)
+# (pandas' annotations do not say that a column is a series)
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ FACTS = ("commit", "lock", "device", "finished")
 
 
 class Missing(Exception):
-    """Something that a snapshot shows was not made yet."""
+    """A file of a snapshot is missing."""
 
 
 def take(plan: Plan, paths: Paths, out: Path, others: Sequence[Plan] = ()) -> list[str]:
-    """Copy what stands at a scale below `out`, in place of an earlier snapshot; returns the papers that are in it.
+    """The papers of a new snapshot, which replaces `out`.
 
-    Claims are shown at every scale at which they stand; `others` are the plans of the scales beside this one, for the
-    policies behind them.
+    It has tables and figures at one scale, and claims at every evaluated scale; `others` are the plans of the other
+    scales.
     """
     papers = [name for name, made in plan.papers.items() if made.paper.claims]
     policies: dict[str, str] = {}
@@ -69,7 +69,7 @@ def take(plan: Plan, paths: Paths, out: Path, others: Sequence[Plan] = ()) -> li
             policies |= _behind(other, claims)
     missing += [path for stage in policies.values() if not (path := _manifest(paths, stage)).is_file()]
     if missing:
-        raise Missing(f"{missing[0]} was not made yet ({len(missing)} files are missing)")
+        raise Missing(f"{missing[0]} is missing ({len(missing)} missing files in all)")
     shutil.rmtree(out, ignore_errors=True)
     for source, target in copies.items():
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -83,10 +83,10 @@ def take(plan: Plan, paths: Paths, out: Path, others: Sequence[Plan] = ()) -> li
 
 
 def _behind(plan: Plan, claims: pd.DataFrame) -> dict[str, str]:
-    """The policies that the claims at a scale are evaluated from, with their stages."""
-    stands = dict.fromkeys(claims[claims["scale"] == plan.scale]["paper"])
-    asked = [needs(layout(plan, paper)) for paper in stands]
-    return {p: plan.stage(p) for pairs, runs in asked for p in (*(policy for policy, _ in pairs), *runs)}
+    """The policies behind the claims at a scale, with their stages."""
+    papers = dict.fromkeys(claims[claims["scale"] == plan.scale]["paper"])
+    inputs = [needs(layout(plan, paper)) for paper in papers]
+    return {p: plan.stage(p) for pairs, runs in inputs for p in (*(policy for policy, _ in pairs), *runs)}
 
 
 def _manifest(paths: Paths, stage: str) -> Path:
@@ -94,7 +94,7 @@ def _manifest(paths: Paths, stage: str) -> Path:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """A table as it is; a picture in 256 colours, a quarter of its size."""
+    """Copies a table unchanged, a picture in 256 colours, which takes a quarter of the space."""
     if source.suffix != ".png":
         shutil.copyfile(source, target)
         return
@@ -105,14 +105,14 @@ def _copy(source: Path, target: Path) -> None:
 def _provenance(path: Path, policy: str) -> dict[str, Any]:
     manifest = read_json(path)
     facts = {key: manifest.get(key, "") for key in ("stage", "seed", "step", "seconds")}
-    made = {name: origins.in_order(manifest, getattr(origins, name)) for name in FACTS[:3]}
-    return {"policy": policy, **described(manifest), **facts, **made, "finished": origins.finished(manifest)}
+    origin = {name: origins.in_order(manifest, getattr(origins, name)) for name in FACTS[:3]}
+    return {"policy": policy, **described(manifest), **facts, **origin, "finished": origins.finished(manifest)}
 
 
 def described(manifest: dict[str, Any]) -> dict[str, Any]:
-    """What a manifest's specification says of a policy: method, model, learning rate, settings beside the defaults.
+    """A policy's method, model, learning rate and settings off the defaults, from its manifest.
 
-    The learning rate of a base policy is that of its SFT; a published one, which was not trained here, has none.
+    The learning rate of a base policy is that of its SFT; a published model has none.
     """
     spec, stage = manifest.get("spec"), manifest.get("stage")
     if stage == "rl":
@@ -131,7 +131,7 @@ def described(manifest: dict[str, Any]) -> dict[str, Any]:
 def _readme(plans: list[Plan], claims: pd.DataFrame, runs: pd.DataFrame, sections: list[str]) -> str:
     counts = claims.groupby(["short", "scale", "effort"], sort=False)["verdict"].value_counts().unstack(fill_value=0)
     counts = counts[[verdict for verdict in VERDICTS if verdict in counts]]
-    every = {fact: ", ".join(dict.fromkeys(str(value) for value in runs[fact])) for fact in FACTS[:3]}
+    facts = {fact: ", ".join(dict.fromkeys(str(value) for value in runs[fact])) for fact in FACTS[:3]}
     hours = float(pd.to_numeric(runs["seconds"], errors="coerce").sum()) / 3600
     last = max((str(value) for value in runs["finished"] if value != origins.NOT_RECORDED), default="unknown")
     return "\n".join(
@@ -142,8 +142,8 @@ def _readme(plans: list[Plan], claims: pd.DataFrame, runs: pd.DataFrame, section
             "",
             *(f"Claims stand at {other.scale} scale too. {other.about.strip()}\n" for other in plans[1:]),
             f"{len(runs)} policies ([runs.csv](runs.csv)), {hours:.1f} hours of training in all on "
-            f"{every['device']}; the last finished {last}. Commit {every['commit']}, lock file "
-            f"{every['lock']}. Made by `make snapshot`; the pages of the run say more.",
+            f"{facts['device']}; the last finished {last}. Commit {facts['commit']}, lock file "
+            f"{facts['lock']}. Made by `make snapshot`; the pages of the run say more.",
             "",
             "Verdicts on what the papers claim ([claims.md](claims.md), [claims.csv](claims.csv)):",
             "",
@@ -165,26 +165,26 @@ def _decided(row: pd.Series) -> str:
 
 
 def main(
-    scale: Annotated[str, typer.Option(help="The scale whose results are shown.")] = "laptop",
-    papers: Annotated[str, typer.Option(help="Papers, with commas.")] = "ace,lens,agrae",
+    scale: Annotated[str, typer.Option(help="The scale of tables and figures.")] = "laptop",
+    papers: Annotated[str, typer.Option(help="Papers, separated by commas.")] = "ace,lens,agrae",
     results: Annotated[Path, typer.Option(help="The results folder.")] = Path("results"),
-    out: Annotated[Path, typer.Option(help="Folder to write; an earlier snapshot there is replaced.")] = Path(
-        "docs/results"
-    ),
+    out: Annotated[Path, typer.Option(help="Folder to write; replaces an earlier snapshot.")] = Path("docs/results"),
 ) -> None:
-    """Copy tables, figures and verdicts with their provenance to where visitors see them."""
+    """Copy tables, figures and verdicts with their provenance into a folder for visitors."""
     names = papers.split(",")
-    standing = gather(results / "claims")
-    scales = [] if standing.empty else [other for other in dict.fromkeys(standing["scale"]) if other != scale]
+    claims = gather(results / "claims")
+    scales = [] if claims.empty else [other for other in dict.fromkeys(claims["scale"]) if other != scale]
     try:
         plan = make_plan(Path(), scale, names)
-        shown = take(plan, Paths(str(results), scale), out, [make_plan(Path(), other, names) for other in scales])
+        papers_taken = take(
+            plan, Paths(str(results), scale), out, [make_plan(Path(), other, names) for other in scales]
+        )
     except Missing as error:
         targets = " ".join(f"paper_{name}" for name in names)
         raise SystemExit(f"{error}; first: snakemake {targets} claims --config scale={scale}") from error
-    except ConfigError as error:  # claims of a scale that config/ no longer has, say
+    except ConfigError as error:  # e.g. claims of a scale that config/ no longer has
         raise SystemExit(f"{error} (claims are below {results / 'claims'})") from error
-    print(f"{out}/README.md: {', '.join(shown)}")
+    print(f"{out}/README.md: {', '.join(papers_taken)}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""One number a method over several benchmarks, with an interval.
+"""One number per method over several benchmarks, with an interval.
 
 Dimensions: S training seeds (runs), M benchmarks, N problems of a benchmark, B bootstrap draws.
 """
@@ -19,33 +19,32 @@ TRIMMED = 0.25  # of the scores at each end
 
 
 def mean(scores_SM: Matrix) -> Matrix:
-    """The mean over runs and benchmarks: each benchmark weighs the same, however many problems it has."""
+    """The mean over runs and benchmarks; all benchmarks have equal weight."""
     return scores_SM.mean(axis=(-2, -1))
 
 
 def iqm(scores_SM: Matrix) -> Matrix:
-    """The interquartile mean (Agarwal et al. 2021, sec. 4.3): of all runs x benchmarks scores, the middle half's mean.
+    """The interquartile mean (Agarwal et al. 2021, sec. 4.3): the mean of the middle half of runs x benchmarks scores.
 
-    As scipy.stats.trim_mean, which leaves out floor(S M / 4) scores at each end: with fewer than four it is the mean.
-    Of one benchmark it is the trimmed mean over its runs.
+    scipy.stats.trim_mean leaves out floor(S M / 4) scores at each end: with fewer than four it is the mean. For one
+    benchmark it is the trimmed mean over its runs.
     """
-    from scipy import stats  # takes half a second, which planning need not wait for
+    from scipy import stats  # slow to import; planning does not need it
 
     flat = scores_SM.reshape(*scores_SM.shape[:-2], -1)
     return stats.trim_mean(flat, TRIMMED, axis=-1)
 
 
 class RunsAndProblemsByBenchmark:
-    """Stratified bootstrap: within each benchmark its problems are drawn again, and the training runs are.
+    """Stratified bootstrap: it resamples training runs, and problems within each benchmark.
 
-    It covers "other training runs, and other problems of each of these benchmarks", not other benchmarks. One training
-    run is scored on all benchmarks, so that a run is drawn with all of its scores (`shared_runs`); Agarwal et al.
-    train a run for each task and draw runs task by task, which is `shared_runs=False`, and is too narrow where a
-    run that is good on one benchmark is good on the next. The same draws serve every cell of a table: differences
-    are paired by run, benchmark and problem. As with every bootstrap over few runs, it is on the narrow side.
+    It covers "other training runs, and other problems of each of these benchmarks", not other benchmarks. All
+    benchmarks score the same runs, so a draw takes a run with all its scores (`shared_runs`). Agarwal et al. train one
+    run per task and draw runs per task (`shared_runs=False`), which is too narrow where a run that is good on one
+    benchmark is good on the next. All cells of a table share the draws: differences are paired by run, benchmark and
+    problem. Like every bootstrap over few runs, it is rather narrow.
 
-    A policy without a training seed (a base policy) is set beside each run, so that all methods have as many scores
-    and lose as many by trimming.
+    A policy without a training seed (a base policy) is repeated for each run, so trimming affects all methods equally.
     """
 
     def __init__(
@@ -64,15 +63,15 @@ class RunsAndProblemsByBenchmark:
         self.problems = [draw(count, resamples, generator) for count in problems]
 
     def of(self, aggregate: Aggregate, scores: Sequence[Matrix]) -> Interval:
-        """`scores` are (S, N) for each benchmark, in order; (1, N) for a policy without a training seed."""
+        """The interval of an aggregate. `scores`: (S, N) per benchmark; (1, N) for a policy without a training seed."""
         return from_draws(self._estimate(aggregate, scores), self.draws(aggregate, scores), self.tail)
 
     def of_difference(self, aggregate: Aggregate, left: Sequence[Matrix], right: Sequence[Matrix]) -> Difference:
-        """aggregate(left) - aggregate(right), both on the same draws; p as in `intervals.two_sided_p`."""
+        """The interval of aggregate(left) - aggregate(right) on the same draws; p as in `intervals.two_sided_p`."""
         draws = self.draws(aggregate, left) - self.draws(aggregate, right)
         estimate = self._estimate(aggregate, left) - self._estimate(aggregate, right)
-        found = from_draws(estimate, draws, self.tail)
-        return Difference(found.estimate, found.low, found.high, two_sided_p(draws))
+        interval = from_draws(estimate, draws, self.tail)
+        return Difference(interval.estimate, interval.low, interval.high, two_sided_p(draws))
 
     def draws(self, aggregate: Aggregate, scores: Sequence[Matrix]) -> Matrix:
         columns = []

@@ -1,7 +1,7 @@
-"""Stage: statistics. One arm: pass@k of each training seed, its difference to another arm's, and both over seeds."""
+"""Stage: statistics. One arm: pass@k per training seed, the difference from a baseline, and both over seeds."""
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false, reportReturnType=false
-# (pandas' own annotations leave open whether a column is a series)
+# (pandas' annotations do not say that a column is a series)
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ COLUMNS = (
 
 
 def of_arm(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
-    """For each model, benchmark and k a row of each training seed, and after them one over seeds; in percent.
+    """Per model, benchmark and k, one row per training seed, then one over seeds; in percent.
 
-    `difference` is to the compared arm's run of the same seed. The row over seeds is that of a table of both arms: its
-    mean and difference have intervals over seeds and problems (`rlvr.statistics.table_rows`). One run has none here.
+    `difference` is from the baseline's run of the same seed. The row over seeds equals that of a table of both arms,
+    with intervals over seeds and problems (`rlvr.statistics.table_rows`). Rows of single runs have no intervals.
     """
     tables = [_of_model(part, scores) for part in layout["models"]]
     return pd.concat(tables, ignore_index=True)[list(COLUMNS)]
 
 
 def _of_model(part: dict[str, Any], scores: Scores) -> pd.DataFrame:
-    own = part["cells"][0]["arm"]
-    made = pass_at_k_rows(part, scores, None)
-    over = made[made["arm"] == own].rename(columns={"samples": "n"}).assign(seed=OVER_SEEDS)
-    compared = part["compare_with"]
-    rows = [row for _, one in over.iterrows() for row in (*_of_seeds(part, scores, one), dict(one))]
-    return pd.DataFrame(rows).assign(compare_with=compared)
+    arm = part["cells"][0]["arm"]
+    table = pass_at_k_rows(part, scores, None)
+    pooled = table[table["arm"] == arm].rename(columns={"samples": "n"}).assign(seed=OVER_SEEDS)
+    baseline = part["compare_with"]
+    rows = [row for _, over in pooled.iterrows() for row in (*_of_seeds(part, scores, over), dict(over))]
+    return pd.DataFrame(rows).assign(compare_with=baseline)
 
 
 def _of_seeds(part: dict[str, Any], scores: Scores, over: pd.Series) -> list[dict[str, Any]]:
-    """The row of each training seed, beside the one over them. A policy without a seed has no row of its own."""
+    """The rows of single training seeds. A policy without a seed has none."""
     panel = next(panel for panel in part["panels"] if panel["name"] == over["benchmark"])
     values = [_values(cell, panel, scores, over["k"]) for cell in part["cells"]]
     rows = []
@@ -55,8 +55,8 @@ def _of_seeds(part: dict[str, Any], scores: Scores, over: pd.Series) -> list[dic
         others = [value for other in values[1:] for (of_seed, _), value in other.items() if of_seed == seed]
         difference = value - others[0] if others else None
         blank = dict.fromkeys(INTERVALS)
-        one = {"seed": seed, "value": value, "difference": difference, "seeds": 1, "policies": policy}
-        rows.append({**over, **blank, **one})
+        row = {"seed": seed, "value": value, "difference": difference, "seeds": 1, "policies": policy}
+        rows.append({**over, **blank, **row})
     return rows
 
 
@@ -68,7 +68,7 @@ def _values(cell: dict[str, Any], panel: dict[str, Any], scores: Scores, k: int)
 
 
 def counts_of_arm(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
-    """The scores of the arm's own runs under each other: a row for each problem."""
+    """The scores of the arm's runs, one row per run and problem."""
     pairs = [
         (policy, evaluation)
         for part in layout["models"]
@@ -81,14 +81,14 @@ def counts_of_arm(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
 
 def main(
     told: stages.Told,
-    scores: Annotated[list[Path], typer.Argument(help="scores.csv of the arm's runs and of the compared arm's.")],
+    scores: Annotated[list[Path], typer.Argument(help="scores.csv of the arm's runs and of the baseline's.")],
     out: Annotated[Path, typer.Option(help="CSV to write.")],
-    counts: Annotated[Path, typer.Option(help="CSV to write: counts of each problem.")],
+    counts: Annotated[Path, typer.Option(help="CSV to write: counts per problem.")],
 ) -> None:
     """Compute pass@k of one arm."""
-    content, read = read_json(told), read_all(scores)
-    publish(out, of_arm(content, read).to_csv(index=False, float_format="%.6g", lineterminator="\n"))
-    publish(counts, counts_of_arm(content, read).to_csv(index=False, lineterminator="\n"))
+    content, frames = read_json(told), read_all(scores)
+    publish(out, of_arm(content, frames).to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+    publish(counts, counts_of_arm(content, frames).to_csv(index=False, lineterminator="\n"))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Runs that collapse: prompts without a correct response become fewer, and then many more again (A-GRAE, Fig. 9)."""
+"""Collapsed runs: prompts without a correct response first become fewer, then many more (A-GRAE, Fig. 9)."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ from rlvr.statistics.run_rows import Runs, value_of
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """The mean share of unsolved prompts at the end of a run, the smallest before it, and whether it collapsed."""
+class Judgement:
+    """The mean share of unsolved prompts at a run's end, the smallest mean before, and whether the run collapsed."""
 
     last: float
     smallest: float
     collapsed: bool
 
 
-def judge(unsolved_T: NDArray[np.float64], *, window: float, factor: float, share: float) -> Verdict:
-    """Whether a run has collapsed, by the share of its prompts without a correct response at each of T steps.
+def judge(unsolved_T: NDArray[np.float64], *, window: float, factor: float, share: float) -> Judgement:
+    """Whether a run collapsed, from the share of prompts without a correct response at each of T steps.
 
-    With w = round(window T) steps, at least one: the mean of the last w exceeds `factor` times the smallest mean of w
-    steps in a row that end before them, and exceeds it by `share` at least. A run of fewer than 2 w steps has no steps
-    before, and has not collapsed. Raises ValueError for an empty run or a share outside [0, 1].
+    Let w = max(1, round(window T)). A run collapsed if the mean of the last w steps exceeds `factor` times the smallest
+    mean of w consecutive earlier steps, and exceeds it by at least `share`. A run of fewer than 2 w steps has not
+    collapsed. Raises ValueError for an empty run or a share outside [0, 1].
     """
     if not unsolved_T.size or not ((unsolved_T >= 0) & (unsolved_T <= 1)).all():
-        raise ValueError("needs a share in [0, 1] for each of one step or more")
+        raise ValueError("needs one step or more, and shares in [0, 1]")
     width = steps_of(window, unsolved_T.size)
     means = np.convolve(unsolved_T, np.ones(width) / width, mode="valid")
     before, last = means[:-width], float(means[-1])
     if not before.size:
-        return Verdict(last, math.nan, False)
+        return Judgement(last, math.nan, False)
     smallest = float(before.min())
-    # Means of equal shares differ in their last bits.
-    risen = last > factor * smallest + 1e-12 and last - smallest >= share - 1e-12
-    return Verdict(last, smallest, risen)
+    # Means of equal shares can differ in the last bits.
+    collapsed = last > factor * smallest + 1e-12 and last - smallest >= share - 1e-12
+    return Judgement(last, smallest, collapsed)
 
 
 def steps_of(window: float, steps: int) -> int:
     return max(1, round(window * steps))
 
 
-def of_run(runs: Runs, run: str, rule: dict[str, Any]) -> Verdict:
-    """Whether a run has collapsed by a rule (`collapse:` in config/defaults.yaml)."""
+def of_run(runs: Runs, run: str, rule: dict[str, Any]) -> Judgement:
+    """Whether a run collapsed, by a rule (`collapse:` in config/defaults.yaml)."""
     return judge(np.array(unsolved_shares(runs[run][METRICS], run)), **rule)
 
 
 def unsolved_shares(rows: list[dict[str, Any]], run: str) -> list[float]:
-    """Shares, since dynamic sampling draws more prompts at one step than at another."""
+    """The share of prompts without a correct response, per step: dynamic sampling varies the number of prompts."""
     return [value_of(row, "unsolved", run) / value_of(row, "prompts_drawn", run) for row in rows]

@@ -1,8 +1,8 @@
-"""Published pass@k rows against what an unbiased pass@k at one fixed n can be.
+"""Published pass@k rows against the laws of an unbiased pass@k at one fixed n.
 
-For n samples a problem and c correct, pass@k is non-decreasing and concave in k, and pass@(m k) <= m pass@k; so is its
-mean over problems. Each printed value stands for an interval of half a unit in its last digit either way, and a row is
-only found inconsistent if no values inside these intervals keep the law.
+With n samples per problem and c correct, pass@k is non-decreasing and concave in k, and pass@(m k) <= m pass@k; so is
+its mean over problems. A printed value is an interval: half a unit of its last digit on either side. A row is
+inconsistent only if no values inside these intervals satisfy a law.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ROW = ("paper", "table", "model", "method", "benchmark")
 
 @dataclass(frozen=True)
 class Printed:
-    """A value as it stands in print, in percent, with the half-width of its rounding."""
+    """A printed value, in percent, with the half-width of its rounding."""
 
     k: int
     value: Fraction
@@ -26,7 +26,7 @@ class Printed:
 
     @staticmethod
     def of(k: int, text: str, unit: int = 1) -> Printed:
-        """From plain digits; `unit` is what 1 stands for in percent, 100 where fractions are printed."""
+        """The value of plain digits; `unit` is 1 for percent, 100 for fractions."""
         digits = len(text.partition(".")[2])
         return Printed(k, unit * Fraction(text), Fraction(unit, 2 * 10**digits))
 
@@ -40,69 +40,69 @@ class Printed:
 
 
 @dataclass(frozen=True)
-class Finding:
-    """A law that a row breaks, and by how much at least (percentage points, after rounding is allowed for)."""
+class Violation:
+    """A law that a row breaks, and the smallest possible excess (percentage points, allowing for rounding)."""
 
     law: str
     where: str
     by: float
 
 
-def check(row: list[Printed]) -> list[Finding]:
-    """The laws that a row of pass@k values, in the order of k, cannot keep."""
+def check(row: list[Printed]) -> list[Violation]:
+    """The violations in a row of pass@k values."""
     row = sorted(row, key=lambda printed: printed.k)
     return [*_monotone(row), *_concave(row), *_subadditive(row)]
 
 
-def _monotone(row: list[Printed]) -> list[Finding]:
-    found = []
+def _monotone(row: list[Printed]) -> list[Violation]:
+    violations = []
     for a, b in itertools.pairwise(row):
         if a.low > b.high:
             where = f"k = {a.k}, {b.k}: {float(a.value):g}, {float(b.value):g}"
-            found.append(Finding("non-decreasing in k", where, float(a.low - b.high)))
-    return found
+            violations.append(Violation("non-decreasing in k", where, float(a.low - b.high)))
+    return violations
 
 
-def _concave(row: list[Printed]) -> list[Finding]:
+def _concave(row: list[Printed]) -> list[Violation]:
     """A middle value must reach the chord between its neighbours."""
-    found = []
+    violations = []
     for a, b, c in zip(row, row[1:], row[2:], strict=False):
         share = Fraction(b.k - a.k, c.k - a.k)
         chord = (1 - share) * a.low + share * c.low
         if b.high < chord:
             values = ", ".join(f"{float(x.value):g}" for x in (a, b, c))
-            found.append(Finding("concave in k", f"k = {a.k}, {b.k}, {c.k}: {values}", float(chord - b.high)))
-    return found
+            violations.append(Violation("concave in k", f"k = {a.k}, {b.k}, {c.k}: {values}", float(chord - b.high)))
+    return violations
 
 
-def _subadditive(row: list[Printed]) -> list[Finding]:
-    found = []
+def _subadditive(row: list[Printed]) -> list[Violation]:
+    violations = []
     for a, b in itertools.combinations(row, 2):
         if b.k % a.k == 0 and b.low > (b.k // a.k) * a.high:
             where = f"k = {a.k}, {b.k}: {float(b.value):g} > {b.k // a.k} x {float(a.value):g}"
-            found.append(Finding("pass@mk at most m pass@k", where, float(b.low - (b.k // a.k) * a.high)))
-    return found
+            violations.append(Violation("pass@mk at most m pass@k", where, float(b.low - (b.k // a.k) * a.high)))
+    return violations
 
 
-def granularity(printed: Printed, problems: int) -> Finding | None:
-    """With k = n every problem is solved or not: the value is a multiple of 1 / problems, for a single run."""
+def granularity(printed: Printed, problems: int) -> Violation | None:
+    """The violation at k = n, where a single run solves each problem or not: a multiple of 1 / problems."""
     steps = printed.value * problems / 100
     nearest = Fraction(100 * round(steps), problems)
     distance = abs(printed.value - nearest) - printed.half
     if distance <= 0:
         return None
     where = f"k = n = {printed.k}: {float(printed.value):g} of {problems} problems"
-    return Finding("a multiple of 1 / problems", where, float(distance))
+    return Violation("a multiple of 1 / problems", where, float(distance))
 
 
 def pass_at_k_cells(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows of a reference table (all text) that hold a pass@k: a whole k and a plain number."""
+    """The rows of a reference table (all text) with a pass@k: an integer k and a plain number."""
     number = frame["value"].str.fullmatch(r"\d+(\.\d+)?") & frame["k"].str.fullmatch(r"[1-9]\d*")
     return frame.loc[number]
 
 
 def in_words(findings: pd.DataFrame) -> list[str]:
-    """A sentence a published row that cannot be an unbiased pass@k at one fixed n."""
+    """One sentence per published row that cannot be an unbiased pass@k at one fixed n."""
     sentences = []
     for _, part in findings.groupby(list(ROW), sort=False):
         first, laws = part.iloc[0], " and ".join(dict.fromkeys(part["law"]))
@@ -113,18 +113,18 @@ def in_words(findings: pd.DataFrame) -> list[str]:
 def check_table(
     frame: pd.DataFrame, sizes: dict[str, int] | None = None, samples: int | None = None, unit: int = 1
 ) -> pd.DataFrame:
-    """A row a finding, of a reference table (paper, table, model, method, benchmark, k, value; all text).
+    """One row per violation in a reference table (paper, table, model, method, benchmark, k, value; all text).
 
-    `sizes` (problems a benchmark) and `samples` (n), where they are known, check granularity at k = n as well. `unit`
-    is 100 where values are fractions.
+    With `sizes` (problems per benchmark) and `samples` (n) it also checks granularity at k = n. `unit` is 100 where
+    values are fractions.
     """
     rows = []
     for _, cells in frame.groupby(list(ROW), sort=False):
         row = [Printed.of(int(k), value, unit) for k, value in zip(cells["k"], cells["value"], strict=True)]
-        found = check(row)
+        violations = check(row)
         first = cells.iloc[0]
         size = (sizes or {}).get(str(first["benchmark"]))
         if size and samples:
-            found += [f for p in row if p.k == samples and (f := granularity(p, size))]
-        rows += [{name: first[name] for name in ROW} | vars(f) for f in found]
+            violations += [f for p in row if p.k == samples and (f := granularity(p, size))]
+        rows += [{name: first[name] for name in ROW} | vars(f) for f in violations]
     return pd.DataFrame(rows, columns=[*ROW, "law", "where", "by"])

@@ -1,4 +1,4 @@
-"""Intervals, each named after what it covers.
+"""Intervals, each named after the variation that it covers.
 
 Dimensions: S training seeds, N problems, B bootstrap draws.
 """
@@ -24,16 +24,15 @@ class Interval:
 
 @dataclass(frozen=True)
 class Difference(Interval):
-    p: float  # of no difference
+    p: float  # of the hypothesis of no difference
 
 
 class SeedsAndProblems:
-    """Two-way bootstrap: training seeds and problems are both drawn again, with replacement.
+    """Two-way bootstrap: it resamples training seeds and problems, with replacement.
 
-    It covers "other seeds and other problems of this kind". The same draws serve every cell of a table, so
-    that differences are paired by problem and by seed. With one seed (a base policy) only the problems vary,
-    and with few seeds the interval is on the narrow side: a bootstrap over S seeds sees (S - 1) / S of their
-    variance.
+    It covers "other seeds and other problems of this kind". All cells of a table share the draws, so differences are
+    paired by problem and by seed. With one seed (a base policy) only the problems vary. With few seeds the interval is
+    rather narrow: a bootstrap over S seeds sees (S - 1) / S of their variance.
     """
 
     def __init__(self, seeds: int, problems: int, *, resamples: int, confidence: float, generator: np.random.Generator):
@@ -42,12 +41,12 @@ class SeedsAndProblems:
         self.tail = (1 - confidence) / 2
 
     def of(self, scores_SN: Matrix) -> Interval:
-        """Of the mean over seeds and problems. A matrix with one row is a policy without a training seed."""
+        """The interval of the mean over seeds and problems. One row is a policy without a training seed."""
         return from_draws(self.mean(scores_SN), self.draws(scores_SN), self.tail)
 
     def of_difference(self, left_SN: Matrix, right_SN: Matrix) -> Difference:
-        """Of mean(left) - mean(right), paired."""
-        difference_SN = left_SN - right_SN  # a policy without a training seed is set against every seed
+        """The interval of mean(left) - mean(right), paired."""
+        difference_SN = left_SN - right_SN  # a policy without a training seed is compared with every seed
         draws = self.draws(difference_SN)
         interval = from_draws(self.mean(difference_SN), draws, self.tail)
         return Difference(interval.estimate, interval.low, interval.high, two_sided_p(draws))
@@ -60,7 +59,7 @@ class SeedsAndProblems:
         return ((self.problems_BN @ scores_SN.T) * rows).sum(axis=1)
 
     def _rows(self, scores_SN: Matrix) -> NDArray[np.float64]:
-        """(B, S) the weight of each seed in each draw."""
+        """The weight of each seed in each draw (B, S)."""
         rows = self.seeds_BS if len(scores_SN) > 1 else np.ones((len(self.problems_BN), 1))
         if scores_SN.shape != (rows.shape[1], self.problems_BN.shape[1]):
             raise ValueError(f"scores are {scores_SN.shape}, not {rows.shape[1]} seeds x {self.problems_BN.shape[1]}")
@@ -68,10 +67,10 @@ class SeedsAndProblems:
 
 
 class SeedsAndKnownProblems(SeedsAndProblems):
-    """The same of a measure that not every problem has (NaN): a seed's mean is over the problems that have it.
+    """The same for a measure that some problems lack (NaN): a seed's mean covers the problems with a value.
 
-    A difference is over the problems, seed by seed, on which both have the measure, so that it need not be the
-    difference of the two means. Draws without any value are left out.
+    A difference covers, per seed, the problems where both have a value, so it can differ from the difference of the
+    means. Draws without any value are left out.
     """
 
     def mean(self, scores_SN: Matrix) -> float:
@@ -98,10 +97,10 @@ def from_draws(estimate: float, draws: NDArray[np.float64], tail: float) -> Inte
 
 
 def two_sided_p(draws: NDArray[np.float64]) -> float:
-    """Of no difference, from draws of a difference: 2 (1 + #{draws on the rarer side of 0}) / (B + 1).
+    """The p-value of no difference, from draws of a difference: 2 (1 + #{draws on the rarer side of 0}) / (B + 1).
 
-    That is the level at which the percentile interval reaches 0 (Davison & Hinkley 1997, sec. 4.4); draws at 0
-    count on both sides, and p is at most 1. It shares the narrowness of the intervals at few seeds.
+    At this level the percentile interval reaches 0 (Davison & Hinkley 1997, sec. 4.4). Draws at 0 count on both sides;
+    p is at most 1. With few seeds it is too small, as the intervals are too narrow.
     """
     if not len(draws):
         return float("nan")
@@ -110,12 +109,12 @@ def two_sided_p(draws: NDArray[np.float64]) -> float:
 
 
 def draw(count: int, resamples: int, generator: np.random.Generator) -> NDArray[np.float64]:
-    """Weights of a bootstrap sample: how often each of `count` things was drawn, over `count`."""
+    """The weights of bootstrap samples: how often each of `count` units was drawn, over `count`."""
     return generator.multinomial(count, np.full(count, 1 / count), size=resamples) / count
 
 
 def over_seeds(values_S: Matrix, confidence: float) -> Interval:
-    """Student's t over training seeds alone, for curves; NaN bounds for a single seed."""
+    """Student's t interval over training seeds only, for curves; NaN bounds for a single seed."""
     mean = float(np.mean(values_S))
     if len(values_S) < 2:
         return Interval(mean, float("nan"), float("nan"))
@@ -126,15 +125,15 @@ def over_seeds(values_S: Matrix, confidence: float) -> Interval:
 
 
 def over_samples(n_N: NDArray[np.int64], c_N: NDArray[np.int64], k: int, confidence: float) -> Interval:
-    """pass@k of these problems, had other samples been drawn from the same policy.
+    """The interval of pass@k on these problems for other samples of the same policy.
 
-    Each problem's variance of the unbiased estimator is exact, the sum over c ~ Binomial(n, p) with Jeffreys'
-    p = (c + 1/2) / (n + 1), so that a problem with no or only correct samples keeps some; the interval is normal.
+    Each problem's variance of the unbiased estimator is exact: the sum over c ~ Binomial(n, p) with Jeffreys'
+    p = (c + 1/2) / (n + 1), which is positive even if no or all samples are correct. The interval is normal.
     """
     from scipy import stats
 
-    found = pass_at_k(n_N, c_N, k)
-    variances, cache = np.empty(len(found)), {}
+    values = pass_at_k(n_N, c_N, k)
+    variances, cache = np.empty(len(values)), {}
     for i, (n, c) in enumerate(zip(n_N.tolist(), c_N.tolist(), strict=True)):
         if (n, c) not in cache:
             counts = np.arange(n + 1)
@@ -142,16 +141,16 @@ def over_samples(n_N: NDArray[np.int64], c_N: NDArray[np.int64], k: int, confide
             cache[n, c] = float(chance @ value**2 - (chance @ value) ** 2)
         variances[i] = cache[n, c]
     mean, half = (
-        float(found.mean()),
-        stats.norm.ppf((1 + confidence) / 2) * np.sqrt(max(variances.sum(), 0.0)) / len(found),
+        float(values.mean()),
+        stats.norm.ppf((1 + confidence) / 2) * np.sqrt(max(variances.sum(), 0.0)) / len(values),
     )
     return Interval(mean, max(0.0, mean - float(half)), min(1.0, mean + float(half)))
 
 
 def over_problems(values_N: Matrix, *, resamples: int, confidence: float, generator: np.random.Generator) -> Interval:
-    """The mean over problems, had other problems of this kind been asked: BCa bootstrap (Efron 1987), by scipy.
+    """The interval of the mean for other problems of this kind: BCa bootstrap (Efron 1987), by scipy.
 
-    Equal values have no spread to resample: the interval is then the point, and one problem has none (NaN).
+    Equal values have no spread, so the interval is a point. One problem has none (NaN).
     """
     mean = float(values_N.mean())
     if len(values_N) < 2:
@@ -160,7 +159,7 @@ def over_problems(values_N: Matrix, *, resamples: int, confidence: float, genera
         return Interval(mean, mean, mean)
     from scipy import stats
 
-    found = stats.bootstrap(
+    interval = stats.bootstrap(
         (values_N,), np.mean, n_resamples=resamples, confidence_level=confidence, method="BCa", rng=generator, batch=500
     ).confidence_interval
-    return Interval(mean, float(found.low), float(found.high))
+    return Interval(mean, float(interval.low), float(interval.high))

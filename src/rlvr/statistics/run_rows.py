@@ -1,4 +1,4 @@
-"""The rows of runs (docs/training.md), as the statistics over training read them."""
+"""The rows of runs (docs/training.md), for statistics of training."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import numpy as np
 
 
 class Runs(dict[str, dict[str, list[dict[str, Any]]]]):
-    """run -> "probe" or "metrics" -> its rows, a step each."""
+    """run -> "probe" or "metrics" -> its rows, one per step."""
 
     @classmethod
-    def of(cls, found: Iterable[tuple[str, str, Iterable[dict[str, Any]]]]) -> Runs:
-        made = cls()
-        for run, name, rows in found:
-            made.setdefault(run, {})[name] = list(rows)
-        return made
+    def of(cls, files: Iterable[tuple[str, str, Iterable[dict[str, Any]]]]) -> Runs:
+        runs = cls()
+        for run, name, rows in files:
+            runs.setdefault(run, {})[name] = list(rows)
+        return runs
 
 
 def value_of(row: dict[str, Any], name: str, run: str) -> Any:
-    """A measure of a row, NaN for null. Raises KeyError where the run was made before it was measured."""
+    """A measure of a row, NaN for null. Raises KeyError where an older run lacks it."""
     if name not in row:
-        raise KeyError(f"{run}: no {name!r} at step {row['step']}; made before this was measured, so make it again")
+        raise KeyError(f"{run}: no {name!r} at step {row['step']}; this run is older than the measure; train it again")
     return math.nan if row[name] is None else row[name]
 
 
@@ -32,12 +32,12 @@ def in_range(steps: list[int], up_to_step: int | None) -> list[int]:
 
 
 def running_mean(values: list[float], window: int) -> list[float]:
-    """At each place the mean of the last `window` values that are numbers, of fewer at the beginning; NaN for none."""
+    """The running mean of the last `window` values without NaN, of fewer at the start; NaN where there is none."""
     parts = [np.array(values[max(0, i + 1 - window) : i + 1], dtype=float) for i in range(len(values))]
     return [float(np.nanmean(part)) if (~np.isnan(part)).any() else math.nan for part in parts]
 
 
 def cell_columns(cell: dict[str, Any]) -> dict[str, Any]:
-    """What every row says of its model, its arm and its runs."""
-    named = {key: cell[key] for key in ("model", "stand_in", "arm", "label")}
-    return {**named, "policies": " ".join(cell["policies"])}
+    """The columns of every row: its model, arm and runs."""
+    columns = {key: cell[key] for key in ("model", "stand_in", "arm", "label")}
+    return {**columns, "policies": " ".join(cell["policies"])}

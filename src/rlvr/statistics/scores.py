@@ -4,7 +4,7 @@ Dimensions: S policies of one method (its training seeds), N problems, C cluster
 """
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportReturnType=false
-# (pandas' own annotations leave open whether a column is a series)
+# (pandas' annotations do not say that a column is a series)
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Scores = dict[tuple[str, str], pd.DataFrame]  # by policy and evaluation
 
 
 def read(path: Path) -> pd.DataFrame:
-    """Ids stay text, as the problems' file has them."""
+    """A score frame; ids stay text, as in the problems' file."""
     return pd.read_csv(path, dtype={"problem": str, "cluster": str, "level": str})
 
 
@@ -40,38 +40,37 @@ def pass_at(k: int) -> Measure:
 
 
 def avg(frame: pd.DataFrame) -> Matrix:
-    """avg@n of each problem: the share of its n samples that is correct, which is the unbiased pass@1 at that n."""
+    """avg@n of each problem: the share of correct samples, which is the unbiased pass@1."""
     return (frame["correct"] / frame["n"]).to_numpy(dtype=float)
 
 
 def maj(frame: pd.DataFrame) -> Matrix:
-    """maj@n of each problem, as the score stage has voted."""
+    """maj@n of each problem, from the votes of the score stage."""
     if "majority" not in frame:
-        raise RecordError("scores.csv has no column `majority`: it is from an earlier version; score again")
+        raise RecordError("scores.csv has no column `majority`: an earlier version wrote it; run the score stage again")
     return frame["majority"].to_numpy(dtype=float)
 
 
 def problems_of(frames: Sequence[pd.DataFrame], names: Sequence[str]) -> list[str]:
-    """The problems that all frames are of, in order. Raises RecordError where they differ."""
+    """The problems of all frames, in order. Raises RecordError where they differ."""
     problems = frames[0]["problem"].tolist()
     for frame, name in zip(frames, names, strict=True):
         if frame["problem"].tolist() != problems:
-            raise RecordError(f"{name} was scored on other problems than {names[0]}")
+            raise RecordError(f"{name} has scores on other problems than {names[0]}")
     return problems
 
 
 def units_of(frame: pd.DataFrame) -> NDArray[np.int64]:
-    """(N,) the unit of resampling that each problem belongs to, 0..C-1: its cluster, or itself."""
+    """The unit of resampling of each problem (N,), 0..C-1: its cluster, or itself."""
     if "cluster" not in frame:
         return np.arange(len(frame))
     return pd.factorize(frame["cluster"])[0].astype(np.int64)
 
 
 def matrix(frames: Sequence[pd.DataFrame], measure: Measure) -> Matrix:
-    """(S, C) the measure of each policy on each unit: a cluster has the mean of its problems that have a value.
+    """The measure of each policy on each unit (S, C): the mean over the problems of a cluster that have a value.
 
-    So each cluster weighs the same in a mean, however many versions of its problem a benchmark holds. A unit of
-    which no problem has a value is NaN.
+    So all clusters have equal weight, however many versions of a problem they hold. A unit without a value is NaN.
     """
     units = units_of(frames[0])
     return np.stack([_by_unit(measure(frame), units) for frame in frames])

@@ -1,7 +1,7 @@
-"""Rows of tables of scores: pass@k with intervals and differences, and what the tables of other measures share."""
+"""Rows of tables of scores: pass@k with intervals and differences, and parts for tables of other measures."""
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false, reportReturnType=false
-# (pandas' own annotations leave open whether a column is a series)
+# (pandas' annotations do not say that a column is a series)
 
 from __future__ import annotations
 
@@ -25,15 +25,13 @@ NOT_PUBLISHED: dict[str, float | None] = {"published": None, "published_ci": Non
 def pass_at_k_rows(
     layout: dict[str, Any], scores: Scores, reference: pd.DataFrame | None, probes: Probes | None = None
 ) -> pd.DataFrame:
-    """One row a benchmark, model, method and column, in percent: `score` is pass (pass@k), avg (avg@n) or maj (maj@n; k
-    is n).
+    """One row per benchmark, model, method and column, in percent; `score` is pass (pass@k), avg or maj (@n; k is n).
 
-    Each difference has its p and, over all differences of the table, Holm's (1979) adjusted one.
+    Each difference has its p and Holm's (1979) adjusted p over all differences of the table.
 
-    `layout` names the cells (model, arm, label, published method, policies; or the policies at each of several learning
-    rates, of which each column has the one that validation problems, in `probes`, prefer), the panels (a benchmark, the
-    evaluation of each model on it, the levels that count), the values of k, other measures, the arm to compare with and
-    the statistics settings.
+    `layout` has the cells (model, arm, label, published method, and policies, or policies at several learning rates,
+    from which `probes` choose one per column), the panels (a benchmark, each model's evaluation, the levels), the
+    values of k, other measures, the baseline arm and the settings of statistics.
     """
     settings = Statistics.model_validate(layout["statistics"])
     rows = []
@@ -42,7 +40,7 @@ def pass_at_k_rows(
         frames = frames_of(scores, cells, panel["evaluations"][model], panel["levels"])
         first = frames[cells[0]["policies"][0]]
         units, samples = int(units_of(first).max()) + 1, int(first["n"].min())
-        # One generator a model: the numbers of a model do not change when another one joins the table.
+        # One generator per model: a model's numbers do not change when another one joins the table.
         bootstrap = SeedsAndProblems(
             max(len(cell["policies"]) for cell in cells),
             units,
@@ -52,18 +50,18 @@ def pass_at_k_rows(
         )
         for cell in cells:
             for score, k, measure in _columns(layout, samples):
-                by = k if score == "pass" else 1  # the others are of single samples
-                here = at_best(cell, by, probes or {})
-                matrix_SC = _matrix(here, frames, measure)
+                by = k if score == "pass" else 1  # avg and maj use single samples
+                chosen_cell = at_best(cell, by, probes or {})
+                matrix_SC = _matrix(chosen_cell, frames, measure)
                 difference = None
                 if baseline not in (None, cell):
-                    other = at_best(baseline, by, probes or {})
-                    difference = bootstrap.of_difference(matrix_SC, _matrix(other, frames, measure))
+                    base_cell = at_best(baseline, by, probes or {})
+                    difference = bootstrap.of_difference(matrix_SC, _matrix(base_cell, frames, measure))
                 row = {
-                    **head(here, panel["name"], score, k),
+                    **head(chosen_cell, panel["name"], score, k),
                     **numbers(bootstrap.of(matrix_SC), difference),
                     **published(reference if score == "pass" else None, cell, panel["published"], k),
-                    **sizes(here, problems=len(first), clusters=units, samples=samples),
+                    **sizes(chosen_cell, problems=len(first), clusters=units, samples=samples),
                 }
                 row["minus_published"] = row["value"] - row["published"] if row["published"] is not None else None
                 rows.append(row)
@@ -74,7 +72,7 @@ def pass_at_k_rows(
 def blocks(
     layout: dict[str, Any],
 ) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any] | None]]:
-    """Each panel with the cells of each model, and of them the one that the others are compared with."""
+    """Each panel with the cells of each model, and the baseline among them."""
     for panel in layout["panels"]:
         for model in dict.fromkeys(cell["model"] for cell in layout["cells"]):
             cells = [cell for cell in layout["cells"] if cell["model"] == model]
@@ -84,7 +82,7 @@ def blocks(
 def frames_of(
     scores: Scores, cells: list[dict[str, Any]], evaluation: str, levels: list[str] | None = None
 ) -> dict[str, pd.DataFrame]:
-    """The scores of each policy on the problems of these levels, which must be the same for all."""
+    """The scores of each policy on the problems of these levels. Raises RecordError where problems differ."""
     policies = [policy for cell in cells for policy in _candidates(cell)]
     frames = {policy: scores[policy, evaluation] for policy in policies}
     if levels is not None:
@@ -96,7 +94,7 @@ def frames_of(
 
 
 def _candidates(cell: dict[str, Any]) -> list[str]:
-    """Every policy that a cell may be of."""
+    """The policies of a cell at all its learning rates."""
     return [policy for rate in cell.get("rates") or [cell] for policy in rate["policies"]]
 
 
@@ -105,16 +103,16 @@ def _matrix(cell: dict[str, Any], frames: dict[str, pd.DataFrame], measure: Meas
 
 
 def holm(p: pd.Series) -> pd.Series:
-    """Adjusted p-values of one family; cells without one stay without one."""
-    from statsmodels.stats.multitest import multipletests  # takes half a second, which some processes need not wait for
+    """Holm's adjusted p-values of one family; NaN stays NaN."""
+    from statsmodels.stats.multitest import multipletests  # slow to import
 
-    known = p.dropna().astype(float)
-    adjusted = multipletests(known, method="holm")[1] if len(known) else known
-    return pd.Series(adjusted, index=known.index, dtype=float).reindex(p.index)
+    p_values = p.dropna().astype(float)
+    adjusted = multipletests(p_values, method="holm")[1] if len(p_values) else p_values
+    return pd.Series(adjusted, index=p_values.index, dtype=float).reindex(p.index)
 
 
 def _columns(layout: dict[str, Any], samples: int) -> list[tuple[str, int, Measure]]:
-    """A table's columns: (score, k, how it is computed of a score frame)."""
+    """A table's columns: (score, k, measure of a score frame)."""
     others: dict[str, Measure] = {"avg": avg, "maj": maj}
     return [
         *(("pass", k, pass_at(k)) for k in layout["k"]),
@@ -123,42 +121,42 @@ def _columns(layout: dict[str, Any], samples: int) -> list[tuple[str, int, Measu
 
 
 def head(cell: dict[str, Any], benchmark: str, score: str, k: int | None) -> dict[str, Any]:
-    """What a row is of."""
-    named = {key: cell[key] for key in ("model", "stand_in", "arm", "label", "learning_rate")}
-    return {**named, "benchmark": benchmark, "score": score, "k": k}
+    """A row's identifying columns."""
+    columns = {key: cell[key] for key in ("model", "stand_in", "arm", "label", "learning_rate")}
+    return {**columns, "benchmark": benchmark, "score": score, "k": k}
 
 
 def numbers(value: Interval, difference: Difference | None, unit: float = PERCENT) -> dict[str, float | None]:
-    """A row's value and its difference to the baseline's, which the baseline has not."""
-    made: dict[str, float | None] = {}
+    """A row's value and its difference from the baseline (none for the baseline itself)."""
+    columns: dict[str, float | None] = {}
     for name, interval in (("value", value), ("difference", difference)):
         for key, part in {name: "estimate", f"{name}_low": "low", f"{name}_high": "high"}.items():
-            made[key] = None if interval is None else unit * getattr(interval, part)
-    return {**made, "difference_p": None if difference is None else difference.p}
+            columns[key] = None if interval is None else unit * getattr(interval, part)
+    return {**columns, "difference_p": None if difference is None else difference.p}
 
 
 def sizes(cell: dict[str, Any], *, problems: int, clusters: int, samples: int) -> dict[str, Any]:
-    """How much a row is made of, and of which policies."""
+    """A row's counts of seeds, problems and samples, and its policies."""
     seeds = 0 if cell["arm"] == "base" else len(cell["policies"])
-    made = {"seeds": seeds, "problems": problems, "clusters": clusters, "samples": samples}
-    return {**made, "policies": " ".join(cell["policies"])}
+    counts = {"seeds": seeds, "problems": problems, "clusters": clusters, "samples": samples}
+    return {**counts, "policies": " ".join(cell["policies"])}
 
 
 def published(
     frame: pd.DataFrame | None, cell: dict[str, Any], benchmark: str, k: int | None
 ) -> dict[str, float | None]:
-    """The paper's value and half-width, where its table has this cell; k is None where the table has no k."""
+    """The paper's value and half-width, or None without a matching cell; k is None for a table without k."""
     empty = dict(NOT_PUBLISHED)
     if frame is None or cell["published"] is None:
         return empty
     names = frame["benchmark"].map(plain)
-    found = frame[
+    matches = frame[
         (frame["model"].map(plain) == plain(cell["published_model"]))
         & (frame["method"] == cell["published"])
         & (names == plain(benchmark))
         & (frame["k"].isna() if k is None else frame["k"].astype(float) == k)
     ]
-    if found.empty:
+    if matches.empty:
         return empty
-    ci = pd.to_numeric(found["ci"]).iloc[0]
-    return {"published": float(found["value"].iloc[0]), "published_ci": None if pd.isna(ci) else float(ci)}
+    ci = pd.to_numeric(matches["ci"]).iloc[0]
+    return {"published": float(matches["value"].iloc[0]), "published_ci": None if pd.isna(ci) else float(ci)}

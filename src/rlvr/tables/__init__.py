@@ -1,1 +1,1 @@
-"""Tables: data frames to CSV, Markdown and LaTeX. No interval is computed here."""
+"""Tables: data frames to CSV, Markdown and LaTeX. They show intervals but compute none."""

@@ -1,4 +1,4 @@
-"""Tables with a row per method: the keys that their kinds share."""
+"""Tables with one row per method: their common keys."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from rlvr.words import nearest
 
 
 class MethodsTable(ItemConfig):
-    """Rows, or a row per arm; those of a sweep below them."""
+    """Rows, or one row per arm, then the rows of a sweep."""
 
     models: list[str] = Field(min_length=1)
     rows: list[Row] = []
     every_arm: bool = False
     sweep: str | None = None
-    compare_with: str | None = None  # an arm among the rows, to which the others have differences
+    compare_with: str | None = None  # the baseline: the arm of one row
 
     @model_validator(mode="after")
     def has_rows(self):
         self.either("rows", "every_arm")
         if not (self.rows or self.every_arm or self.sweep):
-            raise ValueError("rows: is missing; a table needs rows, every_arm or a sweep")
+            raise ValueError("rows: this key is missing; a table needs rows, every_arm or a sweep")
         return self
 
 
 class BenchmarksTable(MethodsTable):
-    """The same on a benchmark, or on several below each other."""
+    """The same on one benchmark, or on several, one below the other."""
 
     benchmark: str | None = None
     benchmarks: list[str] = []
 
     @model_validator(mode="after")
-    def is_on_something(self):
+    def has_a_benchmark(self):
         self.either("benchmark", "benchmarks")
         if not self.over():
-            raise ValueError("benchmark: is missing; a table of scores needs benchmark or benchmarks")
+            raise ValueError("benchmark: this key is missing; a table of scores needs benchmark or benchmarks")
         return self
 
     def over(self) -> list[str]:
@@ -45,10 +45,9 @@ class BenchmarksTable(MethodsTable):
         return self.benchmarks or [name for name in (self.benchmark,) if name is not None]
 
 
-def compared(config: MethodsTable, rows: list[Row], scope: Scope) -> None:
-    """Raises ConfigError where the arm to compare with is no row."""
+def check_baseline(config: MethodsTable, rows: list[Row], scope: Scope) -> None:
+    """Raises ConfigError where no row shows the baseline."""
     arms = [row.arm for row in rows]
     if config.compare_with is not None and config.compare_with not in arms:
-        raise ConfigError(
-            f"{scope.place}.compare_with: not a row: {config.compare_with!r}{nearest(config.compare_with, arms)}"
-        )
+        arm = f"{config.compare_with!r}{nearest(config.compare_with, arms)}"
+        raise ConfigError(f"{scope.place}.compare_with: no row has the arm {arm}")

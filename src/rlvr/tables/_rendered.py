@@ -1,4 +1,4 @@
-"""A table in three formats, with its title, the scale it was made at, and notes."""
+"""A table in three formats, with title, scale and notes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ SIGNS |= {"−": "$-$", "±": r"$\pm$", "×": r"$\times$", "→": r"$\to$", "²"
 
 
 def scale_line(layout: dict[str, Any]) -> str:
-    """What a reader must know before any number: the scale it was made at."""
+    """The sentence about the scale, which precedes all numbers."""
     return f"Made at {layout['scale']} scale. {layout['about_scale']}"
 
 
 @dataclass(frozen=True)
 class Rendered:
-    """Cells as text, ready to be set; `notes` stand below the table."""
+    """A table with cells as text; `notes` follow it."""
 
     title: str
     scale: str

@@ -1,7 +1,7 @@
-"""Tables of scores on benchmarks: their configuration, what they need, and how they are set."""
+"""Tables of scores on benchmarks: planning, rendering, summary."""
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' own annotations leave open whether a column is a series)
+# (pandas' annotations do not say that a column is a series)
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rlvr.config.published import PublishedTable
 from rlvr.config.schema.paper import Paper
 from rlvr.items import TABLES
 from rlvr.items.scope import Scope
-from rlvr.tables._methods import compared
+from rlvr.tables._methods import check_baseline
 from rlvr.tables._rendered import Rendered, scale_line
 
 OURS, RATE, GAIN = "ours", "learning rate", "ours, against {arm}"
@@ -35,9 +35,9 @@ EFFORT = (
 
 
 def expand(name: str, config: Any, scope: Scope, *, k: list[int], matched: str | None = None) -> Item:
-    """A cell per model and row, with an evaluation per benchmark."""
+    """The item: one cell per model and row, one evaluation per model and benchmark."""
     models, rows = scope.models(config.models), scope.rows(config)
-    compared(config, rows, scope)
+    check_baseline(config, rows, scope)
     evaluations = scope.evaluations(config.over(), models, k)
     _check_hard_levels(config, evaluations, scope)
     cells = scope.cells(models, rows, matched=matched)
@@ -53,9 +53,9 @@ def _check_hard_levels(config: Any, evaluations: dict[str, tuple[str, ...]], sco
 
 
 def check_published(config: Any, file: PublishedTable, paper: Paper, place: str, *, column: str = "{}") -> None:
-    """The models and benchmarks under the names that the paper's table has; `column` is how it names a benchmark."""
+    """Raises ConfigError for names that the published table lacks; `column` formats a benchmark's name."""
     if config.hard_levels:
-        raise ConfigError(f"{place}.reference: published values are of all levels; a table of hard levels shows none")
+        raise ConfigError(f"{place}.reference: not for a table of hard levels: published values cover all")
     for model in config.models:
         name = paper.published_as.get(model, model)
         if name is not None:
@@ -71,13 +71,13 @@ def check_published(config: Any, file: PublishedTable, paper: Paper, place: str,
 
 @dataclass(frozen=True)
 class Words:
-    """What a kind of scored table says: of its columns (by `score`), of the numbers, and of the intervals."""
+    """The texts of a kind of scored table: headers and notes by `score`, and texts about numbers and intervals."""
 
     headers: dict[str, str]
-    short: str  # the column that a page's sentences are about
+    short: str  # the score in a page's summary
     short_words: str
     about: dict[str, str] = field(default_factory=dict)
-    digits: dict[str, int] = field(default_factory=dict)  # of others one: they are in percent
+    digits: dict[str, int] = field(default_factory=dict)  # default: one, for percent
     numbers: str = "pass@k in percent, unbiased estimator,"
     drawn: str = "training seeds × problems (two-way bootstrap, paired for differences)"
 
@@ -89,16 +89,16 @@ def render(
     words: Words,
     layout: dict[str, Any],
     statistics: pd.DataFrame,
-    findings: Sequence[str] = (),
+    more_notes: Sequence[str] = (),
     notes: Notes | None = None,
 ) -> Rendered:
-    """A method has several lines: ours, its learning rate, the difference, and the published value."""
+    """The table; a method has several lines: ours, its learning rate, the difference, the published value."""
     columns = list(dict.fromkeys(zip(statistics["score"], statistics["k"], strict=True)))
     level = 1 - layout["statistics"]["confidence"]
-    chosen = {cell["arm"] for cell in layout["cells"] if cell.get("rates")}
+    swept_arms = {cell["arm"] for cell in layout["cells"] if cell.get("rates")}
     lines: list[list[str]] = []
     several = statistics["benchmark"].nunique() > 1
-    shown: tuple[str, str] = ("", "")  # each benchmark and model is named once
+    previous: tuple[str, str] = ("", "")  # so that each benchmark and model appears once
     for _, cell in statistics.groupby(["benchmark", "model", "arm"], sort=False):
         by_column = cell.set_index(["score", "k"])
         first = cell.iloc[0]
@@ -107,25 +107,25 @@ def render(
         rows = [(by_column.loc[column], words.digits.get(column[0], 1)) for column in columns]
         texts = {
             OURS: [_with_interval(row, "value", digits) for row, digits in rows],
-            RATE: [f"{row['learning_rate']:.2g}" for row, _ in rows] if first["arm"] in chosen else [],
+            RATE: [f"{row['learning_rate']:.2g}" for row, _ in rows] if first["arm"] in swept_arms else [],
             GAIN.format(arm=layout["compare_label"]): [_difference(row, digits, level) for row, digits in rows],
             PUBLISHED: [_published(row, digits) for row, digits in rows],
             MINUS: [_signed(row["minus_published"], digits) for row, digits in rows],
         }
-        for what, values in texts.items():
+        for part, values in texts.items():
             if any(values):
-                head = ("" if (benchmark, model) == shown else model, first["label"]) if what == OURS else ("", "")
-                above = [benchmark if benchmark != shown[0] else ""] if several else []
-                lines.append([*above, *head, what, *values])
-                shown = (benchmark, model)
+                head = ("" if (benchmark, model) == previous else model, first["label"]) if part == OURS else ("", "")
+                above = [benchmark if benchmark != previous[0] else ""] if several else []
+                lines.append([*above, *head, part, *values])
+                previous = (benchmark, model)
     first_columns = [*(["Benchmark"] if several else []), "Model", "Method", ""]
     frame = pd.DataFrame(lines, columns=[*first_columns, *(words.headers[score].format(k=k) for score, k in columns)])
-    own = _notes(words, layout, statistics, notes(layout, statistics) if notes else [])
-    return Rendered(layout["title"], scale_line(layout), frame, [*own, *findings])
+    all_notes = _notes(words, layout, statistics, notes(layout, statistics) if notes else [])
+    return Rendered(layout["title"], scale_line(layout), frame, [*all_notes, *more_notes])
 
 
 def _difference(row: Any, digits: int, level: float) -> str:
-    """With a dagger where Holm's adjusted p is at most `level`."""
+    """The difference, with a dagger where Holm's adjusted p is at most `level`."""
     return _with_interval(row, "difference", digits, "+", HOLDS if row["difference_p_holm"] <= level else "")
 
 
@@ -147,7 +147,7 @@ def _signed(value: float, digits: int) -> str:
     return "" if pd.isna(value) else f"{value:+.{digits}f}".replace("-", "−")
 
 
-def _notes(words: Words, layout: dict[str, Any], statistics: pd.DataFrame, own: Sequence[str]) -> list[str]:
+def _notes(words: Words, layout: dict[str, Any], statistics: pd.DataFrame, kind_notes: Sequence[str]) -> list[str]:
     seeds = int(statistics["seeds"].max())
     confidence = f"{100 * layout['statistics']['confidence']:g} %"
     notes = [
@@ -157,14 +157,14 @@ def _notes(words: Words, layout: dict[str, Any], statistics: pd.DataFrame, own: 
     ]
     if any("rates" in cell for cell in layout["cells"]):
         notes += [EFFORT, *_at_the_edge(words, layout, statistics)]
-    notes += own
+    notes += kind_notes
     notes += [words.about[score] for score in dict.fromkeys(statistics["score"]) if score in words.about]
-    compared = int(statistics["difference_p"].notna().sum())
-    if compared:
+    count = int(statistics["difference_p"].notna().sum())
+    if count:
         level = f"{100 * (1 - layout['statistics']['confidence']):g} %"
         notes.append(
             f"{HOLDS}: differs from {layout['compare_label']} at {level} after Holm's correction over the table's "
-            f"{compared} differences (two-sided p of the same bootstrap, {layout['statistics']['resamples']:,} draws)."
+            f"{count} differences (two-sided p of the same bootstrap, {layout['statistics']['resamples']:,} draws)."
         )
     if statistics["published"].notna().any():
         notes.append("Published: the paper's value ± its own 95 % half-width over training runs, where it gives one.")
@@ -177,13 +177,13 @@ def _notes(words: Words, layout: dict[str, Any], statistics: pd.DataFrame, own: 
 
 
 def _at_the_edge(words: Words, layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:
-    """Methods that were given the smallest or the largest of their rates: another beyond it may be better."""
+    """A note on methods whose best rate is their smallest or largest: a rate beyond it may be better."""
     edges: dict[str, list[str]] = {"smallest": [], "largest": []}
     for cell in layout["cells"]:
         rates = sorted(rate["learning_rate"] for rate in cell.get("rates", []))
-        own = statistics[(statistics["arm"] == cell["arm"]) & (statistics["model"] == cell["model"])]
+        rows = statistics[(statistics["arm"] == cell["arm"]) & (statistics["model"] == cell["model"])]
         for name, edge in zip(edges, rates[:: len(rates) - 1] if len(rates) > 1 else [], strict=False):
-            columns = own.loc[np.isclose(own["learning_rate"], edge, atol=0), ["score", "k"]].drop_duplicates()
+            columns = rows.loc[np.isclose(rows["learning_rate"], edge, atol=0), ["score", "k"]].drop_duplicates()
             if len(columns):
                 ks = ", ".join(words.headers[score].format(k=k) for score, k in columns.itertuples(index=False))
                 edges[name].append(f"{cell['label']} ({ks})")
@@ -206,24 +206,24 @@ def _selection(layout: dict[str, Any]) -> str:
 
 
 def _benchmarks(layout: dict[str, Any]) -> str:
-    """Each benchmark by its name in the paper, and what stands in for it here."""
-    named = [(panel["name"], panel["stand_in"]) for panel in layout["panels"]]
-    return ", ".join(name + (f" (here {here})" if here != name else "") for name, here in named)
+    """The benchmarks by their names in the paper, with their stand-ins."""
+    pairs = [(panel["name"], panel["stand_in"]) for panel in layout["panels"]]
+    return ", ".join(name + (f" (here {here})" if here != name else "") for name, here in pairs)
 
 
 def _sizes(statistics: pd.DataFrame) -> str:
     texts = []
-    for _, own in statistics.groupby("benchmark", sort=False):
-        problems, clusters = int(own["problems"].iloc[0]), int(own["clusters"].iloc[0])
+    for _, rows in statistics.groupby("benchmark", sort=False):
+        problems, clusters = int(rows["problems"].iloc[0]), int(rows["clusters"].iloc[0])
         texts.append(f"{problems}" + ("" if clusters == problems else f" (in {clusters} clusters, drawn whole)"))
     return f"{', '.join(texts)} problems, n = {int(statistics['samples'].min())} samples each"
 
 
-# ---- what a page says in short ----
+# ---- summary ----
 
 
 def sentences(words: Words, frame: pd.DataFrame, level: float | None) -> list[str]:
-    """A sentence per benchmark and model: each method against the baseline at the largest k, by Holm's p."""
+    """One sentence per benchmark and model: each method against the baseline at the largest k, by Holm's p."""
     texts = []
     if frame["difference"].isna().all():
         return texts

@@ -1,7 +1,7 @@
 """One number per method over several benchmarks: the mean and the interquartile mean of pass@k."""
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false
-# (pandas' own annotations leave open whether a column is a series)
+# (pandas' annotations do not say that a column is a series)
 
 from __future__ import annotations
 
@@ -81,11 +81,11 @@ def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
         size["samples"] = min(int(first["n"].min()) for first in firsts)
         for cell in cells:
             for k in layout["k"]:
-                own = _matrices(by_benchmark, cell, k)
-                against = None if baseline in (None, cell) else _matrices(by_benchmark, baseline, k)
+                ours = _matrices(by_benchmark, cell, k)
+                base = None if baseline in (None, cell) else _matrices(by_benchmark, baseline, k)
                 for name, aggregate in AGGREGATES.items():
-                    difference = None if against is None else bootstrap.of_difference(aggregate, own, against)
-                    row = {**head(cell, names, name, k), **numbers(bootstrap.of(aggregate, own), difference)}
+                    difference = None if base is None else bootstrap.of_difference(aggregate, ours, base)
+                    row = {**head(cell, names, name, k), **numbers(bootstrap.of(aggregate, ours), difference)}
                     rows.append({**row, **NOT_PUBLISHED, **sizes(cell, **size), "minus_published": None})
     frame = pd.DataFrame(rows)
     return frame.assign(difference_p_holm=holm(frame["difference_p"]))

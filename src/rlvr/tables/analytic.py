@@ -1,4 +1,4 @@
-"""A table of closed forms, as it was computed."""
+"""A table of closed forms."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ lay_out = closed_forms.lay_out
 statistics = closed_forms.statistics
 
 
-AS_TEXT = True  # its cells are shown as they were written
+AS_TEXT = True  # the table shows the CSV's text unchanged
 expand = partial(closed_forms.expand, TABLES)
 
 

@@ -1,4 +1,4 @@
-"""Runs that collapsed, counted per arm, with an exact interval and an exact test (A-GRAE, Figure 9)."""
+"""Collapsed runs per arm, with an exact interval and an exact test (A-GRAE, Figure 9)."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from rlvr.items.layout import collapse_rule, with_cells
 from rlvr.items.scope import Scope
 from rlvr.statistics.collapse import of_run
 from rlvr.statistics.run_rows import Runs, cell_columns
-from rlvr.tables._methods import MethodsTable, compared
+from rlvr.tables._methods import MethodsTable, check_baseline
 from rlvr.tables._rendered import Rendered, scale_line
 
 CLAIMS = "of_collapse"
 
 
 class Config(MethodsTable):
-    repeats: Positive | None = None  # seeds, in place of the paper's
+    repeats: Positive | None = None  # the number of seeds; default: the paper's seeds
 
 
 def expand(name: str, config: Config, scope: Scope) -> Item:
     models, rows = scope.models(config.models), scope.rows(config, trained=True)
-    compared(config, rows, scope)
+    check_baseline(config, rows, scope)
     return Item(TABLES, name, config, scope.trained(config, models, rows))
 
 
 def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
     labels = {cell.row.arm: cell.row.label for cell in item.cells}
     compare = item.content.compare_with  # type: ignore[attr-defined]
-    compared_with = {"compare_with": compare, "compare_label": labels.get(compare or "", "")}
-    return {**with_cells(item, plan, paper), **compared_with, "collapse": collapse_rule(plan, paper)}
+    baseline = {"compare_with": compare, "compare_label": labels.get(compare or "", "")}
+    return {**with_cells(item, plan, paper), **baseline, "collapse": collapse_rule(plan, paper)}
 
 
 def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
-    """One row per model and arm: runs, collapsed ones, their share with a Clopper-Pearson interval, Fisher's exact p.
+    """One row per model and arm: runs, collapsed runs, their share with a Clopper-Pearson interval, Fisher's exact p.
 
-    p is two-sided, of the counts of an arm and of the compared arm with the same model.
+    p is two-sided and compares the counts of an arm and of the baseline on the same model.
     """
     from scipy import stats
 
@@ -73,14 +73,14 @@ def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
 
 
 def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
-    """Counts, their share with its interval, and p against the compared arm."""
-    lines, shown = [], ""  # each model is named once
+    """The table: counts, their share with its interval, and p against the baseline."""
+    lines, previous = [], ""  # so that each model appears once
     for row in statistics.to_dict("records"):
         model = row["model"] + (f" → {row['stand_in']}" if row["stand_in"] != row["model"] else "")
         share = f"{100 * row['value']:.0f} [{100 * row['value_low']:.0f}, {100 * row['value_high']:.0f}]"
-        cells = ["" if model == shown else model, row["label"], str(row["runs"]), str(row["collapsed"]), share]
+        cells = ["" if model == previous else model, row["label"], str(row["runs"]), str(row["collapsed"]), share]
         lines.append([*cells, *([_p(row["p"])] if layout["compare_with"] else [])])
-        shown = model
+        previous = model
     columns = ["Model", "Method", "runs", "collapsed", "share (%)"]
     columns += [f"p, against {layout['compare_label']}"] if layout["compare_with"] else []
     return Rendered(layout["title"], scale_line(layout), pd.DataFrame(lines, columns=columns), _notes(layout))

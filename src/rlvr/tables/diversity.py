@@ -1,7 +1,7 @@
-"""How different a policy's correct responses are: S_div (PACS, Eq. 13), distinct solutions, entropy of answers."""
+"""The diversity of a policy's correct responses: S_div (PACS, Eq. 13), distinct solutions, entropy of answers."""
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportReturnType=false
-# (pandas' own annotations leave open whether a column is a series)
+# (pandas' annotations do not say that a column is a series)
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from rlvr.tables import _scored
 from rlvr.tables._methods import BenchmarksTable
 from rlvr.tables._rendered import Rendered
 
-PUBLISHED = "{} S_div"  # how published tables name the column of a benchmark
+PUBLISHED = "{} S_div"  # a benchmark's column in published tables
 MEASURES = ("s_div", "distinct_at_m", "answer_entropy")
 WORDS = _scored.Words(
     headers={"s_div": "S_div", "distinct_at_m": "distinct @{k}", "answer_entropy": "answer entropy"},
@@ -52,7 +52,7 @@ check_published = partial(_scored.check_published, column=PUBLISHED)
 
 def expand(name: str, config: Config, scope: Scope) -> Item:
     if len(config.over()) > 1:
-        raise ConfigError(f"{scope.place}.benchmarks: a table of diversity is on one benchmark")
+        raise ConfigError(f"{scope.place}.benchmarks: a table of diversity needs exactly one benchmark")
     return _scored.expand(name, config, scope, k=[])
 
 
@@ -63,7 +63,7 @@ def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
 def statistics(layout: dict[str, Any], diversity: Scores, reference: Path | None) -> pd.DataFrame:
     """One row per model, method and measure, in the measure's own unit; k is m for distinct solutions, else 0.
 
-    A problem without a value (fewer than 2 correct samples, or than m) is left out of its seed's mean; `known` is
+    A seed's mean leaves out problems without a value (fewer than 2 correct samples, or than m); `known` is
     the number of problems with one, averaged over seeds, and `cut_share` the share of embedded responses that
     the encoder did not read to their end. Holm's correction is over all differences of the table.
     """
@@ -83,18 +83,18 @@ def statistics(layout: dict[str, Any], diversity: Scores, reference: Path | None
         )
         size = {"problems": len(first), "clusters": units, "samples": int(first["n"].min())}
         for cell in cells:
-            own, other = ([frames[policy] for policy in c["policies"]] if c else [] for c in (cell, baseline))
+            ours, base = ([frames[policy] for policy in c["policies"]] if c else [] for c in (cell, baseline))
             for name in MEASURES:
-                values_SC = matrix(own, _column(name))
-                against = None if baseline in (None, cell) else matrix(other, _column(name))
-                difference = None if against is None else bootstrap.of_difference(values_SC, against)
+                values_SC = matrix(ours, _column(name))
+                baseline_SC = None if baseline in (None, cell) else matrix(base, _column(name))
+                difference = None if baseline_SC is None else bootstrap.of_difference(values_SC, baseline_SC)
                 row = {
                     **head(cell, panel["name"], name, int(first["m"].iloc[0]) if name == "distinct_at_m" else 0),
                     **numbers(bootstrap.of(values_SC), difference, unit=1.0),
                     **published(values if name == "s_div" else None, cell, PUBLISHED.format(panel["published"]), None),
                     **sizes(cell, **size),
-                    "known": float(np.mean([frame[name].notna().sum() for frame in own])),
-                    "cut_share": _cut_share(own),
+                    "known": float(np.mean([frame[name].notna().sum() for frame in ours])),
+                    "cut_share": _cut_share(ours),
                 }
                 row["minus_published"] = row["value"] - row["published"] if row["published"] is not None else None
                 rows.append(row)
@@ -116,10 +116,10 @@ def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
 
 
 def _embedded(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:
-    """How many problems S_div is of, and how much of the responses the encoder read."""
-    own = statistics.loc[statistics["score"] == "s_div"]
-    low, high = own["known"].min(), own["known"].max()
-    cut = own["cut_share"].fillna(0.0).max()
+    """A note on the number of problems of S_div, and on the responses that the encoder truncated."""
+    rows = statistics.loc[statistics["score"] == "s_div"]
+    low, high = rows["known"].min(), rows["known"].max()
+    cut = rows["cut_share"].fillna(0.0).max()
     between = f"{low:.0f} problems" if low == high else f"{low:.0f} to {high:.0f} problems, by method"
     return [
         f"Embeddings of {layout['embedding']}, which did not read to the end of {100 * cut:.1f} % of the "

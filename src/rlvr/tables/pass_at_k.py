@@ -1,8 +1,7 @@
-"""Pass@k of methods on benchmarks, unbiased, with two-way bootstrap intervals and the published values beside them.
+"""Unbiased pass@k of methods on benchmarks, with two-way bootstrap intervals, next to the published values.
 
-Other columns may be avg@n and maj@n. With `matched`, the name of a sweep of learning rates, the table at matched effort
-and a frontier come with it: there each method is at the rate that validation problems prefer
-(`rlvr.statistics.effort`).
+Optional columns are avg@n and maj@n. `matched` names a sweep of learning rates and adds a table at matched effort, with
+each method at the rate that is best on validation problems (`rlvr.statistics.effort`), and a frontier.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from rlvr.tables._methods import BenchmarksTable
 from rlvr.tables._rendered import Rendered
 
 CLAIMS = "of_scores"
-CURVES = True  # its rows at each k can be drawn
+CURVES = True  # figures can draw its rows over k
 WORDS = _scored.Words(
     headers={"pass": "@{k}", "avg": "avg@{k}", "maj": "maj@{k}"},
     short="pass",
@@ -44,7 +43,7 @@ WORDS = _scored.Words(
 
 class Config(BenchmarksTable):
     k: list[Positive] = Field(min_length=1)
-    hard_levels: bool = False  # the problems of the benchmark's hard levels alone (config/datasets.yaml)
+    hard_levels: bool = False  # only problems of the benchmark's hard levels (config/datasets.yaml)
     measures: list[Literal["avg", "maj"]] = []  # columns beside k: avg@n, maj@n
     matched: str | None = None  # a sweep of learning rates
     reference: str | None = None  # the published table, a file of config/reference/
@@ -54,11 +53,11 @@ check_published = _scored.check_published
 
 
 class AtMatchedEffort(Config):
-    """The companion: no file names it."""
+    """The configuration of the table at matched effort; no file contains it."""
 
 
 def companions(name: str, config: Config, scope: Scope) -> tuple[dict[str, ItemConfig], dict[str, ItemConfig]]:
-    """The table at matched effort, and the frontier: the smallest k against the largest, over learning rates."""
+    """The table at matched effort, and the frontier: the smallest against the largest k, over learning rates."""
     if config.matched is None:
         return {}, {}
     sweep = look_up(scope.paper.sweeps, config.matched, "sweep", f"{scope.place}.matched")
@@ -101,11 +100,11 @@ def statistics(layout: dict[str, Any], scores: Scores, probes: Probes, reference
 
 
 def render(layout: dict[str, Any], statistics: pd.DataFrame, reference: Path | None) -> Rendered:
-    return _scored.render(WORDS, layout, statistics, _findings(reference) if reference else [])
+    return _scored.render(WORDS, layout, statistics, _consistency(reference) if reference else [])
 
 
-def _findings(reference: Path) -> list[str]:
-    """Rows of the published table that no pass@k can be."""
+def _consistency(reference: Path) -> list[str]:
+    """A note on published rows that violate the laws of pass@k."""
     table = pd.read_csv(reference, dtype=str, keep_default_na=False)
     impossible = in_words(check_table(pass_at_k_cells(table)))
     if not impossible:

@@ -1,7 +1,7 @@
-"""What a paper prints and this project has not run: the published values, marked so."""
+"""The published values of a paper's table that this project has not run."""
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' own annotations leave open whether a column is a series)
+# (pandas' annotations do not say that a column is a series)
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
 
 
 def render(layout: dict[str, Any], reference: Path) -> Rendered:
-    """A row per method with its published values, a column per benchmark (and k, where it has several)."""
+    """The table: one row per method, one column per benchmark (and k, where there are several)."""
     published = pd.read_csv(reference)
     several = published["k"].nunique() > 1
     names = published["benchmark"] + (" @" + published["k"].astype(str) if several else "")

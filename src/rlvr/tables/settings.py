@@ -1,7 +1,7 @@
-"""Training hyper-parameters, generated from the configuration, beside the published ones."""
+"""Training hyper-parameters from the configuration, next to the published ones."""
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' own annotations leave open whether a column is a series)
+# (pandas' annotations do not say that a column is a series)
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from rlvr.words import nearest
 class Config(ItemConfig):
     models: list[str] = Field(min_length=1)
     reference: str  # the published table, a file of config/reference/
-    rows: dict[str, str] = Field(min_length=1)  # row of the published table -> the setting that holds it
+    rows: dict[str, str] = Field(min_length=1)  # row of the published table -> our setting
 
     @field_validator("rows")
     @classmethod
-    def hold_settings(cls, rows: dict[str, str]) -> dict[str, str]:
+    def are_settings(cls, rows: dict[str, str]) -> dict[str, str]:
         sections = {name: field.annotation for name, field in Settings.model_fields.items()}
-        known = {f"{name}.{key}" for name, part in sections.items() for key in getattr(part, "model_fields", ())}
+        valid = {f"{name}.{key}" for name, part in sections.items() for key in getattr(part, "model_fields", ())}
         for dotted in rows.values():
-            if dotted not in known:
-                raise ValueError(f"no such setting: {dotted!r}{nearest(dotted, known)}")
+            if dotted not in valid:
+                raise ValueError(f"no such setting: {dotted!r}{nearest(dotted, valid)}")
         return rows
 
 
@@ -53,30 +53,30 @@ def check_published(config: Config, file: PublishedTable, paper: Paper, place: s
 
 def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
     config: Any = item.content
-    chosen = {model: plan.papers[paper].settings[model] for model in config.models}
-    steps = [f"{model} {settings.rl.steps}" for model, settings in chosen.items() if settings.rl.steps]
-    settings = {model: value.model_dump(mode="json") for model, value in chosen.items()}
-    shown = {"models": config.models, "rows": config.rows, "settings": settings, "steps": ", ".join(steps)}
-    return {**common(item, plan), **shown}
+    settings_of_models = {model: plan.papers[paper].settings[model] for model in config.models}
+    steps = [f"{model} {settings.rl.steps}" for model, settings in settings_of_models.items() if settings.rl.steps]
+    settings = {model: value.model_dump(mode="json") for model, value in settings_of_models.items()}
+    content = {"models": config.models, "rows": config.rows, "settings": settings, "steps": ", ".join(steps)}
+    return {**common(item, plan), **content}
 
 
 def render(layout: dict[str, Any], reference: Path) -> Rendered:
-    """`layout["settings"]` has the merged settings of each model, without any arm's."""
+    """The table. `layout["settings"]` has the merged settings of each model, without an arm."""
     published = pd.read_csv(reference, dtype=str)
-    lines, differing = [], 0
+    lines, differences = [], 0
     for label, dotted in layout["rows"].items():
         section, key = dotted.split(".")
         line = [label]
         for model in layout["models"]:
             value, paper = layout["settings"][model][section][key], _value(published, model, label)
-            differing += paper is None or not _same(value, paper)
+            differences += paper is None or not _same(value, paper)
             line += [f"{value:g}" if isinstance(value, float) else str(value), ("" if paper is None else paper)]
         lines.append(line)
     columns = ["Hyperparameter"]
     for model in layout["models"]:
         columns += [model, f"{model} (published)"]
     count = len(layout["rows"]) * len(layout["settings"])
-    notes = [f"{differing} of {count} values differ from the published ones at this scale."]
+    notes = [f"{differences} of {count} values differ from the published ones at this scale."]
     notes += [layout["note"]] if layout["note"] else []
     if layout["steps"]:
         notes.append("Steps, where a scale sets them in place of epochs: " + layout["steps"] + ".")

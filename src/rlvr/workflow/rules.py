@@ -7,6 +7,6 @@ from pathlib import Path
 
 
 def names(folder: Path) -> list[str]:
-    """Each of them asks for `cluster("<its name>", ...)`; the others are collections."""
+    """The rules that call `cluster("<name>", ...)`; other rules only collect files."""
     texts = (path.read_text() for path in sorted(folder.glob("*.smk")))
     return sorted({name for text in texts for name in re.findall(r'\bcluster\("([\w.]+)"', text)})

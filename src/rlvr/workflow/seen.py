@@ -1,6 +1,6 @@
-"""Files that a page shows if they exist. They are no inputs of its rule, since Snakemake would make them.
+"""Files that a page shows if they exist. They are not inputs of its rule, since Snakemake would make them.
 
-The rule has a digest of them among its parameters: when such a file appears or changes, the page is rendered again.
+Their digest is a parameter of the rule: when such a file appears or changes, the page is rendered again.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from rlvr.files import sha256
 
 
 def claims(paths: Paths, inputs: list[str], *, paper: str = "") -> dict[str, str]:
-    """Evaluated claims of a paper (empty: of all) at every scale, with checksums, but for a rule's own inputs."""
-    found = map(str, sorted(Path(paths.results).glob(f"claims/*/{paper}*.csv")))
-    return {path: sha256(path) for path in found if path not in set(inputs)}
+    """Evaluated claims of a paper (empty: of all) at every scale, with checksums, without the rule's inputs."""
+    files = map(str, sorted(Path(paths.results).glob(f"claims/*/{paper}*.csv")))
+    return {path: sha256(path) for path in files if path not in set(inputs)}
 
 
 def overview(plan: Plan, paths: Paths, inputs: list[str]) -> list[str]:
-    """Manifests of every paper's runs, scores of its evaluations, and its page, as far as they are there."""
-    wanted: dict[str, None] = {}
-    for paper, made in plan.papers.items():
-        wanted |= dict.fromkeys(paths.manifest(plan, run) for run in runs_of(plan, paper))
-        pairs = (pair for name in asked_for(plan, paper) for pair in made.item(name).scored())
-        wanted |= dict.fromkeys(paths.scores(*pair) for pair in pairs)
-        wanted[paths.page(paper)] = None
-    own = set(inputs)
-    return sorted(path for path in wanted if path not in own and Path(path).is_file())
+    """The existing manifests of every paper's runs, scores of its evaluations, and its page."""
+    candidates: dict[str, None] = {}
+    for paper, paper_plan in plan.papers.items():
+        candidates |= dict.fromkeys(paths.manifest(plan, run) for run in runs_of(plan, paper))
+        pairs = (pair for name in asked_for(plan, paper) for pair in paper_plan.item(name).scored())
+        candidates |= dict.fromkeys(paths.scores(*pair) for pair in pairs)
+        candidates[paths.page(paper)] = None
+    excluded = set(inputs)
+    return sorted(path for path in candidates if path not in excluded and Path(path).is_file())

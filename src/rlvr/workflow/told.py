@@ -1,7 +1,7 @@
-"""What a stage is told, in a file of the plan that is named by a digest of its content.
+"""The specification of a stage, in a file of the plan that is named by a digest of its content.
 
-The path is a parameter of the rule: another content is another path, which runs the rule again. A job on a cluster
-parses the Snakefile too, and writes the file where it does not see it.
+The path is a parameter of the rule: new content gives a new path, which reruns the rule. A job on a cluster also
+parses the Snakefile, and writes the file where it is missing.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ def canonical(content: Any) -> str:
 
 
 def digest(content: Any) -> str:
-    """A short name of plain data."""
+    """A short digest of plain data."""
     return hashlib.sha256(canonical(content).encode()).hexdigest()[:16]
 
 
 def told(content: Any, paths: Paths, *, write: bool) -> str:
-    """The path of the file that holds `content` as canonical JSON, written where it is missing."""
+    """The path of the file with `content` as canonical JSON; with `write`, creates it where it is missing."""
     path = paths.told(digest(content))
     if write and not Path(path).exists():
         publish(path, canonical(content) + "\n")

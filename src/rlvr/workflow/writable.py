@@ -1,4 +1,4 @@
-"""Whether results can be written, found out before any job is started."""
+"""Checks that results can be written before any job starts."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ FOLDERS = ("plan", "data", "models", "sft", "runs", "evaluations", "papers", "cl
 
 
 def problem(paths: Paths) -> str | None:
-    """A line that says where results cannot be written and why, or None."""
+    """A message about the first folder that cannot be written, or None."""
     results = Path(paths.results)
     for folder in (results, *(results / name for name in FOLDERS)):
-        there = folder
+        existing = folder
         try:
-            there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-            with tempfile.NamedTemporaryFile(dir=there, prefix=".written-"):
+            existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+            with tempfile.NamedTemporaryFile(dir=existing, prefix=".written-"):
                 pass
         except OSError as error:
             hint = "name another folder with --config results=FOLDER"
-            return f"results={results}: cannot write in {there}: {error.strerror}; {hint}"
+            return f"results={results}: cannot write in {existing}: {error.strerror}; {hint}"
     return None

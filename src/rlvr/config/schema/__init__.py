@@ -1,1 +1,1 @@
-"""What configuration may say: every key has its type here, and unknown keys are errors."""
+"""The types of all configuration keys; unknown keys are errors."""

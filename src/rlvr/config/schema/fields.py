@@ -1,4 +1,4 @@
-"""The types that all schemas are made of: numbers within bounds, days, names, and a model without unknown keys."""
+"""Types that all schemas use: bounded numbers, days, names, and a model that rejects unknown keys."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _day(text: str) -> str:
 Day = Annotated[str, AfterValidator(_day)]  # 2024-08-01
 Two = Annotated[tuple[Fraction, Fraction], Field(strict=False)]  # a list in the file
 
-# What a file calls its own things becomes part of paths.
+# The names in a file become parts of paths.
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 Name = Annotated[str, Field(pattern=f"^{NAME}$")]
 

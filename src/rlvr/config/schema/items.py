@@ -1,4 +1,4 @@
-"""What a paper shows: tables, figures and claims."""
+"""A paper's tables, figures and claims."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from rlvr.config.schema.fields import Name, Positive, Strict, Two
 
 
 class ItemConfig(Strict):
-    """What every table and figure has. The keys of a kind are in its module (`rlvr.items`)."""
+    """The keys of every table and figure. A kind's module adds its own (`rlvr.items`)."""
 
     title: str
     kind: str  # a module of rlvr.tables or rlvr.figures
     note: str | None = None
 
     def either(self, *pairs: str) -> None:
-        """Raises ValueError where two keys are given of which one would be ignored: a key, then those that win."""
+        """Raises ValueError where the first key is set together with one that would override it."""
         ignored, *others = pairs
         for other in others:
             if getattr(self, ignored) and getattr(self, other):
-                raise ValueError(f"{ignored}: says nothing beside `{other}`; leave one of them out")
+                raise ValueError(f"{ignored}: has no effect beside `{other}`; remove one of them")
 
 
 class Row(Strict):
-    """A line of a table: an arm, and the method's name in the published table (null: not in it)."""
+    """One row of a table: an arm, and the method's name in the published table (null: not in it)."""
 
     arm: str
     label: str
@@ -33,12 +33,13 @@ class Row(Strict):
 
 
 class Claim(Strict):
-    """What a paper says, as a predicate over results, one contrast a model, benchmark and k (or training step).
+    """A statement of the paper as a predicate over results: one contrast per model, benchmark and k (or training step).
 
-    `over` names a table, whose models, benchmarks and published values the claim is about, or a figure of curves. A
-    contrast is a weighted sum of arms (docs/claims.md):
+    `over` names a table (its models, benchmarks and published values) or a figure of curves. A contrast is a weighted
+    sum of arms (docs/claims.md):
 
-    - greater: `left` minus each of `right` (or `weights`) is above the threshold; so is each neighbour's in `ordering`
+    - greater: `left` minus each of `right` (or `weights`) is above the threshold
+    - ordering: each of `arms` minus the next one is above the threshold
     - within: `left` minus `right` is at most the threshold away from 0
     - crossing: `right` is ahead at the first k, `left` at the last, each by more than the threshold
     - slope: `left` minus `right` at the last k is above that at the first, by more than the threshold
@@ -53,12 +54,12 @@ class Claim(Strict):
     left: str | None = None
     right: list[str] = []
     weights: dict[str, float] = {}
-    arms: list[str] = []  # of an ordering, the best first
-    models: list[str] = []  # of the table's, where not all
-    benchmarks: list[str] = []  # likewise
-    k: list[Positive] = []  # likewise; of crossing and slope the first and the last
-    measure: str | None = None  # of a figure of curves
-    during: Two = (0.0, 1.0)  # of curves: the mean over this part of the training steps
+    arms: list[str] = []  # for ordering: the best first
+    models: list[str] = []  # empty: all of the table
+    benchmarks: list[str] = []  # empty: all of the table
+    k: list[Positive] = []  # empty: all of the table; for crossing and slope: the first and the last
+    measure: str | None = None  # for a figure of curves
+    during: Two = (0.0, 1.0)  # for curves: the part of the training steps that is averaged
     threshold: Annotated[float, Field(ge=0)] = 0.0  # percent points, or the curve's unit
 
     @model_validator(mode="after")
@@ -70,7 +71,7 @@ class Claim(Strict):
         else:
             good = self.left is not None and bool(self.right) and not self.arms
         if not good:
-            raise ValueError("an ordering has `arms`, every other predicate `left` and `right`, or greater `weights`")
+            raise ValueError("ordering needs `arms`; others need `left` and `right`, or greater `weights`")
         if self.predicate in ("crossing", "slope") and (len(self.k) != 2 or self.k[0] >= self.k[1]):
-            raise ValueError(f"{self.predicate} has two `k`, the first and the last")
+            raise ValueError(f"{self.predicate} needs two `k`, the first and the last")
         return self

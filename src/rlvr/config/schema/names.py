@@ -1,4 +1,4 @@
-"""What a paper refers to by name: models, prompts and data sets."""
+"""The schemas of models, prompts and data sets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rlvr.config.registries import constant, members
 from rlvr.config.schema.fields import Day, Fraction, Natural, Positive, Rate, Strict
 from rlvr.words import nearest
 
-# A module's name is the value that configuration has for it: a new one is a new file.
+# A module's name is its value in configuration: a new member is a new file.
 ADAPTERS = members("data/adapters")
 ARCHITECTURES = members("policies/architectures")
 TASKS = members("data/tasks")
@@ -43,14 +43,14 @@ class ScratchModel(Named):
 
     @model_serializer(mode="wrap")
     def without_the_usual_task(self, dump: Any) -> dict[str, Any]:
-        """As it was before there was a choice: what a stage is told of such a model makes nothing again."""
+        """The dump without the default task, as before `task` existed, so old results stay valid."""
         return {key: value for key, value in dump(self).items() if (key, value) != ("task", "operator_fill")}
 
 
 class HubModel(Named):
     """A published model, by hub name and revision.
 
-    `template` wraps a problem into a prompt. In config/models.yaml it is named (`prompt`), and resolved on reading.
+    `template` wraps a problem into a prompt. config/models.yaml names it by `prompt`; reading resolves the name.
     """
 
     source: Literal["hub"]
@@ -65,7 +65,7 @@ class HubModel(Named):
 
 
 class Revision(Strict):
-    """The commit that a branch of a model's repository had on a day, as `rlvr models resolve` found it."""
+    """The commit of a branch of a model's repository on a day, written by `rlvr models resolve`."""
 
     name: str
     repo: str
@@ -75,7 +75,7 @@ class Revision(Strict):
 
 
 class Prompt(Strict):
-    """A template that wraps `{problem}`, and where it comes from: the place in a paper, or a model's own template."""
+    """A template that wraps `{problem}`, and its source: a place in a paper, or a model's own template."""
 
     name: str
     text: str
@@ -85,7 +85,7 @@ class Prompt(Strict):
     @model_validator(mode="after")
     def holds_a_problem(self):
         if "{problem}" not in self.text:
-            raise ValueError("the text has no {problem}")
+            raise ValueError("the text lacks {problem}, the place of the question")
         return self
 
 
@@ -93,7 +93,7 @@ Model = Annotated[ScratchModel | HubModel, Field(discriminator="source")]
 
 
 class About(Strict):
-    """What no run of a set depends on: in no identity. `hard_levels` are those that figures and tables show apart."""
+    """Metadata that no run depends on, so in no identity. Tables and figures report `hard_levels` separately."""
 
     licence: str = "not stated"
     papers: dict[str, str] = {}  # paper -> a prompt of config/prompts.yaml, or what the paper says of its prompt
@@ -118,11 +118,11 @@ class Synthetic(Named):
 
     @field_validator("part", "levels")
     @classmethod
-    def are_the_tasks(cls, value: str | list[int], info: ValidationInfo):
-        known = constant("data/tasks", info.data["task"], {"part": "PARTS", "levels": "LEVELS"}[str(info.field_name)])
-        for one in [value] if isinstance(value, str) else value:
-            if one not in known:
-                raise ValueError(f"{info.data['task']} has no {one!r}{nearest(one, known)}")
+    def exist_in_the_task(cls, value: str | list[int], info: ValidationInfo):
+        valid = constant("data/tasks", info.data["task"], {"part": "PARTS", "levels": "LEVELS"}[str(info.field_name)])
+        for item in [value] if isinstance(value, str) else value:
+            if item not in valid:
+                raise ValueError(f"{info.data['task']} has no {item!r}{nearest(item, valid)}")
         return value
 
     @model_validator(mode="after")
@@ -141,7 +141,7 @@ class Synthetic(Named):
 
 
 class Files(Strict):
-    """Files of a data set on the hub, as patterns in its repository (`*` is any text but /), read in this order."""
+    """Files of a data set on the hub: patterns in its repository (`*`: any text but /), read in this order."""
 
     repo: str
     revision: str
@@ -149,7 +149,7 @@ class Files(Strict):
 
 
 class Original(Files):
-    """Where the questions of another set's rows come from: the field `prompt` of the row with that index."""
+    """The source of the questions of another set: the field `prompt` of the row with the same index."""
 
     prompt: str
 
@@ -159,12 +159,12 @@ class Published(Named, Files):
 
     task: Literal["published"]
     adapter: Literal[ADAPTERS]  # type: ignore[valid-type]
-    fields: dict[str, str] = {}  # our name -> the file's, where it is not the adapter's own
+    fields: dict[str, str] = {}  # our name -> the file's, where it differs from the adapter's
     problems: Positive | None = None  # as published; null: not stated
-    slack: Fraction = 0.02  # the share of `problems` by which those that are left may differ from it
-    special_judges: list[Natural] = []  # rows, from 0, of problems with several right outputs: left out
+    slack: Fraction = 0.02  # how far the number of usable problems may differ, as a share of `problems`
+    special_judges: list[Natural] = []  # rows, from 0, to leave out: problems with several right outputs
     sha256: dict[str, str] = {}  # of files, where known
-    shuffle_seed: Natural = 0  # of the order of options
+    shuffle_seed: Natural = 0  # for the order of options
     since: Day | None = None  # first and last day, both included
     until: Day | None = None
     originals: dict[str, Original] = {}  # "<set>/<split>" as rows name it
@@ -181,8 +181,8 @@ def is_commit(revision: str) -> bool:
 
 
 class Share(Strict):
-    """Some problems of a published set: in an order drawn by the mixture's seed, `skip` are passed over and
-    `problems` taken (null: the rest). Two mixtures with one seed draw one order, so that a set can be divided."""
+    """Some problems of a published set: skip `skip` and take `problems` (null: the rest) in an order drawn by the
+    mixture's seed. Two mixtures with the same seed draw the same order, so they can divide a set."""
 
     data: Published
     skip: Natural = 0
@@ -194,14 +194,14 @@ class Mixture(Named):
 
     task: Literal["mixture"]
     shares: Annotated[list[Share], Field(min_length=1)]
-    problems: Positive | None = None  # as planned; the card says how many there are
+    problems: Positive | None = None  # the plan; the card has the actual number
     seed: Natural
     about: About = About()
 
     @model_validator(mode="after")
     def one_verifier(self):
         if len({share.data.verifier for share in self.shares}) > 1:
-            raise ValueError("the sets of a mixture need one verifier")
+            raise ValueError("all sets of a mixture must have the same verifier")
         return self
 
     @property

@@ -1,4 +1,4 @@
-"""A paper (its arms, sweeps and items) and a scale."""
+"""The schemas of a paper (its arms, sweeps and items) and of a scale."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from rlvr.config.schema.items import Claim, ItemConfig
 
 
 class PaperModel(Strict):
-    """A model in a paper, with the settings that the paper gives for it, and its prompt where it is not the model's."""
+    """A model in a paper: the paper's settings for it, and a prompt that replaces the model's."""
 
     prompt: str | None = None
     settings: dict[str, Any] = {}
 
 
 class Arm(Strict):
-    """A named way to train: settings, on top of those of the arm it is `like`, and a training set of its own."""
+    """A named way to train: settings on top of those of the arm it is `like`, and a training set."""
 
     like: str | None = None
     data: str | None = None
@@ -28,9 +28,9 @@ class Arm(Strict):
 
 
 class Sweep(Strict):
-    """One setting of some arms varied: set to each value, or multiplied by it."""
+    """One setting of some arms, set to each value or multiplied by it."""
 
-    like: Annotated[list[str], Field(min_length=1)]  # arms, or patterns of them (`ace_grpo-alpha-*`)
+    like: Annotated[list[str], Field(min_length=1)]  # arms, or patterns (`ace_grpo-alpha-*`)
     set: str | None = None
     times: str | None = None
     values: Annotated[list[float], Field(min_length=1)]  # times 1 is the arm itself
@@ -40,16 +40,16 @@ class Sweep(Strict):
     @model_validator(mode="after")
     def one_way(self):
         if (self.set is None) == (self.times is None):
-            raise ValueError("a sweep has either `set` or `times`, the dotted name of a setting")
+            raise ValueError("a sweep needs either `set` or `times`, the dotted name of a setting")
         return self
 
     @model_validator(mode="after")
-    def names_that_a_label_may_hold(self):
+    def only_known_fields_in_labels(self):
         for key in ("label", "published"):
             try:
                 str(getattr(self, key) or "").format(name="", value=0.0)
             except (KeyError, IndexError, ValueError, AttributeError):
-                raise ValueError(f"{key}: may hold {{name}} and {{value}}, and no other braces") from None
+                raise ValueError(f"{key}: may contain {{name}} and {{value}}, but no other braces") from None
         return self
 
 
@@ -66,11 +66,11 @@ class Paper(Strict):
     title: str
     authors: str
     year: int
-    data: str | None = None  # needed where there are arms, as the four below
+    data: str | None = None  # a paper with arms needs this and the next three
     sft_data: str | None = None
     validation_data: str | None = None
     benchmarks: list[str] = []
-    # Our name of a model or benchmark -> its name in the paper's tables, where that differs; null: not in its tables.
+    # A model or benchmark -> its name in the paper's tables, where it differs; null: not in these tables.
     published_as: dict[str, str | None] = {}
     seeds: list[Natural] = []
     settings: dict[str, Any] = {}
@@ -79,13 +79,13 @@ class Paper(Strict):
     sweeps: dict[Name, Sweep] = {}
     tables: dict[Name, ItemConfig] = {}
     figures: dict[Name, ItemConfig] = {}
-    core: Core = Core()  # what a scale of cores makes of the paper
-    first: Core = Core()  # of it, what the default target makes for a newcomer
+    core: Core = Core()  # what a scale with `items: core` makes
+    first: Core = Core()  # the part of the core that the default target makes
     claims: list[Claim] = []
     deviations: list[str] = []
 
     def published_name(self, name: str) -> str:
-        """A model or benchmark in the paper's tables; empty, which no table has, where it is not in them."""
+        """The name of a model or benchmark in the paper's tables; empty where it is not in them."""
         return self.published_as.get(name, name) or ""
 
     @model_validator(mode="after")
@@ -99,13 +99,13 @@ class Paper(Strict):
     @model_validator(mode="after")
     def each_seed_once(self):
         if len(set(self.seeds)) < len(self.seeds):
-            raise ValueError(f"seeds: each is one run, so none is given twice (got {self.seeds})")
+            raise ValueError(f"seeds: each seed is one run; remove the duplicates (got {self.seeds})")
         return self
 
 
 class Machine(Strict):
-    """What `rlvr plan` reckons with: nodes of a device of config/hardware.yaml (`per_node` null: as many as it says
-    there). It is in no identity."""
+    """The machine that `rlvr plan` estimates for: nodes of a device of config/hardware.yaml (`per_node` null: as many
+    devices as that file says). In no identity."""
 
     device: str = "h100"
     nodes: Positive = 4
@@ -113,16 +113,16 @@ class Machine(Strict):
 
 
 class Scale(Strict):
-    """Sizes for all papers, and on top of them for one (`papers`)."""
+    """Sizes for all papers, and further ones per paper (`papers`)."""
 
     name: Name
-    like: Name | None = None  # the scale that it is on top of
+    like: Name | None = None  # the scale below this one
     about: str
     models: dict[str, str] = {}
     data: dict[str, str] = {}
     seeds: Positive | None = None
-    repeats: Positive | None = None  # seeds where many are counted (an item's `repeats`)
-    largest_k: Positive | None = None  # larger k are left out of tables
+    repeats: Positive | None = None  # the number of seeds of items with `repeats`
+    largest_k: Positive | None = None  # tables leave out larger k
     items: Literal["core", "all", "published"] = "all"  # what `paper_<name>` makes; published: not at matched effort
     sft: bool
     settings: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""The settings of each stage: every knob of config/defaults.yaml, with its type."""
+"""The settings of each stage: every key of config/defaults.yaml, with its type."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rlvr.config.registries import members
 from rlvr.config.schema.fields import Fraction, Natural, Positive, Rate, Strict, Two
 from rlvr.words import nearest
 
-# Of an evaluation that several jobs may draw: the same however many do, so that their number makes nothing stale.
+# Slices per evaluation. Fixed, so that changing the number of jobs makes nothing stale.
 SLICES = 16
 ENGINES = members("sampling/engines")
 
@@ -83,7 +83,7 @@ class Loss(Strict):
 
 
 class Critic(Strict):
-    """A value model, for PPO: advantages are generalised advantage estimates. A backend with CRITIC has one."""
+    """A value model, for PPO with generalised advantage estimates. It needs a backend with CRITIC."""
 
     learning_rate: Rate | None = None
     lam: Fraction = 1.0
@@ -92,7 +92,7 @@ class Critic(Strict):
 
 
 class Probe(Strict):
-    """Held-out measurements during training; they draw from a generator of their own."""
+    """Held-out measurements during training; they use a separate random generator."""
 
     problems: Natural
     samples: Positive
@@ -102,9 +102,9 @@ class Probe(Strict):
 
 
 class Selection(Strict):
-    """Which step's policy a run gives: its last, or the probed one with the best pass rate on the validation set.
+    """Which step's policy a run returns: the last, or the probed one with the best pass rate on the validation set.
 
-    The last step is probed too, the base policy is no candidate, and of equal ones the earliest is taken.
+    The last step is also probed. The base policy is no candidate. The earliest of equal steps wins.
     """
 
     rule: Literal["last", "best_validation"] = "last"
@@ -126,7 +126,7 @@ class Statistics(Strict):
 
 
 class Collapse(Strict):
-    """When a run has collapsed (`rlvr.statistics.collapse`): in no identity, since it is said of a run that is done."""
+    """When a run counts as collapsed (`rlvr.statistics.collapse`); in no identity: it only judges finished runs."""
 
     window: Annotated[float, Field(gt=0, le=0.5)]
     factor: Annotated[float, Field(ge=1)]
@@ -134,17 +134,17 @@ class Collapse(Strict):
 
 
 class Diversity(Strict):
-    """How the diversity of completions is measured, one way for all papers of a plan: it is in no identity."""
+    """How to measure the diversity of completions, the same for all papers of a plan; in no identity."""
 
     embedding: str
     common: Positive
 
 
 class Execution(Strict):
-    """How a run is carried out: in no identity, since it is not meant to change numbers.
+    """How to carry out a run; in no identity, since it should not change numbers.
 
-    Two may all the same, in their last digits or at a limit: `tensor_parallel` (the order of sums in vLLM) and `judges`
-    (a verdict whose time runs out on a busy machine).
+    Two of them still can, in the last digits or near a time limit: `tensor_parallel` (the order of sums in vLLM) and
+    `judges` (a verdict that times out on a busy machine).
     """
 
     save_every: Positive
@@ -157,7 +157,7 @@ class Execution(Strict):
 
 
 class Settings(Strict):
-    """Everything in config/defaults.yaml, merged with what a paper, a model, a scale and an arm say."""
+    """The keys of config/defaults.yaml, merged with those of a paper, a model, a scale and an arm."""
 
     sft: Sft
     rl: Rl
@@ -175,5 +175,5 @@ class Settings(Strict):
     execution: Execution
 
 
-# Sections that an arm or a sweep may change: those that a run has. The others are shared by all runs of a paper.
+# Sections of a run, which an arm or a sweep may change. All runs of a paper share the others.
 OF_A_RUN = ("rl", "rollout", "reward", "estimator", "loss", "critic", "probe", "selection", "execution")

@@ -1,4 +1,4 @@
-"""What a stage is told: the complete specification of a policy, a run or an evaluation."""
+"""The complete specification of a policy, a run or an evaluation: the input of a stage."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rlvr.config.schema.settings import Critic, Evaluation, Loss, Probe, Reward,
 
 
 class PolicySpec(Strict):
-    """The policy that RL starts from: a model, and the SFT that it gets (none for a published model)."""
+    """The policy that RL starts from: a model, and its SFT (none for a published model)."""
 
     model: Model
     sft: Sft | None
@@ -22,7 +22,7 @@ class PolicySpec(Strict):
 
 
 class RunSpec(Strict):
-    """One RL run, complete: two runs with equal specifications are the same run."""
+    """One RL run: equal specifications are the same run."""
 
     base: PolicySpec
     data: Data
@@ -38,32 +38,30 @@ class RunSpec(Strict):
     seed: Natural
 
     @model_validator(mode="after")
-    def something_to_select_by(self):
+    def selection_has_probes(self):
         if self.selection.rule == "best_validation" and self.probe.problems == 0:
             raise ValueError("selection.rule: best_validation needs held-out problems (probe.problems)")
         return self
 
     @model_validator(mode="after")
-    def a_critic_has_its_trainer(self):
+    def critic_has_a_trainer(self):
         if self.critic is None:
             return self
         if self.rl.backend not in registries.with_critic():
-            able = " or ".join(registries.with_critic())
-            raise ValueError(f"critic: the backend {self.rl.backend} has none; PPO needs rl.backend: {able}")
+            valid = " or ".join(registries.with_critic())
+            raise ValueError(f"critic: the backend {self.rl.backend} cannot train one; PPO needs rl.backend: {valid}")
         if not estimators.signature(self.estimator["name"]).critic:
-            able = ", ".join(name for name in estimators.names() if estimators.signature(name).critic)
-            raise ValueError(
-                f"critic: it weighs rewards as they are ({able}), so it has no place beside {self.estimator['name']}"
-            )
+            valid = ", ".join(name for name in estimators.names() if estimators.signature(name).critic)
+            raise ValueError(f"critic: PPO uses raw rewards ({valid}), so {self.estimator['name']} cannot have one")
         return self
 
     @property
     def steps(self) -> int:
-        """Policy-gradient steps: `rl.steps`, or what `rl.epochs` over the training set make."""
+        """Policy-gradient steps: `rl.steps`, or those of `rl.epochs` over the training set."""
         if self.rl.steps is not None:
             return self.rl.steps
         if self.data.problems is None:
-            raise ValueError(f"{self.data.name}: rl.epochs needs its number of problems; give it, or rl.steps")
+            raise ValueError(f"{self.data.name}: rl.epochs needs the number of problems; set `problems` or rl.steps")
         return max(1, self.rl.epochs * self.data.problems // self.rl.prompts_per_step)
 
 
