@@ -148,7 +148,7 @@ def test_a_table_asks_for_avg_and_maj():
 
 def test_scores_of_an_earlier_version_are_named():
     old = {pair: frame.drop(columns="majority") for pair, frame in frames().items()}
-    with pytest.raises(RecordError, match="score again"):
+    with pytest.raises(RecordError, match="run the score stage again"):
         summarise({**LAYOUT, "measures": ["maj"]}, old, None)
 
 

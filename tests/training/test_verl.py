@@ -128,7 +128,7 @@ def test_what_verl_cannot_carry_out_is_said(paper_scale):
         settings(with_changes(spec, rl={"prompts_per_step": 7, "prompts_per_minibatch": 4}), PLACES, EXECUTION)
     with pytest.raises(ValueError, match=r"PPO needs rl.backend: verl"):
         with_changes(spec, rl={"backend": "in_process"}, critic={"learning_rate": 1e-5})
-    with pytest.raises(ValueError, match="no place beside ace"):
+    with pytest.raises(ValueError, match="so ace cannot have one"):
         with_changes(spec.model_copy(update={"estimator": {"name": "ace"}}), critic={"learning_rate": 1e-5})
 
 

@@ -199,7 +199,7 @@ def again(
     lost = [work for work in existing if not work.saved_files()]
     for work in existing:
         typer.echo(
-            f"  made from it: {work.kind} {work.name}{', existing from its beginning too' if work in lost else ''}"
+            f"  made from it: {work.kind} {work.name}{', made from its beginning too' if work in lost else ''}"
         )
     for path in analyses:
         typer.echo(f"  made from it: {path}")
