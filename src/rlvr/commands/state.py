@@ -198,9 +198,7 @@ def again(
     existing = [work for work in dependent if work.outputs()]
     lost = [work for work in existing if not work.saved_files()]
     for work in existing:
-        typer.echo(
-            f"  made from it: {work.kind} {work.name}{', made from its beginning too' if work in lost else ''}"
-        )
+        typer.echo(f"  made from it: {work.kind} {work.name}{', made from its beginning too' if work in lost else ''}")
     for path in analyses:
         typer.echo(f"  made from it: {path}")
     if lost and not (dry_run or force):
