@@ -176,7 +176,9 @@ AT_ONCE = len(items_in_order(PLAN)) + 1
 # Models of the hub need a GPU; the tiny ones do not.
 GPU = "gpu" if any(model.source == "hub" for model in PLAN.models.values()) else "cpu"
 # So does an embedding model of the hub; the small one is a package.
-EMBEDDING = GPU if "/" in PLAN.diversity.embedding else "cpu"
+EMBEDDING = "cpu"
+if "/" in PLAN.diversity.embedding:
+    EMBEDDING = GPU
 # Some grading takes too long to share a job.
 GRADING = (
     "cpu"
