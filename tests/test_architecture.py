@@ -89,6 +89,18 @@ def test_imports_go_one_way(room):
         assert not wrong, f"{path.relative_to(SOURCE)} imports from {sorted(wrong)}"
 
 
+def test_a_plan_loads_nothing_that_renders_fits_or_trains():
+    """The verl and vLLM environments hold no such package, and a dry run has no time for them."""
+    heavy = {"tabulate", "matplotlib", "scipy", "statsmodels", "torch", "transformers"}
+    code = (
+        "import sys, rlvr.planning.expansion\nfrom rlvr import items\n"
+        "[items.load(folder, kind) for folder in ('tables', 'figures') for kind in items.names(folder)]\n"
+        f"print(*{heavy} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
 @pytest.mark.parametrize("module", WITHOUT_TORCH)
 def test_light_stages_do_not_load_torch(module):
     code = f"import sys, {module}; sys.exit('torch' in sys.modules)"

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from tabulate import tabulate
 
 from rlvr.files import publish
 
@@ -31,12 +30,12 @@ class Rendered:
     notes: list[str]
 
     def markdown(self) -> str:
-        body = tabulate(self.frame, headers="keys", tablefmt="pipe", showindex=False, disable_numparse=True)
+        body = self._body("pipe")
         notes = "\n".join(f"- {note}" for note in self.notes)
         return f"# {self.title}\n\n**{self.scale}**\n\n{body}\n\n{notes}\n"
 
     def latex(self) -> str:
-        body = tabulate(self.frame, headers="keys", tablefmt="latex_booktabs", showindex=False, disable_numparse=True)
+        body = self._body("latex_booktabs")
         for sign, command in SIGNS.items():
             body = body.replace(sign, command)
         notes = " ".join(_escape(note) for note in [self.scale, *self.notes])
@@ -44,6 +43,11 @@ class Rendered:
             "% needs \\usepackage{booktabs}\n\\begin{table}\n\\centering\\small\n"
             f"\\caption{{{_escape(self.title)}. {notes}}}\n{body}\n\\end{{table}}\n"
         )
+
+    def _body(self, tablefmt: str) -> str:
+        from tabulate import tabulate  # a plan loads this module where nothing is rendered
+
+        return tabulate(self.frame, headers="keys", tablefmt=tablefmt, showindex=False, disable_numparse=True)
 
     def csv(self) -> str:
         return self.frame.to_csv(index=False, lineterminator="\n")
