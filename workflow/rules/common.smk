@@ -235,9 +235,27 @@ def told(content):
     return told_in_file(content, PATHS, write=runs_jobs(workflow))
 
 
+def once_per_object(function):
+    """`function(spec, *rest)`, computed once per object and `rest`: thousands of jobs share a few specifications."""
+    kept = {}
+
+    def result(spec, *rest):
+        key = id(spec), *rest
+        if key not in kept:
+            kept[key] = spec, function(spec, *rest)  # the object is kept, so that no other gets its id
+        return kept[key][1]
+
+    return result
+
+
+@once_per_object
+def file_of(spec, write):
+    return told_in_file(what_is_made(spec.model_dump(mode="json")), PATHS, write=write)
+
+
 def spec_of(spec):
     """The file of a specification, without descriptions of data sets, so that new wording reruns nothing."""
-    return told(what_is_made(spec.model_dump(mode="json")))
+    return file_of(spec, runs_jobs(workflow))
 
 
 def execution_of(run):
@@ -251,14 +269,7 @@ def manifest(policy):
     return PATHS.manifest(PLAN, policy)
 
 
-PROBLEMS = {}
-
-
-def problems_of(spec):
-    # By id(object), with the object kept alive: thousands of inputs use a few sets.
-    if id(spec) not in PROBLEMS:
-        PROBLEMS[id(spec)] = (spec, PATHS.problems(spec))
-    return PROBLEMS[id(spec)][1]
+problems_of = once_per_object(PATHS.problems)
 
 
 def reference_file(name):

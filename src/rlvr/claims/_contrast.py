@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rlvr.config.plan import Item
 from rlvr.config.schema.items import Claim
 from rlvr.config.schema.settings import Statistics
-from rlvr.statistics.effort import Probes
-from rlvr.statistics.scores import Matrix, Scores
+
+if TYPE_CHECKING:  # a plan loads this module, and no pandas for it
+    from rlvr.statistics.effort import Probes
+    from rlvr.statistics.scores import Matrix, Scores
 
 SEEDS = "training seeds"  # the unit of intervals that do not cover problems
 

@@ -109,6 +109,7 @@ class Plan:
     policies: dict[str, PolicySpec] = field(default_factory=dict)
     runs: dict[str, RunSpec] = field(default_factory=dict)
     executions: dict[str, Execution] = field(default_factory=dict)  # by run
+    starts: dict[str, str] = field(default_factory=dict)  # run -> the policy that it starts from
     evaluations: dict[str, EvaluationSpec] = field(default_factory=dict)
     papers: dict[str, PaperPlan] = field(default_factory=dict)
 
@@ -125,7 +126,7 @@ class Plan:
 
     def base_of(self, policy: str) -> str:
         """The policy that a run starts from; a base policy is its own base."""
-        return identity.policy_id(self.runs[policy].base) if policy in self.runs else policy
+        return self.starts.get(policy, policy)
 
 
 def first_items(plan: Plan) -> list[tuple[str, str]]:

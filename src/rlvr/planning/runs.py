@@ -30,6 +30,7 @@ class PaperRuns:
         self.settings = {model: self._settings_of(model) for model in paper.models}
         self.sets: dict[tuple[str, str], Any] = {}  # by name and configuration key
         self.bases: dict[str, PolicySpec] = {}  # by model
+        self.base_ids: dict[str, str] = {}  # by model
         self.trained: dict[tuple[str, str], tuple[RunSpec, Execution]] = {}  # by model and arm
         self.run_of: dict[tuple[str, str, int], str] = {}
 
@@ -88,7 +89,8 @@ class PaperRuns:
             sft_data = self.data(self.paper.sft_data, "sft_data") if sft else None
             spec = self.bases[model] = PolicySpec(model=entry, sft=sft, sft_data=sft_data)
             self.plan.models[identity.model_id(entry)] = entry
-            self.plan.policies[identity.policy_id(spec)] = spec
+            self.base_ids[model] = identity.policy_id(spec)
+            self.plan.policies[self.base_ids[model]] = spec
         return self.bases[model]
 
     def _model(self, model: str) -> Any:
@@ -127,6 +129,7 @@ class PaperRuns:
             spec = first.model_copy(update={"seed": seed})
             run = self.run_of[model, arm, seed] = identity.run_id(spec)
             self.plan.runs[run], self.plan.executions[run] = spec, execution
+            self.plan.starts[run] = self.base_ids[model]
         return self.run_of[model, arm, seed]
 
     def _training(self, model: str, arm: str, place: str) -> tuple[RunSpec, Execution]:
