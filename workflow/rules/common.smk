@@ -242,7 +242,9 @@ def once_per_object(function):
     def result(spec, *rest):
         key = id(spec), *rest
         if key not in kept:
-            kept[key] = spec, function(spec, *rest)  # the object is kept, so that no other gets its id
+            kept[key] = spec, function(
+                spec, *rest
+            )  # the object is kept, so that no other gets its id
         return kept[key][1]
 
     return result
