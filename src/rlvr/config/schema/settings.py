@@ -143,13 +143,15 @@ class Diversity(Strict):
 class Execution(Strict):
     """How to carry out a run; in no identity, since it should not change numbers.
 
-    Two of them still can, in the last digits or near a time limit: `tensor_parallel` (the order of sums in vLLM) and
-    `judges` (a verdict that times out on a busy machine).
+    Some of them still can, in the last digits or near a time limit: `tensor_parallel`, `tokens_per_gpu` and `attention`
+    (the order of sums), and `judges` (a verdict that times out on a busy machine).
     """
 
     save_every: Positive
     keep_checkpoints: Annotated[int, Field(ge=2)]
     gpu_memory_utilization: Fraction
+    tokens_per_gpu: Positive  # prompts and responses of one microbatch on one GPU
+    attention: Literal["flash_attention_2", "sdpa"]
     judges: Positive
     tensor_parallel: Positive
     shards: Annotated[int, Field(ge=1, le=SLICES)]
