@@ -7,7 +7,7 @@ One module per estimator; its file name is its name in configuration and on the 
 a pure function over P prompts and G rollouts each. Keyword arguments without default are what it needs beside
 the rewards: those annotated `Tensor` are names of INPUTS, one number per rollout (`log_ratio_PG`, `lengths_PG`, ...),
 those annotated `float` are values of its controller's state. Keyword arguments with defaults are its settings, and are
-written here alone. A module may define
+written here alone. `Base` and `Std` are the choices that several estimators share. A module may define
 
     controller(state, rewards_PG, *, <inputs it needs>, <settings>) -> state   a step's from the one before; {} at first
     masses(p, rollouts, *, <state with defaults>, <settings>) -> (m_S, m_F)    closed form for binary rewards
@@ -28,7 +28,7 @@ over all G rollouts, so that the expected update is m_S grad_S - m_F grad_F (FAD
 
 from rlvr.estimators._estimator import Estimator, base_masses, load, load_base
 from rlvr.estimators._inputs import INPUTS, inputs_at_reference, inputs_of_step
-from rlvr.estimators._registry import Setting, SettingError, names, reduced, resolve, signature
+from rlvr.estimators._registry import Base, Setting, SettingError, Std, names, reduced, resolve, signature
 
-__all__ = ["INPUTS", "Estimator", "Setting", "SettingError", "inputs_at_reference", "inputs_of_step"]
+__all__ = ["INPUTS", "Base", "Estimator", "Setting", "SettingError", "Std", "inputs_at_reference", "inputs_of_step"]
 __all__ += ["base_masses", "load", "load_base", "names", "reduced", "resolve", "signature"]

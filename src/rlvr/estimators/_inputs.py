@@ -46,10 +46,7 @@ INPUTS = {
         "log pi of the response as it was sampled, nats", ("logp_old",), lambda step: step.old_PGT.sum(-1)
     ),
     "logp_ref_PG": Input(
-        "log pi_ref of the response, nats",
-        ("logp_ref",),
-        lambda step: step.reference_PGT.sum(-1),
-        needs_reference=True,
+        "log pi_ref of the response, nats", ("logp_ref",), lambda step: step.reference_PGT.sum(-1), needs_reference=True
     ),
     "log_ratio_PG": Input(
         "log pi - log pi_ref of the response, nats",

@@ -1,4 +1,4 @@
-"""What each estimator is called and takes, read from the sources: configuration is checked without importing torch."""
+"""Estimators' names, inputs and settings, read from their sources: checking a configuration imports no torch."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from rlvr.words import nearest
 
 _FOLDER = Path(__file__).parent
 _KINDS: dict[str, type] = {"float": float, "int": int, "bool": bool, "str": str}
+Base = Literal["grpo", "dr_grpo", "rloo"]  # estimators that others build on
+Std = Literal["biased", "unbiased"]  # over G, or over G - 1
+_CHOICES = {"Base": get_args(Base), "Std": get_args(Std)}
 LARGEST_SETTING = 1e15
 
 
 class SettingError(ValueError):
-    """A setting that an estimator does not have, or not with this value."""
+    """An unknown setting of an estimator, or a wrong value of one."""
 
     def __init__(self, key: str, message: str):
         super().__init__(f"{key}: {message}")
@@ -26,7 +29,7 @@ class SettingError(ValueError):
 
 @dataclass(frozen=True)
 class Setting:
-    """A keyword-only knob: its default, its type, whether it may be null, and its choices if it is a Literal."""
+    """A keyword argument with a default; `optional` if it may be null, with `choices` if it is a Literal."""
 
     default: Any
     kind: type
@@ -50,10 +53,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Signature:
-    """What an estimator takes: inputs and state values it needs, its settings, and what it is in a line.
-
-    `formula` is the closed form of its masses, empty where there is none.
-    """
+    """An estimator's inputs, state and settings. `formula` is the closed form of its masses, empty if it has none."""
 
     needs: tuple[str, ...]
     state: tuple[str, ...]
@@ -80,7 +80,7 @@ def names() -> tuple[str, ...]:
 
 @cache
 def signature(name: str) -> Signature:
-    """What an estimator takes, read from its source. Raises KeyError for an unknown name."""
+    """The signature in an estimator's source. Raises KeyError for an unknown name."""
     if name not in names():
         raise KeyError(name)
     tree = ast.parse((_FOLDER / f"{name}.py").read_text())
@@ -111,12 +111,12 @@ def _arguments(function: ast.FunctionDef) -> list[tuple[ast.arg, ast.expr | None
 
 
 def _needs(function: ast.FunctionDef, annotation: str) -> list[str]:
-    return [a.arg for a, default in _arguments(function) if default is None and _written(a) == annotation]
+    return [a.arg for a, default in _arguments(function) if default is None and _annotation(a) == annotation]
 
 
 def _optional_tensors(function: ast.FunctionDef) -> tuple[str, ...]:
-    """Tensors that some settings do without; the module's `needs` says which."""
-    return tuple(a.arg for a, _ in _arguments(function) if _written(a) == "Tensor | None")
+    """Tensors that only some settings need, according to the module's `needs`."""
+    return tuple(a.arg for a, _ in _arguments(function) if _annotation(a) == "Tensor | None")
 
 
 def _assigned(tree: ast.Module, name: str, default: Any) -> Any:
@@ -125,39 +125,39 @@ def _assigned(tree: ast.Module, name: str, default: Any) -> Any:
     return next((ast.literal_eval(node.value) for node in assigned if ast.unparse(node.targets[0]) == name), default)
 
 
-def _written(argument: ast.arg) -> str:
+def _annotation(argument: ast.arg) -> str:
     return ast.unparse(argument.annotation) if argument.annotation else ""
 
 
 def _settings(function: ast.FunctionDef) -> dict[str, Setting]:
-    found = {}
+    settings = {}
     for argument, default in _arguments(function):
-        if default is not None and _written(argument) != "Tensor | None":
-            value, written = ast.literal_eval(default), _written(argument)
+        if default is not None and _annotation(argument) != "Tensor | None":
+            value, annotation = ast.literal_eval(default), _annotation(argument)
             choices = _choices(argument.annotation)
-            kind = type(choices[0]) if choices else _KINDS.get(written.partition(" |")[0], type(value))
-            found[argument.arg] = Setting(value, kind, written.endswith("| None"), choices)
-    return found
+            kind = type(choices[0]) if choices else _KINDS.get(annotation.partition(" |")[0], type(value))
+            settings[argument.arg] = Setting(value, kind, annotation.endswith("| None"), choices)
+    return settings
 
 
 def _choices(annotation: ast.expr | None) -> tuple[Any, ...] | None:
     if isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) == "Literal":
         inner = annotation.slice
         return tuple(ast.literal_eval(e) for e in (inner.elts if isinstance(inner, ast.Tuple) else [inner]))
-    return None
+    return _CHOICES.get(ast.unparse(annotation)) if annotation else None
 
 
 def resolve(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """All settings of an estimator, defaults filled in. Raises SettingError for one that it does not have."""
-    known = signature(name).settings
+    """All settings of an estimator, with defaults. Raises SettingError for an unknown setting or a wrong value."""
+    defined = signature(name).settings
     for key in settings:
-        if key not in known:
-            raise SettingError(key, f"{name} has no such setting{nearest(key, known)}")
-    return {key: setting.check(key, settings.get(key, setting.default)) for key, setting in known.items()}
+        if key not in defined:
+            raise SettingError(key, f"{name} has no such setting{nearest(key, defined)}")
+    return {key: setting.check(key, settings.get(key, setting.default)) for key, setting in defined.items()}
 
 
 def reduced(name: str, settings: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The name and all settings of an estimator; those of its base where they make it this (`BASE_WHERE`)."""
+    """The name and settings of an estimator, or of its base where the settings reduce it to that (`BASE_WHERE`)."""
     where = signature(name).base_where
     if not where or any(settings[key] != value for key, value in where.items()):
         return name, dict(settings)
@@ -165,5 +165,5 @@ def reduced(name: str, settings: Mapping[str, Any]) -> tuple[str, dict[str, Any]
 
 
 def own(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of `settings` that an estimator has."""
+    """The subset of `settings` that an estimator has."""
     return {key: settings[key] for key in signature(name).settings if key in settings}

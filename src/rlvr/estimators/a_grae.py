@@ -5,7 +5,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from rlvr.estimators import _groups, base_masses, load_base
+from rlvr.estimators import Base, Std, _groups, base_masses, load_base
 
 
 def advantages(
@@ -14,9 +14,9 @@ def advantages(
     omega: float,
     alpha: float = 1.0,
     levels: Literal["both", "group", "sample"] = "both",
-    base: Literal["grpo", "dr_grpo", "rloo"] = "grpo",
+    base: Base = "grpo",
     easy: Literal["paper", "code"] = "paper",
-    std: Literal["biased", "unbiased"] = "biased",
+    std: Std = "biased",
     epsilon: float = 1e-6,
 ) -> Tensor:
     """Asymmetric group-relative advantage (A-GRAE, Eq. 12-13): A s(p), x min(1, omega / alpha) where A > 0.

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from rlvr.estimators import base_masses, load_base
+from rlvr.estimators import Base, Std, base_masses, load_base
 
 BASE_WHERE = {"alpha": 0.0}  # App. D
 
@@ -17,12 +17,12 @@ def advantages(
     *,
     log_ratio_PG: Tensor,
     lengths_PG: Tensor | None = None,
-    base: Literal["grpo", "dr_grpo", "rloo"] = "grpo",
+    base: Base = "grpo",
     alpha: float = 1.0,
     modulation: Literal["softplus", "relu"] = "softplus",
     aggregation: Literal["mean", "sum"] = "mean",
     negatives: Literal["below_mean", "zero_reward"] = "below_mean",
-    std: Literal["biased", "unbiased"] = "biased",
+    std: Std = "biased",
     epsilon: float = 1e-6,
 ) -> Tensor:
     """Confidence-aware error penalty (ACE, Def. 2, Eq. 5-6): A (1 + alpha f(c)) for errors, A unchanged otherwise.

@@ -1,19 +1,14 @@
 """The control of A-GRAE that shifts weight to easy problems."""
 
-from typing import Any, Literal
+from typing import Any
 
 from torch import Tensor
 
-from rlvr.estimators import _groups, base_masses, hard_focused, load_base
+from rlvr.estimators import Base, Std, _groups, base_masses, hard_focused, load_base
 
 
 def advantages(
-    rewards_PG: Tensor,
-    *,
-    gamma: float = 0.5,
-    base: Literal["grpo", "dr_grpo", "rloo"] = "grpo",
-    std: Literal["biased", "unbiased"] = "biased",
-    epsilon: float = 1e-6,
+    rewards_PG: Tensor, *, gamma: float = 0.5, base: Base = "grpo", std: Std = "biased", epsilon: float = 1e-6
 ) -> Tensor:
     """Easy-focused (A-GRAE, sec. 4.1, Table 1b): gamma A / sqrt(1 - p), p the solve rate, for 0 < p < 1.
 

@@ -1,13 +1,11 @@
 """GRPO: rewards centred and scaled within their group."""
 
-from typing import Literal
-
 from torch import Tensor
 
-from rlvr.estimators import _groups
+from rlvr.estimators import Std, _groups
 
 
-def advantages(rewards_PG: Tensor, *, std: Literal["biased", "unbiased"] = "biased", epsilon: float = 1e-6) -> Tensor:
+def advantages(rewards_PG: Tensor, *, std: Std = "biased", epsilon: float = 1e-6) -> Tensor:
     """Group-normalised advantage (Shao et al. 2024; ACE, Eq. 1): A = (r - mean(r)) / (std(r) + epsilon).
 
     `std` divides the squared deviations by G (`biased`, ACE sec. 3, the default because it is the

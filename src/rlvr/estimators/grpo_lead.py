@@ -1,14 +1,14 @@
 """GRPO-LEAD: GRPO with a weight that grows on hard problems."""
 
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from rlvr.estimators import _groups, base_masses, load_base
+from rlvr.estimators import Std, _groups, base_masses, load_base
 
 
-def advantages(rewards_PG: Tensor, *, std: Literal["biased", "unbiased"] = "biased", epsilon: float = 1e-6) -> Tensor:
+def advantages(rewards_PG: Tensor, *, std: Std = "biased", epsilon: float = 1e-6) -> Tensor:
     """Difficulty-aware GRPO (Zhang and Zuo 2025; A-GRAE, Table 2): A w(p) where A > 0, A w(1 - p) where A < 0.
 
     w(x) = 0.4 + 1.1 / (1 + exp(10 (x - 0.75))), p the solve rate, A the GRPO advantage (released code). The

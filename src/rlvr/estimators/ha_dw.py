@@ -1,20 +1,20 @@
 """HA-DW: a weight that follows how a group fares against the run's history."""
 
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from rlvr.estimators import _groups, base_masses, load_base
+from rlvr.estimators import Base, Std, _groups, base_masses, load_base
 
 
 def advantages(
     rewards_PG: Tensor,
     *,
     anchor: float,
-    base: Literal["grpo", "dr_grpo", "rloo"] = "grpo",
+    base: Base = "grpo",
     lam: float = 1.5,
-    std: Literal["biased", "unbiased"] = "biased",
+    std: Std = "biased",
     epsilon: float = 1e-6,
 ) -> Tensor:
     """History-aware weight (Yang et al. 2026; FADE, sec. 8.10): A lam exp(-sgn(A) sgn(m - C) |m - C|).

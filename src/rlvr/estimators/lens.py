@@ -5,7 +5,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from rlvr.estimators import _groups, base_masses, load_base
+from rlvr.estimators import Std, _groups, base_masses, load_base
 
 
 def advantages(
@@ -16,7 +16,7 @@ def advantages(
     alpha: float = 0.25,
     groups: Literal["both", "mixed", "negative"] = "both",
     difficulty: Literal["sequence", "length_normalised"] = "sequence",
-    std: Literal["biased", "unbiased"] = "biased",
+    std: Std = "biased",
     epsilon: float = 1e-6,
 ) -> Tensor:
     """Likelihood-calibrated rewards (LENS, sec. 5.1): A = GRPO of r - (1 - r) pibar / (G (D - pibar)).

@@ -1,19 +1,14 @@
 """The control of A-GRAE that scales positives down."""
 
-from typing import Any, Literal
+from typing import Any
 
 from torch import Tensor
 
-from rlvr.estimators import positive_dominant
+from rlvr.estimators import Base, Std, positive_dominant
 
 
 def advantages(
-    rewards_PG: Tensor,
-    *,
-    beta: float = 10.0,
-    base: Literal["grpo", "dr_grpo", "rloo"] = "grpo",
-    std: Literal["biased", "unbiased"] = "biased",
-    epsilon: float = 1e-6,
+    rewards_PG: Tensor, *, beta: float = 10.0, base: Base = "grpo", std: Std = "biased", epsilon: float = 1e-6
 ) -> Tensor:
     """Negative-dominant group (A-GRAE, sec. 4.1, Table 1a): A / beta where A > 0, the base's A elsewhere.
 

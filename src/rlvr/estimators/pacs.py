@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from rlvr.estimators import _groups
+from rlvr.estimators import Std, _groups
 
 LATER = ("std",)
 
@@ -18,7 +18,7 @@ def advantages(
     logp_ref_PG: Tensor,
     beta: float = 1.0,
     score: Literal["rloo", "grpo", "dr_grpo"] = "rloo",
-    std: Literal["biased", "unbiased"] = "biased",
+    std: Std = "biased",
     class_weights: bool = True,
 ) -> Tensor:
     """Policy weight of the PACS loss (PACS, Eq. 4, 6-8): A_i = G dJ/dlog pi(y_i|x), J = -L_PACS of the group.

@@ -1,20 +1,15 @@
 """The control of A-GRAE that scales positives up."""
 
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from rlvr.estimators import base_masses, load_base
+from rlvr.estimators import Base, Std, base_masses, load_base
 
 
 def advantages(
-    rewards_PG: Tensor,
-    *,
-    beta: float = 10.0,
-    base: Literal["grpo", "dr_grpo", "rloo"] = "grpo",
-    std: Literal["biased", "unbiased"] = "biased",
-    epsilon: float = 1e-6,
+    rewards_PG: Tensor, *, beta: float = 10.0, base: Base = "grpo", std: Std = "biased", epsilon: float = 1e-6
 ) -> Tensor:
     """Positive-dominant group (A-GRAE, sec. 4.1, Table 1a): A * beta where A > 0, the base's A elsewhere.
 

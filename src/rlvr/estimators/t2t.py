@@ -1,20 +1,13 @@
 """T2T: rewards that ask for longer errors and shorter solutions, as problems become easy."""
 
-from typing import Literal
-
 import torch
 from torch import Tensor
 
-from rlvr.estimators import _groups, load_base
+from rlvr.estimators import Std, _groups, load_base
 
 
 def advantages(
-    rewards_PG: Tensor,
-    *,
-    lengths_PG: Tensor,
-    alpha: float = 0.2,
-    std: Literal["biased", "unbiased"] = "biased",
-    epsilon: float = 1e-6,
+    rewards_PG: Tensor, *, lengths_PG: Tensor, alpha: float = 0.2, std: Std = "biased", epsilon: float = 1e-6
 ) -> Tensor:
     """Thickening to thinning (FADE, sec. 8.2): GRPO of R = 1 - alpha p L if correct, alpha (1 - p) L if wrong.
 

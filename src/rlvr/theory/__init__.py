@@ -1,1 +1,1 @@
-"""What the five papers state, checked: the ledger, and their analytic tables and figures. Nothing is trained here."""
+"""The papers' exact statements, checked in a ledger, and their analytic tables and figures. Nothing is trained here."""

@@ -1,4 +1,4 @@
-"""Stage: theory. Every statement of the five papers that can be checked exactly, with what the check found."""
+"""Stage: theory. Checks the papers' exact statements and writes the findings as a ledger."""
 
 import importlib
 from collections import Counter
@@ -11,16 +11,15 @@ import typer
 from rlvr.config import registries
 from rlvr.files import publish
 from rlvr.theory.statement import Chapter, Statement
+from rlvr.words import nearest
 
-CONTENT = {"holds": "Note", "holds under a condition": "Condition", "fails": "Counterexample"}
+DETAIL = {"holds": "Note", "holds under a condition": "Condition", "fails": "Counterexample"}
 INTRODUCTION = """# Theory ledger
 
-Theorems, propositions and identities of the five papers that can be checked exactly on a small policy: what they say in
-our words, how each was checked, the largest deviation found, and a verdict. `Holds under a condition` is used \
-where the paper
-does not state the condition. A statement that fails as printed often holds in another reading, which then is \
-given. A failed
-derivation says nothing about how well a method trains. Statements marked as ours are consequences \
+Theorems, propositions and identities of the five papers that can be checked exactly on a small policy: each in our
+words, with its check, the largest deviation and a verdict. `Holds under a condition` means that the paper does not
+state the condition. For a statement that fails as printed, the ledger names a reading under which it holds, if there
+is one. A failed derivation says nothing about how well a method trains. Statements marked as ours are consequences
 that the papers do not draw.
 
 One check alone: `python -m rlvr.theory.ledger --only {example}`.
@@ -28,30 +27,30 @@ One check alone: `python -m rlvr.theory.ledger --only {example}`.
 
 
 def chapters() -> list[Chapter]:
-    """The chapter of every paper that has one, by their places in the ledger."""
-    found = [importlib.import_module(f"rlvr.theory.{name}").chapter for name in registries.chapters()]
-    return sorted(found, key=lambda chapter: (chapter.place, chapter.paper))
+    """All chapters, in the ledger's order."""
+    unordered = [importlib.import_module(f"rlvr.theory.{name}").chapter for name in registries.chapters()]
+    return sorted(unordered, key=lambda chapter: (chapter.place, chapter.paper))
 
 
 def statements() -> list[Statement]:
     return [statement for chapter in chapters() for statement in chapter.statements]
 
 
-def run(chosen: list[Statement]) -> pd.DataFrame:
-    """A row a statement."""
+def run(selection: list[Statement]) -> pd.DataFrame:
+    """One row per statement."""
     rows = []
-    for statement in chosen:
-        found = statement.check()
+    for statement in selection:
+        finding = statement.check()
         rows.append(
             {
                 "check": statement.name,
                 "paper": statement.paper,
                 "place": statement.place,
                 "statement": statement.says,
-                "verdict": found.verdict,
-                "deviation": float(f"{abs(found.deviation):.3g}"),
-                "condition_or_counterexample": found.detail,
-                "holds_in_this_reading": found.reading,
+                "verdict": finding.verdict,
+                "deviation": float(f"{abs(finding.deviation):.3g}"),
+                "condition_or_counterexample": finding.detail,
+                "holds_in_this_reading": finding.reading,
                 "checked_by": statement.how,
             }
         )
@@ -59,7 +58,7 @@ def run(chosen: list[Statement]) -> pd.DataFrame:
 
 
 def markdown(frame: pd.DataFrame) -> str:
-    """A section a paper, a block a statement: longer than a table, and readable."""
+    """One section per paper, one list per statement."""
     counts = Counter(frame["verdict"])
     lines = [INTRODUCTION.format(example=frame["check"].iloc[0])]
     lines.append("; ".join(f"{verdict}: {count}" for verdict, count in counts.items()) + f"; in all {len(frame)}.\n")
@@ -71,8 +70,7 @@ def markdown(frame: pd.DataFrame) -> str:
                 f"  - Checked by: {row['checked_by']}. Largest deviation {row['deviation']:.2g}. `{row['check']}`"
             )
             if row["condition_or_counterexample"]:
-                word = CONTENT[row["verdict"]]
-                lines.append(f"  - {word}: {row['condition_or_counterexample']}.")
+                lines.append(f"  - {DETAIL[row['verdict']]}: {row['condition_or_counterexample']}.")
             if row["holds_in_this_reading"]:
                 lines.append(f"  - A reading under which it holds: {row['holds_in_this_reading']}.")
             lines.append("")
@@ -80,15 +78,15 @@ def markdown(frame: pd.DataFrame) -> str:
 
 
 def main(
-    out: Annotated[list[Path] | None, typer.Option(help="Files to write: .csv, .md. None: print the Markdown.")] = None,
+    out: Annotated[list[Path] | None, typer.Option(help="Files to write, .csv or .md; none: print Markdown.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="A check's name, as in the column `check`.")] = None,
 ) -> None:
     """Check every statement and write the ledger."""
-    known = {statement.name: statement for statement in statements()}
+    checks = {statement.name: statement for statement in statements()}
     for name in only or []:
-        if name not in known:
-            raise SystemExit(f"unknown check {name!r}; one of {', '.join(known)}")
-    frame = run([known[name] for name in only] if only else list(known.values()))
+        if name not in checks:
+            raise SystemExit(f"--only: no check {name!r}{nearest(name, checks)}")
+    frame = run([checks[name] for name in only or checks])
     if not out:
         typer.echo(markdown(frame))
     for path in out or []:

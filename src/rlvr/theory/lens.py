@@ -2,30 +2,27 @@
 
 import torch
 
-from rlvr.estimators import Estimator, lens
-from rlvr.theory._policy import LOGITS, RIGHT, gap, generator, scores
+from rlvr.estimators import lens
+from rlvr.theory._groups import weigh
+from rlvr.theory._policy import LOGITS, PI, RIGHT, scores
+from rlvr.theory._tensors import float64, gap, generator
 from rlvr.theory.statement import Chapter, Finding, conditional, fails, holds
 
 chapter = Chapter("LENS", place=3)
 D = 0.9  # a difficulty above every probability of the policy
 
 
-@chapter.says(
-    "Theorem 1, Eq. 9",
-    "The likelihood's gradient weighs each answer by r - (1 - r) pi / (D - pi).",
-    "autograd of Eq. 8 a sample, 5 answers",
-)
+@chapter.says("Theorem 1, Eq. 9", "autograd of Eq. 8 a sample, 5 answers")
 def gradient() -> Finding:
+    """The likelihood's gradient weighs each answer by r - (1 - r) pi / (D - pi)."""
     worst = 0.0
-    pi = LOGITS.softmax(0)
     for y in range(5):
         for r in (0.0, 1.0):
             theta = LOGITS.clone().requires_grad_()
             log_pi = theta.log_softmax(0)[y]
             loss = -(r * log_pi + (1 - r) * torch.log1p(-log_pi.exp() / D))
-            found = torch.autograd.grad(loss, theta)[0]
-            stated = -(r - (1 - r) * pi[y] / (D - pi[y])) * scores(pi)[y]
-            worst = max(worst, gap(found, stated))
+            stated = -(r - (1 - r) * PI[y] / (D - PI[y])) * scores(PI)[y]
+            worst = max(worst, gap(torch.autograd.grad(loss, theta)[0], stated))
     return holds(worst)
 
 
@@ -35,46 +32,39 @@ def w(z: torch.Tensor) -> torch.Tensor:
 
 
 @chapter.says(
-    "Theorem 2, Eq. 11-13",
-    "On-policy, the likelihood's gradient is that of accuracy less a confidence-weighted penalty.",
-    "autograd of the enumerated value function, 5 answers; off-policy with a uniform sampler",
+    "Theorem 2, Eq. 11-13", "autograd of the enumerated value function, 5 answers; off-policy with a uniform sampler"
 )
 def value_function() -> Finding:
+    """On-policy, the likelihood's gradient is that of accuracy less a confidence-weighted penalty."""
     theta = LOGITS.clone().requires_grad_()
     pi = theta.softmax(0)
     value = (pi * RIGHT).sum() - (pi * (1 - RIGHT) * w(pi / D)).sum()
-    found = torch.autograd.grad(value, theta)[0]
-    pi = pi.detach()
-    weight = RIGHT - (1 - RIGHT) * pi / (D - pi)
-    on = (pi * weight) @ scores(pi)
-    off = (weight / 5) @ scores(pi)
+    gradient = torch.autograd.grad(value, theta)[0]
+    weight = RIGHT - (1 - RIGHT) * PI / (D - PI)
+    on_policy, uniform = (PI * weight) @ scores(PI), (weight / 5) @ scores(PI)
     return holds(
-        gap(found, on),
+        gap(gradient, on_policy),
         1e-12,
-        f"on-policy, as the theorem says; for answers drawn uniformly the two differ by {gap(found, off):.2f}",
+        f"on-policy, as the theorem says; for answers drawn uniformly the two differ by {gap(gradient, uniform):.2f}",
     )
 
 
 @chapter.says(
-    "Appendix B.2, the line of w'",
-    "w'(z) = (z / (1 - z) + D log(1 - z)) / z^2.",
-    "autograd of w at D = 0.9; the line's result w + z w' = z / (1 - z) likewise",
+    "Appendix B.2, the line of w'", "autograd of w at D = 0.9; the line's result w + z w' = z / (1 - z) likewise"
 )
 def derivative_line() -> Finding:
+    """w'(z) = (z / (1 - z) + D log(1 - z)) / z^2."""
     z = torch.linspace(0.05, 0.9, 50, dtype=torch.float64).requires_grad_()
     slope = torch.autograd.grad(w(z).sum(), z)[0]
     z = z.detach()
     printed = (z / (1 - z) + D * torch.log1p(-z)) / z**2
     assert gap(w(z) + z * slope, z / (1 - z)) < 1e-9
-    return fails(
-        gap(slope, printed), "D = 0.9, z in [0.05, 0.9]", "without the factor D; the result of the line is right"
-    )
+    return fails(gap(slope, printed), "D = 0.9, z in [0.05, 0.9]", "without the factor D; the line's result is right")
 
 
-@chapter.says(
-    "Sec. 4.3", "w is 0 at zero confidence, grows without bound towards z = 1, and increases between.", "float64 grid"
-)
+@chapter.says("Sec. 4.3", "float64 grid")
 def penalty_shape() -> Finding:
+    """w is 0 at zero confidence, grows without bound towards z = 1, and increases between."""
     z = torch.linspace(1e-6, 1 - 1e-12, 100_001, dtype=torch.float64)
     values = w(z)
     rising = float((-values.diff()).clamp(min=0).max())
@@ -85,10 +75,11 @@ def penalty_shape() -> Finding:
 
 @chapter.says(
     "Appendix B.1, consistency",
-    "If the model holds the truth, the expected gradient of the likelihood is zero at it.",
     "Eq. 9 enumerated over 5 answers drawn uniformly: fractional p*, and p* in {0, 1}; drawn from pi* for comparison",
 )
 def consistency() -> Finding:
+    """If the model class contains the truth, the likelihood's expected gradient is zero at it."""
+
     def expected(p: torch.Tensor, sampler: torch.Tensor) -> torch.Tensor:
         pi = p / p.sum()
         safe = torch.where(p < 1, 1 - p, torch.ones_like(p))
@@ -96,7 +87,7 @@ def consistency() -> Finding:
         return (sampler * term) @ scores(pi)
 
     uniform = torch.full((5,), 0.2, dtype=torch.float64)
-    fractional = torch.tensor([0.9, 0.5, 0.3, 0.2, 0.1], dtype=torch.float64)
+    fractional = float64([0.9, 0.5, 0.3, 0.2, 0.1])
     on_policy = expected(RIGHT, RIGHT / RIGHT.sum())
     assert float(on_policy.abs().max()) < 1e-12
     return conditional(
@@ -112,7 +103,8 @@ def consistency() -> Finding:
     )
 
 
-def _groups(count: int, size: int):
+def _random_groups(count: int, size: int) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    """Rewards, and the inputs of LENS."""
     rng = generator(3)
     rewards = (
         torch.rand(count, size, generator=rng, dtype=torch.float64) < torch.rand(count, 1, generator=rng)
@@ -122,31 +114,25 @@ def _groups(count: int, size: int):
     return rewards, {"logp_old_PG": logp, "lengths_PG": lengths}
 
 
-@chapter.says(
-    "Sec. 5.1",
-    "Calibrated rewards lie in [-1, 1], and after division by G correct rollouts of a mixed group stay above its "
-    "mean and errors below.",
-    "20,000 random groups of 8, both readings of D_imp",
-)
+@chapter.says("Sec. 5.1", "20,000 random groups of 8, both readings of D_imp")
 def sign_invariance() -> Finding:
-    rewards, given = _groups(20_000, 8)
+    """Calibrated rewards lie in [-1, 1], and after division by G correct rollouts of a mixed group stay above its mean
+    and errors below."""
+    rewards, inputs = _random_groups(20_000, 8)
     mixed, worst = (rewards.mean(1) > 0) & (rewards.mean(1) < 1), 0.0
     for difficulty in ("sequence", "length_normalised"):
-        penalty = lens.penalties(rewards, given["logp_old_PG"], given["lengths_PG"], difficulty)
-        weights = Estimator("lens", {"difficulty": difficulty}).advantages(rewards, given, {})[mixed]
+        penalty = lens.penalties(rewards, inputs["logp_old_PG"], inputs["lengths_PG"], difficulty)
+        weights = weigh("lens", rewards, inputs, difficulty=difficulty)[mixed]
         wrong = (rewards[mixed] == 0) & (weights >= 0) | (rewards[mixed] == 1) & (weights <= 0)
         worst = max(worst, float(penalty.max()) - 1, float(-penalty.min()), float(wrong.sum()))
     return holds(max(0.0, worst), 1e-12)
 
 
-@chapter.says(
-    "Sec. 5.1, final objective",
-    "All-wrong groups whose confidences differ get a small, nonzero signal: |A| is at most alpha (1/G) (1 - 1/G).",
-    "20,000 random all-wrong groups of 16, alpha = 0.25 (the bound is ours)",
-)
+@chapter.says("Sec. 5.1, final objective", "20,000 random all-wrong groups of 16, alpha = 0.25 (the bound is ours)")
 def negative_groups() -> Finding:
-    rewards, given = _groups(20_000, 16)
-    weights = Estimator("lens").advantages(torch.zeros_like(rewards), given, {})
+    """All-wrong groups whose confidences differ get a small, nonzero signal: |A| is at most alpha (1/G) (1 - 1/G)."""
+    rewards, inputs = _random_groups(20_000, 16)
+    weights = weigh("lens", torch.zeros_like(rewards), inputs)
     bound = 0.25 / 16 * 15 / 16
     smallest = float(weights.abs().amax(1).min())
     return holds(
@@ -156,15 +142,11 @@ def negative_groups() -> Finding:
     )
 
 
-@chapter.says(
-    "Sec. 5.1, Eq. 14",
-    "The mean of r / pi over samples estimates 1 / D, the number of correct answers.",
-    "exact expectation over 5 answers; the same with the length-normalised probability",
-)
+@chapter.says("Sec. 5.1, Eq. 14", "exact expectation over 5 answers; the same with the length-normalised probability")
 def importance_estimate() -> Finding:
-    pi = LOGITS.softmax(0)
-    raw = float((pi * RIGHT / pi).sum())
-    normalised = float((pi * RIGHT / pi ** (1 / 20)).sum())
+    """The mean of r / pi over samples estimates 1 / D, the number of correct answers."""
+    raw = float((PI * RIGHT / PI).sum())
+    normalised = float((PI * RIGHT / PI ** (1 / 20)).sum())
     return holds(
         abs(raw - 2),
         1e-12,
@@ -173,16 +155,13 @@ def importance_estimate() -> Finding:
     )
 
 
-@chapter.says(
-    "Appendix C",
-    "With the policy as preference the weight of an error is exactly `the correction rate` of the policy.",
-    "1 / (D - 1) with D = 1 / p, against the odds p / (1 - p) and the rate p",
-)
+@chapter.says("Appendix C", "1 / (D - 1) with D = 1 / p, against the odds p / (1 - p) and the rate p")
 def policy_preference() -> Finding:
+    """With the policy as preference the weight of an error is exactly `the correction rate` of the policy."""
     p = torch.linspace(0.05, 0.9, 18, dtype=torch.float64)
     weight = 1 / (1 / p - 1)
-    rewards = torch.tensor([[1.0, 0, 0, 0]], dtype=torch.float64)
-    assert abs(-float(Estimator("binary_contrastive").advantages(rewards, {}, {})[0, 1]) - 0.25 / 0.75) < 1e-12
+    rewards = float64([[1.0, 0, 0, 0]])
+    assert abs(-float(weigh("binary_contrastive", rewards)[0, 1]) - 0.25 / 0.75) < 1e-12
     return conditional(
         gap(weight, p / (1 - p)),
         gap(weight, p),
@@ -191,12 +170,9 @@ def policy_preference() -> Finding:
     )
 
 
-@chapter.says(
-    "Sec. 4.1, after Eq. 5",
-    "The difficulty D, one over the sum of p* over answers, lies in (0, 1].",
-    "p* in {0, 1} with one and two correct answers; fractional p*",
-)
+@chapter.says("Sec. 4.1, after Eq. 5", "p* in {0, 1} with one and two correct answers; fractional p*")
 def difficulty_range() -> Finding:
+    """The difficulty D, one over the sum of p* over answers, lies in (0, 1]."""
     exact = [1 / float(torch.tensor(p).sum()) for p in ([1.0, 0.0, 0.0], [1.0, 1.0, 0.0])]
     fractional = 1 / sum((0.3, 0.2, 0.1))
     return conditional(

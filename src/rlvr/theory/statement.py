@@ -1,4 +1,4 @@
-"""A statement of a paper, how it is checked, and what the check found."""
+"""A paper's statements, their checks, and the checks' findings."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ Verdict = Literal["holds", "holds under a condition", "fails"]
 
 @dataclass(frozen=True)
 class Finding:
-    """`deviation` is the largest difference between what is said and what is so, in the statement's own units.
+    """`deviation` is the largest difference between statement and computation, in the statement's own units.
 
-    `detail` is the condition, or a counterexample that anyone can rerun; `reading`, one under which it holds.
+    `detail` is the condition or a counterexample; under `reading`, another sense of the words, the statement holds.
     """
 
     deviation: float
@@ -24,7 +24,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Statement:
-    """One row of the ledger: the statement in our words, its place, and the check."""
+    """One row of the ledger: the statement in our words, its place in the paper, and its check."""
 
     paper: str
     place: str
@@ -38,17 +38,19 @@ class Statement:
 
 
 class Chapter:
-    """A paper's statements, in its order: `@chapter.says(place, words, how)` on each check, or those of its sections.
+    """A paper's statements, in its order: functions under `@chapter.says(place, how)`, or those of its `sections`.
 
-    `place` is the chapter's in the ledger.
+    A function's docstring is the statement in our words, `place` is where the paper makes it, `how` is how the function
+    checks it. The ledger sorts chapters by their own `place`.
     """
 
     def __init__(self, paper: str, place: int = 0, sections: Iterable[Chapter] = ()):
         self.paper, self.place = paper, place
         self.statements: list[Statement] = [statement for section in sections for statement in section.statements]
 
-    def says(self, place: str, words: str, how: str) -> Callable[[Callable[[], Finding]], Callable[[], Finding]]:
+    def says(self, place: str, how: str) -> Callable[[Callable[[], Finding]], Callable[[], Finding]]:
         def note(check: Callable[[], Finding]) -> Callable[[], Finding]:
+            words = " ".join((check.__doc__ or "").split())
             self.statements.append(Statement(self.paper, place, words, how, check))
             return check
 
@@ -56,17 +58,17 @@ class Chapter:
 
 
 def holds(deviation: float, tolerance: float = 1e-9, detail: str = "") -> Finding:
-    """`holds` up to rounding, `fails` beyond it."""
+    """`holds` if the deviation is within rounding, else `fails`."""
     return Finding(deviation, "holds" if deviation <= tolerance else "fails", detail)
 
 
 def conditional(deviation: float, outside: float, detail: str, tolerance: float = 1e-9) -> Finding:
-    """Holds under the condition (`deviation` within it), and not outside (`outside` is the deviation there)."""
+    """`holds under a condition`: `deviation` is within rounding under it, `outside` is the deviation elsewhere."""
     if deviation > tolerance:
         return Finding(deviation, "fails", detail)
     return Finding(outside, "holds under a condition" if outside > tolerance else "holds", detail)
 
 
 def fails(deviation: float, detail: str, reading: str = "", tolerance: float = 1e-9) -> Finding:
-    """A counterexample: `deviation` must be beyond rounding, or the statement holds after all."""
+    """`fails`: a counterexample with this `deviation`; `holds` if the deviation is within rounding after all."""
     return Finding(deviation, "fails" if abs(deviation) > tolerance else "holds", detail, reading)

@@ -1,5 +1,5 @@
-"""Closed forms on grids, as analytic tables and figures show them: a module per content, with `frame`, and no run.
+"""Closed forms on grids, for analytic tables and figures: one module per content, whose `frame` needs no run.
 
-A table is a frame as it is shown. A figure is long: `panel`, `label` (a line's name), `style` (solid, dashed), `x`,
-`y`, and the axes' names `x_label`, `y_label`.
+A table's frame is the table. A figure's frame has one row per point: `panel`, `label` (of the line), `style` (solid or
+dashed), `x`, `y`, and the axes' names `x_label`, `y_label`.
 """

@@ -5,10 +5,10 @@ from typing import Any
 import torch
 
 from rlvr.estimators import Estimator, inputs_at_reference, names, signature
-from rlvr.theory._policy import by_successes, class_masses
+from rlvr.theory._groups import by_successes, class_masses
 
 ROLLOUTS = 16  # of FADE's Figure 7; sec. 14.1 has 8 to 16
-# What Table 1 and its kin show with other settings than the defaults; shown beside the name.
+# Where tables and figures differ from an estimator's defaults; labels show these settings.
 SETTINGS: dict[str, dict[str, Any]] = {
     "power_alpha": {"alpha": 2.0},
     "asym_power_alpha": {"alpha_s": 2.0, "alpha_f": 1.0},
@@ -34,14 +34,14 @@ def label(name: str) -> str:
 def weights(name: str, rollouts: int = ROLLOUTS, **settings: Any) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Weights and rewards of one group for each number of successes, and p."""
     rewards, estimator = by_successes(rollouts), _estimator(name, settings)
-    found = estimator.advantages(rewards, inputs_at_reference(rewards), estimator.shown_state)
-    return found, rewards, rewards.mean(1)
+    weights_PG = estimator.advantages(rewards, inputs_at_reference(rewards), estimator.shown_state)
+    return weights_PG, rewards, rewards.mean(1)
 
 
 def masses(name: str, rollouts: int = ROLLOUTS, **settings: Any) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """(p, m_S, m_F) by enumeration."""
-    found, rewards, p = weights(name, rollouts, **settings)
-    return p, *class_masses(found, rewards)
+    weights_PG, rewards, p = weights(name, rollouts, **settings)
+    return p, *class_masses(weights_PG, rewards)
 
 
 def with_closed_form() -> list[str]:

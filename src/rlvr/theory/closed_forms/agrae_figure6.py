@@ -1,4 +1,4 @@
-"""Sum of absolute advantages a rollout by solve rate (A-GRAE Figure 6), with its sample-level controls."""
+"""Mean absolute advantage by solve rate (A-GRAE Figure 6), with its sample-level controls."""
 
 import pandas as pd
 
@@ -9,6 +9,6 @@ from rlvr.theory.closed_forms._methods import weights
 def frame() -> pd.DataFrame:
     lines = []
     for label, name in (("GRPO", "grpo"), ("hard-focused", "hard_focused"), ("easy-focused", "easy_focused")):
-        found, _, p = weights(name, 128)
-        lines.append(line("", label, p[1:-1], (found.abs().sum(1) / 128)[1:-1], "Σ|A| / G"))
+        weights_PG, _, p = weights(name, 128)
+        lines.append(line("", label, p[1:-1], (weights_PG.abs().sum(1) / 128)[1:-1], "Σ|A| / G"))
     return pd.concat(lines)

@@ -13,14 +13,11 @@ def frame() -> pd.DataFrame:
         p, mass_s, mass_f = masses(name)
         inside = slice(1, ROLLOUTS)
         balanced = bool(torch.allclose(mass_s[inside], mass_f[inside], atol=1e-12))
-        row = {
-            "method": label(name),
-            "masses": signature(name).formula,
-            "signs": "balanced" if balanced else "biased",
-        }
+        signs = "balanced" if balanced else "biased"
+        row = {"method": label(name), "masses": signature(name).formula, "signs": signs}
         for k in (4, 8, 12):
             row[f"m_S({p[k]:g})"], row[f"m_F({p[k]:g})"] = f"{mass_s[k]:.4f}", f"{mass_f[k]:.4f}"
-        # The earliest of equal peaks; a tie within rounding is a tie.
+        # The first of equal peaks, equal up to rounding.
         for side, mass in (("S", mass_s), ("F", mass_f)):
             top = float(mass.max())
             row[f"peak of m_{side}"] = "none" if top <= 0 else f"{float(p[(mass >= top - 1e-12).nonzero()[0, 0]]):g}"

@@ -1,4 +1,4 @@
-"""FADE's statements, a module per section of the paper."""
+"""FADE's statements, one module per group of sections."""
 
 from rlvr.theory.fade import controller, decomposition, entropy, masses, rank, turns, variance
 from rlvr.theory.statement import Chapter

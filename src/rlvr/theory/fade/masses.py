@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import torch
 
-from rlvr.estimators import Estimator
-from rlvr.theory._policy import LOGITS, RIGHT, by_successes, gap, generator, scores
-from rlvr.theory.fade._enumeration import PI, SCORE_S, P, masses_of
+from rlvr.theory._groups import by_successes, masses_of, weigh
+from rlvr.theory._policy import LOGITS, PI, RIGHT, SCORE_S, P, scores
+from rlvr.theory._tensors import float64, gap, generator
 from rlvr.theory.statement import Chapter, Finding, conditional, fails, holds
 
 section = Chapter("FADE")
@@ -25,17 +25,16 @@ def _worst(name: str, stated_s: Stated, stated_f: Stated, inside: bool = False, 
     return max(gap(mass_s[chosen], stated_s(p)[chosen]), gap(mass_f[chosen], stated_f(p)[chosen]))
 
 
-@section.says("Sec. 8.1", "GRPO has m_S = m_F = sqrt(pq), Skew-R pq sqrt(pq).", "enumeration, p = k/16")
+@section.says("Sec. 8.1", "enumeration, p = k/16")
 def grpo_masses() -> Finding:
+    """GRPO has m_S = m_F = sqrt(pq), Skew-R pq sqrt(pq)."""
     return holds(max(_worst("grpo", _pq(0.5), _pq(0.5)), _worst("skew_r", _pq(1.5), _pq(1.5))), 1e-12)
 
 
-@section.says(
-    "Sec. 8.2",
-    "Power-alpha has p q^alpha; its asymmetric form p q^alpha_s and p^alpha_f q; AsymGRPO pq and pq / delta.",
-    "enumeration, p = k/16, three values each",
-)
+@section.says("Sec. 8.2", "enumeration, p = k/16, three values each")
 def power_masses() -> Finding:
+    """Power-alpha has p q^alpha; its asymmetric form p q^alpha_s and p^alpha_f q; AsymGRPO pq and pq / delta."""
+
     def power(a: float) -> Stated:
         return lambda p: p * (1 - p) ** a
 
@@ -47,47 +46,41 @@ def power_masses() -> Finding:
     return holds(worst, 1e-12)
 
 
-@section.says(
-    "Sec. 8.2, Eq. 12-14",
-    "T2T's mean advantages are q C / sigma over successes and -p C / sigma over failures, C = 1 - alpha p L_S - "
-    "alpha q L_F.",
-    "groups of 8 with random lengths, alpha = 0.4, class means",
-)
+@section.says("Sec. 8.2, Eq. 12-14", "groups of 8 with random lengths, alpha = 0.4, class means")
 def t2t() -> Finding:
-    rewards, alpha, p, q = torch.tensor([1.0, 1, 1, 0, 0, 0, 0, 0], dtype=torch.float64), 0.4, 3 / 8, 5 / 8
+    """T2T's mean advantages are q C / sigma over successes and -p C / sigma over failures, C = 1 - alpha p L_S - alpha
+    q L_F."""
+    rewards, alpha, p, q = float64([1.0, 1, 1, 0, 0, 0, 0, 0]), 0.4, 3 / 8, 5 / 8
     lengths = torch.randint(10, 100, (8,), generator=generator(2)).double()
     share = lengths / lengths.max()
     c = 1 - alpha * p * share[rewards == 1].mean() - alpha * q * share[rewards == 0].mean()
     sigma = torch.where(rewards == 1, 1 - alpha * p * share, alpha * q * share).std(correction=0)
-    estimator = Estimator("t2t", {"alpha": alpha, "epsilon": 0.0})
-    weights = estimator.advantages(rewards[None], {"lengths_PG": lengths[None]}, {})[0]
-    found = torch.stack([weights[rewards == 1].mean(), weights[rewards == 0].mean()])
+    weights = weigh("t2t", rewards[None], {"lengths_PG": lengths[None]}, alpha=alpha)[0]
+    means = torch.stack([weights[rewards == 1].mean(), weights[rewards == 0].mean()])
     return holds(
-        gap(found, torch.stack([q * c / sigma, -p * c / sigma])),
+        gap(means, torch.stack([q * c / sigma, -p * c / sigma])),
         1e-12,
         "the update also has the covariance of length and gradient within a class, where the paper writes "
         "`approximately`",
     )
 
 
-@section.says("Sec. 8.3", "MaxRL has m_S = m_F = q.", "enumeration, p = k/16, p > 0")
+@section.says("Sec. 8.3", "enumeration, p = k/16, p > 0")
 def max_rl() -> Finding:
+    """MaxRL has m_S = m_F = q."""
     p, mass_s, mass_f = masses_of("max_rl")
     return holds(
         max(gap(mass_s[1:], 1 - p[1:]), gap(mass_f[1:], 1 - p[1:])), 1e-12, "at p = 0 the weight is 0/0, taken as 0"
     )
 
 
-@section.says(
-    "Sec. 8.4.1",
-    "Tang's leave-one-out advantage has expected masses k p q^(k-1) and 0, and follows pass@k.",
-    "enumeration of all 5^k groups, k = 2, 3, 4, against the gradient of pass@k",
-)
+@section.says("Sec. 8.4.1", "enumeration of all 5^k groups, k = 2, 3, 4, against the gradient of pass@k")
 def tang() -> Finding:
+    """Tang's leave-one-out advantage has expected masses k p q^(k-1) and 0, and follows pass@k."""
     worst = 0.0
     for k in (2, 3, 4):
         answers = torch.tensor(list(itertools.product(range(5), repeat=k)))
-        weights = Estimator("pass_at_k_loo").advantages(RIGHT[answers], {}, {})
+        weights = weigh("pass_at_k_loo", RIGHT[answers])
         update = ((weights[..., None] * scores(PI)[answers]).sum(1) * PI[answers].prod(1)[:, None]).sum(0)
         stated = k * P * (1 - P) ** (k - 1)
         theta = LOGITS.clone().requires_grad_()
@@ -96,19 +89,15 @@ def tang() -> Finding:
     return holds(worst, 1e-12, "summed over the group; that it is the gradient of pass@k is checked too")
 
 
-def _chen(rollouts: int, k: int):
-    fail = torch.tensor(
-        [math.comb(f, k) / math.comb(rollouts, k) for f in range(rollouts, -1, -1)], dtype=torch.float64
-    )
+def _chen(rollouts: int, k: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """1 - R_k and R_k for 0 to G successes."""
+    fail = float64([math.comb(f, k) / math.comb(rollouts, k) for f in range(rollouts, -1, -1)])
     return fail, 1 - fail
 
 
-@section.says(
-    "Sec. 8.4.2",
-    "Chen's analytic advantages unify to Q (r - p) / sigma_k, with m_S = m_F = p sqrt((1 - R_k) / R_k).",
-    "G = 16, k = 1, 2, 4, 8: the two printed cases, the unified form, the mass",
-)
+@section.says("Sec. 8.4.2", "G = 16, k = 1, 2, 4, 8: the two printed cases, the unified form, the mass")
 def chen() -> Finding:
+    """Chen's analytic advantages unify to Q (r - p) / sigma_k, with m_S = m_F = p sqrt((1 - R_k) / R_k)."""
     worst, rollouts = 0.0, 16
     for k in (1, 2, 4, 8):
         p, mass_s, mass_f = masses_of("pass_at_k", k=k)
@@ -118,10 +107,9 @@ def chen() -> Finding:
         worst = max(worst, gap(mass_s[inside], stated), gap(mass_f[inside], stated))
         sigma = (fail * solved).sqrt()
         rest = [math.comb(f - 1, k - 1) / math.comb(rollouts - 1, k - 1) if f else 0.0 for f in range(rollouts, -1, -1)]
-        others = torch.tensor(rest, dtype=torch.float64)
+        others = float64(rest)
         printed = ((fail - others) / sigma)[inside]
-        found = (-mass_f / (1 - p))[inside]
-        worst = max(worst, gap(found, printed))
+        worst = max(worst, gap((-mass_f / (1 - p))[inside], printed))
     undefined = float((by_successes(16).sum(1)[1:-1] > 8).double().mean())  # share with fewer than 8 failures
     detail = (
         "sigma_k is not zero; where fewer than k rollouts fail the weight is 0/0 (taken as 0): half of the solve "
@@ -130,17 +118,14 @@ def chen() -> Finding:
     return conditional(worst, undefined, detail, 1e-12)
 
 
-@section.says(
-    "Sec. 8.4.2, the limit",
-    "For G -> infinity Chen's mass is p sqrt(q^k / (1 - q^k)).",
-    "G = 16, 256 and 4,096 at k = 4",
-)
+@section.says("Sec. 8.4.2, the limit", "G = 16, 256 and 4,096 at k = 4")
 def chen_limit() -> Finding:
+    """For G -> infinity Chen's mass is p sqrt(q^k / (1 - q^k))."""
     errors = []
     for rollouts in (16, 256, 4096):
         p = torch.arange(1, rollouts, max(1, rollouts // 16), dtype=torch.float64) / rollouts
         failures = [round(rollouts * (1 - float(x))) for x in p]
-        fail = torch.tensor([math.comb(f, 4) / math.comb(rollouts, 4) for f in failures], dtype=torch.float64)
+        fail = float64([math.comb(f, 4) / math.comb(rollouts, 4) for f in failures])
         limit = ((1 - p) ** 4 / (1 - (1 - p) ** 4)).sqrt() * p
         errors.append(gap(p * (fail / (1 - fail)).sqrt(), limit))
     shrinks = errors[0] > 4 * errors[1] > 16 * errors[2]
@@ -149,12 +134,10 @@ def chen_limit() -> Finding:
     )
 
 
-@section.says(
-    "Sec. 8.4.2, remark",
-    "With the baseline R_k in place of p the masses p (1 - R_k) / sigma_k and q R_k / sigma_k differ for k > 1.",
-    "G = 16, k = 4: the smallest difference over mixed groups; k = 1",
-)
+@section.says("Sec. 8.4.2, remark", "G = 16, k = 4: the smallest difference over mixed groups; k = 1")
 def wrong_baseline() -> Finding:
+    """With the baseline R_k in place of p the masses p (1 - R_k) / sigma_k and q R_k / sigma_k differ for k > 1."""
+
     def differences(k: int) -> torch.Tensor:
         fail, solved = _chen(16, k)
         p = torch.arange(17).double() / 16
@@ -164,10 +147,9 @@ def wrong_baseline() -> Finding:
     return holds(float(differences(1).max()) + float((differences(4) < 1e-3).sum()), 1e-12)
 
 
-@section.says(
-    "Sec. 8.4.3", "The mix of pass@1 and pass@k is balanced with mass p (p A_k + q A_1).", "enumeration, G = 16, k = 4"
-)
+@section.says("Sec. 8.4.3", "enumeration, G = 16, k = 4")
 def mix() -> Finding:
+    """The mix of pass@1 and pass@k is balanced with mass p (p A_k + q A_1)."""
     p, mass_s, mass_f = masses_of("pass_mix", k=4)
     fail, solved = _chen(16, 4)
     mixed = (p > 0) & (p < 1)
@@ -183,12 +165,9 @@ def mix() -> Finding:
     )
 
 
-@section.says(
-    "Sec. 8.5",
-    "AsymRL has m_S = p (q - delta) and m_F = q (p + delta); delta = 0 is mean GRPO.",
-    "enumeration, delta = 0.01",
-)
+@section.says("Sec. 8.5", "enumeration, delta = 0.01")
 def asym_rl() -> Finding:
+    """AsymRL has m_S = p (q - delta) and m_F = q (p + delta); delta = 0 is mean GRPO."""
     deviation = _worst("asym_shift", lambda p: p * (0.99 - p), lambda p: (1 - p) * (p + 0.01))
     return holds(
         deviation,
@@ -197,15 +176,13 @@ def asym_rl() -> Finding:
     )
 
 
-@section.says(
-    "Sec. 8.6",
-    "The tau-quantile of binary rewards is 0 if and only if p <= tau.",
-    "G = 20, tau = 0.5 and 0.25, inverse distribution function",
-)
+@section.says("Sec. 8.6", "G = 20, tau = 0.5 and 0.25, inverse distribution function")
 def quantile_rule() -> Finding:
+    """The tau-quantile of binary rewards is 0 if and only if p <= tau."""
+
     def wrong(tau: float) -> float:
         rewards = by_successes(20)
-        baseline = rewards - Estimator("quantile", {"tau": tau}).advantages(rewards, {}, {})
+        baseline = rewards - weigh("quantile", rewards, tau=tau)
         p = rewards.mean(1)
         return float(((baseline[:, 0] == 0) != (p <= tau)).sum())
 
@@ -217,12 +194,9 @@ def quantile_rule() -> Finding:
     )
 
 
-@section.says(
-    "Sec. 8.6, MC-GRPO",
-    "A median baseline has m_S = p for p <= 1/2 and m_F = q for p > 1/2.",
-    "enumeration, G = 16 and 15",
-)
+@section.says("Sec. 8.6, MC-GRPO", "enumeration, G = 16 and 15")
 def median() -> Finding:
+    """A median baseline has m_S = p for p <= 1/2 and m_F = q for p > 1/2."""
     worst = 0.0
     for rollouts in (15, 16):
         p, mass_s, mass_f = masses_of("mc_grpo", rollouts=rollouts)
@@ -239,28 +213,25 @@ def median() -> Finding:
     return conditional(worst, other, detail, 1e-12)
 
 
-@section.says("Sec. 8.7", "The binary contrastive weight has m_S = m_F = p.", "enumeration, p = k/16, p < 1")
+@section.says("Sec. 8.7", "enumeration, p = k/16, p < 1")
 def contrastive() -> Finding:
+    """The binary contrastive weight has m_S = m_F = p."""
     p, mass_s, mass_f = masses_of("binary_contrastive")
     return holds(max(gap(mass_s[:-1], p[:-1]), gap(mass_f[:-1], p[:-1])), 1e-12)
 
 
-@section.says(
-    "Sec. 8.8", "PowerNorm has (pq)^(1 - gamma); 1/2 is GRPO, 0 is Dr.GRPO.", "enumeration, gamma = 0, 0.3, 0.5, 1"
-)
+@section.says("Sec. 8.8", "enumeration, gamma = 0, 0.3, 0.5, 1")
 def power_norm() -> Finding:
+    """PowerNorm has (pq)^(1 - gamma); 1/2 is GRPO, 0 is Dr.GRPO."""
     worst = 0.0
     for gamma in (0.0, 0.3, 0.5, 1.0):
         worst = max(worst, _worst("power_norm", _pq(1 - gamma), _pq(1 - gamma), inside=True, gamma=gamma))
     return holds(worst, 1e-12)
 
 
-@section.says(
-    "Sec. 8.9, softmax",
-    "Softmax weights have m_S = m_F = (e^b - 1) pq / (1 + p (e^b - 1)).",
-    "enumeration, G = 16, b = 2: means over rollouts, and sums over the group",
-)
+@section.says("Sec. 8.9, softmax", "enumeration, G = 16, b = 2: means over rollouts, and sums over the group")
 def softmax_masses() -> Finding:
+    """Softmax weights have m_S = m_F = (e^b - 1) pq / (1 + p (e^b - 1))."""
     grow = math.expm1(2.0)
 
     def mass(p: torch.Tensor) -> torch.Tensor:
@@ -269,23 +240,22 @@ def softmax_masses() -> Finding:
     return holds(
         _worst("softmax", mass, mass, beta=2.0, scale="group"),
         1e-12,
-        "as a sum over the group; GRPO's sum is G sqrt(pq), so that beside it softmax is 1/G as large as the printed "
+        "as a sum over the group; GRPO's sum is G sqrt(pq), so beside it softmax is 1/G as large as the printed "
         "masses suggest",
     )
 
 
 @section.says(
     "Sec. 8.9, softmax limits",
-    "b -> 0 recovers Dr.GRPO; b -> infinity converges to the pass@k advantage.",
     "weights at b = 1e-6 (over b) and 60, G = 16, scaled by G, against Dr.GRPO, Tang's and MaxRL",
 )
 def softmax_limits() -> Finding:
+    """b -> 0 recovers Dr.GRPO; b -> infinity converges to the pass@k advantage."""
     rewards = by_successes(16)[1:]
-    settings = [{"beta": b, "scale": "group"} for b in (1e-6, 60.0)]
-    small, large = (Estimator("softmax", chosen).advantages(rewards, {}, {}) for chosen in settings)
-    dr, tang, max_rl = (Estimator(n).advantages(rewards, {}, {}) for n in ("dr_grpo", "pass_at_k_loo", "max_rl"))
-    chen = [Estimator("pass_at_k", {"k": k}).advantages(rewards, {}, {}) for k in (2, 4, 8, 16)]
-    assert gap(small / 1e-6, dr) < 1e-5 and gap(large, max_rl) < 1e-9
+    small, large = (weigh("softmax", rewards, beta=beta, scale="group") for beta in (1e-6, 60.0))
+    dr_grpo, tang, max_rl = (weigh(name, rewards) for name in ("dr_grpo", "pass_at_k_loo", "max_rl"))
+    chen = [weigh("pass_at_k", rewards, k=k) for k in (2, 4, 8, 16)]
+    assert gap(small / 1e-6, dr_grpo) < 1e-5 and gap(large, max_rl) < 1e-9
     return fails(
         min(gap(large / 16, tang), *(gap(large, other) for other in chen)),
         "b -> infinity is MaxRL (m = q): of 16 rollouts two successes get 7/16 each, where Tang's advantage is 0; "
@@ -294,12 +264,9 @@ def softmax_limits() -> Finding:
     )
 
 
-@section.says(
-    "Sec. 8.9, LogMeanExp",
-    "LogMeanExp has m_S = p e^b / (p e^b + q), m_F = q / (p e^b + q): sign-biased to successes.",
-    "enumeration of the leave-one-out weight, G = 16, b = 1",
-)
+@section.says("Sec. 8.9, LogMeanExp", "enumeration of the leave-one-out weight, G = 16, b = 1")
 def log_mean_exp() -> Finding:
+    """LogMeanExp has m_S = p e^b / (p e^b + q), m_F = q / (p e^b + q): sign-biased to successes."""
     p, mass_s, mass_f = masses_of("log_mean_exp")
     z, inside = 1 + p * math.expm1(1.0), slice(1, 16)
     stated_s, stated_f = p * math.e / z, (1 - p) / z
@@ -316,13 +283,13 @@ def log_mean_exp() -> Finding:
 
 @section.says(
     "Sec. 8.9, LogMeanExp limits",
-    "b -> 0 gives m_S -> p, m_F -> q (REINFORCE); b -> infinity gives m_S -> 1, m_F -> 0.",
     "weights at b = 1e-5 and 300 against REINFORCE with rewards of either sign, RLOO / G and Tang's, G = 16",
 )
 def log_mean_exp_limits() -> Finding:
+    """b -> 0 gives m_S -> p, m_F -> q (REINFORCE); b -> infinity gives m_S -> 1, m_F -> 0."""
     rewards = by_successes(16)
-    small, large = (Estimator("log_mean_exp", {"beta": b}).advantages(rewards, {}, {}) for b in (1e-5, 300.0))
-    rloo, tang = (Estimator(n).advantages(rewards, {}, {}) for n in ("rloo", "pass_at_k_loo"))
+    small, large = (weigh("log_mean_exp", rewards, beta=beta) for beta in (1e-5, 300.0))
+    rloo, tang = weigh("rloo", rewards), weigh("pass_at_k_loo", rewards)
     signed = 2 * rewards - 1
     assert gap(small, rloo / 16) < 1e-5 and gap(large, tang) < 0.02
     return fails(
@@ -333,12 +300,9 @@ def log_mean_exp_limits() -> Finding:
     )
 
 
-@section.says(
-    "Sec. 8.10",
-    "HA-DW's negative mass is that of Dr.GRPO, and only the positive one is modulated.",
-    "enumeration, base Dr.GRPO, lambda = 1, C = 0.4",
-)
+@section.says("Sec. 8.10", "enumeration, base Dr.GRPO, lambda = 1, C = 0.4")
 def ha_dw() -> Finding:
+    """HA-DW's negative mass is that of Dr.GRPO, and only the positive one is modulated."""
     p, mass_s, mass_f = masses_of("ha_dw", state={"anchor": 0.4}, base="dr_grpo", lam=1.0)
     assert gap(mass_s, p * (1 - p) * torch.exp(0.4 - p)) < 1e-12
     return fails(
@@ -349,6 +313,7 @@ def ha_dw() -> Finding:
     )
 
 
-@section.says("Sec. 8.11", "The ReLU advantage has m_S = pq and m_F = 0.", "enumeration, p = k/16")
+@section.says("Sec. 8.11", "enumeration, p = k/16")
 def relu() -> Finding:
+    """The ReLU advantage has m_S = pq and m_F = 0."""
     return holds(_worst("relu", _pq(1.0), lambda p: 0 * p), 1e-12)

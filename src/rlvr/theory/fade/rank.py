@@ -6,18 +6,15 @@ import math
 import torch
 from scipy import integrate, special
 
-from rlvr.theory._policy import normal
+from rlvr.theory._tensors import float64, normal
 from rlvr.theory.statement import Chapter, Finding, conditional, fails, holds
 
 section = Chapter("FADE")
 
 
-@section.says(
-    "Theorem 12.1, power-law regime",
-    "A density ~ C p^(b-1) of solve rates near 0 gives 1 - pass@k ~ C Gamma(b) k^(-b).",
-    "Beta(b, c) laws in closed form, k = 1e6",
-)
+@section.says("Theorem 12.1, power-law regime", "Beta(b, c) laws in closed form, k = 1e6")
 def power_law() -> Finding:
+    """A density ~ C p^(b-1) of solve rates near 0 gives 1 - pass@k ~ C Gamma(b) k^(-b)."""
     worst, k = 0.0, 1e6
     for b, c in ((0.3, 2.0), (0.7, 1.0), (1.5, 3.0)):
         log_exact = special.betaln(b, c + k) - special.betaln(b, c)
@@ -28,10 +25,11 @@ def power_law() -> Finding:
 
 @section.says(
     "Theorem 12.1, rapidly decaying regime",
-    "A density below exp(-c / p^a) near 0 gives 1 - pass@k smaller than every power of 1/k.",
     "quadrature of E[(1 - p)^k] for density ~ exp(-0.2 / p): local slopes in log k keep falling",
 )
 def fast_decay() -> Finding:
+    """A density below exp(-c / p^a) near 0 gives 1 - pass@k smaller than every power of 1/k."""
+
     def log_fail(k: float) -> float:
         value, _ = integrate.quad(
             lambda p: math.exp(k * math.log1p(-p) - 0.2 / p) if 0 < p < 1 else 0.0,
@@ -50,11 +48,11 @@ def fast_decay() -> Finding:
 
 @section.says(
     "Proposition 15.1, Eq. 33",
-    "The rank-1 share tends to |E[A a v]|^2 / (|E[A a v]|^2 + |R|^2), and is 1 if and only if R = 0.",
-    "the identity for a mean gradient (12 x 8) with and without its residual, by SVD; the limit is the law of large "
-    "numbers",
+    "SVD of a mean gradient (12 x 8) with and without its residual; the limit is the law of large numbers",
 )
 def rank_one_share() -> Finding:
+    """The rank-1 share tends to |E[A a v]|^2 / (|E[A a v]|^2 + |R|^2), and is 1 if and only if R = 0."""
+
     def difference(mean: torch.Tensor) -> tuple[float, float]:
         _, s, v = torch.linalg.svd(mean)
         signal = mean @ v[0]
@@ -70,14 +68,14 @@ def rank_one_share() -> Finding:
 
 @section.says(
     "Sec. 4.2",
-    "As the residuals' mean pairwise correlation goes to 0, they cancel, the higher-rank term vanishes and r_1 goes "
-    "to 1.",
     "a law of three equally likely tokens whose residuals have mean zero, so that independent draws are uncorrelated",
 )
 def uncorrelated_residuals() -> Finding:
+    """As the residuals' mean pairwise correlation goes to 0, they cancel, the higher-rank term vanishes and r_1 goes to
+    1."""
     basis = torch.eye(3, dtype=torch.float64)
     v, h = basis - 1 / 3, math.sqrt(1.5) * (basis - 1 / 3)  # v = e_y - pi; unit residuals of zero mean
-    a = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
+    a = float64([1.0, 2.0, 3.0])
     signal = 2.0 * (a[:, None] * v).mean(0)  # hidden states have 2 along u_1
     residual = torch.einsum("k,kv,kh->vh", a, v, h) / 3
     correlation = float((h.mean(0) ** 2).sum())
@@ -92,12 +90,9 @@ def uncorrelated_residuals() -> Finding:
     )
 
 
-@section.says(
-    "Corollary 15.2",
-    "K equally likely orthogonal failure modes have |R_F|^2 = c^2 mu^2 / K.",
-    "construction for K = 2, 4, 8",
-)
+@section.says("Corollary 15.2", "construction for K = 2, 4, 8")
 def failure_modes() -> Finding:
+    """K equally likely orthogonal failure modes have |R_F|^2 = c^2 mu^2 / K."""
     worst = 0.0
     for modes in (2, 4, 8):
         a = torch.nn.functional.normalize(normal(modes, 10, seed=modes), dim=1) * 0.7
@@ -112,10 +107,10 @@ def failure_modes() -> Finding:
 
 @section.says(
     "Corollary 15.2, its consequence",
-    "delta < 1 amplifies the shrinking failure residual, and so accelerates the collapse to rank 1.",
-    "rank-1 share of a mean gradient, delta = 1 and 0.5: failures with, and without, a part along the shared direction",
+    "rank-1 share of a mean gradient, delta = 1 and 0.5: failures with and without a part along the shared direction",
 )
 def delta_and_rank() -> Finding:
+    """delta < 1 amplifies the shrinking failure residual, and so accelerates the collapse to rank 1."""
     u, success, failure = torch.linalg.qr(normal(9, 3)).Q.T
     first, second, third = torch.linalg.qr(normal(7, 3, seed=1)).Q.T
 
@@ -134,10 +129,9 @@ def delta_and_rank() -> Finding:
     )
 
 
-@section.says(
-    "Corollary 15.3", "Steps w_t x u along one direction u add up to a matrix of rank 1.", "SVD of a sum of 50 steps"
-)
+@section.says("Corollary 15.3", "SVD of a sum of 50 steps")
 def accumulation() -> Finding:
+    """Steps w_t x u along one direction u add up to a matrix of rank 1."""
     u = torch.nn.functional.normalize(normal(9), dim=0)
     total = torch.stack([torch.outer(normal(7, seed=t), u) for t in range(50)]).sum(0)
     s = torch.linalg.svdvals(total)

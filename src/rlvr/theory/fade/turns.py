@@ -1,9 +1,10 @@
-"""Several turns, and prompts that are drawn again (FADE, sec. 9)."""
+"""Several turns, and resampled prompts (FADE, sec. 9)."""
 
 import torch
 from scipy import stats
 
-from rlvr.theory._policy import LOGITS, RIGHT, gap, scores
+from rlvr.theory._policy import LOGITS, RIGHT, scores
+from rlvr.theory._tensors import float64, gap
 from rlvr.theory.statement import Chapter, Finding, conditional, holds
 
 section = Chapter("FADE")
@@ -11,36 +12,34 @@ section = Chapter("FADE")
 
 @section.says(
     "Sec. 9.1, Eq. 15-16",
-    "Over turns the gradient is the sum of m_S(t) grad_S(t) - m_F(t) grad_F(t), masses scaled by the chance to reach "
-    "turn t.",
-    "enumeration of a two-turn policy that answers again where the first answer is wrong; weight 1 for success, -0.5 "
-    "for failure",
+    "enumeration of a two-turn policy that answers again after a wrong answer; weights 1 for success, -0.5 for failure",
 )
 def multi_turn() -> Finding:
+    """Over turns the gradient is the sum of m_S(t) grad_S(t) - m_F(t) grad_F(t), masses scaled by the chance to reach
+    turn t."""
     theta = torch.stack([LOGITS, LOGITS.flip(0)]).requires_grad_()
     pi, wrong = theta.softmax(1), 1 - RIGHT
     value = pi[0] @ RIGHT + (pi[0] @ wrong) * (pi[1] @ RIGHT - 0.5 * pi[1] @ wrong)
-    found = torch.autograd.grad(value, theta)[0]
+    gradient = torch.autograd.grad(value, theta)[0]
     pi = pi.detach()
     p, q = pi @ RIGHT, pi @ wrong
     score_s = [(pi[t] * RIGHT) @ scores(pi[t]) / p[t] for t in (0, 1)]
     score_f = [(pi[t] * wrong) @ scores(pi[t]) / q[t] for t in (0, 1)]
-    later = p[1] - 0.5 * q[1]  # what a failure at turn 1 is worth
+    later = p[1] - 0.5 * q[1]  # value of a failure at turn 1
     turn1 = p[0] * score_s[0] - q[0] * -later * score_f[0]
     turn2 = q[0] * (p[1] * score_s[1] - 0.5 * q[1] * score_f[1])
-    return holds(max(gap(found[0], turn1), gap(found[1], turn2)), 1e-12, "with rho_1 = 1, rho_2 = q")
+    return holds(max(gap(gradient[0], turn1), gap(gradient[1], turn2)), 1e-12, "with rho_1 = 1, rho_2 = q")
 
 
 @section.says(
-    "Sec. 9.2",
-    "A second round on prompts that failed the first, reached with probability q, has the mass of Power-alpha = 2.",
-    "expected mass of round 2 over a binomial first round of B = 1 and B = 8 rollouts, by enumeration",
+    "Sec. 9.2", "expected mass of round 2 over a binomial first round of B = 1 and B = 8 rollouts, by enumeration"
 )
 def resampling() -> Finding:
+    """A second round on prompts that failed the first, reached with probability q, has the mass of Power-alpha = 2."""
     p = torch.linspace(0.05, 0.95, 19, dtype=torch.float64)
 
     def second(rollouts: int) -> torch.Tensor:
-        reached = torch.tensor([stats.binom.pmf(0, rollouts, float(x)) for x in p], dtype=torch.float64)
+        reached = float64([stats.binom.pmf(0, rollouts, float(x)) for x in p])
         return reached * p * (1 - p)
 
     stated = p * (1 - p) ** 2

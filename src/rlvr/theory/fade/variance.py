@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from scipy import optimize, stats
 
-from rlvr.theory._policy import gap, generator
+from rlvr.theory._tensors import gap, generator
 from rlvr.theory.statement import Chapter, Finding, conditional, fails, holds
 
 section = Chapter("FADE")
@@ -38,29 +38,23 @@ def delta_variance(p: float, alpha: float, rollouts: int) -> float:
 
 def _argmax(value: Callable[[float], float]) -> float:
     """Where a function on (0, 1) with one peak is largest."""
-    found: Any = optimize.minimize_scalar(
-        lambda p: -value(p), bounds=(0, 1), method="bounded", options={"xatol": 1e-12}
-    )
-    return float(found.x)
+    peak: Any = optimize.minimize_scalar(lambda p: -value(p), bounds=(0, 1), method="bounded", options={"xatol": 1e-12})
+    return float(peak.x)
 
 
-@section.says(
-    "Sec. 14, Eq. 27", "C = (1 + a)^(1 + a) / (4 a^a) makes the peak of C p q^a equal to 1/4.", "scipy, six values of a"
-)
+@section.says("Sec. 14, Eq. 27", "scipy, six values of a")
 def peak() -> Finding:
+    """C = (1 + a)^(1 + a) / (4 a^a) makes the peak of C p q^a equal to 1/4."""
     worst = 0.0
     for alpha in (0.5, 1.0, 1.5, 2.0, 3.0, 5.0):
-        found = _weight(_argmax(lambda p, a=alpha: _weight(p, a)), alpha)
-        worst = max(worst, abs(found - 0.25))
+        largest = _weight(_argmax(lambda p, a=alpha: _weight(p, a)), alpha)
+        worst = max(worst, abs(largest - 0.25))
     return holds(worst, 1e-12)
 
 
-@section.says(
-    "Sec. 14, Eq. 29 and 31",
-    "w' = C q^(a-1) (1 - (1 + a) p); the relative variance is its square over G p q w^2.",
-    "autograd",
-)
+@section.says("Sec. 14, Eq. 29 and 31", "autograd")
 def derivative() -> Finding:
+    """w' = C q^(a-1) (1 - (1 + a) p); the relative variance is its square over G p q w^2."""
     p, worst = torch.linspace(0.05, 0.95, 19, dtype=torch.float64).requires_grad_(), 0.0
     for alpha in (1.0, 2.0, 3.0):
         weight = _weight(p, alpha)
@@ -74,10 +68,11 @@ def derivative() -> Finding:
 
 @section.says(
     "Sec. 14, Eq. 28 and 30",
-    "The variance of the estimated weight is that of the delta method.",
     "exact binomial variance, G = 64 and 16, alpha = 2, 3, 0.1 <= p <= 0.8, at least 0.1 from the mode",
 )
 def delta_method() -> Finding:
+    """The variance of the estimated weight is that of the delta method."""
+
     def worst(rollouts: int) -> float:
         ratios = []
         for alpha, p in itertools.product((2.0, 3.0), np.arange(0.10, 0.801, 0.01)):
@@ -87,30 +82,26 @@ def delta_method() -> Finding:
 
     wide, narrow = worst(64), worst(16)
     detail = (
-        f"`G reasonably large`: within {100 * wide:.0f} % at G = 64; at G = 16, where Figure 7 stands, up to "
+        f"`G reasonably large`: within {100 * wide:.0f} % at G = 64; at G = 16, as in Figure 7, up to "
         f"{100 * narrow:.0f} % off"
     )
     return holds(wide, 0.165, detail)
 
 
-@section.says(
-    "Sec. 14, after Eq. 31",
-    "The variance vanishes at the weight's mode, p = 1 / (1 + alpha).",
-    "exact binomial variance at the mode, alpha = 3, G = 16",
-)
+@section.says("Sec. 14, after Eq. 31", "exact binomial variance at the mode, alpha = 3, G = 16")
 def mode_variance() -> Finding:
-    found = exact_variance(0.25, 3.0, 16)
-    detail = f"to first order in 1/G, as Eq. 30; the variance is {found:.1e}, of second order"
-    return conditional(delta_variance(0.25, 3.0, 16), found, detail)
+    """The variance vanishes at the weight's mode, p = 1 / (1 + alpha)."""
+    exact = exact_variance(0.25, 3.0, 16)
+    detail = f"to first order in 1/G, as Eq. 30; the variance is {exact:.1e}, of second order"
+    return conditional(delta_variance(0.25, 3.0, 16), exact, detail)
 
 
 @section.says(
     "Sec. 4.3",
-    "With equal signal everywhere, weights in inverse proportion to the noise, w ~ p (1 - p), are best.",
-    "for the ratio (sum of w s)^2 / sum of w^2 v, which the paper does not name: Cauchy-Schwarz, and 2,000 random "
-    "weights",
+    "ratio (sum of w s)^2 / sum of w^2 v (the paper names no criterion): Cauchy-Schwarz, and 2,000 random weights",
 )
 def inverse_noise() -> Finding:
+    """With equal signal everywhere, weights in inverse proportion to the noise, w ~ p (1 - p), are best."""
     p = torch.linspace(0.02, 0.98, 50, dtype=torch.float64)
     noise = 1 / (p * (1 - p))
 
@@ -122,12 +113,9 @@ def inverse_noise() -> Finding:
     return holds(max(0.0, float(others.max() - bound)) + abs(float(ratio(1 / noise) - bound)), 1e-9)
 
 
-@section.says(
-    "Sec. 4.3, Eq. 10",
-    "There is a weight function that maximises the update quality Q(w) = N_eff E[s / Var(w g)].",
-    "Q of w = p (1 - p) and of a tenth of it, 50 difficulties, s = 1, Eq. 9",
-)
+@section.says("Sec. 4.3, Eq. 10", "Q of w = p (1 - p) and of a tenth of it, 50 difficulties, s = 1, Eq. 9")
 def update_quality() -> Finding:
+    """There is a weight function that maximises the update quality Q(w) = N_eff E[s / Var(w g)]."""
     p = torch.linspace(0.02, 0.98, 50, dtype=torch.float64)
 
     def quality(scale: float) -> float:
@@ -139,18 +127,18 @@ def update_quality() -> Finding:
     return fails(
         ratio - 1,
         f"N_eff does not change with the scale of w and Var(w g) does: a tenth of a weight has {ratio:.0f} times its "
-        "quality, so that Q has no largest value",
+        "quality, so Q has no maximum",
         "with the signal scaled too, (w s)^2 / Var(w g)",
     )
 
 
 @section.says(
     "Sec. 14 and 4.3, Table 8",
-    "alpha = 3 is justified at mean solve rate 1/2 only if harder prompts carry (2 (1 - p))^2 times the signal: 2.25 "
-    "at p = 1/4.",
     "ratio (sum of w s)^2 / sum of w^2 v over uniform p, for s = (1 - p)^0.8, whose s(1/4) / s(1/2) is below 2.25",
 )
 def enrichment() -> Finding:
+    """alpha = 3 is justified at mean solve rate 1/2 only if harder prompts carry (2 (1 - p))^2 times the signal: 2.25
+    at p = 1/4."""
     p = torch.linspace(0.005, 0.995, 199, dtype=torch.float64)
     signal, noise = (1 - p) ** 0.8, 1 / (p * (1 - p))
 
@@ -169,12 +157,10 @@ def enrichment() -> Finding:
     )
 
 
-@section.says(
-    "Sec. 14.1",
-    "For a signal e^(-c p), c from 0.5 to 1 moves the best difficulty into [0.3, 0.5].",
-    "argmax of e^(-2 c p) p (1 - p), scipy",
-)
+@section.says("Sec. 14.1", "argmax of e^(-2 c p) p (1 - p), scipy")
 def sweet_spot() -> Finding:
+    """For a signal e^(-c p), c from 0.5 to 1 moves the best difficulty into [0.3, 0.5]."""
+
     def best(c: float) -> float:
         return _argmax(lambda p: math.exp(-2 * c * p) * p * (1 - p))
 
