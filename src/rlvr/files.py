@@ -4,8 +4,6 @@ A JSONL file has one JSON value per line. Files named .gz are compressed without
 gives equal bytes.
 """
 
-from __future__ import annotations
-
 import errno
 import gzip
 import hashlib

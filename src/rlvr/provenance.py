@@ -4,8 +4,6 @@ A process collects this once, before it works. A run trained by several processe
 checkpoints: its manifest names the processes that trained it, not the one that published it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import platform

@@ -41,8 +41,7 @@ ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=False)).parents
 
 
 IS_MAIN = (
-    workflow.exec_mode == ExecMode.DEFAULT
-    and Path(workflow.main_snakefile).resolve() == (ROOT / "Snakefile").resolve()
+    workflow.exec_mode == ExecMode.DEFAULT and Path(workflow.main_snakefile).resolve() == (ROOT / "Snakefile").resolve()
 )
 
 
@@ -53,9 +52,7 @@ def own_file(path):
 
 KNOWN = {
     "scale": "laptop",
-    "papers": ",".join(
-        sorted(path.stem for path in (ROOT / "config/papers").glob("*.yaml"))
-    ),
+    "papers": ",".join(sorted(path.stem for path in (ROOT / "config/papers").glob("*.yaml"))),
     "results": "results",
     "cluster": own_file("config/cluster.yaml"),
 }
@@ -74,9 +71,7 @@ REQUEST = targets.request() if IS_MAIN else targets.Request(runs=False)
 # Engines with a separate environment, where several jobs share an evaluation.
 SLICING = [name for name in members("sampling/engines") if environment(name)]
 # The same by one backend, named as in config/cluster.yaml.
-BY_BACKEND = [
-    f"{stage}.{name}" for stage in ("sft", "rl") for name in registries.backends()
-]
+BY_BACKEND = [f"{stage}.{name}" for stage in ("sft", "rl") for name in registries.backends()]
 PATHS = Paths(SETTING["results"], SETTING["scale"])
 try:
     PLAN = make_plan(ROOT, SETTING["scale"], SETTING["papers"].split(","))
@@ -124,18 +119,14 @@ def known(name, names):
     return name
 
 
-WITH_DEMONSTRATIONS = {
-    name for name, data in PLAN.data.items() if getattr(data, "demonstrations", None)
-}
+WITH_DEMONSTRATIONS = {name for name, data in PLAN.data.items() if getattr(data, "demonstrations", None)}
 
 
 def places(folder, names_of):
     """A wildcard constraint for the names of each paper below a folder; papers may share names."""
     found = {paper: sorted(names_of(plan)) for paper, plan in PLAN.papers.items()}
     branches = [
-        f"(?<=/{paper}/{folder}/)(?:{'|'.join(map(re.escape, names))})"
-        for paper, names in found.items()
-        if names
+        f"(?<=/{paper}/{folder}/)(?:{'|'.join(map(re.escape, names))})" for paper, names in found.items() if names
     ]
     return "|".join(branches) or "(?!)"
 
@@ -180,11 +171,7 @@ EMBEDDING = "cpu"
 if "/" in PLAN.diversity.embedding:
     EMBEDDING = GPU
 # Some grading takes too long to share a job.
-GRADING = (
-    "cpu"
-    if any(hook(of.data.verifier, "SLOW", False) for of in PLAN.evaluations.values())
-    else "short"
-)
+GRADING = "cpu" if any(hook(of.data.verifier, "SLOW", False) for of in PLAN.evaluations.values()) else "short"
 
 
 def cluster(name, kind="cpu"):
@@ -242,9 +229,7 @@ def once_per_object(function):
     def result(spec, *rest):
         key = id(spec), *rest
         if key not in kept:
-            kept[key] = spec, function(
-                spec, *rest
-            )  # the object is kept, so that no other gets its id
+            kept[key] = spec, function(spec, *rest)  # the object is kept, so that no other gets its id
         return kept[key][1]
 
     return result
@@ -320,17 +305,10 @@ def page_files(page):
     for paper, name in PAGES[page]:
         item = PLAN.papers[paper].item(name)
         files += PATHS.item(PLAN, paper, name)
-        files += [
-            PATHS.statistics(paper, source)
-            for source in PLAN.papers[paper].statistics_of(name)
-        ]
+        files += [PATHS.statistics(paper, source) for source in PLAN.papers[paper].statistics_of(name)]
         files += [manifest(policy) for policy in item.policies()]
-    overlaps = [
-        PATHS.overlap(paper) for paper, _ in PAGES[page] if PLAN.papers[paper].data
-    ]
-    claimed = [
-        path for paper in CLAIMING if paper == page for path in PATHS.claims(paper)
-    ]
+    overlaps = [PATHS.overlap(paper) for paper, _ in PAGES[page] if PLAN.papers[paper].data]
+    claimed = [path for paper in CLAIMING if paper == page for path in PATHS.claims(paper)]
     return list(dict.fromkeys([*files, *overlaps, *claimed]))
 
 

@@ -49,9 +49,7 @@ rule overlap:
     resources:
         **cluster("overlap"),
     params:
-        training=lambda w: given(
-            "--training", map(problems_of, PLAN.papers[w.paper].trained_on)
-        ),
+        training=lambda w: given("--training", map(problems_of, PLAN.papers[w.paper].trained_on)),
         how=lambda w: (
             "--no-tolerate --no-near"
             if all(isinstance(data, Synthetic) for data in PLAN.papers[w.paper].data)

@@ -1,7 +1,5 @@
 """Contrasts of the shares of collapsed runs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

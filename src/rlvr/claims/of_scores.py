@@ -3,11 +3,6 @@
 Dimensions: S training seeds, C units of resampling (problems, or their clusters), B bootstrap draws.
 """
 
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' annotations do not say that a column is a series)
-
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 from typing import Any

@@ -1,10 +1,5 @@
 """Claims on the pages: the overview's matrix and a paper's list."""
 
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' annotations do not say that a column is a series)
-
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Finds config/ for the commands: it is in the repository, not in the package."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from rlvr.commands.lines import fail

@@ -1,7 +1,5 @@
 """`rlvr consistency`: published pass@k rows that no unbiased pass@k at one fixed n can have."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

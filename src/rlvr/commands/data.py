@@ -1,7 +1,5 @@
 """`rlvr data`: lists the data sets, and prepares one from the hub or from local files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """`rlvr models`: lists the models of the hub with their commits, and looks up commits of branches."""
 
-from __future__ import annotations
-
 import datetime
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """`rlvr plan`: the estimated cost of papers, and when their tables will be finished."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

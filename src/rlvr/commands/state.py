@@ -1,7 +1,5 @@
 """`rlvr state`: lists and frees the saved state of runs, SFTs and evaluations, or discards work."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -125,8 +123,7 @@ def show(results: Results = Path("results")) -> None:
 @app.command()
 def free(
     names: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[NAME]...", help="Names from `list`; default: all finished work."),
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Names from `list`; default: all finished work.")
     ] = None,
     dry_run: DryRun = False,
     results: Results = Path("results"),

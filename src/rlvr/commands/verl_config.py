@@ -1,7 +1,5 @@
 """`rlvr verl-config`: the configuration of verl for a run."""
 
-from __future__ import annotations
-
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated

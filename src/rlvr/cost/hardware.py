@@ -1,7 +1,5 @@
 """config/hardware.yaml: devices, assumptions about them, and shapes of published models."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

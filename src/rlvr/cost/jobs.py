@@ -1,7 +1,5 @@
 """From a plan to jobs with costs: SFT -> run -> evaluation. Data, models, grading and tables need no GPU."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

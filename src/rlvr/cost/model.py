@@ -6,8 +6,6 @@ update, per token        3 times that        6 M + 12 L H D t: Chowdhery et al. 
 decoding, per token      max(bytes read / bandwidth, FLOPs / peak) of a batch, over the batch
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The content of `rlvr plan` as plain data: totals, jobs by model, items, the longest chain, assumptions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rlvr.config.load import ConfigError

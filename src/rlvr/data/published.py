@@ -1,7 +1,5 @@
 """A published set's files -> problems.jsonl, images/ and demonstrations.jsonl in one pass, with row counts."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -4,8 +4,6 @@ Nearly equal is a Jaccard similarity of at least 0.8 between the sets of runs of
 locality-sensitive hashing (datasketch) proposes pairs; an exact count then checks each, so the result is no estimate.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Finds a published set's files: in data/<set>/, or on the model hub."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Figures of scores on benchmarks: the common keys and planning of their kinds."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd

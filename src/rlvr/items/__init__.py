@@ -24,8 +24,6 @@ shows only published values or closed forms. A kind may also define
     EVERY_SCALE = True                                     whether nothing of it depends on the scale
 """
 
-from __future__ import annotations
-
 import importlib
 import inspect
 from functools import cache

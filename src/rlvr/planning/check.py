@@ -1,7 +1,5 @@
 """Checks every name in a paper's file, used or not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rlvr import items

@@ -1,14 +1,12 @@
 """Reads papers and scales and checks each file, also against names in other files."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rlvr import items
 from rlvr.config.explain import check_part, validate
-from rlvr.config.layers import ConfigError, Layer, holder, look_up, read_yaml
+from rlvr.config.layers import ConfigError, Layer, look_up, place_of, read_yaml
 from rlvr.config.load import (
     check_papers_of_data,
     check_section,
@@ -90,7 +88,7 @@ def _check_device(scale: Scale, layers: list[Layer], folder: Path, root: Path) -
     """Raises ConfigError for an unknown device. Only `rlvr plan` needs hardware.yaml, so it may be absent."""
     if (folder / "hardware.yaml").is_file():
         devices = read_yaml(folder / "hardware.yaml", root).content.get("devices") or {}
-        place = holder(layers, ("hardware", "device")).place(("hardware", "device"))
+        place = place_of(layers, ("hardware", "device"))
         look_up(devices, scale.hardware.device, "device of config/hardware.yaml", place)
 
 

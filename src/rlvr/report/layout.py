@@ -1,7 +1,5 @@
 """The layouts of the report's pages: all that they need, as plain data without paths."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rlvr import items

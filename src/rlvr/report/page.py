@@ -1,10 +1,5 @@
 """Stage: report. One self-contained page: tables, figures, settings, and the origin of every number."""
 
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' annotations do not say that a column is a series)
-
-from __future__ import annotations
-
 import base64
 import json
 import time

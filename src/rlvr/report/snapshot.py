@@ -3,11 +3,6 @@
 Tables (Markdown), figures, claims and, for every policy behind them, its seed, steps, seconds, commit and lock file.
 """
 
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' annotations do not say that a column is a series)
-
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,10 +1,5 @@
 """Tables of scores on benchmarks: planning, rendering, summary."""
 
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' annotations do not say that a column is a series)
-
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any

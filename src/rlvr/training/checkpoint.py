@@ -6,8 +6,6 @@ and `SHA256SUMS`. Their folder is a parameter of a job, never an output: Snakema
 All randomness in training is a function of (seed, counter), so the counters are the random state.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -45,12 +43,7 @@ class Checkpoints:
     """
 
     def __init__(
-        self,
-        folder: Path,
-        fingerprint: dict[str, Any],
-        *,
-        keep: int = 2,
-        origin: provenance.Origin | None = None,
+        self, folder: Path, fingerprint: dict[str, Any], *, keep: int = 2, origin: provenance.Origin | None = None
     ):
         self.folder, self.fingerprint, self.keep = folder, fingerprint, keep
         self.origin = origin or provenance.collect()

@@ -1,7 +1,5 @@
 """Stage: SFT. Cross-entropy on demonstrations gives the base policy that RL starts from."""
 
-from __future__ import annotations
-
 import math
 import time
 

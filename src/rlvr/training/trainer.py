@@ -1,7 +1,5 @@
 """One RL run in process: its steps (rollouts, weights, update), its held-out measurements, its checkpoints."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -3,8 +3,6 @@ r"""The parts of a plain answer: items of a list, sides of a chain of equations,
 Nothing here computes. docs/grading.md has a row per decision.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

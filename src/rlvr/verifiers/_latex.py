@@ -4,8 +4,6 @@ r"""A mathematical answer as LaTeX that math-verify reads, with its meaning unch
 here computes. `_answer` splits a plain answer into its parts; docs/grading.md has a row per decision.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from functools import cache

@@ -4,8 +4,6 @@ The gold is a letter, or JSON with the options too: {"letter": "B", "options": [
 answer also chooses an option by its text, or by its value according to the verifier `math`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from functools import lru_cache

@@ -6,8 +6,6 @@ once per test and sees only the test's input; this module compares its output. d
 are equal.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

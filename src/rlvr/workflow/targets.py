@@ -1,7 +1,5 @@
 """The targets on Snakemake's command line, and the nearest valid one for an unknown target."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """CodeContests: public, private and generated tests, each a pair of lists; all of them on standard input."""
 
-from __future__ import annotations
-
 from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 from rlvr.data.adapters._unit_tests import gold, prompt_of

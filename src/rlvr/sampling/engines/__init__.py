@@ -45,7 +45,6 @@ class Engine(Protocol):
 
     def draw(self, problems: list[Problem], first: int, last: int) -> list[Sampled]:
         """Samples `first` to `last` - 1 of each problem, in order."""
-        ...
 
 
 def rows(name: str) -> tuple[int, int]:

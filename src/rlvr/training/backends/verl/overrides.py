@@ -4,12 +4,10 @@
 that verl does not have are under `rlvr`.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from rlvr.config.schema.settings import Execution, Sft
 from rlvr.config.schema.specs import RunSpec
@@ -47,7 +45,7 @@ class Places:
     gpus_per_node: int = 1
 
     @classmethod
-    def of(cls, state: Path, model: str, nodes: int = 1, gpus_per_node: int = 1) -> Places:
+    def of(cls, state: Path, model: str, nodes: int = 1, gpus_per_node: int = 1) -> Self:
         """The places of a run with its inputs beside its checkpoints."""
         inputs = state / "inputs"
         return cls(

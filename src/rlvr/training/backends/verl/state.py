@@ -1,7 +1,5 @@
 """verl's folder of a run's checkpoints, shared by stage and trainer. It does not import verl."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from pathlib import Path

@@ -5,8 +5,6 @@ prompts, as in process. State that verl does not save (the estimator's, a reset 
 probe.jsonl) is saved with its checkpoints, before the file that names the newest one.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import uuid
