@@ -23,18 +23,14 @@ from rlvr.claims import contrasts
 from rlvr.report import layout as pages
 from rlvr.config.registries import environment, members
 from rlvr.config.order import items_in_order, priorities
-from rlvr.config.plan import (
-    asked_for,
-    at_matched_effort,
-    core_items,
-    runs_of,
-)
+from rlvr.config.plan import asked_for, at_matched_effort, core_items, runs_of
 from rlvr.training import backends
 from rlvr.verifiers import hook
 from rlvr.workflow import locks, seen, targets, writable
 from rlvr.workflow.rules import names as rule_names
 from rlvr.workflow.told import digest, runs_jobs
 from rlvr.workflow.told import told as told_in_file
+from rlvr.words import nearest
 
 # The folder of the Snakefile: it may be a module of another workflow, or run in another folder (-d).
 ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=False)).parents[1]
@@ -58,11 +54,7 @@ KNOWN = {
 }
 for key in config:
     if key not in KNOWN:
-        close = get_close_matches(key, KNOWN, n=1)
-        sys.exit(
-            f"--config {key}: unknown key; "
-            + (f"did you mean {close[0]!r}?" if close else f"valid: {', '.join(KNOWN)}")
-        )
+        sys.exit(f"--config {key}: unknown key{nearest(key, KNOWN)}")
 
 SETTING = {key: str(value) for key, value in {**KNOWN, **config}.items()}
 SCALES = sorted(path.stem for path in (ROOT / "config/scale").glob("*.yaml"))
@@ -167,19 +159,14 @@ AT_ONCE = len(items_in_order(PLAN)) + 1
 # Models of the hub need a GPU; the tiny ones do not.
 GPU = "gpu" if any(model.source == "hub" for model in PLAN.models.values()) else "cpu"
 # So does an embedding model of the hub; the small one is a package.
-EMBEDDING = "cpu"
-if "/" in PLAN.diversity.embedding:
-    EMBEDDING = GPU
+EMBEDDING = GPU if "/" in PLAN.diversity.embedding else "cpu"
 # Some grading takes too long to share a job.
 GRADING = "cpu" if any(hook(of.data.verifier, "SLOW", False) for of in PLAN.evaluations.values()) else "short"
 
 
 def cluster(name, kind="cpu"):
     """The resources of a rule's job on a cluster; short rules run one after another in a shared job."""
-    return {
-        **CLUSTER.resources(name, kind),
-        **({"serial": 1} if kind == "short" else {}),
-    }
+    return CLUSTER.resources(name, kind) | ({"serial": 1} if kind == "short" else {})
 
 
 def start_of(stage, backend):
@@ -286,12 +273,8 @@ def claims_layout(paper):
 def claims_files(paper):
     laid = claims_layout(paper)
     pairs, runs = contrasts.needs(laid)
-    published = dict.fromkeys(claim["reference"] for claim in laid)
-    return [
-        *(PATHS.scores(*pair) for pair in pairs),
-        *(path for run in runs for path in PATHS.rows(run)),
-        *(reference_file(name) for name in published if name),
-    ]
+    files = [*(PATHS.scores(*pair) for pair in pairs), *(path for run in runs for path in PATHS.rows(run))]
+    return files + [reference_file(name) for name in dict.fromkeys(claim["reference"] for claim in laid) if name]
 
 
 # Pages: index.html is the overview, <paper>.html the page of one paper.

@@ -1,7 +1,7 @@
 # Named collections of files.
 rule core:
     input:
-        [path for paper, name in core_items(PLAN) for path in (PATHS.item(PLAN, paper, name))],
+        [path for paper, name in core_items(PLAN) for path in PATHS.item(PLAN, paper, name)],
     localrule: True
 
 
@@ -11,7 +11,7 @@ for paper in PLAN.papers:
         name:
             f"paper_{paper}"
         input:
-            [path for name in asked_for(PLAN, paper) for path in (PATHS.item(PLAN, paper, name))],
+            [path for name in asked_for(PLAN, paper) for path in PATHS.item(PLAN, paper, name)],
             PATHS.page(paper),
         localrule: True
 
@@ -19,19 +19,14 @@ for paper in PLAN.papers:
         name:
             f"effort_{paper}"
         input:
-            [path for name in at_matched_effort(PLAN.papers[paper]) for path in (PATHS.item(PLAN, paper, name))],
+            [path for name in at_matched_effort(PLAN.papers[paper]) for path in PATHS.item(PLAN, paper, name)],
         localrule: True
 
 
 onstart:
     if REQUEST.runs:
-        locks.holds(
-            OWNER,
-            map(
-                os.path.basename,
-                getattr(workflow.persistence, "_lockfile", {}).values(),
-            ),
-        )
+        held = getattr(workflow.persistence, "_lockfile", {}).values()
+        locks.holds(OWNER, map(os.path.basename, held))
     # Papers share runs.
     runs = {
         paper: runs_of(PLAN, paper) for paper in PLAN.papers if f"paper_{paper}" in workflow.dag_settings.targets

@@ -1,20 +1,16 @@
 """`rlvr plan`: the estimated cost of papers, and when their tables will be finished."""
 
-import csv
-import io
 import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from rlvr.commands.checkout import ConfigFolder
 from rlvr.commands.checkout import config_folder as folder_of
 from rlvr.commands.lines import fail
 
-ConfigFolder = Annotated[
-    Path | None,
-    typer.Option(help="The folder config/. Default: ./config, that of a folder above, or of the repository."),
-]
+OPTIONS = {"device": "--device", "nodes": "--nodes", "per_node": "--gpus-per-node"}
 
 
 def plan(
@@ -53,6 +49,8 @@ def plan(
     Options replace the scale's device and nodes (`hardware` in its file). Jobs start in the order that finishes core
     tables first. The output lists every assumption; docs/cost.md explains them.
     """
+    import pandas as pd
+
     from rlvr.config.load import ConfigError
     from rlvr.cost.schedule import DoesNotFit
     from rlvr.files import publish
@@ -62,9 +60,8 @@ def plan(
     if order is not None and order.exists() and not order.is_file():  # a file would replace a device
         fail("plan", f"--order: {order} is no file")
     try:
-        paper_plans = make_plan(
-            folder.parent, scale, papers or sorted(path.stem for path in folder.glob("papers/*.yaml"))
-        )
+        names = papers or sorted(path.stem for path in folder.glob("papers/*.yaml"))
+        paper_plans = make_plan(folder.parent, scale, names)
         options = {"device": device, "nodes": nodes, "per_node": gpus_per_node}
         machine, origins = _machine(folder, scale, {key: value for key, value in options.items() if value is not None})
         content, jobs = _content(
@@ -72,16 +69,14 @@ def plan(
             measured=measured,
         )  # fmt: skip
         if order is not None:
-            publish(order, _csv(jobs))
+            columns = ["job", "kind", "gpus", "nodes", "start_hours", "end_hours", "first_for"]
+            publish(order, pd.DataFrame(jobs, columns=columns).to_csv(index=False, lineterminator="\n"))
     except (ConfigError, DoesNotFit) as error:
         # A misspelt key is also missing: print the first message, which suggests the nearest key.
         fail("plan", min(str(error).splitlines(), key=lambda line: line.endswith("this key is missing")))
     except OSError as error:
         fail("plan", f"{error.filename}: {error.strerror}")
     typer.echo(json.dumps(content, indent=1, allow_nan=False) if as_json else _text(content))
-
-
-OPTIONS = {"device": "--device", "nodes": "--nodes", "per_node": "--gpus-per-node"}
 
 
 def _machine(folder: Path, scale: str, options: dict[str, Any]) -> tuple[Any, dict[str, str]]:
@@ -139,15 +134,6 @@ def _content(
         "notes": summary.notes(paper_plans, specs, device, work),
     }
     return content, summary.order(work, schedule)
-
-
-def _csv(jobs: list[dict[str, Any]]) -> str:
-    text = io.StringIO()
-    columns = ("job", "kind", "gpus", "nodes", "start_hours", "end_hours", "first_for")
-    writer: csv.DictWriter[str] = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(jobs)
-    return text.getvalue()
 
 
 # ---- text for people ----
@@ -208,14 +194,8 @@ def _totals(total: dict[str, Any], unit: str) -> str:
 def _jobs(jobs: list[dict[str, Any]], unit: str) -> str:
     rows = [
         (
-            *(
-                row["model"],
-                row["kind"],
-                row["jobs"],
-                row["steps"] or "",
-                f"{row['tokens']:.2g}",
-                f"{row['flops']:.2g}",
-            ),
+            *(row["model"], row["kind"], row["jobs"], row["steps"] or ""),
+            *(f"{row['tokens']:.2g}", f"{row['flops']:.2g}"),
             *(row["gpus"], _time(row["hours"]), _hours(row["gpu_hours"])),
         )
         for row in jobs

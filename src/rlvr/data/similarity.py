@@ -61,9 +61,8 @@ def near(a: dict[str, str], b: dict[str, str]) -> list[tuple[str, str, float]]:
     """
     small, large = (a, b) if len(a) <= len(b) else (b, a)
     runs_small = {name: runs(text) for name, text in small.items()}
-    candidates_large = dict(
-        _reachable(((n, runs(t)) for n, t in large.items()), frozenset().union(*runs_small.values()))
-    )
+    runs_large = ((name, runs(text)) for name, text in large.items())
+    candidates_large = dict(_reachable(runs_large, frozenset().union(*runs_small.values())))
     candidates_small = dict(_reachable(runs_small.items(), frozenset().union(*candidates_large.values())))
     pairs = []
     for one, other in _proposed(candidates_small, candidates_large):

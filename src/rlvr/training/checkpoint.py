@@ -53,9 +53,8 @@ class Checkpoints:
         final = self.folder / f"step-{snapshot.step:06d}"
         with whole(final) as partial:
             partial.mkdir()
-            with open(
-                partial / "tensors.pt", "wb"
-            ) as file:  # torch hides the cause of a failed write if it opens the file itself
+            # torch hides the cause of a failed write if it opens the file itself.
+            with open(partial / "tensors.pt", "wb") as file:
                 torch.save(snapshot.tensors, file)
             state = {"step": snapshot.step, "history": self.history.saved(), **snapshot.state}
             (partial / "state.json").write_text(json.dumps(state, sort_keys=True))

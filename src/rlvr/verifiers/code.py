@@ -190,12 +190,8 @@ def _blocks(lines: list[str], closed_by: Callable[[str], _Fence | None]) -> list
 
 
 def _program(body: list[str], indent: int) -> str:
-    *rows, last = (_without(row, indent) for row in body)
+    *rows, last = (row[min(indent, len(row) - len(row.lstrip())) :] for row in body)
     return "".join(f"{row}\n" for row in (*rows, *([last] if last.strip() else [])))
-
-
-def _without(row: str, indent: int) -> str:
-    return row[min(indent, len(row) - len(row.lstrip())) :]
 
 
 @lru_cache(maxsize=2)  # the samples of a problem follow each other; a gold may have megabytes
