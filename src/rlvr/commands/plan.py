@@ -144,6 +144,7 @@ def _text(content: dict[str, Any]) -> str:
     head = _head(content, unit)
     if not content["jobs"]:
         return f"{head}\n\nno runs: every table and figure is a closed form or a list of settings"
+    rows = [(a["name"], f"{a['value']:g}", a["unit"], a["source"]) for a in content["assumptions"]]
     parts = [
         f"{head}\nEstimates from a model with assumed rates (below), not measurements.",
         _totals(content["total"], unit),
@@ -151,7 +152,7 @@ def _text(content: dict[str, Any]) -> str:
         _items(content["items"], unit),
         _chain(content["longest_chain"], content["total"], unit),
         *([_devices(content["devices"])] if content["devices"] else []),
-        _assumptions(content["assumptions"]),
+        _table(rows, ("assumption", "value", "unit", "source")),
         "\n".join(f"- {note}" for note in content["notes"]),
     ]
     return "\n\n".join(parts)
@@ -232,11 +233,6 @@ def _devices(devices: list[dict[str, Any]]) -> str:
             hours, time = _hours(row["gpu_hours"]), _time(row["makespan_hours"])
             rows.append((row["device"], row["about"], row["gpus_a_run"], hours, time, f"{row['idle_share']:.1%}"))
     return _table(rows, ("--device", "on as many of", "GPUs a run", "GPU-hours", "makespan", "idle"))
-
-
-def _assumptions(assumptions: list[dict[str, Any]]) -> str:
-    rows = [(a["name"], f"{a['value']:g}", a["unit"], a["source"]) for a in assumptions]
-    return _table(rows, ("assumption", "value", "unit", "source"))
 
 
 def _table(rows: list[Any], headers: tuple[str, ...]) -> str:

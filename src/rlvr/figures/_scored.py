@@ -14,6 +14,8 @@ from rlvr.items.scope import Scope
 from rlvr.statistics.scores import Scores
 from rlvr.statistics.table_rows import pass_at_k_rows
 
+CAPTION = "95 % intervals over {seeds} training seeds × problems (bootstrap)."
+
 
 class ScoredFigure(ItemConfig):
     """Arms on one benchmark, or on several side by side."""
@@ -53,7 +55,3 @@ def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
 
 def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
     return pass_at_k_rows(layout, scores, None)
-
-
-def caption(seeds: str) -> str:
-    return f"95 % intervals over {seeds} training seeds × problems (bootstrap)."

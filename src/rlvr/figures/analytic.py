@@ -11,6 +11,7 @@ from rlvr.items import FIGURES, closed_forms
 COLOURS = (BLUE, ORANGE, VERMILION, GREEN, PINK, SKY)
 
 
+CAPTION = closed_forms.SAME
 Config = closed_forms.ClosedForms
 EVERY_SCALE = closed_forms.EVERY_SCALE
 FLOATS = closed_forms.FLOATS
@@ -37,7 +38,3 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
         axes.set(xlabel=rows["x_label"].iloc[0], ylabel=rows["y_label"].iloc[0], title=panel)
         axes.legend(fontsize=8)
     return figure
-
-
-def caption(seeds: str) -> str:
-    return closed_forms.SAME

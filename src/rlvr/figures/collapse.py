@@ -12,6 +12,7 @@ from rlvr.items.layout import collapse_rule
 from rlvr.statistics.collapse import of_run, steps_of, unsolved_shares
 from rlvr.statistics.run_rows import Runs, cell_columns, in_range, running_mean
 
+CAPTION = "A line per run."
 FAINT = "#a8a8a8"
 Config = _training.TrainingFigure
 expand = _training.expand
@@ -73,7 +74,3 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=2 if figure.get_figwidth() > 7 else 1)
     return figure
-
-
-def caption(seeds: str) -> str:
-    return "A line per run."

@@ -22,7 +22,7 @@ class Config(_scored.ScoredFigure):
         return self
 
 
-caption = _scored.caption
+CAPTION = _scored.CAPTION
 expand = _scored.expand
 lay_out = _scored.lay_out
 statistics = _scored.statistics

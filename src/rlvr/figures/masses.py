@@ -17,6 +17,7 @@ from rlvr.statistics.run_rows import Runs, cell_columns, in_range, value_of
 
 SIDES = {"positive": "positive_mass_by_correct", "negative": "negative_mass_by_correct"}
 ORIENTATION = "grpo"
+CAPTION = "Bars: 95 % intervals over {seeds} training seeds (Student's t)."
 Config = _training.TrainingFigure
 expand = _training.expand
 
@@ -136,7 +137,3 @@ def _legend_of_masses(figure: Figure, frame: pd.DataFrame) -> None:
         handles.append(Line2D([], [], color=GREY, linestyle="--", label=words))
     wide = figure.get_figwidth() > 12.5
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles) if wide else 1)
-
-
-def caption(seeds: str) -> str:
-    return f"Bars: 95 % intervals over {seeds} training seeds (Student's t)."

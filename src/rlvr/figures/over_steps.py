@@ -18,6 +18,7 @@ from rlvr.items.scope import Scope
 from rlvr.statistics.intervals import over_seeds
 from rlvr.statistics.run_rows import Runs, cell_columns, in_range, running_mean, value_of
 
+CAPTION = "Bands: 95 % intervals over {seeds} training seeds (Student's t)."
 CLAIMS = "of_curves"
 
 
@@ -135,7 +136,3 @@ def _cut(axes: Axes, values: pd.Series, *, share: bool) -> None:
     margin = max(0.25 * (high - low), 1e-3)
     bottom = low - margin if low < 0 else max(0.0, low - margin)
     axes.set_ylim(bottom, min(1.0, high + margin) if share else high + margin)
-
-
-def caption(seeds: str) -> str:
-    return f"Bands: 95 % intervals over {seeds} training seeds (Student's t)."

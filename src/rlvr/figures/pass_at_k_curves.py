@@ -26,7 +26,7 @@ class Config(_scored.ScoredFigure):
         return self
 
 
-caption = _scored.caption
+CAPTION = _scored.CAPTION
 lay_out = _scored.lay_out
 statistics = _scored.statistics
 

@@ -13,6 +13,7 @@ from rlvr.figures import _training
 from rlvr.figures._looks import Figure, legend
 from rlvr.statistics.run_rows import Runs, cell_columns, in_range, running_mean, value_of
 
+CAPTION = "Means over {seeds} training seeds."
 # Bins of groups by their number c of correct responses of G; a group belongs to the first bin that fits.
 BINS: dict[str, Callable[[int, int], bool]] = {
     "0": lambda c, rollouts: c == 0,
@@ -103,7 +104,3 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
         drawn.append(axes)
     legend(figure, drawn)
     return figure
-
-
-def caption(seeds: str) -> str:
-    return f"Means over {seeds} training seeds."

@@ -17,33 +17,44 @@ class Scope(Protocol):
 
     def models(self, names: list[str]) -> list[str]:
         """The models. Raises ConfigError for one that the paper lacks."""
+        ...
 
     def rows(self, config: Any, *, trained: bool = False) -> list[Row]:
         """A table's rows, or one per arm, then those of its sweep; `trained`: without the base policy."""
+        ...
 
     def arms(self, config: Any) -> list[str]:
         """A figure's arms and those of its sweep."""
+        ...
 
     def largest(self, k: list[int]) -> list[int]:
         """The k up to the scale's largest; at least one must remain."""
+        ...
 
     def cells(self, models: list[str], rows: list[Row], *, matched: str | None = None) -> tuple[Cell, ...]:
         """One cell per model and row with its runs; with `matched`, also those at each learning rate of this sweep."""
+        ...
 
     def trained(self, config: Any, models: list[str], rows: list[Row]) -> tuple[Cell, ...]:
         """The same for items about training, with the item's number of seeds (`repeats`)."""
+        ...
 
     def evaluations(self, benchmarks: list[str], models: list[str], k: list[int]) -> dict[str, tuple[str, ...]]:
         """The evaluations of each model, one per benchmark, with at least as many samples as the largest k."""
+        ...
 
     def show_arms(self, cells: tuple[Cell, ...], evaluations: dict[str, tuple[str, ...]]) -> None:
         """Records the scores of arms, for the tables of single arms."""
+        ...
 
     def label_with_value(self, arm: str) -> str:
         """The label of an arm; a swept arm's includes the value, to distinguish the arms of a sweep."""
+        ...
 
     def label_of_curve(self, arm: str) -> str:
         """The label of the arm whose learning rates a curve covers."""
+        ...
 
     def swept(self, arm: str, sweep: str) -> list[str]:
         """The arms of a sweep over one arm; none where the sweep does not cover that arm."""
+        ...

@@ -15,7 +15,6 @@ from rlvr.config.schema.settings import Execution, Settings
 from rlvr.config.schema.specs import EvaluationSpec, PolicySpec, RunSpec
 from rlvr.planning.arms import BASE, Arms
 from rlvr.planning.papers import Sources
-from rlvr.words import nearest
 
 
 class PaperRuns:
@@ -179,10 +178,7 @@ class PaperRuns:
 
     def evaluation(self, benchmark: str, model: str, k: list[int], place: str) -> str:
         """The id of a model's evaluation on a benchmark. Raises ConfigError where it has too few samples for a k."""
-        if benchmark not in self.paper.benchmarks:
-            raise ConfigError(
-                f"{place}.benchmark: unknown benchmark {benchmark!r}{nearest(benchmark, self.paper.benchmarks)}"
-            )
+        look_up(self.paper.benchmarks, benchmark, "benchmark", f"{place}.benchmark")
         sampling = self.settings[model].evaluation
         if k and max(k) > sampling.samples:
             n = f"n = {sampling.samples} samples ({place_of(self._model_layers(model), ('evaluation', 'samples'))})"

@@ -121,7 +121,7 @@ class Page:
             entry["image"] = base64.b64encode(image).decode()
             seeds = int(frames[0]["seeds"].max()) if frames and "seeds" in frames[0] else 0
             at = "" if item["analytic"] else f" Made at {self.layout['scale']} scale."
-            entry["caption"] = items.hook(kind, "caption", lambda seeds: "")(str(seeds)) + at
+            entry["caption"] = items.hook(kind, "CAPTION", "").format(seeds=seeds) + at
         return entry
 
     def _sources(self, frame: pd.DataFrame) -> list[dict[str, Any]]:

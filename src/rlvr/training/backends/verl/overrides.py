@@ -47,17 +47,8 @@ class Places:
     @classmethod
     def of(cls, state: Path, model: str, nodes: int = 1, gpus_per_node: int = 1) -> Self:
         """The places of a run with its inputs beside its checkpoints."""
-        inputs = state / "inputs"
-        return cls(
-            model,
-            str(inputs / "tokenizer"),
-            str(inputs / "agent_loop.yaml"),
-            str(inputs / "train.parquet"),
-            str(inputs / "validation.parquet"),
-            str(state),
-            nodes,
-            gpus_per_node,
-        )
+        names = ("tokenizer", "agent_loop.yaml", "train.parquet", "validation.parquet")
+        return cls(model, *(str(state / "inputs" / name) for name in names), str(state), nodes, gpus_per_node)
 
 
 def needs_reference(spec: RunSpec) -> bool:
@@ -69,9 +60,8 @@ def needs_reference(spec: RunSpec) -> bool:
 def settings(spec: RunSpec, places: Places, execution: Execution) -> dict[str, Any]:
     """verl's keys and their values, and our own under `+rlvr`. Raises Unsupported."""
     if spec.selection.rule != "last":
-        raise Unsupported(
-            f"selection.rule {spec.selection.rule!r} needs the backend in_process: a verl run gives its last step"
-        )
+        why = "needs the backend in_process: a verl run gives its last step"
+        raise Unsupported(f"selection.rule {spec.selection.rule!r} {why}")
     devices, rl = places.nodes * places.gpus_per_node, spec.rl
     for prompts in {rl.prompts_per_minibatch, rl.prompts_per_step % rl.prompts_per_minibatch}:
         if prompts * spec.rollout.samples_per_prompt % devices:
