@@ -4,15 +4,18 @@ The path is a parameter of the rule: new content gives a new path, which reruns 
 parses the Snakefile, and writes the file where it is missing.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
-
-from snakemake.workflow import Workflow
+from typing import TYPE_CHECKING, Any
 
 from rlvr.config.paths import Paths
 from rlvr.files import publish
+
+if TYPE_CHECKING:
+    from snakemake.workflow import Workflow
 
 
 def runs_jobs(workflow: Workflow) -> bool:
