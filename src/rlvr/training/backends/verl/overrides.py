@@ -47,8 +47,10 @@ class Places:
     @classmethod
     def of(cls, state: Path, model: str, nodes: int = 1, gpus_per_node: int = 1) -> Self:
         """The places of a run with its inputs beside its checkpoints."""
-        names = ("tokenizer", "agent_loop.yaml", "train.parquet", "validation.parquet")
-        return cls(model, *(str(state / "inputs" / name) for name in names), str(state), nodes, gpus_per_node)
+        names = {"tokenizer": "tokenizer", "agent_loop": "agent_loop.yaml"}
+        names |= {"train": "train.parquet", "validation": "validation.parquet"}
+        inputs = {key: str(state / "inputs" / name) for key, name in names.items()}
+        return cls(model, state=str(state), nodes=nodes, gpus_per_node=gpus_per_node, **inputs)
 
 
 def needs_reference(spec: RunSpec) -> bool:
