@@ -4,8 +4,6 @@ WHERE is the file and key that name the command, for the error message. PYTHONPA
 that hides the environment or the project's folder needs the package installed.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

@@ -4,8 +4,6 @@ A JSONL file has one JSON value per line. Files named .gz are compressed without
 gives equal bytes.
 """
 
-from __future__ import annotations
-
 import errno
 import gzip
 import hashlib
@@ -32,21 +30,22 @@ def whole(final: Path) -> Iterator[Path]:
     """
     final.parent.mkdir(parents=True, exist_ok=True)
     partial = final.with_name(f".{final.name}.{os.getpid()}.tmp")
-    _remove(partial)
+    remove(partial)
     try:
         yield partial
         if partial.is_dir():
-            _remove(final)
+            remove(final)
         os.replace(partial, final)
     except BaseException as error:
         full = _full_disk(error, final.parent)  # before the next line frees space
-        _remove(partial)
+        remove(partial)
         if full:
             sys.exit(full)
         raise
 
 
-def _remove(path: Path) -> None:
+def remove(path: Path) -> None:
+    """Removes a folder with its content, or a file if it is there."""
     if path.is_dir():
         shutil.rmtree(path)
     else:
@@ -61,9 +60,8 @@ def _full_disk(error: BaseException | None, folder: Path) -> str | None:
             free, mount = shutil.disk_usage(folder).free, folder.resolve()
             while not mount.is_mount():
                 mount = mount.parent
-            return (
-                f"{mount} is full, or its quota used up: {free / 2**20:.1f} MiB free, not enough to write in {folder}"
-            )
+            space = f"{free / 2**20:.1f} MiB free, not enough to write in {folder}"
+            return f"{mount} is full, or its quota used up: {space}"
         error = error.__cause__ or error.__context__
     return None
 

@@ -11,8 +11,6 @@ processes can clean up, so each kind of offspring has its own way:
 This module imports nothing of the package, since the watcher runs this file alone.
 """
 
-from __future__ import annotations
-
 import ctypes
 import multiprocessing
 import os

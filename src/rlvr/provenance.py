@@ -4,8 +4,6 @@ A process collects this once, before it works. A run trained by several processe
 checkpoints: its manifest names the processes that trained it, not the one that published it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import platform
@@ -48,13 +46,11 @@ def at_once(origin: Origin) -> dict[str, Any]:
 @cache
 def _of_this_process() -> Origin:
     installed = _installed()
+    names = (*PACKAGES, *(engine for engine in _engines() if engine in installed))
     return {
         "commit": commit(),
         **lock_of(installed, LOCKS),
-        "packages": {
-            name: installed.get(name, "not installed")
-            for name in (*PACKAGES, *(engine for engine in _engines() if engine in installed))
-        },
+        "packages": {name: installed.get(name, "not installed") for name in names},
         "python": platform.python_version(),
         "processor": processor(),
         **_gpus(),
@@ -79,10 +75,8 @@ def commit() -> str:
 
 
 def _git(*arguments: str) -> str:
-    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
-    return subprocess.run(
-        ["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True, env=environment
-    ).stdout.strip()
+    options = {"cwd": ROOT, "env": {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}}
+    return subprocess.run(["git", *arguments], check=True, capture_output=True, text=True, **options).stdout.strip()
 
 
 # ---- the environment -----------------------------------------------------------------------------
@@ -157,11 +151,8 @@ def _gpus() -> dict[str, Any]:
     torch = sys.modules.get("torch")
     torch_cuda = {"cuda": getattr(getattr(torch, "version", None), "cuda", None)}
     devices = os.environ.get("CUDA_VISIBLE_DEVICES")
-    rows = (
-        []
-        if devices == ""
-        else _nvidia_smi("--query-gpu=index,uuid,name,memory.total,driver_version", "--format=csv,noheader")
-    )
+    query = ("--query-gpu=index,uuid,name,memory.total,driver_version", "--format=csv,noheader")
+    rows = [] if devices == "" else _nvidia_smi(*query)
     gpus = [[cell.strip() for cell in row.split(",")] for row in rows if row.count(",") == 4]
     selected = [word.strip() for word in (devices or "").split(",") if word.strip()]
     visible = [row for row in gpus if any(word == row[0] or row[1].startswith(word) for word in selected)] or gpus

@@ -1,7 +1,5 @@
 """Records that stages exchange, one per line of a JSONL file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path

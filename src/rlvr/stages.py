@@ -1,7 +1,5 @@
 """Command-line options that several stages share."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Words of messages."""
 
-from __future__ import annotations
-
 from difflib import get_close_matches
 from typing import Any
 

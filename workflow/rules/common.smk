@@ -23,26 +23,21 @@ from rlvr.claims import contrasts
 from rlvr.report import layout as pages
 from rlvr.config.registries import environment, members
 from rlvr.config.order import items_in_order, priorities
-from rlvr.config.plan import (
-    asked_for,
-    at_matched_effort,
-    core_items,
-    runs_of,
-)
+from rlvr.config.plan import asked_for, at_matched_effort, core_items, runs_of
 from rlvr.training import backends
 from rlvr.verifiers import hook
 from rlvr.workflow import locks, seen, targets, writable
 from rlvr.workflow.rules import names as rule_names
 from rlvr.workflow.told import digest, runs_jobs
 from rlvr.workflow.told import told as told_in_file
+from rlvr.words import nearest
 
 # The folder of the Snakefile: it may be a module of another workflow, or run in another folder (-d).
 ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=False)).parents[1]
 
 
 IS_MAIN = (
-    workflow.exec_mode == ExecMode.DEFAULT
-    and Path(workflow.main_snakefile).resolve() == (ROOT / "Snakefile").resolve()
+    workflow.exec_mode == ExecMode.DEFAULT and Path(workflow.main_snakefile).resolve() == (ROOT / "Snakefile").resolve()
 )
 
 
@@ -53,19 +48,13 @@ def own_file(path):
 
 KNOWN = {
     "scale": "laptop",
-    "papers": ",".join(
-        sorted(path.stem for path in (ROOT / "config/papers").glob("*.yaml"))
-    ),
+    "papers": ",".join(sorted(path.stem for path in (ROOT / "config/papers").glob("*.yaml"))),
     "results": "results",
     "cluster": own_file("config/cluster.yaml"),
 }
 for key in config:
     if key not in KNOWN:
-        close = get_close_matches(key, KNOWN, n=1)
-        sys.exit(
-            f"--config {key}: unknown key; "
-            + (f"did you mean {close[0]!r}?" if close else f"valid: {', '.join(KNOWN)}")
-        )
+        sys.exit(f"--config {key}: unknown key{nearest(key, KNOWN)}")
 
 SETTING = {key: str(value) for key, value in {**KNOWN, **config}.items()}
 SCALES = sorted(path.stem for path in (ROOT / "config/scale").glob("*.yaml"))
@@ -74,9 +63,7 @@ REQUEST = targets.request() if IS_MAIN else targets.Request(runs=False)
 # Engines with a separate environment, where several jobs share an evaluation.
 SLICING = [name for name in members("sampling/engines") if environment(name)]
 # The same by one backend, named as in config/cluster.yaml.
-BY_BACKEND = [
-    f"{stage}.{name}" for stage in ("sft", "rl") for name in registries.backends()
-]
+BY_BACKEND = [f"{stage}.{name}" for stage in ("sft", "rl") for name in registries.backends()]
 PATHS = Paths(SETTING["results"], SETTING["scale"])
 try:
     PLAN = make_plan(ROOT, SETTING["scale"], SETTING["papers"].split(","))
@@ -124,18 +111,14 @@ def known(name, names):
     return name
 
 
-WITH_DEMONSTRATIONS = {
-    name for name, data in PLAN.data.items() if getattr(data, "demonstrations", None)
-}
+WITH_DEMONSTRATIONS = {name for name, data in PLAN.data.items() if getattr(data, "demonstrations", None)}
 
 
 def places(folder, names_of):
     """A wildcard constraint for the names of each paper below a folder; papers may share names."""
     found = {paper: sorted(names_of(plan)) for paper, plan in PLAN.papers.items()}
     branches = [
-        f"(?<=/{paper}/{folder}/)(?:{'|'.join(map(re.escape, names))})"
-        for paper, names in found.items()
-        if names
+        f"(?<=/{paper}/{folder}/)(?:{'|'.join(map(re.escape, names))})" for paper, names in found.items() if names
     ]
     return "|".join(branches) or "(?!)"
 
@@ -176,23 +159,14 @@ AT_ONCE = len(items_in_order(PLAN)) + 1
 # Models of the hub need a GPU; the tiny ones do not.
 GPU = "gpu" if any(model.source == "hub" for model in PLAN.models.values()) else "cpu"
 # So does an embedding model of the hub; the small one is a package.
-EMBEDDING = "cpu"
-if "/" in PLAN.diversity.embedding:
-    EMBEDDING = GPU
+EMBEDDING = GPU if "/" in PLAN.diversity.embedding else "cpu"
 # Some grading takes too long to share a job.
-GRADING = (
-    "cpu"
-    if any(hook(of.data.verifier, "SLOW", False) for of in PLAN.evaluations.values())
-    else "short"
-)
+GRADING = "cpu" if any(hook(of.data.verifier, "SLOW", False) for of in PLAN.evaluations.values()) else "short"
 
 
 def cluster(name, kind="cpu"):
     """The resources of a rule's job on a cluster; short rules run one after another in a shared job."""
-    return {
-        **CLUSTER.resources(name, kind),
-        **({"serial": 1} if kind == "short" else {}),
-    }
+    return CLUSTER.resources(name, kind) | ({"serial": 1} if kind == "short" else {})
 
 
 def start_of(stage, backend):
@@ -242,9 +216,7 @@ def once_per_object(function):
     def result(spec, *rest):
         key = id(spec), *rest
         if key not in kept:
-            kept[key] = spec, function(
-                spec, *rest
-            )  # the object is kept, so that no other gets its id
+            kept[key] = spec, function(spec, *rest)  # the object is kept, so that no other gets its id
         return kept[key][1]
 
     return result
@@ -301,12 +273,8 @@ def claims_layout(paper):
 def claims_files(paper):
     laid = claims_layout(paper)
     pairs, runs = contrasts.needs(laid)
-    published = dict.fromkeys(claim["reference"] for claim in laid)
-    return [
-        *(PATHS.scores(*pair) for pair in pairs),
-        *(path for run in runs for path in PATHS.rows(run)),
-        *(reference_file(name) for name in published if name),
-    ]
+    files = [*(PATHS.scores(*pair) for pair in pairs), *(path for run in runs for path in PATHS.rows(run))]
+    return files + [reference_file(name) for name in dict.fromkeys(claim["reference"] for claim in laid) if name]
 
 
 # Pages: index.html is the overview, <paper>.html the page of one paper.
@@ -320,17 +288,10 @@ def page_files(page):
     for paper, name in PAGES[page]:
         item = PLAN.papers[paper].item(name)
         files += PATHS.item(PLAN, paper, name)
-        files += [
-            PATHS.statistics(paper, source)
-            for source in PLAN.papers[paper].statistics_of(name)
-        ]
+        files += [PATHS.statistics(paper, source) for source in PLAN.papers[paper].statistics_of(name)]
         files += [manifest(policy) for policy in item.policies()]
-    overlaps = [
-        PATHS.overlap(paper) for paper, _ in PAGES[page] if PLAN.papers[paper].data
-    ]
-    claimed = [
-        path for paper in CLAIMING if paper == page for path in PATHS.claims(paper)
-    ]
+    overlaps = [PATHS.overlap(paper) for paper, _ in PAGES[page] if PLAN.papers[paper].data]
+    claimed = [path for paper in CLAIMING if paper == page for path in PATHS.claims(paper)]
     return list(dict.fromkeys([*files, *overlaps, *claimed]))
 
 

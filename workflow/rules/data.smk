@@ -20,23 +20,15 @@ rule data:
         "python -m rlvr.data.prepare --spec {params.spec:q} --out {params.folder:q} > {log:q} 2>&1"
 
 
-rule demonstrations:
+use rule data as demonstrations with:
     output:
         problems=f"{PATHS.results}/data/{{data}}/problems.jsonl",
         demonstrations=f"{PATHS.results}/data/{{data}}/demonstrations.jsonl",
         card=f"{PATHS.results}/data/{{data}}/card.json",
-    log:
-        f"{PATHS.results}/logs/data/{{data}}.log",
     wildcard_constraints:
         data=one_of(WITH_DEMONSTRATIONS),
-    priority: AT_ONCE
     resources:
         **cluster("demonstrations"),
-    params:
-        spec=lambda w: spec_of(PLAN.data[w.data]),
-        folder=lambda w, output: os.path.dirname(output.problems),
-    shell:
-        "python -m rlvr.data.prepare --spec {params.spec:q} --out {params.folder:q} > {log:q} 2>&1"
 
 
 rule overlap:
@@ -49,9 +41,7 @@ rule overlap:
     resources:
         **cluster("overlap"),
     params:
-        training=lambda w: given(
-            "--training", map(problems_of, PLAN.papers[w.paper].trained_on)
-        ),
+        training=lambda w: given("--training", map(problems_of, PLAN.papers[w.paper].trained_on)),
         how=lambda w: (
             "--no-tolerate --no-near"
             if all(isinstance(data, Synthetic) for data in PLAN.papers[w.paper].data)

@@ -8,11 +8,7 @@ from rlvr.planning.single_arms import items_of_arm, of_arm
 rule statistics:
     # The specification names the input files: a command line cannot hold hundreds of paths.
     input:
-        lambda w: [
-            file
-            for files in items_statistics.files(PLAN, w.paper, w.item, PATHS).values()
-            for file in files
-        ],
+        lambda w: [file for files in items_statistics.files(PLAN, w.paper, w.item, PATHS).values() for file in files],
         reference=lambda w: filter(None, [reference_of(w.paper, w.item)]),
     output:
         f"{PATHS.papers}/{{paper}}/statistics/{{item}}.csv",
@@ -22,9 +18,7 @@ rule statistics:
     resources:
         **cluster("statistics", "short"),
     params:
-        told=lambda w: told(
-            items_statistics.told(PLAN, w.paper, w.item, reference_of(w.paper, w.item))
-        ),
+        told=lambda w: told(items_statistics.told(PLAN, w.paper, w.item, reference_of(w.paper, w.item))),
         results=lambda w, output: Path(output[0]).parents[4],
     shell:
         "python -m rlvr.items.statistics --told {params.told:q} --results {params.results:q} --out {output:q} "
@@ -33,10 +27,7 @@ rule statistics:
 
 rule table:
     input:
-        statistics=lambda w: [
-            PATHS.statistics(w.paper, name)
-            for name in PLAN.papers[w.paper].statistics_of(w.table)
-        ],
+        statistics=lambda w: [PATHS.statistics(w.paper, name) for name in PLAN.papers[w.paper].statistics_of(w.table)],
         reference=lambda w: filter(None, [reference_of(w.paper, w.table)]),
     output:
         f"{PATHS.papers}/{{paper}}/tables/{{table}}.csv",
@@ -54,9 +45,7 @@ rule table:
     resources:
         **cluster("table", "short"),
     params:
-        told=lambda w: told(
-            items_table.told(PLAN, w.paper, w.table, reference_of(w.paper, w.table))
-        ),
+        told=lambda w: told(items_table.told(PLAN, w.paper, w.table, reference_of(w.paper, w.table))),
         statistics=lambda w, input: given("--statistics", input.statistics),
         out=lambda w, output: given("--out", output),
     shell:
@@ -65,10 +54,7 @@ rule table:
 
 rule figure:
     input:
-        lambda w: [
-            PATHS.statistics(w.paper, name)
-            for name in PLAN.papers[w.paper].statistics_of(w.figure)
-        ],
+        lambda w: [PATHS.statistics(w.paper, name) for name in PLAN.papers[w.paper].statistics_of(w.figure)],
     output:
         f"{PATHS.papers}/{{paper}}/figures/{{figure}}.pdf",
         report(
@@ -95,9 +81,7 @@ rule arm:
     input:
         lambda w: [
             PATHS.scores(*pair)
-            for item in items_of_arm(
-                PLAN, w.paper, known(w.arm, PLAN.papers[w.paper].arms)
-            )
+            for item in items_of_arm(PLAN, w.paper, known(w.arm, PLAN.papers[w.paper].arms))
             for pair in item.scored()
         ],
     output:

@@ -9,8 +9,7 @@ EVALUATION = f"{PATHS.results}/evaluations/{{policy}}/{{evaluation}}"
 
 SLICE_FILES = [f"{EVALUATION}/slices/{number:02d}.jsonl.gz" for number in range(SLICES)]
 SLICED = {  # evaluations by engine
-    engine: {n for n, s in PLAN.evaluations.items() if s.sampling.engine == engine}
-    for engine in SLICING
+    engine: {n for n, s in PLAN.evaluations.items() if s.sampling.engine == engine} for engine in SLICING
 }
 
 

@@ -18,9 +18,7 @@ rule grade:
     params:
         verifier=lambda w: PLAN.evaluations[w.evaluation].data.verifier,
         # A verifier with changed verdicts grades again.
-        version=lambda w: import_module(
-            f"rlvr.verifiers.{PLAN.evaluations[w.evaluation].data.verifier}"
-        ).VERSION,
+        version=lambda w: import_module(f"rlvr.verifiers.{PLAN.evaluations[w.evaluation].data.verifier}").VERSION,
     shell:
         "python -m rlvr.scoring.grade --verifier {params.verifier} --completions {input.completions:q} "
         "--problems {input.problems:q} --workers {threads} "

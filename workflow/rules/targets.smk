@@ -1,11 +1,7 @@
 # Named collections of files.
 rule core:
     input:
-        [
-            path
-            for paper, name in core_items(PLAN)
-            for path in (PATHS.item(PLAN, paper, name))
-        ],
+        [path for paper, name in core_items(PLAN) for path in PATHS.item(PLAN, paper, name)],
     localrule: True
 
 
@@ -15,11 +11,7 @@ for paper in PLAN.papers:
         name:
             f"paper_{paper}"
         input:
-            [
-                path
-                for name in asked_for(PLAN, paper)
-                for path in (PATHS.item(PLAN, paper, name))
-            ],
+            [path for name in asked_for(PLAN, paper) for path in PATHS.item(PLAN, paper, name)],
             PATHS.page(paper),
         localrule: True
 
@@ -27,32 +19,19 @@ for paper in PLAN.papers:
         name:
             f"effort_{paper}"
         input:
-            [
-                path
-                for name in at_matched_effort(PLAN.papers[paper])
-                for path in (PATHS.item(PLAN, paper, name))
-            ],
+            [path for name in at_matched_effort(PLAN.papers[paper]) for path in PATHS.item(PLAN, paper, name)],
         localrule: True
 
 
 onstart:
     if REQUEST.runs:
-        locks.holds(
-            OWNER,
-            map(
-                os.path.basename,
-                getattr(workflow.persistence, "_lockfile", {}).values(),
-            ),
-        )
+        held = getattr(workflow.persistence, "_lockfile", {}).values()
+        locks.holds(OWNER, map(os.path.basename, held))
     # Papers share runs.
     runs = {
-        paper: runs_of(PLAN, paper)
-        for paper in PLAN.papers
-        if f"paper_{paper}" in workflow.dag_settings.targets
+        paper: runs_of(PLAN, paper) for paper in PLAN.papers if f"paper_{paper}" in workflow.dag_settings.targets
     }
-    total, different = sum(map(len, runs.values())), len(
-        set().union(*runs.values())
-    )
+    total, different = sum(map(len, runs.values())), len(set().union(*runs.values()))
     if len(runs) > 1:
         logger.info(
             f"RL runs of {', '.join(runs)}: {total} asked for, {different} different ones, so "

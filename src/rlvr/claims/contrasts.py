@@ -4,8 +4,6 @@ A contrast is a weighted sum of terms. A term is the score of an arm on a benchm
 of the hard levels), or a measure of an arm's training. A claim holds if all its contrasts hold.
 """
 
-from __future__ import annotations
-
 import importlib
 from types import ModuleType
 from typing import Any

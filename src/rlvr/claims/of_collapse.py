@@ -1,7 +1,5 @@
 """Contrasts of the shares of collapsed runs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,6 @@ from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.items import Claim
 from rlvr.config.schema.settings import Settings, Statistics
 from rlvr.statistics.collapse import judge, unsolved_shares
-from rlvr.statistics.effort import Probes
 
 WHAT = "a table of collapses"
 IGNORED = ("k", "benchmarks", "during")  # keys of a claim that have no meaning here
@@ -44,10 +41,12 @@ def estimate(terms: list[dict[str, Any]], claim: dict[str, Any], inputs: Inputs,
 
     settings = Statistics.model_validate(claim["statistics"])
     left, right = sorted(terms, key=lambda term: -term["weight"])
-    (first, n), (second, m) = (
-        (_collapsed(term["policies"], claim["collapse"], inputs.metrics), len(term["policies"]))
+    rule, rows = claim["collapse"], inputs.metrics
+    first, second = (
+        sum(judge(np.array(unsolved_shares(rows[run], run)), **rule).collapsed for run in term["policies"])
         for term in (left, right)
     )
+    n, m = len(left["policies"]), len(right["policies"])
 
     def interval(alpha: float) -> tuple[float, float]:
         return confint_proportions_2indep(first, n, second, m, method="newcomb", compare="diff", alpha=alpha)
@@ -55,7 +54,3 @@ def estimate(terms: list[dict[str, Any]], claim: dict[str, Any], inputs: Inputs,
     low, high = interval(1 - settings.confidence)
     low_of_all, high_of_all = interval((1 - settings.confidence) / count)
     return Estimate(first / n - second / m, low, high, low_of_all, high_of_all, min(n, m), None, SEEDS)
-
-
-def _collapsed(runs: list[str], rule: dict[str, float], metrics: Probes) -> int:
-    return sum(judge(np.array(unsolved_shares(metrics[run], run)), **rule).collapsed for run in runs)

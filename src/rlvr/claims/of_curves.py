@@ -1,7 +1,5 @@
 """Contrasts of measures of training: means over a part of the steps, in the measure's unit."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

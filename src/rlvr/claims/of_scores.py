@@ -3,11 +3,6 @@
 Dimensions: S training seeds, C units of resampling (problems, or their clusters), B bootstrap draws.
 """
 
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' annotations do not say that a column is a series)
-
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
@@ -43,14 +38,9 @@ def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None
     indices = [benchmarks.index(benchmark) for benchmark in claim.benchmarks or benchmarks]
     sets = [plan.evaluations[ids[i]].data for ids in item.evaluations.values() for i in indices]
     without = sorted({data.name for data in sets if not data.about.hard_levels})
-    if claim.predicate == "harder" and (without or of_hard_levels(item)):
+    if claim.predicate == "harder" and (without or getattr(config, "hard_levels", False)):
         of_sets = f"about.hard_levels of {', '.join(without)} (config/datasets.yaml)"
         raise ConfigError(f"{place}.predicate: 'harder' needs {of_sets if without else 'a table of all levels'}")
-
-
-def of_hard_levels(item: Item) -> bool:
-    """Whether a table covers only the hard levels."""
-    return getattr(item.content, "hard_levels", False)
 
 
 def contrasts(claim: Claim, item: Item, ks: list[int]) -> list[Contrast]:

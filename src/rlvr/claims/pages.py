@@ -1,10 +1,5 @@
 """Claims on the pages: the overview's matrix and a paper's list."""
 
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' annotations do not say that a column is a series)
-
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -44,22 +39,14 @@ class Claims:
             rows = []
             for claim in self.of(paper):
                 by_column = {(result["scale"], result["effort"]): result for result in claim["results"]}
-                cells = [by_column.get(column) for column in columns]
-                rows.append({**claim, "cells": cells})
+                rows.append({**claim, "cells": [by_column.get(column) for column in columns]})
             entries.append({"name": paper, "short": frame[frame["paper"] == paper]["short"].iloc[0], "claims": rows})
-        counts = [
-            {
-                "scale": scale,
-                "effort": effort,
-                **_counts(frame[(frame["scale"] == scale) & (frame["effort"] == effort)]),
-            }
-            for scale, effort in columns
-        ]
+        counts = []
+        for scale, effort in columns:
+            verdicts = list(frame[(frame["scale"] == scale) & (frame["effort"] == effort)]["verdict"])
+            by_verdict = {verdict.replace(" ", "_"): verdicts.count(verdict) for verdict in VERDICTS}
+            counts.append({"scale": scale, "effort": effort, **by_verdict})
         return {"columns": columns, "papers": entries, "counts": counts}
-
-
-def _counts(rows: pd.DataFrame) -> dict[str, int]:
-    return {verdict.replace(" ", "_"): int((rows["verdict"] == verdict).sum()) for verdict in VERDICTS}
 
 
 def _claim(rows: pd.DataFrame) -> dict[str, Any]:

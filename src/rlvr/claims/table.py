@@ -1,10 +1,5 @@
 """Stage: claims. The results at every scale so far, as CSV for programs and Markdown for readers."""
 
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' annotations do not say that a column is a series)
-
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """`rlvr`: commands for other people's data, one file per command. Lines in, lines out."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

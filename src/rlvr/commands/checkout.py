@@ -1,10 +1,16 @@
 """Finds config/ for the commands: it is in the repository, not in the package."""
 
-from __future__ import annotations
-
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from rlvr.commands.lines import fail
+
+ConfigFolder = Annotated[
+    Path | None,
+    typer.Option(help="The folder config/. Default: ./config, that of a folder above, or of the repository."),
+]
 
 
 def config_folder(command: str, option: Path | None) -> Path:

@@ -1,7 +1,5 @@
 """`rlvr consistency`: published pass@k rows that no unbiased pass@k at one fixed n can have."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -85,9 +83,8 @@ def consistency(
     tables = [_read(file) for file in files]
     _check_names(sizes, tables)
     rows, sized = _checked_rows(tables, sizes, samples)
-    findings = pd.concat(
-        [check_table(table.frame(), sizes, samples, table.unit) for table in tables], ignore_index=True
-    )
+    parts = [check_table(table.frame(), sizes, samples, table.unit) for table in tables]
+    findings = pd.concat(parts, ignore_index=True)
     _say_what_is_left_out(tables, rows, sized, samples)
     if as_csv:
         typer.echo(findings.to_csv(index=False, lineterminator="\n"), nl=False)

@@ -1,13 +1,12 @@
 """`rlvr data`: lists the data sets, and prepares one from the hub or from local files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from rlvr.commands.checkout import ConfigFolder
 from rlvr.commands.checkout import config_folder as folder_of
 from rlvr.commands.lines import fail
 
@@ -15,12 +14,6 @@ app = typer.Typer(no_args_is_help=True, help="List the data sets of the papers, 
 
 HOME = Path("data")
 OURS = "made by this project, not read from files"
-ConfigFolder = Annotated[
-    Path | None,
-    typer.Option(
-        help="The folder with datasets.yaml. Default: ./config, that of a folder above, or of the repository."
-    ),
-]
 
 
 @app.command("list")
@@ -119,21 +112,17 @@ def _row(data: Any) -> list[Any]:
     if isinstance(data, Synthetic):
         return [data.name, "made here", card.licence_of(data), data.problems, "", "stand-in", _here(data)]
     sets = [share.data for share in data.shares] if isinstance(data, Mixture) else [data]
+    left_out = len(getattr(data, "special_judges", ()))  # problems
     licences = (card.licence_of(one).split(";")[0] for one in sets)  # the card has the rest
     return [
         data.name,
         _each(one.repo for one in sets),
         _each(licences),
-        _number(data.problems, len(getattr(data, "special_judges", ()))),
+        f"{data.problems or 'not stated'}{f', {left_out} left out' if left_out else ''}",
         _each("pinned" if one.pinned else one.revision for one in sets),
         ", ".join(dict.fromkeys(paper for one in sets for paper in one.about.papers)),
         _here(data),
     ]
-
-
-def _number(published: int | None, left_out: int) -> str:
-    """The published number, and the number of problems that the entry leaves out."""
-    return f"{published or 'not stated'}{f', {left_out} left out' if left_out else ''}"
 
 
 def _each(values: Iterable[str]) -> str:

@@ -86,7 +86,6 @@ def _sample(content: dict[str, Any]) -> Sample:
         raise LineError("correct", f"must be true or false (got {str(correct)[:40]})")
     if extracted is not None and not isinstance(extracted, str):
         raise LineError("extracted", f"must be a text or null (got {str(extracted)[:40]})")
-    text = text.encode("utf-16", "surrogatepass").decode(
-        "utf-16", "replace"
-    )  # a cut can leave half a character, which no encoder reads
+    # A cut can leave half a character, which no encoder reads.
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return Sample(text, "correct" if correct else "unparsable" if extracted is None else "wrong", extracted)

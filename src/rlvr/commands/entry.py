@@ -4,8 +4,6 @@
 interrupted. A closed pipe ends a command silently. With `python -X dev -m rlvr` a fault shows its traceback.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import traceback

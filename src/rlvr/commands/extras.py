@@ -1,7 +1,5 @@
 """The extra of this package that installs a missing module."""
 
-from __future__ import annotations
-
 DISTRIBUTION = "rlvr-reproduction"
 # The extra of pyproject.toml with a module, and the one with all modules of a command.
 OF_MODULE = {

@@ -1,7 +1,5 @@
 """Input of the commands: JSON lines, and errors that name line and field."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import math

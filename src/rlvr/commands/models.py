@@ -1,13 +1,12 @@
 """`rlvr models`: lists the models of the hub with their commits, and looks up commits of branches."""
 
-from __future__ import annotations
-
 import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from rlvr.commands.checkout import ConfigFolder
 from rlvr.commands.checkout import config_folder as folder_of
 from rlvr.commands.lines import fail, say
 
@@ -15,10 +14,6 @@ app = typer.Typer(invoke_without_command=True, help="List the models of the hub,
 
 SECONDS = 20.0  # time limit for the hub's answer
 HEAD = "# Commits of branches of models.yaml, by `rlvr models resolve`. Planning uses them in place of the branch.\n"
-ConfigFolder = Annotated[
-    Path | None,
-    typer.Option(help="The folder with models.yaml. Default: ./config, that of a folder above, or of the repository."),
-]
 
 
 @app.callback()
@@ -65,7 +60,9 @@ def resolve(
             problems.append(f"{name}: {error}")
             continue
         revisions[name] = _revision(model, commit)
-        typer.echo(f"{name}: {model.repo} at {model.revision} is {commit}{_change(old_revisions.get(name), commit)}")
+        before = old_revisions.get(name)
+        change = f"; it was {before.commit}, and its runs get new names" if before and before.commit != commit else ""
+        typer.echo(f"{name}: {model.repo} at {model.revision} is {commit}{change}")
     if revisions != old_revisions:
         _write(folder / "revisions.yaml", {name: revisions[name] for name in models if name in revisions})
     for problem in problems:
@@ -128,10 +125,6 @@ def _revision(model: Any, commit: str) -> Any:
 
     today = datetime.date.today().isoformat()
     return Revision(name=model.name, repo=model.repo, revision=model.revision, commit=commit, date=today)
-
-
-def _change(before: Any, commit: str) -> str:
-    return "" if before is None or before.commit == commit else f"; it was {before.commit}, and its runs get new names"
 
 
 def _write(path: Path, revisions: dict[str, Any]) -> None:

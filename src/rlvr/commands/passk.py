@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -48,17 +48,9 @@ def passk(
         generator = np.random.Generator(np.random.Philox(np.random.SeedSequence((seed, value))))
         each = pass_at_k(n, c, value)
         problems = over_problems(each, resamples=resamples, confidence=confidence, generator=generator)
-        samples = over_samples(n, c, value, confidence)
-        row: dict[str, Any] = {
-            "k": value,
-            "value": float(each.mean()),
-            "over_samples": _ends(samples),
-            "over_problems": _ends(problems),
-            "problems": len(counts),
-            "n": int(n.min()),
-            "confidence": confidence,
-        }
-        typer.echo(json.dumps(row, allow_nan=False))
+        ends = {"over_samples": _ends(over_samples(n, c, value, confidence)), "over_problems": _ends(problems)}
+        sizes = {"problems": len(counts), "n": int(n.min()), "confidence": confidence}
+        typer.echo(json.dumps({"k": value, "value": float(each.mean()), **ends, **sizes}, allow_nan=False))
 
 
 def _ends(interval: Interval) -> list[float | None]:

@@ -1,22 +1,16 @@
 """`rlvr plan`: the estimated cost of papers, and when their tables will be finished."""
 
-from __future__ import annotations
-
-import csv
-import io
 import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from rlvr.commands.checkout import ConfigFolder
 from rlvr.commands.checkout import config_folder as folder_of
 from rlvr.commands.lines import fail
 
-ConfigFolder = Annotated[
-    Path | None,
-    typer.Option(help="The folder config/. Default: ./config, that of a folder above, or of the repository."),
-]
+OPTIONS = {"device": "--device", "nodes": "--nodes", "per_node": "--gpus-per-node"}
 
 
 def plan(
@@ -55,6 +49,8 @@ def plan(
     Options replace the scale's device and nodes (`hardware` in its file). Jobs start in the order that finishes core
     tables first. The output lists every assumption; docs/cost.md explains them.
     """
+    import pandas as pd
+
     from rlvr.config.load import ConfigError
     from rlvr.cost.schedule import DoesNotFit
     from rlvr.files import publish
@@ -64,9 +60,8 @@ def plan(
     if order is not None and order.exists() and not order.is_file():  # a file would replace a device
         fail("plan", f"--order: {order} is no file")
     try:
-        paper_plans = make_plan(
-            folder.parent, scale, papers or sorted(path.stem for path in folder.glob("papers/*.yaml"))
-        )
+        names = papers or sorted(path.stem for path in folder.glob("papers/*.yaml"))
+        paper_plans = make_plan(folder.parent, scale, names)
         options = {"device": device, "nodes": nodes, "per_node": gpus_per_node}
         machine, origins = _machine(folder, scale, {key: value for key, value in options.items() if value is not None})
         content, jobs = _content(
@@ -74,16 +69,14 @@ def plan(
             measured=measured,
         )  # fmt: skip
         if order is not None:
-            publish(order, _csv(jobs))
+            columns = ["job", "kind", "gpus", "nodes", "start_hours", "end_hours", "first_for"]
+            publish(order, pd.DataFrame(jobs, columns=columns).to_csv(index=False, lineterminator="\n"))
     except (ConfigError, DoesNotFit) as error:
         # A misspelt key is also missing: print the first message, which suggests the nearest key.
         fail("plan", min(str(error).splitlines(), key=lambda line: line.endswith("this key is missing")))
     except OSError as error:
         fail("plan", f"{error.filename}: {error.strerror}")
     typer.echo(json.dumps(content, indent=1, allow_nan=False) if as_json else _text(content))
-
-
-OPTIONS = {"device": "--device", "nodes": "--nodes", "per_node": "--gpus-per-node"}
 
 
 def _machine(folder: Path, scale: str, options: dict[str, Any]) -> tuple[Any, dict[str, str]]:
@@ -143,15 +136,6 @@ def _content(
     return content, summary.order(work, schedule)
 
 
-def _csv(jobs: list[dict[str, Any]]) -> str:
-    text = io.StringIO()
-    columns = ("job", "kind", "gpus", "nodes", "start_hours", "end_hours", "first_for")
-    writer: csv.DictWriter[str] = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(jobs)
-    return text.getvalue()
-
-
 # ---- text for people ----
 
 
@@ -160,6 +144,7 @@ def _text(content: dict[str, Any]) -> str:
     head = _head(content, unit)
     if not content["jobs"]:
         return f"{head}\n\nno runs: every table and figure is a closed form or a list of settings"
+    rows = [(a["name"], f"{a['value']:g}", a["unit"], a["source"]) for a in content["assumptions"]]
     parts = [
         f"{head}\nEstimates from a model with assumed rates (below), not measurements.",
         _totals(content["total"], unit),
@@ -167,7 +152,7 @@ def _text(content: dict[str, Any]) -> str:
         _items(content["items"], unit),
         _chain(content["longest_chain"], content["total"], unit),
         *([_devices(content["devices"])] if content["devices"] else []),
-        _assumptions(content["assumptions"]),
+        _table(rows, ("assumption", "value", "unit", "source")),
         "\n".join(f"- {note}" for note in content["notes"]),
     ]
     return "\n\n".join(parts)
@@ -210,14 +195,8 @@ def _totals(total: dict[str, Any], unit: str) -> str:
 def _jobs(jobs: list[dict[str, Any]], unit: str) -> str:
     rows = [
         (
-            *(
-                row["model"],
-                row["kind"],
-                row["jobs"],
-                row["steps"] or "",
-                f"{row['tokens']:.2g}",
-                f"{row['flops']:.2g}",
-            ),
+            *(row["model"], row["kind"], row["jobs"], row["steps"] or ""),
+            *(f"{row['tokens']:.2g}", f"{row['flops']:.2g}"),
             *(row["gpus"], _time(row["hours"]), _hours(row["gpu_hours"])),
         )
         for row in jobs
@@ -254,11 +233,6 @@ def _devices(devices: list[dict[str, Any]]) -> str:
             hours, time = _hours(row["gpu_hours"]), _time(row["makespan_hours"])
             rows.append((row["device"], row["about"], row["gpus_a_run"], hours, time, f"{row['idle_share']:.1%}"))
     return _table(rows, ("--device", "on as many of", "GPUs a run", "GPU-hours", "makespan", "idle"))
-
-
-def _assumptions(assumptions: list[dict[str, Any]]) -> str:
-    rows = [(a["name"], f"{a['value']:g}", a["unit"], a["source"]) for a in assumptions]
-    return _table(rows, ("assumption", "value", "unit", "source"))
 
 
 def _table(rows: list[Any], headers: tuple[str, ...]) -> str:

@@ -1,10 +1,7 @@
 """`rlvr state`: lists and frees the saved state of runs, SFTs and evaluations, or discards work."""
 
-from __future__ import annotations
-
 import os
 import re
-import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -14,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from rlvr.commands.lines import fail
-from rlvr.files import RecordError, read_json
+from rlvr.files import RecordError, read_json, remove
 from rlvr.training import backends
 from rlvr.training.lease import LEASE, MARK, holder, lease
 from rlvr.words import nearest
@@ -95,14 +92,8 @@ class Work:
         """Removes the content of held folders. Leases stay, since a process may wait for one; so do other slices."""
         for folder in held:
             for path in folder.iterdir():
-                if not path.match("slice-*"):
-                    _remove(path)
-
-
-def _remove(path: Path) -> None:
-    if path.name == LEASE:
-        return
-    shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+                if path.name != LEASE and not path.match("slice-*"):
+                    remove(path)
 
 
 # ---- commands ------------------------------------------------------------------------------------
@@ -125,8 +116,7 @@ def show(results: Results = Path("results")) -> None:
 @app.command()
 def free(
     names: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[NAME]...", help="Names from `list`; default: all finished work."),
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Names from `list`; default: all finished work.")
     ] = None,
     dry_run: DryRun = False,
     results: Results = Path("results"),
@@ -137,19 +127,13 @@ def free(
     its state the run is trained again, and an evaluation sampled again.
     """
     all_work = _all(results)
-    selected = (
-        _chosen("state free", all_work, names)
-        if names
-        else [w for w in all_work.values() if w.finished() and w.saved_files()]
-    )
-    for work in selected:
-        if not work.finished():
-            fail(
-                "state free",
-                f"{work.name} is not finished: its state in {work.state} is all that there is of it; "
-                f"`rlvr state again` discards it",
-            )
+    selected = [work for work in all_work.values() if work.finished() and work.saved_files()]
     if names:
+        selected = _chosen("state free", all_work, names)
+        for work in selected:
+            if not work.finished():
+                only = f"its state in {work.state} is all that there is of it; `rlvr state again` discards it"
+                fail("state free", f"{work.name} is not finished: {only}")
         _refuse_held("state free", selected)
     freed = 0
     for work in selected:
@@ -187,7 +171,9 @@ def again(
     selected = _chosen("state again", all_work, names)
     dependent = [work for work in _dependents(all_work, selected) if work not in selected]
     _refuse_held("state again", [*selected, *dependent])
-    _refuse_living("state again", results)
+    # Stages without a lease, such as grading, read files that this command removes.
+    for owner in locks.living(results.absolute().parent / ".snakemake"):
+        fail("state again", f"{owner} is at work here; stop it first. Nothing was removed")
     analyses = _analyses(
         results,
         {work.name for work in [*selected, *dependent] if work.kind != "evaluation"}
@@ -202,15 +188,13 @@ def again(
     for path in analyses:
         typer.echo(f"  made from it: {path}")
     if lost and not (dry_run or force):
-        fail(
-            "state again",
-            f"{lost[0].name} was made from it and has no state to be published from; --force removes it too",
-        )
+        why = "was made from it and has no state to be published from"
+        fail("state again", f"{lost[0].name} {why}; --force removes it too")
     if not dry_run:
         with ExitStack() as leases:
             held = {work: leases.enter_context(work.held()) for work in [*selected, *dependent]}
             for path in [*analyses, *(path for work in [*dependent, *selected] for path in work.outputs())]:
-                _remove(path)
+                remove(path)
             for work in selected:
                 work.forget(held[work])
     typer.echo(("would be " if dry_run else "") + "removed; the next `snakemake` makes them again")
@@ -250,12 +234,6 @@ def _refuse_held(command: str, works: Iterable[Work]) -> None:
             fail(command, f"{work.name}: a process is at work on it ({held}); stop it first. Nothing was removed")
 
 
-def _refuse_living(command: str, results: Path) -> None:
-    """Exits where a Snakemake is at work: stages without a lease, such as grading, read files that `again` removes."""
-    for owner in locks.living(results.absolute().parent / ".snakemake"):
-        fail(command, f"{owner} is at work here; stop it first. Nothing was removed")
-
-
 def _dependents(all_work: dict[str, Work], selected: list[Work]) -> list[Work]:
     """The runs that start from an SFT, and the evaluations of both."""
     works = []
@@ -282,7 +260,6 @@ def _starts_from(run: Work, sft: Work) -> bool:
 
 def _analyses(results: Path, policies: set[str]) -> list[Path]:
     """The statistics, tables, figures, claims and pages that show one of the policies."""
-
     pattern = re.compile(rf"(?<![\w.-])({'|'.join(map(re.escape, sorted(policies)))})(?![\w.-])")
 
     def mention(path: Path) -> bool:

@@ -1,13 +1,12 @@
 """`rlvr verl-config`: the configuration of verl for a run."""
 
-from __future__ import annotations
-
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from rlvr.commands.checkout import ConfigFolder
 from rlvr.commands.checkout import config_folder as folder_of
 from rlvr.commands.lines import fail
 
@@ -18,9 +17,7 @@ def verl_config(
     paper: Annotated[list[str] | None, typer.Option(help="Papers to search; default: all.")] = None,
     nodes: Annotated[int, typer.Option(help="Nodes of the job.", min=1)] = 1,
     gpus_per_node: Annotated[int, typer.Option(help="GPUs of a node.", min=1)] = 8,
-    config_folder: Annotated[
-        Path | None, typer.Option(help="The folder config/. Default: ./config or one above.")
-    ] = None,
+    config_folder: ConfigFolder = None,
 ) -> None:
     """Print the overrides of verl's configuration for a run, one per line, in hydra's syntax."""
     from rlvr.config.load import ConfigError

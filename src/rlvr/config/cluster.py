@@ -1,9 +1,6 @@
 """config/cluster.yaml: the resources of Slurm jobs, by kind and rule. Read once, when the Snakefile is parsed."""
 
-from __future__ import annotations
-
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +66,7 @@ class Cluster(Strict):
         Raises ConfigError for a kind that the site lacks: its job would wait for ever.
         """
         request = self._request(rule, kind)
-        nodes, gpus_each = self.devices(rule, kind)
+        minutes, (nodes, gpus_each) = request["runtime"], self.devices(rule, kind)
         resources = {
             "slurm_partition": request["partition"],
             "slurm_account": self.account,
@@ -79,7 +76,7 @@ class Cluster(Strict):
             "cpus_per_task": request["cpus"],
             "gpu": request["gpus"] or None,
             "gpu_model": request["gpu_type"] if request["gpus"] else None,
-            "runtime": _more_each_time(request["runtime"], request["longest"] or request["runtime"]),
+            "runtime": lambda wildcards, attempt: min(minutes * attempt, max(minutes, request["longest"] or minutes)),
         }
         if nodes > 1:  # one task per node, else sbatch gives one node; GPUs per node, else srun asks one node for all
             each = ":".join(filter(None, [resources.pop("gpu_model"), str(gpus_each)]))
@@ -102,10 +99,6 @@ class Cluster(Strict):
         for name in (rule.partition(".")[0], rule):  # `rl`, and on top of it `rl.verl`
             request |= self.rules.get(name, Request()).model_dump(exclude_none=True)
         return request
-
-
-def _more_each_time(minutes: int, longest: int) -> Callable[..., int]:
-    return lambda wildcards, attempt: min(minutes * attempt, max(minutes, longest))
 
 
 def read_cluster(path: Path, root: Path, rules: list[str]) -> Cluster:

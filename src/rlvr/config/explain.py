@@ -1,7 +1,5 @@
 """Checks content against a schema and explains mistakes by file and key."""
 
-from __future__ import annotations
-
 import re
 import types
 import typing
@@ -11,7 +9,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError, create_model
 
-from rlvr.config.layers import ConfigError, Layer, merge
+from rlvr.config.layers import ConfigError, Layer, merge, place_of
 from rlvr.config.schema.fields import NAME, Strict
 from rlvr.words import nearest
 
@@ -101,19 +99,11 @@ def explain(schema: Any, layers: list[Layer], error: ValidationError, aliases: d
         mistakes.append((rank, key, message))
         suggested |= {(*key[:-1], correction)} if correction else set()
     lines = sorted((m for m in mistakes if m[0] < 2 or m[1] not in suggested), key=lambda m: m[0])
-    return "\n".join(f"{_holder(layers, key).place(key)}: {message}" for _, key, message in lines)
+    return "\n".join(f"{place_of(layers, key)}: {message}" for _, key, message in lines)
 
 
+PLAIN = re.compile(r"\s*([-+]?[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?|true|false)\s*", re.IGNORECASE)  # number, boolean
 TAG_ERRORS = ("union_tag_invalid", "union_tag_not_found", "model_attributes_type")
-
-
-def _holder(layers: list[Layer], location: tuple[Any, ...]) -> Layer:
-    """The last layer that has the key, or where none does, the most of the keys above it."""
-    for depth in range(len(location), 0, -1):
-        for layer in reversed(layers):
-            if layer.holds(location[:depth]):
-                return layer
-    return layers[-1]
 
 
 def _describe(
@@ -162,13 +152,9 @@ def _hint(kind: str, detail: dict[str, Any], value: Any) -> str:
     if kind == "literal_error":
         correction = _close(str(value), re.findall(r"'([^']*)'", detail["ctx"]["expected"]))
         return f"; did you mean {correction!r}?" if correction else ""
-    if kind in ("int_type", "float_type", "bool_type") and isinstance(value, str) and _is_plain(value):
+    if kind in ("int_type", "float_type", "bool_type") and isinstance(value, str) and PLAIN.fullmatch(value):
         return "; write it without quotes"
     return "; write it in quotes" if kind == "string_type" and isinstance(value, (int, float, bool)) else ""
-
-
-def _is_plain(text: str) -> bool:
-    return re.fullmatch(r"[-+]?[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?|true|false", text.strip(), re.IGNORECASE) is not None
 
 
 def _close(wrong: Any, valid: list[str]) -> str | None:

@@ -1,7 +1,5 @@
 """Identity: a readable slug and a hash of every field that changes the numbers."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """YAML files as layers of content: reading, locating keys, merging. No schema here."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -39,9 +37,11 @@ class Layer:
         return True
 
 
-def holder(layers: list[Layer], location: tuple[Any, ...]) -> Layer:
-    """The last layer that has the key, so its value wins; the last layer where none has it."""
-    return next((layer for layer in reversed(layers) if layer.holds(location)), layers[-1])
+def place_of(layers: list[Layer], location: tuple[Any, ...]) -> str:
+    """File and key of a setting in the last layer that has it, or where none does, the most of the keys above it."""
+    parts = (location[:depth] for depth in range(len(location), 0, -1))
+    holders = (layer for part in parts for layer in reversed(layers) if layer.holds(part))
+    return next(holders, layers[-1]).place(location)
 
 
 def look_up(table: Any, name: str, what: str, place: str) -> Any:

@@ -1,14 +1,12 @@
 """Reads configuration files and checks each, also against names in others; errors name file and key."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 from rlvr import estimators
 from rlvr.config import registries
 from rlvr.config.explain import check_part, named_entries, validate
-from rlvr.config.layers import ConfigError, Layer, holder, look_up, merge, read_yaml
+from rlvr.config.layers import ConfigError, Layer, look_up, merge, place_of, read_yaml
 from rlvr.config.schema.names import Data, HubModel, Model, Prompt, Published, Revision
 from rlvr.config.schema.settings import OF_A_RUN, Settings
 from rlvr.words import nearest
@@ -133,21 +131,19 @@ def resolve_estimator(settings: dict[str, Any], layers: list[Layer]) -> dict[str
         resolved = estimators.resolve(name, {key: value for key, value in settings.items() if key != "name"})
         name, resolved = estimators.reduced(name, resolved)
     except estimators.SettingError as error:
-        place = holder(layers, ("estimator", error.key)).place(("estimator", error.key))
-        raise ConfigError(f"{place}: {error.message}") from error
+        raise ConfigError(f"{place_of(layers, ('estimator', error.key))}: {error.message}") from error
     return {"name": name, **resolved}
 
 
 def _no_estimator(settings: dict[str, Any], layers: list[Layer]) -> str:
     """The message for a wrong or missing estimator name."""
     if "name" in settings:
-        place = holder(layers, ("estimator", "name")).place(("estimator", "name"))
+        place = place_of(layers, ("estimator", "name"))
         return f"{place}: unknown estimator {settings['name']!r}{nearest(settings['name'], estimators.names())}"
     other = next((key for key in settings if "did you mean" in nearest(key, ["name"])), None)
     if other is not None:
-        place = holder(layers, ("estimator", other)).place(("estimator", other))
-        return f"{place}: unknown key; did you mean 'name'?"
-    return f"{holder(layers, ('estimator',)).place(('estimator', 'name'))}: this key is missing"
+        return f"{place_of(layers, ('estimator', other))}: unknown key; did you mean 'name'?"
+    return f"{place_of(layers, ('estimator', 'name'))}: this key is missing"
 
 
 def check_settings(layer: Layer) -> None:

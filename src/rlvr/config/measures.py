@@ -4,8 +4,6 @@ A figure names a measure by its name (`entropy`: of the probes where they have i
 `metrics.entropy`. docs/training.md defines each.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rlvr.words import nearest

@@ -1,7 +1,5 @@
 """The order of tables and figures, hence of runs, for Snakemake and `rlvr plan`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rlvr.config.plan import Plan, asked_for, core_items, first_items

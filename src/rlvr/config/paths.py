@@ -1,7 +1,5 @@
 """The paths of all files: only this module knows the layout of results/."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rlvr.config import identity

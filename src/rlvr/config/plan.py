@@ -1,7 +1,5 @@
 """The plan's types: models, data, runs, evaluations, tables, figures. `rlvr.planning.expansion` makes a plan."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

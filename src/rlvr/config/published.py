@@ -1,7 +1,5 @@
 """The published tables in config/reference/: their models, methods and benchmarks."""
 
-from __future__ import annotations
-
 import csv
 from dataclasses import dataclass
 from pathlib import Path

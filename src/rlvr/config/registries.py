@@ -1,8 +1,6 @@
 """Folders that are registries, and what their members declare, read from source: planning imports no torch and no
 reader of data sets."""
 
-from __future__ import annotations
-
 import ast
 import re
 from functools import cache

@@ -1,7 +1,5 @@
 """config/hardware.yaml: devices, assumptions about them, and shapes of published models."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -158,15 +156,13 @@ def read(folder: Path, measured: Path | None = None) -> Hardware:
 
 
 def _check(hardware: Hardware, layer: Layer, folder: Path) -> None:
-    models = (
-        read_models(folder, folder.parent, read_prompts(folder, folder.parent)).values() if hardware.measured else ()
-    )
+    root = folder.parent
+    models = read_models(folder, root, read_prompts(folder, root)).values() if hardware.measured else ()
     names = dict.fromkeys([*(model.name for model in models), *map(published, models)])
     for name, device in hardware.devices.items():
         for key in device.assumptions:
-            look_up(
-                Assumptions.model_fields, key, "assumption", f"config/hardware.yaml: devices.{name}.assumptions.{key}"
-            )
+            place = f"config/hardware.yaml: devices.{name}.assumptions.{key}"
+            look_up(Assumptions.model_fields, key, "assumption", place)
     for i, entry in enumerate(hardware.measured):
         look_up(hardware.devices, entry.device, "device", layer.place(("measured", i, "device")))
         look_up(names, entry.model, "model of config/models.yaml", layer.place(("measured", i, "model")))

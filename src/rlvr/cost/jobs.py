@@ -1,7 +1,5 @@
 """From a plan to jobs with costs: SFT -> run -> evaluation. Data, models, grading and tables need no GPU."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -100,9 +98,8 @@ class _Builder:
             (base.model.name, evaluation),
             lambda: self.costs.evaluation(spec, base.model, self.plan.execution, shards=shards),
         )
-        return [
-            self._add(name, "evaluation", policy, (policy, evaluation), estimate, base, whole=whole) for name in names
-        ]
+        key = policy, evaluation
+        return [self._add(name, "evaluation", policy, key, estimate, base, whole=whole) for name in names]
 
     def _estimate(self, key: object, make: Callable[[], Estimate]) -> Estimate:
         if key not in self.cache:

@@ -6,8 +6,6 @@ update, per token        3 times that        6 M + 12 L H D t: Chowdhery et al. 
 decoding, per token      max(bytes read / bandwidth, FLOPs / peak) of a batch, over the batch
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -109,9 +107,8 @@ class Throughput:
 
     def decode_seconds(self, batch: float, seen: float, spread: int) -> float:
         """Seconds per token of a batch: the slower of reading and computing, plus an overhead."""
-        reading = (self.weights + batch * seen * self.cache) / (
-            self.device.bandwidth * self.assumed.decode_bandwidth.value
-        )
+        bandwidth = self.device.bandwidth * self.assumed.decode_bandwidth.value
+        reading = (self.weights + batch * seen * self.cache) / bandwidth
         computing = forward_flops(self.shape, batch, seen) / (self.peak * self.assumed.scoring_mfu.value)
         return max(reading, computing) / spread + self.assumed.decode_overhead.value
 
@@ -124,9 +121,8 @@ class Throughput:
             return drawn.tokens / (gpus * self.measured.generation_tokens_per_second)
         spread = min(gpus, self.spread(drawn.prompt + drawn.longest))
         replicas = gpus // spread
-        fitting = (self.use * self.device.memory * spread - self.weights) / (
-            (drawn.prompt + drawn.response) * self.cache
-        )
+        free = self.use * self.device.memory * spread - self.weights
+        fitting = free / ((drawn.prompt + drawn.response) * self.cache)
         batch = max(1.0, min(self.assumed.decode_batch.value, fitting, drawn.sequences / replicas))
         if drawn.sequences == 0:
             return 0.0
@@ -161,11 +157,6 @@ def _run_flops(shape: Shape, steps: int, drawn: _Drawn) -> float:
     return steps * step + drawn.probes * probe
 
 
-def _saved_beside(spec: RunSpec) -> int:
-    """Bytes per parameter that some runs save in addition: a moving reference, the best policy so far."""
-    return 4 * bool(spec.rl.reference_reset) + 4 * (spec.selection.rule == "best_validation")
-
-
 class Costs:
     """Estimates of the jobs of a plan on one type of device."""
 
@@ -181,13 +172,14 @@ class Costs:
 
         Old log-probabilities come from the sampler (training/trainer.py), without a pass.
         """
-        rates = Throughput(
-            self.hardware, self.device, spec.base.model, spec.rl.precision, execution.gpu_memory_utilization
-        )
+        use = execution.gpu_memory_utilization
+        rates = Throughput(self.hardware, self.device, spec.base.model, spec.rl.precision, use)
         steps, drawn = _steps(spec), self._drawn(spec)
         gpus = self.gpus_of_run(spec, rates, drawn.kept)
         saves = steps // execution.save_every
-        saved = rates.shape.parameters * (SAVED + _saved_beside(spec))
+        # Some runs save in addition a moving reference, or the best policy so far.
+        beside = 4 * bool(spec.rl.reference_reset) + 4 * (spec.selection.rule == "best_validation")
+        saved = rates.shape.parameters * (SAVED + beside)
         phases = {
             "rollouts": steps * rates.generation_seconds(drawn.tried, gpus),
             "reference": steps * rates.scoring_seconds(drawn.kept, gpus),
@@ -220,9 +212,8 @@ class Costs:
     def gpus_of_run(self, spec: RunSpec, rates: Throughput, drawn: Sampling) -> int:
         """A power of two that fits weights, gradients, moments and the reference, and at least one sampler."""
         reference = 4 if spec.rl.reference_reset else WIDTH[_dtype(spec.base.model)]
-        need = (
-            rates.shape.parameters * (TRAINED + reference) / (self.assumed.training_memory.value * rates.device.memory)
-        )
+        memory = self.assumed.training_memory.value * rates.device.memory
+        need = rates.shape.parameters * (TRAINED + reference) / memory
         return max(_power_of_two(need), rates.spread(drawn.prompt + drawn.longest), _power_of_two(self.least_gpus))
 
     def sft(self, spec: PolicySpec, execution: Execution) -> Estimate:
@@ -233,9 +224,8 @@ class Costs:
         length = (self.assumed.embedded_demonstration_tokens if embedded else self.assumed.demonstration_tokens).value
         precision = "float32"  # training/sft.py
         rates = Throughput(self.hardware, self.device, spec.model, precision, execution.gpu_memory_utilization)
-        demonstrations = Sampling(
-            spec.sft.sequences_per_step, spec.sft.sequences_per_step, 0.0, length, math.ceil(length)
-        )
+        count = spec.sft.sequences_per_step
+        demonstrations = Sampling(count, count, 0.0, length, math.ceil(length))
         need = rates.shape.parameters * TRAINED / (self.assumed.training_memory.value * rates.device.memory)
         gpus = _power_of_two(need)
         seconds = spec.sft.steps * rates.update_seconds(demonstrations, gpus) + self.assumed.job_start.value
@@ -253,9 +243,8 @@ class Costs:
         gpus = rates.spread(drawn.prompt + drawn.longest)
         seconds = rates.generation_seconds(drawn, gpus) + self.assumed.job_start.value
         flops = forward_flops(rates.shape, drawn.tokens, drawn.seen)
-        return Estimate(
-            seconds, gpus, drawn.tokens, flops, drawn.tokens * self.assumed.bytes_per_completion_token.value
-        )
+        disk = drawn.tokens * self.assumed.bytes_per_completion_token.value
+        return Estimate(seconds, gpus, drawn.tokens, flops, disk)
 
     def _sampling(self, prompts: float, samples: int, longest: int, prompt_limit: int | None = None) -> Sampling:
         prompt = self.assumed.prompt_tokens.value

@@ -1,7 +1,5 @@
 """List scheduling on nodes of equal GPUs: by rank, then by the longest chain behind a job."""
 
-from __future__ import annotations
-
 import heapq
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The content of `rlvr plan` as plain data: totals, jobs by model, items, the longest chain, assumptions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rlvr.config.load import ConfigError
@@ -10,6 +8,7 @@ from rlvr.cost.hardware import Hardware
 from rlvr.cost.jobs import Name, Work, work_of
 from rlvr.cost.model import Costs
 from rlvr.cost.schedule import DoesNotFit, Schedule, longest_chain, simulate
+from rlvr.words import nearest
 
 HOUR = 3600.0
 NOT_COUNTED = (
@@ -164,11 +163,7 @@ def order(work: Work, schedule: Schedule) -> list[dict[str, Any]]:
 
 def named_item(plan: Plan, name: str) -> Name:
     """`table1` or `ace/table1`. Raises ConfigError with the nearest name."""
-    from rlvr.words import nearest
-
-    items = {
-        f"{paper}/{item}": (paper, item) for paper, paper_plan in plan.papers.items() for item in paper_plan.all_items()
-    }
+    items = {f"{paper}/{item}": (paper, item) for paper, of in plan.papers.items() for item in of.all_items()}
     matches = [place for key, place in items.items() if name == key or name == place[1]]
     if not matches:
         valid = list(items) if "/" in name else [item for _, item in items.values()]

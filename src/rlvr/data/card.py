@@ -1,7 +1,5 @@
 """A data card: a set's origin, contents and dropped rows, as JSON and as Markdown."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Checks a set's golds with its own verifier: is each gold equal to itself?"""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

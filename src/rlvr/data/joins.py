@@ -1,7 +1,5 @@
 """Questions from other sets, for a set whose rows name a set, a split and an index instead of a question."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Stage: data. Checks that no test problem is a training problem, and records what a paper's sets share."""
 
-from __future__ import annotations
-
 import sys
 from itertools import combinations
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Stage: data. Writes a data set's problems, its demonstrations if it has any, and its card."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from dataclasses import replace

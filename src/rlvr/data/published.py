@@ -1,7 +1,5 @@
 """A published set's files -> problems.jsonl, images/ and demonstrations.jsonl in one pass, with row counts."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -19,6 +17,7 @@ from rlvr.data.adapters import Draft, LeftOut, Row
 from rlvr.data.adapters._pictures import ending
 from rlvr.data.rows import DataError, read
 from rlvr.data.sources import short
+from rlvr.files import remove
 from rlvr.records import Demonstration, Problem, row_of
 
 WRITTEN = ("problems.jsonl", "demonstrations.jsonl", "images")
@@ -133,10 +132,7 @@ def _line(row: dict[str, Any]) -> bytes:
 
 def _replace(source: Path, target: Path) -> None:
     """Replace the target by a new file or folder; an empty one only removes the target."""
-    if target.is_dir():
-        shutil.rmtree(target)
-    else:
-        target.unlink(missing_ok=True)
+    remove(target)
     if any(source.iterdir()) if source.is_dir() else source.stat().st_size:
         os.replace(source, target)
 
@@ -168,8 +164,10 @@ def _drafts(spec: Published, paths: tuple[Path, ...], folder: Path, tally: Tally
             try:
                 if tally.rows - 1 in special:
                     raise LeftOut("needs a special judge")
-                draft = adapter.adapt(Row(_joined(values, originals), wanted), spec)
-                _check_unicode(draft)
+                row = {**values, "prompt": joins.question_of(values, originals)} if originals else values
+                draft = adapter.adapt(Row(row, wanted), spec)
+                for text in (draft.prompt, draft.gold, draft.level, draft.cluster, draft.response or ""):
+                    text.encode()  # no file holds half of a surrogate pair, which JSON can hold
                 if draft.gold:  # a set of demonstrations has none
                     check_gold(draft.gold)
             except LeftOut as reason:
@@ -181,16 +179,6 @@ def _drafts(spec: Published, paths: tuple[Path, ...], folder: Path, tally: Tally
                 raise DataError(f"{path}, row {number}: not as {spec.adapter} is published ({fault})") from error
             else:
                 yield draft
-
-
-def _joined(row: dict[str, Any], originals: joins.Questions) -> dict[str, Any]:
-    return {**row, "prompt": joins.question_of(row, originals)} if originals else row
-
-
-def _check_unicode(draft: Draft) -> None:
-    """Raise UnicodeEncodeError for half of a surrogate pair, which JSON can hold but a file cannot."""
-    for text in (draft.prompt, draft.gold, draft.level, draft.cluster, draft.response or ""):
-        text.encode()
 
 
 def _key(draft: Draft) -> bytes:

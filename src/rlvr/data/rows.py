@@ -4,8 +4,6 @@ The file's name tells JSON lines, a JSON list, CSV and parquet apart. Of parquet
 solutions and responses can be most of a file.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import zlib

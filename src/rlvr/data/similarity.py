@@ -4,8 +4,6 @@ Nearly equal is a Jaccard similarity of at least 0.8 between the sets of runs of
 locality-sensitive hashing (datasketch) proposes pairs; an exact count then checks each, so the result is no estimate.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -63,9 +61,8 @@ def near(a: dict[str, str], b: dict[str, str]) -> list[tuple[str, str, float]]:
     """
     small, large = (a, b) if len(a) <= len(b) else (b, a)
     runs_small = {name: runs(text) for name, text in small.items()}
-    candidates_large = dict(
-        _reachable(((n, runs(t)) for n, t in large.items()), frozenset().union(*runs_small.values()))
-    )
+    runs_large = ((name, runs(text)) for name, text in large.items())
+    candidates_large = dict(_reachable(runs_large, frozenset().union(*runs_small.values())))
     candidates_small = dict(_reachable(runs_small.items(), frozenset().union(*candidates_large.values())))
     pairs = []
     for one, other in _proposed(candidates_small, candidates_large):

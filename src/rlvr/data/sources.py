@@ -1,7 +1,5 @@
 """Finds a published set's files: in data/<set>/, or on the model hub."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,24 +51,18 @@ def brought(spec: Files, home: Path) -> list[Path]:
     """The files of a set in a folder: those that the entry names, else the only candidate; [] if there is none."""
     if not home.is_dir():
         return []
-    matches = {pattern: _matching(pattern, home) for pattern in spec.files}
+    matches = {name: sorted(home.glob(name)) or sorted(home.glob(Path(name).name)) for name in spec.files}
     if any(matches.values()):
         lacking = [pattern for pattern, paths in matches.items() if not paths]
         if lacking:
-            raise DataUnavailable(
-                f"{home}/: {lacking[0]} is missing beside the other files; {how_to_bring(spec, home)}"
-            )
+            what = f"{lacking[0]} is missing beside the other files"
+            raise DataUnavailable(f"{home}/: {what}; {how_to_bring(spec, home)}")
         return list(dict.fromkeys(path for paths in matches.values() for path in paths))
     others = [path for path in sorted(home.iterdir()) if path.name.endswith(ENDINGS) and path.name not in OURS]
     if len(others) > 1:
-        raise DataUnavailable(
-            f"{home}/: which of {', '.join(path.name for path in others)} is the set? {how_to_bring(spec, home)}"
-        )
+        names = ", ".join(path.name for path in others)
+        raise DataUnavailable(f"{home}/: which of {names} is the set? {how_to_bring(spec, home)}")
     return others
-
-
-def _matching(pattern: str, home: Path) -> list[Path]:
-    return sorted(home.glob(pattern)) or sorted(home.glob(Path(pattern).name))
 
 
 def from_hub(spec: Files, home: Path) -> tuple[list[Path], str]:
@@ -99,10 +91,8 @@ def _snapshot(spec: Files) -> Path:
     import huggingface_hub as hub
 
     def folder(revision: str | None, **options: Any) -> Path:
-        path = hub.snapshot_download(
-            spec.repo, repo_type="dataset", revision=revision, allow_patterns=spec.files, **options
-        )
-        return Path(path)
+        options |= {"repo_type": "dataset", "revision": revision, "allow_patterns": spec.files}
+        return Path(hub.snapshot_download(spec.repo, **options))
 
     try:
         commit = hub.HfApi().dataset_info(spec.repo, revision=spec.revision, timeout=SECONDS).sha

@@ -1,7 +1,5 @@
 """Colours and lines of methods, the same in all figures of a paper, and legends."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable
@@ -14,6 +12,8 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+else:  # a plan loads the kinds of figures, and no matplotlib for it
+    Artist = Axes = Figure = Any
 
 # Okabe and Ito's colours, which colour-blind readers can distinguish.
 GREY, BLUE, ORANGE, VERMILION, GREEN, PINK, SKY = (

@@ -1,7 +1,5 @@
 """Figures of scores on benchmarks: the common keys and planning of their kinds."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd
@@ -15,6 +13,8 @@ from rlvr.items.layout import common, with_scores
 from rlvr.items.scope import Scope
 from rlvr.statistics.scores import Scores
 from rlvr.statistics.table_rows import pass_at_k_rows
+
+CAPTION = "95 % intervals over {seeds} training seeds × problems (bootstrap)."
 
 
 class ScoredFigure(ItemConfig):
@@ -55,7 +55,3 @@ def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
 
 def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
     return pass_at_k_rows(layout, scores, None)
-
-
-def caption(seeds: str) -> str:
-    return f"95 % intervals over {seeds} training seeds × problems (bootstrap)."

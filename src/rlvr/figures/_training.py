@@ -1,12 +1,7 @@
 """Figures of training: the common keys, planning and panels of their kinds."""
 
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' annotations do not say that a column is a series)
-
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 from pydantic import Field, model_validator
@@ -14,14 +9,10 @@ from pydantic import Field, model_validator
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.fields import Positive
 from rlvr.config.schema.items import ItemConfig, Row
-from rlvr.figures._looks import with_looks
+from rlvr.figures._looks import Axes, Figure, with_looks
 from rlvr.items import FIGURES
 from rlvr.items.layout import with_cells
 from rlvr.items.scope import Scope
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 ACROSS = 5  # panels per row
 

@@ -1,34 +1,22 @@
 """Closed forms as curves."""
 
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' annotations do not say that a column is a series)
-
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
-from rlvr.figures._looks import BLUE, GREEN, ORANGE, PINK, SKY, VERMILION
+from rlvr.figures._looks import BLUE, GREEN, ORANGE, PINK, SKY, VERMILION, Figure
 from rlvr.items import FIGURES, closed_forms
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 COLOURS = (BLUE, ORANGE, VERMILION, GREEN, PINK, SKY)
 
 
-class Config(closed_forms.ClosedForms):
-    pass
-
-
+CAPTION = closed_forms.SAME
+Config = closed_forms.ClosedForms
 EVERY_SCALE = closed_forms.EVERY_SCALE
 FLOATS = closed_forms.FLOATS
 lay_out = closed_forms.lay_out
 statistics = closed_forms.statistics
-
-
 expand = partial(closed_forms.expand, FIGURES)
 
 
@@ -50,7 +38,3 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
         axes.set(xlabel=rows["x_label"].iloc[0], ylabel=rows["y_label"].iloc[0], title=panel)
         axes.legend(fontsize=8)
     return figure
-
-
-def caption(seeds: str) -> str:
-    return closed_forms.SAME

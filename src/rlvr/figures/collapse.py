@@ -1,32 +1,20 @@
 """Collapsed runs: the share of prompts without a correct response, one line per run (A-GRAE, Figure 9)."""
 
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' annotations do not say that a column is a series)
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from rlvr.config.measures import METRICS
 from rlvr.config.plan import Item, Plan
 from rlvr.figures import _training
-from rlvr.figures._looks import looks
+from rlvr.figures._looks import Figure, looks
 from rlvr.items.layout import collapse_rule
 from rlvr.statistics.collapse import of_run, steps_of, unsolved_shares
 from rlvr.statistics.run_rows import Runs, cell_columns, in_range, running_mean
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
+CAPTION = "A line per run."
 FAINT = "#a8a8a8"
-
-
-class Config(_training.TrainingFigure):
-    pass
-
-
+Config = _training.TrainingFigure
 expand = _training.expand
 
 
@@ -86,7 +74,3 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=2 if figure.get_figwidth() > 7 else 1)
     return figure
-
-
-def caption(seeds: str) -> str:
-    return "A line per run."

@@ -1,20 +1,12 @@
 """Pass@1 against pass@(largest k), one curve per method over its learning rates."""
 
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' annotations do not say that a column is a series)
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 from pydantic import model_validator
 
 from rlvr.figures import _scored
-from rlvr.figures._looks import legend, looks
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from rlvr.figures._looks import Figure, legend, looks
 
 SPREAD = {"elinewidth": 0.6, "alpha": 0.45}
 NOTE = (
@@ -30,7 +22,7 @@ class Config(_scored.ScoredFigure):
         return self
 
 
-caption = _scored.caption
+CAPTION = _scored.CAPTION
 expand = _scored.expand
 lay_out = _scored.lay_out
 statistics = _scored.statistics

@@ -1,12 +1,7 @@
 """Realised gradient masses by solve rate, next to the closed form (FADE, Eq. 3)."""
 
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' annotations do not say that a column is a series)
-
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,23 +10,15 @@ from rlvr.config.measures import METRICS
 from rlvr.config.plan import Item, Plan
 from rlvr.estimators import Estimator
 from rlvr.figures import _training
-from rlvr.figures._looks import GREY, looks
+from rlvr.figures._looks import GREY, Axes, Figure, looks
 from rlvr.items.layout import runs_of_cells
 from rlvr.statistics.intervals import over_seeds
 from rlvr.statistics.run_rows import Runs, cell_columns, in_range, value_of
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 SIDES = {"positive": "positive_mass_by_correct", "negative": "negative_mass_by_correct"}
 ORIENTATION = "grpo"
-
-
-class Config(_training.TrainingFigure):
-    pass
-
-
+CAPTION = "Bars: 95 % intervals over {seeds} training seeds (Student's t)."
+Config = _training.TrainingFigure
 expand = _training.expand
 
 
@@ -150,7 +137,3 @@ def _legend_of_masses(figure: Figure, frame: pd.DataFrame) -> None:
         handles.append(Line2D([], [], color=GREY, linestyle="--", label=words))
     wide = figure.get_figwidth() > 12.5
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles) if wide else 1)
-
-
-def caption(seeds: str) -> str:
-    return f"Bars: 95 % intervals over {seeds} training seeds (Student's t)."

@@ -1,12 +1,7 @@
 """Measures (`rlvr.config.measures`) over training steps, with intervals over seeds."""
 
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' annotations do not say that a column is a series)
-
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,16 +12,13 @@ from rlvr.config.measures import HARD, METRICS, PROBE, UnknownMeasure, curve
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.fields import Positive
 from rlvr.figures import _training
-from rlvr.figures._looks import legend, looks
+from rlvr.figures._looks import Axes, Figure, legend, looks
 from rlvr.items.layout import runs_of_cells
 from rlvr.items.scope import Scope
 from rlvr.statistics.intervals import over_seeds
 from rlvr.statistics.run_rows import Runs, cell_columns, in_range, running_mean, value_of
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
+CAPTION = "Bands: 95 % intervals over {seeds} training seeds (Student's t)."
 CLAIMS = "of_curves"
 
 
@@ -126,11 +118,7 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
             for arm, cell in rows.groupby("arm", sort=False):
                 look = styles[str(arm)]
                 axes.plot(
-                    cell["step"],
-                    cell["value"],
-                    color=look.color,
-                    linestyle=look.linestyle,
-                    label=cell["label"].iloc[0],
+                    cell["step"], cell["value"], color=look.color, linestyle=look.linestyle, label=cell["label"].iloc[0]
                 )
                 axes.fill_between(cell["step"], cell["value_low"], cell["value_high"], color=look.color, alpha=band)
             axes.set(xlabel="training step", ylabel=measure["label"])
@@ -148,7 +136,3 @@ def _cut(axes: Axes, values: pd.Series, *, share: bool) -> None:
     margin = max(0.25 * (high - low), 1e-3)
     bottom = low - margin if low < 0 else max(0.0, low - margin)
     axes.set_ylim(bottom, min(1.0, high + margin) if share else high + margin)
-
-
-def caption(seeds: str) -> str:
-    return f"Bands: 95 % intervals over {seeds} training seeds (Student's t)."

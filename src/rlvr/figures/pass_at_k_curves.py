@@ -1,11 +1,6 @@
 """Pass@k over k, of tables or of arms on benchmarks: ours with intervals, next to the published curves."""
 
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' annotations do not say that a column is a series)
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 from pydantic import model_validator
@@ -14,13 +9,9 @@ from rlvr import items
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.plan import Item
 from rlvr.figures import _scored
-from rlvr.figures._looks import legend, looks
+from rlvr.figures._looks import Axes, Figure, legend, looks
 from rlvr.items import FIGURES, TABLES
 from rlvr.items.scope import Scope
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 class Config(_scored.ScoredFigure):
@@ -35,7 +26,7 @@ class Config(_scored.ScoredFigure):
         return self
 
 
-caption = _scored.caption
+CAPTION = _scored.CAPTION
 lay_out = _scored.lay_out
 statistics = _scored.statistics
 

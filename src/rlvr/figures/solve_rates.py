@@ -1,12 +1,7 @@
 """Shares of prompts by solve rate, stacked, over training steps."""
 
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' annotations do not say that a column is a series)
-
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,12 +10,10 @@ from rlvr.config.measures import METRICS
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.fields import Positive
 from rlvr.figures import _training
-from rlvr.figures._looks import legend
+from rlvr.figures._looks import Figure, legend
 from rlvr.statistics.run_rows import Runs, cell_columns, in_range, running_mean, value_of
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
+CAPTION = "Means over {seeds} training seeds."
 # Bins of groups by their number c of correct responses of G; a group belongs to the first bin that fits.
 BINS: dict[str, Callable[[int, int], bool]] = {
     "0": lambda c, rollouts: c == 0,
@@ -30,14 +23,9 @@ BINS: dict[str, Callable[[int, int], bool]] = {
     "(1/2, 1)": lambda c, rollouts: True,
 }
 IN_ORDER = ("0", "(0, 1/4]", "(1/4, 1/2]", "(1/2, 1)", "1")
+IN_WORDS = {"0": "none", "1": "all"}
 # From no correct response to all: brown to violet (ColorBrewer's PuOr), safe for colour-blind readers.
-SHADES = {
-    "0": "#b35806",
-    "(0, 1/4]": "#fdb863",
-    "(1/4, 1/2]": "#e6e6ee",
-    "(1/2, 1)": "#b2abd2",
-    "1": "#542788",
-}
+SHADES = {"0": "#b35806", "(0, 1/4]": "#fdb863", "(1/4, 1/2]": "#e6e6ee", "(1/2, 1)": "#b2abd2", "1": "#542788"}
 
 
 class Config(_training.TrainingFigure):
@@ -104,7 +92,7 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
             wide.index,
             [wide[name] for name in bins],
             colors=[SHADES[name] for name in bins],
-            labels=[f"correct: {_in_words(name)}" for name in bins],
+            labels=[f"correct: {IN_WORDS.get(name, name)}" for name in bins],
             edgecolor="white",
             linewidth=0.3,
         )
@@ -116,11 +104,3 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
         drawn.append(axes)
     legend(figure, drawn)
     return figure
-
-
-def _in_words(name: str) -> str:
-    return {"0": "none", "1": "all"}.get(name, name)
-
-
-def caption(seeds: str) -> str:
-    return f"Means over {seeds} training seeds."

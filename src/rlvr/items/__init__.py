@@ -9,7 +9,7 @@ list of kinds. A kind has
     statistics(layout, <inputs>) -> DataFrame    its numbers with intervals, tidy
 
 A kind of table also has `render(layout, <statistics>, <reference>) -> Rendered`: text, no arithmetic. A kind of figure
-has `draw(layout, frames) -> Figure` and may have `caption(frames) -> str`, which explains its error bars.
+has `draw(layout, frames) -> Figure` and may have `CAPTION`, which explains its error bars (of {seeds} training seeds).
 
 The names of a function's parameters select the files it reads: see `rlvr.items.inputs`. A kind without `statistics`
 shows only published values or closed forms. A kind may also define
@@ -23,8 +23,6 @@ shows only published values or closed forms. A kind may also define
     CURVES = True                                          whether a figure can draw its rows over k
     EVERY_SCALE = True                                     whether nothing of it depends on the scale
 """
-
-from __future__ import annotations
 
 import importlib
 import inspect

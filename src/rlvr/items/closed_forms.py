@@ -1,7 +1,5 @@
 """Tables and figures of closed forms, which need no runs. `content` is a module of rlvr.theory.closed_forms."""
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

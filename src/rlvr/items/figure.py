@@ -1,7 +1,5 @@
 """Stage: figures. Draws one figure."""
 
-from __future__ import annotations
-
 import textwrap
 from pathlib import Path
 from typing import Annotated

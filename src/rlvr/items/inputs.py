@@ -1,7 +1,5 @@
 """Inputs of a kind's `statistics`, by parameter name: their files and how to read them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,22 +20,6 @@ class Input:
     read: Callable[[Sequence[Path]], Any]
 
 
-def _scores(item: Item, paths: Paths) -> list[str]:
-    return [paths.scores(*pair) for pair in item.scored()]
-
-
-def _diversity(item: Item, paths: Paths) -> list[str]:
-    return [paths.diversity(*pair) for pair in item.scored()]
-
-
-def _runs(item: Item, paths: Paths) -> list[str]:
-    return [file for run in item.policies() for file in paths.rows(run)]
-
-
-def _probes(item: Item, paths: Paths) -> list[str]:
-    return [paths.probe(run) for run in item.probed()]
-
-
 def _read_runs(files: Sequence[Path]) -> Runs:
     return Runs.of((path.parent.name, path.stem, read_lines(path)) for path in files)
 
@@ -47,9 +29,11 @@ def _read_probes(files: Sequence[Path]) -> dict[str, list[dict[str, Any]]]:
 
 
 INPUTS = {
-    "scores": Input(_scores, read_all),  # scores.csv of each policy on each evaluation
-    "diversity": Input(_diversity, read_all),  # diversity.csv, the same
-    "runs": Input(_runs, _read_runs),  # probe.jsonl and metrics.jsonl of each run
-    "probes": Input(_probes, _read_probes),  # probe.jsonl of the runs that choose learning rates
+    # scores.csv of each policy on each evaluation; diversity.csv, the same
+    "scores": Input(lambda item, paths: [paths.scores(*pair) for pair in item.scored()], read_all),
+    "diversity": Input(lambda item, paths: [paths.diversity(*pair) for pair in item.scored()], read_all),
+    # probe.jsonl and metrics.jsonl of each run; probe.jsonl of the runs that choose learning rates
+    "runs": Input(lambda item, paths: [file for run in item.policies() for file in paths.rows(run)], _read_runs),
+    "probes": Input(lambda item, paths: [paths.probe(run) for run in item.probed()], _read_probes),
 }
 REFERENCE = "reference"  # a further input: the path of the published table, or None

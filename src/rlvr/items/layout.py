@@ -1,7 +1,5 @@
 """The layout of an item: all that its statistics and its rendering need, as plain data without paths."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rlvr import items

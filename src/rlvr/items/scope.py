@@ -1,7 +1,5 @@
 """The interface between a kind and the planning of a paper, for one item."""
 
-from __future__ import annotations
-
 from typing import Any, Protocol
 
 from rlvr.config.plan import Cell, PaperPlan, Plan
@@ -49,12 +47,8 @@ class Scope(Protocol):
         """Records the scores of arms, for the tables of single arms."""
         ...
 
-    def label(self, arm: str) -> str:
-        """The label of an arm; a swept arm has the label of the arm it varies."""
-        ...
-
     def label_with_value(self, arm: str) -> str:
-        """The same with the value of a sweep, to distinguish the arms of a sweep."""
+        """The label of an arm; a swept arm's includes the value, to distinguish the arms of a sweep."""
         ...
 
     def label_of_curve(self, arm: str) -> str:

@@ -1,7 +1,5 @@
 """Stage: statistics. Computes those of one table or figure."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """Stage: tables. Writes one table as CSV, Markdown and LaTeX."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

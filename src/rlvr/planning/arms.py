@@ -1,7 +1,5 @@
 """The arms of a paper: their layers of settings, the arms of its sweeps, and their labels."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any

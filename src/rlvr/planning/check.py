@@ -1,7 +1,5 @@
 """Checks every name in a paper's file, used or not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rlvr import items
@@ -69,10 +67,9 @@ def published(paper: Paper, tables: dict[str, Item], *, sources: Sources, layer:
     silently. A null method, and a model or benchmark with `published_as: null`, has no published values."""
     files: dict[Any, PublishedTable] = {}
     for name, table in paper.tables.items():
-        if _reference(table) is not None and _reference(table) not in files:
-            files[_reference(table)] = read(
-                sources.root, _reference(table), f"{layer.place(('tables', name))}.reference"
-            )
+        reference = _reference(table)
+        if reference is not None and reference not in files:
+            files[reference] = read(sources.root, reference, f"{layer.place(('tables', name))}.reference")
     for name, table in paper.tables.items():
         place, file = layer.place(("tables", name)), files.get(_reference(table))
         check = items.hook(items.load(items.TABLES, table.kind), "check_published")
@@ -97,9 +94,8 @@ def _rows(rows: list[Row], file: PublishedTable | None, files: dict[Any, Publish
         if row.published is None:
             continue
         if not files:
-            raise ConfigError(
-                f"{place}.rows.{i}.published: no table of this paper has a `reference` with published methods"
-            )
+            why = "no table of this paper has a `reference` with published methods"
+            raise ConfigError(f"{place}.rows.{i}.published: {why}")
         if file is not None:
             file.check_method(row.published, f"{place}.rows.{i}.published")
         else:

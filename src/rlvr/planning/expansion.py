@@ -4,8 +4,6 @@ Expansion reads configuration, writes nothing and imports no torch: Snakemake ma
 Snakefile.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +97,7 @@ class ItemScope:
         rows = list(config.rows)
         if config.every_arm:
             arms = [*([] if trained else [BASE]), *self.paper.arms]
-            rows = [Row(arm=arm, label=self.label(arm)) for arm in arms]
+            rows = [Row(arm=arm, label=self.runs.arms.label(arm)) for arm in arms]
         if config.sweep is not None:
             sweep = look_up(self.paper.sweeps, config.sweep, "sweep", f"{self.place}.sweep")
             for arm in (arm for like in sweep.like for arm in self.swept(like, config.sweep)):
@@ -144,9 +142,6 @@ class ItemScope:
             # Runs at another learning rate are another arm, which the frontier shows.
             scored = [(policy, evaluation) for evaluation in evaluations[cell.model] for policy, _ in cell.policies]
             pairs += [pair for pair in scored if pair not in pairs]
-
-    def label(self, arm: str) -> str:
-        return self.runs.arms.label(arm)
 
     def label_with_value(self, arm: str) -> str:
         return self.runs.arms.label_with_value(arm)

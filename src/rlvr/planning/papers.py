@@ -1,14 +1,12 @@
 """Reads papers and scales and checks each file, also against names in other files."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rlvr import items
 from rlvr.config.explain import check_part, validate
-from rlvr.config.layers import ConfigError, Layer, holder, look_up, read_yaml
+from rlvr.config.layers import ConfigError, Layer, look_up, place_of, read_yaml
 from rlvr.config.load import (
     check_papers_of_data,
     check_section,
@@ -57,9 +55,8 @@ def _item(layer: Layer, folder: str, name: str, content: Any) -> Any:
     place = Layer(layer.file, f"{folder}.{name}", content)
     kind = content.get("kind", items.DEFAULT.get(folder))
     if kind is None:
-        raise ConfigError(
-            f"{place.place(('kind',))}: this key is missing; a kind is one of {', '.join(items.names(folder))}"
-        )
+        kinds = ", ".join(items.names(folder))
+        raise ConfigError(f"{place.place(('kind',))}: this key is missing; a kind is one of {kinds}")
     look_up(items.names(folder), kind, f"kind of {folder}", place.place(("kind",)))
     config = items.load(folder, kind).Config
     return validate(config, [Layer(layer.file, place.key, {**content, "kind": kind})])
@@ -78,8 +75,9 @@ def read_scale(folder: Path, name: str, root: Path) -> tuple[Scale, list[Layer]]
     layers = _scale_layers(folder / "scale", name, root)
     for layer in layers:
         check_part(Scale, layer)
-        for part in [*settings_of(layer), *(settings_of(layer, paper)[-1] for paper in _named(layer, "papers"))]:
-            check_settings(part)
+        for paper in (None, *layer.content.get("papers", {})):
+            for part in settings_of(layer, paper):
+                check_settings(part)
     scale = validate(Scale, layers)
     _check_name(scale.name, name, layers[-1])
     _check_device(scale, layers, folder, root)
@@ -90,7 +88,7 @@ def _check_device(scale: Scale, layers: list[Layer], folder: Path, root: Path) -
     """Raises ConfigError for an unknown device. Only `rlvr plan` needs hardware.yaml, so it may be absent."""
     if (folder / "hardware.yaml").is_file():
         devices = read_yaml(folder / "hardware.yaml", root).content.get("devices") or {}
-        place = holder(layers, ("hardware", "device")).place(("hardware", "device"))
+        place = place_of(layers, ("hardware", "device"))
         look_up(devices, scale.hardware.device, "device of config/hardware.yaml", place)
 
 
@@ -118,10 +116,6 @@ def settings_of(layer: Layer, paper: str | None = None) -> list[Layer]:
     for key in keys:
         node = node.get(key, {})
     return [Layer(layer.file, ".".join(keys), node)] if node else []
-
-
-def _named(layer: Layer, key: str) -> dict[str, Any]:
-    return {name: content for name, content in layer.content.get(key, {}).items() if content}
 
 
 def _with_stand_ins(scale: Scale, sources: dict[str, dict[str, Any]], layers: list[Layer], folder: Path) -> Scale:

@@ -1,14 +1,12 @@
 """The base policies, runs and evaluations of a paper's arms at a scale, each planned once."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pydantic import ValidationError
 
 from rlvr.config import identity
 from rlvr.config.explain import validate
-from rlvr.config.layers import ConfigError, Layer, holder, look_up
+from rlvr.config.layers import ConfigError, Layer, look_up, place_of
 from rlvr.config.load import resolve_estimator
 from rlvr.config.plan import Cell, Plan, Policies
 from rlvr.config.schema.items import Row
@@ -17,7 +15,6 @@ from rlvr.config.schema.settings import Execution, Settings
 from rlvr.config.schema.specs import EvaluationSpec, PolicySpec, RunSpec
 from rlvr.planning.arms import BASE, Arms
 from rlvr.planning.papers import Sources
-from rlvr.words import nearest
 
 
 class PaperRuns:
@@ -110,10 +107,9 @@ class PaperRuns:
         if row.arm == BASE:
             return Cell(model, row, ((identity.policy_id(self.base(model)), None),))
         runs, rate = self._runs(model, row.arm, place, seeds)
-        rates = (
-            [self._runs(model, arm, place, seeds) for arm in self.arms.of_sweep(row.arm, matched)] if matched else []
-        )
-        return Cell(model, row, runs, rate, tuple((rate, runs) for runs, rate in rates))
+        arms = self.arms.of_sweep(row.arm, matched) if matched else []
+        swept = (self._runs(model, arm, place, seeds) for arm in arms)
+        return Cell(model, row, runs, rate, tuple((rate, runs) for runs, rate in swept))
 
     def _runs(self, model: str, arm: str, place: str, seeds: list[int] | None) -> tuple[Policies, float]:
         """The runs of an arm, one per seed, and their learning rate."""
@@ -162,7 +158,7 @@ class PaperRuns:
         """Raises ConfigError where the probes need more held-out problems than there are."""
         available = spec.validation.problems
         if available is not None and spec.probe.problems > available:
-            place = holder(layers, ("probe", "problems")).place(("probe", "problems"))
+            place = place_of(layers, ("probe", "problems"))
             raise ConfigError(
                 f"{place}: {spec.probe.problems} problems are more than the {available} of {spec.validation.name}, "
                 f"which {self._place('validation_data')} names at the scale {self.scale.name}; at most {available}"
@@ -182,17 +178,11 @@ class PaperRuns:
 
     def evaluation(self, benchmark: str, model: str, k: list[int], place: str) -> str:
         """The id of a model's evaluation on a benchmark. Raises ConfigError where it has too few samples for a k."""
-        if benchmark not in self.paper.benchmarks:
-            raise ConfigError(
-                f"{place}.benchmark: unknown benchmark {benchmark!r}{nearest(benchmark, self.paper.benchmarks)}"
-            )
+        look_up(self.paper.benchmarks, benchmark, "benchmark", f"{place}.benchmark")
         sampling = self.settings[model].evaluation
         if k and max(k) > sampling.samples:
-            holders = [la for la in self._model_layers(model) if la.holds(("evaluation", "samples"))]
-            raise ConfigError(
-                f"{place}.k: k = {max(k)} is larger than n = {sampling.samples} samples "
-                f"({holders[-1].place(('evaluation', 'samples'))})"
-            )
+            n = f"n = {sampling.samples} samples ({place_of(self._model_layers(model), ('evaluation', 'samples'))})"
+            raise ConfigError(f"{place}.k: k = {max(k)} is larger than {n}")
         spec = EvaluationSpec(data=self.data(benchmark, "benchmarks"), sampling=sampling)
         name = identity.evaluation_id(spec)
         self.plan.evaluations[name] = spec

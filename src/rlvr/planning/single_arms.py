@@ -1,7 +1,5 @@
 """Tables of a single arm of a paper and its baseline, one per model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -4,9 +4,8 @@ Dimensions: P prompts, N rows (each a response to one of the prompts), M nodes o
 S tokens of a row, K key-value heads, E head dimension.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -35,8 +34,8 @@ class Tree:
     path_NS: Tensor  # the node of each token of each row; any node on padding
     owner_M: Tensor  # one position n x S + s of the node
 
-    @staticmethod
-    def grow(rows_NS: Tensor, lengths_N: Tensor) -> tuple[Tree, Tensor]:
+    @classmethod
+    def grow(cls, rows_NS: Tensor, lengths_N: Tensor) -> tuple[Self, Tensor]:
         """The tree of rows padded on the right, and the index of each row in `path_NS`."""
         length = rows_NS.shape[1]
         padding_NS = torch.arange(length, device=rows_NS.device) >= lengths_N[:, None]
@@ -46,7 +45,7 @@ class Tree:
         owner_M = torch.nonzero(new_NS.flatten()).squeeze(-1)
         number_NS = (new_NS.flatten().cumsum(0) - 1).view_as(new_NS)
         path_NS = number_NS.where(new_NS, 0).cummax(0).values
-        return Tree(ordered_NS.flatten()[owner_M], owner_M % length, path_NS, owner_M), which_N
+        return cls(ordered_NS.flatten()[owner_M], owner_M % length, path_NS, owner_M), which_N
 
 
 class Branches:

@@ -1,7 +1,5 @@
 """Stage: data. Makes a tiny model from scratch, or writes the manifest of a published one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch
@@ -57,10 +55,7 @@ def scratch_policy(spec: ScratchModel) -> Policy:
     return Policy(model, tokenizer, "<bos> {problem}")
 
 
-def main(
-    spec: stages.Spec,
-    out: stages.Manifest,
-) -> None:
+def main(spec: stages.Spec, out: stages.Manifest) -> None:
     """Make one model."""
     origin = provenance.collect()
     model = TypeAdapter(Model).validate_json(spec.read_bytes())

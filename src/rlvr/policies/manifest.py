@@ -1,7 +1,5 @@
 """A policy's identity by its manifest, for stages that load no model."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

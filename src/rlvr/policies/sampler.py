@@ -6,8 +6,6 @@ the noise, so a batch of 8 equals 8 batches of 1, and a resumed or sharded draw 
 Dimensions: P prompts, G rollouts per prompt, L prompt tokens, T response tokens, V vocabulary.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A policy on disk: a folder that `AutoModelForCausalLM.from_pretrained` loads, and a manifest with its checksums."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Stage: report. The page with links to each scale's overview; a single overview opens directly."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

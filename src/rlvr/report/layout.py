@@ -1,7 +1,5 @@
 """The layouts of the report's pages: all that they need, as plain data without paths."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rlvr import items
@@ -16,7 +14,6 @@ def items_of_page(plan: Plan, page: str) -> list[tuple[str, str]]:
 def of_page(plan: Plan, page: str) -> dict[str, Any]:
     """The layout of a report page: its papers, tables and figures, and the policies behind each."""
     pairs = items_of_page(plan, page)
-    papers = list(dict.fromkeys(paper for paper, _ in pairs))
     return {
         "page": page,
         "scale": plan.scale,
@@ -26,19 +23,15 @@ def of_page(plan: Plan, page: str) -> dict[str, Any]:
         "every_paper": [_in_short(plan, name) for name in plan.papers] if page == "index" else [],
         "papers": [
             {
-                "name": paper,
-                "short": plan.papers[paper].paper.short,
-                "title": plan.papers[paper].paper.title,
-                "authors": plan.papers[paper].paper.authors,
-                "deviations": plan.papers[paper].paper.deviations,
-                "sets": bool(plan.papers[paper].data),
+                **plan.papers[name].paper.model_dump(include={"name", "short", "title", "authors", "deviations"}),
+                "sets": bool(plan.papers[name].data),
                 "arms": {
-                    name: {"label": arm.label or name, "about": arm.about}
-                    for name, arm in plan.papers[paper].paper.arms.items()
+                    key: {"label": arm.label or key, "about": arm.about}
+                    for key, arm in plan.papers[name].paper.arms.items()
                 },
-                "items": [_entry(plan, paper, name) for owner, name in pairs if owner == paper],
+                "items": [_entry(plan, name, item) for paper, item in pairs if paper == name],
             }
-            for paper in papers
+            for name in dict.fromkeys(paper for paper, _ in pairs)
         ],
     }
 
@@ -61,17 +54,15 @@ def _in_short(plan: Plan, paper: str) -> dict[str, Any]:
 
 def _entry(plan: Plan, paper: str, name: str) -> dict[str, Any]:
     paper_plan = plan.papers[paper]
-    sources = [paper_plan.item(source) for source in paper_plan.statistics_of(name)]
+    item, sources = paper_plan.item(name), [paper_plan.item(source) for source in paper_plan.statistics_of(name)]
     cells = [cell for source in sources for cell in source.cells]
     return {
         "name": name,
-        "folder": paper_plan.item(name).folder,
-        "analytic": items.hook(
-            items.load(paper_plan.item(name).folder, paper_plan.item(name).content.kind), "EVERY_SCALE", False
-        ),
-        "shown": paper_plan.item(name).content.kind,
-        "title": paper_plan.item(name).content.title,
-        "note": paper_plan.item(name).content.note,
+        "folder": item.folder,
+        "analytic": items.hook(items.load(item.folder, item.content.kind), "EVERY_SCALE", False),
+        "shown": item.content.kind,
+        "title": item.content.title,
+        "note": item.content.note,
         "statistics": paper_plan.statistics_of(name),
         "level": next((1 - settings.statistics.confidence for settings in paper_plan.settings.values()), None),
         "policies": list(dict.fromkeys(policy for cell in cells for policy, _ in cell.candidates())),

@@ -1,7 +1,5 @@
 """Provenance of manifests as text. Older manifests have less: no lock's name, no GPU, a single commit."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any

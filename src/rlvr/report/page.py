@@ -1,10 +1,5 @@
 """Stage: report. One self-contained page: tables, figures, settings, and the origin of every number."""
 
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' annotations do not say that a column is a series)
-
-from __future__ import annotations
-
 import base64
 import json
 import time
@@ -46,11 +41,8 @@ class Page:
         overview = [self._in_short(paper) for paper in self.layout["every_paper"]]
         shorts = ", ".join(paper["short"] for paper in papers)
         return environment.get_template("page.html.j2").render(
+            **{key: self.layout[key] for key in ("page", "scale", "about_scale", "stand_ins")},
             title=self._title(shorts),
-            page=self.layout["page"],
-            scale=self.layout["scale"],
-            about_scale=self.layout["about_scale"],
-            stand_ins=self.layout["stand_ins"],
             papers=papers,
             overview=overview,
             matrix=self.claims.matrix([paper["name"] for paper in self.layout["every_paper"]]),
@@ -68,14 +60,13 @@ class Page:
         return f"{shorts}: tables, figures, claims" if self.layout["page"] != "index" else "RLVR papers: what was run"
 
     def _paper(self, paper: dict[str, Any]) -> dict[str, Any]:
-        overlap = self._overlap(paper["name"]) if paper["sets"] else ""
         visible_arms = {row for item in paper["items"] for row in self._arms(paper["name"], item)}
         return {
             **paper,
             "items": [self._item(paper["name"], item) for item in paper["items"]],
             "arms": [arm for name, arm in paper["arms"].items() if name in visible_arms],
             "claims": self.claims.of(paper["name"]) if self.layout["page"] != "index" else [],
-            "overlap": overlap,
+            "overlap": self._overlap(paper["name"]) if paper["sets"] else "",
         }
 
     def _in_short(self, paper: dict[str, Any]) -> dict[str, Any]:
@@ -130,7 +121,7 @@ class Page:
             entry["image"] = base64.b64encode(image).decode()
             seeds = int(frames[0]["seeds"].max()) if frames and "seeds" in frames[0] else 0
             at = "" if item["analytic"] else f" Made at {self.layout['scale']} scale."
-            entry["caption"] = items.hook(kind, "caption", lambda seeds: "")(str(seeds)) + at
+            entry["caption"] = items.hook(kind, "CAPTION", "").format(seeds=seeds) + at
         return entry
 
     def _sources(self, frame: pd.DataFrame) -> list[dict[str, Any]]:

@@ -3,11 +3,6 @@
 Tables (Markdown), figures, claims and, for every policy behind them, its seed, steps, seconds, commit and lock file.
 """
 
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' annotations do not say that a column is a series)
-
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -49,10 +44,8 @@ def take(plan: Plan, paths: Paths, out: Path, others: Sequence[Plan] = ()) -> li
     for name in papers:
         made, lines = plan.papers[name], []
         for item in asked_for(plan, name):
-            is_table = item in made.tables
-            made_as = [*paths.table(name, item)[1:2]] if is_table else [*paths.figure(name, item)[1:2]]
-            source, target = Path(made_as[0]), out / name / Path(made_as[0]).name
-            copies[source] = target
+            is_table, source = item in made.tables, Path(paths.item(plan, name, item)[1])  # .md or .png
+            copies[source] = target = out / name / source.name
             title = made.item(item).content.title
             link = f"{name}/{target.name}"
             lines.append(f"- [{title}]({link})" if is_table else f"\n**{title}**\n\n![{title}]({link})\n")
@@ -176,9 +169,8 @@ def main(
     scales = [] if claims.empty else [other for other in dict.fromkeys(claims["scale"]) if other != scale]
     try:
         plan = make_plan(Path(), scale, names)
-        papers_taken = take(
-            plan, Paths(str(results), scale), out, [make_plan(Path(), other, names) for other in scales]
-        )
+        others = [make_plan(Path(), other, names) for other in scales]
+        papers_taken = take(plan, Paths(str(results), scale), out, others)
     except Missing as error:
         targets = " ".join(f"paper_{name}" for name in names)
         raise SystemExit(f"{error}; first: snakemake {targets} claims --config scale={scale}") from error

@@ -4,8 +4,6 @@ A policy gradient weighs the engine's samples by the trainer's ratios. If the tw
 off-policy (docs/evaluation.md).
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from pathlib import Path

@@ -4,8 +4,6 @@ One job draws all parts and writes the completions; or several jobs draw some sl
 joins them. The engine starts only if a part is missing. origin.json, beside the completions, says who drew the parts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Stage: merge. Joins the slices of an evaluation: every sample once, in order, from one engine."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Annotated, Any

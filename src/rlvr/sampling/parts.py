@@ -6,23 +6,19 @@ to one slice, and a job draws some slices. Parts and slices depend only on the e
 reuses them.
 """
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rlvr import provenance
 from rlvr.config.schema.settings import SLICES
 from rlvr.files import RecordError, publish_json, publish_lines, read_json, read_lines
 from rlvr.records import Completion, Problem, Tokens
+from rlvr.sampling.engines import Sampled
 from rlvr.training.lease import MARK
-
-if TYPE_CHECKING:
-    from rlvr.sampling.engines import Sampled
 
 ORIGIN = "origin.json"  # beside the completions
 AUDITED = 64  # problems whose first sample is stored with tokens, to compare with the trainer

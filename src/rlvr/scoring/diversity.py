@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -136,15 +136,12 @@ def diversity(
     for completion, grade in zip(completions, grades, strict=True):
         samples[grade.problem].append(Sample(completion.text, grade.status, grade.extracted))
     frame = pd.DataFrame({"problem": list(samples), "level": [problem.level for problem in problems]})
-    frame = frame.join(pd.DataFrame(list(_rows(samples, encoder, m))))
-    return with_clusters(frame, problems)
-
-
-def _rows(samples: dict[str, list[Sample]], encoder: Encoder | None, m: int) -> Iterator[dict[str, Any]]:
+    rows = []
     with Bar("diversity", len(samples)) as bar:
         for samples_of_problem in samples.values():
-            yield measure(samples_of_problem, encoder, m)
+            rows.append(measure(samples_of_problem, encoder, m))
             bar.advance()
+    return with_clusters(frame.join(pd.DataFrame(rows)), problems)
 
 
 def main(

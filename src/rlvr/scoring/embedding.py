@@ -1,7 +1,5 @@
 """Sentence embeddings: a transformers encoder by name, with the pooling of its sentence-transformers files."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 from dataclasses import dataclass
@@ -78,15 +76,11 @@ def _mean(hidden_BTD: Tensor, mask_BT: Tensor) -> Tensor:
     return (hidden_BTD * weights_BT1).sum(dim=1) / weights_BT1.sum(dim=1)
 
 
-def _cls(hidden_BTD: Tensor, mask_BT: Tensor) -> Tensor:
-    return hidden_BTD[:, 0]
-
-
-def _lasttoken(hidden_BTD: Tensor, mask_BT: Tensor) -> Tensor:
-    return hidden_BTD[torch.arange(len(hidden_BTD)), mask_BT.sum(dim=1) - 1]
-
-
-POOLINGS = {"mean": _mean, "cls": _cls, "lasttoken": _lasttoken}
+POOLINGS = {
+    "mean": _mean,
+    "cls": lambda hidden_BTD, mask_BT: hidden_BTD[:, 0],
+    "lasttoken": lambda hidden_BTD, mask_BT: hidden_BTD[torch.arange(len(hidden_BTD)), mask_BT.sum(dim=1) - 1],
+}
 # sentence-transformers writes one flag per mode; some versions write a name.
 FLAGS = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls", "pooling_mode_lasttoken": "lasttoken"}
 

@@ -1,7 +1,5 @@
 """Stage: grade. A verifier's verdict on each completion; it samples nothing and loads no model."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated

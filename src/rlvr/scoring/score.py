@@ -1,7 +1,5 @@
 """Stage: score. Counts per problem: samples by status, and the majority's verdict."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """The answers of one problem's samples: classes of equal answers, the majority, the spread."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

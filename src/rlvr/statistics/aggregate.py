@@ -3,8 +3,6 @@
 Dimensions: S training seeds (runs), M benchmarks, N problems of a benchmark, B bootstrap draws.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -1,10 +1,5 @@
 """Stage: statistics. One arm: pass@k per training seed, the difference from a baseline, and both over seeds."""
 
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false, reportReturnType=false
-# (pandas' annotations do not say that a column is a series)
-
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """Collapsed runs: prompts without a correct response first become fewer, then many more (A-GRAE, Fig. 9)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -5,11 +5,10 @@ its mean over problems. A printed value is an interval: half a unit of its last 
 inconsistent only if no values inside these intervals satisfy a law.
 """
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Self
 
 import pandas as pd
 
@@ -24,11 +23,11 @@ class Printed:
     value: Fraction
     half: Fraction
 
-    @staticmethod
-    def of(k: int, text: str, unit: int = 1) -> Printed:
+    @classmethod
+    def of(cls, k: int, text: str, unit: int = 1) -> Self:
         """The value of plain digits; `unit` is 1 for percent, 100 for fractions."""
         digits = len(text.partition(".")[2])
-        return Printed(k, unit * Fraction(text), Fraction(unit, 2 * 10**digits))
+        return cls(k, unit * Fraction(text), Fraction(unit, 2 * 10**digits))
 
     @property
     def low(self) -> Fraction:

@@ -6,8 +6,6 @@ Validation pass@k chooses the rate for pass@k: pass@1 hardly depends on the rate
 would choose by noise.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 Dimensions: S training seeds, N problems, B bootstrap draws.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

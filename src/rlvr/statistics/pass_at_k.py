@@ -1,7 +1,5 @@
 """Exact pass@k."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

@@ -1,10 +1,8 @@
 """The rows of runs (docs/training.md), for statistics of training."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -13,7 +11,7 @@ class Runs(dict[str, dict[str, list[dict[str, Any]]]]):
     """run -> "probe" or "metrics" -> its rows, one per step."""
 
     @classmethod
-    def of(cls, files: Iterable[tuple[str, str, Iterable[dict[str, Any]]]]) -> Runs:
+    def of(cls, files: Iterable[tuple[str, str, Iterable[dict[str, Any]]]]) -> Self:
         runs = cls()
         for run, name, rows in files:
             runs.setdefault(run, {})[name] = list(rows)

@@ -3,11 +3,6 @@
 Dimensions: S policies of one method (its training seeds), N problems, C clusters of problems.
 """
 
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportReturnType=false
-# (pandas' annotations do not say that a column is a series)
-
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

@@ -1,12 +1,7 @@
 """Rows of tables of scores: pass@k with intervals and differences, and parts for tables of other measures."""
 
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false, reportReturnType=false
-# (pandas' annotations do not say that a column is a series)
-
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -19,6 +14,7 @@ from rlvr.statistics.intervals import Difference, Interval, SeedsAndProblems
 from rlvr.statistics.scores import Matrix, Measure, Scores, avg, maj, matrix, pass_at, problems_of, units_of
 
 PERCENT = 100.0
+Bootstrap = TypeVar("Bootstrap")
 NOT_PUBLISHED: dict[str, float | None] = {"published": None, "published_ci": None}
 
 
@@ -33,21 +29,13 @@ def pass_at_k_rows(
     from which `probes` choose one per column), the panels (a benchmark, each model's evaluation, the levels), the
     values of k, other measures, the baseline arm and the settings of statistics.
     """
-    settings = Statistics.model_validate(layout["statistics"])
     rows = []
     for panel, cells, baseline in blocks(layout):
         model = cells[0]["model"]
         frames = frames_of(scores, cells, panel["evaluations"][model], panel["levels"])
         first = frames[cells[0]["policies"][0]]
         units, samples = int(units_of(first).max()) + 1, int(first["n"].min())
-        # One generator per model: a model's numbers do not change when another one joins the table.
-        bootstrap = SeedsAndProblems(
-            max(len(cell["policies"]) for cell in cells),
-            units,
-            resamples=settings.resamples,
-            confidence=settings.confidence,
-            generator=np.random.default_rng(settings.seed),
-        )
+        bootstrap = bootstrap_of(SeedsAndProblems, layout, cells, units)
         for cell in cells:
             for score, k, measure in _columns(layout, samples):
                 by = k if score == "pass" else 1  # avg and maj use single samples
@@ -69,9 +57,7 @@ def pass_at_k_rows(
     return frame.assign(difference_p_holm=holm(frame["difference_p"]))
 
 
-def blocks(
-    layout: dict[str, Any],
-) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any] | None]]:
+def blocks(layout: dict[str, Any]) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any] | None]]:
     """Each panel with the cells of each model, and the baseline among them."""
     for panel in layout["panels"]:
         for model in dict.fromkeys(cell["model"] for cell in layout["cells"]):
@@ -79,11 +65,20 @@ def blocks(
             yield panel, cells, next((cell for cell in cells if cell["arm"] == layout["compare_with"]), None)
 
 
+def bootstrap_of(kind: type[Bootstrap], layout: dict[str, Any], cells: list[dict[str, Any]], units: Any) -> Bootstrap:
+    """The bootstrap of a model's cells. Its own generator: another model in the table changes no number."""
+    drawn = Statistics.model_validate(layout["statistics"])
+    options: dict[str, Any] = {"resamples": drawn.resamples, "confidence": drawn.confidence}
+    return kind(
+        max(len(cell["policies"]) for cell in cells), units, **options, generator=np.random.default_rng(drawn.seed)
+    )
+
+
 def frames_of(
     scores: Scores, cells: list[dict[str, Any]], evaluation: str, levels: list[str] | None = None
 ) -> dict[str, pd.DataFrame]:
     """The scores of each policy on the problems of these levels. Raises RecordError where problems differ."""
-    policies = [policy for cell in cells for policy in _candidates(cell)]
+    policies = [policy for cell in cells for rate in cell.get("rates") or [cell] for policy in rate["policies"]]
     frames = {policy: scores[policy, evaluation] for policy in policies}
     if levels is not None:
         frames = {policy: frame[frame["level"].isin(levels)] for policy, frame in frames.items()}
@@ -91,11 +86,6 @@ def frames_of(
             raise RecordError(f"{evaluation} has no problems of the levels {', '.join(levels)}")
     problems_of(list(frames.values()), list(frames))
     return frames
-
-
-def _candidates(cell: dict[str, Any]) -> list[str]:
-    """The policies of a cell at all its learning rates."""
-    return [policy for rate in cell.get("rates") or [cell] for policy in rate["policies"]]
 
 
 def _matrix(cell: dict[str, Any], frames: dict[str, pd.DataFrame], measure: Measure) -> Matrix:

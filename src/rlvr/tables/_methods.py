@@ -1,7 +1,5 @@
 """Tables with one row per method: their common keys."""
 
-from __future__ import annotations
-
 from pydantic import Field, model_validator
 
 from rlvr.config.layers import ConfigError

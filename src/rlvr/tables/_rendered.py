@@ -1,7 +1,5 @@
 """A table in three formats, with title, scale and notes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,9 +28,8 @@ class Rendered:
     notes: list[str]
 
     def markdown(self) -> str:
-        body = self._body("pipe")
         notes = "\n".join(f"- {note}" for note in self.notes)
-        return f"# {self.title}\n\n**{self.scale}**\n\n{body}\n\n{notes}\n"
+        return f"# {self.title}\n\n**{self.scale}**\n\n{self._body('pipe')}\n\n{notes}\n"
 
     def latex(self) -> str:
         body = self._body("latex_booktabs")

@@ -1,10 +1,5 @@
 """Tables of scores on benchmarks: planning, rendering, summary."""
 
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' annotations do not say that a column is a series)
-
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -188,9 +183,8 @@ def _at_the_edge(words: Words, layout: dict[str, Any], statistics: pd.DataFrame)
                 ks = ", ".join(words.headers[score].format(k=k) for score, k in columns.itertuples(index=False))
                 edges[name].append(f"{cell['label']} ({ks})")
     texts = [f"{name} for {'; '.join(dict.fromkeys(labels))}" for name, labels in edges.items() if labels]
-    return (
-        [f"Chosen at the edge of its rates, beyond which another may be better: {', '.join(texts)}."] if texts else []
-    )
+    edge = "Chosen at the edge of its rates, beyond which another may be better"
+    return [f"{edge}: {', '.join(texts)}."] if texts else []
 
 
 def _selection(layout: dict[str, Any]) -> str:

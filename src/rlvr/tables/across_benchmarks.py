@@ -1,27 +1,20 @@
 """One number per method over several benchmarks: the mean and the interquartile mean of pass@k."""
 
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false
-# (pandas' annotations do not say that a column is a series)
-
-from __future__ import annotations
-
+from functools import partial
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from rlvr.config.plan import Item, Plan
+from rlvr.config.plan import Item
 from rlvr.config.schema.fields import Positive
-from rlvr.config.schema.settings import Statistics
 from rlvr.items.layout import with_scores
 from rlvr.items.scope import Scope
 from rlvr.statistics.aggregate import Aggregate, Matrix, RunsAndProblemsByBenchmark, iqm, mean
 from rlvr.statistics.scores import Scores, matrix, pass_at, units_of
-from rlvr.statistics.table_rows import NOT_PUBLISHED, blocks, frames_of, head, holm, numbers, sizes
+from rlvr.statistics.table_rows import NOT_PUBLISHED, blocks, bootstrap_of, frames_of, head, holm, numbers, sizes
 from rlvr.tables import _scored
 from rlvr.tables._methods import MethodsTable
-from rlvr.tables._rendered import Rendered
 
 AGGREGATES: dict[str, Aggregate] = {"mean": mean, "iqm": iqm}
 CLAIMS = "of_scores"
@@ -37,6 +30,7 @@ WORDS = _scored.Words(
     drawn="training runs, each drawn with its scores on all benchmarks, × problems, drawn within each benchmark "
     "(stratified bootstrap, paired for differences): other runs and other problems, not other benchmarks",
 )
+lay_out, render, sentences = with_scores, partial(_scored.render, WORDS), partial(_scored.sentences, WORDS)
 
 
 class Config(MethodsTable):
@@ -53,16 +47,11 @@ def expand(name: str, config: Config, scope: Scope) -> Item:
     return _scored.expand(name, config, scope, k=config.k)
 
 
-def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
-    return with_scores(item, plan, paper)
-
-
 def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
     """One row per model, method, k and aggregate (mean, iqm) of pass@k over the benchmarks, in percent.
 
     Holm's correction is over all differences of the table.
     """
-    settings = Statistics.model_validate(layout["statistics"])
     names = ", ".join(panel["name"] for panel in layout["panels"])
     rows = []
     for _, cells, baseline in blocks({**layout, "panels": layout["panels"][:1]}):
@@ -70,13 +59,7 @@ def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
         by_benchmark = [frames_of(scores, cells, evaluation) for evaluation in evaluations]
         firsts = [frames[cells[0]["policies"][0]] for frames in by_benchmark]
         units = [int(units_of(first).max()) + 1 for first in firsts]
-        bootstrap = RunsAndProblemsByBenchmark(
-            max(len(cell["policies"]) for cell in cells),
-            units,
-            resamples=settings.resamples,
-            confidence=settings.confidence,
-            generator=np.random.default_rng(settings.seed),
-        )
+        bootstrap = bootstrap_of(RunsAndProblemsByBenchmark, layout, cells, units)
         size = {"problems": sum(map(len, firsts)), "clusters": sum(units)}
         size["samples"] = min(int(first["n"].min()) for first in firsts)
         for cell in cells:
@@ -94,11 +77,3 @@ def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
 def _matrices(by_benchmark: list[dict[str, pd.DataFrame]], cell: dict[str, Any], k: int) -> list[Matrix]:
     """pass@k (S, C) on each benchmark."""
     return [matrix([frames[policy] for policy in cell["policies"]], pass_at(k)) for frames in by_benchmark]
-
-
-def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
-    return _scored.render(WORDS, layout, statistics)
-
-
-def sentences(statistics: pd.DataFrame, level: float | None) -> list[str]:
-    return _scored.sentences(WORDS, statistics, level)

@@ -1,7 +1,5 @@
 """A table of closed forms."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 
@@ -10,18 +8,12 @@ import pandas as pd
 from rlvr.items import TABLES, closed_forms
 from rlvr.tables._rendered import Rendered
 
-
-class Config(closed_forms.ClosedForms):
-    pass
-
-
+AS_TEXT = True  # the table shows the CSV's text unchanged
+Config = closed_forms.ClosedForms
 EVERY_SCALE = closed_forms.EVERY_SCALE
 FLOATS = closed_forms.FLOATS
 lay_out = closed_forms.lay_out
 statistics = closed_forms.statistics
-
-
-AS_TEXT = True  # the table shows the CSV's text unchanged
 expand = partial(closed_forms.expand, TABLES)
 
 

@@ -1,7 +1,5 @@
 """Collapsed runs per arm, with an exact interval and an exact test (A-GRAE, Figure 9)."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -79,15 +77,12 @@ def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
         model = row["model"] + (f" → {row['stand_in']}" if row["stand_in"] != row["model"] else "")
         share = f"{100 * row['value']:.0f} [{100 * row['value_low']:.0f}, {100 * row['value_high']:.0f}]"
         cells = ["" if model == previous else model, row["label"], str(row["runs"]), str(row["collapsed"]), share]
-        lines.append([*cells, *([_p(row["p"])] if layout["compare_with"] else [])])
+        p = "" if pd.isna(row["p"]) else "< 0.001" if row["p"] < 0.001 else f"{row['p']:.3f}"
+        lines.append([*cells, *([p] if layout["compare_with"] else [])])
         previous = model
     columns = ["Model", "Method", "runs", "collapsed", "share (%)"]
     columns += [f"p, against {layout['compare_label']}"] if layout["compare_with"] else []
     return Rendered(layout["title"], scale_line(layout), pd.DataFrame(lines, columns=columns), _notes(layout))
-
-
-def _p(value: float) -> str:
-    return "" if pd.isna(value) else "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def _notes(layout: dict[str, Any]) -> list[str]:

@@ -1,10 +1,5 @@
 """The diversity of a policy's correct responses: S_div (PACS, Eq. 13), distinct solutions, entropy of answers."""
 
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportReturnType=false
-# (pandas' annotations do not say that a column is a series)
-
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,15 +9,13 @@ import pandas as pd
 
 from rlvr.config.layers import ConfigError
 from rlvr.config.plan import Item, Plan
-from rlvr.config.schema.settings import Statistics
 from rlvr.items.layout import with_scores
 from rlvr.items.scope import Scope
 from rlvr.statistics.intervals import SeedsAndKnownProblems
 from rlvr.statistics.scores import Measure, Scores, matrix, units_of
-from rlvr.statistics.table_rows import blocks, frames_of, head, holm, numbers, published, sizes
+from rlvr.statistics.table_rows import blocks, bootstrap_of, frames_of, head, holm, numbers, published, sizes
 from rlvr.tables import _scored
 from rlvr.tables._methods import BenchmarksTable
-from rlvr.tables._rendered import Rendered
 
 PUBLISHED = "{} S_div"  # a benchmark's column in published tables
 MEASURES = ("s_div", "distinct_at_m", "answer_entropy")
@@ -67,20 +60,13 @@ def statistics(layout: dict[str, Any], diversity: Scores, reference: Path | None
     the number of problems with one, averaged over seeds, and `cut_share` the share of embedded responses that
     the encoder did not read to their end. Holm's correction is over all differences of the table.
     """
-    settings = Statistics.model_validate(layout["statistics"])
     values = pd.read_csv(reference) if reference else None
     rows = []
     for panel, cells, baseline in blocks(layout):
         frames = frames_of(diversity, cells, panel["evaluations"][cells[0]["model"]], panel["levels"])
         first = frames[cells[0]["policies"][0]]
         units = int(units_of(first).max()) + 1
-        bootstrap = SeedsAndKnownProblems(
-            max(len(cell["policies"]) for cell in cells),
-            units,
-            resamples=settings.resamples,
-            confidence=settings.confidence,
-            generator=np.random.default_rng(settings.seed),
-        )
+        bootstrap = bootstrap_of(SeedsAndKnownProblems, layout, cells, units)
         size = {"problems": len(first), "clusters": units, "samples": int(first["n"].min())}
         for cell in cells:
             ours, base = ([frames[policy] for policy in c["policies"]] if c else [] for c in (cell, baseline))
@@ -111,10 +97,6 @@ def _cut_share(frames: list[pd.DataFrame]) -> float:
     return sum(int(frame["cut"].sum()) for frame in frames) / embedded if embedded else float("nan")
 
 
-def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
-    return _scored.render(WORDS, layout, statistics, notes=_embedded)
-
-
 def _embedded(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:
     """A note on the number of problems of S_div, and on the responses that the encoder truncated."""
     rows = statistics.loc[statistics["score"] == "s_div"]
@@ -128,5 +110,4 @@ def _embedded(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:
     ]
 
 
-def sentences(statistics: pd.DataFrame, level: float | None) -> list[str]:
-    return _scored.sentences(WORDS, statistics, level)
+render, sentences = partial(_scored.render, WORDS, notes=_embedded), partial(_scored.sentences, WORDS)

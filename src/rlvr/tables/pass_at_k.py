@@ -4,8 +4,7 @@ Optional columns are avg@n and maj@n. `matched` names a sweep of learning rates 
 each method at the rate that is best on validation problems (`rlvr.statistics.effort`), and a frontier.
 """
 
-from __future__ import annotations
-
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -41,15 +40,15 @@ WORDS = _scored.Words(
 )
 
 
+check_published, sentences = _scored.check_published, partial(_scored.sentences, WORDS)
+
+
 class Config(BenchmarksTable):
     k: list[Positive] = Field(min_length=1)
     hard_levels: bool = False  # only problems of the benchmark's hard levels (config/datasets.yaml)
     measures: list[Literal["avg", "maj"]] = []  # columns beside k: avg@n, maj@n
     matched: str | None = None  # a sweep of learning rates
     reference: str | None = None  # the published table, a file of config/reference/
-
-
-check_published = _scored.check_published
 
 
 class AtMatchedEffort(Config):
@@ -114,7 +113,3 @@ def _consistency(reference: Path) -> list[str]:
         + ". ".join(impossible)
         + "."
     ]
-
-
-def sentences(statistics: pd.DataFrame, level: float | None) -> list[str]:
-    return _scored.sentences(WORDS, statistics, level)

@@ -1,10 +1,5 @@
 """The published values of a paper's table that this project has not run."""
 
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' annotations do not say that a column is a series)
-
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +40,5 @@ def render(layout: dict[str, Any], reference: Path) -> Rendered:
     columns = ["Model", "Method", "ours", *(f"{name} (published)" for name in wide.columns[3:])]
     text = wide.astype(object).where(wide.notna(), "").astype(str)
     notes = [f"{len(wide)} rows {NOT_RUN}. " + (layout["note"] or "")]
-    return Rendered(
-        layout["title"], "Published values alone: nothing of this table was run.", text.set_axis(columns, axis=1), notes
-    )
+    alone = "Published values alone: nothing of this table was run."
+    return Rendered(layout["title"], alone, text.set_axis(columns, axis=1), notes)

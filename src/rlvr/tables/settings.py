@@ -1,10 +1,5 @@
 """Training hyper-parameters from the configuration, next to the published ones."""
 
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false, reportGeneralTypeIssues=false
-# (pandas' annotations do not say that a column is a series)
-
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -3,11 +3,10 @@
 Dimensions: P prompts, G responses per prompt, L prompt tokens, T response tokens, V vocabulary.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import torch
@@ -32,10 +31,10 @@ class Groups:
         steps_T = torch.arange(self.tokens_PGT.shape[2], device=self.lengths_PG.device)
         return steps_T < self.lengths_PG[..., None]
 
-    def select(self, rows: Tensor) -> Groups:
+    def select(self, rows: Tensor) -> Self:
         """Some prompts, without padding that no row needs."""
         lengths_PG, prompt_lengths_P = self.lengths_PG[rows], self.prompt_lengths_P[rows]
-        return Groups(
+        return type(self)(
             self.prompts_PL[rows, : int(prompt_lengths_P.max())],
             prompt_lengths_P,
             self.tokens_PGT[rows, :, : int(lengths_PG.max())],

@@ -6,8 +6,6 @@ and `SHA256SUMS`. Their folder is a parameter of a job, never an output: Snakema
 All randomness in training is a function of (seed, counter), so the counters are the random state.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -45,12 +43,7 @@ class Checkpoints:
     """
 
     def __init__(
-        self,
-        folder: Path,
-        fingerprint: dict[str, Any],
-        *,
-        keep: int = 2,
-        origin: provenance.Origin | None = None,
+        self, folder: Path, fingerprint: dict[str, Any], *, keep: int = 2, origin: provenance.Origin | None = None
     ):
         self.folder, self.fingerprint, self.keep = folder, fingerprint, keep
         self.origin = origin or provenance.collect()
@@ -60,9 +53,8 @@ class Checkpoints:
         final = self.folder / f"step-{snapshot.step:06d}"
         with whole(final) as partial:
             partial.mkdir()
-            with open(
-                partial / "tensors.pt", "wb"
-            ) as file:  # torch hides the cause of a failed write if it opens the file itself
+            # torch hides the cause of a failed write if it opens the file itself.
+            with open(partial / "tensors.pt", "wb") as file:
                 torch.save(snapshot.tensors, file)
             state = {"step": snapshot.step, "history": self.history.saved(), **snapshot.state}
             (partial / "state.json").write_text(json.dumps(state, sort_keys=True))

@@ -1,7 +1,5 @@
 """Deterministic arithmetic: one thread, one answer."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The inputs of a training stage."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from rlvr.config.schema.settings import Sft

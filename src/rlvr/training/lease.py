@@ -1,7 +1,5 @@
 """A lease on a folder of resumable state: one process at a time. It needs no torch, so that commands can use it."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import sys

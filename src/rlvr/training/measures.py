@@ -3,8 +3,6 @@
 Dimensions: P prompts, G rollouts per prompt, T response tokens.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch
@@ -33,12 +31,9 @@ def decision_mask(
         before_box = (tokens_PGT == vocabulary[OPEN]).cumsum(-1) == 0
         return torch.isin(tokens_PGT, decisions) & before_box & mask_PGT
     entropies = entropy_PGT[mask_PGT]
-    threshold = (
-        entropies.quantile(1 - FORKING_SHARE)
-        if entropies.numel() < 2**24
-        else entropies[:: entropies.numel() // 2**23].quantile(1 - FORKING_SHARE)
-    )
-    return (entropy_PGT >= threshold) & mask_PGT
+    if entropies.numel() >= 2**24:  # more than torch's quantile takes
+        entropies = entropies[:: entropies.numel() // 2**23]
+    return (entropy_PGT >= entropies.quantile(1 - FORKING_SHARE)) & mask_PGT
 
 
 def mean_where(values: Tensor, mask: Tensor) -> float | None:

@@ -1,7 +1,5 @@
 """The outputs of training: rows, and a manifest with the same entries for every backend."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

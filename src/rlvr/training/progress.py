@@ -1,7 +1,5 @@
 """Progress: a bar on a terminal, JSON lines in a log; and when to save and stop."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -10,8 +8,7 @@ import subprocess
 import sys
 import time
 from datetime import datetime
-from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -30,12 +27,12 @@ class Bar:
             self.progress = Progress(*columns, TextColumn("{task.fields[note]}"), transient=True)
             self.task = self.progress.add_task(name, total=total, completed=start, note="")
 
-    def __enter__(self) -> Bar:
+    def __enter__(self) -> Self:
         if self.progress:
             self.progress.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None):
+    def __exit__(self, *_: object) -> None:
         if self.progress:
             self.progress.stop()
 

@@ -1,7 +1,5 @@
 """Stage: RL. Steps of rollouts, weights and update, from a base policy to a trained one."""
 
-from __future__ import annotations
-
 import torch
 import typer
 

@@ -3,8 +3,6 @@
 Dimensions: P prompts, G rollouts per prompt, T response tokens.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -152,28 +150,15 @@ def collect(
         informs = (rates > 0) & (rates < 1) if rollout.dynamic_sampling else torch.ones_like(rates, dtype=torch.bool)
         for chosen, store in ((informs, informative), (~informs, spare)):
             if (index := torch.nonzero(chosen).squeeze(-1)).numel():
-                store.append((groups.select(index), _select(drawn, index), correct_PG[index]))
+                part = Samples(**{name: tensor[index] for name, tensor in vars(drawn).items()})
+                store.append((groups.select(index), part, correct_PG[index]))
         missing -= int(informs.sum())
         pass_rates += rates.tolist()
         position, rounds = position + count, rounds + 1
     groups, drawn, correct_PG = _join([*informative, *spare], prompts, policy.pad)
-    penalty_PG = overlong_penalty(
-        groups.lengths_PG,
-        limit=rollout.max_response_tokens,
-        buffer=reward.overlong_buffer,
-        penalty=reward.overlong_penalty,
-    )
+    longest, penalty = rollout.max_response_tokens, reward.overlong_penalty
+    penalty_PG = overlong_penalty(groups.lengths_PG, limit=longest, buffer=reward.overlong_buffer, penalty=penalty)
     return Batch(groups, drawn, correct_PG, correct_PG + penalty_PG, pass_rates, statuses, rounds, position)
-
-
-def _select(drawn: Samples, rows: Tensor) -> Samples:
-    return Samples(
-        drawn.tokens_PGT[rows],
-        drawn.logprobs_PGT[rows],
-        drawn.entropy_PGT[rows],
-        drawn.lengths_PG[rows],
-        drawn.finished_PG[rows],
-    )
 
 
 def _join(parts: list[tuple[Groups, Samples, Tensor]], prompts: int, pad: int) -> tuple[Groups, Samples, Tensor]:

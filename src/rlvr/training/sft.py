@@ -1,7 +1,5 @@
 """Stage: SFT. Cross-entropy on demonstrations gives the base policy that RL starts from."""
 
-from __future__ import annotations
-
 import math
 import time
 
@@ -39,8 +37,7 @@ def encode(policy: Policy, demonstrations: list[Demonstration]) -> Groups:
     """Demonstrations as groups of one; each response ends with the end-of-sequence token."""
     where = policy.model.device
     prompts_PL, prompt_lengths_P = pad_prompts(policy.encode([d.prompt for d in demonstrations]), policy.pad, where)
-    texts = [d.response for d in demonstrations]
-    tokens = policy.tokenizer(texts, add_special_tokens=False)["input_ids"]
+    tokens = policy.tokenizer([d.response for d in demonstrations], add_special_tokens=False)["input_ids"]
     responses, lengths_P = pad_prompts([[*t, policy.eos] for t in tokens], policy.pad, where)  # type: ignore[misc]
     return Groups(prompts_PL, prompt_lengths_P, responses[:, None], lengths_P[:, None])
 
@@ -110,11 +107,8 @@ def main(
     origin = provenance.collect(device=str(where))
     policy_spec, sft = sft_of(spec)
     policy = load(model, device=where)
-    mark = {
-        "policy": identity.policy_id(policy_spec),
-        "model": fingerprint(model),
-        "demonstrations": sha256(demonstrations),
-    }
+    mark = {"policy": identity.policy_id(policy_spec), "model": fingerprint(model)}
+    mark["demonstrations"] = sha256(demonstrations)
     checkpoints = Checkpoints(state, mark, origin=origin)
     with checkpoints.lease():
         rows = train(policy, sft, read_records(demonstrations, Demonstration), checkpoints, save_every)

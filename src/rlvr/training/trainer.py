@@ -1,7 +1,5 @@
 """One RL run in process: its steps (rollouts, weights, update), its held-out measurements, its checkpoints."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 
@@ -10,10 +8,11 @@ import torch
 from rlvr.config.schema.specs import RunSpec
 from rlvr.estimators import Estimator, inputs_of_step
 from rlvr.policies.decoder import Decoder
+from rlvr.policies.sampler import Samples
 from rlvr.policies.store import Policy
 from rlvr.records import Problem
 from rlvr.training import measures
-from rlvr.training.batches import STREAM_PROBE, PromptOrder, all_logprobs, autocast
+from rlvr.training.batches import STREAM_PROBE, Groups, PromptOrder, all_logprobs, autocast
 from rlvr.training.checkpoint import Snapshot
 from rlvr.training.rollouts import Batch, Problems, collect, sample_prompts, verify
 from rlvr.training.update import Coupled, NonFinite, update
@@ -184,16 +183,8 @@ class Trainer:
         """Sample held-out problems at temperature 1; record pass rates, entropy, overconfidence (ACE sec. 5.3, 5.4)."""
         assert self.held_out is not None
         spec, held_out = self.spec, self.held_out
-        groups, drawn = sample_prompts(
-            self.policy,
-            Decoder(self.model, frozen=True),
-            held_out.prompts,
-            [(spec.seed, STREAM_PROBE, self.step, i) for i in range(len(held_out.prompts))],
-            rollouts=spec.probe.samples,
-            max_tokens=spec.rollout.max_response_tokens,
-        )
+        groups, drawn, graded = self._sample_held_out(held_out, spec.probe.samples)
         reference_PGT = all_logprobs(self.reference, groups, spec.rl.sequences_per_microbatch)
-        graded = verify(self.policy, drawn, [p.gold for p in held_out.problems], self.verifier)
         correct_PG = torch.tensor([[float(s == "correct") for s in row] for row in graded], device=self.model.device)
         rates = correct_PG.mean(dim=1).tolist()
         log_ratio_PG = (drawn.logprobs_PGT - reference_PGT).sum(-1)
@@ -213,17 +204,23 @@ class Trainer:
 
     def _greedy(self, held_out: Problems) -> float:
         """Pass rate of one response per problem at temperature 0, independent of noise."""
-        _, drawn = sample_prompts(
+        _, _, graded = self._sample_held_out(held_out, 1, temperature=0.0)
+        return sum(status == "correct" for (status,) in graded) / len(graded)
+
+    def _sample_held_out(
+        self, held_out: Problems, rollouts: int, temperature: float = 1.0
+    ) -> tuple[Groups, Samples, list[list[str]]]:
+        """Responses to the held-out problems, and their statuses."""
+        groups, drawn = sample_prompts(
             self.policy,
             Decoder(self.model, frozen=True),
             held_out.prompts,
             [(self.spec.seed, STREAM_PROBE, self.step, i) for i in range(len(held_out.prompts))],
-            rollouts=1,
+            rollouts=rollouts,
             max_tokens=self.spec.rollout.max_response_tokens,
-            temperature=0.0,
+            temperature=temperature,
         )
-        graded = verify(self.policy, drawn, [p.gold for p in held_out.problems], self.verifier)
-        return sum(status == "correct" for (status,) in graded) / len(graded)
+        return groups, drawn, verify(self.policy, drawn, [p.gold for p in held_out.problems], self.verifier)
 
     def _keep_if_best(self, pass_rate: float) -> None:
         if self.best is None or pass_rate > self.best["pass_rate"]:

@@ -3,8 +3,6 @@
 Dimensions: P prompts, G rollouts per prompt, T response tokens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 

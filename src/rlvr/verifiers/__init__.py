@@ -16,8 +16,6 @@ A module may also define
     SLOW                True if grading takes too long to share a cluster job with other short stages
 """
 
-from __future__ import annotations
-
 import importlib
 import re
 from collections.abc import Callable, Iterable

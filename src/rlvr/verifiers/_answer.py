@@ -3,11 +3,8 @@ r"""The parts of a plain answer: items of a list, sides of a chain of equations,
 Nothing here computes. docs/grading.md has a row per decision.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
-from functools import cache
 
 from rlvr.verifiers._latex import depths, plain
 
@@ -73,6 +70,7 @@ _MEASURES = {
     "kilonewton": "kN", "joule": "J", "kilojoule": "kJ", "watt": "W", "mile/hour": "mph", "unit": "",
     "am": "", "pm": "",
 }  # fmt: skip
+_NAMES = {word: name for name, words in _MEASURES.items() for word in (name, *words.split())}
 _POWERS = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
 _POWER_OF_UNIT = r"\s*(?:\^\s*\{?\s*(?P<power>-?\d)\s*\}?)?"
 _TEXTED = re.compile(
@@ -93,11 +91,6 @@ _NO_UNITS = set(  # words that compute, or say something else
 )
 
 Unit = str  # such as "metre/second" or "centimetre^2"
-
-
-@cache
-def _measures() -> dict[str, str]:
-    return {word: name for name, words in _MEASURES.items() for word in (name, *words.split())}
 
 
 def measure(text: str) -> tuple[str, Unit | None]:
@@ -133,14 +126,14 @@ def measure(text: str) -> tuple[str, Unit | None]:
 
 def _unit(words: list[str]) -> Unit | None:
     """The unit that some words name, with its power (`square inches` gives inch^2); None if it is unknown."""
-    measures, power, unit = _measures(), 1, None
+    power, unit = 1, None
     for word in words:
-        name = word if word in measures else word.lower()
-        name = name if name in measures else name.removesuffix("s")
+        name = word if word in _NAMES else word.lower()
+        name = name if name in _NAMES else name.removesuffix("s")
         power = _POWERS.get(word.lower(), 1) * power
-        if unit and name in measures:
+        if unit and name in _NAMES:
             return None  # m s^-1 is not supported
-        unit = unit or measures.get(name)
+        unit = unit or _NAMES.get(name)
     return unit and (f"{unit}^{power}" if power > 1 else unit)
 
 

@@ -4,18 +4,15 @@ r"""A mathematical answer as LaTeX that math-verify reads, with its meaning unch
 here computes. `_answer` splits a plain answer into its parts; docs/grading.md has a row per decision.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
-from functools import cache
 
 from rlvr.verifiers._text import visible
 from rlvr.verifiers.memory import remembered
 
 # ---- characters ----
 
-_SIGNS = {
+_SIGNS = str.maketrans({
     **dict.fromkeys("−–—﹣－", "-"), "×": r"\times ", "·": r"\cdot ", "⋅": r"\cdot ", "∙": r"\cdot ", "÷": r"\div ",
     "±": r"\pm ", "∓": r"\mp ", "≤": r"\le ", "⩽": r"\le ", "≥": r"\ge ", "⩾": r"\ge ", "≠": r"\ne ", "≈": r"\approx ",
     "≡": r"\equiv ", "∞": r"\infty ", "∪": r"\cup ", "∩": r"\cap ", "∈": r"\in ", "∖": r"\setminus ",
@@ -25,7 +22,7 @@ _SIGNS = {
     "ℝ": r"\mathbb{R}", "ℤ": r"\mathbb{Z}", "ℚ": r"\mathbb{Q}", "ℕ": r"\mathbb{N}", "ℂ": r"\mathbb{C}",
     "⟨": r"\langle ", "⟩": r"\rangle ", "⌈": r"\lceil ", "⌉": r"\rceil ", "∑": r"\sum ", "∫": r"\int ",
     "→": r"\to ", "µ": r"\mu ", "⁄": "/", "∕": "/",
-}  # fmt: skip
+})  # fmt: skip
 _GREEK = re.compile("[Α-ω]")
 _RAISED = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿⁱˣ]+")
 _LOWERED = re.compile("[₀₁₂₃₄₅₆₇₈₉₊₋₍₎ₐₑₒₓₖₙₘ]+")
@@ -36,16 +33,11 @@ def _characters(text: str) -> str:
     """Signs of Unicode as commands, 3² as 3^{2}, x₁ as x_{1}, ½ as a fraction."""
     if text.isascii():
         return text
-    text = text.translate(_table())
+    text = text.translate(_SIGNS)
     text = _GREEK.sub(_greek, text)
     text = _RAISED.sub(lambda run: f"^{{{_level(run.group())}}}", text)
     text = _LOWERED.sub(lambda run: f"_{{{_level(run.group())}}}", text)
     return _STACKED.sub(lambda sign: "\\frac{{{}}}{{{}}}".format(*_level(sign.group()).split("⁄")), text)
-
-
-@cache
-def _table() -> dict[int, str]:
-    return str.maketrans(_SIGNS)
 
 
 def _level(text: str) -> str:
@@ -205,16 +197,8 @@ _ORDINAL = re.compile(r"(?<=\d)\s*(?:\^\s*\{?\s*)?(?:\\text\s*\{\s*)?(?:st|nd|rd
 _CURRENCY = re.compile(
     r"\A(?P<sign>\\\$|[€£¥₹]|USD|Rs\.?)\s*(?=[\d.\\])(?P<first>.*)|(?P<second>.*\d)\s*(?P<after>\\\$|[€£¥₹])", re.DOTALL
 )
-_CURRENCIES = {
-    "\\$": "dollars",
-    "USD": "dollars",
-    "€": "euros",
-    "£": "sterling",
-    "¥": "yen",
-    "₹": "rs",
-    "Rs": "rs",
-    "Rs.": "rs",
-}
+_CURRENCIES = {"\\$": "dollars", "USD": "dollars", "€": "euros", "£": "sterling", "¥": "yen"}
+_CURRENCIES |= dict.fromkeys(("₹", "Rs", "Rs."), "rs")
 _MIXED = re.compile(r"(?<![\w./^}])(\d+) (\d+)/(\d+)(?![\w/])")
 _POWER = re.compile(r"\s*\*\*\s*(-?\d+(?:\.\d+)?)?")
 _SIGHT = re.compile(r"<=|>=|!=")

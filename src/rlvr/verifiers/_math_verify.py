@@ -4,8 +4,6 @@ Functions import sympy where they need it: the import takes a second, and most a
 where a verdict is not math-verify's own.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 import threading

@@ -1,7 +1,5 @@
 """Clean-up of answers of every kind: widths, invisible characters, outer dollars."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from functools import cache

@@ -4,8 +4,6 @@ The gold is a letter, or JSON with the options too: {"letter": "B", "options": [
 answer also chooses an option by its text, or by its value according to the verifier `math`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from functools import lru_cache
@@ -27,9 +25,8 @@ _STATED = re.compile(
     rf"\b(?:answer|choice|option)\b\s*(?:is|:)?\s*(?:option|choice)?\s*:?\s*{_LETTER}\b(?!['’])", re.IGNORECASE
 )
 _ANOTHER = re.compile(r"[)\]\"']*\s*(?:,|/|&|and\b|or\b)[\s,]*(?:and\s+|or\s+)?[(\[\"']*[A-J]\b(?!['’])")
-_GOES_ON = re.compile(
-    r"\s+(?!because\b|since\b|as\b|is\b|for\b|which\b|with\b|by\b|and\b|so\b)[a-z]"
-)  # A cycloid, I think
+# A cycloid, I think
+_GOES_ON = re.compile(r"\s+(?!because\b|since\b|as\b|is\b|for\b|which\b|with\b|by\b|and\b|so\b)[a-z]")
 _SAID = re.compile(r"\banswer\b ?(?:is|:) ?(.+?)(?:\.(?= |$)|$)", re.IGNORECASE | re.MULTILINE)
 
 

@@ -6,8 +6,6 @@ once per test and sees only the test's input; this module compares its output. d
 are equal.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -192,12 +190,8 @@ def _blocks(lines: list[str], closed_by: Callable[[str], _Fence | None]) -> list
 
 
 def _program(body: list[str], indent: int) -> str:
-    *rows, last = (_without(row, indent) for row in body)
+    *rows, last = (row[min(indent, len(row) - len(row.lstrip())) :] for row in body)
     return "".join(f"{row}\n" for row in (*rows, *([last] if last.strip() else [])))
-
-
-def _without(row: str, indent: int) -> str:
-    return row[min(indent, len(row) - len(row.lstrip())) :]
 
 
 @lru_cache(maxsize=2)  # the samples of a problem follow each other; a gold may have megabytes
@@ -212,21 +206,21 @@ def read_gold(gold: str) -> Gold:
         raise GoldError(f"not a gold of the verifier `code`: {type(error).__name__}: {error}") from error
 
 
+def _each(values: list[Any], wanted: list[Any], same: Callable[[Any, Any], bool]) -> bool:
+    """Whether there are as many values as wanted, each the same as its counterpart."""
+    return len(values) == len(wanted) and all(map(same, values, wanted))
+
+
 def same_output(output: str, wanted: str, tolerance: float) -> bool:
     """Whether lines are equal, apart from outer space and outer empty lines; numbers in a line compare by value."""
     lines, expected = (text.strip().split("\n") for text in (output, wanted))
-    return len(lines) == len(expected) and all(
-        _same_line(a.strip(), b.strip(), tolerance) for a, b in zip(lines, expected, strict=True)
-    )
+    return _each(lines, expected, lambda a, b: _same_line(a.strip(), b.strip(), tolerance))
 
 
 def _same_line(line: str, expected: str, tolerance: float) -> bool:
     if line == expected:
         return True
-    tokens, wanted = line.split(), expected.split()
-    return len(tokens) == len(wanted) and all(
-        a == b or _same_number(a, b, tolerance) for a, b in zip(tokens, wanted, strict=True)
-    )
+    return _each(line.split(), expected.split(), lambda a, b: a == b or _same_number(a, b, tolerance))
 
 
 def _same_number(a: str, b: str, tolerance: float) -> bool:
@@ -242,9 +236,7 @@ def same_tokens(output: str, wanted: str, tolerance: float) -> bool:
     Two integers are equal or not, whatever the tolerance.
     """
     tokens, expected = output.lower().split(), wanted.lower().split()
-    return len(tokens) == len(expected) and all(
-        a == b or _same_token(a, b, tolerance) for a, b in zip(tokens, expected, strict=True)
-    )
+    return _each(tokens, expected, lambda a, b: a == b or _same_token(a, b, tolerance))
 
 
 def _same_token(a: str, b: str, tolerance: float) -> bool:
@@ -276,9 +268,7 @@ def same_result(output: str, wanted: Any, tolerance: float) -> bool:
 
 def _same_value(value: Any, wanted: Any, tolerance: float) -> bool:
     if isinstance(wanted, list) and isinstance(value, list):
-        return len(value) == len(wanted) and all(
-            _same_value(a, b, tolerance) for a, b in zip(value, wanted, strict=True)
-        )
+        return _each(value, wanted, lambda a, b: _same_value(a, b, tolerance))
     if isinstance(wanted, dict) and isinstance(value, dict):
         return value.keys() == wanted.keys() and all(_same_value(value[key], wanted[key], tolerance) for key in wanted)
     if isinstance(wanted, (int, float)) and isinstance(value, (int, float)):

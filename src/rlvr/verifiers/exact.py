@@ -1,7 +1,5 @@
 """Exact match of the boxed answer, or of the whole completion if it has no box."""
 
-from __future__ import annotations
-
 from rlvr.verifiers import Judgement, VerifierError, ends_in_open_box, last_boxed
 from rlvr.verifiers._text import visible
 

@@ -5,8 +5,6 @@ end on a hostile answer (towers of powers, huge factorials): run it in `rlvr.ver
 math-verify's own time-out of 5 seconds applies in the main thread, which gets its SIGALRM.
 """
 
-from __future__ import annotations
-
 import re
 
 from rlvr.verifiers import OPEN, Judgement, VerifierError, _math_verify, final_box, last_boxed

@@ -1,7 +1,5 @@
 """A cache of judgements with a limit in bytes; it drops the entry that was used longest ago."""
 
-from __future__ import annotations
-
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Hashable

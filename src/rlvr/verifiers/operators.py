@@ -4,8 +4,6 @@ The expression is parsed, not matched: left-to-right parentheses, spaces and red
 Python's own expression grammar, restricted to integers, +, - and *. Boxing the target itself does not pass.
 """
 
-from __future__ import annotations
-
 import ast
 import operator
 import re

@@ -1,7 +1,5 @@
 """Judgements in workers with limits on time and memory; killing one worker does not affect the others."""
 
-from __future__ import annotations
-
 import multiprocessing
 import resource
 import sys
@@ -15,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Self
 
 from pebble import ProcessExpired, ProcessPool
 
@@ -81,6 +79,15 @@ class Errors:
         )
 
 
+Question = tuple[Any, str]  # the part of a completion that the verifier reads, and the gold
+
+
+@dataclass(frozen=True)
+class Pending:
+    question: Question
+    future: Any
+
+
 class Pool:
     """Workers for one verifier; a context manager, safe to call from any thread.
 
@@ -117,7 +124,7 @@ class Pool:
             initargs=(self.verifier, self.memory_mb),
         )
 
-    def __enter__(self) -> Pool:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -175,23 +182,13 @@ class Pool:
         return verdict
 
 
-Question = tuple[Any, str]  # the part of a completion that the verifier reads, and the gold
-
-
-@dataclass(frozen=True)
-class Pending:
-    question: Question
-    future: Any
-
-
 def _outcome(future: Any, limit: float) -> Verdict:
     try:
-        verdict = future.result()
+        return future.result()
     except TimeoutError:
         return Verdict("timeout", None, limit)
     except (MemoryError, ProcessExpired):
         return Verdict("out_of_memory", None, 0.0)
-    return verdict
 
 
 def _start(verifier: str, memory_mb: int) -> None:

@@ -14,8 +14,6 @@ Input and output are files and pipes of this process, which reads and compares; 
 zygote is replaced and the test runs again.
 """
 
-from __future__ import annotations
-
 import ctypes
 import fcntl
 import json
@@ -139,7 +137,7 @@ def run(program: str, stdin: bytes, limits: Limits | None = None, *, entry: str 
 _thread = threading.local()  # .zygote: a sandbox ends with the thread that started it (--die-with-parent)
 
 
-def _zygote() -> _Zygote:
+def _zygote() -> "_Zygote":
     """This thread's zygote, started if there is none."""
     if getattr(_thread, "zygote", None) is None:
         _thread.zygote = _Zygote()

@@ -289,9 +289,7 @@ def main() -> None:
     os.dup2(int(sys.argv[1]), CHANNEL)  # the judge's number may be high, as it may have many files open
     os.closerange(CHANNEL + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
     sys.path.remove(os.environ.pop("PYTHONPATH"))  # the folder of this file: no program needs to see it
-    signal.signal(
-        signal.SIGINT, signal.SIG_DFL
-    )  # for the init: while it handles no signal, its children cannot interrupt it
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the init handles no signal, so its children cannot interrupt it
     _prctl(_DUMPABLE, 0)
     sandbox_driver.prelude()
     gc.disable()

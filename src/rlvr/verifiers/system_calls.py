@@ -8,8 +8,6 @@ the rest of the machine (sync, splice, io_uring, BPF, tracing), including those 
 Some calls are allowed only with certain arguments; else they fail with EPERM.
 """
 
-from __future__ import annotations
-
 import platform
 import struct
 from dataclasses import dataclass
@@ -91,12 +89,7 @@ class NotAll:
     bits: int
 
     def steps(self) -> list[bytes]:
-        return [
-            _load(self.argument),
-            _step(AND, self.bits),
-            _step(EQUAL, self.bits, 0, 1),
-            _step(RETURN, EPERM),
-        ]
+        return [_load(self.argument), _step(AND, self.bits), _step(EQUAL, self.bits, 0, 1), _step(RETURN, EPERM)]
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,6 @@ without `--unlock`. So each Snakemake writes an owner next to the locks: host, b
 owner of this host without a process is dead. An owner of another host counts as alive.
 """
 
-from __future__ import annotations
-
 import atexit
 import fcntl
 import json

@@ -1,7 +1,5 @@
 """The names of the rules that a cluster runs as jobs, read from the rule files."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

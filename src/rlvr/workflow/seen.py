@@ -3,8 +3,6 @@
 Their digest is a parameter of the rule: when such a file appears or changes, the page is rendered again.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from rlvr.config.paths import Paths

@@ -1,7 +1,5 @@
 """The targets on Snakemake's command line, and the nearest valid one for an unknown target."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -11,36 +9,13 @@ from rlvr.config.paths import Paths
 from rlvr.config.plan import Plan
 
 # Options that make Snakemake run no job.
-NO_JOBS = [
-    "archive",
-    "cleanup_metadata",
-    "cleanup_shadow",
-    "conda_cleanup_envs",
-    "conda_create_envs_only",
-    "containerize",
-    "d3dag",
-    "dag",
-    "delete_all_output",
-    "delete_temp_output",
-    "detailed_summary",
-    "dryrun",
-    "filegraph",
-    "generate_unit_tests",
-    "lint",
-    "list_changes",
-    "list_conda_envs",
-    "list_input_changes",
-    "list_params_changes",
-    "list_rules",
-    "list_target_rules",
-    "list_untracked",
-    "print_compilation",
-    "report",
-    "rulegraph",
-    "summary",
-    "unlock",
-    "version",
-]
+NO_JOBS = (
+    *("archive", "cleanup_metadata", "cleanup_shadow", "conda_cleanup_envs", "conda_create_envs_only", "containerize"),
+    *("d3dag", "dag", "delete_all_output", "delete_temp_output", "detailed_summary", "dryrun", "filegraph"),
+    *("generate_unit_tests", "lint", "list_changes", "list_conda_envs", "list_input_changes", "list_params_changes"),
+    *("list_rules", "list_target_rules", "list_untracked", "print_compilation", "report", "rulegraph", "summary"),
+    *("unlock", "version"),
+)
 
 
 @dataclass(frozen=True)
@@ -73,21 +48,16 @@ def nearest(target: str, names: list[str]) -> str | None:
     siblings = {name.rpartition("/")[2]: name for name in names if name.rpartition("/")[0] == folder}
     if folder and (close := get_close_matches(last, siblings, n=1, cutoff=0.5)):
         return siblings[close[0]]
-    close = get_close_matches(target, names, n=1, cutoff=0.6)
-    return close[0] if close else None
+    return next(iter(get_close_matches(target, names, n=1, cutoff=0.6)), None)
 
 
 def files(plan: Plan, paths: Paths) -> list[str]:
     """Every file of a plan that a command line may name."""
     paths_of_plan = [paths.entrance()]
     for paper, paper_plan in plan.papers.items():
-        for name in paper_plan.tables:
-            paths_of_plan += paths.table(paper, name)
-        for name in paper_plan.figures:
-            paths_of_plan += paths.figure(paper, name)
-        paths_of_plan += [
-            paths.statistics(paper, name) for name in paper_plan.all_items() if needs(plan, paper, name).evaluations
-        ]
+        for name in paper_plan.all_items():
+            paths_of_plan += paths.item(plan, paper, name)
+            paths_of_plan += [paths.statistics(paper, name)] if needs(plan, paper, name).evaluations else []
         paths_of_plan += [paths.arm(paper, arm) for arm in paper_plan.arms]
         paths_of_plan += paths.claims(paper) if paper_plan.paper.claims else []
     paths_of_plan += [paths.page(page) for page in ("index", *plan.papers)]

@@ -1,7 +1,5 @@
 """Checks that results can be written before any job starts."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

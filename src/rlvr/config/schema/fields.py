@@ -1,7 +1,5 @@
 """Types that all schemas use: bounded numbers, days, names, and a model that rejects unknown keys."""
 
-from __future__ import annotations
-
 import datetime
 from typing import Annotated
 
@@ -13,11 +11,7 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 Rate = Annotated[float, Field(gt=0)]
 
 
-def _day(text: str) -> str:
-    return datetime.date.fromisoformat(text).isoformat()
-
-
-Day = Annotated[str, AfterValidator(_day)]  # 2024-08-01
+Day = Annotated[str, AfterValidator(lambda text: datetime.date.fromisoformat(text).isoformat())]  # 2024-08-01
 Two = Annotated[tuple[Fraction, Fraction], Field(strict=False)]  # a list in the file
 
 # The names in a file become parts of paths.

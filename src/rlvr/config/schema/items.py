@@ -1,7 +1,5 @@
 """A paper's tables, figures and claims."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator

@@ -1,7 +1,5 @@
 """The schemas of models, prompts and data sets."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_serializer, model_validator

@@ -1,7 +1,5 @@
 """The schemas of a paper (its arms, sweeps and items) and of a scale."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator

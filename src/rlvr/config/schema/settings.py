@@ -1,7 +1,5 @@
 """The settings of each stage: every key of config/defaults.yaml, with its type."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator

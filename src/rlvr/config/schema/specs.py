@@ -1,7 +1,5 @@
 """The complete specification of a policy, a run or an evaluation: the input of a stage."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pydantic import model_validator

@@ -6,8 +6,6 @@ and types, and raises `LeftOut` with a reason for a row without a problem. `fact
 on settings of this format.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Pictures as parquet stores them: {"bytes": ..., "path": ...}."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rlvr.data.adapters import LeftOut

@@ -4,12 +4,10 @@ A missing field (null, NaN, an empty text) leaves the row out, for a counted rea
 error: the file is not in the set's format.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 KINDS = {dict: "an object", list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number"}
 
@@ -76,9 +74,9 @@ class Row:
                 raise WrongType(f"`{self.published(name)}` must be a list of texts, and one of them is {kind(value)}")
         return values
 
-    def mapping(self, name: str) -> Row:
+    def mapping(self, name: str) -> Self:
         """An object as a row of its own fields, empty if it is missing."""
-        return Row(self._of(name, dict, {}), {}, f"{self.published(name)}.")
+        return type(self)(self._of(name, dict, {}), {}, f"{self.published(name)}.")
 
     def number(self, name: str) -> float | None:
         """A finite number, or None if it is missing."""

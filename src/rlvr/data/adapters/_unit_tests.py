@@ -5,8 +5,6 @@
 arguments, output a value. json and ast.literal_eval read published fields, never eval.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 from collections import Counter

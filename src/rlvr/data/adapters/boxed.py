@@ -3,8 +3,6 @@ r"""MATH: the gold is the boxed answer of the original solution, since answer co
 Solutions box with \boxed{...}, sometimes \fbox{...}, and some short answers without braces, as in \boxed 5.
 """
 
-from __future__ import annotations
-
 import re
 
 from rlvr.config.schema.names import Published

@@ -1,7 +1,5 @@
 """CodeContests: public, private and generated tests, each a pair of lists; all of them on standard input."""
 
-from __future__ import annotations
-
 from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 from rlvr.data.adapters._unit_tests import gold, prompt_of
@@ -30,7 +28,8 @@ def adapt(row: Row, spec: Published) -> Draft:
         raise LeftOut("reads or writes a file")
     pairs = [pair for name in TESTS for pair in _pairs(row.mapping(name))]
     memory = (row.number("memory") or 0) / 1e6
-    seconds = max(LEAST_SECONDS, _seconds(row.mapping("seconds")))
+    limit = row.mapping("seconds")
+    seconds = max(LEAST_SECONDS, (limit.number("seconds") or 0) + (limit.number("nanos") or 0) / 1e9)
     tests_gold, dropped = gold("stdin", pairs, seconds=seconds, memory_mb=memory, checker=CHECKER)
     return Draft(prompt_of(question, "stdin", ""), tests_gold, dropped=dropped)
 
@@ -40,7 +39,3 @@ def _pairs(tests: Row) -> list[tuple[str, str]]:
     if len(inputs) != len(outputs):
         raise LeftOut("inputs and outputs do not match")
     return list(zip(inputs, outputs, strict=True))
-
-
-def _seconds(limit: Row) -> float:
-    return (limit.number("seconds") or 0) + (limit.number("nanos") or 0) / 1e9

@@ -1,7 +1,5 @@
 """DAPO-Math-17K as first published: a chat message that wraps the problem, and the answer in `reward_model`."""
 
-from __future__ import annotations
-
 from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 

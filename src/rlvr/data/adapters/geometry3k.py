@@ -1,7 +1,5 @@
 """Geometry3K: one picture or more, a question, an answer."""
 
-from __future__ import annotations
-
 from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 from rlvr.data.adapters._pictures import content

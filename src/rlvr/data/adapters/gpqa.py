@@ -1,7 +1,5 @@
 """GPQA: four options in an order that depends only on the entry's seed and the question; the gold has all options."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import Any

@@ -4,8 +4,6 @@ Copies write them as 25, "025", "27.0", "336^\circ" or \boxed{204}; the gold is 
 `solution` that boxes it, or both; then `answer` counts.
 """
 
-from __future__ import annotations
-
 import re
 
 from rlvr.config.schema.names import Published

@@ -3,8 +3,6 @@
 A pickle may call any code, so none is loaded: its opcodes are listed, and one that holds more than a text is refused.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import pickletools

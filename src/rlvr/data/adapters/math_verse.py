@@ -1,7 +1,5 @@
 """MathVerse: several versions of each problem, from much text to none. The problem is the unit of resampling."""
 
-from __future__ import annotations
-
 from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, Row
 from rlvr.data.adapters._pictures import content

@@ -1,18 +1,10 @@
 """MathVision: a picture, and options if the answer is a letter."""
 
-from __future__ import annotations
-
 from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, Row
 from rlvr.data.adapters._pictures import content, with_options
 
-FIELDS = {
-    "prompt": "question",
-    "gold": "answer",
-    "options": "options",
-    "pictures": "decoded_image",
-    "level": "level",
-}
+FIELDS = {"prompt": "question", "gold": "answer", "options": "options", "pictures": "decoded_image", "level": "level"}
 OPTIONAL = {"level"}
 
 

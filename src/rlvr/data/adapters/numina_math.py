@@ -1,7 +1,5 @@
 """NuminaMath-1.5, without proofs, missing answers, and rows that its authors marked as invalid."""
 
-from __future__ import annotations
-
 from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 

@@ -3,8 +3,6 @@
 For demonstrations only: rows have no tests, so problems have no gold.
 """
 
-from __future__ import annotations
-
 from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 

@@ -1,7 +1,5 @@
 """OpenMathReasoning: problems with an extracted answer; the response of a row is a demonstration."""
 
-from __future__ import annotations
-
 from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 

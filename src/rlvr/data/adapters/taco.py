@@ -1,7 +1,5 @@
 """TACO: `input_output` is a text with lists of inputs and outputs, and `fn_name` if the program is a function."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

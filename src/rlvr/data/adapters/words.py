@@ -1,7 +1,5 @@
 r"""Word problems with an answer: MATH-500, DeepScaleR, the processed DAPO-Math-17K. Golds lose their \boxed{}."""
 
-from __future__ import annotations
-
 from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, Row
 from rlvr.verifiers import last_boxed

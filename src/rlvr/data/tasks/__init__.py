@@ -9,8 +9,6 @@ A module has
     DECISIONS              the words at which a response decides, before its box; the other words follow from them
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Iterable
 from types import ModuleType

@@ -7,8 +7,6 @@ candidates; demonstrations follow a correct operator sequence or, for a declared
 SFT yields a base that samples widely and is often wrong.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from itertools import product

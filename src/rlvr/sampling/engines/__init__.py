@@ -11,18 +11,14 @@ the batch, as far as its kernels are not batch-invariant. Every sampling paramet
 or of a model's `generation_config` applies.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from rlvr.config.schema.settings import Evaluation
-    from rlvr.records import Completion, Problem
+from rlvr.config.schema.settings import Evaluation
+from rlvr.records import Completion, Problem
 
 
 class EngineError(RuntimeError):

@@ -3,8 +3,6 @@
 Its noise is counter-based, so batching changes no sample, and log-probabilities only by rounding.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -4,8 +4,6 @@ Each sample is a request with its own seed (vLLM's default seed made "independen
 are the policy's at temperature 1, as in process. `envs/` says how to install vLLM; only this module imports it.
 """
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 from typing import Any

@@ -9,8 +9,6 @@ A module, which must import without the backend's own environment, declares
 config/cluster.yaml may name its environment, overrides, and resources (`rl.<name>`, `sft.<name>`).
 """
 
-from __future__ import annotations
-
 import importlib
 import shlex
 from dataclasses import dataclass

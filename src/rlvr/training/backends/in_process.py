@@ -1,7 +1,5 @@
 """Training in the stage's own process, on one device."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from rlvr.training.backends import Stage

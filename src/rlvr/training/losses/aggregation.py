@@ -1,7 +1,5 @@
 """Aggregation of a minibatch's token losses."""
 
-from __future__ import annotations
-
 from torch import Tensor
 
 MODES = ("token_mean", "sequence_mean", "sequence_sum")

@@ -1,7 +1,5 @@
 """The clipped surrogate with one ratio per sequence."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

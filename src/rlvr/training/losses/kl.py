@@ -1,7 +1,5 @@
 """Estimators of the divergence from the reference policy."""
 
-from __future__ import annotations
-
 from torch import Tensor
 
 LOG_RATIO, DIVERGENCE = 20.0, 10.0  # bounds in nats per token; beyond them there is no gradient

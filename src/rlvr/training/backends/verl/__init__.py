@@ -1,7 +1,5 @@
 """verl (Ray, FSDP, vLLM) as a backend: verl's own trainer, extended by public hooks, runs our specifications."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from rlvr.training.backends import Stage

@@ -4,8 +4,6 @@ A verl batch has its rows in any order, with the rollouts of a prompt apart, and
 tokens. N rows, P prompts, G rollouts per prompt, T response tokens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -28,7 +26,7 @@ class Grid:
     rows: int
 
     @classmethod
-    def of(cls, uids: Sequence[Any], real_N: Tensor, order: Sequence[int] | None = None) -> Grid:
+    def of(cls, uids: Sequence[Any], real_N: Tensor, order: Sequence[int] | None = None) -> Self:
         """The grid from each row's prompt, and whether the row is a response. Raises Ragged.
 
         Prompts are in the order of their first rows; a prompt's rollouts are by `order`, else by row.

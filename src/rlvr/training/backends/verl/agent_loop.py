@@ -1,7 +1,5 @@
 """verl's agent loop for finished prompts: one turn, and the same tokens as in process."""
 
-from __future__ import annotations
-
 from typing import Any
 from uuid import uuid4
 

@@ -1,7 +1,5 @@
 """Problems and demonstrations in verl's formats."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

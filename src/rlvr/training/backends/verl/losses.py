@@ -3,8 +3,6 @@
 verl pickles both by name and calls them per micro-batch as `loss(config, model_output, data, dp_group)`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -4,12 +4,10 @@
 that verl does not have are under `rlvr`.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from rlvr.config.schema.settings import Execution, Sft
 from rlvr.config.schema.specs import RunSpec
@@ -47,19 +45,12 @@ class Places:
     gpus_per_node: int = 1
 
     @classmethod
-    def of(cls, state: Path, model: str, nodes: int = 1, gpus_per_node: int = 1) -> Places:
+    def of(cls, state: Path, model: str, nodes: int = 1, gpus_per_node: int = 1) -> Self:
         """The places of a run with its inputs beside its checkpoints."""
-        inputs = state / "inputs"
-        return cls(
-            model,
-            str(inputs / "tokenizer"),
-            str(inputs / "agent_loop.yaml"),
-            str(inputs / "train.parquet"),
-            str(inputs / "validation.parquet"),
-            str(state),
-            nodes,
-            gpus_per_node,
-        )
+        names = {"tokenizer": "tokenizer", "agent_loop": "agent_loop.yaml"}
+        names |= {"train": "train.parquet", "validation": "validation.parquet"}
+        inputs = {key: str(state / "inputs" / name) for key, name in names.items()}
+        return cls(model, state=str(state), nodes=nodes, gpus_per_node=gpus_per_node, **inputs)
 
 
 def needs_reference(spec: RunSpec) -> bool:
@@ -71,9 +62,8 @@ def needs_reference(spec: RunSpec) -> bool:
 def settings(spec: RunSpec, places: Places, execution: Execution) -> dict[str, Any]:
     """verl's keys and their values, and our own under `+rlvr`. Raises Unsupported."""
     if spec.selection.rule != "last":
-        raise Unsupported(
-            f"selection.rule {spec.selection.rule!r} needs the backend in_process: a verl run gives its last step"
-        )
+        why = "needs the backend in_process: a verl run gives its last step"
+        raise Unsupported(f"selection.rule {spec.selection.rule!r} {why}")
     devices, rl = places.nodes * places.gpus_per_node, spec.rl
     for prompts in {rl.prompts_per_minibatch, rl.prompts_per_step % rl.prompts_per_minibatch}:
         if prompts * spec.rollout.samples_per_prompt % devices:

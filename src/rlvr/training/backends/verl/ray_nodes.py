@@ -13,8 +13,6 @@ temporary folder and its own token for Ray, so jobs may share nodes.
 Ray's own `symmetric-run` ends every Ray of a host with `ray stop`, the next job's too, and refuses to run beside one.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

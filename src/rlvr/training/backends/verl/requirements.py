@@ -1,7 +1,5 @@
 """Checks before a start that verl has the version, registries and signatures that this backend needs."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version

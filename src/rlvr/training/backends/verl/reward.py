@@ -1,7 +1,5 @@
 """verl's reward manager over this package's verifiers: the same verdicts and rewards as in process."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch
@@ -43,7 +41,4 @@ class Verified(RewardManagerBase):
             buffer=self.settings.overlong_buffer,
             penalty=self.settings.overlong_penalty,
         )
-        return {
-            "reward_score": correct + float(penalty),
-            "reward_extra_info": {"acc": correct, "status": status},
-        }
+        return {"reward_score": correct + float(penalty), "reward_extra_info": {"acc": correct, "status": status}}

@@ -4,8 +4,6 @@ verl trains in a child process, which this one starts, watches and cleans up. It
 the last one is merged into a policy that transformers loads.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,9 +1,7 @@
 """The rollouts of a verl batch and their measures."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import torch
 import transfer_queue as tq
@@ -33,7 +31,7 @@ class Rollouts:
         self.statuses = {status: statuses.count(status) for status in sorted(set(statuses))}
 
     @classmethod
-    def of(cls, batch: KVBatchMeta, *, has_reference: bool) -> Rollouts:
+    def of(cls, batch: KVBatchMeta, *, has_reference: bool) -> Self:
         names = ["uid", "responses", "response_mask", "rm_scores", "old_log_probs", "entropy", "extra_fields"]
         names += ["rollout_log_probs", *(["ref_log_prob"] if has_reference else [])]
         data = tq.kv_batch_get(batch.keys, batch.partition_id, names)

@@ -3,8 +3,6 @@
 It composes verl's configuration with a run's overrides, validates it like verl, and calls verl's `run_ppo`.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Stage: SFT by verl's SFT trainer, with the same specification and outputs as `rlvr.training.sft`."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Demonstrations for verl's SFT trainer, with the same tokens as in process."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd

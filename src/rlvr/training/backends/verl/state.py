@@ -1,13 +1,10 @@
 """verl's folder of a run's checkpoints, shared by stage and trainer. It does not import verl."""
 
-from __future__ import annotations
-
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
-from rlvr.files import publish_json, read_json
+from rlvr.files import publish_json, read_json, remove
 from rlvr.provenance import History, Origin
 from rlvr.training.lease import LEASE, MARK, is_of
 
@@ -24,7 +21,7 @@ def keep_only(folder: Path, fingerprint: dict[str, Any]) -> None:
         print(f"warning: {folder} holds checkpoints of another run; they are removed", file=sys.stderr, flush=True)
         for path in folder.iterdir():
             if path.name != LEASE:
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+                remove(path)
     publish_json(mark, fingerprint)
 
 

@@ -5,8 +5,6 @@ prompts, as in process. State that verl does not save (the estimator's, a reset 
 probe.jsonl) is saved with its checkpoints, before the file that names the newest one.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import uuid
@@ -91,9 +89,8 @@ class Trainer(PPOTrainerSync):
         batch = super().step(metrics, timing_raw)
         self.metrics.append(self._row(metrics, timing_raw))
         if self.ours.record_rollouts:
-            self.rollouts.record(
-                self.run_folder.folder / "rollouts" / f"step-{self.global_steps:06d}.pt", batch, self.updates
-            )
+            path = self.run_folder.folder / "rollouts" / f"step-{self.global_steps:06d}.pt"
+            self.rollouts.record(path, batch, self.updates)
         return batch
 
     def _compute_advantage(self, batch: KVBatchMeta, metrics: dict) -> KVBatchMeta:
@@ -105,9 +102,8 @@ class Trainer(PPOTrainerSync):
             weights_N = (on_NT * mask_NT).sum(-1) / mask_NT.sum(-1).clamp(min=1)
             self.weights_PG = inputs.grid.take(weights_N)
             return batch
-        self.weights_PG, self.estimator_state = self.estimator.step(
-            inputs.rewards_PG, inputs.values, self.estimator_state
-        )
+        state = self.estimator_state
+        self.weights_PG, self.estimator_state = self.estimator.step(inputs.rewards_PG, inputs.values, state)
         return self._put_weights(batch, inputs.grid.spread(self.weights_PG), mask_NT)
 
     def _put_weights(self, batch: KVBatchMeta, weights_N: torch.Tensor, mask_NT: torch.Tensor) -> KVBatchMeta:

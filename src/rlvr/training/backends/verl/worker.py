@@ -1,7 +1,5 @@
 """verl's worker of actor and reference, whose reference can be reset to the current actor (PACS, sec. 3.4)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
