@@ -55,7 +55,7 @@ WITHOUT_TORCH = (
     "rlvr.report.page",
     "rlvr.environment",
     "rlvr.workflow.targets",
-    "rlvr.workflow.told",
+    "rlvr.workflow.spec_files",
     "rlvr.workflow.locks",
     "rlvr.sampling.merge",
     "rlvr.scoring.grade",

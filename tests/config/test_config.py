@@ -35,13 +35,13 @@ def test_analytic_contents_exist(paper):
 
 
 @pytest.mark.parametrize("scale", SCALES)
-def test_a_stage_reads_back_what_it_is_told(scale):
+def test_a_stage_reads_back_its_specification(scale):
     """Types are strict, in JSON too: lists become tuples again, and nothing else changes."""
     plan = make_plan(ROOT, scale, PAPERS)
     for specs in (plan.policies, plan.runs, plan.evaluations):
         for spec in specs.values():
-            told = json.dumps(identity.what_is_made(spec.model_dump(mode="json")))
-            read = type(spec).model_validate_json(told)
+            text = json.dumps(identity.what_is_made(spec.model_dump(mode="json")))
+            read = type(spec).model_validate_json(text)
             assert identity.digest(read) == identity.digest(spec)
             assert identity.what_is_made(read.model_dump()) == identity.what_is_made(spec.model_dump())
 

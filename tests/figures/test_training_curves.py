@@ -255,12 +255,12 @@ def test_a_picture_of_every_kind(name, tmp_path):
     table, png = tmp_path / "statistics.csv", tmp_path / f"{name}.png"
     KINDS[content["kind"]](content, made(content)).to_csv(table, index=False)
     assert {"label", "model", "arm", "policies", "seeds", "measure"} <= set(pd.read_csv(table))  # of the report
-    told = tmp_path / "told.json"
-    told.write_text(json.dumps(content))
-    main(told, [table], [png, png.with_suffix(".pdf")])
+    spec = tmp_path / "spec.json"
+    spec.write_text(json.dumps(content))
+    main(spec, [table], [png, png.with_suffix(".pdf")])
     first = png.read_bytes()
     assert first.startswith(b"\x89PNG") and png.with_suffix(".pdf").read_bytes().startswith(b"%PDF")
-    main(told, [table], [png])
+    main(spec, [table], [png])
     assert png.read_bytes() == first
 
 

@@ -31,10 +31,9 @@ from rlvr.config.plan import (
 )
 from rlvr.training import backends
 from rlvr.verifiers import hook
-from rlvr.workflow import locks, seen, targets, writable
+from rlvr.workflow import locks, seen, spec_files, targets, writable
 from rlvr.workflow.rules import names as rule_names
-from rlvr.workflow.told import digest, runs_jobs
-from rlvr.workflow.told import told as told_in_file
+from rlvr.workflow.spec_files import digest, runs_jobs
 
 # The folder of the Snakefile: it may be a module of another workflow, or run in another folder (-d).
 ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=False)).parents[1]
@@ -92,8 +91,8 @@ try:
 except ConfigError as error:
     sys.exit(str(error))
 
-# One thread a process: several runs side by side, never several threads in one (docs/benchmarks.md). A job that is told its
-# caller ends with it, however that ends.
+# One thread a process: several runs side by side, never several threads in one (docs/benchmarks.md). A job with the name
+# of its caller ends with it, however that ends.
 shell.prefix(
     f"export PATH={shlex.quote(os.path.dirname(sys.executable))}:$PATH OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 "
     f"RLVR_CALLER={shlex.quote(offspring.named())}; set -euo pipefail; "
@@ -230,9 +229,9 @@ def given(option, paths):
     return [word for path in paths for word in (option, path)]
 
 
-def told(content):
+def spec_file(content):
     """The path of a file with a stage's specification. As a parameter it reruns the rule when the content changes."""
-    return told_in_file(content, PATHS, write=runs_jobs(workflow))
+    return spec_files.spec_file(content, PATHS, write=runs_jobs(workflow))
 
 
 def once_per_object(function):
@@ -252,7 +251,9 @@ def once_per_object(function):
 
 @once_per_object
 def file_of(spec, write):
-    return told_in_file(what_is_made(spec.model_dump(mode="json")), PATHS, write=write)
+    return spec_files.spec_file(
+        what_is_made(spec.model_dump(mode="json")), PATHS, write=write
+    )
 
 
 def spec_of(spec):
@@ -262,7 +263,7 @@ def spec_of(spec):
 
 def execution_of(run):
     """The file of a run's execution settings: a resource, not a parameter, since a change makes no run stale."""
-    return told(PLAN.executions[run].model_dump(mode="json"))
+    return spec_file(PLAN.executions[run].model_dump(mode="json"))
 
 
 def manifest(policy):

@@ -94,7 +94,7 @@ def layout(plan: Plan, paper: str) -> list[dict[str, Any]]:
                     **(_published(planned, claim, item) if effort == PAPER else {"reference": None, "published": []}),
                     "contrasts": parts,
                     "module": getattr(_module(item), "__name__", None),
-                    **getattr(_module(item), "told", lambda settings: {})(settings),
+                    **getattr(_module(item), "layout_keys", lambda settings: {})(settings),
                     "statistics": settings.statistics.model_dump(mode="json"),
                 }
             )

@@ -142,12 +142,12 @@ def summarise(claim: dict[str, Any], rows: list[dict[str, Any]], scale: str) -> 
 
 
 def main(
-    told: stages.Told,
+    spec: stages.Spec,
     results: stages.Results,
     out: Annotated[list[Path], typer.Option(help="CSV of claims, and CSV of their contrasts.")],
 ) -> None:
     """Evaluate the claims of a paper at one scale, from the scores and curves in the results folder."""
-    content = read_json(told)
+    content = read_json(spec)
     scale, claims, references = content["scale"], content["claims"], Path(content["references"])
     paths = Paths(str(results), scale)
     pairs, runs = needs(claims)

@@ -28,7 +28,7 @@ def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None
         raise ConfigError(f"{place}.weights: use left and right: shares of runs are compared in pairs")
 
 
-def told(settings: Settings) -> dict[str, Any]:
+def layout_keys(settings: Settings) -> dict[str, Any]:
     """The keys of a claim's layout: the rule for collapsed runs."""
     return {"collapse": settings.collapse.model_dump(mode="json")}
 
