@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from rlvr.figures._looks import BLUE, GREEN, ORANGE, PINK, SKY, VERMILION
+from rlvr.config.colors import COLORS
 from rlvr.items import FIGURES, closed_forms
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COLOURS = (BLUE, ORANGE, VERMILION, GREEN, PINK, SKY)
+COLOURS = [COLORS[name] for name in ("blue", "orange", "vermilion", "green", "pink", "sky")]
 
 
 class Config(closed_forms.ClosedForms):
