@@ -344,7 +344,7 @@ def test_kinds_in_the_configuration(paper):
         ({"kind": "over_steps", "arms": ["grpo"]}, "figures.figure.measures: this key is missing"),
         ({"kind": "masses", "arms": ["grpo"], "measures": ["oef"]}, "figures.figure.measures: unknown key"),
         ({"kind": "collapse", "arms": ["grpo", "base"]}, "the arm 'base' is not trained"),
-        ({"kind": "solve_rates"}, "figures.figure: arms: this key is missing"),
+        ({"kind": "solve_rates"}, "figures.figure.arms: this key is missing"),
         ({"kind": "over_steps", "arms": ["grpo"], "measures": ["greedy"]}, "needs probe.greedy: true"),
         ({"kind": "over_steps", "arms": ["grpo"], "measures": ["hard_pass_rate"]},
          "needs about.hard_levels of aime-2024"),

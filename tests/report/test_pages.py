@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from conftest import ROOT, run_module
 
-from rlvr.claims._contrast import Inputs
+from rlvr.claims._contrast import Evidence
 from rlvr.claims.contrasts import MATCHED, PAPER, layout, needs
 from rlvr.claims.evaluate import evaluate, summarise
 from rlvr.claims.pages import Claims
@@ -91,7 +91,7 @@ def test_the_stage_writes_what_its_functions_say(results, lens):
     scores = read_all([results / paths.scores(*pair) for pair in needs(laid)[0]])
     found = pd.read_csv(results / "claims/smoke/lens.csv").set_index(["claim", "effort"])
     one = next(claim for claim in laid if (claim["claim"], claim["effort"]) == ("negative_most", PAPER))
-    summary = summarise(one, evaluate(one, Inputs(scores)), "smoke")
+    summary = summarise(one, evaluate(one, Evidence(scores)), "smoke")
     row = found.loc["negative_most", PAPER]
     assert summary["estimate"] == pytest.approx(100 * (0.5 - 0.25 - 0.125)) == row["estimate"]
     assert (row["deciding"], row["run"], row["contrasts"]) == (summary["deciding"], 1, 1)

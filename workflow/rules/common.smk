@@ -25,7 +25,7 @@ from rlvr.config.registries import environment, members
 from rlvr.config.order import items_in_order, priorities
 from rlvr.config.plan import (
     asked_for,
-    at_matched_effort,
+    companions,
     core_items,
     runs_of,
 )
@@ -68,8 +68,8 @@ for key in config:
 
 SETTING = {key: str(value) for key, value in {**KNOWN, **config}.items()}
 SCALES = sorted(path.stem for path in (ROOT / "config/scale").glob("*.yaml"))
-# The request of the command line; empty in a job of another Snakemake, or in a module.
-REQUEST = targets.request() if IS_MAIN else targets.Request(runs=False)
+# What the command line asks for; empty in a job of another Snakemake, or in a module.
+COMMAND_LINE = targets.command_line() if IS_MAIN else targets.CommandLine(runs=False)
 # Engines with a separate environment, where several jobs share an evaluation.
 SLICING = [name for name in members("sampling/engines") if environment(name)]
 # The same by one backend, named as in config/cluster.yaml.

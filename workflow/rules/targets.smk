@@ -29,14 +29,14 @@ for paper in PLAN.papers:
         input:
             [
                 path
-                for name in at_matched_effort(PLAN.papers[paper])
+                for name in companions(PLAN.papers[paper])
                 for path in (PATHS.item(PLAN, paper, name))
             ],
         localrule: True
 
 
 onstart:
-    if REQUEST.runs:
+    if COMMAND_LINE.runs:
         locks.holds(
             OWNER,
             map(
@@ -64,14 +64,14 @@ onstart:
 
 if IS_MAIN:
     RULE_NAMES = {rule.name for rule in workflow.rules}
-    for target in REQUEST.targets:
+    for target in COMMAND_LINE.targets:
         if target in RULE_NAMES or Path(target).exists():
             continue
         made = any(rule.is_producer(target) for rule in workflow.rules)
         if not made or targets.nobodys(target, PLAN, PATHS):
             names = [rule.name for rule in workflow.rules if not rule.has_wildcards()]
             sys.exit(targets.unknown(target, names, PLAN, PATHS, SCALES))
-    if REQUEST.runs:
+    if COMMAND_LINE.runs:
         if problem := writable.problem(PATHS):
             sys.exit(problem)
         for line in locks.release(Path(".snakemake")):

@@ -121,7 +121,9 @@ def _within_reach(plan: Plan, paper: str) -> Any:
 
 
 def _matched(planned: PaperPlan, item: Item) -> Item | None:
-    return planned.tables.get(f"{item.name}_matched")
+    """The companion of a table that shows its arms at matched effort."""
+    companions = (table for table in planned.tables.values() if table.companion_of == item.name)
+    return next((table for table in companions if table.probed()), None)
 
 
 def _described(

@@ -13,7 +13,7 @@ import pandas as pd
 import typer
 
 from rlvr import stages
-from rlvr.claims._contrast import Estimate, Inputs
+from rlvr.claims._contrast import Estimate, Evidence
 from rlvr.claims.contrasts import CONTRADICTED, INCONCLUSIVE, NOT_RUN, REPRODUCED, needs
 from rlvr.config.paths import Paths
 from rlvr.files import publish, read_json, read_lines
@@ -52,7 +52,7 @@ def together(verdicts: list[str]) -> str:
     return REPRODUCED if set(run) == {REPRODUCED} else INCONCLUSIVE
 
 
-def evaluate(claim: dict[str, Any], inputs: Inputs) -> list[dict[str, Any]]:
+def evaluate(claim: dict[str, Any], inputs: Evidence) -> list[dict[str, Any]]:
     """One row per contrast: estimate, interval, verdict. Raises RecordError where scores cover different problems."""
     count = sum(bool(contrast["terms"]) for contrast in claim["contrasts"])
     rows = []
@@ -153,7 +153,7 @@ def main(
     pairs, runs = needs(claims)
     scores = read_all([Path(paths.scores(*pair)) for pair in pairs])
     probes, metrics = ({run: list(read_lines(Path(paths.rows(run)[i]))) for run in runs} for i in (0, 1))
-    inputs = Inputs(scores, probes, metrics)
+    inputs = Evidence(scores, probes, metrics)
     summaries, contrasts = [], []
     for claim in claims:
         rows = evaluate(claim, inputs)

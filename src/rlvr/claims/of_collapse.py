@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rlvr.claims._contrast import SEEDS, Contrast, Estimate, Inputs, of_runs
+from rlvr.claims._contrast import SEEDS, Contrast, Estimate, Evidence, of_runs
 from rlvr.config.layers import ConfigError
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.items import Claim
@@ -38,7 +38,7 @@ def contrasts(claim: Claim, item: Item, ks: list[int]) -> list[Contrast]:
     return of_runs("share of collapsed runs, {}", claim, item)
 
 
-def estimate(terms: list[dict[str, Any]], claim: dict[str, Any], inputs: Inputs, count: int) -> Estimate:
+def estimate(terms: list[dict[str, Any]], claim: dict[str, Any], inputs: Evidence, count: int) -> Estimate:
     """The difference of two methods' shares of collapsed runs, with Newcombe's (1998) score interval."""
     from statsmodels.stats.proportion import confint_proportions_2indep
 
