@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "figures": {"config", "estimators", "items", "statistics"},
     "tables": {"config", "figures", "items", "statistics"},
     "claims": {"config", "items", "statistics"},
-    "planning": {"claims", "config", "items", "tables"},
+    "planning": {"claims", "config", "items"},
     "cost": {"config", "data", "planning"},
     "report": {"claims", "config", "items", "planning"},
     "workflow": {"config", "planning"},
