@@ -26,7 +26,7 @@ from rlvr.policies.store import load
 from rlvr.records import Problem, read_records
 from rlvr.training.deterministic import one_thread
 from rlvr.training.trainer import Trainer
-from rlvr.workflow.told import told
+from rlvr.workflow import spec_files
 
 ROOT = Path(__file__).resolve().parents[1]
 STEPS = 12  # measured, after two to warm up
@@ -42,7 +42,7 @@ def call(*command: str) -> str:
 
 
 def spec_file(folder: Path, spec) -> str:
-    return told(spec.model_dump(mode="json"), Paths(str(folder), "laptop"), write=True)
+    return spec_files.spec_file(spec.model_dump(mode="json"), Paths(str(folder), "laptop"), write=True)
 
 
 def prepare(folder: Path):

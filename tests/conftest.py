@@ -15,13 +15,13 @@ ROOT = Path(__file__).resolve().parents[1]
 PLANS = TemporaryDirectory()
 
 
-def told(content) -> Path:
-    """The file that tells a stage a specification, or a dumped one, as a rule's parameter names it."""
+def spec_file(content) -> Path:
+    """The file of a specification, or of a dumped one, as a rule's parameter names it."""
     from rlvr.config.paths import Paths
-    from rlvr.workflow import told
+    from rlvr.workflow import spec_files
 
     plain = content if isinstance(content, dict) else content.model_dump(mode="json")
-    return Path(told.told(plain, Paths(PLANS.name, "smoke"), write=True))
+    return Path(spec_files.spec_file(plain, Paths(PLANS.name, "smoke"), write=True))
 
 
 def run_module(module: str, *arguments: str, check: bool = True, **options) -> subprocess.CompletedProcess:
@@ -104,14 +104,14 @@ def workbench(tmp_path_factory, plan):
     spec = next(spec for name, spec in plan.runs.items() if "-grpo-lr0.0002-seed1" in name and "qwen2" in name)
     base = spec.base
     for data in (spec.data, spec.validation, base.sft_data):
-        run_module("rlvr.data.prepare", "--spec", str(told(data)), "--out", str(folder / data.name))
+        run_module("rlvr.data.prepare", "--spec", str(spec_file(data)), "--out", str(folder / data.name))
     model = folder / "model" / "manifest.json"
-    run_module("rlvr.policies.build", "--spec", str(told(base.model)), "--out", str(model))
+    run_module("rlvr.policies.build", "--spec", str(spec_file(base.model)), "--out", str(model))
     sft = folder / "sft" / "manifest.json"
     demonstrations = folder / base.sft_data.name / "demonstrations.jsonl"
     run_module(
         "rlvr.training.sft",
-        *("--spec", str(told(base)), "--model", str(model), "--demonstrations", str(demonstrations)),
+        *("--spec", str(spec_file(base)), "--model", str(model), "--demonstrations", str(demonstrations)),
         *("--out", str(sft), "--state", str(folder / "sft" / "state")),
     )
     return Workbench(folder, spec, sft, plan.execution)
@@ -126,7 +126,7 @@ class Workbench:
     def command(self, spec, out: Path, save_every: int = 1) -> list[str]:
         execution = self.execution.model_copy(update={"save_every": save_every})
         return [
-            *("--spec", str(told(spec)), "--execution", str(told(execution)), "--base", str(self.base)),
+            *("--spec", str(spec_file(spec)), "--execution", str(spec_file(execution)), "--base", str(self.base)),
             *("--problems", str(self.folder / spec.data.name / "problems.jsonl")),
             *("--validation", str(self.folder / spec.validation.name / "problems.jsonl")),
             *("--out", str(out / "manifest.json"), "--state", str(out / "state")),

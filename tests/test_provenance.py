@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, told
+from conftest import ROOT, spec_file
 
 from rlvr import provenance
 from rlvr.config.schema.settings import SLICES, Evaluation
@@ -99,7 +99,7 @@ def stages(workbench, out: Path) -> dict[str, list[str]]:
     return {
         "rl": workbench.command(longer, out, save_every=2),
         "sft": [
-            *("--spec", str(told(spec.base)), "--model", str(workbench.folder / "model" / "manifest.json")),
+            *("--spec", str(spec_file(spec.base)), "--model", str(workbench.folder / "model" / "manifest.json")),
             *("--demonstrations", str(demonstrations), "--out", str(out / "manifest.json")),
             *("--state", str(out / "state"), "--save-every", "2"),
         ],
@@ -159,7 +159,7 @@ def test_completions_name_who_drew_their_parts(workbench, repository, tmp_path):
     sampling = Evaluation(temperature=0.8, top_p=0.95, samples=24, max_response_tokens=16, seed=3)
     spec = EvaluationSpec(data=workbench.spec.validation, sampling=sampling)
     problems = workbench.folder / workbench.spec.validation.name / "problems.jsonl"
-    common = ["--spec", str(told(spec)), "--problems", str(problems), "--state", str(tmp_path / "state")]
+    common = ["--spec", str(spec_file(spec)), "--problems", str(problems), "--state", str(tmp_path / "state")]
     slices = [str(tmp_path / "slices" / f"{number:02d}.jsonl.gz") for number in range(SLICES)]
     drawn = ["rlvr.sampling.generate", *common, "--policy", str(workbench.base), "--rows", "2"]
 
@@ -184,7 +184,7 @@ def test_parts_drawn_by_one_job_are_published_again_with_their_origin(workbench,
     spec = EvaluationSpec(data=workbench.spec.validation, sampling=sampling)
     problems = workbench.folder / workbench.spec.validation.name / "problems.jsonl"
     command = [
-        *("rlvr.sampling.generate", "--spec", str(told(spec)), "--problems", str(problems)),
+        *("rlvr.sampling.generate", "--spec", str(spec_file(spec)), "--problems", str(problems)),
         *("--policy", str(workbench.base), "--rows", "8", "--state", str(tmp_path / "out" / "state")),
         *("--out", str(tmp_path / "out" / "c.jsonl.gz"), "--tokens", str(tmp_path / "out" / "t.jsonl.gz")),
     ]

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from typer import Option
 
-Spec = Annotated[Path, Option(help="JSON of a class in rlvr.config.schema: what to do.", exists=True, dir_okay=False)]
+Spec = Annotated[Path, Option(help="JSON file of the plan: what to do.", exists=True, dir_okay=False)]
 Execution = Annotated[Path, Option(help="JSON of the schema's Execution: how to do it.", exists=True, dir_okay=False)]
 
 Model = Annotated[Path, Option(help="Manifest of the model to start from.")]
@@ -22,5 +22,4 @@ Nodes = Annotated[int, Option(help="Nodes of the job.", min=1)]
 GpusPerNode = Annotated[int, Option(help="GPUs of a node.", min=1)]
 Override = Annotated[list[str] | None, Option(help="key=value of the backend's own configuration; wins over others.")]
 
-Told = Annotated[Path, Option(help="JSON file with the plan's settings for this stage.", exists=True, dir_okay=False)]
 Results = Annotated[Path, Option(help="The results folder.")]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from scipy import stats
 
-from rlvr.claims._contrast import Estimate, Inputs
+from rlvr.claims._contrast import Estimate, Evidence
 from rlvr.claims.contrasts import MATCHED, PAPER, contrasts, layout, needs
 from rlvr.claims.evaluate import (
     CONTRADICTED,
@@ -101,7 +101,7 @@ def claim(predicate: str, **given) -> Claim:
 
 def found(made: Claim, scores=None, **options) -> list[dict]:
     (one,) = described(made, **options)
-    return evaluate(one, Inputs(scores or SCORES))
+    return evaluate(one, Evidence(scores or SCORES))
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def values(scores, arm: str, k: int, seeds: int) -> np.ndarray:
 @pytest.mark.parametrize("k", [1, 4])
 def test_a_plain_difference_has_the_interval_of_the_tables(k, right):
     scores = noisy(1, ("left", "right"), shift=0.05) | noisy(2, ("base",), seeds=1)
-    (row,) = evaluate(plain((k,), ("left", right), resamples=2000), Inputs(scores))
+    (row,) = evaluate(plain((k,), ("left", right), resamples=2000), Evidence(scores))
     tables = SeedsAndProblems(3, 40, resamples=2000, confidence=0.95, generator=np.random.default_rng(7))
     left, other = values(scores, "left", k, 3), values(scores, right, k, 1 if right == "base" else 3)
     expected = tables.of_difference(left, other)
@@ -235,7 +235,7 @@ def wider(low: float, high: float, difference_SN: np.ndarray, confidence: float 
 
 def test_where_runs_lie_far_apart_it_is_students_interval():
     scores = noisy(9, between_runs=0.2)
-    (row,) = evaluate(plain(), Inputs(scores))
+    (row,) = evaluate(plain(), Evidence(scores))
     difference_SN = values(scores, "left", 1, 3) - values(scores, "right", 1, 3)
     t = stats.ttest_1samp(100 * difference_SN.mean(axis=1), 0).confidence_interval()
     assert (row["low"], row["high"]) == pytest.approx((t.low, t.high))
@@ -243,7 +243,7 @@ def test_where_runs_lie_far_apart_it_is_students_interval():
 
 def test_versions_of_a_problem_are_drawn_together():
     scores = {key: one.assign(cluster=[f"c{i // 2}" for i in range(40)]) for key, one in noisy(3).items()}
-    (row,) = evaluate(plain(), Inputs(scores))
+    (row,) = evaluate(plain(), Evidence(scores))
     by_cluster = [values(scores, arm, 1, 3).reshape(3, 20, 2).mean(2) for arm in ("left", "right")]
     tables = SeedsAndProblems(3, 20, resamples=400, confidence=0.95, generator=np.random.default_rng(7))
     expected = tables.of_difference(*by_cluster)
@@ -270,7 +270,7 @@ def test_harder_draw_by_draw():
 
 
 def test_several_contrasts_widen_the_interval_that_contradicts_and_no_other():
-    one, three = (evaluate(plain(ks, resamples=4000), Inputs(noisy(5))) for ks in ((1,), (1, 2, 4)))
+    one, three = (evaluate(plain(ks, resamples=4000), Evidence(noisy(5))) for ks in ((1,), (1, 2, 4)))
     assert (one[0]["low"], one[0]["high"]) == (three[0]["low"], three[0]["high"])
     scores, generator = noisy(5), np.random.default_rng(7)
     seeds_BS, problems_BN = draw(3, 4000, generator), draw(40, 4000, generator)
@@ -304,7 +304,7 @@ def test_curves_have_students_interval_over_paired_seeds():
     }
     made = claim("greater", left="high", right=["low"], measure="probe.entropy", during=(0.5, 1.0))
     (one,) = described(made, CURVES)
-    (row,) = evaluate(one, Inputs({}, probes, {}))
+    (row,) = evaluate(one, Evidence({}, probes, {}))
     means = {run: np.mean([r["entropy"] for r in rows if r["step"] >= 50]) for run, rows in probes.items()}
     high, low = ([means[f"{arm}{s}"] for s in (1, 2, 3)] for arm in ("high", "low"))
     expected = stats.ttest_rel(high, low)
@@ -315,7 +315,7 @@ def test_curves_have_students_interval_over_paired_seeds():
     ordering = claim("ordering", arms=["high", "mid", "low"], measure="probe.entropy", during=(0.5, 1.0))
     (one,) = described(ordering, CURVES)
     probes |= {f"mid{s}": probes[f"low{s}"] for s in (1, 2, 3)}
-    first, second = evaluate(one, Inputs({}, probes, {}))
+    first, second = evaluate(one, Evidence({}, probes, {}))
     wide = expected.confidence_interval(1 - 0.05 / 2)
     assert (first["low_of_all"], first["high_of_all"]) == pytest.approx((wide.low, wide.high)), "Bonferroni's of two"
     assert (second["estimate"], second["verdict"]) == (0, INCONCLUSIVE)
@@ -329,14 +329,14 @@ def test_the_part_of_training_and_the_rows_that_a_measure_is_from():
     }
     rising |= {f"{arm}3": rising[f"{arm}1"] for arm in ("low", "high")}
     made = claim("greater", left="high", right=["low"], measure="probe.entropy", during=(0.0, 0.2))
-    (row,) = evaluate(described(made, CURVES)[0], Inputs({}, rising, {}))
+    (row,) = evaluate(described(made, CURVES)[0], Evidence({}, rising, {}))
     assert row["estimate"] == pytest.approx(2) and row["verdict"] == REPRODUCED
     batches = {run: [{"step": r["step"], "correct": -r["entropy"]} for r in rows] for run, rows in rising.items()}
     made = claim("greater", left="high", right=["low"], measure="metrics.correct")
-    (row,) = evaluate(described(made, CURVES)[0], Inputs({}, {}, batches))
+    (row,) = evaluate(described(made, CURVES)[0], Evidence({}, {}, batches))
     assert row["estimate"] == pytest.approx(-2) and row["verdict"] == CONTRADICTED
     near = claim("within", left="high", right=["low"], measure="metrics.correct", threshold=2.5)
-    assert evaluate(described(near, CURVES)[0], Inputs({}, {}, batches))[0]["verdict"] == REPRODUCED
+    assert evaluate(described(near, CURVES)[0], Evidence({}, {}, batches))[0]["verdict"] == REPRODUCED
 
 
 def test_one_seed_of_a_curve_decides_nothing():
@@ -344,7 +344,7 @@ def test_one_seed_of_a_curve_decides_nothing():
     (one,) = described(made, CURVES)
     for term in one["contrasts"][0]["terms"]:
         term["rates"][0]["policies"] = term["rates"][0]["policies"][:1]
-    (row,) = evaluate(one, Inputs({}, {"high1": curve([5.0]), "low1": curve([1.0])}, {}))
+    (row,) = evaluate(one, Evidence({}, {"high1": curve([5.0]), "low1": curve([1.0])}, {}))
     assert (row["estimate"], row["verdict"]) == (4, INCONCLUSIVE) and math.isnan(row["low"])
 
 
@@ -368,16 +368,16 @@ def test_shares_of_collapsed_runs_have_newcombes_interval():
     metrics = {
         f"{arm}{s}": collapsed if arm == "left" and s < 3 else healthy for arm in ("left", "right") for s in range(10)
     }
-    (row,) = evaluate({**one, "collapse": rule}, Inputs({}, {}, metrics))
+    (row,) = evaluate({**one, "collapse": rule}, Evidence({}, {}, metrics))
     wilson = [stats.binomtest(c, 10).proportion_ci(0.95, "wilson") for c in (3, 0)]
     low = 0.3 - math.hypot(0.3 - wilson[0].low, wilson[1].high - 0)
     high = 0.3 + math.hypot(wilson[0].high - 0.3, 0 - wilson[1].low)
     assert (row["estimate"], row["low"], row["high"]) == pytest.approx((0.3, low, high))
     assert (row["verdict"], row["seeds"], row["problems"]) == (INCONCLUSIVE, 10, None), "as in the paper: p = 0.21"
     all_of_them = {run: collapsed if run.startswith("left") else healthy for run in metrics}
-    assert evaluate({**one, "collapse": rule}, Inputs({}, {}, all_of_them))[0]["verdict"] == REPRODUCED
+    assert evaluate({**one, "collapse": rule}, Evidence({}, {}, all_of_them))[0]["verdict"] == REPRODUCED
     swapped = {run: healthy if run.startswith("left") else collapsed for run in metrics}
-    assert evaluate({**one, "collapse": rule}, Inputs({}, {}, swapped))[0]["verdict"] == CONTRADICTED
+    assert evaluate({**one, "collapse": rule}, Evidence({}, {}, swapped))[0]["verdict"] == CONTRADICTED
 
 
 # ---- laws of verdicts ----
@@ -435,7 +435,7 @@ def test_swapped_arms_of_scores():
     for seed, shift in ((1, 0.3), (2, -0.3), (3, 0.0)):
         scores = noisy(seed, shift=shift)
         (row,), (swapped,) = (
-            evaluate(plain(arms=arms), Inputs(scores)) for arms in (("left", "right"), ("right", "left"))
+            evaluate(plain(arms=arms), Evidence(scores)) for arms in (("left", "right"), ("right", "left"))
         )
         assert (row["low"], row["high"]) == pytest.approx((-swapped["high"], -swapped["low"]))
         assert {row["verdict"], swapped["verdict"]} in ({REPRODUCED, CONTRADICTED}, {INCONCLUSIVE})
@@ -456,14 +456,14 @@ def test_laws_of_a_claims_verdict(verdicts, chance):
 def test_what_was_not_run_counts_in_no_correction():
     one = plain((1, 2, 4), resamples=1000)
     one["contrasts"][2]["terms"] = []
-    rows = evaluate(one, Inputs(noisy(5)))
-    two = evaluate(plain((1, 2), resamples=1000), Inputs(noisy(5)))
+    rows = evaluate(one, Evidence(noisy(5)))
+    two = evaluate(plain((1, 2), resamples=1000), Evidence(noisy(5)))
     assert [row["verdict"] for row in rows[2:]] == [NOT_RUN]
     assert [row["low_of_all"] for row in rows[:2]] == [row["low_of_all"] for row in two]
     summary = summarise(one, rows, "smoke")
     assert (summary["contrasts"], summary["run"]) == (3, 2)
     none = {**one, "contrasts": [{**contrast, "terms": []} for contrast in one["contrasts"]]}
-    summary = summarise(none, evaluate(none, Inputs({})), "smoke")
+    summary = summarise(none, evaluate(none, Evidence({})), "smoke")
     assert (summary["verdict"], summary["run"], summary["deciding"]) == (NOT_RUN, 0, "")
 
 
@@ -489,7 +489,7 @@ def test_equal_arms_are_seldom_called_different(ks, between_runs, most):
     verdicts = []
     for trial in range(300):
         scores = noisy(1000 + trial, between_runs=between_runs)
-        rows = evaluate(plain(ks, resamples=200, seed=trial), Inputs(scores))
+        rows = evaluate(plain(ks, resamples=200, seed=trial), Evidence(scores))
         verdicts.append(together([row["verdict"] for row in rows]))
     reproduced, contradicted = (verdicts.count(verdict) / 300 for verdict in (REPRODUCED, CONTRADICTED))
     print(f"{len(ks)} contrasts, {between_runs} between runs: {reproduced:.3f} and {contradicted:.3f} of 300")
@@ -500,7 +500,7 @@ def test_equal_arms_are_seldom_called_different(ks, between_runs, most):
 def test_different_arms_are_told_apart(seeds, least):
     """The same simulation with a true gain of 10 points: it has power, more with more seeds, and never says no."""
     verdicts = [
-        evaluate(plain(resamples=200, seed=t, seeds=seeds), Inputs(noisy(t, shift=0.1, seeds=seeds)))[0]["verdict"]
+        evaluate(plain(resamples=200, seed=t, seeds=seeds), Evidence(noisy(t, shift=0.1, seeds=seeds)))[0]["verdict"]
         for t in range(60)
     ]
     assert verdicts.count(REPRODUCED) >= least and CONTRADICTED not in verdicts
@@ -523,10 +523,10 @@ def test_each_arm_of_a_claim_is_taken_at_the_rate_that_is_best_at_its_k():
     surer, wider = ([{"step": 1, "solve_rates": counts}] for counts in ([1, 0, 2], [0, 3, 0]))
     probes = {f"left{s}": wider for s in (1, 2, 3)} | {f"bolder{s}": surer for s in (1, 2, 3)}
     assert set(needs([one])[1]) == set(probes), "probes are read of what there is to choose from"
-    first, second = evaluate(one, Inputs(scores, probes, {}))
-    assert first["estimate"] == evaluate(plain((1,), ("bolder", "right")), Inputs(scores))[0]["estimate"]
+    first, second = evaluate(one, Evidence(scores, probes, {}))
+    assert first["estimate"] == evaluate(plain((1,), ("bolder", "right")), Evidence(scores))[0]["estimate"]
     assert first["learning_rates"] == "left 2e-05, right 1e-05" and "bolder1" in first["policies"]
-    assert second["estimate"] == evaluate(plain((2,)), Inputs(scores))[0]["estimate"]
+    assert second["estimate"] == evaluate(plain((2,)), Evidence(scores))[0]["estimate"]
     assert second["learning_rates"] == "left 1e-05, right 1e-05" and "bolder1" not in second["policies"]
 
 

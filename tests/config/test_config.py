@@ -35,13 +35,13 @@ def test_analytic_contents_exist(paper):
 
 
 @pytest.mark.parametrize("scale", SCALES)
-def test_a_stage_reads_back_what_it_is_told(scale):
+def test_a_stage_reads_back_its_specification(scale):
     """Types are strict, in JSON too: lists become tuples again, and nothing else changes."""
     plan = make_plan(ROOT, scale, PAPERS)
     for specs in (plan.policies, plan.runs, plan.evaluations):
         for spec in specs.values():
-            told = json.dumps(identity.what_is_made(spec.model_dump(mode="json")))
-            read = type(spec).model_validate_json(told)
+            text = json.dumps(identity.what_is_made(spec.model_dump(mode="json")))
+            read = type(spec).model_validate_json(text)
             assert identity.digest(read) == identity.digest(spec)
             assert identity.what_is_made(read.model_dump()) == identity.what_is_made(spec.model_dump())
 
@@ -327,7 +327,7 @@ def test_what_would_be_ignored_or_lost_is_an_error(copy, paper, file, old, new, 
          r"tables.core_matched: the table 'core' has an item of this name"),
         # A verifier that would judge something else.
         ("datasets.yaml", "operators-train: {task", "operators-train: {verifier: math, task",
-         r"operators-train: verifier: operator_fill is graded by 'operators' \(got 'math'\)"),
+         r"operators-train.verifier: operator_fill is graded by 'operators' \(got 'math'\)"),
         ("datasets.yaml", "  verifier: math\n", "  verifier: operators\n",
          r"verifier: Input should be 'choice', 'code', 'exact' or"),
         # Two mistakes that are one: the line that helps.
@@ -335,6 +335,8 @@ def test_what_would_be_ignored_or_lost_is_an_error(copy, paper, file, old, new, 
          r"^config/papers/ace.yaml: yaer: unknown key; did you mean 'year'\?$"),
         ("datasets.yaml", "{task: operator_fill, part: easy, levels: [3", "{tsk: operator_fill, part: easy, levels: [3",
          r"^config/datasets.yaml: operators-easy.tsk: unknown key; did you mean 'task'\?$"),
+        ("models.yaml", "prompt: qwen3-plain", "prompt: qwen3-plain\n  task: operator_fill",
+         r"^config/models.yaml: qwen3-8b-base.task: unknown key; valid: dtype, prompt, repo, revision, source"),
         ("models.yaml", "prompt: qwen3-plain", "promt: qwen3-plain",
          r"^config/models.yaml: qwen3-8b-base.promt: unknown key; did you mean 'prompt'\?$"),
     ],

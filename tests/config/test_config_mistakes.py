@@ -112,7 +112,7 @@ def _of_mapping(schema: Any, value: dict[str, Any], path: tuple[Any, ...]) -> It
 
 def _of_kind(folder: str, value: dict[str, Any]) -> type[BaseModel]:
     """The configuration of a table's or figure's kind."""
-    return items.load(folder, value.get("kind", items.DEFAULT.get(folder))).Config
+    return items.load(folder, value.get("kind", items.default(folder))).Config
 
 
 def _parts(schema: Any) -> list[Any]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
-from conftest import ROOT, tiny, told
+from conftest import ROOT, spec_file, tiny
 
 from rlvr.config import identity
 from rlvr.config.load import ConfigError
@@ -62,7 +62,7 @@ def hub_model(root: Path):
 
 def built(root: Path, cache: Path) -> tuple[Path, subprocess.CompletedProcess]:
     out = root / "model" / "manifest.json"
-    arguments = ("-m", "rlvr.policies.build", "--spec", str(told(hub_model(root))), "--out", str(out))
+    arguments = ("-m", "rlvr.policies.build", "--spec", str(spec_file(hub_model(root))), "--out", str(out))
     return out, python(*arguments, **offline(cache))
 
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, told
+from conftest import ROOT, spec_file
 from published_sets import DATA, SETS, dapo_row, lines, loaded, parquet, rlvr, small
 
 from rlvr.config.identity import data_id
@@ -139,7 +139,7 @@ def test_a_mixture_is_made_by_the_stages_command(at_hand):
         "-m",
         "rlvr.data.prepare",
         "--spec",
-        str(told(spec)),
+        str(spec_file(spec)),
         "--out",
         str(at_hand / "x"),
     ]

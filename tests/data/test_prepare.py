@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import ROOT, run_module, told
+from conftest import ROOT, run_module, spec_file
 from published_sets import (
     DATA,
     GOOD,
@@ -170,26 +170,26 @@ def test_the_stage_takes_brought_files_then_what_was_prepared_and_writes_the_sam
     spec = SETS["aime-2025"]
     path = lines(here / "elsewhere.jsonl", [{"problem": f"p{i}", "answer": "007"} for i in range(30)])
     assert rlvr("prepare", "aime-2025", "--from", str(path)).exit_code == 0
-    prepare.main(told(spec), here / "results" / "a")
+    prepare.main(spec_file(spec), here / "results" / "a")
     expected = (here / "data" / "aime-2025" / "problems.jsonl").read_bytes()
     assert (here / "results" / "a" / "problems.jsonl").read_bytes() == expected
     assert read_json(here / "results" / "a" / "card.json")["problems"] == 30
     # A changed entry is another set, and a damaged file none.
     changed = spec.model_copy(update={"fields": {"gold": "other"}})
     with pytest.raises(SystemExit, match="bring math-ai/aime25"):
-        prepare.main(told(changed), here / "results" / "b")
+        prepare.main(spec_file(changed), here / "results" / "b")
     (here / "data" / "aime-2025" / "problems.jsonl").write_text("{}\n")
     with pytest.raises(SystemExit, match="bring math-ai/aime25"):
-        prepare.main(told(spec), here / "results" / "c")
+        prepare.main(spec_file(spec), here / "results" / "c")
     lines(here / "data" / "aime-2025" / "test.jsonl", [{"problem": f"q{i}", "answer": "8"} for i in range(30)])
-    prepare.main(told(spec), here / "results" / "d")
+    prepare.main(spec_file(spec), here / "results" / "d")
     assert golds(read_records(here / "results" / "d" / "problems.jsonl", Problem))[0] == ("q0", "8")
 
 
 def test_what_is_said_about_a_set_reaches_its_card_by_the_file_not_by_the_parameter(here):
     spec = small("aime-2025")
     lines(here / "data" / "aime-2025" / "test.jsonl", [ROW])
-    said = told(spec.model_dump(mode="json", exclude={"about"}))
+    said = spec_file(spec.model_dump(mode="json", exclude={"about"}))
     assert "Apache" not in said.read_text()
     prepare.main(said, here / "a")
     edited_text = (ROOT / "config" / "datasets.yaml").read_text().replace("licence: Apache-2.0", "licence: another")
@@ -203,7 +203,7 @@ def test_what_is_said_about_a_set_reaches_its_card_by_the_file_not_by_the_parame
 
 def test_the_embedded_task_is_prepared_as_before(tmp_path):
     spec = DATA["operators-validation-smoke"]
-    run_module("rlvr.data.prepare", "--spec", str(told(spec)), "--out", str(tmp_path))
+    run_module("rlvr.data.prepare", "--spec", str(spec_file(spec)), "--out", str(tmp_path))
     made = read_json(tmp_path / "card.json")
     # The same bytes as before published sets had formats of their own.
     assert made["sha256"] == "7d0b9fa275c5bed8c8b473d4953d81880e926d45449c3daa2bb0b71225f9b428"

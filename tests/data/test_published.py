@@ -1,7 +1,7 @@
 """How many problems a set has, and what it is compared to."""
 
 import pytest
-from conftest import told
+from conftest import spec_file
 from published_sets import SETS, dapo_row, lines, parquet, rlvr
 
 from rlvr.data import prepare, published
@@ -22,13 +22,13 @@ def test_a_file_with_another_number_of_problems_is_an_error_unless_asked_for(her
     # What was asked for by hand is not taken by a run, unless the entry says so.
     spec = SETS["aime-2025"]
     with pytest.raises(SystemExit, match="aime-2025: 18 problems, and 30 are published"):
-        prepare.main(told(spec), here / "results" / "a")
+        prepare.main(spec_file(spec), here / "results" / "a")
     (here / "data" / "aime-2025" / "problems.jsonl").unlink()
     lines(here / "data" / "aime-2025" / "test.jsonl", rows)
     with pytest.raises(SystemExit, match="aime-2025: 18 problems, and 30 are published"):
-        prepare.main(told(spec), here / "results" / "a")
+        prepare.main(spec_file(spec), here / "results" / "a")
     assert not (here / "results" / "a" / "problems.jsonl").exists()
-    prepare.main(told(spec.model_copy(update={"slack": 0.4})), here / "results" / "a")
+    prepare.main(spec_file(spec.model_copy(update={"slack": 0.4})), here / "results" / "a")
     assert read_json(here / "results" / "a" / "card.json")["problems"] == 18
 
 

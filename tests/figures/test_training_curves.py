@@ -255,28 +255,37 @@ def test_a_picture_of_every_kind(name, tmp_path):
     table, png = tmp_path / "statistics.csv", tmp_path / f"{name}.png"
     KINDS[content["kind"]](content, made(content)).to_csv(table, index=False)
     assert {"label", "model", "arm", "policies", "seeds", "measure"} <= set(pd.read_csv(table))  # of the report
-    told = tmp_path / "told.json"
-    told.write_text(json.dumps(content))
-    main(told, [table], [png, png.with_suffix(".pdf")])
+    spec = tmp_path / "spec.json"
+    spec.write_text(json.dumps(content))
+    main(spec, [table], [png, png.with_suffix(".pdf")])
     first = png.read_bytes()
     assert first.startswith(b"\x89PNG") and png.with_suffix(".pdf").read_bytes().startswith(b"%PDF")
-    main(told, [table], [png])
+    main(spec, [table], [png])
     assert png.read_bytes() == first
 
 
 def test_ten_arms_are_told_apart_and_look_the_same_in_every_figure():
-    from rlvr.figures._looks import FIXED, looks
+    from rlvr.config.colors import COLORS
+    from rlvr.figures._looks import Look, looks
 
     variants = [f"mine-beta-{b}" for b in range(6)]
-    paper = {"arms": [*ARMS, "other", "third"], "methods": dict.fromkeys(variants, "mine")}
+    colors = dict.fromkeys([*ARMS, "other", "third"]) | {ARMS[0]: "blue", ARMS[1]: "vermilion", "other": "blue"}
+    paper = {"arms": list(colors.items()), "methods": dict.fromkeys(variants, "mine")}
     found = looks(ARMS, paper)
     assert len(set(found.values())) == len(ARMS)
     assert looks(["third", "mine"], paper)["mine"] == found["mine"]
     swept = looks(variants, paper)
     assert len(set(swept.values())) == 6 and swept["mine-beta-5"].color == found["mine"].color.lower()
-    assert {arm: found[arm] for arm in ARMS[:2]} == {arm: FIXED[arm] for arm in ARMS[:2]}
+    assert [found[arm] for arm in ARMS[:2]] == [Look(COLORS["blue"]), Look(COLORS["vermilion"])]
+    assert looks(["other"], paper)["other"] == Look(COLORS["blue"], "--")  # the second arm with this colour
     every = make_plan(ROOT, "smoke", ["methods"]).papers["methods"].paper.arms
     assert len(set(looks(every, {}).values())) >= 30
+
+
+def test_a_method_has_one_colour_in_all_papers():
+    plan = make_plan(ROOT, "smoke", ["ace", "agrae", "lens"])
+    pairs = {(n, a.color) for p in plan.papers.values() for n, a in p.paper.arms.items() if a.color is not None}
+    assert len(dict(pairs)) == len(pairs) > 15
 
 
 # ---- in the configuration ----
@@ -324,7 +333,7 @@ def test_kinds_in_the_configuration(paper):
     assert [w["estimator"]["name"] for w in weights] == ["grpo", "ace"]
     table = layout_of(plan, "ace", "table")
     assert (table["compare_label"], table["collapse"]) == ("grpo", RULE)
-    assert layout_of(plan, "ace", "collapse")["arms"] == list(plan.papers["ace"].paper.arms)
+    assert [arm for arm, _ in layout_of(plan, "ace", "collapse")["arms"]] == list(plan.papers["ace"].paper.arms)
 
 
 @pytest.mark.parametrize(
@@ -335,7 +344,7 @@ def test_kinds_in_the_configuration(paper):
         ({"kind": "over_steps", "arms": ["grpo"]}, "figures.figure.measures: this key is missing"),
         ({"kind": "masses", "arms": ["grpo"], "measures": ["oef"]}, "figures.figure.measures: unknown key"),
         ({"kind": "collapse", "arms": ["grpo", "base"]}, "the arm 'base' is not trained"),
-        ({"kind": "solve_rates"}, "figures.figure: arms: this key is missing"),
+        ({"kind": "solve_rates"}, "figures.figure.arms: this key is missing"),
         ({"kind": "over_steps", "arms": ["grpo"], "measures": ["greedy"]}, "needs probe.greedy: true"),
         ({"kind": "over_steps", "arms": ["grpo"], "measures": ["hard_pass_rate"]},
          "needs about.hard_levels of aime-2024"),

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from conftest import ROOT, run_module
 
-from rlvr.claims._contrast import Inputs
+from rlvr.claims._contrast import Evidence
 from rlvr.claims.contrasts import MATCHED, PAPER, layout, needs
 from rlvr.claims.evaluate import evaluate, summarise
 from rlvr.claims.pages import Claims
@@ -56,11 +56,11 @@ def results(tmp_path_factory, lens):
         measured["solve_rates"] = [2, 4, 4] if better else [3, 4, 3]
         write_rows(folder_of_run / "probe.jsonl", [{"step": step, **measured} for step in (0, 1, 2)])
         write_rows(folder_of_run / "metrics.jsonl", [{"step": step} for step in (1, 2)])
-    out, told = paths.claims("lens"), folder / "told.json"
+    out, spec = paths.claims("lens"), folder / "spec.json"
     references = str(ROOT / "config/reference")
-    told.write_text(json.dumps({"scale": "smoke", "claims": layout(lens, "lens"), "references": references}))
+    spec.write_text(json.dumps({"scale": "smoke", "claims": layout(lens, "lens"), "references": references}))
     run_module(
-        *("rlvr.claims.evaluate", "--told", str(told), "--results", str(folder)),
+        *("rlvr.claims.evaluate", "--spec", str(spec), "--results", str(folder)),
         *(part for path in out for part in ("--out", path)),
     )
     return folder
@@ -91,7 +91,7 @@ def test_the_stage_writes_what_its_functions_say(results, lens):
     scores = read_all([results / paths.scores(*pair) for pair in needs(laid)[0]])
     found = pd.read_csv(results / "claims/smoke/lens.csv").set_index(["claim", "effort"])
     one = next(claim for claim in laid if (claim["claim"], claim["effort"]) == ("negative_most", PAPER))
-    summary = summarise(one, evaluate(one, Inputs(scores)), "smoke")
+    summary = summarise(one, evaluate(one, Evidence(scores)), "smoke")
     row = found.loc["negative_most", PAPER]
     assert summary["estimate"] == pytest.approx(100 * (0.5 - 0.25 - 0.125)) == row["estimate"]
     assert (row["deciding"], row["run"], row["contrasts"]) == (summary["deciding"], 1, 1)
@@ -286,11 +286,11 @@ def test_rows_of_a_published_table_are_marked_as_not_run(tmp_path):
 def test_table_3_of_a_grae_is_set_by_the_stages_command(tmp_path):
     out = [tmp_path / f"table3.{suffix}" for suffix in ("csv", "md", "tex")]
     reference = ROOT / "config/reference/agrae_table3.csv"
-    told = tmp_path / "told.json"
-    told.write_text(
+    spec = tmp_path / "spec.json"
+    spec.write_text(
         json.dumps({"layout": {"kind": "published", "title": "T", "note": ""}, "reference": str(reference)})
     )
-    run_module("rlvr.items.table", f"--told={told}", *(f"--out={path}" for path in out))
+    run_module("rlvr.items.table", f"--spec={spec}", *(f"--out={path}" for path in out))
     table, published = pd.read_csv(out[0]), pd.read_csv(reference)
     assert set(table["ours"]) == {"not yet run"} and len(table) == len(published.groupby(["model", "method"]))
     values = table.drop(columns=["Model", "Method", "ours"]).to_numpy()

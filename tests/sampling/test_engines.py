@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import ROOT, run_module, told
+from conftest import ROOT, run_module, spec_file
 
 from rlvr.config.schema.settings import Evaluation
 from rlvr.config.schema.specs import EvaluationSpec
@@ -37,7 +37,7 @@ def bench(workbench):
     def command(out: Path, *more: str, engine: str = "in_process") -> list[str]:
         asked = spec.model_copy(update={"sampling": SAMPLING.model_copy(update={"engine": engine})})
         return [
-            *("--spec", str(told(asked)), "--policy", str(workbench.base), "--problems", str(problems)),
+            *("--spec", str(spec_file(asked)), "--policy", str(workbench.base), "--problems", str(problems)),
             *("--out", str(out / "completions.jsonl.gz"), "--tokens", str(out / "tokens.jsonl.gz")),
             *("--state", str(out / "state"), *more),
         ]

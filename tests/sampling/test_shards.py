@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, run_module, told
+from conftest import ROOT, run_module, spec_file
 
 from rlvr.config.cluster import Cluster
 from rlvr.config.schema.settings import SLICES, Evaluation
@@ -27,11 +27,11 @@ FILES = ("completions.jsonl.gz", "tokens.jsonl.gz")
 
 @pytest.fixture(scope="module")
 def asked(workbench):
-    """What every job is told: evaluation, policy, problems."""
+    """What every job gets: evaluation, policy, problems."""
     sampling = Evaluation(temperature=0.8, top_p=0.95, samples=SAMPLES, max_response_tokens=16, seed=3)
     spec = EvaluationSpec(data=workbench.spec.validation, sampling=sampling)
     problems = workbench.folder / workbench.spec.validation.name / "problems.jsonl"
-    return {"spec": told(spec), "policy": workbench.base, "problems": problems}
+    return {"spec": spec_file(spec), "policy": workbench.base, "problems": problems}
 
 
 def slices_of(out: Path, shard: int, shards: int) -> list[Path]:
@@ -162,7 +162,7 @@ def test_another_policy_evaluation_or_benchmark(asked, drawn):
     assert "slices are of another problems" in refused(asked, drawn)
     spec = EvaluationSpec.model_validate_json(asked["spec"].read_bytes())
     colder = spec.model_copy(update={"sampling": spec.sampling.model_copy(update={"temperature": 0.1})})
-    assert "slices are of another evaluation" in refused({**asked, "spec": told(colder)}, drawn)
+    assert "slices are of another evaluation" in refused({**asked, "spec": spec_file(colder)}, drawn)
 
 
 def test_missing_double_and_damaged_slices(asked, drawn):
@@ -211,8 +211,8 @@ def test_a_command_runs_with_this_package_and_its_own_tools_first(tmp_path):
     python.parent.mkdir(parents=True)
     python.symlink_to(sys.executable)
     command = site("site/bin/python -W ignore").python("vllm", tmp_path)
-    told = "import os, rlvr, sys; print(rlvr.__file__, os.environ['PATH'].split(':')[0], sys.warnoptions, sys.argv[1])"
-    done = run_module("rlvr.environment", "here", command, "-c", told, "two words")
+    code = "import os, rlvr, sys; print(rlvr.__file__, os.environ['PATH'].split(':')[0], sys.warnoptions, sys.argv[1])"
+    done = run_module("rlvr.environment", "here", command, "-c", code, "two words")
     assert done.stdout.strip() == f"{ROOT}/src/rlvr/__init__.py {python.parent} ['ignore'] two words"
 
 

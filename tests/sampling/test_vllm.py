@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 import yaml
-from conftest import ROOT, run_module, told
+from conftest import ROOT, run_module, spec_file
 from scipy.stats import chi2_contingency
 
 from rlvr.config.identity import evaluation_id
@@ -35,7 +35,7 @@ def bench(workbench):
         spec = EvaluationSpec(data=workbench.spec.validation, sampling=SAMPLING.model_copy(update=changes))
         problems = workbench.folder / workbench.spec.validation.name / "problems.jsonl"
         return [
-            *("--spec", str(told(spec)), "--policy", str(policy or workbench.base), "--problems", str(problems)),
+            *("--spec", str(spec_file(spec)), "--policy", str(policy or workbench.base), "--problems", str(problems)),
             *("--out", str(out / "completions.jsonl.gz"), "--tokens", str(out / "tokens.jsonl.gz")),
             *("--state", str(out / "state"), *MEMORY, *more),
         ]

@@ -120,9 +120,9 @@ def test_a_table_at_matched_effort_has_each_column_at_its_own_rate(tmp_path):
         probes_of.append(f"{run}/probe.jsonl")
     out = tmp_path / "table.csv"
     named = {"scores": files, "probes": probes_of}
-    told = {"folder": "tables", "layout": {**layout, "kind": "pass_at_k"}, "files": named}
-    (tmp_path / "told.json").write_text(json.dumps(told))
-    run_module("rlvr.items.statistics", f"--told={tmp_path / 'told.json'}", f"--results={tmp_path}", f"--out={out}")
+    spec = {"folder": "tables", "layout": {**layout, "kind": "pass_at_k"}, "files": named}
+    (tmp_path / "spec.json").write_text(json.dumps(spec))
+    run_module("rlvr.items.statistics", f"--spec={tmp_path / 'spec.json'}", f"--results={tmp_path}", f"--out={out}")
     table = pd.read_csv(out).set_index(["arm", "k"])
     frames = {(policy, "x"): scores(policy, correct) for policy, correct in counts.items()}
     for k, chosen, rate in ((1, ["c1", "c2"], 3.0), (2, ["b1", "b2"], 1.0)):

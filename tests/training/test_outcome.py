@@ -3,7 +3,7 @@
 from rlvr import provenance
 from rlvr.files import read_json, read_lines
 from rlvr.provenance import History
-from rlvr.training.outcome import Outcome
+from rlvr.training.outcome import TrainedPolicy
 
 ROWS = [{"step": step, "timing": {"step": 0.25}} for step in (1, 2)]
 OF_A_RUN = {
@@ -12,10 +12,10 @@ OF_A_RUN = {
 }
 
 
-def outcome(folder, backend=None, **rows) -> Outcome:
+def outcome(folder, backend=None, **rows) -> TrainedPolicy:
     history = History(None, 0, provenance.collect())
     history.saved()
-    return Outcome(folder / "policy", {"model": "0"}, "{problem}", {"metrics": ROWS, **rows}, history, backend)
+    return TrainedPolicy(folder / "policy", {"model": "0"}, "{problem}", {"metrics": ROWS, **rows}, history, backend)
 
 
 def test_a_run_has_the_same_entries_by_every_backend(plan, tmp_path):

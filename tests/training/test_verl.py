@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import ROOT, run_module, told
+from conftest import ROOT, run_module, spec_file
 
 from rlvr.config.schema.settings import Execution
 from rlvr.estimators import names
@@ -180,7 +180,7 @@ def test_an_environment_without_verl_says_where_to_name_one():
     if importlib.util.find_spec("verl") is not None:
         pytest.skip("this environment has verl")
     names = ("spec", "base", "problems", "validation", "out", "state", "execution")
-    given = [word for name in names for word in (f"--{name}", str(told(EXECUTION)))]
+    given = [word for name in names for word in (f"--{name}", str(spec_file(EXECUTION)))]
     done = run_module("rlvr.training.backends.verl.rl", *given, check=False)
     assert done.returncode != 0 and "verl is not installed in this environment; config/cluster.yaml" in done.stderr
 

@@ -13,7 +13,7 @@ import psutil
 import pytest
 import torch
 import yaml
-from conftest import ROOT, told
+from conftest import ROOT, spec_file
 
 from rlvr.config.schema.specs import EvaluationSpec, RunSpec
 from rlvr.files import read_json, read_lines
@@ -90,7 +90,7 @@ def test_sft(workbench, tmp_path):
     """Other batches than in process, since verl orders demonstrations its own way; the same loss and its fall."""
     base, out, log = workbench.spec.base, tmp_path / "manifest.json", tmp_path / "log"
     arguments = [
-        *("--spec", str(told(base)), "--model", str(workbench.folder / "model" / "manifest.json")),
+        *("--spec", str(spec_file(base)), "--model", str(workbench.folder / "model" / "manifest.json")),
         *("--demonstrations", str(workbench.folder / base.sft_data.name / "demonstrations.jsonl")),
         *("--out", str(out), "--state", str(tmp_path / "state"), "--save-every", "60"),
     ]
@@ -116,7 +116,7 @@ def spec_of(method: str) -> tuple[RunSpec, Path]:
     changes = {"backend": "verl", "steps": 2, "reference_reset": 1 if method == "pacs" else 0}
     probe = spec.probe.model_copy(update={"greedy": method == "ace"})
     changed = spec.model_copy(update={"rl": spec.rl.model_copy(update=changes), "probe": probe})
-    return changed, told(plan.executions[run_name])
+    return changed, spec_file(plan.executions[run_name])
 
 
 def trained(method: str, workbench, folder: Path) -> tuple[RunSpec, Path]:
@@ -124,7 +124,7 @@ def trained(method: str, workbench, folder: Path) -> tuple[RunSpec, Path]:
     spec, execution = spec_of(method)
     log, first = folder / "log", folder / "state" / "global_step_1"
     arguments = [
-        *("--spec", str(told(spec)), "--base", str(workbench.base), "--execution", str(execution)),
+        *("--spec", str(spec_file(spec)), "--base", str(workbench.base), "--execution", str(execution)),
         *("--problems", str(workbench.folder / spec.data.name / "problems.jsonl")),
         *("--validation", str(workbench.folder / spec.validation.name / "problems.jsonl")),
         *("--out", str(folder / "manifest.json"), "--state", str(folder / "state")),
@@ -185,7 +185,7 @@ def test_two_steps_resumed_merged_and_evaluated(run_of, workbench):
     problems = workbench.folder / spec.validation.name / "problems.jsonl"
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "rlvr.sampling.generate", "--spec", str(told(sampling))),
+            *(sys.executable, "-m", "rlvr.sampling.generate", "--spec", str(spec_file(sampling))),
             *("--policy", str(folder / "manifest.json"), "--problems", str(problems)),
             *("--out", str(folder / "completions.jsonl.gz"), "--tokens", str(folder / "tokens.jsonl.gz")),
             *("--state", str(folder / "drawn")),

@@ -80,18 +80,18 @@ def test_what_is_said_about_a_set_makes_no_run_stale(fresh, tmp_path):
     sets = (copy / "config/datasets.yaml").read_text()
     asked = ("-s", str(copy / "Snakefile"), "-d", str(copy), "--config", f"results={fresh}")
 
-    def files_told(problems: int, about: str) -> set[str]:
+    def files_named(problems: int, about: str) -> set[str]:
         line = "operators-train: {task: operator_fill, part: train, levels: [3, 4, 5], problems: 2700, seed: 11"
         other = line.replace("2700", str(problems)) + about
         (copy / "config/datasets.yaml").write_text(sets.replace(line, other))
         text = snakemake("-n", "-p", "--cores", "1", *asked).stdout
         for module in ("data.prepare", "training.sft", "training.rl", "sampling.generate"):
             assert f"rlvr.{module} --spec {fresh}/plan/" in text
-        return set(re.findall(r"--spec \S*(plan/\w+\.json)", text))
+        return set(re.findall(r"rlvr\.(?:data|policies|training|sampling)\.\w+ --spec \S*(plan/\w+\.json)", text))
 
-    before = files_told(2700, "")
-    assert files_told(2700, ", about: {note: another word}") == before and len(before) > 20
-    assert len(before - files_told(2600, "")) == 5 * 3 + 1  # runs and their training set
+    before = files_named(2700, "")
+    assert files_named(2700, ", about: {note: another word}") == before and len(before) > 20
+    assert len(before - files_named(2600, "")) == 5 * 3 + 1  # runs and their training set
     assert not (tmp_path / "results" / "plan").exists()  # a dry run writes none of them
 
 
@@ -284,7 +284,7 @@ def test_another_text_of_a_rule_makes_no_run_again(tmp_path):
     assert (tmp_path / "elsewhere" / target).exists()
     rules = copy / "workflow/rules/items.smk"
     text = rules.read_text()
-    rules.write_text(text.replace("python -m rlvr.items.statistics --told", "python -m rlvr.items.statistics  --told"))
+    rules.write_text(text.replace("python -m rlvr.items.statistics --spec", "python -m rlvr.items.statistics  --spec"))
     assert rules.read_text() != text
     assert "Nothing to be done" in snakemake("-n", *asked, "--", target).stdout
     without = snakemake("-n", "--workflow-profile", "none", "--cores", "1", *asked, "--", target)

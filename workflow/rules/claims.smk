@@ -13,7 +13,7 @@ rule claims_of_paper:
     resources:
         **cluster("claims_of_paper"),
     params:
-        told=lambda w: told(
+        spec=lambda w: spec_file(
             {
                 "scale": PATHS.scale,
                 "claims": claims_layout(w.claiming),
@@ -23,7 +23,7 @@ rule claims_of_paper:
         results=lambda w, output: Path(output[0]).parents[2],
         out=lambda w, output: given("--out", output),
     shell:
-        "python -m rlvr.claims.evaluate --told {params.told:q} --results {params.results:q} {params.out:q} "
+        "python -m rlvr.claims.evaluate --spec {params.spec:q} --results {params.results:q} {params.out:q} "
         "> {log:q} 2>&1"
 
 

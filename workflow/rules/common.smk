@@ -23,13 +23,12 @@ from rlvr.claims import contrasts
 from rlvr.report import layout as pages
 from rlvr.config.registries import environment, members
 from rlvr.config.order import items_in_order, priorities
-from rlvr.config.plan import asked_for, at_matched_effort, core_items, runs_of
+from rlvr.config.plan import asked_for, companions, core_items, runs_of
 from rlvr.training import backends
 from rlvr.verifiers import hook
-from rlvr.workflow import locks, seen, targets, writable
+from rlvr.workflow import locks, seen, spec_files, targets, writable
 from rlvr.workflow.rules import names as rule_names
-from rlvr.workflow.told import digest, runs_jobs
-from rlvr.workflow.told import told as told_in_file
+from rlvr.workflow.spec_files import digest, runs_jobs
 from rlvr.words import nearest
 
 # The folder of the Snakefile: it may be a module of another workflow, or run in another folder (-d).
@@ -58,8 +57,8 @@ for key in config:
 
 SETTING = {key: str(value) for key, value in {**KNOWN, **config}.items()}
 SCALES = sorted(path.stem for path in (ROOT / "config/scale").glob("*.yaml"))
-# The request of the command line; empty in a job of another Snakemake, or in a module.
-REQUEST = targets.request() if IS_MAIN else targets.Request(runs=False)
+# What the command line asks for; empty in a job of another Snakemake, or in a module.
+COMMAND_LINE = targets.command_line() if IS_MAIN else targets.CommandLine(runs=False)
 # Engines with a separate environment, where several jobs share an evaluation.
 SLICING = [name for name in members("sampling/engines") if environment(name)]
 # The same by one backend, named as in config/cluster.yaml.
@@ -79,8 +78,8 @@ try:
 except ConfigError as error:
     sys.exit(str(error))
 
-# One thread a process: several runs side by side, never several threads in one (docs/benchmarks.md). A job that is told its
-# caller ends with it, however that ends.
+# One thread a process: several runs side by side, never several threads in one (docs/benchmarks.md). A job with the name
+# of its caller ends with it, however that ends.
 shell.prefix(
     f"export PATH={shlex.quote(os.path.dirname(sys.executable))}:$PATH OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 "
     f"RLVR_CALLER={shlex.quote(offspring.named())}; set -euo pipefail; "
@@ -204,9 +203,9 @@ def given(option, paths):
     return [word for path in paths for word in (option, path)]
 
 
-def told(content):
+def spec_file(content):
     """The path of a file with a stage's specification. As a parameter it reruns the rule when the content changes."""
-    return told_in_file(content, PATHS, write=runs_jobs(workflow))
+    return spec_files.spec_file(content, PATHS, write=runs_jobs(workflow))
 
 
 def once_per_object(function):
@@ -224,7 +223,7 @@ def once_per_object(function):
 
 @once_per_object
 def file_of(spec, write):
-    return told_in_file(what_is_made(spec.model_dump(mode="json")), PATHS, write=write)
+    return spec_files.spec_file(what_is_made(spec.model_dump(mode="json")), PATHS, write=write)
 
 
 def spec_of(spec):
@@ -234,7 +233,7 @@ def spec_of(spec):
 
 def execution_of(run):
     """The file of a run's execution settings: a resource, not a parameter, since a change makes no run stale."""
-    return told(PLAN.executions[run].model_dump(mode="json"))
+    return spec_file(PLAN.executions[run].model_dump(mode="json"))
 
 
 def manifest(policy):

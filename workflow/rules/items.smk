@@ -18,10 +18,10 @@ rule statistics:
     resources:
         **cluster("statistics", "short"),
     params:
-        told=lambda w: told(items_statistics.told(PLAN, w.paper, w.item, reference_of(w.paper, w.item))),
+        spec=lambda w: spec_file(items_statistics.specification(PLAN, w.paper, w.item, reference_of(w.paper, w.item))),
         results=lambda w, output: Path(output[0]).parents[4],
     shell:
-        "python -m rlvr.items.statistics --told {params.told:q} --results {params.results:q} --out {output:q} "
+        "python -m rlvr.items.statistics --spec {params.spec:q} --results {params.results:q} --out {output:q} "
         "> {log:q} 2>&1"
 
 
@@ -45,11 +45,11 @@ rule table:
     resources:
         **cluster("table", "short"),
     params:
-        told=lambda w: told(items_table.told(PLAN, w.paper, w.table, reference_of(w.paper, w.table))),
+        spec=lambda w: spec_file(items_table.specification(PLAN, w.paper, w.table, reference_of(w.paper, w.table))),
         statistics=lambda w, input: given("--statistics", input.statistics),
         out=lambda w, output: given("--out", output),
     shell:
-        "python -m rlvr.items.table --told {params.told:q} {params.statistics:q} {params.out:q} > {log:q} 2>&1"
+        "python -m rlvr.items.table --spec {params.spec:q} {params.statistics:q} {params.out:q} > {log:q} 2>&1"
 
 
 rule figure:
@@ -70,10 +70,10 @@ rule figure:
     resources:
         **cluster("figure", "short"),
     params:
-        told=lambda w: told(items_layout.of(PLAN, w.paper, w.figure)),
+        spec=lambda w: spec_file(items_layout.of(PLAN, w.paper, w.figure)),
         out=lambda w, output: given("--out", output),
     shell:
-        "python -m rlvr.items.figure {input:q} --told {params.told:q} {params.out:q} > {log:q} 2>&1"
+        "python -m rlvr.items.figure {input:q} --spec {params.spec:q} {params.out:q} > {log:q} 2>&1"
 
 
 rule arm:
@@ -92,7 +92,7 @@ rule arm:
     resources:
         **cluster("arm"),
     params:
-        told=lambda w: told(of_arm(PLAN, w.paper, w.arm)),
+        spec=lambda w: spec_file(of_arm(PLAN, w.paper, w.arm)),
     shell:
-        "python -m rlvr.statistics.arm {input:q} --told {params.told:q} --out {output.values:q} "
+        "python -m rlvr.statistics.arm {input:q} --spec {params.spec:q} --out {output.values:q} "
         "--counts {output.counts:q} > {log:q} 2>&1"

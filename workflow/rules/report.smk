@@ -11,11 +11,11 @@ rule report:
     resources:
         **cluster("report"),
     params:
-        told=lambda w: told(pages.of_page(PLAN, w.page)),
+        spec=lambda w: spec_file(pages.of_page(PLAN, w.page)),
         beside=lambda w: digest(beside(w.page)),
         results=lambda w, output: Path(output[0]).parents[2],
     shell:
-        "python -m rlvr.report.page --told {params.told:q} --results {params.results:q} --out {output:q} > {log:q} 2>&1"
+        "python -m rlvr.report.page --spec {params.spec:q} --results {params.results:q} --out {output:q} > {log:q} 2>&1"
 
 
 rule entrance:

@@ -19,12 +19,12 @@ for paper in PLAN.papers:
         name:
             f"effort_{paper}"
         input:
-            [path for name in at_matched_effort(PLAN.papers[paper]) for path in PATHS.item(PLAN, paper, name)],
+            [path for name in companions(PLAN.papers[paper]) for path in PATHS.item(PLAN, paper, name)],
         localrule: True
 
 
 onstart:
-    if REQUEST.runs:
+    if COMMAND_LINE.runs:
         held = getattr(workflow.persistence, "_lockfile", {}).values()
         locks.holds(OWNER, map(os.path.basename, held))
     # Papers share runs.
@@ -43,14 +43,14 @@ onstart:
 
 if IS_MAIN:
     RULE_NAMES = {rule.name for rule in workflow.rules}
-    for target in REQUEST.targets:
+    for target in COMMAND_LINE.targets:
         if target in RULE_NAMES or Path(target).exists():
             continue
         made = any(rule.is_producer(target) for rule in workflow.rules)
         if not made or targets.nobodys(target, PLAN, PATHS):
             names = [rule.name for rule in workflow.rules if not rule.has_wildcards()]
             sys.exit(targets.unknown(target, names, PLAN, PATHS, SCALES))
-    if REQUEST.runs:
+    if COMMAND_LINE.runs:
         if problem := writable.problem(PATHS):
             sys.exit(problem)
         for line in locks.release(Path(".snakemake")):

@@ -38,7 +38,7 @@ class Contrast:
 
 
 @dataclass(frozen=True)
-class Inputs:
+class Evidence:
     """The inputs of estimates: scores by policy and evaluation, and the rows of runs."""
 
     scores: Scores = field(default_factory=dict)

@@ -92,7 +92,7 @@ def layout(plan: Plan, paper: str) -> list[dict[str, Any]]:
                     **(_published(planned, claim, item) if effort == PAPER else {"reference": None, "published": []}),
                     "contrasts": parts,
                     "module": getattr(_module(item), "__name__", None),
-                    **getattr(_module(item), "told", lambda settings: {})(settings),
+                    **getattr(_module(item), "layout_keys", lambda settings: {})(settings),
                     "statistics": settings.statistics.model_dump(mode="json"),
                 }
             )
@@ -119,7 +119,9 @@ def _within_reach(plan: Plan, paper: str) -> Any:
 
 
 def _matched(planned: PaperPlan, item: Item) -> Item | None:
-    return planned.tables.get(f"{item.name}_matched")
+    """The companion of a table that shows its arms at matched effort."""
+    companions = (table for table in planned.tables.values() if table.companion_of == item.name)
+    return next((table for table in companions if table.probed()), None)
 
 
 def _described(

@@ -8,7 +8,7 @@ import pandas as pd
 import typer
 
 from rlvr import stages
-from rlvr.claims._contrast import Estimate, Inputs
+from rlvr.claims._contrast import Estimate, Evidence
 from rlvr.claims.contrasts import CONTRADICTED, INCONCLUSIVE, NOT_RUN, REPRODUCED, needs
 from rlvr.config.paths import Paths
 from rlvr.files import publish, read_json, read_lines
@@ -47,7 +47,7 @@ def together(verdicts: list[str]) -> str:
     return REPRODUCED if set(run) == {REPRODUCED} else INCONCLUSIVE
 
 
-def evaluate(claim: dict[str, Any], inputs: Inputs) -> list[dict[str, Any]]:
+def evaluate(claim: dict[str, Any], inputs: Evidence) -> list[dict[str, Any]]:
     """One row per contrast: estimate, interval, verdict. Raises RecordError where scores cover different problems."""
     count = sum(bool(contrast["terms"]) for contrast in claim["contrasts"])
     rows = []
@@ -137,18 +137,18 @@ def summarise(claim: dict[str, Any], rows: list[dict[str, Any]], scale: str) -> 
 
 
 def main(
-    told: stages.Told,
+    spec: stages.Spec,
     results: stages.Results,
     out: Annotated[list[Path], typer.Option(help="CSV of claims, and CSV of their contrasts.")],
 ) -> None:
     """Evaluate the claims of a paper at one scale, from the scores and curves in the results folder."""
-    content = read_json(told)
+    content = read_json(spec)
     scale, claims, references = content["scale"], content["claims"], Path(content["references"])
     paths = Paths(str(results), scale)
     pairs, runs = needs(claims)
     scores = read_all([Path(paths.scores(*pair)) for pair in pairs])
     probes, metrics = ({run: list(read_lines(Path(paths.rows(run)[i]))) for run in runs} for i in (0, 1))
-    inputs = Inputs(scores, probes, metrics)
+    inputs = Evidence(scores, probes, metrics)
     summaries, contrasts = [], []
     for claim in claims:
         rows = evaluate(claim, inputs)

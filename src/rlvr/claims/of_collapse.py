@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from rlvr.claims._contrast import SEEDS, Contrast, Estimate, Inputs, of_runs
+from rlvr.claims._contrast import SEEDS, Contrast, Estimate, Evidence, of_runs
 from rlvr.config.layers import ConfigError
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.items import Claim
@@ -25,7 +25,7 @@ def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None
         raise ConfigError(f"{place}.weights: use left and right: shares of runs are compared in pairs")
 
 
-def told(settings: Settings) -> dict[str, Any]:
+def layout_keys(settings: Settings) -> dict[str, Any]:
     """The keys of a claim's layout: the rule for collapsed runs."""
     return {"collapse": settings.collapse.model_dump(mode="json")}
 
@@ -35,7 +35,7 @@ def contrasts(claim: Claim, item: Item, ks: list[int]) -> list[Contrast]:
     return of_runs("share of collapsed runs, {}", claim, item)
 
 
-def estimate(terms: list[dict[str, Any]], claim: dict[str, Any], inputs: Inputs, count: int) -> Estimate:
+def estimate(terms: list[dict[str, Any]], claim: dict[str, Any], inputs: Evidence, count: int) -> Estimate:
     """The difference of two methods' shares of collapsed runs, with Newcombe's (1998) score interval."""
     from statsmodels.stats.proportion import confint_proportions_2indep
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from rlvr.claims._contrast import SEEDS, Contrast, Estimate, Inputs, half_width, of_runs, seeds_of, tails
+from rlvr.claims._contrast import SEEDS, Contrast, Estimate, Evidence, half_width, of_runs, seeds_of, tails
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.measures import PROBE, curve
 from rlvr.config.plan import Item, Plan
@@ -29,7 +29,7 @@ def contrasts(claim: Claim, item: Item, ks: list[int]) -> list[Contrast]:
     return of_runs(f"{{}}, {claim.measure}", claim, item)
 
 
-def estimate(terms: list[dict[str, Any]], claim: dict[str, Any], inputs: Inputs, count: int) -> Estimate:
+def estimate(terms: list[dict[str, Any]], claim: dict[str, Any], inputs: Evidence, count: int) -> Estimate:
     """The sum of means over a part of training, with Student's t over paired seeds."""
     measure = curve(claim["measure"])
     rows = inputs.probes if measure.rows == PROBE else inputs.metrics

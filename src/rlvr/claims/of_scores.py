@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rlvr.claims._contrast import Contrast, Estimate, Inputs, Term, half_width, models, seeds_of, sums, tails
+from rlvr.claims._contrast import Contrast, Estimate, Evidence, Term, half_width, models, seeds_of, sums, tails
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.items import Claim
@@ -78,7 +78,7 @@ def _of_scores(claim: Claim, item: Item, ks: list[int]) -> Iterator[tuple[str, t
             yield f"{text} @{k}", terms
 
 
-def estimate(terms: list[dict[str, Any]], claim: dict[str, Any], inputs: Inputs, count: int) -> Estimate:
+def estimate(terms: list[dict[str, Any]], claim: dict[str, Any], inputs: Evidence, count: int) -> Estimate:
     """The weighted sum of pass@k, its interval, and a wider one for `count` contrasts.
 
     Each end is the wider one of two: a two-way bootstrap over seeds and problems, and Student's t over seeds. A

@@ -14,7 +14,7 @@ from rlvr.config.schema.fields import Natural, Positive, Strict
 KINDS = ("cpu", "short", "gpu")  # the kinds of jobs in the workflow
 
 
-class Request(Strict):
+class JobResources(Strict):
     """The resources of a rule's jobs; None: as their kind has it."""
 
     partition: str | None = None
@@ -27,7 +27,7 @@ class Request(Strict):
     nodes: Positive | None = None
 
 
-class Kind(Request):
+class Kind(JobResources):
     """The resources of a kind of job."""
 
     @model_validator(mode="after")
@@ -45,7 +45,7 @@ class Cluster(Strict):
     qos: str | None = None
     constraint: str | None = None
     kinds: dict[str, Kind]
-    rules: dict[str, Request] = Field(default_factory=dict)
+    rules: dict[str, JobResources] = Field(default_factory=dict)
     overrides: dict[str, list[str]] = Field(default_factory=dict)  # of a backend's own configuration
 
     @model_validator(mode="after")
@@ -97,7 +97,7 @@ class Cluster(Strict):
             raise ConfigError(f"config/cluster.yaml: kinds.{kind}: this key is missing, and {rule} needs it")
         request = self.kinds[kind].model_dump()
         for name in (rule.partition(".")[0], rule):  # `rl`, and on top of it `rl.verl`
-            request |= self.rules.get(name, Request()).model_dump(exclude_none=True)
+            request |= self.rules.get(name, JobResources()).model_dump(exclude_none=True)
         return request
 
 

@@ -128,6 +128,8 @@ def _describe(
         message += f" (got {value!r}){_hint(kind, detail, value)}"
     elif not kind.startswith("value_error"):
         message += " (got a mapping)"
+    elif named := re.match(r"([a-z_]+): ", message):  # a check across keys names the wrong one first
+        location, message = (*location, named[1]), message[named.end() :]
     return 1, location, message, None
 
 
@@ -165,17 +167,13 @@ def _fields_at(schema: Any, location: tuple[Any, ...], content: dict[str, Any]) 
     """The keys of the mapping at a location in `schema`."""
     models = _models(schema)
     if not isinstance(schema, type) and len(models) > 1:  # a union: the models that the entry's tag selects
-        chosen = [m for m in models if any(f"'{content.get(key)}'" in str(f.annotation) for key, f in _tags(m))]
-        models = chosen or models
+        tag = next((key for key in ("task", "source") if all(key in m.model_fields for m in models)), "")
+        models = [m for m in models if f"'{content.get(tag)}'" in str(m.model_fields[tag].annotation)] or models
     for part in location:
         inner_models = [inner for model in models if part in model.model_fields
                 for inner in _models(model.model_fields[part].annotation)]  # fmt: skip
         models = inner_models or models
     return list(dict.fromkeys(name for model in models for name in model.model_fields if name != "name" or location))
-
-
-def _tags(model: type[BaseModel]) -> list[tuple[str, Any]]:
-    return [(name, field) for name, field in model.model_fields.items() if name in ("task", "source")]
 
 
 def _models(annotation: Any) -> list[type[BaseModel]]:

@@ -23,8 +23,8 @@ class Paths:
         """The folder of the papers' tables and figures."""
         return f"{self.results}/papers/{self.scale}"
 
-    def told(self, digest: str) -> str:
-        """A stage's specification, named by its digest (`rlvr.workflow.told`)."""
+    def spec_file(self, digest: str) -> str:
+        """A stage's specification, named by its digest (`rlvr.workflow.spec_files`)."""
         return f"{self.results}/plan/{digest}.json"
 
     def problems(self, data: Strict) -> str:

@@ -51,6 +51,7 @@ class Item:
     evaluations: dict[str, tuple[str, ...]] = field(default_factory=dict)  # model -> ids, one per benchmark
     benchmarks: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()  # items whose statistics it shows instead of cells
+    companion_of: str | None = None  # the table that it comes with; None: an item of the paper itself
 
     def scored(self) -> list[tuple[str, str]]:
         """The (policy, evaluation) pairs whose scores the item needs."""
@@ -146,8 +147,8 @@ def asked_for(plan: Plan, paper: str) -> list[str]:
     paper_plan = plan.papers[paper]
     if plan.items == "core":
         return _items(paper_plan.paper.core) or paper_plan.all_items()
-    matched = set(at_matched_effort(paper_plan)) if plan.items == "published" else set()
-    return [name for name in paper_plan.all_items() if name not in matched]
+    left_out = companions(paper_plan) if plan.items == "published" else []
+    return [name for name in paper_plan.all_items() if name not in left_out]
 
 
 def runs_of(plan: Plan, paper: str) -> list[str]:
@@ -157,7 +158,6 @@ def runs_of(plan: Plan, paper: str) -> list[str]:
     return [policy for policy in policies if policy in plan.runs]
 
 
-def at_matched_effort(paper_plan: PaperPlan) -> list[str]:
-    """The tables at matched effort and the frontiers that accompany a paper's own items."""
-    own = {**paper_plan.paper.tables, **paper_plan.paper.figures}
-    return [name for name in paper_plan.all_items() if name not in own]
+def companions(paper_plan: PaperPlan) -> list[str]:
+    """The items that come with a paper's own: tables at matched effort, and frontiers."""
+    return [name for name in paper_plan.all_items() if paper_plan.item(name).companion_of is not None]

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from rlvr.config.colors import COLORS
 from rlvr.config.plan import Plan
 
 if TYPE_CHECKING:
@@ -15,12 +16,8 @@ if TYPE_CHECKING:
 else:  # a plan loads the kinds of figures, and no matplotlib for it
     Artist = Axes = Figure = Any
 
-# Okabe and Ito's colours, which colour-blind readers can distinguish.
-GREY, BLUE, ORANGE, VERMILION, GREEN, PINK, SKY = (
-    *("#7f7f7f", "#0072B2", "#E69F00", "#D55E00", "#009E73", "#CC79A7", "#56B4E9"),
-)
-BROWN, CYAN, OLIVE, BLACK, PURPLE, WINE = "#8C564B", "#17BECF", "#BCBD22", "#1A1A1A", "#7B3294", "#882255"
 LINES = ("-", "--", "-.", ":")
+OTHERS = ("brown", "cyan", "olive", "black", "purple", "wine", "vermilion", "green", "pink", "sky", "orange")
 FADING = 0.65  # how far the palest variant of a method fades towards white
 
 
@@ -30,61 +27,41 @@ class Look:
     linestyle: str = "-"
 
 
-# Methods of several figures. Methods with equal or close colours have different lines.
-FIXED = {
-    "base": Look(GREY, "--"),
-    "grpo": Look(BLUE),
-    "dapo": Look(ORANGE),
-    "ace_grpo": Look(VERMILION),
-    "ace_dapo": Look(GREEN),
-    "ace_grpo_sum": Look(PINK),
-    "ace_dapo_sum": Look(SKY),
-    "lens": Look(WINE),
-    "a_grae": Look(VERMILION),
-    "a_grae_grpo": Look(VERMILION),
-    "a_grae_dapo": Look(VERMILION, "--"),
-    "fade": Look(PINK),
-    "pacs": Look(PURPLE),
-    "ppo": Look(BLACK, ":"),
-    "dr_grpo": Look(SKY, "-."),
-    "rloo": Look(BROWN, "-."),
-    "positive_dominant": Look(PINK),
-    "negative_dominant": Look(GREEN),
-    "hard_focused": Look(SKY, "--"),
-    "easy_focused": Look(BROWN, "--"),
-    "w_reinforce": Look(OLIVE),
-    "nsr": Look(BLACK),
-    "psr": Look(PURPLE, "--"),
-    "grpo_lead": Look(CYAN, "-."),
-}
-OTHERS = (BROWN, CYAN, OLIVE, BLACK, PURPLE, WINE, VERMILION, GREEN, PINK, SKY, ORANGE)
+BASE = {"base": Look(COLORS["grey"], "--")}
 
 
 def with_looks(plan: Plan, paper: str) -> dict[str, Any]:
     """The layout's keys that give a method the same look in all figures of its paper."""
-    return {"arms": list(plan.papers[paper].paper.arms), "methods": plan.papers[paper].methods}
+    arms = plan.papers[paper].paper.arms
+    return {"arms": [[name, arm.color] for name, arm in arms.items()], "methods": plan.papers[paper].methods}
 
 
 def looks(arms: Iterable[str], layout: dict[str, Any]) -> dict[str, Look]:
     """The look of each arm in a figure. The layout has all arms of the paper, and the method of each swept arm.
 
-    Variants of a method (a sweep) have its colour, from pale to full, and different lines.
+    An arm has the colour that its paper gives it, else a free one; equal colours have different lines. Variants of a
+    method (a sweep) have its colour, from pale to full, and different lines.
     """
-    arms, method_of = list(dict.fromkeys(arms)), layout.get("methods", {})
-    methods = list(dict.fromkeys(method_of.get(arm, arm) for arm in (*layout.get("arms", ()), *arms)))
-    look_of = {name: FIXED[name] for name in methods if name in FIXED}
-    unknown = [name for name in methods if name not in FIXED]
-    look_of |= dict(zip(unknown, itertools.cycle(_free(set(look_of.values()))), strict=False))
+    arms, method_of, color_of = list(dict.fromkeys(arms)), layout.get("methods", {}), dict(layout.get("arms", ()))
+    methods = list(dict.fromkeys(method_of.get(arm, arm) for arm in (*color_of, *arms)))
+    look_of = BASE | _chosen({name: color for name, color in color_of.items() if color is not None})
+    others = [name for name in methods if name not in look_of]
+    look_of |= dict(zip(others, itertools.cycle(_free(set(look_of.values()))), strict=False))
     variants = {name: [arm for arm in arms if method_of.get(arm, arm) == name] for name in methods}
     return {arm: _variant(look_of[method_of.get(arm, arm)], variants[method_of.get(arm, arm)], arm) for arm in arms}
+
+
+def _chosen(color_of: dict[str, str]) -> dict[str, Look]:
+    """The looks of arms with a colour; arms with the same one have different lines, in order."""
+    lines = {color: itertools.cycle(LINES) for color in color_of.values()}
+    return {name: Look(COLORS[color], next(lines[color])) for name, color in color_of.items()}
 
 
 def _free(used: set[Look]) -> list[Look]:
     """Unused looks, first those with unused colours."""
     colors = {look.color for look in used}
-    all_looks = [
-        Look(color, LINES[(i + turn) % len(LINES)]) for turn in range(len(LINES)) for i, color in enumerate(OTHERS)
-    ]
+    turns, others = range(len(LINES)), [COLORS[name] for name in OTHERS]
+    all_looks = [Look(color, LINES[(i + turn) % len(LINES)]) for turn in turns for i, color in enumerate(others)]
     return sorted((look for look in all_looks if look not in used), key=lambda look: look.color in colors)
 
 

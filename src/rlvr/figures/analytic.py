@@ -5,10 +5,11 @@ from typing import Any
 
 import pandas as pd
 
-from rlvr.figures._looks import BLUE, GREEN, ORANGE, PINK, SKY, VERMILION, Figure
+from rlvr.config.colors import COLORS
+from rlvr.figures._looks import Figure
 from rlvr.items import FIGURES, closed_forms
 
-COLOURS = (BLUE, ORANGE, VERMILION, GREEN, PINK, SKY)
+COLOURS = [COLORS[name] for name in ("blue", "orange", "vermilion", "green", "pink", "sky")]
 
 
 CAPTION = closed_forms.SAME

@@ -6,17 +6,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rlvr.config.colors import COLORS
 from rlvr.config.measures import METRICS
 from rlvr.config.plan import Item, Plan
 from rlvr.estimators import Estimator
 from rlvr.figures import _training
-from rlvr.figures._looks import GREY, Axes, Figure, looks
+from rlvr.figures._looks import Axes, Figure, looks
 from rlvr.items.layout import runs_of_cells
 from rlvr.statistics.intervals import over_seeds
 from rlvr.statistics.run_rows import Runs, cell_columns, in_range, value_of
 
 SIDES = {"positive": "positive_mass_by_correct", "negative": "negative_mass_by_correct"}
-ORIENTATION = "grpo"
+ORIENTATION, GREY = "grpo", COLORS["grey"]
 CAPTION = "Bars: 95 % intervals over {seeds} training seeds (Student's t)."
 Config = _training.TrainingFigure
 expand = _training.expand
@@ -121,7 +122,7 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
 
 
 def _closed(axes: Axes, rows: pd.DataFrame, sign: int, tint: str) -> None:
-    for form, style in (("own", {"color": tint, "linewidth": 1.4}), ("grpo", {"color": GREY, "linestyle": "--"})):
+    for form, style in (("own", {"color": tint, "linewidth": 1.4}), (ORIENTATION, {"color": GREY, "linestyle": "--"})):
         line = rows[rows["form"] == form]
         axes.plot(line["p"], sign * line["value"], **style)
 

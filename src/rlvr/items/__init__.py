@@ -22,6 +22,7 @@ shows only published values or closed forms. A kind may also define
     AS_TEXT = True                                         whether `render` gets its statistics as text
     CURVES = True                                          whether a figure can draw its rows over k
     EVERY_SCALE = True                                     whether nothing of it depends on the scale
+    DEFAULT = True                                         whether an item without `kind` is of this kind
 """
 
 import importlib
@@ -31,8 +32,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from rlvr.config.registries import constant
+
 TABLES, FIGURES = "tables", "figures"
-DEFAULT = {TABLES: "pass_at_k"}  # the kind of a table without `kind`
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -41,6 +43,12 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 def names(folder: str) -> tuple[str, ...]:
     """The kinds of tables or of figures."""
     return tuple(sorted(path.stem for path in (_PACKAGE / folder).glob("[a-z]*.py")))
+
+
+@cache
+def default(folder: str) -> str | None:
+    """The kind of an item without `kind`, read from source; None where each item needs one."""
+    return next((name for name in names(folder) if constant(folder, name, "DEFAULT", False)), None)
 
 
 @cache

@@ -19,12 +19,12 @@ STYLE = Path(items.__file__).parents[1] / "figures" / "rlvr.mplstyle"
 
 
 def main(
-    told: stages.Told,
+    spec: stages.Spec,
     statistics: Annotated[list[Path], typer.Argument(help="CSV files of rlvr.items.statistics.")],
     out: Annotated[list[Path], typer.Option(help="Files to write: .pdf, .png.")],
 ) -> None:
     """Draw a figure."""
-    layout = read_json(told)
+    layout = read_json(spec)
     kind = items.load(FIGURES, layout["kind"])
     plt.style.use(STYLE)
     figure = kind.draw(layout, [pd.read_csv(path) for path in statistics])

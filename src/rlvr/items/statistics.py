@@ -23,7 +23,7 @@ def files(plan: Plan, paper: str, name: str, paths: Paths) -> dict[str, list[str
     return {key: source.files(item, paths) for key, source in INPUTS.items() if key in parameters}
 
 
-def told(plan: Plan, paper: str, name: str, reference: str | None) -> dict[str, Any]:
+def specification(plan: Plan, paper: str, name: str, reference: str | None) -> dict[str, Any]:
     """The stage's specification, with files relative to the results folder. `reference` is the published table."""
     item, below = plan.papers[paper].item(name), Paths(".", plan.scale)
     numbers = {key: value for key, value in layout.of(plan, paper, name).items() if key not in SHOWN}
@@ -31,9 +31,9 @@ def told(plan: Plan, paper: str, name: str, reference: str | None) -> dict[str, 
     return content | ({REFERENCE: reference} if reference else {})
 
 
-def main(told: stages.Told, results: stages.Results, out: Annotated[Path, typer.Option(help="CSV to write.")]) -> None:
+def main(spec: stages.Spec, results: stages.Results, out: Annotated[Path, typer.Option(help="CSV to write.")]) -> None:
     """Compute the statistics of a table or figure."""
-    content = read_json(told)
+    content = read_json(spec)
     kind = items.load(content["folder"], content["layout"]["kind"])
     inputs = {key: INPUTS[key].read([results / name for name in names]) for key, names in content["files"].items()}
     if REFERENCE in items.parameters(kind, "statistics"):

@@ -15,19 +15,19 @@ from rlvr.items.inputs import REFERENCE
 STATISTICS = "statistics"
 
 
-def told(plan: Plan, paper: str, name: str, reference: str | None) -> dict[str, Any]:
+def specification(plan: Plan, paper: str, name: str, reference: str | None) -> dict[str, Any]:
     """The stage's specification. `reference` is the published table."""
     content = {"layout": layout.of(plan, paper, name)}
     return content | ({REFERENCE: reference} if reference else {})
 
 
 def main(
-    told: stages.Told,
+    spec: stages.Spec,
     out: Annotated[list[Path], typer.Option(help="Files to write: .csv, .md, .tex.")],
     statistics: Annotated[Path | None, typer.Option(help="CSV of rlvr.items.statistics; optional.")] = None,
 ) -> None:
     """Write a table."""
-    content = read_json(told)
+    content = read_json(spec)
     kind = items.load(TABLES, content["layout"]["kind"])
     parameters, inputs = items.parameters(kind, "render"), {}
     if STATISTICS in parameters:

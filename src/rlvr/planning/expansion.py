@@ -4,6 +4,7 @@ Expansion reads configuration, writes nothing and imports no torch: Snakemake ma
 Snakefile.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,11 +43,12 @@ def _expand(sources: Sources, plan: Plan, name: str) -> PaperPlan:
     _plan_data(planned, runs, with_sft=sources.scale.sft)
     for model, arm in ((model, arm) for model in [*paper.models][:1] for arm in arms.by_name):
         runs.settings_of_arm(model, arm, layer.place(("arms",)))
-    tables, figures = _with_companions(paper, layer, runs, planned)
+    tables, figures, owners = _with_companions(paper, layer, runs, planned)
     for folder, configs, into in ((TABLES, tables, planned.tables), (FIGURES, figures, planned.figures)):
         for item, config in configs.items():
             scope = ItemScope(layer.place((folder, item)), runs, planned)
-            into[item] = items.load(folder, config.kind).expand(item, config, scope)
+            expanded = items.load(folder, config.kind).expand(item, config, scope)
+            into[item] = replace(expanded, companion_of=owners.get(item))
     check.published(paper, planned.tables, sources=sources, layer=layer)
     for key, selection in {"core": paper.core, "first": paper.first}.items():
         for table in selection.tables:
@@ -66,8 +68,8 @@ def _plan_data(planned: PaperPlan, runs: PaperRuns, *, with_sft: bool) -> None:
 
 def _with_companions(
     paper: Paper, layer: Layer, runs: PaperRuns, planned: PaperPlan
-) -> tuple[dict[str, ItemConfig], dict[str, ItemConfig]]:
-    """The paper's tables and figures, then the companions of its tables."""
+) -> tuple[dict[str, ItemConfig], dict[str, ItemConfig], dict[str, str]]:
+    """The paper's tables and figures, then the companions of its tables, and the table of each companion."""
     more_tables, more_figures, owners = {}, {}, {}
     for name, config in paper.tables.items():
         companions = items.hook(items.load(TABLES, config.kind), "companions")
@@ -78,7 +80,7 @@ def _with_companions(
             more_tables |= tables
             more_figures |= figures
     check.own_items(paper, layer, owners)
-    return {**paper.tables, **more_tables}, {**paper.figures, **more_figures}
+    return {**paper.tables, **more_tables}, {**paper.figures, **more_figures}, owners
 
 
 class ItemScope:

@@ -53,7 +53,7 @@ def _item(layer: Layer, folder: str, name: str, content: Any) -> Any:
     if not isinstance(content, dict):
         return content  # the schema reports it
     place = Layer(layer.file, f"{folder}.{name}", content)
-    kind = content.get("kind", items.DEFAULT.get(folder))
+    kind = content.get("kind", items.default(folder))
     if kind is None:
         kinds = ", ".join(items.names(folder))
         raise ConfigError(f"{place.place(('kind',))}: this key is missing; a kind is one of {kinds}")

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
+from rlvr import items as kinds
 from rlvr.config.plan import Cell, Item, PaperPlan, Plan
 from rlvr.items import TABLES
 from rlvr.items.layout import with_scores
-from rlvr.tables import pass_at_k
 
 
 def baseline_of(paper_plan: PaperPlan, arm: str) -> str | None:
@@ -27,7 +27,7 @@ def items_of_arm(plan: Plan, paper: str, arm: str) -> list[Item]:
     Its k are those of all tables of the paper, up to the number of samples.
     """
     paper_plan, baseline = plan.papers[paper], baseline_of(plan.papers[paper], arm)
-    items = []
+    kind, items = str(kinds.default(TABLES)), []
     for model in paper_plan.paper.models:
         cell = _cell(paper_plan, model, arm)
         if cell is None:
@@ -35,8 +35,8 @@ def items_of_arm(plan: Plan, paper: str, arm: str) -> list[Item]:
         baseline_cell = _cell(paper_plan, model, baseline) if baseline is not None else None
         evaluations = _evaluations(paper_plan, model, arm)
         samples = min(plan.evaluations[name].sampling.samples for name in evaluations.values())
-        content = pass_at_k.Config(
-            kind="pass_at_k",
+        content = kinds.load(TABLES, kind).Config(
+            kind=kind,
             rows=[cell.row],
             title=f"{cell.row.label} alone",
             models=[model],

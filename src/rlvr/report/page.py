@@ -194,10 +194,10 @@ def _duration(seconds: float) -> str:
 
 
 def main(
-    told: stages.Told, results: stages.Results, out: Annotated[Path, typer.Option(help="HTML file to write.")]
+    spec: stages.Spec, results: stages.Results, out: Annotated[Path, typer.Option(help="HTML file to write.")]
 ) -> None:
     """Write a report page."""
-    publish(out, Page(read_json(told), results).render())
+    publish(out, Page(read_json(spec), results).render())
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from rlvr.tables._methods import BenchmarksTable
 from rlvr.tables._rendered import Rendered
 
 CLAIMS = "of_scores"
+DEFAULT = True  # of tables without `kind`, and of single arms
 CURVES = True  # figures can draw its rows over k
 WORDS = _scored.Words(
     headers={"pass": "@{k}", "avg": "avg@{k}", "maj": "maj@{k}"},

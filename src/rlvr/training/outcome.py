@@ -13,7 +13,7 @@ from rlvr.provenance import History
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrainedPolicy:
     """A trained and saved policy: its folder with checksums, its rows by file, and the history of its processes.
 
     `backend` is the name and version of an external trainer.

@@ -14,7 +14,7 @@ from rlvr.policies.store import device, load, save
 from rlvr.training.checkpoint import Checkpoints
 from rlvr.training.deterministic import one_thread
 from rlvr.training.inputs import problems_of
-from rlvr.training.outcome import Outcome
+from rlvr.training.outcome import TrainedPolicy
 from rlvr.training.progress import TO_BE_CONTINUED, Bar, StopRequest
 from rlvr.training.trainer import Trainer
 from rlvr.training.update import NonFinite
@@ -91,7 +91,7 @@ def main(
         folder = out.parent / f"policy-step{step}"
         sums = save(policy, folder)
         rows = {"metrics": trainer.metrics, "probe": trainer.probes}
-        outcome = Outcome(folder, sums, policy.template, rows, checkpoints.history)
+        outcome = TrainedPolicy(folder, sums, policy.template, rows, checkpoints.history)
         outcome.publish_run(out, run, step, trainer.problems.left_out)
 
 

@@ -19,7 +19,7 @@ from rlvr.training.batches import Groups, PromptOrder, chunks, pad_prompts, toke
 from rlvr.training.checkpoint import Checkpoints, Snapshot
 from rlvr.training.deterministic import one_thread
 from rlvr.training.inputs import sft_of
-from rlvr.training.outcome import Outcome
+from rlvr.training.outcome import TrainedPolicy
 from rlvr.training.progress import TO_BE_CONTINUED, Bar, StopRequest
 
 SEQUENCES_PER_CHUNK = 64  # of similar length; affects memory and cache only
@@ -114,7 +114,7 @@ def main(
         rows = train(policy, sft, read_records(demonstrations, Demonstration), checkpoints, save_every)
         folder = out.parent / "policy"
         sums = save(policy, folder)
-        outcome = Outcome(folder, sums, policy.template, {"metrics": rows}, checkpoints.history)
+        outcome = TrainedPolicy(folder, sums, policy.template, {"metrics": rows}, checkpoints.history)
         outcome.publish_sft(out, policy_spec, sft, model)
 
 

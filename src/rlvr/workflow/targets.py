@@ -19,24 +19,24 @@ NO_JOBS = (
 
 
 @dataclass(frozen=True)
-class Request:
+class CommandLine:
     """Targets of a command line, and whether the command runs jobs."""
 
     targets: tuple[str, ...] = ()
     runs: bool = True
 
 
-def request() -> Request:
-    """The request to this process, read by Snakemake's parser; empty if it is no `snakemake` command."""
+def command_line() -> CommandLine:
+    """The command line of this process, read by Snakemake's parser; empty if it is no `snakemake` command."""
     from snakemake.cli import get_argument_parser
 
     if "snakemake" not in sys.argv[0]:
-        return Request(runs=False)
+        return CommandLine(runs=False)
     try:
         arguments, _ = get_argument_parser().parse_known_args(sys.argv[1:])
     except SystemExit:  # Snakemake reports this mistake itself
-        return Request()
-    return Request(tuple(arguments.targets or ()), runs=not any(getattr(arguments, name, None) for name in NO_JOBS))
+        return CommandLine()
+    return CommandLine(tuple(arguments.targets or ()), runs=not any(getattr(arguments, name, None) for name in NO_JOBS))
 
 
 def nearest(target: str, names: list[str]) -> str | None:

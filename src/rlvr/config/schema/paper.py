@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from rlvr.config.colors import COLORS
 from rlvr.config.schema.fields import Name, Natural, Positive, Strict
 from rlvr.config.schema.items import Claim, ItemConfig
 
@@ -22,6 +23,7 @@ class Arm(Strict):
     data: str | None = None
     label: str | None = None
     about: str | None = None
+    color: Literal[tuple(COLORS)] | None = None  # in figures; null: a free one  # type: ignore[valid-type]
     settings: dict[str, Any] = {}
 
 

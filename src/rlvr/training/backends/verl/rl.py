@@ -27,7 +27,7 @@ from rlvr.training.backends.verl.requirements import check_version
 from rlvr.training.backends.verl.state import HISTORY, RunFolder, history_of, keep_only
 from rlvr.training.inputs import problems_of
 from rlvr.training.lease import lease
-from rlvr.training.outcome import Outcome
+from rlvr.training.outcome import TrainedPolicy
 from rlvr.training.progress import TO_BE_CONTINUED
 
 TRAINER = "rlvr.training.backends.verl.run_training"
@@ -129,7 +129,7 @@ def main(
         publish_json(run_folder.folder / HISTORY, history.over(run_folder.finished.stat().st_mtime))
         folder = out.parent / f"policy-step{run.steps}"
         sums = merge(run_folder.step(run.steps) / "actor", start, folder)
-        outcome = Outcome(folder, sums, start.template, rows, history, backend=f"verl {VERL}")
+        outcome = TrainedPolicy(folder, sums, start.template, rows, history, backend=f"verl {VERL}")
         outcome.publish_run(out, run, run.steps, data.too_long(train_set, start, run.rollout.max_prompt_tokens))
 
 

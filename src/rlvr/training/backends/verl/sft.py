@@ -22,7 +22,7 @@ from rlvr.training.backends.verl.rl import merge, on_disk
 from rlvr.training.backends.verl.state import HISTORY, history_of, keep_only
 from rlvr.training.inputs import sft_of
 from rlvr.training.lease import lease
-from rlvr.training.outcome import Outcome
+from rlvr.training.outcome import TrainedPolicy
 
 
 class SftFolder:
@@ -96,7 +96,7 @@ def main(
         publish_json(sft_folder.folder / HISTORY, history.over(sft_folder.saved))
         folder, rows = out.parent / "policy", sft_folder.rows()
         sums = merge(sft_folder.folder / f"global_step_{sft.steps}", start, folder)
-        outcome = Outcome(folder, sums, start.template, {"metrics": rows}, history, backend=f"verl {VERL}")
+        outcome = TrainedPolicy(folder, sums, start.template, {"metrics": rows}, history, backend=f"verl {VERL}")
         outcome.publish_sft(out, policy, sft, model)
 
 

@@ -47,7 +47,7 @@ class Diverged(RuntimeError):
 
 
 @register_trainer(NAME)
-class Trainer(PPOTrainerSync):
+class VerlTrainer(PPOTrainerSync):
     def __init__(self, config: DictConfig):
         with open_dict(config):
             config.trainer.v1.trainer_mode = "sync"  # another name would select the asynchronous replay buffer

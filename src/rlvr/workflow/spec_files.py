@@ -32,9 +32,9 @@ def digest(content: Any) -> str:
     return hashlib.sha256(canonical(content).encode()).hexdigest()[:16]
 
 
-def told(content: Any, paths: Paths, *, write: bool) -> str:
+def spec_file(content: Any, paths: Paths, *, write: bool) -> str:
     """The path of the file with `content` as canonical JSON; with `write`, creates it where it is missing."""
-    path = paths.told(digest(content))
+    path = paths.spec_file(digest(content))
     if write and not Path(path).exists():
         publish(path, canonical(content) + "\n")
     return path

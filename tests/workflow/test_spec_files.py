@@ -1,4 +1,4 @@
-"""What stages are told, in files of the plan."""
+"""The specifications of stages, in files of the plan."""
 
 import json
 import shutil
@@ -8,7 +8,7 @@ import pytest
 from checkout import Checkout
 
 from rlvr.config.paths import Paths
-from rlvr.workflow.told import told
+from rlvr.workflow.spec_files import spec_file
 
 CONTENT = {"steps": 3, "rates": [0.5, 1e-6], "name": "\N{GREEK SMALL LETTER ALPHA}"}
 
@@ -19,21 +19,21 @@ def paths(tmp_path):
 
 
 def test_the_path_is_that_of_the_content(paths):
-    path = told(CONTENT, paths, write=True)
+    path = spec_file(CONTENT, paths, write=True)
     assert json.loads(Path(path).read_text()) == CONTENT and Path(path).parent == Path(paths.results, "plan")
-    assert told(dict(reversed(CONTENT.items())), paths, write=False) == path
-    assert told({**CONTENT, "steps": 4}, paths, write=False) != path
+    assert spec_file(dict(reversed(CONTENT.items())), paths, write=False) == path
+    assert spec_file({**CONTENT, "steps": 4}, paths, write=False) != path
 
 
 def test_a_file_is_written_once_and_only_where_it_is_asked_for(paths):
-    path = Path(told(CONTENT, paths, write=False))
+    path = Path(spec_file(CONTENT, paths, write=False))
     assert not path.parent.exists()
-    told(CONTENT, paths, write=True)
+    spec_file(CONTENT, paths, write=True)
     written = path.stat()
-    told(CONTENT, paths, write=True)
+    spec_file(CONTENT, paths, write=True)
     assert path.stat().st_ino == written.st_ino and [path] == list(path.parent.iterdir())
     path.unlink()
-    told(CONTENT, paths, write=True)
+    spec_file(CONTENT, paths, write=True)
     assert json.loads(path.read_text()) == CONTENT
 
 
