@@ -158,7 +158,8 @@ AT_ONCE = len(items_in_order(PLAN)) + 1
 # Models of the hub need a GPU; the tiny ones do not.
 GPU = "gpu" if any(model.source == "hub" for model in PLAN.models.values()) else "cpu"
 # So does an embedding model of the hub; the small one is a package.
-EMBEDDING = GPU if "/" in PLAN.diversity.embedding else "cpu"
+OF_THE_HUB = "/" in PLAN.diversity.embedding
+EMBEDDING = GPU if OF_THE_HUB else "cpu"
 # Some grading takes too long to share a job.
 GRADING = "cpu" if any(hook(of.data.verifier, "SLOW", False) for of in PLAN.evaluations.values()) else "short"
 
