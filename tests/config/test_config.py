@@ -425,7 +425,7 @@ def test_identity_is_of_values_not_of_spelling(copy):
     before = set(make_plan(copy, "smoke", ["ace"]).runs)
     edit(copy, "scale/smoke.yaml", "learning_rate: 2.0e-4", "learning_rate: 0.0002")
     edit(copy, "papers/ace.yaml", "estimator: {name: ace, alpha: 1.0}", "estimator: {name: ace, alpha: 1}")
-    edit(copy, "scale/smoke.yaml", "execution: {save_every: 1}", "execution: {save_every: 2}")
+    edit(copy, "scale/smoke.yaml", "execution: {save_every: 1,", "execution: {save_every: 2,")
     assert set(make_plan(copy, "smoke", ["ace"]).runs) == before
 
 
