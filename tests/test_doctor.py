@@ -7,8 +7,8 @@ import sys
 from conftest import ROOT
 
 
-def doctor(**environment: str) -> subprocess.CompletedProcess:
-    command = [sys.executable, str(ROOT / "envs" / "doctor.py")]
+def doctor(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, str(ROOT / "envs" / "doctor.py"), *arguments]
     return subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True)
 
 
@@ -22,3 +22,37 @@ def test_missing_tools_are_named_in_one_line_each(tmp_path):
     lines = found.stderr.splitlines()
     assert [line.split(":")[0] for line in lines] == ["missing", "note", "note"]
     assert "git is missing" in lines[0] and "no C compiler" in lines[1] and "no bubblewrap" in lines[2]
+
+
+def program(folder, name: str, output: str) -> None:
+    """A program of that name that prints a line."""
+    path = folder / name
+    path.write_text(f"#!{sys.executable}\nprint({output!r})\n")
+    path.chmod(0o755)
+
+
+def test_a_cluster_needs_its_python_and_its_driver(tmp_path):
+    program(tmp_path, "python3.12", "3.12")
+    program(tmp_path, "nvidia-smi", "580.65.06")
+    program(tmp_path, "gcc", "")
+    found = doctor("cluster", "python3.12", PATH=str(tmp_path))
+    assert (found.returncode, found.stderr) == (0, "")
+    program(tmp_path, "python3.12", "3.13")
+    program(tmp_path, "nvidia-smi", "570.124.06")
+    found = doctor("cluster", "python3.12", PATH=str(tmp_path))
+    first, second = found.stderr.splitlines()
+    assert found.returncode == 1 and first.startswith(
+        "missing: Python 3.12 is needed, python3.12 is 3.13: set CLUSTER_"
+    )
+    assert second == "missing: NVIDIA's driver must be 580 or newer (CUDA 13), this is 570.124.06: ask the site"
+
+
+def test_what_gpu_nodes_need_is_noted_where_a_login_node_lacks_it(tmp_path):
+    program(tmp_path, "python3.12", "3.12")
+    notes = doctor("cluster", "python3.12", PATH=str(tmp_path)).stderr.splitlines()
+    assert [note.split(":")[:2] for note in notes] == [
+        ["note", " no C compiler"],
+        ["note", " no NVIDIA driver here"],
+    ]
+    absent = doctor("cluster", "python3.12", PATH=str(tmp_path / "empty"))
+    assert "python3.12 does not run, or lacks the venv module" in absent.stderr

@@ -87,7 +87,7 @@ def test_a_policy_without_room_is_published_later_and_nothing_is_trained_again(w
 
 def test_the_workflow_goes_on_when_there_is_room(workbench, undisturbed, disk):
     """Snakemake's own notes stand on the full disk too."""
-    checkout = Checkout(disk(7000) / "site", workbench, steps=5)
+    checkout = Checkout(disk(6000) / "site", workbench, steps=5)
     out, log = checkout.folder / checkout.manifest(), checkout.folder / f"results/logs/runs/{checkout.run()}.log"
     command = ("--profile workflow/profiles/smoke --", checkout.manifest())
     done = checkout.snakemake(*command)

@@ -34,7 +34,7 @@ PACKAGE_OF = {"hydra": "hydra-core", "transfer_queue": "transferqueue"}
 
 def lines(lock: str) -> list[str]:
     text = (ROOT / "envs" / f"{lock}.txt").read_text()
-    return [line for line in text.splitlines() if line and not line.startswith("#")]
+    return [line for line in text.splitlines() if line and not line.startswith(("#", "--index-url "))]
 
 
 @cache
@@ -148,6 +148,9 @@ def test_verl_is_one_version_everywhere():
 def test_the_cluster_has_cuda_and_judges_as_main_does():
     cluster, main = pins("cluster"), pins("main")
     assert {"nvidia-cublas", "nvidia-cudnn-cu13", "nvidia-nccl-cu13", "triton"} <= set(cluster)
+    assert (
+        pins("flash-attn") == {"flash-attn": "2.8.3"} and "einops" in cluster
+    )  # what verl's extra fsdp pins; its need
     assert [cluster[name] for name in JUDGES] == [main[name] for name in JUDGES]
     differ = sorted(name for name in main if name in cluster and cluster[name] != main[name])
     head = (ROOT / "envs" / "cluster.txt").read_text()
@@ -166,10 +169,12 @@ def test_the_container_is_made_of_the_lock_and_of_files_that_are_there():
     sections = dict(re.findall(r"^%(\w+)\n(.*?)(?=^%|\Z)", text, flags=re.M | re.S))
     copied = dict(shlex.split(line) for line in sections["files"].splitlines() if line.strip())
     assert copied and not [source for source in copied if not (ROOT / source).exists()]
-    assert copied["envs/cluster.txt"] in sections["post"] and "/opt/rlvr/src" in copied.values()
+    locks = ("envs/cluster.txt", "envs/flash-attn.txt")
+    assert all(copied[lock] in sections["post"] for lock in locks) and "/opt/rlvr/src" in copied.values()
     assert "==" not in sections["post"]  # versions stand in the lock alone
     python = re.search(r"^From: python:(\d+\.\d+)-", text, flags=re.M)
-    assert python and f"Python {python[1]} or" in (ROOT / "envs" / "cluster.txt").read_text()
+    assert python and f"\n# Python {python[1]}. " in (ROOT / "envs" / "cluster.txt").read_text()
+    assert f"CLUSTER_PYTHON ?= python{python[1]}\n" in (ROOT / "Makefile").read_text()
     assert {"environment", "test", "runscript"} <= set(sections)
 
 
@@ -180,3 +185,5 @@ def test_what_verl_asks_for_is_what_its_package_says():
     chosen = [x for x in requires if x.marker is None or any(x.marker.evaluate({"extra": extra}) for extra in extras)]
     said = {(canonicalize_name(x.name), str(x.specifier)) for x in verl_asks()}
     assert {(canonicalize_name(x.name), str(x.specifier)) for x in chosen if x.name != "verl"} == said
+    (flash,) = (x for x in requires if x.name == "flash-attn")
+    assert str(flash.specifier) == f"=={pins('flash-attn')['flash-attn']}"

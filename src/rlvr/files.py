@@ -13,9 +13,11 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+
+BUFFER = 1 << 20  # bytes compressed at a time
 
 
 class RecordError(ValueError):
@@ -68,8 +70,14 @@ def _full_disk(error: BaseException | None, folder: Path) -> str | None:
 
 def publish(path: Path | str, data: bytes | str) -> None:
     """Write a file so that a reader sees the old content or the new, never a part (same file system)."""
-    with whole(Path(path)) as partial, open(partial, "wb") as file:
+    with _published(path) as file:
         file.write(data.encode() if isinstance(data, str) else data)
+
+
+@contextmanager
+def _published(path: Path | str) -> Iterator[BinaryIO]:
+    with whole(Path(path)) as partial, open(partial, "wb") as file:
+        yield file
         file.flush()
         os.fsync(file.fileno())
 
@@ -86,14 +94,14 @@ def read_json(path: Path | str) -> Any:
 
 
 def publish_lines(path: Path | str, rows: Iterable[dict[str, Any]]) -> None:
-    """Write dictionaries as JSONL."""
-    data = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
-    if str(path).endswith(".gz"):
-        buffer = io.BytesIO()
-        with gzip.GzipFile(fileobj=buffer, mode="wb", compresslevel=3, mtime=0) as file:
-            file.write(data)
-        data = buffer.getvalue()
-    publish(path, data)
+    """Write dictionaries as JSONL, row by row: an error of `rows` leaves the old file."""
+    with _published(path) as file, ExitStack() as closing:
+        sink = file
+        if str(path).endswith(".gz"):  # an empty name: the temporary one would be in the bytes
+            packed = gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=3, mtime=0)
+            sink = closing.enter_context(io.BufferedWriter(packed, BUFFER))  # type: ignore[arg-type]
+        for row in rows:
+            sink.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
 
 
 def read_lines(path: Path | str) -> Iterator[dict[str, Any]]:

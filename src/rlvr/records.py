@@ -1,9 +1,9 @@
 """Records that stages exchange, one per line of a JSONL file."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from rlvr.files import RecordError, publish_lines, read_lines
 
@@ -105,12 +105,23 @@ def publish_records(path: Path | str, records: Iterable[Record]) -> None:
 
 def read_records(path: Path | str, kind: type[Record]) -> list[Record]:
     """The records of a file. Fields with a default may be missing; lists become tuples."""
-    names = {field.name for field in fields(kind)}
-    needed = {field.name for field in fields(kind) if field.default is MISSING}
-    records = []
-    for number, row in enumerate(read_lines(path), 1):
-        if not needed <= set(row) <= names:
-            raise RecordError(f"{path}, line {number}: fields {sorted(row)} are not those of {kind.__name__}")
-        values: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in row.items()}
-        records.append(kind(**values))
-    return records
+    return list(RecordFile(path, kind))
+
+
+@dataclass(frozen=True)
+class RecordFile(Generic[Record]):
+    """The records of a file that may be larger than memory: each loop over them reads the file again."""
+
+    path: Path | str
+    kind: type[Record]
+
+    def __iter__(self) -> Iterator[Record]:
+        names = {field.name for field in fields(self.kind)}
+        needed = {field.name for field in fields(self.kind) if field.default is MISSING}
+        for number, row in enumerate(read_lines(self.path), 1):
+            if not needed <= set(row) <= names:
+                raise RecordError(
+                    f"{self.path}, line {number}: fields {sorted(row)} are not those of {self.kind.__name__}"
+                )
+            values: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in row.items()}
+            yield self.kind(**values)

@@ -18,6 +18,7 @@ Manifest = Annotated[Path, Option("--out", help="Manifest to write; its files ar
 State = Annotated[Path, Option(help="Folder of state to resume from; survives a failed job.")]
 
 SaveEvery = Annotated[int, Option(help="Steps between checkpoints.")]
+SaveMinutes = Annotated[float, Option(help="Minutes between checkpoints, if steps take long.")]
 Nodes = Annotated[int, Option(help="Nodes of the job.", min=1)]
 GpusPerNode = Annotated[int, Option(help="GPUs of a node.", min=1)]
 Override = Annotated[list[str] | None, Option(help="key=value of the backend's own configuration; wins over others.")]

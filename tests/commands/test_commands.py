@@ -267,4 +267,8 @@ def test_verl_config_names_the_nearest_run_and_how_many_there_are():
     begin = [run for run in plan.runs if run.startswith("qwen3-8b-base-ace")]
     wrong = chosen("qwen3-8b-base-ace")
     assert f"{len(begin)} runs at scale paper begin so, the nearest is qwen3-8b-base-ace" in wrong
-    assert rlvr("verl-config", name, "--paper", "ace").returncode == 0
+    done = rlvr("verl-config", name, "--paper", "ace")
+    assert done.returncode == 0 and "rlvr verl-config: rollouts: 74.4 of 76.0 GB on h100 (vllm 60.0, " in done.stderr
+    assert "GB on" not in done.stdout
+    done = rlvr("verl-config", name, "--paper", "ace", "--gpus-per-node", "4")
+    assert done.returncode == 2 and "or 8 GPUs fits on h100" in done.stderr

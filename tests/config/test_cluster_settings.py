@@ -6,7 +6,7 @@ import pytest
 import yaml
 from conftest import ROOT, snakemake
 
-from rlvr.config.cluster import read_cluster
+from rlvr.config.cluster import Cluster, JobResources, Kind, read_cluster
 from rlvr.config.load import ConfigError
 
 RULES = ["rl", "rl.in_process", "rl.verl", "grade", "generate", "generate_vllm"]
@@ -23,12 +23,20 @@ def test_the_file_of_the_repository_and_what_jobs_ask_for():
     cluster = read_cluster(ROOT / "config" / "cluster.yaml", ROOT, RULES)
     training = cluster.resources("rl", "gpu")
     assert training["slurm_partition"] == "gpu" and training["gpu"] == 1 and training["cpus_per_task"] == 8
-    assert not {"slurm_account", "qos", "gpu_model", "nodes"} & set(training)  # null: the site's own
+    assert not {"slurm_account", "qos", "gpu_model"} & set(training)  # null: the site's own
     assert [training["runtime"](None, attempt) for attempt in (1, 2, 9)] == [1440] * 3  # it goes on in the next job
     assert cluster.devices("rl.in_process", "gpu") == (1, 1) and cluster.devices("rl.verl", "gpu") == (1, 8)
     others = cluster.resources("grade", "cpu")
     assert [others["runtime"](None, attempt) for attempt in (1, 2, 9)] == [60, 120, 480] and "gpu" not in others
+    assert [others["mem_mb"](None, attempt) for attempt in (1, 2, 9)] == [4000, 8000, 16000]
+    assert [training["mem_mb"](None, attempt) for attempt in (1, 9)] == [64000] * 2  # no limit is given
     assert cluster.resources("generate", "gpu")["runtime"](None, 1) == 240  # a rule of its own
+
+
+def test_every_job_names_its_nodes():
+    cluster = read_cluster(ROOT / "config" / "cluster.yaml", ROOT, RULES)
+    for rule, kind in (("rl", "cpu"), ("rl.verl", "gpu"), ("generate_vllm", "gpu"), ("grade", "short")):
+        assert cluster.resources(rule, kind)["nodes"] == 1
 
 
 def test_a_site_says_it_once(tmp_path):
@@ -100,3 +108,19 @@ def test_no_group_of_jobs_waits_for_itself():
     """With everything that a paper may ask for: diversity stands between grading and its statistics."""
     done = snakemake("-n", "--quiet", "all", "--profile", "slurm", "--config", "scale=smoke", "--", "paper_methods")
     assert done.returncode == 0
+
+
+def test_a_limit_of_gpus_shrinks_what_belongs_to_them():
+    """8 GPUs on two nodes become two on two, one on one; CPUs and memory shrink alike."""
+    kind = {"partition": "gpu", "runtime": 60}
+    site = Cluster(
+        account=None,
+        kinds={"cpu": Kind(**kind), "short": Kind(**kind), "gpu": Kind(**kind, gpus=1, cpus=8)},
+        rules={"rl.verl": JobResources(gpus=8, cpus=64, mem_mb=500_000, nodes=2)},
+    )
+    two, one = site.with_gpus(2), site.with_gpus(1)
+    assert two.devices("rl.verl", "gpu") == (2, 1) and one.devices("rl.verl", "gpu") == (1, 1)
+    asked = one.rules["rl.verl"]
+    assert (asked.gpus, asked.cpus, asked.mem_mb) == (1, 16, 125_000)  # cpus and mem_mb are of each node, which had 4
+    assert two.rules["rl.verl"].cpus == 16
+    assert two.kinds == site.kinds and site.with_gpus(8) == site

@@ -25,6 +25,8 @@ DEFAULTS = {
     "Critic.lam": 1.0,
     "Critic.learning_rate": None,
     "Evaluation.engine": "in_process",
+    "Evaluation.max_total_tokens": None,
+    "Evaluation.precision": "float32",
     "Loss.ratio": "token",
     "Mixture.problems": None,
     "Probe.greedy": False,

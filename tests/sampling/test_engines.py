@@ -13,14 +13,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from conftest import ROOT, run_module, spec_file
 
+from rlvr.config.identity import canonical, evaluation_id
 from rlvr.config.schema.settings import Evaluation
 from rlvr.config.schema.specs import EvaluationSpec
 from rlvr.files import RecordError
 from rlvr.records import Completion, Problem, Tokens, read_records
 from rlvr.sampling.agreement import agreement, trainer_logprobs
-from rlvr.sampling.engines import vllm
+from rlvr.sampling.engines import EngineError, in_process, limits_of, vllm
 from rlvr.sampling.engines.in_process import InProcess
 from rlvr.sampling.generate import draw
 from rlvr.sampling.parts import Part, Parts, parts_of
@@ -34,8 +36,8 @@ def bench(workbench):
     spec = EvaluationSpec(data=workbench.spec.validation, sampling=SAMPLING)
     problems = workbench.folder / workbench.spec.validation.name / "problems.jsonl"
 
-    def command(out: Path, *more: str, engine: str = "in_process") -> list[str]:
-        asked = spec.model_copy(update={"sampling": SAMPLING.model_copy(update={"engine": engine})})
+    def command(out: Path, *more: str, **sampling: str) -> list[str]:
+        asked = spec.model_copy(update={"sampling": SAMPLING.model_copy(update=sampling)})
         return [
             *("--spec", str(spec_file(asked)), "--policy", str(workbench.base), "--problems", str(problems)),
             *("--out", str(out / "completions.jsonl.gz"), "--tokens", str(out / "tokens.jsonl.gz")),
@@ -73,6 +75,21 @@ def test_what_is_recorded(whole):
         completion = first[row.problem, row.sample]
         assert len(row.response) == len(row.logprobs) == completion.tokens
         assert sum(row.logprobs) == pytest.approx(completion.logprob, abs=1e-3)
+
+
+def test_every_policy_is_sampled_in_the_precision_of_the_evaluation(workbench, bench, whole, tmp_path):
+    """The identity has it, where it is not float32; the samples of a policy stored in float32 nearly agree."""
+    half = EvaluationSpec(
+        data=workbench.spec.validation, sampling=SAMPLING.model_copy(update={"precision": "bfloat16"})
+    )
+    full = half.model_copy(update={"sampling": SAMPLING})
+    assert evaluation_id(half) != evaluation_id(full) and "precision" not in canonical(full)
+    assert in_process.load(workbench.base, half.sampling).policy.model.dtype == torch.bfloat16
+    assert vllm.options("folder", None, half.sampling.precision, 64, 1, 0.5)["dtype"] == "bfloat16"
+    run_module("rlvr.sampling.generate", *bench(tmp_path, precision="bfloat16"))
+    texts = [[c.text for c in read_records(out / "completions.jsonl.gz", Completion)] for out in (tmp_path, whole)]
+    same = [ours == theirs for ours, theirs in zip(*texts, strict=True)]
+    assert 0.5 < sum(same) / len(same) < 1
 
 
 @pytest.mark.parametrize("rows", [7, 24, 50])
@@ -234,3 +251,32 @@ def test_where_vllm_is_missing_the_error_says_what_to_do(bench, tmp_path):
     done = run_module("rlvr.sampling.generate", *bench(tmp_path, engine="vllm"), check=False)
     assert done.returncode == 1 and "vllm is not installed" in done.stderr
     assert "in_process" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_limit_of_prompt_and_response_cuts_responses_and_changes_no_other(workbench, bench, whole, tmp_path):
+    prompts = {row.problem: len(row.prompt) for row in read_records(whole / "tokens.jsonl.gz", Tokens)}
+    total = max(prompts.values()) + 6
+    run_module("rlvr.sampling.generate", *bench(tmp_path, max_total_tokens=total))
+    free, cut = (read_records(out / "completions.jsonl.gz", Completion) for out in (whole, tmp_path))
+    assert any(c.tokens > total - prompts[c.problem] for c in free)
+    for before, after in zip(free, cut, strict=True):
+        limit = total - prompts[before.problem]
+        if before.tokens <= limit:
+            assert replace(after, logprob=0.0) == replace(before, logprob=0.0)
+        else:
+            assert (after.tokens, after.finish) == (limit, "length") and before.text.startswith(after.text)
+    logprobs = {row.problem: sum(row.logprobs) for row in read_records(tmp_path / "tokens.jsonl.gz", Tokens)}
+    sums = {c.problem: c.logprob for c in cut if c.sample == 0}
+    assert logprobs == pytest.approx(sums, abs=1e-3)
+    done = run_module("rlvr.sampling.generate", *bench(tmp_path / "2", max_total_tokens=1), check=False)
+    assert done.returncode == 1 and "leaves no room for a response within evaluation.max_total_tokens" in done.stderr
+
+
+def test_each_prompt_leaves_room_for_its_responses():
+    sampling = SAMPLING.model_copy(update={"max_response_tokens": 100, "max_total_tokens": 120})
+    assert [sampling.room(prompt) for prompt in (10, 20, 21, 119, 120)] == [100, 100, 99, 1, 0]
+    assert SAMPLING.room(10_000) == SAMPLING.max_response_tokens
+    problems = [Problem("a", "?", "1", ""), Problem("b", "?", "1", "")]
+    assert limits_of(sampling, problems, [[1] * 30, [1]]) == [90, 100]
+    with pytest.raises(EngineError, match=r"^b: a prompt of 120 tokens leaves no room"):
+        limits_of(sampling, problems, [[1], [1] * 120])

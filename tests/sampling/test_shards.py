@@ -178,17 +178,28 @@ def test_missing_double_and_damaged_slices(asked, drawn):
     join(asked, drawn)
 
 
-def test_every_sample_once_and_in_order():
+def test_every_sample_once_and_in_order(tmp_path):
     problems = [Problem(name, "", "", "") for name in "ba"]
 
     def row(problem, sample):
         fixed = {"text": "", "tokens": 1, "finish": "stop", "logprob": 0.0, "engine": "", "version": ""}
         return {"completion": {"problem": problem, "sample": sample, **fixed}}
 
-    completions, _ = in_order([row("a", 1), row("b", 0), row("a", 0), row("b", 1)], problems, 2)
-    assert [(c.problem, c.sample) for c in completions] == [("b", 0), ("b", 1), ("a", 0), ("a", 1)]
-    with pytest.raises(RecordError, match="2 samples are not asked for, such as sample 0 of c"):
-        in_order([row(problem, sample) for problem in "abc" for sample in (0, 1)], problems, 2)
+    def keys(*shares):
+        rows = in_order([[row(*key) for key in share] for share in shares], problems, 2, tmp_path)
+        return [(row["completion"]["problem"], row["completion"]["sample"]) for row in rows]
+
+    assert keys([("b", 1), ("a", 0)], [("b", 0), ("a", 1)]) == [("b", 0), ("b", 1), ("a", 0), ("a", 1)]
+    for shares, fault in [
+        ([[("b", 0), ("c", 0)]], "sample 0 of c is not asked for"),
+        ([[("b", 0), ("b", 2)]], "sample 2 of b is not asked for"),
+        ([[("a", 0), ("b", 0)]], "sample 0 of b is out of order"),
+        ([[("b", 0)], [("b", 0)]], "sample 0 of b is there twice"),
+        ([[("b", 1)], [("a", 1)]], "2 samples are missing, such as sample 0 of b"),
+        ([], "4 samples are missing, such as sample 0 of b"),
+    ]:
+        with pytest.raises(RecordError, match=f"^{tmp_path}: {fault}; delete the samples there"):
+            keys(*shares)
 
 
 @pytest.mark.parametrize(("problems", "samples", "parts"), [(30, 128, 4), (500, 128, 16), (12, 32, 1), (1, 40_000, 5)])

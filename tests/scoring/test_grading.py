@@ -228,7 +228,7 @@ def test_a_gold_that_cannot_be_read_stops_a_stage_before_any_judgement(verifier,
         hook(verifier, "check_gold", nothing)(gold)
     problems = [Problem("p-0", "?", GOOD[verifier], "all"), Problem("p-1", "?", gold, "all")]
     with pytest.raises(VerifierError, match=r"problem p-1: .*gold of the verifier"):
-        grade([], problems, verifier)
+        list(grade([], problems, verifier))
 
 
 def test_exact():

@@ -9,10 +9,12 @@ from conftest import tiny
 
 from rlvr.estimators import Estimator
 from rlvr.policies.decoder import Decoder
+from rlvr.policies.transformers_pass import TransformersPass
 from rlvr.records import Problem
 from rlvr.training import measures
 from rlvr.training.batches import Groups, PromptOrder, all_logprobs, chunks, pad_prompts, token_logprobs
 from rlvr.training.losses import aggregation
+from rlvr.training.passes import Microbatch
 from rlvr.training.rollouts import Problems, collect, overlong_penalty, sample_prompts
 from rlvr.training.update import NonFinite, update
 from rlvr.verifiers.pool import Pool, Verdict
@@ -66,12 +68,13 @@ def plain_loss(policy, groups, advantages, old, reference, loss):
     return total
 
 
+@pytest.mark.parametrize("forward", [Decoder, TransformersPass])
 @pytest.mark.parametrize("mode", aggregation.MODES)
-def test_the_update_is_the_gradient_of_the_stated_loss(batch, mode):
+def test_the_update_is_the_gradient_of_the_stated_loss(batch, mode, forward):
     """An SGD step with rate 1 moves each weight by its gradient; with microbatches of one group each."""
     policy, spec, made = batch
     loss = spec.loss.model_copy(update={"aggregation": mode, "kl_coefficient": 0.3})
-    rl = spec.rl.model_copy(update={"prompts_per_minibatch": 6, "sequences_per_microbatch": 4, "max_grad_norm": 1e9})
+    rl = spec.rl.model_copy(update={"prompts_per_minibatch": 6, "max_grad_norm": 1e9})
     generator = torch.Generator().manual_seed(3)
     advantages = torch.randn(made.rewards_PG.shape, generator=generator)
     old = made.samples.logprobs_PGT + 0.2 * torch.randn(made.samples.logprobs_PGT.shape, generator=generator)
@@ -80,8 +83,8 @@ def test_the_update_is_the_gradient_of_the_stated_loss(batch, mode):
     gradients = torch.autograd.grad(expected_loss, list(policy.model.parameters()))
     before = [p.detach().clone() for p in policy.model.parameters()]
     totals = update(
-        policy.model, Decoder(policy.model), torch.optim.SGD(policy.model.parameters(), lr=1.0), made.groups,
-        advantages, old, reference, loss=loss, rl=rl, longest=9,
+        policy.model, forward(policy.model), torch.optim.SGD(policy.model.parameters(), lr=1.0), made.groups,
+        advantages, old, reference, loss=loss, rl=rl, longest=9, microbatch=Microbatch(4),
     )  # fmt: skip
     assert math.isclose(totals.losses[0], float(expected_loss.detach()), rel_tol=1e-4, abs_tol=1e-6)
     for parameter, start, gradient in zip(policy.model.parameters(), before, gradients, strict=True):
@@ -128,8 +131,8 @@ def test_a_coupled_update_is_the_gradient_of_the_estimators_own_loss(batch, scor
         policy.model, Decoder(policy.model), torch.optim.SGD(policy.model.parameters(), lr=1.0), made.groups,
         torch.zeros(prompts, members), made.samples.logprobs_PGT, made.samples.logprobs_PGT,
         loss=spec.loss.model_copy(update={"kl_coefficient": 0.0}),
-        rl=spec.rl.model_copy(update={"prompts_per_minibatch": 6, "sequences_per_microbatch": 4, "max_grad_norm": 1e9}),
-        longest=9, coupled=coupled,
+        rl=spec.rl.model_copy(update={"prompts_per_minibatch": 6, "max_grad_norm": 1e9}),
+        longest=9, microbatch=Microbatch(tokens=40), coupled=coupled,
     )  # fmt: skip
     assert math.isclose(totals.losses[0], float(expected.detach()), rel_tol=1e-4)
     for parameter, start, gradient in zip(policy.model.parameters(), before, gradients, strict=True):
@@ -145,7 +148,7 @@ def test_groups_of_zero_weight_are_left_out_without_effect(batch):
     totals = update(
         policy.model, Decoder(policy.model), torch.optim.SGD(policy.model.parameters(), lr=0.0), made.groups,
         advantages, made.samples.logprobs_PGT, made.samples.logprobs_PGT,
-        loss=loss, rl=spec.rl.model_copy(update={"prompts_per_minibatch": 6}), longest=9,
+        loss=loss, rl=spec.rl.model_copy(update={"prompts_per_minibatch": 6}), longest=9, microbatch=Microbatch(4),
     )  # fmt: skip
     assert math.isclose(totals.losses[0], float(expected.detach()), rel_tol=1e-4, abs_tol=1e-6)
     assert totals.tokens == int(made.groups.lengths_PG[::2].sum())
@@ -159,7 +162,7 @@ def test_no_step_is_taken_with_a_non_finite_loss(batch):
         update(
             policy.model, Decoder(policy.model), torch.optim.SGD(policy.model.parameters(), lr=1.0),
             made.groups, advantages, made.samples.logprobs_PGT, made.samples.logprobs_PGT,
-            loss=spec.loss, rl=spec.rl, longest=9,
+            loss=spec.loss, rl=spec.rl, longest=9, microbatch=Microbatch(4),
         )  # fmt: skip
     assert all(torch.equal(p, b) for p, b in zip(policy.model.parameters(), before, strict=True))
 
@@ -168,7 +171,7 @@ def test_chunks_cover_all_rollouts_once_shortest_first_and_equal_ones_together()
     tokens = torch.tensor([[[4, 5, 6], [4, 5, 6], [7, 0, 0]], [[4, 5, 6], [8, 9, 0], [8, 9, 0]]])
     lengths = torch.tensor([[3, 3, 1], [3, 2, 2]])
     groups = Groups(torch.tensor([[1, 2], [3, 0]]), torch.tensor([2, 1]), tokens, lengths)
-    parts = list(chunks(groups, 2))
+    parts = list(chunks(groups, Microbatch(2)))
     assert [part.tokens_NT.tolist() for part in parts] == [[[7, 0], [8, 9]], [[4, 5, 6], [4, 5, 6]]]
     assert [part.members_M.tolist() for part in parts] == [[2, 4, 5], [0, 1, 3]]
     for part in parts:
@@ -179,21 +182,38 @@ def test_chunks_cover_all_rollouts_once_shortest_first_and_equal_ones_together()
             place = part.prompt_N[row]
             length = int(part.prompt_lengths_P[place])
             assert part.prompts_PL[place, :length].tolist() == groups.prompts_PL[p, :length].tolist()
-    assert len(list(chunks(groups, 1))) == 4
+    assert len(list(chunks(groups, Microbatch(1)))) == 4
 
 
-def test_chunked_logprobs_are_whole_ones(batch):
+def test_microbatches_by_tokens_stay_below_their_limit(batch):
+    """Rows times the longest row, padding included; one row alone may be longer. Every row comes once."""
+    generator = torch.Generator().manual_seed(1)
+    for limit in (5, 40, 100):
+        lengths = torch.randint(1, 30, (50,), generator=generator).tolist()
+        ends = Microbatch(tokens=limit).ends(lengths)
+        parts = [lengths[a:b] for a, b in itertools.pairwise([0, *ends])]
+        assert list(itertools.chain(*parts)) == lengths and all(parts)
+        assert all(len(part) * max(part) <= limit or len(part) == 1 for part in parts)
+        grown = [[*part, after[0]] for part, after in itertools.pairwise(parts)]
+        assert all(len(part) * max(part) > limit for part in grown)  # no microbatch is smaller than it must be
+    assert Microbatch(sequences=3).ends([1] * 7) == [3, 6, 7] and Microbatch().ends([1] * 7) == [7]
+    _, _, made = batch
+    assert len(list(chunks(made.groups, Microbatch(tokens=1)))) == len(list(chunks(made.groups, Microbatch(1))))
+
+
+@pytest.mark.parametrize("forward", [Decoder, TransformersPass])
+def test_chunked_logprobs_are_whole_ones(batch, forward):
     policy, _, made = batch
-    decoder, shape = Decoder(policy.model), made.groups.tokens_PGT.shape
+    decoder, shape = forward(policy.model), made.groups.tokens_PGT.shape
     whole = torch.zeros(shape)
     for p in range(shape[0]):  # no two rollouts together
         for g in range(shape[1]):
             one = made.groups.select(torch.tensor([p]))
             one.tokens_PGT, one.lengths_PG = one.tokens_PGT[:, g : g + 1], one.lengths_PG[:, g : g + 1]
-            (chunk,) = chunks(one, 1)
+            (chunk,) = chunks(one, Microbatch(1))
             scored = token_logprobs(decoder, chunk)
             whole[p, g, : scored.shape[1]] = scored[0].detach()
-    torch.testing.assert_close(all_logprobs(decoder, made.groups, 4), whole, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(all_logprobs(decoder, made.groups, Microbatch(4)), whole, rtol=1e-4, atol=1e-5)
 
 
 def test_equal_rollouts_are_computed_once_and_count_each(batch):
@@ -203,15 +223,15 @@ def test_equal_rollouts_are_computed_once_and_count_each(batch):
     made.groups.lengths_PG[:] = made.groups.lengths_PG[:, :1]
     loss = spec.loss.model_copy(update={"kl_coefficient": 0.1, "aggregation": "sequence_mean"})
     advantages = torch.randn(made.rewards_PG.shape, generator=torch.Generator().manual_seed(5))
-    old = all_logprobs(Decoder(policy.model), made.groups, 8)
-    assert sum(len(c.tokens_NT) for c in chunks(made.groups, 4)) == len(made.groups.prompts_PL)
+    old = all_logprobs(Decoder(policy.model), made.groups, Microbatch(8))
+    assert sum(len(c.tokens_NT) for c in chunks(made.groups, Microbatch(4))) == len(made.groups.prompts_PL)
     expected = plain_loss(policy, made.groups, advantages, old, old, loss)
     gradients = torch.autograd.grad(expected, list(policy.model.parameters()))
     before = [p.detach().clone() for p in policy.model.parameters()]
     rl = spec.rl.model_copy(update={"prompts_per_minibatch": 6, "max_grad_norm": 1e9})
     totals = update(
         policy.model, Decoder(policy.model), torch.optim.SGD(policy.model.parameters(), lr=1.0), made.groups,
-        advantages, old, old, loss=loss, rl=rl, longest=9,
+        advantages, old, old, loss=loss, rl=rl, longest=9, microbatch=Microbatch(4),
     )  # fmt: skip
     assert math.isclose(totals.losses[0], float(expected.detach()), rel_tol=1e-4, abs_tol=1e-6)
     assert totals.tokens == int(made.groups.lengths_PG.sum())

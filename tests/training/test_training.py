@@ -11,14 +11,14 @@ import time
 
 import pytest
 import torch
-from conftest import ROOT, without_timing
+from conftest import ROOT, Workbench, without_timing
 from runs_by_hand import changed, same_results
 from transformers import AutoModelForCausalLM
 
 from rlvr import estimators
 from rlvr.config.schema.settings import Selection
 from rlvr.files import RecordError, read_json
-from rlvr.policies.store import load
+from rlvr.policies.store import load, locate, publish_manifest, save
 from rlvr.records import Problem, read_records
 from rlvr.training.checkpoint import Checkpoints
 from rlvr.training.deterministic import one_thread
@@ -57,6 +57,27 @@ def test_a_run_repeats_itself_to_the_bit(workbench, long_spec, uninterrupted, tm
     same_results(uninterrupted, tmp_path)
 
 
+def test_the_warm_up_counts_optimizer_steps(workbench):
+    """Two minibatches per step: factor k/3 at the run's k-th optimizer step, also after a resume."""
+    spec = changed(workbench.spec, rl={"prompts_per_step": 4, "prompts_per_minibatch": 2, "warmup_steps": 3})
+    problems = read_records(workbench.folder / spec.data.name / "problems.jsonl", Problem)
+    rates: list[float] = []
+
+    def start_over() -> Trainer:
+        made = Trainer(spec, load(workbench.base), load(workbench.base), problems, problems[:2])
+        made.optimizer.register_step_post_hook(lambda optimizer, *_: rates.append(optimizer.param_groups[0]["lr"]))
+        return made
+
+    first = start_over()
+    with first.verifier:
+        first.advance()
+        second = start_over()
+        second.restore(first.snapshot())
+    with second.verifier:
+        second.advance()
+    assert rates == pytest.approx([spec.rl.learning_rate * factor for factor in (1 / 3, 2 / 3, 1, 1)])
+
+
 def test_three_kills_change_nothing(workbench, long_spec, uninterrupted, tmp_path):
     """SIGKILL at three random steps, some of them between checkpoints; then on to the end."""
     steps = sorted(random.Random(20).sample(range(2, 11), 3))
@@ -82,6 +103,32 @@ def test_sigterm_saves_and_says_to_be_continued(workbench, long_spec, uninterrup
     assert list((tmp_path / "state").glob("step-*"))
     workbench.train(long_spec, tmp_path, save_every=100)
     same_results(uninterrupted, tmp_path)
+
+
+def test_stops_at_any_moment_change_nothing(workbench, long_spec, uninterrupted, tmp_path):
+    """SIGTERM in rollouts, updates and probes: each time it saves where it is, and the next process goes on."""
+    moments, reached = random.Random(7), [0]
+    for _ in range(4):
+        process = start(workbench, long_spec, tmp_path, save_every=100)
+        wait_for_step(process, reached[-1] + 1)
+        time.sleep(moments.uniform(0, 0.1))
+        process.terminate()
+        rest = process.stdout.read()
+        if f'"step": {long_spec.rl.steps},' in rest:  # it was done before the signal came
+            break
+        assert process.wait() == 75, rest
+        reached.append(int(rest.split("saved at step ")[1].split(",")[0]))
+    assert reached == sorted(set(reached)) and len(reached) > 2
+    workbench.train(long_spec, tmp_path, save_every=100)
+    same_results(uninterrupted, tmp_path)
+
+
+def test_a_checkpoint_is_saved_when_its_minutes_have_passed(workbench, long_spec, tmp_path):
+    process = start(workbench, long_spec, tmp_path, save_every=100, save_minutes=1e-6)
+    wait_for_step(process, 3)
+    process.kill()
+    process.wait()
+    assert sorted((tmp_path / "state").glob("step-*"))[-1].name >= "step-000003"
 
 
 def test_a_damaged_checkpoint_costs_steps_not_results(workbench, long_spec, uninterrupted, tmp_path):
@@ -153,6 +200,24 @@ def test_metrics_hold_what_a_reader_needs(uninterrupted):
         samples, correct = len(by_correct) - 1, sum(c * problems for c, problems in enumerate(by_correct))
         assert correct == pytest.approx(row["pass_rate"] * sum(counts.values()) * samples) and samples > 1
     assert "greedy" not in probes[0]
+
+
+def test_at_step_1_the_policy_is_the_reference_in_bfloat16_too(workbench, tmp_path):
+    """From a policy stored in bfloat16, as published models are: c is exactly 0, and no error is overconfident."""
+    from_hub = load(workbench.base)
+    from_hub.model.to(torch.bfloat16)
+    sums = save(from_hub, tmp_path / "base" / "policy")
+    base = tmp_path / "base" / "manifest.json"
+    publish_manifest(base, tmp_path / "base" / "policy", sums, from_hub.template)
+    assert locate(base).dtype == "bfloat16" and locate(workbench.base).dtype == "float32"
+    spec = changed(workbench.spec, rl={"steps": 2, "precision": "bfloat16"}, loss={"kl_coefficient": 0.1})
+    based = Workbench(workbench.folder, spec, base, workbench.execution)
+    based.train(spec, tmp_path / "run")
+    first, second = (json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines())
+    assert first["oef"] == 0.0 and first["overconfidence_sum"] is None
+    assert second["oef"] > 0, "the policy has moved"
+    assert 0 < first["logprob_gap"] < 0.1, "sampler (float32 on a CPU) against trainer"
+    assert read_json(tmp_path / "run" / "manifest.json")["dtype"] == "float32"
 
 
 def test_a_greedy_response_a_problem_on_request_and_without_touching_the_rest(workbench):
@@ -282,3 +347,18 @@ def test_a_run_saves_before_its_job_ends_and_the_next_job_goes_on(workbench, lon
         assert f"asked to stop: saved at step {step}, to be continued" in done.stdout
     workbench.train(long_spec, tmp_path)
     same_results(tmp_path, uninterrupted)
+
+
+def test_a_published_run_frees_its_optimizer_and_can_be_published_again(workbench, long_spec, uninterrupted):
+    state = uninterrupted / "state"
+    (newest,) = state.glob("step-*")
+    assert set(torch.load(newest / "tensors.pt", weights_only=True)) == {"model"}
+    size = (newest / "tensors.pt").stat().st_size
+    assert read_json(state / "freed.json")["bytes"] > 4 * size  # two moments, and a checkpoint of three such tensors
+    before = {name: (uninterrupted / name).read_bytes() for name in ("manifest.json", "metrics.jsonl", "probe.jsonl")}
+    for name in before:
+        (uninterrupted / name).unlink()
+    freed = read_json(state / "freed.json")
+    workbench.train(long_spec, uninterrupted)
+    assert {name: (uninterrupted / name).read_bytes() for name in before} == before
+    assert read_json(state / "freed.json") == freed

@@ -15,12 +15,16 @@ from rlvr.config.schema.settings import Execution
 from rlvr.estimators import names
 from rlvr.planning.expansion import make_plan
 from rlvr.training.backends.verl.overrides import Places, Unsupported, needs_reference, overrides, settings
+from rlvr.training.backends.verl.rl import from_newest
+from rlvr.training.backends.verl.state import EXTRAS, RunFolder
 from rlvr.training.losses import gspo, kl
 
 PLACES = Places.of(Path("state"), "model", nodes=2, gpus_per_node=8)
 EXECUTION = Execution(
     save_every=10,
+    save_minutes=20,
     keep_checkpoints=2,
+    device="gpu",
     gpu_memory_utilization=0.75,
     tokens_per_gpu=16384,
     attention="flash_attention_2",
@@ -28,6 +32,7 @@ EXECUTION = Execution(
     tensor_parallel=1,
     shards=1,
     verifier_errors=0.01,
+    failed_groups=0.1,
 )
 PAPERS = sorted(path.stem for path in (ROOT / "config" / "papers").glob("*.yaml"))
 
@@ -70,6 +75,29 @@ def test_the_reference_is_kept_where_a_method_weighs_by_it(paper_scale):
         assert needs_reference(without_kl)  # for the OEF of its probes
         by_method[spec.estimator["name"]] = needs_reference(with_changes(without_kl, probe={"problems": 0}))
     assert by_method["ace"] and by_method["pacs"] and not by_method["grpo"] and not by_method["rloo"]
+
+
+def test_a_microbatch_is_the_hardwares_and_holds_the_longest_sequence(paper_scale):
+    """One budget for update, log-probabilities, reference and critic; FlashAttention packs, SDPA pads."""
+    spec = dict(one_of_each_method(paper_scale))["ppo"]
+    places = [
+        "actor_rollout_ref.actor.ppo_max_token_len_per_gpu",
+        "actor_rollout_ref.rollout.log_prob_max_token_len_per_gpu",
+        "actor_rollout_ref.ref.log_prob_max_token_len_per_gpu",
+        "+critic.ppo_infer_max_token_len_per_gpu",
+    ]
+    longest = spec.rollout.max_prompt_tokens + spec.rollout.max_response_tokens
+    for tokens, attention in ((longest, "sdpa"), (20000, "flash_attention_2")):
+        execution = EXECUTION.model_copy(update={"tokens_per_gpu": tokens, "attention": attention})
+        made = settings(spec, PLACES, execution)
+        assert {made[place] for place in places} == {tokens}
+        for model in ("actor_rollout_ref.model", "critic.model"):
+            assert made[f"+{model}.override_config.attn_implementation"] == attention
+            assert made[f"{model}.use_remove_padding"] is (attention == "flash_attention_2")
+    short = EXECUTION.model_copy(update={"tokens_per_gpu": longest - 1})
+    wrong = rf"execution.tokens_per_gpu is {longest - 1}, but one sequence may have {longest} tokens"
+    with pytest.raises(Unsupported, match=wrong):
+        settings(spec, PLACES, short)
 
 
 def test_equal_runs_but_for_a_seed_differ_in_nothing_else(paper_scale):
@@ -128,6 +156,8 @@ def test_what_verl_cannot_carry_out_is_said(paper_scale):
         settings(chosen, PLACES, EXECUTION)
     with pytest.raises(Unsupported, match=r"a minibatch of 3 prompts x 8 rollouts cannot be shared by 16 GPUs equally"):
         settings(with_changes(spec, rl={"prompts_per_step": 7, "prompts_per_minibatch": 4}), PLACES, EXECUTION)
+    with pytest.raises(Unsupported, match=r"rl.precision float32 needs execution.attention: sdpa"):
+        settings(with_changes(spec, rl={"precision": "float32"}), PLACES, EXECUTION)
     with pytest.raises(ValueError, match=r"PPO needs rl.backend: verl"):
         with_changes(spec, rl={"backend": "in_process"}, critic={"learning_rate": 1e-5})
     with pytest.raises(ValueError, match="so ace cannot have one"):
@@ -185,6 +215,17 @@ def test_an_environment_without_verl_says_where_to_name_one():
     assert done.returncode != 0 and "verl is not installed in this environment; config/cluster.yaml" in done.stderr
 
 
+def test_a_run_resumes_on_as_many_gpus_as_it_had(tmp_path):
+    state, step = RunFolder(tmp_path), tmp_path / "global_step_3"
+    assert from_newest(state, 8) == ["trainer.resume_mode='disable'"]
+    (step / "actor").mkdir(parents=True)
+    for name in ("data.pt", EXTRAS, "actor/model_world_size_8_rank_0.pt"):
+        (step / name).touch()
+    assert from_newest(state, 8)[1] == f"trainer.resume_from_path='{step}'"
+    with pytest.raises(SystemExit, match="global_step_3 is of another number of GPUs than 4"):
+        from_newest(state, 4)
+
+
 @pytest.mark.verl
 def test_this_verl_is_the_one_that_was_written_against(monkeypatch):
     from rlvr.training.backends.verl import requirements
@@ -229,6 +270,8 @@ def test_every_run_of_every_paper_composes_into_a_valid_configuration(paper_scal
             spec = runs[name]
             assert json.loads(config.rlvr.estimator) == spec.estimator
             assert config.actor_rollout_ref.actor.optim.lr == spec.rl.learning_rate
+            assert config.actor_rollout_ref.actor.fsdp_config.entropy_from_logits_with_chunking
+            assert config.actor_rollout_ref.ref.fsdp_config.entropy_from_logits_with_chunking
             assert need_reference_policy(config) == needs_reference(spec)
             assert need_critic(config) == (spec.critic is not None)
     print(f"{len(paper_scale.runs)} runs, {len(distinct)} distinct configurations with one of each method")

@@ -5,7 +5,15 @@ import torch
 from members import MEMBERS
 
 from rlvr.estimators import Estimator, inputs_of_step, names
-from rlvr.training.backends.verl.adapter import EstimatorInputs, Grid, Ragged, by_rewards_alone, on_tokens, registered
+from rlvr.training.backends.verl.adapter import (
+    EstimatorInputs,
+    Grid,
+    Ragged,
+    by_rewards_alone,
+    on_tokens,
+    registered,
+    whole_groups,
+)
 
 P, G, T, PADDING = 7, 8, 12, 5
 ORDER = {"mc_grpo"}  # equal rewards are told apart by their place in the group
@@ -99,9 +107,20 @@ def test_a_weight_stands_on_response_tokens_alone():
     assert torch.equal(on_NT != 0, (rows.mask_NT != 0) & (torch.arange(P * G + PADDING)[:, None] > 0))
 
 
-def test_a_rollout_that_failed_is_named():
+def test_groups_of_different_sizes_are_named():
     rows = Rows(7)
     real = rows.mask_NT.bool().any(-1)
     real[int(real.nonzero()[0])] = False
-    with pytest.raises(Ragged, match=r"prompts have \[7, 8\] rollouts: a rollout failed"):
+    with pytest.raises(Ragged, match=r"prompts have \[7, 8\] rollouts"):
         Grid.of(rows.uids, real, rows.sessions)
+
+
+def test_a_failed_rollout_costs_its_group():
+    """A rollout that raised has no row; one without a token counts as failed; the others keep their order."""
+    keys = [f"{prompt}_{rollout}_0" for rollout in range(3) for prompt in ("a-1", "b-2", "c-3", "d-4")]
+    assert whole_groups(keys, [5] * 12, 3) == (4, keys)
+    lengths = {key: 5 for key in keys if key != "b-2_1_0"} | {"d-4_2_0": 0}
+    present = [key for key in keys if key in lengths]
+    whole, kept = whole_groups(present, [lengths[key] for key in present], 3)
+    assert whole == 2 and kept == [key for key in keys if key.startswith(("a", "c"))]
+    assert whole_groups([], [], 3) == (0, [])

@@ -8,9 +8,9 @@ from verl.workers.rollout.replica import RolloutReplica, TokenOutput
 
 
 class Server:
-    def __init__(self, model_path, config):
+    def __init__(self, model_path, config, replica):
         torch.set_num_threads(1)
-        torch.manual_seed(config.seed)
+        torch.manual_seed(config.seed + replica)
         self.model = AutoModelForCausalLM.from_pretrained(model_path, dtype=torch.float32).eval()
         self.longest, self.step = config.response_length, None
 
@@ -65,7 +65,7 @@ class Server:
 class Replica(RolloutReplica):
     async def launch_servers(self):
         options = {"name": f"transformers_on_cpu_{self.replica_rank}", "num_cpus": 1, "max_concurrency": 64}
-        server = ray.remote(Server).options(**options).remote(self.model_config.path, self.config)
+        server = ray.remote(Server).options(**options).remote(self.model_config.path, self.config, self.replica_rank)
         self.servers, self._server_handle = [server], server
         self._server_address = f"transformers-on-cpu-{self.replica_rank}"
 
@@ -81,7 +81,7 @@ class Adapter(BaseRollout):
         pass
 
     async def update_weights(self, weights, global_steps=None, **_):
-        server = ray.get_actor("transformers_on_cpu_0")
+        server = ray.get_actor(f"transformers_on_cpu_{torch.distributed.get_rank()}")  # a server per rank
         whole = {name: w.full_tensor() if hasattr(w, "full_tensor") else w for name, w in weights}
         await server.load.remote({name: w.detach().cpu().float().clone() for name, w in whole.items()})
         await server.set_global_steps.remote(global_steps)

@@ -37,6 +37,19 @@ def test_paper_scale_plans_every_run_of_tables_1_to_4(fresh):
     print(f"{jobs['total']} jobs, {jobs['rl']} RL runs")
 
 
+def test_no_command_line_of_any_paper_is_long(fresh):
+    """Layouts and long lists of paths travel in files: Linux allows 128 KiB per argument, sites may allow less."""
+    papers = sorted(path.stem for path in (ROOT / "config/papers").glob("*.yaml"))
+    plan = make_plan(ROOT, "paper", papers)
+    arms = [f"{fresh}/papers/paper/{name}/arms/{arm}.csv" for name in papers for arm in plan.papers[name].paper.arms]
+    whole = [f"paper_{name}" for name in papers]
+    text = snakemake("-n", "-p", "--config", "scale=paper", f"results={fresh}", "--", *whole, "claims", *arms).stdout
+    commands = re.findall(r"^Shell command: (.*)$", text, flags=re.MULTILINE)
+    modules = {module for command in commands for module in re.findall(r" -m (rlvr\.[a-z_.]+)", command)}
+    assert {"rlvr.sampling.merge", "rlvr.statistics.arm", "rlvr.items.statistics", "rlvr.claims.evaluate"} <= modules
+    assert max(map(len, commands)) < 8_000, max(commands, key=len)[:400]
+
+
 def test_one_table_plans_its_own_runs_only(fresh):
     jobs = planned("--config", "scale=paper", f"results={fresh}", "--", f"{fresh}/papers/paper/ace/tables/table4.md")
     assert jobs["rl"] == 6 * 5 and jobs["statistics"] == jobs["table"] == 1

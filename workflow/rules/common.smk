@@ -15,6 +15,7 @@ from snakemake_interface_executor_plugins.settings import ExecMode
 from rlvr import offspring
 from rlvr.config import registries
 from rlvr.config.cluster import read_cluster
+from rlvr.cost import refusals
 from rlvr.planning.expansion import make_plan
 from rlvr.config.identity import what_is_made
 from rlvr.config.load import ConfigError
@@ -26,7 +27,7 @@ from rlvr.config.order import items_in_order, priorities
 from rlvr.config.plan import asked_for, companions, core_items, runs_of
 from rlvr.training import backends
 from rlvr.verifiers import hook
-from rlvr.workflow import locks, seen, spec_files, targets, writable
+from rlvr.workflow import gated, locks, seen, spec_files, targets, writable
 from rlvr.workflow.rules import names as rule_names
 from rlvr.workflow.spec_files import digest, runs_jobs
 from rlvr.words import nearest
@@ -50,6 +51,7 @@ KNOWN = {
     "papers": ",".join(sorted(path.stem for path in (ROOT / "config/papers").glob("*.yaml"))),
     "results": "results",
     "cluster": own_file("config/cluster.yaml"),
+    "gpus": "",  # GPUs of a job at most; empty: as the cluster's file says
 }
 for key in config:
     if key not in KNOWN:
@@ -75,14 +77,24 @@ try:
             *(f"generate_{engine}" for engine in SLICING),
         ],
     )
+    if SETTING["gpus"]:
+        if not (SETTING["gpus"].isdecimal() and int(SETTING["gpus"]) > 0):
+            sys.exit(f"--config gpus={SETTING['gpus']}: a whole number of GPUs, at least 1")
+        CLUSTER = CLUSTER.with_gpus(int(SETTING["gpus"]))
+    refusals.check(PLAN, CLUSTER, ROOT)
 except ConfigError as error:
     sys.exit(str(error))
 
+# What Triton, vLLM and inductor compile stays on the node: a hundred jobs would fight over one folder of a network home.
+NODE_LOCAL = "${{TMPDIR:-/tmp}}/rlvr-$(id -u)"  # Snakemake formats the prefix
+CACHES = {"TRITON_CACHE_DIR": "triton", "VLLM_CACHE_ROOT": "vllm", "TORCHINDUCTOR_CACHE_DIR": "inductor"}
 # One thread a process: several runs side by side, never several threads in one (docs/benchmarks.md). A job with the name
 # of its caller ends with it, however that ends.
 shell.prefix(
     f"export PATH={shlex.quote(os.path.dirname(sys.executable))}:$PATH OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 "
-    f"RLVR_CALLER={shlex.quote(offspring.named())}; set -euo pipefail; "
+    f"RLVR_DEVICE={PLAN.execution.device} RLVR_CALLER={shlex.quote(offspring.named())} "
+    + " ".join(f'{name}="${{{{{name}:-{NODE_LOCAL}/{folder}}}}}"' for name, folder in CACHES.items())
+    + "; set -euo pipefail; "
 )
 
 

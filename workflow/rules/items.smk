@@ -2,7 +2,7 @@
 from rlvr.items import layout as items_layout
 from rlvr.items import statistics as items_statistics
 from rlvr.items import table as items_table
-from rlvr.planning.single_arms import items_of_arm, of_arm
+from rlvr.planning.single_arms import of_arm, scores_of_arm
 
 
 rule statistics:
@@ -79,11 +79,7 @@ rule figure:
 rule arm:
     # One arm on every model and benchmark, per seed and over seeds, with its baseline, whose runs it also needs.
     input:
-        lambda w: [
-            PATHS.scores(*pair)
-            for item in items_of_arm(PLAN, w.paper, known(w.arm, PLAN.papers[w.paper].arms))
-            for pair in item.scored()
-        ],
+        lambda w: scores_of_arm(PLAN, w.paper, known(w.arm, PLAN.papers[w.paper].arms), PATHS),
     output:
         values=PATHS.arm("{paper}", "{arm}"),
         counts=PATHS.arm("{paper}", "{arm}-counts"),
@@ -93,6 +89,7 @@ rule arm:
         **cluster("arm"),
     params:
         spec=lambda w: spec_file(of_arm(PLAN, w.paper, w.arm)),
+        results=lambda w, output: Path(output[0]).parents[4],
     shell:
-        "python -m rlvr.statistics.arm {input:q} --spec {params.spec:q} --out {output.values:q} "
+        "python -m rlvr.statistics.arm --spec {params.spec:q} --results {params.results:q} --out {output.values:q} "
         "--counts {output.counts:q} > {log:q} 2>&1"

@@ -1,13 +1,22 @@
-# Models: from a configuration and a seed, or from the hub.
+# Models: made from a configuration and a seed, or fetched from the hub. Later stages read the hub's cache and need no
+# network.
 rule model:
     output:
         f"{PATHS.results}/models/{{model}}/manifest.json",
     log:
         f"{PATHS.results}/logs/models/{{model}}.log",
     priority: AT_ONCE
+    retries: 1
     resources:
         **cluster("model"),
     params:
         spec=lambda w: spec_of(PLAN.models[w.model]),
     shell:
         "python -m rlvr.policies.build --spec {params.spec:q} --out {output:q} > {log:q} 2>&1"
+
+
+rule models:
+    # All models of the hub: on a login node if other nodes have no network.
+    input:
+        [PATHS.model(model) for model in PLAN.models.values() if model.source == "hub"],
+    localrule: True

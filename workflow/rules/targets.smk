@@ -27,6 +27,9 @@ onstart:
     if COMMAND_LINE.runs:
         held = getattr(workflow.persistence, "_lockfile", {}).values()
         locks.holds(OWNER, map(os.path.basename, held))
+    asked_models = {job.wildcards.model for job in workflow.dag.needrun_jobs() if job.rule.name == "model"}
+    for line in gated.notices(PLAN.models[name] for name in sorted(asked_models)):
+        logger.warning(line)
     # Papers share runs.
     runs = {
         paper: runs_of(PLAN, paper) for paper in PLAN.papers if f"paper_{paper}" in workflow.dag_settings.targets

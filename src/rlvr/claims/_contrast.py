@@ -63,7 +63,8 @@ class Estimate:
 def models(claim: Claim, item: Item) -> list[str]:
     """The models of a claim."""
     all_models = dict.fromkeys(cell.model for cell in item.cells)
-    return [model for model in all_models if not claim.models or model in claim.models]
+    asked = {item.shown_by.get(model, model) for model in claim.models or all_models}
+    return [model for model in all_models if model in asked]
 
 
 def sums(claim: Claim, item: Item) -> list[tuple[str, dict[str, float]]]:

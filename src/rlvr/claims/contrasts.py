@@ -36,7 +36,9 @@ def check(claim: Claim, plan: Plan, planned: PaperPlan, place: str) -> None:
     if not item.cells:
         raise ConfigError(f"{place}.over: {claim.over} has no cells; name the table that has them")
     for model in claim.models:
-        look_up(dict.fromkeys(cell.model for cell in item.cells), model, "model", f"{place}.models")
+        look_up(
+            dict.fromkeys([*(cell.model for cell in item.cells), *item.shown_by]), model, "model", f"{place}.models"
+        )
     module = _module(item)
     if module is None:
         raise ConfigError(f"{place}.over: {claim.over} has no pass@k and no measure for a claim; name another item")
@@ -170,7 +172,7 @@ def _published(planned: PaperPlan, claim: Claim, item: Item) -> dict[str, Any]:
                 for term in contrast.terms
             ],
         }
-        for contrast in contrasts(claim, item, planned.paper.tables[item.name].k)  # type: ignore[attr-defined]
+        for contrast in contrasts(claim, item.in_all_blocks(), planned.paper.tables[item.name].k)  # type: ignore[attr-defined]
     ]
     return {"reference": reference, "published": parts}
 

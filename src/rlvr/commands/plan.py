@@ -8,7 +8,7 @@ import typer
 
 from rlvr.commands.checkout import ConfigFolder
 from rlvr.commands.checkout import config_folder as folder_of
-from rlvr.commands.lines import fail
+from rlvr.commands.lines import fail, say
 
 OPTIONS = {"device": "--device", "nodes": "--nodes", "per_node": "--gpus-per-node"}
 
@@ -32,7 +32,12 @@ def plan(
         int | None,
         typer.Option(help="GPUs or cores per node.", min=1, max=1024, show_default="the scale's, or the device's"),
     ] = None,
-    gpus_per_run: Annotated[int, typer.Option(help="The least number of GPUs or cores per run.", min=1, max=4096)] = 1,
+    gpus_per_run: Annotated[
+        int | None,
+        typer.Option(
+            help="GPUs or cores per run that can shard.", min=1, max=4096, show_default="config/cluster.yaml's"
+        ),
+    ] = None,
     table: Annotated[str | None, typer.Option(metavar="NAME", help="Only this table or figure.")] = None,
     price: Annotated[
         float | None, typer.Option(help="Price per hour of one GPU or core, in any currency.", min=0, max=1e9)
@@ -52,6 +57,7 @@ def plan(
     import pandas as pd
 
     from rlvr.config.load import ConfigError
+    from rlvr.cost.refusals import Refused
     from rlvr.cost.schedule import DoesNotFit
     from rlvr.files import publish
     from rlvr.planning.expansion import make_plan
@@ -65,12 +71,16 @@ def plan(
         options = {"device": device, "nodes": nodes, "per_node": gpus_per_node}
         machine, origins = _machine(folder, scale, {key: value for key, value in options.items() if value is not None})
         content, jobs = _content(
-            paper_plans, folder, machine=machine, origins=origins, least_gpus=gpus_per_run, table=table, price=price,
+            paper_plans, folder, machine=machine, origins=origins, gpus_per_run=gpus_per_run, table=table, price=price,
             measured=measured,
         )  # fmt: skip
         if order is not None:
             columns = ["job", "kind", "gpus", "nodes", "start_hours", "end_hours", "first_for"]
             publish(order, pd.DataFrame(jobs, columns=columns).to_csv(index=False, lineterminator="\n"))
+    except Refused as error:
+        for line in str(error).splitlines():
+            say("plan", line)
+        raise typer.Exit(2) from error
     except (ConfigError, DoesNotFit) as error:
         # A misspelt key is also missing: print the first message, which suggests the nearest key.
         fail("plan", min(str(error).splitlines(), key=lambda line: line.endswith("this key is missing")))
@@ -95,13 +105,22 @@ def _machine(folder: Path, scale: str, options: dict[str, Any]) -> tuple[Any, di
     return machine, origins
 
 
+def _cluster(folder: Path) -> Any:
+    """What jobs ask for; the workflow checks the names of its rules."""
+    from rlvr.config.cluster import Cluster
+    from rlvr.config.explain import validate
+    from rlvr.config.layers import read_yaml
+
+    return validate(Cluster, [read_yaml(folder / "cluster.yaml", folder.parent)])
+
+
 def _content(
     paper_plans: Any,
     folder: Path,
     *,
     machine: Any,
     origins: dict[str, str],
-    least_gpus: int,
+    gpus_per_run: int | None,
     table: str | None,
     price: float | None,
     measured: Path | None,
@@ -109,14 +128,19 @@ def _content(
     from rlvr.config.load import look_up
     from rlvr.cost import hardware, summary
     from rlvr.cost.model import Costs
+    from rlvr.cost.refusals import Refused
 
     specs = hardware.read(folder, measured)
     device, nodes = machine.device, machine.nodes
     entry = look_up(specs.devices, device, "device", origins.get("device", "the default device"))
     each = machine.per_node or entry.per_node
     only = [summary.named_item(paper_plans, table)] if table else None
-    costs = Costs(specs, device, least_gpus=least_gpus)
+    if nodes * each == 1:  # as the workflow is started there: --config gpus=1
+        gpus_per_run = gpus_per_run or 1
+    costs = Costs(specs, device, _cluster(folder), gpus_per_run=gpus_per_run)
     work, schedule = summary.scheduled(paper_plans, costs, nodes, each, only)
+    if work.refused:
+        raise Refused(work.refused, device)
     content = {
         "papers": list(paper_plans.papers),
         "scale": paper_plans.scale,
@@ -127,9 +151,10 @@ def _content(
         "gpus_per_node": each,
         "total": summary.totals(work, schedule, price),
         "jobs": summary.by_model(work),
+        "memory": summary.by_memory(work),
         "items": summary.by_item(paper_plans, work, schedule),
         "longest_chain": summary.chain(work),
-        "devices": summary.by_device(paper_plans, specs, nodes, each, least_gpus, only) if entry.unit == "GPU" else [],
+        "devices": summary.by_device(paper_plans, costs, nodes, each, only) if entry.unit == "GPU" else [],
         "assumptions": summary.assumptions(costs),
         "notes": summary.notes(paper_plans, specs, device, work),
     }
@@ -149,6 +174,7 @@ def _text(content: dict[str, Any]) -> str:
         f"{head}\nEstimates from a model with assumed rates (below), not measurements.",
         _totals(content["total"], unit),
         _jobs(content["jobs"], unit),
+        *([_memory(content["memory"], unit)] if content["memory"] else []),
         _items(content["items"], unit),
         _chain(content["longest_chain"], content["total"], unit),
         *([_devices(content["devices"])] if content["devices"] else []),
@@ -186,6 +212,7 @@ def _totals(total: dict[str, Any], unit: str) -> str:
         ("tokens sampled", f"{total['tokens']:.2g}"),
         ("FLOPs", f"{total['flops']:.2g}"),
         ("disk", _bytes(total["disk_bytes"])),
+        ("of it checkpoints of runs in flight at once", _bytes(total["checkpoint_bytes"])),
     ]
     if total["price"] is not None:
         rows.append(("price", f"{total['price']:,.0f}"))
@@ -203,6 +230,24 @@ def _jobs(jobs: list[dict[str, Any]], unit: str) -> str:
     ]
     last = (f"{unit}s", "each takes", f"{unit}-hours, all")
     return _table(rows, ("model", "kind", "jobs", "steps", "tokens", "FLOPs", *last))
+
+
+def _memory(rows: list[dict[str, Any]], unit: str) -> str:
+    """The peak of each phase in GB, the phase's largest parts, and what a device can hold."""
+    from rlvr.cost.memory import largest_parts
+
+    phases = list(dict.fromkeys(phase for row in rows for phase in row["peaks"]))
+    cells = [
+        (
+            *(row["model"], row["runs"], row["gpus"]),
+            *(f"{row['peaks'][phase] / 1e9:.1f}" if phase in row["peaks"] else "" for phase in phases),
+            f"{row['usable'] / 1e9:.1f}",
+            largest_parts(row["phases"][max(row["peaks"], key=row["peaks"].get)]),
+        )
+        for row in rows
+    ]
+    names = (f"GB of a {unit} in {phases[0]}", *phases[1:], "usable", "of the peak")
+    return _table(cells, ("model", "runs", f"{unit}s", *names))
 
 
 def _items(items: list[dict[str, Any]], unit: str) -> str:
@@ -228,11 +273,14 @@ def _devices(devices: list[dict[str, Any]]) -> str:
     rows = []
     for row in devices:
         if "problem" in row:
-            rows.append((row["device"], row["about"], "does not fit", "", "", ""))
+            rows.append((row["device"], row["about"], "does not fit", "", "", "", ""))
         else:
             hours, time = _hours(row["gpu_hours"]), _time(row["makespan_hours"])
-            rows.append((row["device"], row["about"], row["gpus_a_run"], hours, time, f"{row['idle_share']:.1%}"))
-    return _table(rows, ("--device", "on as many of", "GPUs a run", "GPU-hours", "makespan", "idle"))
+            memory = f"{row['memory_bytes'] / 1e9:.1f} of {row['memory'] / 1e9:.0f} GB"
+            idle = f"{row['idle_share']:.1%}"
+            rows.append((row["device"], row["about"], row["gpus_a_run"], memory, hours, time, idle))
+    names = ("GPUs a run", "largest memory", "GPU-hours", "makespan", "idle")
+    return _table(rows, ("--device", "on as many of", *names))
 
 
 def _table(rows: list[Any], headers: tuple[str, ...]) -> str:

@@ -12,7 +12,8 @@ import typer
 
 from rlvr.commands.lines import fail
 from rlvr.files import RecordError, read_json, remove
-from rlvr.training import backends
+from rlvr.training import backends, retire
+from rlvr.training.attempt import FAILURES, FIRST_LOG
 from rlvr.training.lease import LEASE, MARK, holder, lease
 from rlvr.words import nearest
 from rlvr.workflow import locks
@@ -101,15 +102,18 @@ class Work:
 
 @app.command("list")
 def show(results: Results = Path("results")) -> None:
-    """What has state: finished or not, how far, how large, and who is at work on it."""
+    """What has state: finished or not, how far, how large, what publication freed, and who is at work on it."""
     from tabulate import tabulate
 
     rows = []
     for work in _all(results).values():
         if (size := _size(work.saved_files())) or work.holder():
             done = "finished" if work.finished() else "unfinished"
-            rows.append([work.kind, work.name, done, work.at(), f"{size:,}", work.holder() or ""])
-    headers = ["kind", "name", "", "state at", "bytes", "held by"]
+            freed = retire.bytes_freed(work.state)
+            rows.append(
+                [work.kind, work.name, done, work.at(), f"{size:,}", f"{freed:,}" if freed else "", work.holder() or ""]
+            )
+    headers = ["kind", "name", "", "state at", "bytes", "freed", "held by"]
     typer.echo(tabulate(rows, headers=headers, disable_numparse=True) if rows else f"{results}: no state")
 
 
@@ -152,6 +156,19 @@ def free(
     typer.echo(f"{'would free' if dry_run else 'freed'} {freed:,} bytes")
     if freed:
         typer.echo("Without its state, finished work cannot be published again: a lost output is made from step 0.")
+
+
+@app.command()
+def retry(
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Runs or SFTs.")],
+    results: Results = Path("results"),
+) -> None:
+    """Allow new attempts of work that failed three times with the same error; its checkpoints stay."""
+    for work in _chosen("state retry", _all(results), names):
+        found = (work.state / FAILURES).exists()
+        remove(work.state / FAILURES)
+        remove(work.folder / FIRST_LOG)
+        typer.echo(f"{work.name}: {'its failures are forgotten' if found else 'no failure is noted'}")
 
 
 @app.command()

@@ -1,12 +1,13 @@
-"""config/cluster.yaml: the resources of Slurm jobs, by kind and rule. Read once, when the Snakefile is parsed."""
+"""config/cluster.yaml: the resources of a cluster's jobs, by kind and rule. Read once, when the Snakefile is parsed."""
 
 import shlex
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from rlvr.config import registries
+from rlvr.config import registries, schedulers
 from rlvr.config.explain import validate
 from rlvr.config.layers import ConfigError, look_up, read_yaml
 from rlvr.config.schema.fields import Natural, Positive, Strict
@@ -20,9 +21,10 @@ class JobResources(Strict):
     partition: str | None = None
     runtime: Positive | None = None  # minutes
     longest: Positive | None = None  # minutes, also of a retry
-    mem_mb: Positive | None = None
-    cpus: Positive | None = None
-    gpus: Natural | None = None
+    mem_mb: Positive | None = None  # of each node
+    mem_mb_limit: Positive | None = None  # of a retry
+    cpus: Positive | None = None  # of each node
+    gpus: Natural | None = None  # of all nodes
     gpu_type: str | None = None
     nodes: Positive | None = None
 
@@ -41,6 +43,7 @@ class Kind(JobResources):
 class Cluster(Strict):
     # How a site starts Python for a backend or an engine: a path or a command. Default: the workflow's own Python.
     environments: dict[str, str] = Field(default_factory=dict)
+    scheduler: str = "slurm"
     account: str | None
     qos: str | None = None
     constraint: str | None = None
@@ -55,33 +58,35 @@ class Cluster(Strict):
             raise ValueError(f"kinds: `{missing[0]}` is missing")
         return self
 
+    def with_gpus(self, most: int) -> Self:
+        """The same site with at most so many GPUs a job; CPUs and memory of such a job shrink with them."""
+        return self.model_copy(
+            update={
+                "kinds": {name: _with_gpus(kind, most) for name, kind in self.kinds.items()},
+                "rules": {name: _with_gpus(rule, most) for name, rule in self.rules.items()},
+            }
+        )
+
     def python(self, name: str, root: Path) -> str:
         """The command that starts Python for a backend or an engine; a relative path begins at the project's root."""
         program, *arguments = shlex.split(self.environments.get(name, "python"))
         return shlex.join([str(root / program) if "/" in program else program, *arguments])
 
     def resources(self, rule: str, kind: str = "cpu") -> dict[str, Any]:
-        """The resources of a rule's jobs under Snakemake's names; attempt n gets n times the time, up to `longest`.
+        """The resources of a rule's jobs under Snakemake's names.
 
-        Raises ConfigError for a kind that the site lacks: its job would wait for ever.
+        Attempt n gets n times the time, up to `longest`, and n times the memory, up to `mem_mb_limit`. Raises
+        ConfigError for a kind that the site lacks: its job would wait for ever.
         """
         request = self._request(rule, kind)
-        minutes, (nodes, gpus_each) = request["runtime"], self.devices(rule, kind)
+        nodes, gpus_each = self.devices(rule, kind)
+        memory = request["mem_mb"]
+        site = {"account": self.account, "qos": self.qos, "constraint": self.constraint}
         resources = {
-            "slurm_partition": request["partition"],
-            "slurm_account": self.account,
-            "qos": self.qos,
-            "constraint": self.constraint,
-            "mem_mb": request["mem_mb"],
-            "cpus_per_task": request["cpus"],
-            "gpu": request["gpus"] or None,
-            "gpu_model": request["gpu_type"] if request["gpus"] else None,
-            "runtime": lambda wildcards, attempt: min(minutes * attempt, max(minutes, request["longest"] or minutes)),
+            **schedulers.load(self.scheduler).resources(request | site, nodes, gpus_each),
+            "mem_mb": memory and _growing(memory, request["mem_mb_limit"]),
+            "runtime": _growing(request["runtime"], request["longest"]),
         }
-        if nodes > 1:  # one task per node, else sbatch gives one node; GPUs per node, else srun asks one node for all
-            each = ":".join(filter(None, [resources.pop("gpu_model"), str(gpus_each)]))
-            extra = f"--gpus-per-node={each}" if resources.pop("gpu") else None
-            resources |= {"nodes": nodes, "tasks": nodes, "slurm_extra": extra}
         return {name: value for name, value in resources.items() if value is not None}
 
     def devices(self, rule: str, kind: str = "cpu") -> tuple[int, int]:
@@ -92,6 +97,10 @@ class Cluster(Strict):
             raise ConfigError(f"config/cluster.yaml: {rule}: {gpus} GPUs do not divide by {nodes} nodes")
         return nodes, max(1, gpus // nodes)
 
+    def gpus_per_node(self, rule: str, kind: str = "cpu") -> int:
+        """GPUs of a rule's job on each of its nodes; 0 where it has none."""
+        return self.devices(rule, kind)[1] if self._request(rule, kind)["gpus"] else 0
+
     def _request(self, rule: str, kind: str) -> dict[str, Any]:
         if kind not in self.kinds:
             raise ConfigError(f"config/cluster.yaml: kinds.{kind}: this key is missing, and {rule} needs it")
@@ -101,12 +110,29 @@ class Cluster(Strict):
         return request
 
 
+def _with_gpus(request: Any, most: int) -> Any:
+    if not request.gpus or request.gpus <= most:
+        return request
+    before, nodes = request.nodes or 1, max(n for n in range(1, (request.nodes or 1) + 1) if most % n == 0)
+    of_a_node = {key: getattr(request, key) for key in ("cpus", "mem_mb", "mem_mb_limit")}
+    shares = {
+        key: value and max(1, value * most * before // (request.gpus * nodes)) for key, value in of_a_node.items()
+    }
+    return request.model_copy(update={"gpus": most, "nodes": request.nodes and nodes, **shares})
+
+
+def _growing(first: int, limit: int | None) -> Callable[..., int]:
+    """A resource that is n times `first` at attempt n, up to a limit; without one it stays."""
+    return lambda wildcards, attempt: min(first * attempt, max(first, limit or first))
+
+
 def read_cluster(path: Path, root: Path, rules: list[str]) -> Cluster:
     """The checked content of the file. Raises ConfigError, which names file and key."""
     layer = read_yaml(path, root)
     cluster = validate(Cluster, [layer])
     for kind in cluster.kinds:
         look_up(KINDS, kind, "kind of job", layer.place(("kinds", kind)))
+    look_up(schedulers.names(), cluster.scheduler, "scheduler", layer.place(("scheduler",)))
     for rule in cluster.rules:
         look_up(rules, rule, "rule", layer.place(("rules", rule)))
     for name in cluster.environments:

@@ -1,7 +1,7 @@
 """The plan's types: models, data, runs, evaluations, tables, figures. `rlvr.planning.expansion` makes a plan."""
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 from rlvr.config import identity, registries
 from rlvr.config.schema.items import ItemConfig, Row
@@ -52,6 +52,7 @@ class Item:
     benchmarks: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()  # items whose statistics it shows instead of cells
     companion_of: str | None = None  # the table that it comes with; None: an item of the paper itself
+    shown_by: dict[str, str] = field(default_factory=dict)  # a model -> another whose cells have the same runs
 
     def scored(self) -> list[tuple[str, str]]:
         """The (policy, evaluation) pairs whose scores the item needs."""
@@ -65,6 +66,31 @@ class Item:
 
     def policies(self) -> list[str]:
         return list(dict.fromkeys(policy for cell in self.cells for policy, _ in cell.candidates()))
+
+    def in_one_block(self) -> Self:
+        """The item with the cells of models that have the same policies and evaluations once, for the first of them.
+
+        A scale may put one model in the place of several. Their cells would repeat each other, and a claim would count
+        them as so many confirmations.
+        """
+        first: dict[Any, str] = {}
+        shown_by = {}
+        for model in dict.fromkeys(cell.model for cell in self.cells):
+            made = tuple((cell.row.arm, cell.policies, cell.rates) for cell in self.cells if cell.model == model)
+            shown_by[model] = first.setdefault((made, self.evaluations.get(model)), model)
+        cells = tuple(cell for cell in self.cells if shown_by[cell.model] == cell.model)
+        return replace(self, cells=cells, shown_by={model: by for model, by in shown_by.items() if model != by})
+
+    def in_all_blocks(self) -> Self:
+        """The item with the cells of every model again."""
+        models = [*dict.fromkeys(cell.model for cell in self.cells), *self.shown_by]
+        cells = (
+            replace(cell, model=model)
+            for model in models
+            for cell in self.cells
+            if cell.model == self.shown_by.get(model, model)
+        )
+        return replace(self, cells=tuple(cells), shown_by={})
 
     def probed(self) -> list[str]:
         """The runs whose probes choose among learning rates."""

@@ -35,7 +35,9 @@ class Assumptions(Strict):
     demonstration_tokens: Assumption
     embedded_demonstration_tokens: Assumption
     dynamic_sampling: Assumption
-    training_memory: Assumption
+    usable_memory: Assumption
+    process_memory: Assumption
+    padding: Assumption
     step_overhead: Assumption
     storage_bandwidth: Assumption
     job_start: Assumption

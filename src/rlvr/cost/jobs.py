@@ -24,6 +24,15 @@ class Work:
     items: dict[Name, set[str]]  # table or figure -> jobs, in the order of finishing
     shown_in: dict[Name, set[Name]]  # table -> figures that show it
 
+    @property
+    def refused(self) -> dict[str, list[str]]:
+        """Why runs cannot fit, and the runs of each reason."""
+        reasons: dict[str, list[str]] = {}
+        for name, estimate in self.estimates.items():
+            if estimate.refusal:
+                reasons.setdefault(estimate.refusal, []).append(name)
+        return reasons
+
     def gpu_hours(self, names: set[str] | None = None) -> float:
         return sum(self.estimates[name].gpu_hours for name in sorted(self.jobs if names is None else names))
 
@@ -77,8 +86,8 @@ class _Builder:
             return policy
         if policy in self.plan.runs:
             spec, execution = self.plan.runs[policy], self.plan.executions[policy]
-            # Runs that differ only in seed, weights and loss cost the same.
-            key = spec.model_dump_json(exclude={"seed", "estimator", "loss"})
+            # Runs that differ only in seed, weights and loss cost the same, but for the passes of a reference.
+            key = spec.model_dump_json(exclude={"seed", "estimator", "loss"}), spec.needs_reference
             estimate = self._estimate((key, execution), lambda: self.costs.run(spec, execution))
             return self._add(policy, "run", self.plan.base_of(policy), policy, estimate, spec.base)
         spec = self.plan.policies[policy]

@@ -7,18 +7,19 @@ decoding, per token      max(bytes read / bandwidth, FLOPs / peak) of a batch, o
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Self
 
+from rlvr.config.cluster import Cluster
 from rlvr.config.load import ConfigError
 from rlvr.config.schema.names import HubModel, ScratchModel, Synthetic
 from rlvr.config.schema.settings import Execution
 from rlvr.config.schema.specs import EvaluationSpec, PolicySpec, RunSpec
+from rlvr.cost import memory
 from rlvr.cost.hardware import Assumptions, Hardware, Shape
+from rlvr.cost.memory import WIDTH, Memory
 
-WIDTH = {"float32": 4, "bfloat16": 2}  # bytes per number
-TRAINED = 16  # bytes per parameter in memory: float32 weights, gradients and two moments (training/trainer.py)
-SAVED = 12  # bytes per parameter in a checkpoint: weights and two moments
-FINAL = 4  # bytes per parameter of a run's policy
+SAVED = 12  # bytes per parameter in a checkpoint: float32 weights and two moments
 
 
 def forward_flops(shape: Shape, tokens: float, seen: float) -> float:
@@ -33,15 +34,18 @@ def update_flops(shape: Shape, tokens: float, seen: float) -> float:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The cost of a job: seconds on `gpus` devices, tokens sampled or trained on, FLOPs, bytes on disk."""
+    """The cost of a job: seconds on `gpus` devices, tokens sampled or trained on, FLOPs, bytes."""
 
     seconds: float
     gpus: int
     tokens: float
     flops: float
-    disk: float
+    disk: float  # after the job
     steps: int = 0
     phases: tuple[tuple[str, float], ...] = ()  # seconds of each
+    checkpoints: float = 0.0  # bytes on disk during the job, on top
+    memory: Memory | None = field(default=None, compare=False)  # of a run
+    refusal: str = field(default="", compare=False)  # why it cannot fit, and what fits
 
     @property
     def gpu_hours(self) -> float:
@@ -88,10 +92,11 @@ class Throughput:
         self.weights = self.shape.parameters * WIDTH[precision]
         self.cache = self.shape.cache_values * WIDTH[precision]  # bytes per token
 
-    def update_seconds(self, drawn: Sampling, gpus: int) -> float:
+    def update_seconds(self, drawn: Sampling, gpus: int, *, recomputed: int = 0) -> float:
+        """Seconds of forward and backward, with `recomputed` further forward passes. A measured rate has them all."""
         if self.measured and self.measured.update_tokens_per_second:
             return drawn.all_tokens / (gpus * self.measured.update_tokens_per_second)
-        flops = update_flops(self.shape, drawn.all_tokens, drawn.seen_by_all)
+        flops = (3 + recomputed) * forward_flops(self.shape, drawn.all_tokens, drawn.seen_by_all)
         return flops / (gpus * self.peak * self.assumed.training_mfu.value)
 
     def scoring_seconds(self, drawn: Sampling, gpus: int) -> float:
@@ -146,53 +151,96 @@ class _Drawn:
     probes: int
 
 
-def _run_flops(shape: Shape, steps: int, drawn: _Drawn) -> float:
-    step = (
-        forward_flops(shape, drawn.tried.tokens, drawn.tried.seen)
-        + forward_flops(shape, drawn.kept.all_tokens, drawn.kept.seen_by_all)
-        + update_flops(shape, drawn.kept.all_tokens, drawn.kept.seen_by_all)
-    )
+@dataclass(frozen=True)
+class Passes:
+    """The forward passes of a run's step beside those of rollouts and of an update's two backward passes.
+
+    verl always computes old log-probabilities; the trainer in process takes them from its sampler and always computes
+    the reference's. On a GPU both compute each layer again in the backward pass. A critic's pass counts as a policy's.
+    """
+
+    scored: int  # of a step's sequences: old log-probabilities, reference, values
+    probed: int  # of a probe's sequences: the same without values
+    recomputed: int  # in an update
+    models: int  # that are updated: the policy, and a critic
+    padding: float  # computed tokens for a real one
+
+    @classmethod
+    def of(cls, spec: RunSpec, execution: Execution, *, on_gpu: bool, padding: float) -> Self:
+        critic = spec.critic is not None
+        if spec.rl.backend != "verl":
+            return cls(1, 1, int(on_gpu), 1, 1.0)
+        padded = padding if execution.attention == "sdpa" else 1.0
+        reference = int(spec.needs_reference)
+        return cls(1 + reference + critic, 1 + reference, 1, 1 + critic, padded)
+
+
+def _run_flops(shape: Shape, steps: int, drawn: _Drawn, passes: Passes) -> float:
+    forward = forward_flops(shape, drawn.kept.all_tokens, drawn.kept.seen_by_all)
+    computed = passes.padding * (passes.scored + passes.models * (3 + passes.recomputed))
+    step = forward_flops(shape, drawn.tried.tokens, drawn.tried.seen) + computed * forward
     probe = forward_flops(shape, drawn.probed.tokens, drawn.probed.seen)
-    probe += forward_flops(shape, drawn.probed.all_tokens, drawn.probed.seen_by_all)
+    probe += passes.padding * passes.probed * forward_flops(shape, drawn.probed.all_tokens, drawn.probed.seen_by_all)
     return steps * step + drawn.probes * probe
 
 
 class Costs:
     """Estimates of the jobs of a plan on one type of device."""
 
-    def __init__(self, hardware: Hardware, device: str, *, least_gpus: int = 1):
-        self.hardware, self.device, self.least_gpus = hardware, device, least_gpus
+    def __init__(self, hardware: Hardware, device: str, cluster: Cluster, *, gpus_per_run: int | None = None):
+        self.hardware, self.device, self.cluster, self.gpus_per_run = hardware, device, cluster, gpus_per_run
 
     @property
     def assumed(self) -> Assumptions:
         return self.hardware.assumed(self.device)
 
-    def run(self, spec: RunSpec, execution: Execution) -> Estimate:
-        """The estimate of an RL run: each step draws, scores with the reference, updates; plus probes and checkpoints.
+    @property
+    def on_gpu(self) -> bool:
+        return self.hardware.devices[self.device].unit == "GPU"
 
-        Old log-probabilities come from the sampler (training/trainer.py), without a pass.
-        """
+    def gpus_of(self, rule: str, backend: str) -> int:
+        """The devices that a job of a rule asks for in config/cluster.yaml; a core runs one process."""
+        if rule == "rl" and backend != "in_process" and self.gpus_per_run is not None:
+            return self.gpus_per_run
+        nodes, each = self.cluster.devices(f"{rule}.{backend}", "gpu") if self.on_gpu else (1, 1)
+        return nodes * each
+
+    def run(self, spec: RunSpec, execution: Execution) -> Estimate:
+        """The estimate of an RL run: each step draws, scores (`Passes`) and updates; plus probes and checkpoints."""
         use = execution.gpu_memory_utilization
         rates = Throughput(self.hardware, self.device, spec.base.model, spec.rl.precision, use)
-        steps, drawn = _steps(spec), self._drawn(spec)
-        gpus = self.gpus_of_run(spec, rates, drawn.kept)
+        steps, drawn, gpus = _steps(spec), self._drawn(spec), self.gpus_of("rl", spec.rl.backend)
+        passes = Passes.of(spec, execution, on_gpu=self.on_gpu, padding=self.assumed.padding.value)
+        scoring, updating = passes.padding * passes.scored, passes.padding * passes.models
         saves = steps // execution.save_every
         # Some runs save in addition a moving reference, or the best policy so far.
         beside = 4 * bool(spec.rl.reference_reset) + 4 * (spec.selection.rule == "best_validation")
-        saved = rates.shape.parameters * (SAVED + beside)
+        saved = rates.shape.parameters * ((1 + (spec.critic is not None)) * SAVED + beside)
         phases = {
             "rollouts": steps * rates.generation_seconds(drawn.tried, gpus),
-            "reference": steps * rates.scoring_seconds(drawn.kept, gpus),
-            "update": steps * rates.update_seconds(drawn.kept, gpus),
+            "log-probabilities": steps * scoring * rates.scoring_seconds(drawn.kept, gpus),
+            "update": steps * updating * rates.update_seconds(drawn.kept, gpus, recomputed=passes.recomputed),
             "probes": drawn.probes
-            * (rates.generation_seconds(drawn.probed, gpus) + rates.scoring_seconds(drawn.probed, gpus)),
+            * (
+                rates.generation_seconds(drawn.probed, gpus)
+                + passes.padding * passes.probed * rates.scoring_seconds(drawn.probed, gpus)
+            ),
             "checkpoints": saves * saved / self.assumed.storage_bandwidth.value,
             "overheads": steps * self.assumed.step_overhead.value + self.assumed.job_start.value,
         }
-        disk = rates.shape.parameters * FINAL + min(saves, execution.keep_checkpoints) * saved
+        # A checkpoint is written before the oldest is deleted; a finished run keeps the newest's weights.
+        kept = min(saves, execution.keep_checkpoints + 1) * saved
         tokens = steps * drawn.tried.tokens + drawn.probes * drawn.probed.tokens
-        flops = _run_flops(rates.shape, steps, drawn)
-        return Estimate(sum(phases.values()), gpus, tokens, flops, disk, steps, tuple(phases.items()))
+        flops = _run_flops(rates.shape, steps, drawn, passes)
+        disk = rates.shape.parameters * _final(spec.rl.backend)
+        held, refusal = self.memory(spec, execution, gpus)
+        return Estimate(
+            sum(phases.values()), gpus, tokens, flops, disk, steps, tuple(phases.items()), kept, held, refusal
+        )
+
+    def memory(self, spec: RunSpec, execution: Execution, gpus: int) -> tuple[Memory, str]:
+        """The memory of a run on one device, and why it cannot fit on a GPU, if so, with the settings that fit."""
+        return memory.fitted(spec, execution, self.hardware, self.device, gpus)
 
     def _drawn(self, spec: RunSpec) -> _Drawn:
         rollout, probe = spec.rollout, spec.probe
@@ -209,13 +257,6 @@ class Costs:
             probes=len(probe_steps(spec, _steps(spec))) if held_out else 0,
         )
 
-    def gpus_of_run(self, spec: RunSpec, rates: Throughput, drawn: Sampling) -> int:
-        """A power of two that fits weights, gradients, moments and the reference, and at least one sampler."""
-        reference = 4 if spec.rl.reference_reset else WIDTH[_dtype(spec.base.model)]
-        memory = self.assumed.training_memory.value * rates.device.memory
-        need = rates.shape.parameters * (TRAINED + reference) / memory
-        return max(_power_of_two(need), rates.spread(drawn.prompt + drawn.longest), _power_of_two(self.least_gpus))
-
     def sft(self, spec: PolicySpec, execution: Execution) -> Estimate:
         """The estimate of an SFT. Raises ConfigError where the policy has none."""
         if spec.sft is None or spec.sft_data is None:
@@ -226,20 +267,21 @@ class Costs:
         rates = Throughput(self.hardware, self.device, spec.model, precision, execution.gpu_memory_utilization)
         count = spec.sft.sequences_per_step
         demonstrations = Sampling(count, count, 0.0, length, math.ceil(length))
-        need = rates.shape.parameters * TRAINED / (self.assumed.training_memory.value * rates.device.memory)
-        gpus = _power_of_two(need)
+        gpus = self.gpus_of("sft", spec.sft.backend)
         seconds = spec.sft.steps * rates.update_seconds(demonstrations, gpus) + self.assumed.job_start.value
         flops = spec.sft.steps * update_flops(rates.shape, demonstrations.all_tokens, demonstrations.seen_by_all)
-        disk = rates.shape.parameters * (FINAL + 2 * SAVED)
-        return Estimate(seconds, gpus, spec.sft.steps * demonstrations.tokens, flops, disk, spec.sft.steps)
+        disk, kept = rates.shape.parameters * _final(spec.sft.backend), rates.shape.parameters * 3 * SAVED
+        tokens = spec.sft.steps * demonstrations.tokens
+        return Estimate(seconds, gpus, tokens, flops, disk, spec.sft.steps, checkpoints=kept)
 
     def evaluation(
         self, spec: EvaluationSpec, model: ScratchModel | HubModel, execution: Execution, *, shards: int = 1
     ) -> Estimate:
         """The estimate of one job that samples a policy on a benchmark, without grading, on the fewest devices."""
         sampling = spec.sampling
-        rates = Throughput(self.hardware, self.device, model, _dtype(model), execution.gpu_memory_utilization)
-        drawn = self._sampling(_problems(spec.data) / shards, sampling.samples, sampling.max_response_tokens)
+        rates = Throughput(self.hardware, self.device, model, sampling.precision, execution.gpu_memory_utilization)
+        longest = sampling.room(round(self.assumed.prompt_tokens.value))
+        drawn = self._sampling(_problems(spec.data) / shards, sampling.samples, longest)
         gpus = rates.spread(drawn.prompt + drawn.longest)
         seconds = rates.generation_seconds(drawn, gpus) + self.assumed.job_start.value
         flops = forward_flops(rates.shape, drawn.tokens, drawn.seen)
@@ -258,8 +300,9 @@ def probe_steps(spec: RunSpec, steps: int) -> list[int]:
     return sorted(due | ({steps} if spec.selection.rule == "best_validation" else set()))
 
 
-def _dtype(model: ScratchModel | HubModel) -> str:
-    return model.dtype if isinstance(model, HubModel) else "float32"
+def _final(backend: str) -> int:
+    """Bytes per parameter of a finished run: its policy, bfloat16 by verl, and its newest checkpoint's weights."""
+    return (2 if backend == "verl" else 4) + 4
 
 
 def _problems(data) -> int:

@@ -1,5 +1,7 @@
 """The content of `rlvr plan` as plain data: totals, jobs by model, items, the longest chain, assumptions."""
 
+import json
+from itertools import accumulate
 from typing import Any
 
 from rlvr.config.load import ConfigError
@@ -43,9 +45,30 @@ def totals(work: Work, schedule: Schedule, price: float | None) -> dict[str, Any
         "longest_chain_hours": sum(job.seconds for job in longest_chain(list(work.jobs.values()))) / HOUR,
         "tokens": sum(e.tokens for e in estimates),
         "flops": sum(e.flops for e in estimates),
-        "disk_bytes": sum(e.disk for e in estimates),
+        "disk_bytes": sum(e.disk for e in estimates) + checkpoints_at_once(work, schedule),
+        "checkpoint_bytes": checkpoints_at_once(work, schedule),
         "price": None if price is None else price * gpu_hours,
     }
+
+
+def checkpoints_at_once(work: Work, schedule: Schedule) -> float:
+    """The most bytes that checkpoints of runs in flight take: a finished run keeps few of them."""
+    changes = [(slot.start, work.estimates[slot.job.name].checkpoints) for slot in schedule.slots]
+    changes += [(slot.end, -work.estimates[slot.job.name].checkpoints) for slot in schedule.slots]
+    return max(accumulate(change for _, change in sorted(changes)), default=0.0)
+
+
+def by_memory(work: Work) -> list[dict[str, Any]]:
+    """One row per model and memory of its runs: the peak and the parts of each phase, in bytes on one device."""
+    rows: dict[str, dict[str, Any]] = {}
+    for name, estimate in work.estimates.items():
+        if estimate.memory is None:
+            continue
+        memory = estimate.memory
+        found = {"model": work.models[name], "gpus": memory.gpus, "usable": memory.usable, "peaks": memory.peaks}
+        row = rows.setdefault(json.dumps(found), {**found, "runs": 0, "phases": memory.phases, "example": name})
+        row["runs"] += 1
+    return sorted(rows.values(), key=lambda row: (row["model"], row["example"]))
 
 
 def by_model(work: Work) -> list[dict[str, Any]]:
@@ -94,17 +117,21 @@ def by_item(plan: Plan, work: Work, schedule: Schedule) -> list[dict[str, Any]]:
 
 
 def by_device(
-    plan: Plan, hardware: Hardware, nodes: int, gpus_per_node: int, least_gpus: int, only: list[Name] | None
+    plan: Plan, costs: Costs, nodes: int, gpus_per_node: int, only: list[Name] | None
 ) -> list[dict[str, Any]]:
     """The totals of the plan on each type of GPU, or why it does not fit."""
-    rows = []
+    rows, hardware = [], costs.hardware
     for device in hardware.devices:
         if hardware.devices[device].unit != "GPU":
             continue
         row: dict[str, Any] = {"device": device, "about": hardware.devices[device].about}
         try:
-            costs = Costs(hardware, device, least_gpus=least_gpus)
-            work, schedule = scheduled(plan, costs, nodes, gpus_per_node, only)
+            on_device = Costs(hardware, device, costs.cluster, gpus_per_run=costs.gpus_per_run)
+            work, schedule = scheduled(plan, on_device, nodes, gpus_per_node, only)
+            if work.refused:
+                row["problem"] = next(iter(work.refused))
+            memories = [e.memory.peak for e in work.estimates.values() if e.memory is not None]
+            row |= {"memory_bytes": max(memories, default=0.0), "memory": hardware.devices[device].memory}
             gpus = [e.gpus for name, e in work.estimates.items() if work.kinds[name] == "run"]
             row |= {"gpus_a_run": max(gpus, default=0), **totals(work, schedule, None)}
         except DoesNotFit as error:
@@ -131,8 +158,8 @@ def notes(plan: Plan, hardware: Hardware, device: str, work: Work) -> list[str]:
     texts = [NOT_COUNTED, SAMPLER[unit]]
     if several:
         texts.append(
-            f"{several} runs need more than one {unit}. The trainer in process uses one, so these hours are of a "
-            "trainer that shards weights and moments over them, with no time lost to communication."
+            f"{several} runs ask for more than one {unit} (config/cluster.yaml). Weights and moments are sharded over "
+            "them, with no time lost to communication."
         )
     used = [hardware.measured_on(device, model) for model in plan.models.values()]
     for entry in hardware.measured:

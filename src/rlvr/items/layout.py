@@ -4,6 +4,7 @@ from typing import Any
 
 from rlvr import items
 from rlvr.config.plan import Cell, Item, Plan
+from rlvr.config.schema.settings import Evaluation
 
 
 def of(plan: Plan, paper: str, name: str) -> dict[str, Any]:
@@ -28,17 +29,27 @@ def with_cells(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
     """The same, with the cells and the settings of statistics."""
     settings = plan.papers[paper].settings
     statistics = next(iter(settings.values())).statistics.model_dump(mode="json")
-    return {**common(item, plan), "cells": [_cell(cell, plan, paper) for cell in item.cells], "statistics": statistics}
-
-
-def _cell(cell: Cell, plan: Plan, paper: str) -> dict[str, Any]:
     return {
-        "model": cell.model,
+        **common(item, plan),
+        "cells": [_cell(cell, item, plan, paper) for cell in item.cells],
+        "statistics": statistics,
+    }
+
+
+def _block(model: str, item: Item) -> list[str]:
+    """The models of a model's cells: itself, and those that have the same runs at this scale."""
+    return [model, *(other for other, by in item.shown_by.items() if by == model)]
+
+
+def _cell(cell: Cell, item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+    block, paper_plan = _block(cell.model, item), plan.papers[paper]
+    return {
+        "model": ", ".join(block),
         "stand_in": plan.stand_ins.get(cell.model, cell.model),
         "arm": cell.row.arm,
         "label": cell.row.label,
         "published": cell.row.published,
-        "published_model": plan.papers[paper].paper.published_name(cell.model),
+        "published_model": paper_plan.paper.published_name(cell.model) if len(block) == 1 else None,
         "learning_rate": cell.learning_rate,
         "policies": [policy for policy, _ in cell.policies],
         **_rates(cell),
@@ -62,9 +73,24 @@ def with_scores(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
         "k": getattr(item.content, "k", []),
         "compare_with": compare,
         "compare_label": labels[compare] if compare else "",
-        "sampling": f"temperature {sampling.temperature:g}, top-p {sampling.top_p:g}",
+        "sampling": _sampling(sampling) + _limits(item, plan),
         **_selected(item, plan),
     }
+
+
+def _sampling(sampling: Evaluation) -> str:
+    precision = f", {sampling.precision}" if sampling.precision != "float32" else ""
+    return f"temperature {sampling.temperature:g}, top-p {sampling.top_p:g}{precision}"
+
+
+def _limits(item: Item, plan: Plan) -> str:
+    """Where a model's context limits its responses, in words; empty where none does."""
+    samplings = {model: plan.evaluations[ids[0]].sampling for model, ids in item.evaluations.items()}
+    return "".join(
+        f"; responses of {model} have {sampling.max_total_tokens:,} tokens minus the prompt"
+        for model, sampling in samplings.items()
+        if sampling.max_total_tokens
+    )
 
 
 def _panels(item: Item, plan: Plan, paper: str) -> list[dict[str, Any]]:
@@ -72,7 +98,8 @@ def _panels(item: Item, plan: Plan, paper: str) -> list[dict[str, Any]]:
     hard = getattr(item.content, "hard_levels", False)
     panels = []
     for i, name in enumerate(item.benchmarks):
-        evaluations = {model: ids[i] for model, ids in item.evaluations.items()}
+        models = (model for model in item.evaluations if model not in item.shown_by)
+        evaluations = {", ".join(_block(model, item)): item.evaluations[model][i] for model in models}
         data = plan.evaluations[next(iter(evaluations.values()))].data
         panels.append(
             {

@@ -48,7 +48,7 @@ def _expand(sources: Sources, plan: Plan, name: str) -> PaperPlan:
         for item, config in configs.items():
             scope = ItemScope(layer.place((folder, item)), runs, planned)
             expanded = items.load(folder, config.kind).expand(item, config, scope)
-            into[item] = replace(expanded, companion_of=owners.get(item))
+            into[item] = replace(expanded.in_one_block(), companion_of=owners.get(item))
     check.published(paper, planned.tables, sources=sources, layer=layer)
     for key, selection in {"core": paper.core, "first": paper.first}.items():
         for table in selection.tables:

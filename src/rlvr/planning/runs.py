@@ -13,6 +13,7 @@ from rlvr.config.schema.items import Row
 from rlvr.config.schema.paper import Paper
 from rlvr.config.schema.settings import Execution, Settings
 from rlvr.config.schema.specs import EvaluationSpec, PolicySpec, RunSpec
+from rlvr.planning import context
 from rlvr.planning.arms import BASE, Arms
 from rlvr.planning.papers import Sources
 
@@ -149,7 +150,9 @@ class PaperRuns:
         except ValidationError as error:
             message = error.errors()[0]["msg"].removeprefix("Value error, ")
             raise ConfigError(f"{self._place('arms', arm)}: {message}") from error
-        self._check_probe(spec, [*self._model_layers(model), *self.arms.by_name[arm].layers])
+        layers = [*self._model_layers(model), *self.arms.by_name[arm].layers]
+        self._check_probe(spec, layers)
+        context.check_rollout(spec.base.model, spec.rollout, layers)
         if spec.selection.rule == "best_validation":
             self._check_selection(spec, arm)
         return spec, settings.execution
@@ -183,6 +186,8 @@ class PaperRuns:
         if k and max(k) > sampling.samples:
             n = f"n = {sampling.samples} samples ({place_of(self._model_layers(model), ('evaluation', 'samples'))})"
             raise ConfigError(f"{place}.k: k = {max(k)} is larger than {n}")
+        prompt = self.settings[model].rollout.max_prompt_tokens
+        context.check_evaluation(self._model(model), sampling, prompt, self._model_layers(model))
         spec = EvaluationSpec(data=self.data(benchmark, "benchmarks"), sampling=sampling)
         name = identity.evaluation_id(spec)
         self.plan.evaluations[name] = spec

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rlvr import items as kinds
+from rlvr.config.paths import Paths
 from rlvr.config.plan import Cell, Item, PaperPlan, Plan
 from rlvr.items import TABLES
 from rlvr.items.layout import with_scores
@@ -77,11 +78,19 @@ def _k(paper_plan: PaperPlan) -> list[int]:
 
 
 def of_arm(plan: Plan, paper: str, arm: str) -> dict[str, Any]:
-    """The layout of one arm's statistics: a table on each model, its cells with their training seeds."""
+    """The layout of one arm's statistics: a table on each model, its cells with their training seeds.
+
+    `scores` are the files that they read, relative to the results folder.
+    """
     models = []
     for item in items_of_arm(plan, paper, arm):
         model_layout = with_scores(item, plan, paper)
         for cell, planned in zip(model_layout["cells"], item.cells, strict=True):
             cell["seeds"] = [seed for _, seed in planned.policies]
         models.append(model_layout)
-    return {"arm": arm, "models": models}
+    return {"arm": arm, "models": models, "scores": scores_of_arm(plan, paper, arm, Paths(".", plan.scale))}
+
+
+def scores_of_arm(plan: Plan, paper: str, arm: str, paths: Paths) -> list[str]:
+    """The scores of an arm's runs and of its baseline's."""
+    return [paths.scores(*pair) for item in items_of_arm(plan, paper, arm) for pair in item.scored()]

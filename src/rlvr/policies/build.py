@@ -1,4 +1,4 @@
-"""Stage: data. Makes a tiny model from scratch, or writes the manifest of a published one."""
+"""Stage: model. Makes a tiny model from scratch, or fetches a published one into the hub's cache."""
 
 from typing import Any
 
@@ -14,6 +14,7 @@ from rlvr.config.registries import constant
 from rlvr.config.schema.names import Model, ScratchModel
 from rlvr.data import tasks
 from rlvr.files import publish_json
+from rlvr.policies import hub
 from rlvr.policies.store import Policy, publish_manifest, save
 
 LONGEST = 128  # positions of a tiny model
@@ -72,8 +73,13 @@ def main(spec: stages.Spec, out: stages.Manifest) -> None:
                 f"config/models.yaml: {model.name}.revision: {model.revision!r} of {model.repo} is a branch; "
                 f"run `rlvr models resolve {model.name}`, which writes its commit to config/revisions.yaml"
             )
-        hub = {"repo": model.repo, "commit": model.revision, "dtype": model.dtype}
-        publish_json(out, {"hub": hub, "template": model.template, "provenance": provenance.at_once(origin)})
+        try:
+            snapshot = hub.fetch(model)
+        except hub.HubError as error:
+            raise SystemExit(str(error)) from error
+        source = {"repo": model.repo, "commit": model.revision, "dtype": model.dtype}
+        entries = {"hub": source, "snapshot": snapshot, "template": model.template}
+        publish_json(out, {**entries, "provenance": provenance.at_once(origin)})
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors import safe_open
 from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
@@ -17,6 +18,7 @@ from transformers import (
 from transformers.models.auto.tokenization_auto import get_tokenizer_config
 
 from rlvr.files import RecordError, publish_json, read_json, sha256, whole
+from rlvr.policies.hub import cached
 
 
 @dataclass
@@ -55,14 +57,25 @@ def save(policy: Policy, folder: Path) -> dict[str, str]:
 
 
 def publish_manifest(path: Path, folder: Path, sums: dict[str, str], template: str, **more: Any) -> None:
-    """Publish a manifest with the relative path of the policy's folder."""
-    relative = os.path.relpath(folder, path.parent)
-    publish_json(path, {"policy": relative, "files": sums, "template": template, **more})
+    """Publish a manifest with the relative path of the policy's folder and the precision of its weights."""
+    entries = {"policy": os.path.relpath(folder, path.parent), "dtype": stored_dtype(folder)}
+    publish_json(path, {**entries, "files": sums, "template": template, **more})
+
+
+def stored_dtype(folder: Path) -> str:
+    """The precision of the weights in a policy's folder: bfloat16 if all are, else float32."""
+    dtypes = set()
+    for file in sorted(folder.glob("*.safetensors")):
+        with safe_open(file, framework="pt") as tensors:
+            dtypes |= {tensors.get_slice(name).get_dtype() for name in tensors.keys()}  # noqa: SIM118 - no mapping
+    if not dtypes:
+        raise RecordError(f"{folder}: no weights in *.safetensors")
+    return "bfloat16" if dtypes == {"BF16"} else "float32"
 
 
 @dataclass(frozen=True)
 class Location:
-    """The place of a policy's model and tokenizer: a folder, or a repository on the hub at a commit."""
+    """The place of a policy's model and tokenizer: a folder, or (in old manifests) a repository at a commit."""
 
     location: str
     options: dict[str, str]
@@ -71,18 +84,30 @@ class Location:
 
 
 def locate(manifest: Path) -> Location:
-    """The location in a manifest. Raises RecordError if a file is missing or damaged, or without a commit."""
+    """The location in a manifest. Raises RecordError if a file is missing or damaged, or without a commit.
+
+    For a model of the hub, processes started later ask the hub for nothing.
+    """
     content = read_json(manifest)
     if "hub" in content:
         hub = content["hub"]
         if "commit" not in hub:
             raise RecordError(f"{manifest}: names no commit of {hub['repo']}; delete it to make it again")
-        return Location(hub["repo"], {"revision": hub["commit"]}, hub["dtype"], content["template"])
+        if "snapshot" not in content:  # of before models were fetched by a stage of their own
+            return Location(hub["repo"], {"revision": hub["commit"]}, hub["dtype"], content["template"])
+        snapshot = cached(hub["repo"], hub["commit"], content["snapshot"])
+        if snapshot is None:
+            raise RecordError(
+                f"{hub['repo']} at {hub['commit']} is no longer whole in the hub's cache "
+                f"({content['snapshot']['folder']}); delete {manifest} to fetch it again"
+            )
+        os.environ.setdefault("HF_HUB_OFFLINE", "1")  # for the processes of engines and trainers
+        return Location(str(snapshot), {}, hub["dtype"], content["template"])
     folder = (manifest.parent / content["policy"]).resolve()
     for name, expected in content["files"].items():
         if not (folder / name).is_file() or sha256(folder / name) != expected:
             raise RecordError(f"{folder / name} is missing or damaged; delete {manifest} to make it again")
-    return Location(str(folder), {}, "float32", content["template"])
+    return Location(str(folder), {}, content.get("dtype") or stored_dtype(folder), content["template"])
 
 
 def load(manifest: Path, *, device: str | torch.device = "cpu", dtype: torch.dtype | None = None) -> Policy:
@@ -107,5 +132,17 @@ def load_tokenizer(location: str, **options: Any) -> PreTrainedTokenizerBase:
 
 
 def device() -> torch.device:
-    """The GPU if there is one, else the CPU."""
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    """The device that `execution.device` names, which rules pass on as RLVR_DEVICE; without it the GPU if there is one.
+
+    Ends the process where a GPU is asked for and torch finds none: a run that falls back to the CPU would take weeks.
+    """
+    asked = os.environ.get("RLVR_DEVICE")
+    if asked == "cpu" or (asked is None and not torch.cuda.is_available()):
+        return torch.device("cpu")
+    if not torch.cuda.is_available():
+        built = f"CUDA {torch.version.cuda}" if torch.version.cuda else "the CPU alone"
+        raise SystemExit(
+            f"execution.device: {asked}, but torch finds no GPU here (torch {torch.__version__}, built for {built}); "
+            "nvidia-smi must list one, with a driver new enough for this CUDA"
+        )
+    return torch.device("cuda")

@@ -14,26 +14,27 @@ import torch
 import typer
 
 from rlvr.files import publish_json
-from rlvr.policies.decoder import Decoder
 from rlvr.policies.store import Policy, device, load
 from rlvr.records import Tokens, read_records
 from rlvr.training.batches import Groups, all_logprobs, pad_prompts
 from rlvr.training.deterministic import one_thread
+from rlvr.training.passes import Microbatch, training_pass
 
+TOKENS = 16384  # of a forward pass
 WARN = 1.1  # mean exp|d| above which NeMo-RL warns
 
 
 @torch.no_grad()
 def trainer_logprobs(policy: Policy, rows: list[Tokens], at_once: int = 16) -> list[np.ndarray]:
     """log pi of each response's tokens, by the trainer's forward pass over the whole sequence."""
-    decoder, logprobs = Decoder(policy.model, frozen=True), []
+    forward, logprobs = training_pass(policy.model, frozen=True), []
     for start in range(0, len(rows), at_once):
         part = rows[start : start + at_once]
         where = policy.model.device
         prompts_PL, prompt_lengths_P = pad_prompts([list(row.prompt) for row in part], policy.pad, where)
         responses_PT, lengths_P = pad_prompts([list(row.response) for row in part], policy.pad, where)
         groups = Groups(prompts_PL, prompt_lengths_P, responses_PT[:, None], lengths_P[:, None])
-        logprobs_PGT = all_logprobs(decoder, groups, at_once)
+        logprobs_PGT = all_logprobs(forward, groups, Microbatch(tokens=TOKENS))
         logprobs += [logprobs_PGT[i, 0, : len(row.response)].double().cpu().numpy() for i, row in enumerate(part)]
     return logprobs
 

@@ -20,7 +20,7 @@ from rlvr.config.schema.specs import EvaluationSpec
 from rlvr.files import RecordError, publish_json, sha256
 from rlvr.offspring import end_with_caller
 from rlvr.policies.manifest import fingerprint as policy_fingerprint
-from rlvr.records import PicturesUnread, Problem, publish_records, read_records, text_alone
+from rlvr.records import PicturesUnread, Problem, read_records, text_alone
 from rlvr.sampling import engines
 from rlvr.sampling.engines import Engine, EngineError
 from rlvr.sampling.parts import (
@@ -29,6 +29,7 @@ from rlvr.sampling.parts import (
     Parts,
     in_order,
     parts_of,
+    publish_completions,
     publish_slice,
     rows_a_part,
     slice_folder,
@@ -55,10 +56,9 @@ class SamplingTask:
         with lease(self.state):
             parts = Parts(self.state, self.fingerprint, self.planned)
             draw(self.engine, self.problems, [parts])
-            completions, token_rows = in_order(parts.rows(), self.problems, self.samples)
+            rows = in_order([parts.rows()], self.problems, self.samples, self.state)
             publish_json(out.parent / ORIGIN, parts.origins())
-            publish_records(tokens, token_rows)
-            publish_records(out, completions)
+            publish_completions(rows, out, tokens)
 
     def slices(self, paths: dict[int, Path]) -> None:
         """Draw and publish slices; each has its own folder and lease, and keeps its parts there until the merge."""

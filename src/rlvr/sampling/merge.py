@@ -1,6 +1,7 @@
 """Stage: merge. Joins the slices of an evaluation: every sample once, in order, from one engine."""
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,14 +11,14 @@ from rlvr import provenance, stages
 from rlvr.config.identity import canonical
 from rlvr.config.schema.specs import EvaluationSpec
 from rlvr.files import RecordError, publish_json, sha256
-from rlvr.records import Completion, Problem, Tokens, publish_records, read_records
-from rlvr.sampling.parts import ORIGIN, in_order, read_slice
+from rlvr.records import Problem, read_records
+from rlvr.sampling.parts import ORIGIN, Row, in_order, publish_completions, read_slice
 
 
 def merged(
     slices: list[Path], evaluation: EvaluationSpec, problems: Path
-) -> tuple[list[Completion], list[Tokens], list[provenance.Origin]]:
-    """Completions and tokens as one job writes them, and who drew them.
+) -> tuple[Iterator[Row], list[provenance.Origin]]:
+    """The rows as one job writes them, read while they are written, and who drew them.
 
     Raises RecordError if slices do not fit together.
     """
@@ -28,12 +29,9 @@ def merged(
     for key, value in expected.items():
         if fingerprint[key] != value:
             raise RecordError(f"{slices[0].parent}: slices are of another {key}; delete them and run again")
-    rows = (row for a_slice in content.values() for row in a_slice.rows)
-    origins = provenance.together(origin for a_slice in content.values() for origin in a_slice.origins)
-    try:
-        return *in_order(rows, read_records(problems, Problem), evaluation.sampling.samples), origins
-    except RecordError as error:
-        raise RecordError(f"{slices[0].parent}: {error}; delete the slices and run again") from error
+    shares = [a_slice.rows for a_slice in content.values()]
+    rows = in_order(shares, read_records(problems, Problem), evaluation.sampling.samples, slices[0].parent)
+    return rows, provenance.together(origin for a_slice in content.values() for origin in a_slice.origins)
 
 
 def _check_equal(fingerprints: dict[Path, dict[str, Any]]) -> None:
@@ -61,12 +59,11 @@ def main(
     """Join the slices from several jobs."""
     try:
         evaluation = EvaluationSpec.model_validate_json(spec.read_bytes())
-        completions, token_rows, origins = merged(sorted(slices), evaluation, problems)
+        rows, origins = merged(sorted(slices), evaluation, problems)
+        publish_completions(rows, out, tokens)
     except RecordError as error:
         raise SystemExit(str(error)) from error
     publish_json(out.parent / ORIGIN, origins)
-    publish_records(tokens, token_rows)
-    publish_records(out, completions)
     for folder in state.glob("slice-*"):
         shutil.rmtree(folder)
 

@@ -10,13 +10,16 @@ import gzip
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from heapq import merge
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from rlvr import provenance
 from rlvr.config.schema.settings import SLICES
 from rlvr.files import RecordError, publish_json, publish_lines, read_json, read_lines
-from rlvr.records import Completion, Problem, Tokens
+from rlvr.records import Completion, Problem, Tokens, publish_records
 from rlvr.sampling.engines import Sampled
 from rlvr.training.lease import MARK
 
@@ -125,47 +128,82 @@ def slice_folder(state: Path, number: int) -> Path:
 
 
 def publish_slice(path: Path, fingerprint: dict[str, Any], parts: Parts) -> None:
-    publish_lines(path, [{"fingerprint": fingerprint, "origins": parts.origins()}, *parts.rows()])
+    publish_lines(path, chain([{"fingerprint": fingerprint, "origins": parts.origins()}], parts.rows()))
 
 
 @dataclass(frozen=True)
 class Slice:
-    """A slice's samples, all that they depend on, and who drew them."""
+    """A slice's samples, read as they are asked for, all that they depend on, and who drew them."""
 
     fingerprint: dict[str, Any]
     origins: list[provenance.Origin]
-    rows: list[Row]
+    rows: Iterator[Row]
 
 
 def read_slice(path: Path) -> Slice:
-    """A slice from its file. Raises RecordError for a damaged one."""
+    """A slice from its file. It, and later its rows, raise RecordError for a damaged one."""
+    lines = _undamaged(path)
+    head = next(lines, {})
+    if "fingerprint" not in head:
+        raise RecordError(f"{path} is damaged (it has no fingerprint); delete it and run again")
+    return Slice(head["fingerprint"], head.get("origins", [{**provenance.unknown(), "parts": 1}]), lines)
+
+
+def _undamaged(path: Path) -> Iterator[Row]:
     try:
-        head, *rows = read_lines(path)
-        default = [{**provenance.unknown(), "parts": 1}] if rows else []
-        return Slice(head["fingerprint"], head.get("origins", default), rows)
-    except (EOFError, gzip.BadGzipFile, zlib.error, KeyError, RecordError, ValueError) as error:
+        yield from read_lines(path)
+    except (EOFError, gzip.BadGzipFile, zlib.error, ValueError) as error:
         raise RecordError(f"{path} is damaged ({error}); delete it and run again") from error
 
 
 # ---- the whole -----------------------------------------------------------------------------------
 
 
-def in_order(rows: Iterable[Row], problems: list[Problem], samples: int) -> tuple[list[Completion], list[Tokens]]:
-    """All completions, in the order of problems and samples, and the tokens of some.
+def in_order(shares: Iterable[Iterable[Row]], problems: list[Problem], samples: int, place: Path) -> Iterator[Row]:
+    """All rows in the order of problems and samples, from shares that each are in this order.
 
-    Raises RecordError for a missing or repeated sample, and for one of another benchmark.
+    It holds one row per share in memory. Raises RecordError, naming `place`, for a sample that is missing, repeated, of
+    another benchmark, or out of order; a missing one is noticed only after the last row.
     """
-    by_sample: dict[tuple[str, int], Row] = {}
-    for row in rows:
-        key = row["completion"]["problem"], row["completion"]["sample"]
-        if key in by_sample:
-            raise RecordError(f"sample {key[1]} of {key[0]} is there twice")
-        by_sample[key] = row
-    wanted = [(problem.id, sample) for problem in problems for sample in range(samples)]
-    for fault, keys in (("missing", set(wanted) - set(by_sample)), ("not asked for", set(by_sample) - set(wanted))):
-        if keys:
-            problem, sample = min(keys)
-            raise RecordError(f"{len(keys)} samples are {fault}, such as sample {sample} of {problem}")
-    ordered = [by_sample[key] for key in wanted]
-    tokens = [Tokens(**row["tokens"]) for row in ordered if "tokens" in row]
-    return [Completion(**row["completion"]) for row in ordered], tokens[:AUDITED]
+    index = {problem.id: i for i, problem in enumerate(problems)}
+    advice = "delete the samples there and run again"
+
+    def name(number: int) -> str:
+        return f"sample {number % samples} of {problems[number // samples].id}"
+
+    def numbered(share: Iterable[Row]) -> Iterator[tuple[int, Row]]:
+        for row in share:
+            problem, sample = row["completion"]["problem"], row["completion"]["sample"]
+            if problem not in index or not 0 <= sample < samples:
+                raise RecordError(f"{place}: sample {sample} of {problem} is not asked for; {advice}")
+            yield index[problem] * samples + sample, row
+
+    last, missing = -1, []  # ranges of numbers
+    for number, row in merge(*map(numbered, shares), key=itemgetter(0)):
+        if number <= last:
+            fault = "there twice" if number == last else "out of order"
+            raise RecordError(
+                f"{place}: sample {number % samples} of {problems[number // samples].id} is {fault}; {advice}"
+            )
+        missing += [range(last + 1, number)] if number > last + 1 else []
+        last = number
+        yield row
+    if (end := len(problems) * samples) > last + 1:
+        missing.append(range(last + 1, end))
+    if missing:
+        count, first = sum(map(len, missing)), missing[0][0]
+        raise RecordError(f"{place}: {count} samples are missing, such as {name(first)}; {advice}")
+
+
+def publish_completions(rows: Iterable[Row], completions: Path, tokens: Path) -> None:
+    """Write completions row by row, and the tokens of the first AUDITED rows that have some."""
+    token_rows: list[Tokens] = []
+
+    def each() -> Iterator[Completion]:
+        for row in rows:
+            if "tokens" in row and len(token_rows) < AUDITED:
+                token_rows.append(Tokens(**row["tokens"]))
+            yield Completion(**row["completion"])
+
+    publish_records(completions, each())
+    publish_records(tokens, token_rows)

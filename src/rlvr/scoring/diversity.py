@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,9 +24,9 @@ import pandas as pd
 import typer
 from numpy.typing import NDArray
 
-from rlvr.files import publish
-from rlvr.records import Completion, Grade, Problem, read_records
-from rlvr.scoring.score import check_pairs, with_clusters
+from rlvr.files import RecordError, publish
+from rlvr.records import Completion, Grade, Problem, RecordFile, read_records
+from rlvr.scoring.score import pairs, with_clusters
 from rlvr.scoring.votes import entropy, miller_madow, votes
 from rlvr.statistics.pass_at_k import pass_at_k
 from rlvr.training.progress import Bar
@@ -128,20 +129,23 @@ def encoder_of(name: str) -> Encoder:
 
 
 def diversity(
-    problems: list[Problem], completions: list[Completion], grades: list[Grade], encoder: Encoder | None, m: int
+    problems: list[Problem], completions: Iterable[Completion], grades: Iterable[Grade], encoder: Encoder | None, m: int
 ) -> pd.DataFrame:
-    """One row per problem. Raises RecordError if completions and grades do not match one to one."""
-    check_pairs(completions, grades)
-    samples: dict[str, list[Sample]] = {problem.id: [] for problem in problems}
-    for completion, grade in zip(completions, grades, strict=True):
-        samples[grade.problem].append(Sample(completion.text, grade.status, grade.extracted))
-    frame = pd.DataFrame({"problem": list(samples), "level": [problem.level for problem in problems]})
-    rows = []
-    with Bar("diversity", len(samples)) as bar:
-        for samples_of_problem in samples.values():
-            rows.append(measure(samples_of_problem, encoder, m))
+    """One row per problem, from completions in the order of the problems, of which it holds one problem's.
+
+    Raises RecordError for another order, and if completions and grades do not match one to one.
+    """
+    frame = pd.DataFrame({"problem": [p.id for p in problems], "level": [p.level for p in problems]})
+    rows: dict[str, dict[str, Any]] = {}
+    with Bar("diversity", len(problems)) as bar:
+        for problem, group in groupby(pairs(completions, grades), lambda pair: pair[0].problem):
+            if problem in rows:
+                raise RecordError(f"completions of problem {problem!r} are in two places; sample again")
+            samples = [Sample(completion.text, grade.status, grade.extracted) for completion, grade in group]
+            rows[problem] = measure(samples, encoder, m)
             bar.advance()
-    return with_clusters(frame.join(pd.DataFrame(rows)), problems)
+    by_problem = [rows.get(problem.id) or measure([], encoder, m) for problem in problems]
+    return with_clusters(frame.join(pd.DataFrame(by_problem)), problems)
 
 
 def main(
@@ -155,7 +159,7 @@ def main(
     out: Annotated[Path, typer.Option(help="diversity.csv to write.")],
 ) -> None:
     """Measure the diversity of one benchmark's completions."""
-    records = read_records(problems, Problem), read_records(completions, Completion), read_records(grades, Grade)
+    records = read_records(problems, Problem), RecordFile(completions, Completion), RecordFile(grades, Grade)
     try:
         encoder = encoder_of(embedding)
     except ValueError as error:

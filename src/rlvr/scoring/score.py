@@ -1,6 +1,8 @@
 """Stage: score. Counts per problem: samples by status, and the majority's verdict."""
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated
 
@@ -8,15 +10,17 @@ import pandas as pd
 import typer
 
 from rlvr.files import RecordError, publish
-from rlvr.records import Completion, Grade, Problem, read_records
-from rlvr.scoring.votes import majority, votes
+from rlvr.records import Completion, Grade, Problem, RecordFile, read_records
+from rlvr.scoring.votes import AnswerClass, majority, votes
 from rlvr.verifiers import STATUSES
 
 
-def check_pairs(completions: list[Completion], grades: list[Grade]) -> None:
-    """Raise RecordError if completions and grades do not match one to one."""
-    if [(c.problem, c.sample) for c in completions] != [(g.problem, g.sample) for g in grades]:
-        raise RecordError("completions and grades are not of the same samples; grade again")
+def pairs(completions: Iterable[Completion], grades: Iterable[Grade]) -> Iterator[tuple[Completion, Grade]]:
+    """Each completion with its grade. Raises RecordError if they do not match one to one."""
+    for completion, grade in zip_longest(completions, grades):
+        if not (completion and grade) or (completion.problem, completion.sample) != (grade.problem, grade.sample):
+            raise RecordError("completions and grades are not of the same samples; grade again")
+        yield completion, grade
 
 
 def with_clusters(frame: pd.DataFrame, problems: list[Problem]) -> pd.DataFrame:
@@ -26,18 +30,17 @@ def with_clusters(frame: pd.DataFrame, problems: list[Problem]) -> pd.DataFrame:
     return frame
 
 
-def score(problems: list[Problem], completions: list[Completion], grades: list[Grade]) -> pd.DataFrame:
+def score(problems: list[Problem], completions: Iterable[Completion], grades: Iterable[Grade]) -> pd.DataFrame:
     """One row per problem. Raises RecordError if completions and grades do not match one to one.
 
     `majority` is the problem's maj@n, in 0..1; `with_clusters` adds `cluster`.
     """
-    check_pairs(completions, grades)
     counts: dict[str, Counter[str]] = {problem.id: Counter() for problem in problems}
-    answers: dict[str, list[tuple[str, str | None]]] = {problem.id: [] for problem in problems}
+    classes: dict[str, Counter[AnswerClass]] = {problem.id: Counter() for problem in problems}
     tokens: Counter[str] = Counter()
-    for completion, grade in zip(completions, grades, strict=True):
+    for completion, grade in pairs(completions, grades):
         counts[grade.problem][grade.status] += 1
-        answers[grade.problem].append((grade.status, grade.extracted))
+        classes[grade.problem].update(votes([(grade.status, grade.extracted)]))
         tokens[grade.problem] += completion.tokens
     rows = []
     for problem in problems:
@@ -45,7 +48,7 @@ def score(problems: list[Problem], completions: list[Completion], grades: list[G
         if n == 0:
             raise RecordError(f"problem {problem.id!r} has no completion")
         row = {"problem": problem.id, "level": problem.level, "n": n, **{s: counts[problem.id][s] for s in STATUSES}}
-        rows.append({**row, "mean_tokens": tokens[problem.id] / n, "majority": majority(votes(answers[problem.id]))})
+        rows.append({**row, "mean_tokens": tokens[problem.id] / n, "majority": majority(classes[problem.id])})
     return with_clusters(pd.DataFrame(rows), problems)
 
 
@@ -58,7 +61,7 @@ def main(
     out: Annotated[Path, typer.Option(help="scores.csv to write.")],
 ) -> None:
     """Count one benchmark's verdicts."""
-    frame = score(read_records(problems, Problem), read_records(completions, Completion), read_records(grades, Grade))
+    frame = score(read_records(problems, Problem), RecordFile(completions, Completion), RecordFile(grades, Grade))
     frame.insert(0, "policy", policy)
     frame.insert(1, "evaluation", evaluation)
     publish(out, frame.to_csv(index=False, lineterminator="\n"))

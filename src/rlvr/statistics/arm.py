@@ -76,12 +76,13 @@ def counts_of_arm(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
 
 def main(
     spec: stages.Spec,
-    scores: Annotated[list[Path], typer.Argument(help="scores.csv of the arm's runs and of the baseline's.")],
+    results: stages.Results,
     out: Annotated[Path, typer.Option(help="CSV to write.")],
     counts: Annotated[Path, typer.Option(help="CSV to write: counts per problem.")],
 ) -> None:
     """Compute pass@k of one arm."""
-    content, frames = read_json(spec), read_all(scores)
+    content = read_json(spec)
+    frames = read_all([results / name for name in content["scores"]])
     publish(out, of_arm(content, frames).to_csv(index=False, float_format="%.6g", lineterminator="\n"))
     publish(counts, counts_of_arm(content, frames).to_csv(index=False, lineterminator="\n"))
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rlvr.policies.decoder import Decoder
+from rlvr.training.passes import Microbatch, Pass
 
 # Streams of the keyed noise: (seed, stream, counter) names every random number of a run.
 STREAM_ORDER, STREAM_ROLLOUT, STREAM_PROBE, STREAM_EVALUATION = range(4)
@@ -71,8 +71,8 @@ class Chunk:
         return steps_T < self.lengths_N[self.rows_M, None]
 
 
-def chunks(groups: Groups, sequences: int) -> Iterator[Chunk]:
-    """Chunks of a batch, of at most `sequences` distinct responses, shortest first.
+def chunks(groups: Groups, limits: Microbatch) -> Iterator[Chunk]:
+    """Chunks of a batch within the limits, shortest first.
 
     Identical rollouts of a group are one row: a policy computes it once.
     """
@@ -80,11 +80,13 @@ def chunks(groups: Groups, sequences: int) -> Iterator[Chunk]:
     prompt_M = torch.arange(prompts, device=groups.lengths_PG.device).repeat_interleave(rollouts)
     keys = torch.cat([groups.lengths_PG.view(-1, 1), prompt_M[:, None], groups.tokens_PGT.flatten(0, 1)], dim=1)
     distinct, which_M = torch.unique(keys, dim=0, return_inverse=True)  # sorted: by length, then prompt
-    for first in range(0, len(distinct), sequences):
-        part = distinct[first : first + sequences]
+    lengths = distinct[:, 0] + groups.prompt_lengths_P[distinct[:, 1]]
+    first = 0
+    for end in limits.ends(lengths.tolist()):
+        part = distinct[first:end]
         used, prompt_N = torch.unique(part[:, 1], return_inverse=True)
         prompt_lengths_P = groups.prompt_lengths_P[used]
-        members_M = torch.nonzero((which_M >= first) & (which_M < first + sequences)).squeeze(-1)
+        members_M = torch.nonzero((which_M >= first) & (which_M < end)).squeeze(-1)
         yield Chunk(
             groups.prompts_PL[used, : int(prompt_lengths_P.max())],
             prompt_lengths_P,
@@ -94,21 +96,22 @@ def chunks(groups: Groups, sequences: int) -> Iterator[Chunk]:
             members_M,
             which_M[members_M] - first,
         )
+        first = end
 
 
-def token_logprobs(decoder: Decoder, chunk: Chunk) -> Tensor:
+def token_logprobs(forward: Pass, chunk: Chunk) -> Tensor:
     """log pi (M, T) of every response token of the chunk's rollouts, temperature 1; zeros on padding."""
     prompts = chunk.prompts_PL, chunk.prompt_lengths_P, chunk.prompt_N
-    logprobs_NT = decoder.logprobs(*prompts, chunk.tokens_NT, chunk.lengths_N)
+    logprobs_NT = forward.logprobs(*prompts, chunk.tokens_NT, chunk.lengths_N)
     return logprobs_NT[chunk.rows_M] * chunk.mask_MT()
 
 
 @torch.no_grad()
-def all_logprobs(decoder: Decoder, groups: Groups, sequences: int) -> Tensor:
+def all_logprobs(forward: Pass, groups: Groups, limits: Microbatch) -> Tensor:
     """`token_logprobs` of a whole batch, chunk by chunk, in the shape of `groups.tokens_PGT`."""
     result = torch.zeros(groups.tokens_PGT.shape, device=groups.tokens_PGT.device)
-    for chunk in chunks(groups, sequences):
-        result.view(-1, result.shape[-1])[chunk.members_M, : chunk.tokens_NT.shape[1]] = token_logprobs(decoder, chunk)
+    for chunk in chunks(groups, limits):
+        result.view(-1, result.shape[-1])[chunk.members_M, : chunk.tokens_NT.shape[1]] = token_logprobs(forward, chunk)
     return result
 
 

@@ -1,16 +1,16 @@
 """Progress: a bar on a terminal, JSON lines in a log; and when to save and stop."""
 
 import json
-import os
-import shutil
 import signal
-import subprocess
 import sys
 import time
-from datetime import datetime
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from rlvr.config.schedulers import job_end
 
 TO_BE_CONTINUED = 75  # exit code (EX_TEMPFAIL) of a job that saved and stopped before its end
 TO_SAVE = 60.0  # seconds allowed for saving
@@ -62,32 +62,54 @@ class Deadline:
         return near
 
 
+class Saves:
+    """When to save: at every so many steps, and when so many minutes have passed since the last time."""
+
+    def __init__(self, every: int, minutes: float) -> None:
+        self.every, self._seconds, self._last = every, 60 * minutes, time.monotonic()
+
+    def due(self, step: int) -> bool:
+        """Whether to save after this step; call `made` after each save."""
+        return step % self.every == 0 or self.late()
+
+    def late(self) -> bool:
+        return time.monotonic() - self._last >= self._seconds
+
+    def made(self) -> None:
+        self._last = time.monotonic()
+
+
+class Stopped(BaseException):
+    """A request to stop. Like KeyboardInterrupt no Exception, so that nothing takes it for a failure of its own."""
+
+
 class StopRequest:
-    """Whether to save and stop after this step: on SIGTERM (preemption), or near the end of the job."""
+    """Whether to save and stop: on SIGTERM (preemption), or near the end of the job."""
 
     def __init__(self) -> None:
-        self.requested, self._deadline = False, Deadline()
+        self.requested, self._deadline, self._at_once = False, Deadline(), False
         signal.signal(signal.SIGTERM, self._note)
 
     def _note(self, *_: Any) -> None:
         self.requested = True
+        if self._at_once:
+            self._at_once = False  # a second signal must not interrupt the save
+            raise Stopped
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Work that a request interrupts with Stopped: it changes nothing that is saved, and can be repeated."""
+        self._at_once = True
+        try:
+            if self.requested:
+                raise Stopped
+            yield
+        finally:
+            self._at_once = False
+        if self.requested:  # where a library has swallowed the exception, the work may be half done
+            raise Stopped
 
     def after_step(self) -> bool:
         """Call once after each step: it also times them."""
         self.requested = self._deadline.after_step() or self.requested
         return self.requested
-
-
-def job_end() -> float | None:
-    """End of this Slurm job in seconds since 1970; None outside of a job or if unknown."""
-    if end := os.environ.get("SLURM_JOB_END_TIME"):  # newer Slurm
-        return float(end)
-    job = os.environ.get("SLURM_JOB_ID")
-    if job is None or shutil.which("squeue") is None:
-        return None
-    command = ["squeue", "--noheader", "--job", job, "--format", "%e"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-        return datetime.fromisoformat(done.stdout.strip()).timestamp()
-    except (ValueError, OSError, subprocess.TimeoutExpired):  # no limit ("N/A"), or no answer
-        return None

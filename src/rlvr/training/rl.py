@@ -15,36 +15,46 @@ from rlvr.training.checkpoint import Checkpoints
 from rlvr.training.deterministic import one_thread
 from rlvr.training.inputs import problems_of
 from rlvr.training.outcome import TrainedPolicy
-from rlvr.training.progress import TO_BE_CONTINUED, Bar, StopRequest
+from rlvr.training.progress import TO_BE_CONTINUED, Bar, Saves, Stopped, StopRequest
 from rlvr.training.trainer import Trainer
 from rlvr.training.update import NonFinite
 from rlvr.verifiers import VerifierError, check_golds
 from rlvr.verifiers.pool import TooManyErrors
 
 
-def train(trainer: Trainer, checkpoints: Checkpoints, save_every: int) -> None:
+def train(trainer: Trainer, checkpoints: Checkpoints, saves: Saves) -> None:
     """Run to the last step, from the newest whole checkpoint if there is one.
 
-    Raises SystemExit(75) after saving when asked to stop. Raises NonFinite if training diverged: the last checkpoint is
-    older.
+    Raises SystemExit(75) after saving when asked to stop: at once during rollouts and probes, which the next process
+    repeats, and after the update during one. Raises NonFinite if training diverged: the last checkpoint is older.
     """
+    saved = None
     if (snapshot := checkpoints.latest()) is not None:
         trainer.restore(snapshot)
-    start, steps, stop = trainer.step, trainer.spec.steps, StopRequest()
-    if start == 0 and trainer.probe_due():
-        trainer.probe()
-    with Bar("rl", steps, start) as bar:
-        while trainer.step < steps:
-            row = trainer.advance()
-            if trainer.probe_due():
-                trainer.probe()
-            stopping = stop.after_step()  # read once: the signal may come between the save and the exit
-            if trainer.step % save_every == 0 or trainer.step == steps or stopping:
+        saved = trainer.step
+    steps, stop = trainer.spec.steps, StopRequest()
+    with Bar("rl", steps, trainer.step) as bar:
+        try:
+            with stop.at_once():
+                trainer.probe_if_due()
+            while trainer.step < steps:
+                with stop.at_once():
+                    gathered = trainer.gather()
+                row = trainer.learn(gathered)
+                with stop.at_once():
+                    trainer.probe_if_due()
+                if saves.due(trainer.step) or trainer.step == steps:
+                    checkpoints.save(trainer.snapshot())
+                    saves.made()
+                    saved = trainer.step
+                bar.advance(pass_rate=row["pass_rate"], entropy=row["entropy"], seconds=row["timing"]["step"])
+                if stop.after_step():
+                    raise Stopped
+        except Stopped:
+            if saved != trainer.step:
                 checkpoints.save(trainer.snapshot())
-            bar.advance(pass_rate=row["pass_rate"], entropy=row["entropy"], seconds=row["timing"]["step"])
-            if stopping:
-                print(f"asked to stop: saved at step {trainer.step}, to be continued", flush=True)
-                raise SystemExit(TO_BE_CONTINUED)
+            print(f"asked to stop: saved at step {trainer.step}, to be continued", flush=True)
+            raise SystemExit(TO_BE_CONTINUED) from None
 
 
 def main(
@@ -62,15 +72,21 @@ def main(
     run, where = RunSpec.model_validate_json(spec.read_bytes()), device()
     options = Execution.model_validate_json(execution.read_bytes())
     origin = provenance.collect(device=str(where))
-    # A reference that is reset holds the policy's own weights, so it needs their precision.
-    dtype = torch.float32 if run.rl.reference_reset else None
-    policy, reference = load(base, device=where, dtype=torch.float32), load(base, device=where, dtype=dtype)
+    # One precision for both: equal weights must give equal log-probabilities.
+    policy, reference = (load(base, device=where, dtype=torch.float32) for _ in range(2))
     train_set, held_out = problems_of(problems, validation)
     try:
         for path, problem_set in ((problems, train_set), (validation, held_out)):
             check_golds(run.data.verifier, ((f"{path}, problem {problem.id}", problem.gold) for problem in problem_set))
         trainer = Trainer(
-            run, policy, reference, train_set, held_out, judges=options.judges, verifier_errors=options.verifier_errors
+            run,
+            policy,
+            reference,
+            train_set,
+            held_out,
+            judges=options.judges,
+            verifier_errors=options.verifier_errors,
+            tokens_per_gpu=options.tokens_per_gpu,
         )
     except VerifierError as error:
         raise SystemExit(str(error)) from error
@@ -80,7 +96,7 @@ def main(
     checkpoints = Checkpoints(state, mark, keep=options.keep_checkpoints, origin=origin)
     with checkpoints.lease(), trainer.verifier:
         try:
-            train(trainer, checkpoints, options.save_every)
+            train(trainer, checkpoints, Saves(options.save_every, options.save_minutes))
         except NonFinite as error:
             raise SystemExit(f"training diverged at {error}; the last good checkpoint is in {state}") from error
         except TooManyErrors as error:
@@ -93,6 +109,7 @@ def main(
         rows = {"metrics": trainer.metrics, "probe": trainer.probes}
         outcome = TrainedPolicy(folder, sums, policy.template, rows, checkpoints.history)
         outcome.publish_run(out, run, step, trainer.problems.left_out)
+        checkpoints.retire()
 
 
 if __name__ == "__main__":

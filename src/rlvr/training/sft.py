@@ -20,7 +20,8 @@ from rlvr.training.checkpoint import Checkpoints, Snapshot
 from rlvr.training.deterministic import one_thread
 from rlvr.training.inputs import sft_of
 from rlvr.training.outcome import TrainedPolicy
-from rlvr.training.progress import TO_BE_CONTINUED, Bar, StopRequest
+from rlvr.training.passes import Microbatch
+from rlvr.training.progress import TO_BE_CONTINUED, Bar, Saves, StopRequest
 
 SEQUENCES_PER_CHUNK = 64  # of similar length; affects memory and cache only
 
@@ -46,14 +47,14 @@ def step_loss(decoder: Decoder, groups: Groups) -> torch.Tensor:
     """Mean negative log-likelihood per response token; accumulates gradients chunk by chunk."""
     tokens = int(groups.lengths_PG.sum())
     total = torch.zeros((), device=groups.prompts_PL.device)
-    for chunk in chunks(groups, SEQUENCES_PER_CHUNK):
+    for chunk in chunks(groups, Microbatch(SEQUENCES_PER_CHUNK)):
         loss = -token_logprobs(decoder, chunk).sum() / tokens
         loss.backward()
         total += loss.detach()
     return total
 
 
-def train(policy: Policy, spec: Sft, demonstrations: list[Demonstration], checkpoints: Checkpoints, save_every: int):
+def train(policy: Policy, spec: Sft, demonstrations: list[Demonstration], checkpoints: Checkpoints, saves: Saves):
     """One row of metrics per step, after training in place. Exits with 75 after saving when asked to stop."""
     groups, order = encode(policy, demonstrations), PromptOrder(len(demonstrations), spec.seed)
     model, decoder = policy.model, Decoder(policy.model)
@@ -63,7 +64,8 @@ def train(policy: Policy, spec: Sft, demonstrations: list[Demonstration], checkp
     rows, start = [], 0
     if (snapshot := checkpoints.latest()) is not None:
         model.load_state_dict(snapshot.tensors["model"])
-        optimizer.load_state_dict(snapshot.tensors["optimizer"])
+        if "optimizer" in snapshot.tensors:  # else the policy is published, and has no step left
+            optimizer.load_state_dict(snapshot.tensors["optimizer"])
         rows, start = snapshot.rows["metrics"], snapshot.step
     stop = StopRequest()
     with Bar("sft", spec.steps, start) as bar:
@@ -84,9 +86,10 @@ def train(policy: Policy, spec: Sft, demonstrations: list[Demonstration], checkp
             if step % 20 == 0 or step == spec.steps or bar.progress:
                 bar.advance(step - bar.done, loss=float(loss))
             stopping = stop.after_step()  # read once: the signal may come between the save and the exit
-            if step % save_every == 0 or step == spec.steps or stopping:
+            if saves.due(step) or step == spec.steps or stopping:
                 tensors = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
                 checkpoints.save(Snapshot(step, tensors, {}, {"metrics": rows}))
+                saves.made()
             if stopping:
                 raise SystemExit(TO_BE_CONTINUED)
     return rows
@@ -99,6 +102,7 @@ def main(
     out: stages.Manifest,
     state: stages.State,
     save_every: stages.SaveEvery = 100,
+    save_minutes: stages.SaveMinutes = 20,
 ) -> None:
     """Fine-tune one model on demonstrations."""
     end_with_caller()
@@ -111,11 +115,14 @@ def main(
     mark["demonstrations"] = sha256(demonstrations)
     checkpoints = Checkpoints(state, mark, origin=origin)
     with checkpoints.lease():
-        rows = train(policy, sft, read_records(demonstrations, Demonstration), checkpoints, save_every)
+        rows = train(
+            policy, sft, read_records(demonstrations, Demonstration), checkpoints, Saves(save_every, save_minutes)
+        )
         folder = out.parent / "policy"
         sums = save(policy, folder)
         outcome = TrainedPolicy(folder, sums, policy.template, {"metrics": rows}, checkpoints.history)
         outcome.publish_sft(out, policy_spec, sft, model)
+        checkpoints.retire()
 
 
 if __name__ == "__main__":

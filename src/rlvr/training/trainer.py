@@ -1,6 +1,7 @@
 """One RL run in process: its steps (rollouts, weights, update), its held-out measurements, its checkpoints."""
 
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ from rlvr.records import Problem
 from rlvr.training import measures
 from rlvr.training.batches import STREAM_PROBE, Groups, PromptOrder, all_logprobs, autocast
 from rlvr.training.checkpoint import Snapshot
+from rlvr.training.passes import microbatch, training_pass
 from rlvr.training.rollouts import Batch, Problems, collect, sample_prompts, verify
 from rlvr.training.update import Coupled, NonFinite, update
 from rlvr.verifiers.pool import Pool
@@ -32,6 +34,16 @@ class Timer:
         self._began = now
 
 
+@dataclass(frozen=True)
+class Gathered:
+    """What a step learns from, before it changes the policy."""
+
+    batch: Batch
+    old_PGT: torch.Tensor
+    reference_PGT: torch.Tensor
+    timer: Timer
+
+
 class Trainer:
     """One run: its policy, its reference, its optimizer, and its rows of metrics."""
 
@@ -45,12 +57,14 @@ class Trainer:
         *,
         judges: int = 1,
         verifier_errors: float = 1.0,
+        tokens_per_gpu: int = 16384,
     ):
         self.spec, self.policy = spec, policy
         self.model = policy.model
-        self.decoder = Decoder(policy.model)
+        self.forward = training_pass(policy.model)
+        self.microbatch = microbatch(policy.model, spec.rl.sequences_per_microbatch, tokens_per_gpu)
         self.reference_model = reference.model.requires_grad_(False)
-        self.reference = Decoder(self.reference_model, frozen=True)
+        self.reference = training_pass(self.reference_model, frozen=True)
         self.problems = Problems(policy, train, spec.rollout.max_prompt_tokens)
         self.held_out = None
         if spec.probe.problems:
@@ -70,6 +84,10 @@ class Trainer:
 
     def advance(self) -> dict[str, Any]:
         """Take one step and return its row of metrics. Raises NonFinite, naming the step."""
+        return self.learn(self.gather())
+
+    def gather(self) -> Gathered:
+        """The step's rollouts and reference; repeated from the same step, it returns the same."""
         spec, timer = self.spec, Timer()
         if spec.rl.reference_reset and self.step and self.step % spec.rl.reference_reset == 0:
             self._reset_reference()
@@ -77,16 +95,21 @@ class Trainer:
             batch = self._collect()
         timer.lap("rollout")
         with autocast(spec.rl.precision, self.model.device):
-            reference_PGT = all_logprobs(self.reference, batch.groups, spec.rl.sequences_per_microbatch)
-        old_PGT = batch.samples.logprobs_PGT
+            reference_PGT = all_logprobs(self.reference, batch.groups, self.microbatch)
+            old_PGT = self._old_logprobs(batch)
+        return Gathered(batch, old_PGT, reference_PGT, timer)
+
+    def learn(self, gathered: Gathered) -> dict[str, Any]:
+        """Weights and update from a step's rollouts; its row of metrics. Raises NonFinite, naming the step."""
+        spec, timer = self.spec, gathered.timer
+        batch, old_PGT, reference_PGT = gathered.batch, gathered.old_PGT, gathered.reference_PGT
         inputs = inputs_of_step(old_PGT, reference_PGT, batch.groups.lengths_PG)
         advantages_PG, self.estimator_state = self.estimator.step(batch.rewards_PG, inputs, self.estimator_state)
         timer.lap("reference")
-        self._set_learning_rate()
         try:
             totals = update(
                 self.model,
-                self.decoder,
+                self.forward,
                 self.optimizer,
                 batch.groups,
                 advantages_PG,
@@ -95,6 +118,7 @@ class Trainer:
                 loss=spec.loss,
                 rl=spec.rl,
                 longest=spec.rollout.max_response_tokens,
+                microbatch=self.microbatch,
                 coupled=self._coupled(batch, inputs) if self.estimator.coupled else None,
             )
         except NonFinite as error:
@@ -102,14 +126,27 @@ class Trainer:
         timer.lap("update")
         self.step += 1
         self.position = batch.position
-        self.updates += len(totals.losses)
         row = {"step": self.step, **self._figures(batch, inputs["log_ratio_PG"], advantages_PG), **totals.figures()}
+        if old_PGT is not batch.samples.logprobs_PGT:
+            row["logprob_gap"] = float(
+                (old_PGT - batch.samples.logprobs_PGT).abs().sum() / batch.groups.lengths_PG.sum()
+            )
         if self.estimator_state:
             row["estimator"] = self.estimator_state
         tokens, seconds = int(batch.groups.lengths_PG.sum()), sum(timer.seconds.values())
         row["timing"] = {**timer.seconds, "step": round(seconds, 4), "tokens_per_second": round(tokens / seconds, 1)}
         self.metrics.append(row)
         return row
+
+    def _old_logprobs(self, batch: Batch) -> torch.Tensor:
+        """log pi (P, G, T) before the update: the sampler's in float32, else by a pass of the trainer's own.
+
+        In bfloat16 the sampler's pass, token by token, rounds differently from the reference's over whole rows. At
+        equal weights log pi - log pi_ref would be noise, which OEF, ACE, PACS and the KL term read.
+        """
+        if self.spec.rl.precision == "float32":
+            return batch.samples.logprobs_PGT
+        return all_logprobs(training_pass(self.model, frozen=True), batch.groups, self.microbatch)
 
     def _collect(self) -> Batch:
         return collect(
@@ -139,9 +176,18 @@ class Trainer:
 
     def _fresh_optimizer(self) -> torch.optim.Optimizer:
         rl = self.spec.rl
-        return torch.optim.AdamW(
+        optimizer = torch.optim.AdamW(
             self.model.parameters(), lr=rl.learning_rate, betas=rl.betas, weight_decay=rl.weight_decay, fused=True
         )
+        optimizer.register_step_pre_hook(self._warm_up)
+        return optimizer
+
+    def _warm_up(self, optimizer: torch.optim.Optimizer, *_: Any) -> None:
+        """Set the learning rate of the next optimizer step: it rises linearly over the first `warmup_steps`."""
+        factor = min(1.0, (self.updates + 1) / max(1, self.spec.rl.warmup_steps))
+        for parameters in optimizer.param_groups:
+            parameters["lr"] = self.spec.rl.learning_rate * factor
+        self.updates += 1
 
     def _reset_reference(self) -> None:
         """Copy the policy into the reference and reset the optimizer's moments (PACS, sec. 3.4, after Eq. 7).
@@ -149,14 +195,8 @@ class Trainer:
         OEF, overconfidence and KL now compare with the policy of this step.
         """
         self.reference_model.load_state_dict(self.model.state_dict())
-        self.reference = Decoder(self.reference_model, frozen=True)
+        self.reference = training_pass(self.reference_model, frozen=True)
         self.optimizer = self._fresh_optimizer()
-
-    def _set_learning_rate(self) -> None:
-        warmup = self.spec.rl.warmup_steps
-        factor = min(1.0, (self.updates + 1) / warmup) if warmup else 1.0
-        for parameters in self.optimizer.param_groups:
-            parameters["lr"] = self.spec.rl.learning_rate * factor
 
     def _figures(self, batch: Batch, log_ratio_PG: torch.Tensor, advantages_PG: torch.Tensor) -> dict[str, Any]:
         mask_PGT = batch.groups.mask_PGT()
@@ -179,12 +219,17 @@ class Trainer:
         due = self.step <= probe.dense_steps or self.step % probe.every == 0
         return self.held_out is not None and (due or (selects and self.step == self.spec.steps))
 
+    def probe_if_due(self) -> None:
+        """The probe of this step, unless it is there: a process that was stopped may have left it out."""
+        if self.probe_due() and not (self.probes and self.probes[-1]["step"] == self.step):
+            self.probe()
+
     def probe(self) -> None:
         """Sample held-out problems at temperature 1; record pass rates, entropy, overconfidence (ACE sec. 5.3, 5.4)."""
         assert self.held_out is not None
         spec, held_out = self.spec, self.held_out
         groups, drawn, graded = self._sample_held_out(held_out, spec.probe.samples)
-        reference_PGT = all_logprobs(self.reference, groups, spec.rl.sequences_per_microbatch)
+        reference_PGT = all_logprobs(self.reference, groups, self.microbatch)
         correct_PG = torch.tensor([[float(s == "correct") for s in row] for row in graded], device=self.model.device)
         rates = correct_PG.mean(dim=1).tolist()
         log_ratio_PG = (drawn.logprobs_PGT - reference_PGT).sum(-1)
@@ -252,10 +297,11 @@ class Trainer:
 
     def restore(self, snapshot: Snapshot) -> None:
         self.model.load_state_dict(snapshot.tensors["model"])
-        self.optimizer.load_state_dict(snapshot.tensors["optimizer"])
+        if "optimizer" in snapshot.tensors:  # else the run is published, and has no step left
+            self.optimizer.load_state_dict(snapshot.tensors["optimizer"])
         if "reference" in snapshot.tensors:
             self.reference_model.load_state_dict(snapshot.tensors["reference"])
-            self.reference = Decoder(self.reference_model, frozen=True)
+            self.reference = training_pass(self.reference_model, frozen=True)
         self.best = snapshot.tensors.get("best")
         self.step, self.position = snapshot.step, snapshot.state["position"]
         self.updates, self.estimator_state = snapshot.state["updates"], snapshot.state["estimator"]

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from rlvr.config.schema.settings import Loss, Rl
-from rlvr.policies.decoder import Decoder
 from rlvr.training.batches import Groups, all_logprobs, autocast, chunks, token_logprobs
 from rlvr.training.losses import aggregation, gspo, kl, ppo_clip
+from rlvr.training.passes import Microbatch, Pass
 
 
 class NonFinite(RuntimeError):
@@ -49,7 +49,7 @@ class Totals:
 
 def update(
     model: torch.nn.Module,
-    decoder: Decoder,
+    forward: Pass,
     optimizer: torch.optim.Optimizer,
     groups: Groups,
     advantages_PG: Tensor,
@@ -59,6 +59,7 @@ def update(
     loss: Loss,
     rl: Rl,
     longest: int,
+    microbatch: Microbatch,
     coupled: Coupled | None = None,
 ) -> Totals:
     """Totals of one optimizer step per minibatch. Raises NonFinite before a step with a non-finite loss or gradient.
@@ -67,15 +68,15 @@ def update(
     policy, and -mean(A log pi) with A fixed has the gradient of that loss.
     """
     totals = Totals()
-    batch = _Batch(groups, old_logprobs_PGT, reference_logprobs_PGT, loss, rl, longest, coupled is not None)
+    batch = _Batch(groups, old_logprobs_PGT, reference_logprobs_PGT, loss, rl, longest, microbatch, coupled is not None)
     for rows in torch.arange(len(groups.prompts_PL), device=advantages_PG.device).split(rl.prompts_per_minibatch):
         optimizer.zero_grad(set_to_none=True)
         weights_PG, own_loss = advantages_PG[rows], None
         if coupled is not None:
             with autocast(rl.precision, advantages_PG.device):
-                logp_PG = all_logprobs(decoder, groups.select(rows), rl.sequences_per_microbatch).sum(-1)
+                logp_PG = all_logprobs(forward, groups.select(rows), microbatch).sum(-1)
             weights_PG, own_loss = coupled(rows, logp_PG)
-        value = batch.backward(decoder, rows, weights_PG, totals)
+        value = batch.backward(forward, rows, weights_PG, totals)
         norm = torch.nn.utils.clip_grad_norm_(model.parameters(), rl.max_grad_norm)
         if not torch.isfinite(value + norm):
             raise NonFinite(f"loss {float(value)}, gradient norm {float(norm)}")
@@ -95,9 +96,10 @@ class _Batch:
     loss: Loss
     rl: Rl
     longest: int
+    microbatch: Microbatch
     score_function: bool  # use -A log pi, summed over tokens, averaged over responses, not the clipped surrogate
 
-    def backward(self, decoder: Decoder, rows: Tensor, weights_PG: Tensor, totals: Totals) -> Tensor:
+    def backward(self, forward: Pass, rows: Tensor, weights_PG: Tensor, totals: Totals) -> Tensor:
         """The loss of one minibatch; adds its gradient chunk by chunk."""
         lengths_PG = self.groups.lengths_PG[rows]
         sequences, tokens = lengths_PG.numel(), int(lengths_PG.sum())
@@ -109,10 +111,10 @@ class _Batch:
             return whole
         old_MT, reference_MT = (x[rows].flatten(0, 1) for x in (self.old_PGT, self.reference_PGT))
         weights_M = weights_PG.flatten()
-        for chunk in chunks(self.groups.select(rows), self.rl.sequences_per_microbatch):
+        for chunk in chunks(self.groups.select(rows), self.microbatch):
             chosen, width, mask_MT = chunk.members_M, chunk.tokens_NT.shape[1], chunk.mask_MT()
             with autocast(self.rl.precision, weights_PG.device):
-                logprobs_MT = token_logprobs(decoder, chunk)
+                logprobs_MT = token_logprobs(forward, chunk)
             old = old_MT[chosen, :width]
             losses_MT, clipped_MT = self._policy_loss(logprobs_MT, old, weights_M[chosen, None], mask_MT)
             divergence_MT = kl.k3(logprobs_MT, reference_MT[chosen, :width])

@@ -45,6 +45,15 @@ class ScratchModel(Named):
         return {key: value for key, value in dump(self).items() if (key, value) != ("task", "operator_fill")}
 
 
+class AboutModel(Strict):
+    """What is said of a published model, with its source; in no identity."""
+
+    licence: str
+    context: Positive  # tokens of prompt and response: max_position_embeddings in its config.json
+    gated: bool = False  # fetching it needs accepted terms and a login
+    source: Annotated[str, Field(min_length=1)]
+
+
 class HubModel(Named):
     """A published model, by hub name and revision.
 
@@ -56,6 +65,13 @@ class HubModel(Named):
     revision: str
     template: str
     dtype: Literal["float32", "bfloat16"]
+    about: AboutModel | None = None
+
+    @property
+    def how_to_be_let_in(self) -> str:
+        """What a user has to do before a gated model can be fetched."""
+        address = f"https://huggingface.co/{self.repo}"
+        return f"{self.repo} is gated: accept its terms at {address}, then log in with `hf auth login`"
 
     @property
     def pinned(self) -> bool:

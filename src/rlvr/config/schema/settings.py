@@ -115,6 +115,13 @@ class Evaluation(Strict):
     max_response_tokens: Positive
     seed: Natural
     engine: Literal[ENGINES] = "in_process"  # type: ignore[valid-type]
+    precision: Literal["float32", "bfloat16"] = "float32"
+    max_total_tokens: Positive | None = None
+
+    def room(self, prompt: int) -> int:
+        """The most tokens of a response to a prompt of some tokens; may be less than one."""
+        limits = [self.max_response_tokens, *([self.max_total_tokens - prompt] if self.max_total_tokens else [])]
+        return min(limits)
 
 
 class Statistics(Strict):
@@ -146,7 +153,9 @@ class Execution(Strict):
     """
 
     save_every: Positive
+    save_minutes: Annotated[float, Field(gt=0)]
     keep_checkpoints: Annotated[int, Field(ge=2)]
+    device: Literal["cpu", "gpu"]  # of training and sampling in process, and of an embedding model of the hub
     gpu_memory_utilization: Fraction
     tokens_per_gpu: Positive  # prompts and responses of one microbatch on one GPU
     attention: Literal["flash_attention_2", "sdpa"]
@@ -154,6 +163,7 @@ class Execution(Strict):
     tensor_parallel: Positive
     shards: Annotated[int, Field(ge=1, le=SLICES)]
     verifier_errors: Annotated[float, Field(ge=0, le=1)]
+    failed_groups: Annotated[float, Field(ge=0, le=1)]
 
 
 class Settings(Strict):

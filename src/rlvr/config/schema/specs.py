@@ -54,6 +54,13 @@ class RunSpec(Strict):
         return self
 
     @property
+    def needs_reference(self) -> bool:
+        """Whether log pi_ref is needed: for KL, a reset reference, an estimator's weights, or the OEF of probes."""
+        needs = estimators.signature(self.estimator["name"]).needs
+        weighs = any(estimators.INPUTS[need].needs_reference for need in needs)
+        return weighs or self.loss.kl_coefficient > 0 or self.rl.reference_reset > 0 or self.probe.problems > 0
+
+    @property
     def steps(self) -> int:
         """Policy-gradient steps: `rl.steps`, or those of `rl.epochs` over the training set."""
         if self.rl.steps is not None:

@@ -63,6 +63,18 @@ def _module(name: str) -> Any:
     return importlib.import_module(f"rlvr.sampling.engines.{name}")
 
 
+def limits_of(sampling: Evaluation, problems: list[Problem], prompts: list[list[int]]) -> list[int]:
+    """The most tokens of a response to each prompt. Raises EngineError where a prompt leaves no room for one."""
+    limits = [sampling.room(len(prompt)) for prompt in prompts]
+    for problem, prompt, limit in zip(problems, prompts, limits, strict=True):
+        if limit < 1:
+            raise EngineError(
+                f"{problem.id}: a prompt of {len(prompt)} tokens leaves no room for a response within "
+                f"evaluation.max_total_tokens: {sampling.max_total_tokens}"
+            )
+    return limits
+
+
 def number_of(problem: Problem) -> int:
     """A problem's key for random streams, independent of other problems."""
     return int(hashlib.sha256(problem.id.encode()).hexdigest()[:12], 16)

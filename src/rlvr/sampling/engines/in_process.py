@@ -14,7 +14,7 @@ from rlvr.policies.decoder import Decoder
 from rlvr.policies.store import Policy, device
 from rlvr.policies.store import load as load_policy
 from rlvr.records import Completion, Problem
-from rlvr.sampling.engines import Sampled, number_of
+from rlvr.sampling.engines import Sampled, limits_of, number_of
 from rlvr.training.batches import STREAM_EVALUATION
 from rlvr.training.rollouts import sample_prompts
 
@@ -37,6 +37,7 @@ class InProcess:
     @torch.no_grad()
     def draw(self, problems: list[Problem], first: int, last: int) -> list[Sampled]:
         sampling, encoded = self.sampling, self.policy.encode([problem.prompt for problem in problems])
+        limits = limits_of(sampling, problems, encoded)
         _, drawn = sample_prompts(
             self.policy,
             self.decoder,
@@ -44,12 +45,15 @@ class InProcess:
             [(sampling.seed, STREAM_EVALUATION, number_of(problem)) for problem in problems],
             first=first,
             rollouts=last - first,
-            max_tokens=sampling.max_response_tokens,
+            max_tokens=sampling.max_response_tokens,  # the noise depends on it
             temperature=sampling.temperature,
             top_p=sampling.top_p,
         )
-        lengths, finished = drawn.lengths_PG.tolist(), drawn.finished_PG.tolist()
-        totals = drawn.logprobs_PGT.double().sum(-1).tolist()
+        limits_P1 = torch.tensor(limits, device=drawn.lengths_PG.device)[:, None]
+        finished = (drawn.finished_PG & (drawn.lengths_PG <= limits_P1)).tolist()
+        lengths_PG = torch.minimum(drawn.lengths_PG, limits_P1)
+        within_PGT = torch.arange(drawn.logprobs_PGT.shape[-1], device=limits_P1.device) < lengths_PG[..., None]
+        lengths, totals = lengths_PG.tolist(), (drawn.logprobs_PGT.double() * within_PGT).sum(-1).tolist()
         sampled = []
         for p, problem in enumerate(problems):
             rows = [drawn.tokens_PGT[p, g, :n].tolist() for g, n in enumerate(lengths[p])]
@@ -63,4 +67,4 @@ class InProcess:
 
 
 def load(manifest: Path, sampling: Evaluation, **_: Any) -> InProcess:
-    return InProcess(load_policy(manifest, device=device()), sampling)
+    return InProcess(load_policy(manifest, device=device(), dtype=getattr(torch, sampling.precision)), sampling)

@@ -14,7 +14,7 @@ from rlvr.config.schema.settings import Evaluation
 from rlvr.offspring import leave_no_orphans
 from rlvr.policies.store import Location, load_tokenizer, locate
 from rlvr.records import Completion, Problem
-from rlvr.sampling.engines import EngineError, Sampled
+from rlvr.sampling.engines import EngineError, Sampled, limits_of
 
 ENVIRONMENT = "vllm"
 ROWS = (1024, 8192)  # a part ends with its longest sample
@@ -27,7 +27,7 @@ def sample_seed(seed: int, problem: Problem, sample: int) -> int:
 
 
 def parameters(sampling: Evaluation, eos: int) -> dict[str, Any]:
-    """Every parameter of vLLM's SamplingParams that shapes a sample, but the seed."""
+    """Every parameter of vLLM's SamplingParams that shapes a sample, but the seed and a limit by the prompt."""
     return {
         "n": 1,
         "temperature": sampling.temperature,
@@ -81,17 +81,23 @@ class Vllm:
         fixed = parameters(self.sampling, self.tokenizer.eos_token_id)
         texts = [self.template.replace("{problem}", problem.prompt) for problem in problems]
         encoded = self.tokenizer(texts, add_special_tokens=False)["input_ids"]
-        for problem, tokens in zip(problems, encoded, strict=True):
-            if len(tokens) + self.sampling.max_response_tokens > self.longest:
+        limits = limits_of(self.sampling, problems, encoded)
+        for problem, tokens, limit in zip(problems, encoded, limits, strict=True):
+            if len(tokens) + limit > self.longest:
                 raise EngineError(
                     f"{problem.id}: a prompt of {len(tokens)} tokens and a response of up to "
-                    f"{self.sampling.max_response_tokens} exceed the model's context of {self.longest}, so "
-                    "vLLM would cut the response: lower evaluation.max_response_tokens"
+                    f"{limit} exceed the model's context of {self.longest}, so vLLM would cut the response: "
+                    "lower evaluation.max_response_tokens, or set evaluation.max_total_tokens"
                 )
         requests = [(p, sample) for p in range(len(problems)) for sample in range(first, last)]
         outputs = self.engine.generate(
             [{"prompt_token_ids": encoded[p]} for p, _ in requests],
-            [SamplingParams(**fixed, seed=sample_seed(self.sampling.seed, problems[p], s)) for p, s in requests],
+            [
+                SamplingParams(
+                    **{**fixed, "max_tokens": limits[p]}, seed=sample_seed(self.sampling.seed, problems[p], s)
+                )
+                for p, s in requests
+            ],
             use_tqdm=False,
         )
         rows = [list(output.outputs[0].token_ids) for output in outputs]
@@ -128,7 +134,7 @@ def load(manifest: Path, sampling: Evaluation, *, tensor_parallel: int = 1, gpu_
     tokenizer = load_tokenizer(policy.location, **policy.options)
     longest = min(positions(policy), SPARE_PROMPT_TOKENS + sampling.max_response_tokens)
     revision = policy.options.get("revision")
-    arguments = options(policy.location, revision, policy.dtype, longest, tensor_parallel, gpu_memory)
+    arguments = options(policy.location, revision, sampling.precision, longest, tensor_parallel, gpu_memory)
     leave_no_orphans()  # the engine's processes notice this one's death late or never
     return Vllm(LLM(**arguments), tokenizer, policy.template, sampling, installed, longest)
 

@@ -4,6 +4,7 @@ A verl batch has its rows in any order, with the rollouts of a prompt apart, and
 tokens. N rows, P prompts, G rollouts per prompt, T response tokens.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -15,7 +16,23 @@ from rlvr.estimators import Estimator, inputs_of_step
 
 
 class Ragged(RuntimeError):
-    """Prompts with different numbers of rollouts, as after a failed rollout."""
+    """Prompts with different numbers of rollouts."""
+
+
+def whole_groups(keys: Sequence[str], response_lengths: Sequence[int], rollouts: int) -> tuple[int, list[str]]:
+    """The number of groups without a failed rollout, and their keys in the given order.
+
+    verl leaves out a rollout that raised an exception, and keeps the rest of its group. A response without a token
+    counts as failed too. A row's key is `{prompt}_{rollout}_{output}`.
+    """
+    responses = [key for key, length in zip(keys, response_lengths, strict=True) if length > 0]
+    counts = Counter(map(_prompt, responses))
+    kept = [key for key in responses if counts[_prompt(key)] == rollouts]
+    return len(kept) // rollouts, kept
+
+
+def _prompt(key: str) -> str:
+    return key.rsplit("_", 2)[0]
 
 
 @dataclass(frozen=True)
@@ -37,7 +54,7 @@ class Grid:
                 rows_of_prompt.setdefault(str(uid), []).append(row)
         sizes = sorted({len(rows) for rows in rows_of_prompt.values()})
         if len(sizes) != 1:
-            raise Ragged(f"prompts have {sizes} rollouts: a rollout failed; the log of its worker says why")
+            raise Ragged(f"prompts have {sizes} rollouts")
         if order is not None:
             for rows in rows_of_prompt.values():
                 rows.sort(key=order.__getitem__)

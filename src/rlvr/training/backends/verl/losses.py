@@ -43,7 +43,7 @@ def _fields(model_output: Any, data: Any) -> dict[str, Tensor]:
 
 @torch.no_grad()
 def _counts(config: Any, model_output: Any, data: Any, *, clips: bool = True) -> dict[str, Any]:
-    """Sums over a micro-batch's tokens; verl adds them up over a minibatch."""
+    """Sums over a micro-batch's tokens, which verl adds up over a minibatch and averages over its ranks."""
     from verl.utils.metric import AggregationType, Metric
 
     fields = _fields(model_output, data)
@@ -59,4 +59,5 @@ def _counts(config: Any, model_output: Any, data: Any, *, clips: bool = True) ->
         sums["clipped"] = (clipped & mask).sum()
     if "ref_log_prob" in fields:
         sums["kl"] = (kl.k3(new, fields["ref_log_prob"]) * mask).sum()
-    return {f"rlvr/{name}": Metric(value=value, aggregation=AggregationType.SUM) for name, value in sums.items()}
+    ranks = data["dp_size"]  # times these, the average over ranks is the sum
+    return {f"rlvr/{name}": Metric(AggregationType.SUM, value * ranks) for name, value in sums.items()}

@@ -11,7 +11,6 @@ from typing import Any, Self
 
 from rlvr.config.schema.settings import Execution, Sft
 from rlvr.config.schema.specs import RunSpec
-from rlvr.estimators import INPUTS, signature
 from rlvr.training.backends.verl import LOGICAL_CPUS
 
 VERL = "0.9.1"
@@ -25,6 +24,7 @@ AGGREGATION = {
 }
 NO_DUAL_CLIP = 1e9  # verl bounds the loss of negative weights at 3 |A| by default; no paper here does
 SFT_TOKENS = 16384  # per microbatch on one device
+WITHOUT_PADDING = "flash_attention_2"  # the attention that verl can give packed sequences
 
 
 class Unsupported(ValueError):
@@ -54,9 +54,7 @@ class Places:
 
 
 def needs_reference(spec: RunSpec) -> bool:
-    """Whether log pi_ref is needed: for KL, a reset reference, an estimator that weighs by it, or the OEF of probes."""
-    weighs = any(INPUTS[need].needs_reference for need in signature(spec.estimator["name"]).needs)
-    return weighs or spec.loss.kl_coefficient > 0 or spec.rl.reference_reset > 0 or spec.probe.problems > 0
+    return spec.needs_reference
 
 
 def settings(spec: RunSpec, places: Places, execution: Execution) -> dict[str, Any]:
@@ -65,6 +63,8 @@ def settings(spec: RunSpec, places: Places, execution: Execution) -> dict[str, A
         why = "needs the backend in_process: a verl run gives its last step"
         raise Unsupported(f"selection.rule {spec.selection.rule!r} {why}")
     devices, rl = places.nodes * places.gpus_per_node, spec.rl
+    if execution.attention == WITHOUT_PADDING and rl.precision == "float32":
+        raise Unsupported("rl.precision float32 needs execution.attention: sdpa, since FlashAttention takes 16 bits")
     for prompts in {rl.prompts_per_minibatch, rl.prompts_per_step % rl.prompts_per_minibatch}:
         if prompts * spec.rollout.samples_per_prompt % devices:
             raise Unsupported(
@@ -87,8 +87,7 @@ def sft_overrides(sft: Sft, model: str, tokenizer: str, train: str, state: str, 
     return hydra_lines(
         {
             "model.path": model,
-            "+model.override_config.attn_implementation": "sdpa",
-            "model.use_remove_padding": False,
+            **attention("model", "sdpa"),
             "model.tokenizer_path": tokenizer,
             "data.train_files": train,
             "data.train_batch_size": sft.sequences_per_step,
@@ -117,6 +116,14 @@ def sft_overrides(sft: Sft, model: str, tokenizer: str, train: str, state: str, 
             "trainer.default_local_dir": state,
         }
     )
+
+
+def attention(model: str, kernel: str) -> dict[str, Any]:
+    """Keys of a model's attention. FlashAttention takes packed sequences; SDPA pads them (`padded`)."""
+    return {
+        f"+{model}.override_config.attn_implementation": kernel,
+        f"{model}.use_remove_padding": kernel == WITHOUT_PADDING,
+    }
 
 
 def mixed_precision(compute: str) -> dict[str, str]:
@@ -166,18 +173,19 @@ def _data(spec: RunSpec, places: Places, execution: Execution) -> dict[str, Any]
     }
 
 
-def _optimization(spec: RunSpec, places: Places, _: Execution) -> dict[str, Any]:
+def _optimization(spec: RunSpec, places: Places, execution: Execution) -> dict[str, Any]:
     rl = spec.rl
-    tokens = _microbatch(spec)
+    tokens = _microbatch(spec, execution)
     # Weights, moments and gradient sums are float32; without this verl uses bfloat16 for the rest, despite `dtype`.
     mixed = mixed_precision(rl.precision)
     return {
         "actor_rollout_ref.model.path": places.model,
-        # torch's own attention works in every environment; config/cluster.yaml can select flash-attn.
-        "+actor_rollout_ref.model.override_config.attn_implementation": "sdpa",
-        "actor_rollout_ref.model.use_remove_padding": False,
+        **attention("actor_rollout_ref.model", execution.attention),
         f"{ACTOR}.optim.lr": rl.learning_rate,
-        f"{ACTOR}.optim.lr_scheduler_type": "constant",
+        # A cosine from 1 to 1 is constant after the warm-up; verl's own "constant" would begin the warm-up at 0.
+        f"{ACTOR}.optim.lr_scheduler_type": "cosine",
+        f"{ACTOR}.optim.min_lr_ratio": 1.0,
+        f"{ACTOR}.optim.zero_indexed_step": False,
         f"{ACTOR}.optim.lr_warmup_steps": rl.warmup_steps,
         f"{ACTOR}.optim.weight_decay": rl.weight_decay,
         f"{ACTOR}.optim.betas": list(rl.betas),
@@ -195,6 +203,8 @@ def _optimization(spec: RunSpec, places: Places, _: Execution) -> dict[str, Any]
         f"{ACTOR}.fsdp_config.seed": spec.seed,
         f"{ACTOR}.fsdp_config.dtype": rl.precision,
         f"+{ACTOR}.fsdp_config.mixed_precision": mixed,
+        f"{ACTOR}.entropy_from_logits_with_chunking": True,
+        f"{REFERENCE}.entropy_from_logits_with_chunking": True,
         f"{REFERENCE}.fsdp_config.model_dtype": "float32",  # like the actor, so that equal weights agree
         f"{REFERENCE}.fsdp_config.dtype": rl.precision,
         f"+{REFERENCE}.fsdp_config.mixed_precision": mixed,
@@ -226,12 +236,14 @@ def _loss(spec: RunSpec, _: Places, execution: Execution) -> dict[str, Any]:
         "+rlvr.overlong_buffer": spec.reward.overlong_buffer,
         "+rlvr.verifier": spec.data.verifier,
         "+rlvr.verifier_errors": execution.verifier_errors,
+        "+rlvr.failed_groups": execution.failed_groups,
         "+rlvr.probe.problems": spec.probe.problems,
         "+rlvr.probe.every": spec.probe.every,
         "+rlvr.probe.dense_steps": spec.probe.dense_steps,
         "+rlvr.probe.greedy": spec.probe.greedy,
         "+rlvr.record_rollouts": False,  # whether to save each step's rollouts beside the checkpoints
         "+rlvr.keep_checkpoints": execution.keep_checkpoints,
+        "+rlvr.save_minutes": execution.save_minutes,
     }
     if loss.aggregation == "sequence_sum":
         keys[f"{ACTOR}.loss_scale_factor"] = spec.rollout.max_response_tokens
@@ -244,7 +256,7 @@ def _loss(spec: RunSpec, _: Places, execution: Execution) -> dict[str, Any]:
     return keys
 
 
-def _critic(spec: RunSpec, places: Places, _: Execution) -> dict[str, Any]:
+def _critic(spec: RunSpec, places: Places, execution: Execution) -> dict[str, Any]:
     if spec.critic is None:
         return {}
     rl, critic = spec.rl, spec.critic
@@ -255,20 +267,26 @@ def _critic(spec: RunSpec, places: Places, _: Execution) -> dict[str, Any]:
         "critic.strategy": "fsdp2",
         "critic.model.path": places.model,
         "critic.model.tokenizer_path": places.tokenizer,
-        "+critic.model.override_config.attn_implementation": "sdpa",
-        "critic.model.use_remove_padding": False,
+        **attention("critic.model", execution.attention),
         "critic.optim.lr": critic.learning_rate,
         "critic.optim.weight_decay": rl.weight_decay,
         "critic.cliprange_value": critic.clip,
-        "critic.ppo_max_token_len_per_gpu": _microbatch(spec),
+        # verl 0.9.1 reads this key alone, for values and update; its configuration has it as a field without a line.
+        "+critic.ppo_infer_max_token_len_per_gpu": _microbatch(spec, execution),
         "critic.data_loader_seed": spec.seed,
         "+critic.fsdp.mixed_precision": mixed_precision(rl.precision),
     }
 
 
-def _microbatch(spec: RunSpec) -> int:
-    """Tokens per microbatch: its number of sequences times the longest allowed sequence."""
-    return spec.rl.sequences_per_microbatch * (spec.rollout.max_prompt_tokens + spec.rollout.max_response_tokens)
+def _microbatch(spec: RunSpec, execution: Execution) -> int:
+    """Tokens of a microbatch on one GPU. Raises Unsupported if the longest sequence does not fit."""
+    prompt, response = spec.rollout.max_prompt_tokens, spec.rollout.max_response_tokens
+    if execution.tokens_per_gpu < prompt + response:
+        raise Unsupported(
+            f"execution.tokens_per_gpu is {execution.tokens_per_gpu}, but one sequence may have {prompt + response} "
+            f"tokens (rollout.max_prompt_tokens {prompt} + rollout.max_response_tokens {response}): give that many"
+        )
+    return execution.tokens_per_gpu
 
 
 def _rollout(spec: RunSpec, _: Places, execution: Execution) -> dict[str, Any]:

@@ -18,6 +18,7 @@ RELIED_ON = {
     "PPOTrainerSync._setup": (),
     "PPOTrainerSync._init_resource_pool_mgr": (),
     "PPOTrainerSync._balance_batch": ("batch", "metrics"),
+    "PPOTrainerSync._get_required_batch_multiple": ("dp_size",),
     "PPOTrainerSync._compute_old_log_prob": ("batch", "metrics"),
     "PPOTrainerSync._compute_ref_log_prob": ("batch", "metrics"),
     "PPOTrainerSync._compute_advantage": ("batch", "metrics"),
@@ -29,6 +30,9 @@ RELIED_ON = {
     "ActorRolloutRefWorker.set_loss_fn": ("loss_fn",),
     "RewardManagerBase.__init__": ("config", "tokenizer", "compute_score"),
     "RewardManagerBase.run_single": ("data",),
+    "logprobs_from_logits_v2": ("logits", "labels"),
+    "entropy_from_logits": ("logits",),
+    "prepare_micro_batches": ("data", "dp_group"),
     "ppo_loss": ("config", "model_output", "data", "dp_group"),
     "run_ppo": ("config", "task_runner_class"),
     "register_adv_est": (),
@@ -77,10 +81,13 @@ def _function(name: str) -> Callable[..., Any]:
     from verl.trainer.main_ppo import run_ppo
     from verl.trainer.ppo.core_algos import register_adv_est
     from verl.trainer.ppo.v1 import PPOTrainerSync, register_trainer
+    from verl.utils.torch_functional import entropy_from_logits, logprobs_from_logits_v2
+    from verl.workers.engine.fsdp.transformer_impl import prepare_micro_batches
     from verl.workers.engine_workers import ActorRolloutRefWorker
     from verl.workers.utils.losses import ppo_loss
 
     places = [PPOTrainerSync, ActorRolloutRefWorker, RewardManagerBase, ppo_loss, run_ppo, register_adv_est]
+    places += [logprobs_from_logits_v2, entropy_from_logits, prepare_micro_batches]
     by_name: Any = {place.__name__: place for place in [*places, register_trainer]}
     first, _, method = name.partition(".")
     function = getattr(by_name[first], method, None) if method else by_name[first]

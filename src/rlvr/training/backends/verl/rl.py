@@ -24,7 +24,7 @@ from rlvr.policies.store import Location, load_tokenizer, locate
 from rlvr.training.backends.verl import data
 from rlvr.training.backends.verl.overrides import VERL, Places, Unsupported, overrides
 from rlvr.training.backends.verl.requirements import check_version
-from rlvr.training.backends.verl.state import HISTORY, RunFolder, history_of, keep_only
+from rlvr.training.backends.verl.state import HISTORY, RunFolder, free, history_of, keep_only
 from rlvr.training.inputs import problems_of
 from rlvr.training.lease import lease
 from rlvr.training.outcome import TrainedPolicy
@@ -43,10 +43,15 @@ def on_disk(base: Location) -> str:
     return snapshot_download(base.location, revision=base.options["revision"])
 
 
-def from_newest(state: RunFolder) -> list[str]:
-    """Overrides that make verl resume from the newest checkpoint, if there is one."""
+def from_newest(state: RunFolder, gpus: int) -> list[str]:
+    """Overrides that make verl resume from the newest checkpoint, if there is one. Raises SystemExit if it cannot."""
     if not (steps := state.steps()):
         return ["trainer.resume_mode='disable'"]
+    if not (state.step(steps[-1]) / "actor" / f"model_world_size_{gpus}_rank_0.pt").exists():
+        raise SystemExit(
+            f"{state.step(steps[-1])} is of another number of GPUs than {gpus}, so verl cannot resume from it: ask for "
+            f"as many as before (config/cluster.yaml, rules, rl.verl), or remove {state.folder} and begin again"
+        )
     return ["trainer.resume_mode='resume_path'", f"trainer.resume_from_path='{state.step(steps[-1])}'"]
 
 
@@ -121,7 +126,7 @@ def main(
         history = history_of(run_folder.folder, (run_folder.steps() or [0])[-1], origin)
         if run_folder.rows() is None:
             publish_json(run_folder.folder / HISTORY, history.entered())
-            train(run_folder, [*lines, *from_newest(run_folder), *(override or [])])
+            train(run_folder, [*lines, *from_newest(run_folder, nodes * gpus_per_node), *(override or [])])
         if (rows := run_folder.rows()) is None:
             reached = (run_folder.steps() or [0])[-1]
             print(f"saved at step {reached} of {run.steps}, to be continued", flush=True)
@@ -131,6 +136,8 @@ def main(
         sums = merge(run_folder.step(run.steps) / "actor", start, folder)
         outcome = TrainedPolicy(folder, sums, start.template, rows, history, backend=f"verl {VERL}")
         outcome.publish_run(out, run, run.steps, data.too_long(train_set, start, run.rollout.max_prompt_tokens))
+        if not run_folder.recorded.exists():  # they are replayed against the optimizer's moments
+            free(run_folder.folder, run_folder.step(run.steps))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from rlvr.training.backends.verl import data
 from rlvr.training.backends.verl.overrides import VERL, sft_overrides
 from rlvr.training.backends.verl.requirements import check_version
 from rlvr.training.backends.verl.rl import merge, on_disk
-from rlvr.training.backends.verl.state import HISTORY, history_of, keep_only
+from rlvr.training.backends.verl.state import HISTORY, free, history_of, keep_only
 from rlvr.training.inputs import sft_of
 from rlvr.training.lease import lease
 from rlvr.training.outcome import TrainedPolicy
@@ -98,6 +98,7 @@ def main(
         sums = merge(sft_folder.folder / f"global_step_{sft.steps}", start, folder)
         outcome = TrainedPolicy(folder, sums, start.template, {"metrics": rows}, history, backend=f"verl {VERL}")
         outcome.publish_sft(out, policy, sft, model)
+        free(sft_folder.folder, sft_folder.folder / f"global_step_{sft.steps}")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from typing import Any
 
 from rlvr.files import publish_json, read_json, remove
 from rlvr.provenance import History, Origin
+from rlvr.training import retire
 from rlvr.training.lease import LEASE, MARK, is_of
 
 EXTRAS = "rlvr.json"  # in a checkpoint: state that verl does not save
@@ -31,11 +32,18 @@ def history_of(folder: Path, step: int, origin: Origin) -> History:
     return History(read_json(path) if path.exists() else None, step, origin)
 
 
+def free(folder: Path, last: Path) -> None:
+    """Free what a published policy does not need: optimizer, value model and reference, and older checkpoints."""
+    older = [path for path in folder.glob("global_step_*") if path != last]
+    retire.drop(folder, [*older, *sorted(last.rglob("optim_*.pt")), last / "critic", last / "reference"])
+
+
 class RunFolder:
     """A run's folder of checkpoints."""
 
     def __init__(self, folder: Path):
         self.folder, self.finished, self.stop = folder, folder / FINISHED, folder / STOP
+        self.recorded = folder / "rollouts"
 
     def steps(self) -> list[int]:
         """Steps of complete checkpoints: verl writes data.pt last, before its note of the newest.

@@ -8,6 +8,7 @@ probe.jsonl) is saved with its checkpoints, before the file that names the newes
 import json
 import shutil
 import uuid
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,18 +33,32 @@ from rlvr.estimators import Estimator
 from rlvr.files import publish_json, read_json
 from rlvr.training import measures
 from rlvr.training.backends.verl import losses
-from rlvr.training.backends.verl.adapter import by_rewards_alone, on_tokens, registered
+from rlvr.training.backends.verl.adapter import by_rewards_alone, on_tokens, registered, whole_groups
 from rlvr.training.backends.verl.agent_loop import GREEDY
 from rlvr.training.backends.verl.rollouts import Rollouts, plain
 from rlvr.training.backends.verl.state import EXTRAS, RunFolder
 from rlvr.training.backends.verl.worker import ResettingWorker
-from rlvr.training.progress import Deadline
+from rlvr.training.progress import Deadline, Saves, Stopped
 
 NAME = "rlvr"  # in verl's registries
 
 
 class Diverged(RuntimeError):
     """A loss or gradient that is not finite."""
+
+
+class TooManyFailed(RuntimeError):
+    """More groups with a failed rollout than `execution.failed_groups` allows."""
+
+
+@dataclass(frozen=True)
+class _Prompts:
+    """What a checkpoint asks of verl's loader: its place in the order of prompts."""
+
+    place: dict[str, Any]
+
+    def state_dict(self) -> dict[str, Any]:
+        return self.place
 
 
 @register_trainer(NAME)
@@ -60,7 +75,8 @@ class VerlTrainer(PPOTrainerSync):
         self.metrics: list[dict[str, Any]] = []
         self.probes: list[dict[str, Any]] = []
         self.run_folder = RunFolder(Path(config.trainer.default_local_dir))
-        self.deadline = Deadline()
+        self.deadline, self.saves = Deadline(), Saves(config.trainer.save_freq, self.ours.save_minutes)
+        self.failed_groups, self.probing = 0, False
         super().__init__(config)
 
     # ---- workers ----
@@ -79,8 +95,15 @@ class VerlTrainer(PPOTrainerSync):
 
     # ---- one step ----
 
+    def fit(self, agent_loop_manager: Any) -> None:
+        try:
+            super().fit(agent_loop_manager)
+        except Stopped:
+            print("asked to stop during the rollouts, which the next process repeats", flush=True)
+
     def on_step_begin(self) -> None:
         super().on_step_begin()
+        self.prompts_before = self.train_dataloader.state_dict()
         done, every = self.global_steps - 1, self.ours.reference_reset
         if every and done and done % every == 0:
             self.actor_rollout_wg.reset_reference()
@@ -89,11 +112,40 @@ class VerlTrainer(PPOTrainerSync):
         batch = super().step(metrics, timing_raw)
         self.metrics.append(self._row(metrics, timing_raw))
         if self.ours.record_rollouts:
-            path = self.run_folder.folder / "rollouts" / f"step-{self.global_steps:06d}.pt"
+            path = self.run_folder.recorded / f"step-{self.global_steps:06d}.pt"
             self.rollouts.record(path, batch, self.updates)
         return batch
 
+    def _balance_batch(self, batch: KVBatchMeta, *arguments: Any, **named: Any) -> KVBatchMeta:
+        if not self.probing:
+            prompts, rollouts = self.config.data.train_batch_size, self.config.actor_rollout_ref.rollout.n
+            batch, self.failed_groups = self._whole_groups(batch, prompts, rollouts)
+        return super()._balance_batch(batch, *arguments, **named)
+
+    def _get_required_batch_multiple(self, dp_size: int) -> int:
+        """verl pads a batch to a multiple of this: of its minibatches too, if it is to be trained on."""
+        return dp_size if self.probing else super()._get_required_batch_multiple(dp_size)
+
+    def _whole_groups(self, batch: KVBatchMeta, prompts: int, rollouts: int) -> tuple[KVBatchMeta, int]:
+        """The batch without groups in which a rollout failed, and their number. Raises TooManyFailed."""
+        whole, keys = whole_groups(batch.keys, [tag["response_len"] for tag in batch.tags], rollouts)
+        failed, limit = prompts - whole, self.ours.failed_groups
+        if failed > limit * prompts:
+            raise TooManyFailed(
+                f"step {self.global_steps}: a rollout failed in {failed} of {prompts} groups, and "
+                f"execution.failed_groups (config/defaults.yaml) allows the share {limit}; the exceptions are in the "
+                "log above, after 'Error in _run_prompt'"
+            )
+        if failed:
+            print(f"step {self.global_steps}: left out {failed} of {prompts} groups with a failed rollout", flush=True)
+        if dropped := sorted(set(batch.keys) - set(keys)):
+            tq.kv_clear(keys=dropped, partition_id=batch.partition_id)
+        return batch.select_keys(keys), failed
+
     def _compute_advantage(self, batch: KVBatchMeta, metrics: dict) -> KVBatchMeta:
+        if self.run_folder.stop.exists():
+            self._save_before_step()
+            raise Stopped
         self.rollouts = Rollouts.of(batch, has_reference=self.use_reference_policy)
         inputs, mask_NT = self.rollouts.inputs, self.rollouts.mask_NT
         if self.use_critic or by_rewards_alone(self.estimator):  # verl's own way, which calls its registry
@@ -113,29 +165,42 @@ class VerlTrainer(PPOTrainerSync):
         return tq.kv_batch_put(keys=batch.keys, partition_id=batch.partition_id, fields=fields)
 
     def _update_actor(self, batch: KVBatchMeta, metrics: dict) -> KVBatchMeta:
-        """Take an optimizer step per minibatch of whole prompts; each computes coupled weights anew."""
+        """Take an optimizer step per minibatch of whole prompts; each computes coupled weights anew.
+
+        Rows of padding, without weight, take the places of groups that failed.
+        """
         self.updates: list[dict[str, Any]] = []
-        prompts = torch.arange(len(self.rollouts.inputs.grid.rows_PG))
-        for chosen_P in prompts.split(self.config.actor_rollout_ref.actor.ppo_mini_batch_size):
-            rows = self.rollouts.inputs.grid.rows_PG[chosen_P].flatten().tolist()
-            part = batch.select_keys([batch.keys[row] for row in rows])
+        grid, planned = self.rollouts.inputs.grid, self.config.data.train_batch_size
+        of_a_step = self.config.actor_rollout_ref.actor.ppo_mini_batch_size
+        padding = [key for key, tag in zip(batch.keys, batch.tags, strict=True) if tag.get("is_padding", False)]
+        for first in range(0, len(grid.rows_PG), of_a_step):
+            chosen_P = torch.arange(first, min(first + of_a_step, len(grid.rows_PG)))
+            keys = [batch.keys[row] for row in grid.rows_PG[chosen_P].flatten().tolist()]
+            lacking = min(of_a_step, planned - first) - len(chosen_P)
+            part = batch.select_keys([*keys, *padding[: lacking * grid.rows_PG.shape[1]]])
             own_loss = self._couple(part, chosen_P) if self.estimator.coupled else None
             figures = self._optimizer_step(part)
             self.updates.append(figures if own_loss is None else {**figures, "loss": own_loss})
         return batch
 
     def _couple(self, part: KVBatchMeta, chosen_P: torch.Tensor) -> float:
-        """The loss of some prompts at the current policy; stores the weights that descend it."""
+        """The loss of some prompts at the current policy; stores the weights that descend it.
+
+        `part` has their rows, and then rows of padding.
+        """
         temperature = self.config.actor_rollout_ref.rollout.temperature
         part.extra_info.update({"calculate_entropy": False, "compute_loss": False, "temperature": temperature})
         self.actor_rollout_wg.compute_log_prob(part)
         fields = tq.kv_batch_get(part.keys, part.partition_id, ["log_probs", "response_mask"])
         now_MT = response_from_nested(fields["log_probs"], fields["response_mask"]).to_padded_tensor(0.0)
         mask_MT = fields["response_mask"].to_padded_tensor(0).float()
-        logp_PG = (now_MT * mask_MT).sum(-1).view(len(chosen_P), -1).float()
+        rows = self.rollouts.inputs.grid.rows_PG[chosen_P].numel()
+        logp_PG = (now_MT * mask_MT).sum(-1)[:rows].view(len(chosen_P), -1).float()
         rewards_PG, values = self.rollouts.inputs.prompts(chosen_P, logp_PG)
         weights_PG = self.estimator.advantages(rewards_PG, values, self.estimator_state)
-        self._put_weights(part, weights_PG.flatten(), mask_MT)
+        weights_M = torch.zeros(len(part), dtype=weights_PG.dtype)
+        weights_M[:rows] = weights_PG.flatten()
+        self._put_weights(part, weights_M, mask_MT)
         return -self.estimator.objective(rewards_PG, values)
 
     def _optimizer_step(self, part: KVBatchMeta) -> dict[str, Any]:
@@ -161,6 +226,7 @@ class VerlTrainer(PPOTrainerSync):
         results = self.actor_rollout_wg.update_actor(part)["metrics"]
         figures = {name: float(np.sum(value)) for name, value in results.items() if name.startswith("rlvr/")}
         figures |= {name: float(np.mean(results[name])) for name in ("loss", "grad_norm")}
+        figures["next_learning_rate"] = float(np.mean(results["lr"]))
         if not np.isfinite(figures["loss"] + figures["grad_norm"]):
             raise Diverged(f"step {self.global_steps}: loss {figures['loss']}, gradient norm {figures['grad_norm']}")
         return figures
@@ -187,6 +253,7 @@ class VerlTrainer(PPOTrainerSync):
             **rollouts.entropy(self.tokenizer),
             **rollouts.overconfidence(),
             "prompts_drawn": len(rates),
+            "failed_groups": self.failed_groups,
             "statuses": rollouts.statuses,
             "loss": float(np.mean([figures["loss"] for figures in updates])),
             "grad_norm": float(np.mean([figures["grad_norm"] for figures in updates])),
@@ -217,9 +284,11 @@ class VerlTrainer(PPOTrainerSync):
     def probe(self, step: int) -> None:
         """Sample held-out problems; record pass rates, entropy and overconfidence (ACE sec. 5.3, 5.4)."""
         greedy = {"greedy": self._greedy()} if self.ours.probe.greedy else {}
-        batch, levels = self._sample_held_out()
+        batch, levels, failed = self._sample_held_out(self.config.actor_rollout_ref.rollout.val_kwargs.n)
         self.checkpoint_manager.sleep_replicas()  # the actor needs their memory
+        self.probing = True
         batch = self._balance_batch(batch, metrics={})
+        self.probing = False
         batch = self._compute_old_log_prob(batch, metrics={})
         if self.use_reference_policy:
             batch = self._compute_ref_log_prob(batch, metrics={})
@@ -236,17 +305,18 @@ class VerlTrainer(PPOTrainerSync):
                 **greedy,
                 **rollouts.entropy(self.tokenizer),
                 **rollouts.overconfidence(),
+                "failed_groups": failed,
             }
         )
 
-    def _sample_held_out(self, *, greedy: bool = False) -> tuple[KVBatchMeta, dict[str, str]]:
-        """Responses to the held-out problems, and the level of each by its uid."""
+    def _sample_held_out(self, rollouts: int, *, greedy: bool = False) -> tuple[KVBatchMeta, dict[str, str], int]:
+        """Responses to the held-out problems, the level of each by its uid, and the number of failed groups."""
         (rows,) = self.val_dataloader  # one batch: data.val_batch_size is null
         count = len(rows["raw_prompt"])
         rows["uid"] = np.array([str(uuid.uuid4()) for _ in range(count)], dtype=object)
         levels = {uid: info["level"] for uid, info in zip(rows["uid"], rows["extra_info"], strict=True)}
         if greedy:
-            rows["__rollout_n__"] = np.array([1] * count, dtype=object)  # verl's own name
+            rows["__rollout_n__"] = np.array([rollouts] * count, dtype=object)  # verl's own name
         requests = tu.get_tensordict(rows)
         tu.assign_non_tensor_data(requests, GREEDY, greedy)
         tu.assign_non_tensor_data(requests, "global_steps", self.global_steps)
@@ -255,11 +325,12 @@ class VerlTrainer(PPOTrainerSync):
         tq.kv_batch_put(keys=list(requests["uid"]), partition_id="val", tags=tags)
         self.agent_loop_manager.generate_sequences(requests)
         batch, _ = self.replay_buffer.sample(global_steps=self.global_steps, partition_id="val", batch_size=count)
-        return batch, levels
+        batch, failed = self._whole_groups(batch, count, rollouts)
+        return batch, levels, failed
 
     def _greedy(self) -> float:
         """Pass rate of one response per problem at temperature 0."""
-        batch, _ = self._sample_held_out(greedy=True)
+        batch, _, _ = self._sample_held_out(1, greedy=True)
         infos = plain(tq.kv_batch_get(batch.keys, batch.partition_id, ["extra_fields"]).pop("extra_fields"))
         tq.kv_clear(keys=batch.keys, partition_id=batch.partition_id)
         return float(np.mean([fields["reward_extra_info"]["acc"] for fields in infos]))
@@ -287,6 +358,8 @@ class VerlTrainer(PPOTrainerSync):
                 self._save_checkpoint()
             print(f"asked to stop: saved at step {step}, to be continued", flush=True)
             self.total_training_steps = step  # ends the loop
+        elif self.saves.late() and step not in self.run_folder.steps():
+            self._save_checkpoint()
 
     def _latest(self) -> dict[str, Any]:
         row = self.metrics[-1]
@@ -303,8 +376,17 @@ class VerlTrainer(PPOTrainerSync):
         rows = {"metrics": self.metrics, "probe": self.probes}
         publish_json(folder / EXTRAS, {"estimator": self.estimator_state, **rows})
         super()._save_checkpoint()
+        self.saves.made()
         for old in self.run_folder.steps()[: -self.ours.keep_checkpoints]:
             shutil.rmtree(self.run_folder.step(old))
+
+    def _save_before_step(self) -> None:
+        """Save the state from which this step began: its rollouts have changed the order of prompts alone."""
+        self.global_steps -= 1
+        if self.global_steps and self.global_steps not in self.run_folder.steps():
+            after, self.train_dataloader = self.train_dataloader, _Prompts(self.prompts_before)
+            self._save_checkpoint()
+            self.train_dataloader = after
 
     def _load_checkpoint(self) -> None:
         super()._load_checkpoint()

@@ -7,9 +7,15 @@ import torch
 from verl.single_controller.base.decorator import Dispatch, register
 from verl.workers.engine_workers import ActorRolloutRefWorker
 
+from rlvr.training.backends.verl import padded
+
 
 class ResettingWorker(ActorRolloutRefWorker):
     """Every method acts on each rank's own shard."""
+
+    def __init__(self, *arguments: Any, **named: Any):
+        padded.install()
+        super().__init__(*arguments, **named)
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
     def reset_reference(self) -> None:

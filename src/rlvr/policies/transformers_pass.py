@@ -1,0 +1,76 @@
+"""Log-probabilities by transformers' own forward pass: the trainer's pass on a GPU.
+
+Attention is torch's scaled_dot_product_attention, layers are recomputed in the backward pass (gradient checkpointing),
+and logits exist for `TOKENS` tokens at a time. So memory grows with the tokens of a microbatch, not with the square of
+its lengths, nor with tokens times vocabulary (`rlvr.cost.memory` has the formula). On a CPU, and for common beginnings,
+`rlvr.policies.decoder` is faster.
+
+Dimensions: P prompts, N rows (each a response to one of the prompts), L prompt tokens, T response tokens, S both,
+A response tokens of all rows, D hidden, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+TOKENS = 2048  # whose logits exist at a time: 1.2 GB in float32 for a vocabulary of 152,000
+
+
+class TransformersPass:
+    """A model's own forward pass with the signature of `Decoder.logprobs`; gradients flow if autograd is on."""
+
+    def __init__(self, model: PreTrainedModel):
+        model.set_attn_implementation("sdpa")
+        model.activation_checkpointing_enable({"use_reentrant": False})
+        self.model = model
+
+    def logprobs(
+        self,
+        prompts_PL: Tensor,
+        lengths_P: Tensor,
+        prompt_N: Tensor,
+        responses_NT: Tensor,
+        response_lengths_N: Tensor | None = None,
+    ) -> Tensor:
+        """log pi (N, T) of each response token given what precedes it, temperature 1, in float32.
+
+        Past `response_lengths_N`, if given, the result is zero.
+        """
+        limit = responses_NT.shape[1]
+        if response_lengths_N is None:
+            response_lengths_N = torch.full_like(prompt_N, limit)
+        start_N1 = lengths_P[prompt_N, None]
+        rows_NS = joined(prompts_PL[prompt_N], start_N1, responses_NT, response_lengths_N)
+        # Rows are padded on the right, where causal attention sees no padding: no mask, so that fast kernels apply.
+        self.model.train(torch.is_grad_enabled())  # layers are recomputed in training mode alone; no dropout here
+        hidden_NSD = self.model.model(input_ids=rows_NS, use_cache=False).last_hidden_state
+        self.model.eval()
+        steps_T = torch.arange(limit, device=rows_NS.device)
+        real_NT = steps_T < response_lengths_N[:, None]
+        before_NT = (start_N1 - 1 + steps_T).clamp(max=rows_NS.shape[1] - 1)
+        hidden_AD = hidden_NSD[torch.arange(len(rows_NS), device=rows_NS.device)[:, None], before_NT][real_NT]
+        targets_A = responses_NT[real_NT]
+        parts = [
+            checkpoint(self._of_tokens, hidden, targets, use_reentrant=False)
+            for hidden, targets in zip(hidden_AD.split(TOKENS), targets_A.split(TOKENS), strict=True)
+        ]
+        return torch.zeros(real_NT.shape, device=rows_NS.device).masked_scatter(real_NT, torch.cat(parts))
+
+    def _of_tokens(self, hidden_AD: Tensor, targets_A: Tensor) -> Tensor:
+        logits_AV = self.model.lm_head(hidden_AD).float()
+        return logits_AV.gather(-1, targets_A[:, None]).squeeze(-1) - logits_AV.logsumexp(-1)
+
+
+def joined(prompts_NL: Tensor, start_N1: Tensor, responses_NT: Tensor, lengths_N: Tensor) -> Tensor:
+    """Rows (N, S) of a prompt of `start_N1` tokens and its response, padded on the right with any token."""
+    place_S = torch.arange(int((start_N1[:, 0] + lengths_N).max()), device=prompts_NL.device)
+    within_NS = (place_S - start_N1).clamp_(0, responses_NT.shape[1] - 1)
+    before_NS = prompts_NL[:, place_S.clamp(max=prompts_NL.shape[1] - 1)]
+    return before_NS.where(place_S < start_N1, responses_NT.gather(1, within_NS))

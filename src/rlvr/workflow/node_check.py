@@ -1,0 +1,173 @@
+"""Whether a node has what its jobs need: `python -m rlvr.workflow.node_check --gpus 8 ... --out FILE`.
+
+The target `check_nodes` runs it as one job of each kind. Each line names a finding; one that would stop a job says what
+to do. It imports only Python's own modules, and the hub's client where a model comes from the hub.
+"""
+
+import argparse
+import fcntl
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+DRIVER = 580  # of CUDA 13, which the locked torch needs
+GLIBC = (2, 31)  # of the oldest wheels in envs/cluster.txt
+SHARED = 8  # GiB of /dev/shm, where NCCL, Ray and vLLM exchange tensors
+PATIENCE = 30  # seconds for another program or the hub
+HEADER = "import os, sysconfig; print(os.path.join(sysconfig.get_path('include'), 'Python.h'))"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the check: `todo` is empty where all is well."""
+
+    what: str
+    todo: str = ""
+
+    def __str__(self) -> str:
+        return f"missing: {self.what}: {self.todo}" if self.todo else f"ok: {self.what}"
+
+
+def output(*command: str) -> str | None:
+    """What a program prints; None if it is missing, fails or hangs."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def gpus(asked: int) -> Iterator[Finding]:
+    """The driver, and as many GPUs as the job asked for on this node."""
+    listed = output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
+    drivers = (listed or "").split()
+    if not drivers:
+        yield Finding("nvidia-smi does not answer", "the node has no GPU driver; set the partition of `kinds.gpu`")
+    elif int(drivers[0].split(".")[0]) < DRIVER:
+        todo = f"CUDA 13 needs driver {DRIVER}; ask the site, or use nodes with a newer one (`constraint`)"
+        yield Finding(f"driver {drivers[0]}", todo)
+    else:
+        yield Finding(f"driver {drivers[0]}")
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    count = len(drivers) if visible is None else len([device for device in visible.split(",") if device])
+    todo = "" if count == asked else "set `gpus` and `nodes` in config/cluster.yaml to what one node has"
+    yield Finding(f"{count} GPUs of {asked} asked for on this node", todo)
+
+
+def glibc() -> Finding:
+    version = platform.libc_ver()[1]
+    old = tuple(map(int, version.split(".")[:2])) < GLIBC if version else False
+    todo = f"packages need {GLIBC[0]}.{GLIBC[1]}; use the container of docs/cluster.md" if old else ""
+    return Finding(f"glibc {version or 'is another C library'}", todo)
+
+
+def compiler(name: str, python: str) -> Iterator[Finding]:
+    """A C compiler and Python's headers: Triton and inductor compile small C files on the node."""
+    program = shlex.split(python)
+    if shutil.which(program[0]) is None:
+        yield Finding(f"environments.{name}: {python}", "no such program: `make install-cluster`, or the container")
+        return
+    inside = ["sh", "-c", "command -v cc || command -v gcc"]  # a container's own compiler counts
+    prefix = program[: program.index("python")] if "python" in program[1:] else []
+    found = output(*prefix, *inside)
+    yield Finding(f"{name}: C compiler {found or 'none'}", "" if found else "apt-get install gcc, or `module load gcc`")
+    header = output(*program, "-c", HEADER)
+    if header is None:
+        yield Finding(f"environments.{name}: {python}", "it does not start; try it by hand on the node")
+    else:
+        there = output(*prefix, "test", "-f", header) is not None
+        yield Finding(f"{name}: {header}", "" if there else "no Python.h: apt-get install python3-dev of this version")
+
+
+def locks(results: Path) -> Finding:
+    """A lock on the results' file system, which keeps two jobs from training one run."""
+    results.mkdir(parents=True, exist_ok=True)
+    try:
+        with tempfile.NamedTemporaryFile(dir=results, prefix=".check-") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        todo = "mount Lustre with `-o flock`, NFS as version 4, or set `--config results=` to another file system"
+        return Finding(f"lock on {results} ({error.strerror})", todo)
+    return Finding(f"lock on {results}")
+
+
+def shared_memory(folder: str = "/dev/shm") -> Finding:
+    if not Path(folder).is_dir():
+        return Finding(folder, f"mount a tmpfs of {SHARED} GiB there")
+    size = shutil.disk_usage(folder).total / 2**30
+    todo = f"needs {SHARED} GiB; in a container pass --shm-size or --ipc=host" if size < SHARED else ""
+    return Finding(f"{folder} has {size:.1f} GiB", todo)
+
+
+def compiled() -> Finding:
+    """Where Triton, vLLM and inductor keep what they compile."""
+    folder = Path(os.environ.get("TRITON_CACHE_DIR", Path.home() / ".triton"))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        free = shutil.disk_usage(folder).free / 2**30
+    except OSError as error:
+        return Finding(f"{folder} ({error.strerror})", "set TMPDIR to a folder on the node's own disk")
+    return Finding(f"compiled kernels in {folder}, {free:.1f} GiB free")
+
+
+def hub(models: list[str]) -> Finding:
+    """The hub, or each model in the hub's cache; a model is `owner/name@revision`."""
+    missing = [model for model in models if not _cached(*model.split("@"))]
+    if not missing:
+        return Finding(f"hub: all {len(models)} models are in the cache")
+    address = os.environ.get("HF_ENDPOINT", "https://huggingface.co")
+    try:
+        urllib.request.urlopen(urllib.request.Request(address, method="HEAD"), timeout=PATIENCE).close()
+    except urllib.error.HTTPError:
+        pass  # it answers
+    except OSError as error:
+        todo = f"fetch on a node with a network: hf download {missing[0].replace('@', ' --revision ')}"
+        return Finding(f"hub: {address} cannot be reached ({error}), and {missing[0]} is not in the cache", todo)
+    return Finding(f"hub: {address} answers; {len(missing)} of {len(models)} models are still to be fetched")
+
+
+def _cached(repository: str, revision: str) -> bool:
+    from huggingface_hub import try_to_load_from_cache
+
+    return isinstance(try_to_load_from_cache(repository, "config.json", revision=revision), str)
+
+
+def findings(asked: int, results: Path, pythons: list[str], models: list[str]) -> Iterator[Finding]:
+    yield glibc()
+    yield locks(results)
+    if asked:
+        yield from gpus(asked)
+        yield shared_memory()
+        yield compiled()
+        for entry in pythons:
+            yield from compiler(*entry.split("=", 1))
+        if models:
+            yield hub(models)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m rlvr.workflow.node_check", description="Whether a node is fit.")
+    parser.add_argument("--gpus", type=int, default=0, help="GPUs that the job asked for on this node")
+    parser.add_argument("--python", action="append", default=[], help="NAME=COMMAND of another environment")
+    parser.add_argument("--model", action="append", default=[], help="OWNER/NAME@REVISION on the hub")
+    parser.add_argument("--out", type=Path, required=True, help="file for the lines, in the results folder")
+    given = parser.parse_args()
+    lines = list(findings(given.gpus, given.out.parent, given.python, given.model))
+    text = "".join(f"{line}\n" for line in lines)
+    print(f"node {platform.node()}\n{text}", end="", flush=True)
+    if any(line.todo for line in lines):
+        sys.exit(1)
+    given.out.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

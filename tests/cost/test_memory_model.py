@@ -1,0 +1,269 @@
+"""Memory of runs: against tensors that autograd keeps, against allocations, and laws of what fits."""
+
+import shutil
+
+import pytest
+import torch
+from conftest import ROOT
+from transformers import AutoModelForCausalLM, LlamaConfig, Qwen2Config, Qwen3Config
+from typer.testing import CliRunner
+
+from rlvr.commands import app
+from rlvr.config.cluster import Cluster
+from rlvr.config.explain import validate
+from rlvr.config.layers import read_yaml
+from rlvr.cost import activations, hardware, memory, refusals
+from rlvr.cost.model import Costs
+from rlvr.planning.expansion import make_plan
+from rlvr.policies.beginnings import Branches
+from rlvr.policies.decoder import Decoder
+
+HARDWARE = hardware.read(ROOT / "config")
+CLUSTER = validate(Cluster, [read_yaml(ROOT / "config/cluster.yaml", ROOT)])
+PAPERS = sorted(path.stem for path in (ROOT / "config/papers").glob("*.yaml"))
+HALF_B = HARDWARE.shapes["Qwen/Qwen2.5-0.5B-Instruct"].model_copy(update={"vocabulary": 1000})
+TINY = HALF_B.model_copy(
+    update={"hidden_size": 64, "layers": 3, "heads": 2, "kv_heads": 1, "head_dim": 32, "intermediate_size": 128}
+)
+CONFIGS = {"llama": LlamaConfig, "qwen2": Qwen2Config, "qwen3": Qwen3Config}
+
+
+def model_of(shape: hardware.Shape, layers: int, dtype=torch.float32):
+    """Random weights in a shape, with fewer layers."""
+    config = CONFIGS[shape.architecture](
+        hidden_size=shape.hidden_size,
+        num_hidden_layers=layers,
+        num_attention_heads=shape.heads,
+        num_key_value_heads=shape.kv_heads,
+        head_dim=shape.head_dim,
+        intermediate_size=shape.intermediate_size,
+        vocab_size=shape.vocabulary,
+        tie_word_embeddings=shape.tie_embeddings,
+    )
+    return AutoModelForCausalLM.from_config(config, attn_implementation="sdpa", dtype=dtype).train()
+
+
+def kept(model, forward) -> int:
+    """Bytes of the tensors that autograd keeps, each storage once, without the parameters."""
+    own = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
+    sizes, alive = {}, []
+
+    def pack(tensor):
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in own:
+            sizes[storage.data_ptr()] = storage.nbytes()
+            alive.append(tensor)  # else its address may be used again
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        result = forward()
+    del result
+    return sum(sizes.values())
+
+
+def of_whole(shape: hardware.Shape, measure) -> float:
+    """A measure of all layers of a shape, from those of one and two layers."""
+    one, two = measure(1), measure(2)
+    return one + (shape.layers - 1) * (two - one)
+
+
+def autocast(on: bool):
+    return torch.autocast("cpu", dtype=torch.bfloat16, enabled=on)
+
+
+# ---- tensors that autograd keeps ----
+
+
+@pytest.mark.parametrize("shape", [TINY, HALF_B], ids=["tiny", "0.5b"])
+@pytest.mark.parametrize(
+    ("weights", "mixed", "compute", "stream"),
+    [(torch.float32, False, 4, 4), (torch.float32, True, 2, 4), (torch.bfloat16, True, 2, 2)],
+    ids=["float32", "autocast", "fsdp"],
+)
+def test_what_transformers_keeps_of_its_layers(shape, weights, mixed, compute, stream):
+    """bfloat16 weights stand for those that FSDP casts before the pass."""
+    tokens = torch.randint(0, 1000, (2, 128))
+
+    def measure(layers: int) -> int:
+        model = model_of(shape, layers, weights)
+
+        def forward():
+            with autocast(mixed):
+                return model.model(input_ids=tokens, use_cache=False).last_hidden_state
+
+        return kept(model, forward)
+
+    predicted = shape.layers * tokens.numel() * activations.layer(shape, compute=compute, stream=stream)
+    if compute != stream:
+        predicted += shape.layers * compute * activations.layer_matrices(shape)
+    assert predicted == pytest.approx(of_whole(shape, measure), rel=0.15)
+
+
+@pytest.mark.parametrize("architecture", sorted(CONFIGS))
+def test_what_a_layer_of_each_architecture_keeps(architecture):
+    shape, tokens = TINY.model_copy(update={"architecture": architecture}), torch.randint(0, 1000, (2, 64))
+
+    def measure(layers: int) -> int:
+        model = model_of(shape, layers, torch.bfloat16)
+        return kept(model, lambda: model.model(input_ids=tokens, use_cache=False).last_hidden_state)
+
+    predicted = tokens.numel() * activations.layer(shape, compute=2, stream=2)
+    assert predicted == pytest.approx(measure(2) - measure(1), rel=0.01)
+
+
+@pytest.mark.parametrize("weights", [torch.float32, torch.bfloat16])
+def test_checkpointed_layers_keep_their_inputs(weights):
+    tokens = torch.randint(0, 1000, (2, 64))
+
+    def measure(layers: int) -> int:
+        model = model_of(HALF_B, layers, weights)
+        model.activation_checkpointing_enable({"use_reentrant": True})  # the kind that the hooks see
+        model.enable_input_require_grads()
+        return kept(model, lambda: model.model(input_ids=tokens, use_cache=False).last_hidden_state)
+
+    width = torch.empty(0, dtype=weights).element_size()
+    assert measure(2) - measure(1) == pytest.approx(width * tokens.numel() * HALF_B.hidden_size, rel=0.15)
+
+
+@pytest.mark.parametrize("mixed", [False, True], ids=["float32", "autocast"])
+@pytest.mark.parametrize("shape", [TINY, HALF_B], ids=["tiny", "0.5b"])
+def test_what_the_decoder_keeps(shape, mixed):
+    rows, prompt, response = 4, 32, 96
+    prompts, lengths = torch.randint(0, 1000, (1, prompt)), torch.tensor([prompt])
+    responses, compute = torch.randint(0, 1000, (rows, response)), 2 if mixed else 4
+
+    def measure(layers: int) -> int:
+        model = model_of(shape, layers)
+        decoder = Decoder(model)
+
+        def forward():
+            with autocast(mixed):
+                return decoder.logprobs(prompts, lengths, torch.zeros(rows, dtype=torch.long), responses)
+
+        return kept(model, forward)
+
+    nodes, length = prompt + rows * response, prompt + response
+    predicted = shape.layers * activations.decoder_layer(shape, nodes=nodes, rows=rows, length=length, compute=compute)
+    predicted += activations.decoder_head(shape, tokens=rows * response, compute=compute)
+    assert predicted == pytest.approx(of_whole(shape, measure), rel=0.15)
+
+
+def test_weights_gradients_moments_and_cache():
+    model = model_of(TINY, TINY.layers)
+    model(input_ids=torch.randint(0, 1000, (1, 8))).logits.sum().backward()
+    optimizer = torch.optim.AdamW(model.parameters())
+    optimizer.step()
+    states = [t for state in optimizer.state.values() for t in state.values() if t.dim()]
+    held = [*model.parameters(), *(p.grad for p in model.parameters()), *states]
+    assert sum(tensor.nbytes for tensor in held) == 16 * TINY.parameters
+    _, prefix = Decoder(model, frozen=True).prefill(torch.randint(0, 1000, (2, 5)), torch.tensor([5, 5]))
+    assert Branches(prefix, rows=6, tokens=7).store.nbytes == 6 * (5 + 7) * TINY.cache_values * 4
+
+
+# ---- what fits ----
+
+
+@pytest.mark.parametrize(("scale", "gpus"), [("paper", 8), ("gpu", 1), ("gpu-verl", 1), ("rehearsal", 1)])
+def test_every_run_of_every_paper_fits(scale, gpus):
+    plan, cluster = make_plan(ROOT, scale, PAPERS), CLUSTER.with_gpus(gpus)
+    refusals.check(plan, cluster, ROOT)
+    costs, peaks = Costs(HARDWARE, "h100", cluster), []
+    for name, spec in plan.runs.items():
+        asked = costs.gpus_of("rl", spec.rl.backend)
+        found, refusal = costs.memory(spec, plan.executions[name], asked)
+        assert asked == gpus and found.fits and not refusal, name
+        peaks.append(max(found.peaks.values()) / found.usable)
+    print(f"{len(peaks)} runs at scale {scale}: {min(peaks):.0%} to {max(peaks):.0%} of the usable memory")
+
+
+@pytest.fixture(scope="module")
+def paper():
+    return make_plan(ROOT, "paper", ["ace"])
+
+
+def peaks_of(plan, device="h100", gpus=8, critic=None, name=None, **settings):
+    name = name or next(iter(plan.runs))
+    spec = plan.runs[name].model_copy(update={"critic": critic})
+    execution = plan.executions[name].model_copy(update=settings)
+    shape = HARDWARE.shape(spec.base.model)
+    return memory.of_run(spec, execution, shape, HARDWARE.devices[device], HARDWARE.assumed(device), gpus)
+
+
+def test_more_gpus_fewer_tokens_and_a_smaller_engine_need_less(paper):
+    usual = peaks_of(paper)
+    for other in (peaks_of(paper, gpus=16), peaks_of(paper, tokens_per_gpu=8192)):
+        assert all(other.peaks[phase] <= peak for phase, peak in usual.peaks.items())
+        assert other.peaks["update"] < usual.peaks["update"]
+    smaller = peaks_of(paper, gpu_memory_utilization=0.5)
+    assert usual.peaks["rollouts"] - smaller.peaks["rollouts"] == pytest.approx(0.25 * 80e9)
+    assert smaller.peaks["update"] == usual.peaks["update"]
+    padded = peaks_of(paper, attention="sdpa")
+    assert padded.peaks["update"] > usual.peaks["update"]
+
+
+def test_a_critic_is_a_second_model_with_moments(paper):
+    critic = paper.runs[next(iter(paper.runs))].rl  # any object: only its presence counts
+    parameters = 7_615_616_512
+    alone, both = peaks_of(paper), peaks_of(paper, critic=critic)
+    assert both.peaks["rollouts"] - alone.peaks["rollouts"] == 12 * parameters / 8
+    assert both.peaks["optimizer"] - alone.peaks["optimizer"] == 16 * parameters / 8
+
+
+@pytest.mark.parametrize(
+    ("device", "gpus", "settings", "words"),
+    [
+        ("h100", 4, {}, ["rollouts need 85.8 GB of 76.0", "vllm 60.0", "gpu_memory_utilization: 0.6; or 8 GPUs fits"]),
+        ("h100", 8, {"tokens_per_gpu": 131072}, ["update need", "logits", "execution.tokens_per_gpu: "]),
+        ("h100", 8, {"tokens_per_gpu": 2048}, ["the longest sequence has 1976 tokens", "tokens_per_gpu: 4096 fits"]),
+        ("l40s", 2, {}, ["vllm 36.0", "; 16 GPUs fits"]),
+        ("h100", 2, {"tokens_per_gpu": 131072}, ["update need", "no value of one setting fits"]),
+        ("h100", 8, {"gpu_memory_utilization": 0.1}, ["vllm lacks 7.5 GB for its weights and one sequence"]),
+    ],
+)  # fmt: skip
+def test_a_run_that_cannot_fit_is_told_what_does(paper, device, gpus, settings, words):
+    name = next(iter(paper.runs))
+    execution = paper.executions[name].model_copy(update=settings)
+    found, refusal = Costs(HARDWARE, device, CLUSTER).memory(paper.runs[name], execution, gpus)
+    assert not found.fits
+    for word in words:
+        assert word in refusal, refusal
+
+
+def test_what_is_suggested_fits_and_the_next_larger_does_not(paper):
+    name = next(iter(paper.runs))
+    costs, usual = Costs(HARDWARE, "h100", CLUSTER), paper.executions[name]
+    _, refusal = costs.memory(paper.runs[name], usual.model_copy(update={"tokens_per_gpu": 131072}), 8)
+    tokens = int(refusal.partition("tokens_per_gpu: ")[2].split()[0].strip(";"))
+    for more, fits in ((0, True), (1024, False)):
+        execution = usual.model_copy(update={"tokens_per_gpu": tokens + more})
+        assert costs.memory(paper.runs[name], execution, 8)[0].fits is fits
+
+
+def test_a_plan_refuses_all_runs_that_cannot_fit_at_once(paper, tmp_path):
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    cluster = tmp_path / "config/cluster.yaml"
+    assert "gpus: 8, cpus: 64" in cluster.read_text()
+    cluster.write_text(cluster.read_text().replace("gpus: 8, cpus: 64", "gpus: 4, cpus: 64"))
+    done = CliRunner().invoke(app, ["plan", "ace", "--config-folder", str(tmp_path / "config")])
+    lines = done.stderr.strip().splitlines()
+    assert done.exit_code == 2 and done.stdout == "" and len(lines) == 3
+    for line, (model, runs) in zip(lines, [("qwen2.5", 80), ("qwen3", 30), ("llama", 30)], strict=True):
+        assert line.startswith(f"rlvr plan: {model}") and f" and {runs - 1} more cannot fit on h100: " in line
+    four = validate(Cluster, [read_yaml(cluster, tmp_path)])
+    with pytest.raises(refusals.Refused) as refused:
+        refusals.check(paper, four, ROOT)
+    reasons = [text.partition(" cannot fit on ")[2] for text in str(refused.value).splitlines()]
+    assert [line.partition(" cannot fit on ")[2] for line in lines] == reasons  # of more runs: also those not asked for
+
+
+def test_the_type_of_gpu_is_the_sites(paper):
+    kind = CLUSTER.kinds["gpu"].model_copy(update={"gpu_type": "l40s"})
+    site = CLUSTER.model_copy(update={"kinds": {**CLUSTER.kinds, "gpu": kind}})
+    with pytest.raises(refusals.Refused, match="cannot fit on l40s"):
+        refusals.check(paper, site, ROOT)
+
+
+def test_a_processor_has_no_limit(tmp_path):
+    refusals.check(make_plan(ROOT, "laptop", ["ace"]), CLUSTER, tmp_path)  # without a file of hardware
+    done = CliRunner().invoke(app, ["plan", "ace", "--scale", "laptop", "--table", "table4"])
+    assert done.exit_code == 0 and "GB of a core in rollouts" in done.stdout

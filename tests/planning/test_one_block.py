@@ -1,0 +1,56 @@
+"""Models that a scale maps to one another: their runs are one block of a table, and one contrast of a claim."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from rlvr.claims import contrasts
+from rlvr.items import layout
+from rlvr.planning.expansion import make_plan
+from rlvr.statistics.table_rows import published
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def plans():
+    return {scale: make_plan(ROOT, scale, ["ace"]) for scale in ("gpu", "paper", "laptop")}
+
+
+def test_models_with_the_same_runs_are_one_block(plans):
+    table = plans["gpu"].papers["ace"].tables["table1"]
+    models = plans["paper"].papers["ace"].tables["table1"].content.models
+    assert [*dict.fromkeys(cell.model for cell in table.cells)] == models[:1]
+    assert table.shown_by == dict.fromkeys(models[1:], models[0])
+    laid = layout.of(plans["gpu"], "ace", "table1")
+    assert {cell["model"] for cell in laid["cells"]} == {", ".join(models)} == set(laid["panels"][0]["evaluations"])
+
+
+@pytest.mark.parametrize("scale", ["paper", "laptop"])
+def test_models_with_other_runs_keep_their_blocks(plans, scale):
+    items = [*plans[scale].papers["ace"].tables.values(), *plans[scale].papers["ace"].figures.values()]
+    assert not any(item.shown_by for item in items)
+
+
+def test_all_blocks_again_are_those_of_each_model(plans):
+    table = plans["gpu"].papers["ace"].tables["table1"]
+    whole = table.in_all_blocks()
+    assert len(whole.cells) == 3 * len(table.cells) and whole.in_one_block() == table
+    assert [cell.model for cell in whole.cells[:: len(table.cells)]] == table.content.models
+
+
+def test_a_claim_counts_equal_runs_once_and_all_models_of_the_paper(plans):
+    by_scale = {scale: contrasts.layout(plan, "ace") for scale, plan in plans.items()}
+    for gpu, paper in zip(by_scale["gpu"], by_scale["paper"], strict=True):
+        assert gpu["published"] == paper["published"]
+        asked = {contrast["model"] for contrast in paper["contrasts"]}
+        assert len({contrast["model"] for contrast in gpu["contrasts"]}) == min(1, len(asked))
+
+
+def test_a_block_of_several_models_has_no_published_value(plans):
+    cell = layout.of(plans["gpu"], "ace", "table1")["cells"][1]
+    file = pd.read_csv(ROOT / "config/reference/ace_table1.csv")
+    of_one = {**cell, "published_model": "Qwen2.5-Math-7B"}
+    assert published(file, cell, "MATH-500", 1)["published"] is None
+    assert published(file, of_one, "MATH-500", 1)["published"] is not None

@@ -1,0 +1,35 @@
+"""The device that a stage takes: the one asked for, or an error."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from rlvr.policies.store import device
+
+
+def test_a_gpu_that_was_asked_for_is_not_replaced_by_the_cpu(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setenv("RLVR_DEVICE", "gpu")
+    with pytest.raises(SystemExit, match=r"execution.device: gpu, but torch finds no GPU here .*nvidia-smi"):
+        device()
+
+
+def test_the_cpu_is_taken_where_it_is_asked_for_although_there_is_a_gpu(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setenv("RLVR_DEVICE", "cpu")
+    assert device() == torch.device("cpu")
+    monkeypatch.delenv("RLVR_DEVICE")
+    assert device() == torch.device("cuda")
+
+
+def test_a_process_ends_with_this_line_alone():
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    code = "from rlvr.policies.store import device; device()"
+    ended = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "RLVR_DEVICE": "gpu"}, capture_output=True, text=True
+    )
+    assert ended.returncode == 1 and ended.stderr.startswith("execution.device: gpu") and ended.stderr.count("\n") == 1

@@ -1,0 +1,61 @@
+"""Snakemake as a Slurm job that submits itself again."""
+
+import time
+
+import pytest
+from checkout import Checkout
+from runs_by_hand import same_results
+
+from rlvr.files import read_json
+
+pytestmark = pytest.mark.cluster
+
+
+def wait_for(condition, what, timeout: float = 400):
+    deadline = time.monotonic() + timeout
+    while not (found := condition()):
+        assert time.monotonic() < deadline, f"not in {timeout} s: {what()}"
+        time.sleep(0.2)
+    return found
+
+
+def test_a_controller_hands_over_and_ends_with_the_work(workbench, slurm, site, tmp_path):
+    """It is told that its time ends while a run trains; its successor continues the run and ends; there is no third."""
+    checkout = Checkout(tmp_path / "site", workbench, steps=40)
+    manifest, run = checkout.manifest(0), checkout.run(0)
+    options = f"--slurm-init-seconds-before-status-checks 3 --latency-wait 10 --config scale=smoke cluster={site}"
+    before = {job["JobID"] for job in slurm.jobs()}
+    submit = (
+        "sbatch",
+        "--parsable",
+        "--partition",
+        "cpu",
+        "--mem",
+        "500",
+        "--time",
+        "30",
+        "--chdir",
+        str(checkout.folder),
+    )
+    first = slurm.run(*submit, f"{checkout.folder}/slurm/controller.sh", *options.split(), "--", manifest).strip()
+
+    def own():
+        return [job for job in slurm.jobs() if job["JobID"] not in before]
+
+    def controllers():
+        return {job["JobID"]: job["State"] for job in own() if job["Name"] == "rlvr-controller"}
+
+    state = checkout.folder / "results" / "runs" / run / "state"
+    wait_for(lambda: list(state.glob("step-*")) or "FAILED" in controllers().values(), own)
+    slurm.run("scancel", "--batch", "--signal=USR1", first)
+    wait_for(
+        lambda: len(controllers()) == 2 and not {"PENDING", "RUNNING", "COMPLETING"} & set(controllers().values()), own
+    )
+    logs = "".join(path.read_text() for path in checkout.folder.glob("rlvr-controller-*.log"))
+    assert (checkout.folder / manifest).exists(), logs[-3000:]
+    assert set(controllers().values()) == {"COMPLETED"}, logs[-3000:]
+    assert "the time of this job ends" in logs and read_json(checkout.folder / manifest)["resumed_from"] >= 1
+    assert sorted(job["State"] for job in own() if run in job["Comment"]) == ["CANCELLED", "COMPLETED"]
+    whole = tmp_path / "whole"
+    workbench.train(checkout.plan.runs[run], whole)
+    same_results((checkout.folder / manifest).parent, whole, steps=40)

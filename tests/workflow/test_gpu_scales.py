@@ -1,0 +1,44 @@
+"""The scales of one GPU and the rehearsal, as far as their plans show them: nothing here runs on a GPU."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, snakemake
+
+REHEARSAL = "results/papers/rehearsal/methods/tables/rehearsal.md"
+
+
+@pytest.mark.parametrize("gpus", ["1", "2"])
+def test_the_rehearsal_trains_by_verl_on_the_gpus_that_are_asked_for(gpus):
+    text = snakemake("-n", "--profile", "slurm", "--config", "scale=rehearsal", f"gpus={gpus}", "--", REHEARSAL).stdout
+    jobs = re.findall(r"rule (rl|generate_vllm_1):.*?resources: ([^\n]*)", text, flags=re.S)
+    assert [rule for rule, _ in jobs].count("rl") == 2 and [rule for rule, _ in jobs].count("generate_vllm_1") == 3
+    for rule, resources in jobs:
+        assert f"gpu={gpus if rule == 'rl' else 1}," in resources and "nodes=1" in resources
+        if rule == "rl":
+            assert "rlvr.training.backends.verl.rl" in resources and f"--gpus-per-node {gpus}" in resources
+
+
+def test_the_rehearsal_is_planned_below_twenty_minutes():
+    rlvr = [Path(sys.executable).with_name("rlvr"), "plan", "methods", "--scale", "rehearsal", "--table", "rehearsal"]
+    made = subprocess.run([*rlvr, "--json"], cwd=ROOT, capture_output=True, text=True, check=True)
+    total = json.loads(made.stdout)["total"]
+    assert total["makespan_hours"] < 20 / 60, total
+
+
+def test_jobs_that_need_the_gpu_ask_for_it_and_others_do_not():
+    text = snakemake("-n", "--profile", "workflow/profiles/gpu", "--", "results/papers/gpu/ace/tables/core.md").stdout
+    for rule, resources in re.findall(
+        r"rule (rl|generate_vllm_1|grade|table):.*?resources: ([^\n]*)", text, flags=re.S
+    ):
+        assert ("gpu=1" in resources) == (rule in ("rl", "generate_vllm_1")), rule
+
+
+@pytest.mark.parametrize("value", ["0", "two", "-1", "1.5"])
+def test_a_number_of_gpus_that_is_none_is_an_error(value):
+    ended = snakemake("-n", "--config", "scale=gpu", f"gpus={value}", "--", "paper_ace", check=False)
+    assert ended.returncode != 0 and f"--config gpus={value}: a whole number of GPUs, at least 1" in ended.stderr

@@ -1,0 +1,69 @@
+"""The check of a node: what it accepts, and what each refusal says to do."""
+
+import fcntl
+import os
+import sys
+
+import pytest
+
+from rlvr.workflow import node_check
+
+
+@pytest.fixture
+def node(tmp_path, monkeypatch):
+    """`node(driver, gpus)` makes a node whose nvidia-smi lists some GPUs."""
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+
+    def made(driver: str, count: int):
+        program = tmp_path / "nvidia-smi"
+        program.write_text("#!/bin/sh\n" + f"echo {driver}\n" * count)
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+
+    return made
+
+
+def todo(findings):
+    return [str(finding) for finding in findings if finding.todo]
+
+
+def test_a_node_with_the_driver_and_the_gpus_is_fit(node):
+    node("580.65.06", 8)
+    assert todo(node_check.gpus(8)) == []
+
+
+def test_an_old_driver_and_missing_gpus_are_named(node, monkeypatch):
+    node("535.104.05", 4)
+    driver, count = todo(node_check.gpus(8))
+    assert "driver 535.104.05" in driver and "580" in driver
+    assert "4 GPUs of 8" in count and "config/cluster.yaml" in count
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")  # what the job may use of them
+    assert "2 GPUs of 8" in todo(node_check.gpus(8))[1]
+
+
+def test_a_file_system_without_locks_says_how_to_mount_it(tmp_path, monkeypatch):
+    assert not node_check.locks(tmp_path).todo
+    monkeypatch.setattr(fcntl, "flock", lambda *_: (_ for _ in ()).throw(OSError(38, "Function not implemented")))
+    assert "-o flock" in node_check.locks(tmp_path).todo
+
+
+def test_small_shared_memory_and_an_old_c_library_are_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(node_check, "SHARED", 10**9)
+    assert "--shm-size" in node_check.shared_memory(str(tmp_path)).todo
+    assert not node_check.glibc().todo
+    monkeypatch.setattr(node_check, "GLIBC", (9, 9))
+    assert "container" in node_check.glibc().todo
+
+
+def test_an_environment_is_asked_for_its_headers(tmp_path):
+    compiled = [str(finding) for finding in node_check.compiler("verl", sys.executable)]
+    assert len(compiled) == 2 and all(line.startswith(("ok: verl", "missing: verl")) for line in compiled)
+    (missing,) = node_check.compiler("verl", str(tmp_path / "python"))
+    assert "make install-cluster" in missing.todo
+
+
+def test_models_in_the_cache_need_no_hub(tmp_path, monkeypatch):
+    monkeypatch.setattr(node_check, "_cached", lambda repository, revision: repository == "a/b")
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")  # nothing listens there
+    assert not node_check.hub(["a/b@main"]).todo
+    assert "hf download c/d --revision 12ab" in node_check.hub(["a/b@main", "c/d@12ab"]).todo
