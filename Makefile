@@ -74,7 +74,7 @@ install-bench: $(VENV)/.main $(VENV)-bench/.bench
 install-cluster: $(VENV)-cluster/.cluster ## install verl and vLLM for GPUs, where config/cluster.yaml expects them
 
 # torch comes first: pip then takes the CPU build if there is one, and nothing later asks for another.
-$(VENV)/.main: envs/main.txt envs/embedding.txt pyproject.toml | doctor
+$(VENV)/.main: envs/main.txt envs/embedding.txt pyproject.toml setup.py $(wildcard src/rlvr/policies/native/*.cpp src/rlvr/policies/native/*.h) | doctor
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r envs/main.txt

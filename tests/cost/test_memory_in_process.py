@@ -71,7 +71,9 @@ def test_an_update_in_process_on_a_gpu(gpu, monkeypatch, layers, tokens, vocabul
     for before in ("weights", "gradients", "moments", "reference", "CUDA and NCCL"):
         del parts[before]
     assert largest in parts
-    assert sum(parts.values()) == pytest.approx(allocated(update), rel=0.15)
+    # A CPU without instructions for bfloat16 may hold one more copy of the matrix that it multiplies by.
+    copy = 2 * vocabulary * shape.hidden_size if precision == "bfloat16" else 0
+    assert 0.85 * sum(parts.values()) <= allocated(update) <= 1.15 * sum(parts.values()) + copy
 
 
 def test_a_pass_takes_as_many_logits_at_a_time_as_the_model_says():

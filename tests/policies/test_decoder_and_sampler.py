@@ -6,7 +6,8 @@ import torch
 from conftest import tiny
 
 from rlvr.policies.decoder import Decoder, supports
-from rlvr.policies.sampler import nucleus, pick, probabilities, sample, uniform_noise
+from rlvr.policies.noise import uniform_noise
+from rlvr.policies.sampler import nucleus, pick, probabilities, sample
 
 
 @pytest.fixture(params=["qwen2", "qwen3", "llama"])

@@ -9,14 +9,15 @@ from conftest import tiny
 
 from rlvr.estimators import Estimator
 from rlvr.policies.decoder import Decoder
+from rlvr.policies.errors import NonFinite
 from rlvr.policies.transformers_pass import TransformersPass
 from rlvr.records import Problem
 from rlvr.training import measures
 from rlvr.training.batches import Groups, PromptOrder, all_logprobs, chunks, pad_prompts, token_logprobs
 from rlvr.training.losses import aggregation
-from rlvr.training.passes import Microbatch
+from rlvr.training.passes import Microbatch, sampler
 from rlvr.training.rollouts import Problems, collect, overlong_penalty, sample_prompts
-from rlvr.training.update import NonFinite, update
+from rlvr.training.update import update
 from rlvr.verifiers.pool import Pool, Verdict
 
 
@@ -32,7 +33,7 @@ def batch(plan):
     torch.manual_seed(0)
     made = collect(
         policy,
-        Decoder(policy.model, frozen=True),
+        sampler(policy.model),
         Problems(policy, problems(), 16),
         PromptOrder(6, seed=1),
         Pool("operators"),
@@ -315,7 +316,7 @@ def test_dynamic_sampling_drops_groups_that_do_not_inform(plan, policy):
 
     def made(dynamic, rounds=6):
         return collect(
-            policy, Decoder(policy.model, frozen=True), Problems(policy, problems(), 16), PromptOrder(6, seed=2),
+            policy, sampler(policy.model), Problems(policy, problems(), 16), PromptOrder(6, seed=2),
             Alternating("operators"), seed=2, position=0, prompts=5,
             rollout=spec.rollout.model_copy(
                 update={"dynamic_sampling": dynamic, "max_sampling_rounds": rounds, "max_response_tokens": 4}
@@ -333,10 +334,10 @@ def test_dynamic_sampling_drops_groups_that_do_not_inform(plan, policy):
 
 
 def test_sampling_is_a_function_of_its_key(policy):
-    decoder = Decoder(policy.model, frozen=True)
+    draw = sampler(policy.model)
     prompts = policy.encode(["8 8 6 = 58", "1 2 3 = 6"])
-    one = sample_prompts(policy, decoder, prompts, [(1, 0), (1, 1)], rollouts=4, max_tokens=6)[1]
-    two = sample_prompts(policy, decoder, prompts[::-1], [(1, 1), (1, 0)], rollouts=2, max_tokens=6)[1]
+    one = sample_prompts(policy, draw, prompts, [(1, 0), (1, 1)], rollouts=4, max_tokens=6)[1]
+    two = sample_prompts(policy, draw, prompts[::-1], [(1, 1), (1, 0)], rollouts=2, max_tokens=6)[1]
     assert torch.equal(one.tokens_PGT[0, :2], two.tokens_PGT[1])
 
 

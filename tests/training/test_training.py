@@ -25,9 +25,9 @@ from rlvr.training.deterministic import one_thread
 from rlvr.training.trainer import Trainer
 
 
-@pytest.fixture(scope="module")
-def long_spec(workbench):
-    return changed(workbench.spec, rl={"steps": 12}, probe={"every": 4, "dense_steps": 1})
+@pytest.fixture(scope="module", params=["native", "in_process"])
+def long_spec(request, workbench):
+    return changed(workbench.spec, rl={"steps": 12, "backend": request.param}, probe={"every": 4, "dense_steps": 1})
 
 
 @pytest.fixture(scope="module")

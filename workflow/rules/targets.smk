@@ -27,6 +27,8 @@ onstart:
     if COMMAND_LINE.runs:
         held = getattr(workflow.persistence, "_lockfile", {}).values()
         locks.holds(OWNER, map(os.path.basename, held))
+    for note in PLAN.notes:
+        logger.warning(f"on this machine: {note}")
     asked_models = {job.wildcards.model for job in workflow.dag.needrun_jobs() if job.rule.name == "model"}
     for line in gated.notices(PLAN.models[name] for name in sorted(asked_models)):
         logger.warning(line)

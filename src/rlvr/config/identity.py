@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 from rlvr import estimators, verifiers
+from rlvr.config import registries
 from rlvr.config.schema.fields import Strict
 from rlvr.config.schema.specs import EvaluationSpec, PolicySpec, RunSpec
 
@@ -18,7 +19,7 @@ def canonical(spec: Strict) -> str:
     Fields at a neutral default are left out, so a knob added later leaves earlier runs their identity. `about` of a
     data set is left out: no number depends on it.
     """
-    content = what_is_made(spec.model_dump(mode="json", exclude_defaults=True)) | rewarded_by(spec)
+    content = what_is_made(spec.model_dump(mode="json", exclude_defaults=True)) | rewarded_by(spec) | made_by(spec)
     return json.dumps(content, sort_keys=True, separators=(",", ":"))
 
 
@@ -30,6 +31,20 @@ def rewarded_by(spec: Strict) -> dict[str, int]:
     """
     version = verifiers.hook(spec.data.verifier, "VERSION", 1) if isinstance(spec, RunSpec) else 1
     return {"verifier_version": version} if version != 1 else {}
+
+
+def made_by(spec: Strict) -> dict[str, int]:
+    """The versions of the trainers and the sampler that make what is specified, as far as they are not 1."""
+    members = {}
+    base = spec.base if isinstance(spec, RunSpec) else spec
+    if isinstance(base, PolicySpec) and base.sft is not None:
+        members["sft_version"] = "training/backends", base.sft.backend
+    if isinstance(spec, RunSpec):
+        members["rl_version"] = "training/backends", spec.rl.backend
+    if isinstance(spec, EvaluationSpec):
+        members["engine_version"] = "sampling/engines", spec.sampling.engine
+    versions = {key: registries.constant(*member, "VERSION", 1) for key, member in members.items()}
+    return {key: version for key, version in versions.items() if version != 1}
 
 
 SAID = ("about", "stand_in")  # of a model or a data set, and not what it is

@@ -75,6 +75,7 @@ def with_scores(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
         "compare_label": labels[compare] if compare else "",
         "sampling": _sampling(sampling) + _limits(item, plan),
         **_selected(item, plan),
+        **_trainers(item, plan),
     }
 
 
@@ -123,6 +124,15 @@ def _selected(item: Item, plan: Plan) -> dict[str, Any]:
                 problems = f"{min(run.probe.problems, run.validation.problems or run.probe.problems)} problems"
                 words[cell.row.label] = f"{run.validation.name} ({problems} x {run.probe.samples} samples)"
     return {"selected": words} if words else {}
+
+
+def _trainers(item: Item, plan: Plan) -> dict[str, Any]:
+    """The methods of each trainer, where runs of several stand in one item."""
+    words: dict[str, list[str]] = {}
+    for cell in item.cells:
+        for backend in {plan.runs[policy].rl.backend for policy, _ in cell.policies if policy in plan.runs}:
+            words.setdefault(backend, []).append(cell.row.label)
+    return {"trainers": {name: list(dict.fromkeys(labels)) for name, labels in words.items()}} if len(words) > 1 else {}
 
 
 def runs_of_cells(item: Item, plan: Plan) -> list[Any]:

@@ -13,7 +13,7 @@ from rlvr.config.schema.items import Row
 from rlvr.config.schema.paper import Paper
 from rlvr.config.schema.settings import Execution, Settings
 from rlvr.config.schema.specs import EvaluationSpec, PolicySpec, RunSpec
-from rlvr.planning import context
+from rlvr.planning import context, engines
 from rlvr.planning.arms import BASE, Arms
 from rlvr.planning.papers import Sources
 
@@ -39,7 +39,8 @@ class PaperRuns:
 
     def _settings_of(self, model: str) -> Settings:
         validate(Settings, self._paper_layers(model))  # the paper's own settings, which a scale may override
-        settings = validate(Settings, self._model_layers(model))
+        layers = self._model_layers(model)
+        settings = engines.here(validate(Settings, layers), layers, self.plan.notes)
         if settings.diversity != self.plan.diversity:
             raise ConfigError(f"{self._place('settings')}.diversity: is for all papers; set it in defaults or a scale")
         return settings
@@ -59,7 +60,7 @@ class PaperRuns:
         """An arm's checked settings on a model, with the estimator's defaults."""
         chain = look_up(self.arms.by_name, arm, "arm", place)
         layers = [*self._model_layers(model), *chain.layers]
-        settings = validate(Settings, layers)
+        settings = engines.here(validate(Settings, layers), layers, self.plan.notes)
         settings = settings.model_copy(update={"estimator": resolve_estimator(settings.estimator, layers)})
         return settings if chain.times is None else _multiplied(settings, *chain.times, place=self._place("sweeps"))
 

@@ -8,12 +8,12 @@ Dimensions: P prompts, G rollouts per prompt, L prompt tokens, T response tokens
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from rlvr.policies.beginnings import Branches
 from rlvr.policies.decoder import Decoder
+from rlvr.policies.errors import NonFinite
 
 
 @dataclass
@@ -32,14 +32,6 @@ class Samples:
 
     def mask_PGT(self) -> Tensor:
         return torch.arange(self.tokens_PGT.shape[2], device=self.lengths_PG.device) < self.lengths_PG[..., None]
-
-
-def uniform_noise(key: tuple[int, ...], rollouts: int, tokens: int) -> np.ndarray:
-    """Uniforms in [0, 1) of shape (rollouts, tokens) from a counter-based generator keyed by integers.
-
-    Row i depends on the key and on `tokens`, not on `rollouts`: drawing more keeps the first ones.
-    """
-    return np.random.Generator(np.random.Philox(np.random.SeedSequence(key))).random((rollouts, tokens))
 
 
 def nucleus(logits_NV: Tensor, top_p: float) -> Tensor:
@@ -85,6 +77,7 @@ def sample(
     """G sampled responses of at most T tokens to each of P prompts (padded on the right).
 
     Equal beginnings of responses to one prompt are computed once; finished responses are no longer computed.
+    Raises NonFinite where a distribution is not.
     """
     prompts, rollouts, limit = noise_PGT.shape
     device, rows = prompts_PL.device, prompts * rollouts
@@ -102,7 +95,10 @@ def sample(
         p = log_p.exp()
         plain = temperature == 1 and top_p == 1
         shaped = p if plain else probabilities(logits_NV.float(), temperature=temperature, top_p=top_p)
-        chosen = pick(shaped.cumsum(-1)[branch], noise[alive, t])
+        cumulative = shaped.cumsum(-1)
+        if not bool(cumulative[:, -1].isfinite().all()):
+            raise NonFinite.distribution()
+        chosen = pick(cumulative[branch], noise[alive, t])
         tokens[alive, t] = chosen
         logprobs[alive, t] = log_p[branch, chosen]
         entropy[alive, t] = -(p * log_p).sum(-1)[branch]

@@ -1,50 +1,49 @@
 """A policy on disk: a folder that `AutoModelForCausalLM.from_pretrained` loads, and a manifest with its checksums."""
 
+from __future__ import annotations
+
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from safetensors import safe_open
-from transformers import (
-    AutoModelForCausalLM,
-    AutoTokenizer,
-    PreTrainedModel,
-    PreTrainedTokenizerBase,
-    PreTrainedTokenizerFast,
-)
-from transformers.models.auto.tokenization_auto import get_tokenizer_config
 
 from rlvr.files import RecordError, publish_json, read_json, sha256, whole
-from rlvr.policies.hub import cached
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedTokenizerBase
 
 
 @dataclass
 class Policy:
-    """A model, its tokenizer, and the template that wraps a problem into a prompt."""
+    """A model, its tokenizer, and the template that wraps a problem into a prompt.
 
-    model: PreTrainedModel
-    tokenizer: PreTrainedTokenizerBase
+    Model and tokenizer are transformers', or those of the native engine, which have the part of their interface that
+    training and sampling use (`rlvr.policies.native`).
+    """
+
+    model: Any
+    tokenizer: Any
     template: str
 
     @property
     def eos(self) -> int:
-        return int(self.tokenizer.eos_token_id)  # type: ignore[arg-type]
+        return int(self.tokenizer.eos_token_id)
 
     @property
     def pad(self) -> int:
         pad = self.tokenizer.pad_token_id
-        return self.eos if pad is None else int(pad)  # type: ignore[arg-type]
+        return self.eos if pad is None else int(pad)
 
     def encode(self, problems: list[str]) -> list[list[int]]:
         texts = [self.template.replace("{problem}", problem) for problem in problems]
-        return self.tokenizer(texts, add_special_tokens=False)["input_ids"]  # type: ignore[return-value]
+        return self.tokenizer(texts, add_special_tokens=False)["input_ids"]
 
     def decode(self, tokens: list[list[int]] | list[np.ndarray]) -> list[str]:
         """Texts of tokens; arrays are faster, since transformers checks the type of each token in a list."""
-        return self.tokenizer.batch_decode(tokens, skip_special_tokens=True)  # type: ignore[arg-type]
+        return self.tokenizer.batch_decode(tokens, skip_special_tokens=True)
 
 
 def save(policy: Policy, folder: Path) -> dict[str, str]:
@@ -64,9 +63,11 @@ def publish_manifest(path: Path, folder: Path, sums: dict[str, str], template: s
 
 def stored_dtype(folder: Path) -> str:
     """The precision of the weights in a policy's folder: bfloat16 if all are, else float32."""
+    from safetensors import safe_open
+
     dtypes = set()
     for file in sorted(folder.glob("*.safetensors")):
-        with safe_open(file, framework="pt") as tensors:
+        with safe_open(file, framework="numpy") as tensors:
             dtypes |= {tensors.get_slice(name).get_dtype() for name in tensors.keys()}  # noqa: SIM118 - no mapping
     if not dtypes:
         raise RecordError(f"{folder}: no weights in *.safetensors")
@@ -90,6 +91,8 @@ def locate(manifest: Path) -> Location:
     """
     content = read_json(manifest)
     if "hub" in content:
+        from rlvr.policies.hub import cached
+
         hub = content["hub"]
         if "commit" not in hub:
             raise RecordError(f"{manifest}: names no commit of {hub['repo']}; delete it to make it again")
@@ -112,6 +115,11 @@ def locate(manifest: Path) -> Location:
 
 def load(manifest: Path, *, device: str | torch.device = "cpu", dtype: torch.dtype | None = None) -> Policy:
     """The policy that a manifest names, in its own precision or another. Raises RecordError like `locate`."""
+    import torch
+    from transformers import AutoModelForCausalLM
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()  # of loading weights
     place = locate(manifest)
     tokenizer = load_tokenizer(place.location, **place.options)
     dtype = dtype or getattr(torch, place.dtype)
@@ -126,6 +134,9 @@ def load_tokenizer(location: str, **options: Any) -> PreTrainedTokenizerBase:
     transformers 5 takes the class declared beside a Qwen2 model for a mistake and builds a byte-level BPE from
     the vocabulary instead. So a tokenizer that declares the general class is loaded with that class.
     """
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+    from transformers.models.auto.tokenization_auto import get_tokenizer_config
+
     if get_tokenizer_config(location, **options).get("tokenizer_class") == "TokenizersBackend":
         return PreTrainedTokenizerFast.from_pretrained(location, **options)
     return AutoTokenizer.from_pretrained(location, **options)
@@ -136,6 +147,8 @@ def device() -> torch.device:
 
     Ends the process where a GPU is asked for and torch finds none: a run that falls back to the CPU would take weeks.
     """
+    import torch
+
     asked = os.environ.get("RLVR_DEVICE")
     if asked == "cpu" or (asked is None and not torch.cuda.is_available()):
         return torch.device("cpu")

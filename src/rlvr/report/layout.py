@@ -18,6 +18,7 @@ def of_page(plan: Plan, page: str) -> dict[str, Any]:
         "page": page,
         "scale": plan.scale,
         "about_scale": plan.about,
+        "notes": plan.notes,
         "stand_ins": {"models": plan.stand_ins, "data": plan.data_stand_ins},
         "methods": {name: paper_plan.methods for name, paper_plan in plan.papers.items()},
         "every_paper": [_in_short(plan, name) for name in plan.papers] if page == "index" else [],

@@ -42,10 +42,11 @@ def lock(entry: Entry) -> str:
 
 
 def device(entry: Entry) -> str:
-    """The GPUs with memory, driver and CUDA, or else the processor."""
+    """The GPUs with memory, driver and CUDA, or else the processor and an engine of its own."""
     gpus = entry.get("gpus") or []
     if not gpus or entry.get("device") == "cpu":
-        return str(entry.get("processor", NOT_RECORDED))
+        engine = f", engine {entry['engine']}" if "engine" in entry else ""
+        return str(entry.get("processor", NOT_RECORDED)) + engine
     counts = Counter(f"{gpu['name']} ({gpu['memory']})" for gpu in gpus)
     names = ", ".join(f"{count} x {name}" for name, count in counts.items())
     if "nodes" in entry:

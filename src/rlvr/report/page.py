@@ -41,7 +41,7 @@ class Page:
         overview = [self._in_short(paper) for paper in self.layout["every_paper"]]
         shorts = ", ".join(paper["short"] for paper in papers)
         return environment.get_template("page.html.j2").render(
-            **{key: self.layout[key] for key in ("page", "scale", "about_scale", "stand_ins")},
+            **{key: self.layout[key] for key in ("page", "scale", "about_scale", "stand_ins", "notes")},
             title=self._title(shorts),
             papers=papers,
             overview=overview,

@@ -19,6 +19,7 @@ from rlvr.config.schema.settings import SLICES
 from rlvr.config.schema.specs import EvaluationSpec
 from rlvr.files import RecordError, publish_json, sha256
 from rlvr.offspring import end_with_caller
+from rlvr.policies.errors import NonFinite
 from rlvr.policies.manifest import fingerprint as policy_fingerprint
 from rlvr.records import PicturesUnread, Problem, read_records, text_alone
 from rlvr.sampling import engines
@@ -35,7 +36,6 @@ from rlvr.sampling.parts import (
     slice_folder,
     slice_number,
 )
-from rlvr.training.deterministic import one_thread
 from rlvr.training.lease import lease
 from rlvr.training.progress import TO_BE_CONTINUED, Bar, StopRequest
 
@@ -109,7 +109,6 @@ def main(
 ) -> None:
     """Sample one benchmark from one policy: all of it, or some slices."""
     end_with_caller()
-    one_thread()
     provenance.collect()
     evaluation = EvaluationSpec.model_validate_json(spec.read_bytes())
     sampling = evaluation.sampling
@@ -135,7 +134,7 @@ def main(
             task.whole(out, tokens)
         else:
             task.slices({slice_number(path): path for path in slices or []})
-    except (EngineError, PicturesUnread, RecordError) as error:
+    except (EngineError, NonFinite, PicturesUnread, RecordError) as error:
         raise SystemExit(str(error)) from error
 
 

@@ -148,6 +148,7 @@ def _notes(words: Words, layout: dict[str, Any], statistics: pd.DataFrame, kind_
     notes = [
         f"{words.numbers} on {_benchmarks(layout)}: {_sizes(statistics)}; {layout['sampling']}.",
         _selection(layout),
+        *_trainers(layout),
         f"In brackets: {confidence} interval over {seeds} {words.drawn}; for a base policy over problems alone.",
     ]
     if any("rates" in cell for cell in layout["cells"]):
@@ -197,6 +198,11 @@ def _selection(layout: dict[str, Any]) -> str:
         f"Checkpoint: of {', '.join(selected)} the probed step of each run with the best pass rate on {sets}, a set "
         f"apart from the benchmark; of equal ones the earliest{others}."
     )
+
+
+def _trainers(layout: dict[str, Any]) -> list[str]:
+    texts = [f"{name} for {', '.join(labels)}" for name, labels in layout.get("trainers", {}).items()]
+    return [f"Not of one trainer: {'; '.join(texts)}."] if texts else []
 
 
 def _benchmarks(layout: dict[str, Any]) -> str:

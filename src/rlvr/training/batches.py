@@ -12,10 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rlvr.policies.noise import STREAM_ORDER
 from rlvr.training.passes import Microbatch, Pass
-
-# Streams of the keyed noise: (seed, stream, counter) names every random number of a run.
-STREAM_ORDER, STREAM_ROLLOUT, STREAM_PROBE, STREAM_EVALUATION = range(4)
 
 
 @dataclass

@@ -5,7 +5,6 @@ import os
 from contextlib import suppress
 
 import torch
-from transformers.utils import logging
 
 
 def one_thread() -> None:
@@ -20,7 +19,6 @@ def one_thread() -> None:
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True, warn_only=torch.cuda.is_available())
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
-    logging.disable_progress_bar()  # of loading weights
 
 
 def _keep_memory() -> None:

@@ -3,14 +3,18 @@
 Dimensions: P prompts, G rollouts per prompt, T response tokens.
 """
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
-from transformers import PreTrainedTokenizerBase
 
 from rlvr.data import tasks
 from rlvr.verifiers import OPEN
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 FORKING_SHARE = 0.2  # Wang et al. 2025 (arXiv 2506.01939): the fifth of tokens with the highest entropy
 ROUNDING = 1e-4  # nats per sequence: at pi = pi_ref, where c is 0, float32 sums of equal terms differ by less

@@ -1,17 +1,23 @@
-"""A trainer's forward pass and its microbatches, by device."""
+"""What a trainer computes with, by device and engine: forward pass, sampler, optimizer, microbatches."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import Any
+
+import torch
 
 from rlvr.policies.decoder import Decoder
+from rlvr.policies.native.trained import FlatAdamW, NativeModel
+from rlvr.policies.sampler import Samples, sample
 from rlvr.policies.transformers_pass import TransformersPass
 
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel
-
-Pass = Decoder | TransformersPass
+Pass = Decoder | TransformersPass | NativeModel
+Model = Any  # PreTrainedModel | NativeModel
+Optimizer = torch.optim.Optimizer | FlatAdamW
+Sampler = Callable[..., Samples]  # `rlvr.policies.sampler.sample` with a policy in it
 
 
 @dataclass(frozen=True)
@@ -36,11 +42,34 @@ class Microbatch:
         return [*ends, len(lengths)]
 
 
-def training_pass(model: PreTrainedModel, *, frozen: bool = False) -> Pass:
-    """`Decoder` on a CPU, transformers' own pass on a GPU; `frozen`: without gradients, until the weights change."""
+def training_pass(model: Model, *, frozen: bool = False) -> Pass:
+    """The native engine for its models; else `Decoder` on a CPU, transformers' own pass on a GPU.
+
+    `frozen`: without gradients, until the weights change.
+    """
+    if isinstance(model, NativeModel):
+        return model
     return Decoder(model, frozen=frozen) if model.device.type == "cpu" else TransformersPass(model)
 
 
-def microbatch(model: PreTrainedModel, sequences: int, tokens_per_gpu: int) -> Microbatch:
-    """The limits on the model's device: `rl.sequences_per_microbatch` on a CPU, `execution.tokens_per_gpu` on a GPU."""
+def microbatch(model: Model, sequences: int, tokens_per_gpu: int) -> Microbatch:
+    """The limits on the model's device: `rl.sequences_per_microbatch` on a CPU, `execution.tokens_per_gpu` on a GPU.
+
+    The native engine has none: it computes as much at a time as a cache holds.
+    """
+    if isinstance(model, NativeModel):
+        return Microbatch()
     return Microbatch(sequences=sequences) if model.device.type == "cpu" else Microbatch(tokens=tokens_per_gpu)
+
+
+def sampler(model: Model) -> Sampler:
+    """Samples of the model with its present weights; make it anew after an update."""
+    return model.sample if isinstance(model, NativeModel) else partial(sample, Decoder(model, frozen=True))
+
+
+def adamw(model: Model, *, lr: float, betas: tuple[float, float], weight_decay: float) -> Optimizer:
+    """torch's fused AdamW."""
+    settings: dict[str, Any] = {"lr": lr, "betas": betas, "weight_decay": weight_decay}
+    if isinstance(model, NativeModel):
+        return FlatAdamW(model.flat, **settings)
+    return torch.optim.AdamW(model.parameters(), **settings, fused=True)

@@ -1,6 +1,5 @@
 """Stage: RL. Steps of rollouts, weights and update, from a base policy to a trained one."""
 
-import torch
 import typer
 
 from rlvr import provenance, stages
@@ -9,15 +8,16 @@ from rlvr.config.schema.settings import Execution
 from rlvr.config.schema.specs import RunSpec
 from rlvr.files import sha256
 from rlvr.offspring import end_with_caller
+from rlvr.policies.errors import NonFinite
 from rlvr.policies.manifest import fingerprint
-from rlvr.policies.store import device, load, save
+from rlvr.policies.store import save
+from rlvr.training import backends
 from rlvr.training.checkpoint import Checkpoints
 from rlvr.training.deterministic import one_thread
 from rlvr.training.inputs import problems_of
 from rlvr.training.outcome import TrainedPolicy
 from rlvr.training.progress import TO_BE_CONTINUED, Bar, Saves, Stopped, StopRequest
 from rlvr.training.trainer import Trainer
-from rlvr.training.update import NonFinite
 from rlvr.verifiers import VerifierError, check_golds
 from rlvr.verifiers.pool import TooManyErrors
 
@@ -69,11 +69,11 @@ def main(
     """Train one run."""
     end_with_caller()
     one_thread()
-    run, where = RunSpec.model_validate_json(spec.read_bytes()), device()
+    run = RunSpec.model_validate_json(spec.read_bytes())
     options = Execution.model_validate_json(execution.read_bytes())
-    origin = provenance.collect(device=str(where))
-    # One precision for both: equal weights must give equal log-probabilities.
-    policy, reference = (load(base, device=where, dtype=torch.float32) for _ in range(2))
+    backend = backends.load(run.rl.backend)
+    origin = provenance.collect(**backend.origin())
+    policy, reference = (backend.policy(base) for _ in range(2))
     train_set, held_out = problems_of(problems, validation)
     try:
         for path, problem_set in ((problems, train_set), (validation, held_out)):

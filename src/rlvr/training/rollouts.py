@@ -6,17 +6,17 @@ Dimensions: P prompts, G rollouts per prompt, T response tokens.
 import math
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from rlvr import verifiers
 from rlvr.config.schema.settings import Reward, Rollout
-from rlvr.policies.decoder import Decoder
-from rlvr.policies.sampler import Samples, sample, uniform_noise
+from rlvr.policies.noise import STREAM_ROLLOUT, noise_of
+from rlvr.policies.sampler import Samples
 from rlvr.policies.store import Policy
 from rlvr.records import Problem
-from rlvr.training.batches import STREAM_ROLLOUT, Groups, PromptOrder, pad_prompts
+from rlvr.training.batches import Groups, PromptOrder, pad_prompts
+from rlvr.training.passes import Sampler
 from rlvr.verifiers.pool import Pool
 
 
@@ -47,14 +47,9 @@ class Problems:
         self.left_out = len(problems) - len(pairs)
 
 
-def draw_noise(keys: list[tuple[int, ...]], first: int, rollouts: int, tokens: int, device: torch.device) -> Tensor:
-    """Uniform noise (P, G, T) of `rollouts` rollouts from the `first` on, one key per prompt."""
-    return torch.from_numpy(np.stack([uniform_noise(key, first + rollouts, tokens)[first:] for key in keys])).to(device)
-
-
 def sample_prompts(
     policy: Policy,
-    decoder: Decoder,
+    sampler: Sampler,
     prompts: list[list[int]],
     keys: list[tuple[int, ...]],
     *,
@@ -66,11 +61,10 @@ def sample_prompts(
 ) -> tuple[Groups, Samples]:
     where = policy.model.device
     prompts_PL, prompt_lengths_P = pad_prompts(prompts, policy.pad, where)
-    drawn = sample(
-        decoder,
+    drawn = sampler(
         prompts_PL,
         prompt_lengths_P,
-        draw_noise(keys, first, rollouts, max_tokens, where),
+        torch.from_numpy(noise_of(keys, first, rollouts, max_tokens)).to(where),
         eos_token=policy.eos,
         pad_token=policy.pad,
         temperature=temperature,
@@ -107,7 +101,7 @@ def overlong_penalty(lengths_PG: Tensor, *, limit: int, buffer: float, penalty: 
 
 def collect(
     policy: Policy,
-    decoder: Decoder,
+    sampler: Sampler,
     problems: Problems,
     order: PromptOrder,
     verifier: Pool,
@@ -135,7 +129,7 @@ def collect(
         rows = [order.at(position + i) for i in range(count)]
         groups, drawn = sample_prompts(
             policy,
-            decoder,
+            sampler,
             [problems.prompts[row] for row in rows],
             [(seed, STREAM_ROLLOUT, position + i) for i in range(count)],
             rollouts=rollout.samples_per_prompt,

@@ -11,19 +11,20 @@ from rlvr.config import identity
 from rlvr.config.schema.settings import Sft
 from rlvr.files import sha256
 from rlvr.offspring import end_with_caller
-from rlvr.policies.decoder import Decoder
 from rlvr.policies.manifest import fingerprint
-from rlvr.policies.store import Policy, device, load, save
+from rlvr.policies.store import Policy, save
 from rlvr.records import Demonstration, read_records
+from rlvr.training import backends
 from rlvr.training.batches import Groups, PromptOrder, chunks, pad_prompts, token_logprobs
 from rlvr.training.checkpoint import Checkpoints, Snapshot
 from rlvr.training.deterministic import one_thread
 from rlvr.training.inputs import sft_of
 from rlvr.training.outcome import TrainedPolicy
-from rlvr.training.passes import Microbatch
+from rlvr.training.passes import Microbatch, Pass, adamw, microbatch, training_pass
 from rlvr.training.progress import TO_BE_CONTINUED, Bar, Saves, StopRequest
 
-SEQUENCES_PER_CHUNK = 64  # of similar length; affects memory and cache only
+SEQUENCES_PER_CHUNK = 64  # of similar length, on a CPU; affects memory and cache only
+TOKENS_PER_GPU = 16384  # the same on a GPU
 
 
 def learning_rate(step: int, spec: Sft) -> float:
@@ -43,12 +44,12 @@ def encode(policy: Policy, demonstrations: list[Demonstration]) -> Groups:
     return Groups(prompts_PL, prompt_lengths_P, responses[:, None], lengths_P[:, None])
 
 
-def step_loss(decoder: Decoder, groups: Groups) -> torch.Tensor:
+def step_loss(forward: Pass, groups: Groups, limits: Microbatch) -> torch.Tensor:
     """Mean negative log-likelihood per response token; accumulates gradients chunk by chunk."""
     tokens = int(groups.lengths_PG.sum())
     total = torch.zeros((), device=groups.prompts_PL.device)
-    for chunk in chunks(groups, Microbatch(SEQUENCES_PER_CHUNK)):
-        loss = -token_logprobs(decoder, chunk).sum() / tokens
+    for chunk in chunks(groups, limits):
+        loss = -token_logprobs(forward, chunk).sum() / tokens
         loss.backward()
         total += loss.detach()
     return total
@@ -57,10 +58,9 @@ def step_loss(decoder: Decoder, groups: Groups) -> torch.Tensor:
 def train(policy: Policy, spec: Sft, demonstrations: list[Demonstration], checkpoints: Checkpoints, saves: Saves):
     """One row of metrics per step, after training in place. Exits with 75 after saving when asked to stop."""
     groups, order = encode(policy, demonstrations), PromptOrder(len(demonstrations), spec.seed)
-    model, decoder = policy.model, Decoder(policy.model)
-    optimizer = torch.optim.AdamW(
-        model.parameters(), lr=spec.learning_rate, betas=spec.betas, weight_decay=spec.weight_decay, fused=True
-    )
+    model, forward = policy.model, training_pass(policy.model)
+    limits = microbatch(model, SEQUENCES_PER_CHUNK, TOKENS_PER_GPU)
+    optimizer = adamw(model, lr=spec.learning_rate, betas=spec.betas, weight_decay=spec.weight_decay)
     rows, start = [], 0
     if (snapshot := checkpoints.latest()) is not None:
         model.load_state_dict(snapshot.tensors["model"])
@@ -76,7 +76,7 @@ def train(policy: Policy, spec: Sft, demonstrations: list[Demonstration], checkp
             first = (step - 1) * spec.sequences_per_step
             chosen = [order.at(first + i) for i in range(spec.sequences_per_step)]
             optimizer.zero_grad()
-            loss = step_loss(decoder, groups.select(torch.tensor(chosen, device=model.device)))
+            loss = step_loss(forward, groups.select(torch.tensor(chosen, device=model.device)), limits)
             norm = torch.nn.utils.clip_grad_norm_(model.parameters(), spec.max_grad_norm)
             if not torch.isfinite(loss + norm):
                 raise SystemExit(f"SFT step {step}: loss {float(loss)} and gradient norm {float(norm)} are not finite")
@@ -107,10 +107,10 @@ def main(
     """Fine-tune one model on demonstrations."""
     end_with_caller()
     one_thread()
-    where = device()
-    origin = provenance.collect(device=str(where))
     policy_spec, sft = sft_of(spec)
-    policy = load(model, device=where)
+    backend = backends.load(sft.backend)
+    origin = provenance.collect(**backend.origin())
+    policy = backend.policy(model)
     mark = {"policy": identity.policy_id(policy_spec), "model": fingerprint(model)}
     mark["demonstrations"] = sha256(demonstrations)
     checkpoints = Checkpoints(state, mark, origin=origin)

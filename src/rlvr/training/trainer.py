@@ -8,16 +8,17 @@ import torch
 
 from rlvr.config.schema.specs import RunSpec
 from rlvr.estimators import Estimator, inputs_of_step
-from rlvr.policies.decoder import Decoder
+from rlvr.policies.errors import NonFinite
+from rlvr.policies.noise import STREAM_PROBE
 from rlvr.policies.sampler import Samples
 from rlvr.policies.store import Policy
 from rlvr.records import Problem
 from rlvr.training import measures
-from rlvr.training.batches import STREAM_PROBE, Groups, PromptOrder, all_logprobs, autocast
+from rlvr.training.batches import Groups, PromptOrder, all_logprobs, autocast
 from rlvr.training.checkpoint import Snapshot
-from rlvr.training.passes import microbatch, training_pass
+from rlvr.training.passes import Optimizer, adamw, microbatch, sampler, training_pass
 from rlvr.training.rollouts import Batch, Problems, collect, sample_prompts, verify
-from rlvr.training.update import Coupled, NonFinite, update
+from rlvr.training.update import Coupled, update
 from rlvr.verifiers.pool import Pool
 
 
@@ -87,12 +88,15 @@ class Trainer:
         return self.learn(self.gather())
 
     def gather(self) -> Gathered:
-        """The step's rollouts and reference; repeated from the same step, it returns the same."""
+        """The step's rollouts and reference; repeated from the same step, it returns the same. Raises NonFinite."""
         spec, timer = self.spec, Timer()
         if spec.rl.reference_reset and self.step and self.step % spec.rl.reference_reset == 0:
             self._reset_reference()
         with autocast(spec.rl.precision if self.model.device.type == "cuda" else "float32", self.model.device):
-            batch = self._collect()
+            try:
+                batch = self._collect()
+            except NonFinite as error:
+                raise NonFinite(f"step {self.step + 1}: {error}") from error
         timer.lap("rollout")
         with autocast(spec.rl.precision, self.model.device):
             reference_PGT = all_logprobs(self.reference, batch.groups, self.microbatch)
@@ -151,7 +155,7 @@ class Trainer:
     def _collect(self) -> Batch:
         return collect(
             self.policy,
-            Decoder(self.model, frozen=True),
+            sampler(self.model),
             self.problems,
             self.order,
             self.verifier,
@@ -174,15 +178,13 @@ class Trainer:
 
         return weigh
 
-    def _fresh_optimizer(self) -> torch.optim.Optimizer:
+    def _fresh_optimizer(self) -> Optimizer:
         rl = self.spec.rl
-        optimizer = torch.optim.AdamW(
-            self.model.parameters(), lr=rl.learning_rate, betas=rl.betas, weight_decay=rl.weight_decay, fused=True
-        )
+        optimizer = adamw(self.model, lr=rl.learning_rate, betas=rl.betas, weight_decay=rl.weight_decay)
         optimizer.register_step_pre_hook(self._warm_up)
         return optimizer
 
-    def _warm_up(self, optimizer: torch.optim.Optimizer, *_: Any) -> None:
+    def _warm_up(self, optimizer: Optimizer, *_: Any) -> None:
         """Set the learning rate of the next optimizer step: it rises linearly over the first `warmup_steps`."""
         factor = min(1.0, (self.updates + 1) / max(1, self.spec.rl.warmup_steps))
         for parameters in optimizer.param_groups:
@@ -258,7 +260,7 @@ class Trainer:
         """Responses to the held-out problems, and their statuses."""
         groups, drawn = sample_prompts(
             self.policy,
-            Decoder(self.model, frozen=True),
+            sampler(self.model),
             held_out.prompts,
             [(self.spec.seed, STREAM_PROBE, self.step, i) for i in range(len(held_out.prompts))],
             rollouts=rollouts,

@@ -10,14 +10,10 @@ import torch
 from torch import Tensor
 
 from rlvr.config.schema.settings import Loss, Rl
+from rlvr.policies.errors import NonFinite
 from rlvr.training.batches import Groups, all_logprobs, autocast, chunks, token_logprobs
 from rlvr.training.losses import aggregation, gspo, kl, ppo_clip
-from rlvr.training.passes import Microbatch, Pass
-
-
-class NonFinite(RuntimeError):
-    """A loss or gradient that is not finite; the optimizer took no step with it."""
-
+from rlvr.training.passes import Microbatch, Model, Optimizer, Pass
 
 # Indices of prompts and their current log pi (P, G) -> their weights (P, G) and the loss that the weights descend.
 Coupled = Callable[[Tensor, Tensor], tuple[Tensor, float]]
@@ -48,9 +44,9 @@ class Totals:
 
 
 def update(
-    model: torch.nn.Module,
+    model: Model,
     forward: Pass,
-    optimizer: torch.optim.Optimizer,
+    optimizer: Optimizer,
     groups: Groups,
     advantages_PG: Tensor,
     old_logprobs_PGT: Tensor,
@@ -62,7 +58,7 @@ def update(
     microbatch: Microbatch,
     coupled: Coupled | None = None,
 ) -> Totals:
-    """Totals of one optimizer step per minibatch. Raises NonFinite before a step with a non-finite loss or gradient.
+    """Totals of one optimizer step per minibatch. Raises NonFinite before a step with a loss or gradient that is not.
 
     With `coupled` weights (PACS) a minibatch's loss is the estimator's own: the weights A are computed at the current
     policy, and -mean(A log pi) with A fixed has the gradient of that loss.

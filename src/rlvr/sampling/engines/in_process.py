@@ -10,12 +10,13 @@ import torch
 import transformers
 
 from rlvr.config.schema.settings import Evaluation
-from rlvr.policies.decoder import Decoder
+from rlvr.policies.noise import STREAM_EVALUATION
 from rlvr.policies.store import Policy, device
 from rlvr.policies.store import load as load_policy
 from rlvr.records import Completion, Problem
 from rlvr.sampling.engines import Sampled, limits_of, number_of
-from rlvr.training.batches import STREAM_EVALUATION
+from rlvr.training.deterministic import one_thread
+from rlvr.training.passes import sampler
 from rlvr.training.rollouts import sample_prompts
 
 ENVIRONMENT = None
@@ -31,7 +32,7 @@ class InProcess:
 
     def __init__(self, policy: Policy, sampling: Evaluation):
         self.policy, self.sampling = policy, sampling
-        self.decoder = Decoder(policy.model, frozen=True)
+        self.sampler = sampler(policy.model)
         self.version = version()
 
     @torch.no_grad()
@@ -40,7 +41,7 @@ class InProcess:
         limits = limits_of(sampling, problems, encoded)
         _, drawn = sample_prompts(
             self.policy,
-            self.decoder,
+            self.sampler,
             encoded,
             [(sampling.seed, STREAM_EVALUATION, number_of(problem)) for problem in problems],
             first=first,
@@ -67,4 +68,5 @@ class InProcess:
 
 
 def load(manifest: Path, sampling: Evaluation, **_: Any) -> InProcess:
+    one_thread()
     return InProcess(load_policy(manifest, device=device(), dtype=getattr(torch, sampling.precision)), sampling)

@@ -15,6 +15,7 @@ from rlvr.offspring import leave_no_orphans
 from rlvr.policies.store import Location, load_tokenizer, locate
 from rlvr.records import Completion, Problem
 from rlvr.sampling.engines import EngineError, Sampled, limits_of
+from rlvr.training.deterministic import one_thread
 
 ENVIRONMENT = "vllm"
 ROWS = (1024, 8192)  # a part ends with its longest sample
@@ -127,6 +128,7 @@ def version() -> str:
 
 
 def load(manifest: Path, sampling: Evaluation, *, tensor_parallel: int = 1, gpu_memory: float = 0.75) -> Vllm:
+    one_thread()
     installed = version()
     from vllm import LLM
 

@@ -6,6 +6,18 @@ A module, which must import without the backend's own environment, declares
     CRITIC = True                                    if it trains a value model, for PPO
     steps(state) -> list[int]                        the steps of a folder's checkpoints
 
+One whose stages are rlvr.training.rl and rlvr.training.sft also has
+
+    policy(manifest) -> Policy                       to train, or as the reference
+    origin() -> dict                                 entries of the manifest's provenance: device, engine
+
+and a member that is not everywhere, or not for everything (as engines of rlvr.sampling.engines),
+
+    VERSION                                          in the identity of what it makes, from 2 on
+    missing() -> str | None                          why it cannot work on this machine
+    INSTEAD                                          the member that a plan takes in that case, which it says
+    PRECISIONS, DEVICES                              all that it computes in, and on; without them, any
+
 config/cluster.yaml may name its environment, overrides, and resources (`rl.<name>`, `sft.<name>`).
 """
 

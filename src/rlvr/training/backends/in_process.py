@@ -1,7 +1,9 @@
-"""Training in the stage's own process, on one device."""
+"""Training in the stage's own process by torch, on one device."""
 
 from pathlib import Path
+from typing import Any
 
+from rlvr.policies import store
 from rlvr.training.backends import Stage
 
 STAGES = {"rl": Stage("rlvr.training.rl"), "sft": Stage("rlvr.training.sft")}
@@ -9,3 +11,14 @@ STAGES = {"rl": Stage("rlvr.training.rl"), "sft": Stage("rlvr.training.sft")}
 
 def steps(state: Path) -> list[int]:
     return [int(path.name.removeprefix("step-")) for path in state.glob("step-*")]
+
+
+def origin() -> dict[str, Any]:
+    return {"device": str(store.device())}
+
+
+def policy(manifest: Path) -> store.Policy:
+    """In float32: equal weights of policy and reference must give equal log-probabilities."""
+    import torch
+
+    return store.load(manifest, device=store.device(), dtype=torch.float32)

@@ -1,0 +1,225 @@
+// Arithmetic of the native engine: 16 lanes of float32 whatever the registers' width, matrix products, norms, softmax.
+//
+// Order of sums. A product adds up over k in order, for every element alone; a sum over lanes is a fixed tree of 16. So
+// numbers depend on neither the rows beside them nor the registers' width. GCC's and clang's vector extensions, no
+// intrinsics: AVX-512, AVX2 and NEON compile from this source.
+
+#pragma once
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <vector>
+
+#if defined(__clang__)
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
+namespace {
+
+// ---- 16 lanes, in as many registers as the machine needs ----
+
+#if defined(__AVX512F__)
+constexpr int WIDTH = 16;
+#elif defined(__AVX__)
+constexpr int WIDTH = 8;
+#else
+constexpr int WIDTH = 4;  // NEON
+#endif
+constexpr int LANES = 16, PARTS = LANES / WIDTH;
+typedef float Register __attribute__((vector_size(4 * WIDTH)));
+typedef int Integers __attribute__((vector_size(4 * WIDTH)));
+typedef float Anywhere __attribute__((vector_size(4 * WIDTH), aligned(4), may_alias));
+
+inline Register read(const float* p) { return (Register) * (const Anywhere*)p; }
+inline void write(float* p, Register x) { *(Anywhere*)p = (Anywhere)x; }
+inline Register every(float x) { return x - Register{}; }  // x + 0 would lose the sign of -0, and cost an addition
+
+struct V {
+  Register part[PARTS];
+};
+
+#define EACH_PART UNROLL for (int i = 0; i < PARTS; i++)
+inline V load(const float* p) { V v; EACH_PART v.part[i] = read(p + i * WIDTH); return v; }
+inline void store(float* p, V v) { EACH_PART write(p + i * WIDTH, v.part[i]); }
+inline V all(float x) { V v; EACH_PART v.part[i] = every(x); return v; }
+inline V operator+(V a, V b) { EACH_PART a.part[i] += b.part[i]; return a; }
+inline V operator-(V a, V b) { EACH_PART a.part[i] -= b.part[i]; return a; }
+inline V operator*(V a, V b) { EACH_PART a.part[i] *= b.part[i]; return a; }
+inline V operator/(V a, V b) { EACH_PART a.part[i] /= b.part[i]; return a; }
+inline V fused(V a, V b, V c) { EACH_PART c.part[i] = a.part[i] * b.part[i] + c.part[i]; return c; }  // a b + c
+inline V larger(V a, V b) { EACH_PART a.part[i] = a.part[i] > b.part[i] ? a.part[i] : b.part[i]; return a; }
+
+// The first n lanes of v, then `other`.
+inline V first(int n, V v, float other) {
+  static const int LANE[LANES] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  EACH_PART {
+    Integers lane;
+    memcpy(&lane, LANE + i * WIDTH, sizeof lane);
+    v.part[i] = lane < n ? v.part[i] : every(other);
+  }
+  return v;
+}
+
+// The lanes joined by an operation, in a fixed order.
+template <class Join> inline float fold(V v, Join join) {
+  float x[LANES];
+  store(x, v);
+  for (int half = LANES / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; i++) x[i] = join(x[i], x[i + half]);
+  return x[0];
+}
+inline float total(V v) { return fold(v, [](float a, float b) { return a + b; }); }
+inline float highest(V v) { return fold(v, [](float a, float b) { return a > b ? a : b; }); }
+
+// e^x within 2 units in the last place, for x in [-87, 88] (else at the limit); NaN stays NaN. A polynomial of Cephes.
+inline V exponential(V v) {
+  EACH_PART {
+    Register x = v.part[i];
+    x = x < -87.f ? every(-87.f) : x;
+    x = x > 88.f ? every(88.f) : x;
+    const Register magic = every(12582912.f), shifted = x * 1.44269504088896341f + magic;  // its low bits: round(x / ln 2)
+    const Register n = shifted - magic, r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
+    Register p = every(1.9875691500e-4f);
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = p * (r * r) + (r + 1.f);
+    const Integers power = (((Integers)shifted - (Integers)magic) + 127) << 23;  // 2^n
+    v.part[i] = p * (Register)power;
+  }
+  return v;
+}
+inline V sigmoid(V x) { return all(1.f) / (all(1.f) + exponential(all(0.f) - x)); }
+
+// ---- memory ----
+
+template <class T> struct Aligned {  // to cache lines: a load of 64 bytes then touches one
+  typedef T value_type;
+  Aligned() = default;
+  template <class U> Aligned(const Aligned<U>&) {}
+  T* allocate(size_t n) {
+    void* p = std::aligned_alloc(64, (n * sizeof(T) + 63) / 64 * 64);
+    if (p == nullptr) throw std::bad_alloc();
+    return static_cast<T*>(p);
+  }
+  void deallocate(T* p, size_t) { std::free(p); }
+  template <class U> bool operator==(const Aligned<U>&) const { return true; }
+  template <class U> bool operator!=(const Aligned<U>&) const { return false; }
+};
+typedef std::vector<float, Aligned<float>> Floats;
+
+// At least n floats, which keep what they hold; new ones are zero.
+inline float* room(Floats& v, size_t n) {
+  if (v.size() < n) v.resize(n + n / 4);
+  return v.data();
+}
+inline int padded(int n) { return (n + LANES - 1) / LANES * LANES; }
+
+// ---- products: C = A B, or C += A B, or C = A B + bias ----
+
+struct Left {  // A(i, k) = at[i * row + k * column], so that the same code multiplies by A transposed
+  const float* at;
+  long row, column;
+};
+
+template <int ROWS, int WIDE>
+inline void tile(int K, Left a, const float* b, long ldb, float* c, long ldc, bool add, const float* bias) {
+  Register sum[ROWS][WIDE];
+  UNROLL for (int i = 0; i < ROWS; i++)
+    UNROLL for (int j = 0; j < WIDE; j++) sum[i][j] = bias ? read(bias + WIDTH * j) : Register{};
+  for (int k = 0; k < K; k++) {
+    Register right[WIDE];
+    UNROLL for (int j = 0; j < WIDE; j++) right[j] = read(b + k * ldb + WIDTH * j);
+    UNROLL for (int i = 0; i < ROWS; i++) {
+      const Register left = every(a.at[i * a.row + k * a.column]);
+      UNROLL for (int j = 0; j < WIDE; j++) sum[i][j] += left * right[j];
+    }
+  }
+  UNROLL for (int i = 0; i < ROWS; i++)
+    UNROLL for (int j = 0; j < WIDE; j++) {
+      float* p = c + i * ldc + WIDTH * j;
+      write(p, add ? read(p) + sum[i][j] : sum[i][j]);
+    }
+}
+
+// M rows of a panel of WIDE registers: tiles of ROWS rows, then one of the remainder.
+template <int ROWS, int WIDE>
+void panel(int M, int K, Left a, const float* b, long ldb, float* c, long ldc, bool add, const float* bias) {
+  for (; M >= ROWS; M -= ROWS, a.at += ROWS * a.row, c += ROWS * ldc) tile<ROWS, WIDE>(K, a, b, ldb, c, ldc, add, bias);
+  if constexpr (ROWS > 1)
+    if (M > 0) panel<ROWS - 1, WIDE>(M, K, a, b, ldb, c, ldc, add, bias);
+}
+
+// C is M x N, K the inner size; N is a multiple of LANES. The sums of a tile fill the registers.
+void product(int M, int N, int K, Left a, const float* b, long ldb, float* c, long ldc, bool add = false,
+             const float* bias = nullptr) {
+  for (int n = 0; n < N;) {
+    const float *right = b + n, *more = bias ? bias + n : nullptr;
+    int taken = 1;
+#if defined(__AVX512F__)
+    const int left = (N - n) / LANES;
+    taken = left == 5 ? 5 : std::min(left, 4);
+    switch (taken) {
+      case 5: panel<5, 5>(M, K, a, right, ldb, c + n, ldc, add, more); break;
+      case 4: panel<6, 4>(M, K, a, right, ldb, c + n, ldc, add, more); break;
+      case 3: panel<8, 3>(M, K, a, right, ldb, c + n, ldc, add, more); break;
+      case 2: panel<12, 2>(M, K, a, right, ldb, c + n, ldc, add, more); break;
+      default: panel<12, 1>(M, K, a, right, ldb, c + n, ldc, add, more);
+    }
+#else
+    panel<6, PARTS>(M, K, a, right, ldb, c + n, ldc, add, more);
+#endif
+    n += taken * LANES;
+  }
+}
+
+// ---- vectors of a multiple of 16 lanes, of which `count` are not padding ----
+
+inline float dot(const float* x, const float* y, int width) {
+  V sum = all(0.f);
+  for (int i = 0; i < width; i += LANES) sum = fused(load(x + i), load(y + i), sum);
+  return total(sum);
+}
+// 1 / sqrt(mean(x^2) + epsilon), the factor of RMSNorm.
+inline float rms(const float* x, int width, int count, float epsilon) {
+  return 1.f / std::sqrt(dot(x, x, width) / count + epsilon);
+}
+inline void scale(const float* x, float r, const float* w, int width, float* out) {
+  for (int i = 0; i < width; i += LANES) store(out + i, load(x + i) * all(r) * load(w + i));
+}
+// Gradients of w x r with r = rms(x): dw is added to, dx is added to or set.
+inline void rms_back(const float* dy, const float* x, float r, const float* w, int width, int count, float* dx,
+                     float* dw, bool add) {
+  V along = all(0.f);
+  for (int i = 0; i < width; i += LANES) {
+    const V unit = load(x + i) * all(r), both = load(dy + i) * unit;
+    store(dw + i, load(dw + i) + both);
+    along = fused(both, load(w + i), along);
+  }
+  const V mean = all(total(along) / count);
+  for (int i = 0; i < width; i += LANES) {
+    const V unit = load(x + i) * all(r), d = all(r) * (load(dy + i) * load(w + i) - unit * mean);
+    store(dx + i, add ? load(dx + i) + d : d);
+  }
+}
+// p = softmax of the first `count` numbers of x, then zeros up to `width`; returns log(sum(exp(x))).
+inline float softmax(const float* x, int count, int width, float* p) {
+  V high = all(-INFINITY), sum = all(0.f);
+  for (int j = 0; j < count; j += LANES) high = larger(first(count - j, load(x + j), -INFINITY), high);
+  const V most = all(highest(high));
+  for (int j = 0; j < width; j += LANES) {
+    const V e = first(count - j, exponential(load(x + j) - most), 0.f);
+    store(p + j, e);
+    sum = sum + e;
+  }
+  const float z = total(sum);
+  for (int j = 0; j < width; j += LANES) store(p + j, load(p + j) * all(1.f / z));
+  return highest(high) + std::log(z);
+}
+
+}  // namespace

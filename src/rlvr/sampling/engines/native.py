@@ -1,0 +1,87 @@
+"""The native engine's sampler, on one CPU core, without torch: the samples of in_process, up to rounding."""
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rlvr.config.schema.settings import Evaluation
+from rlvr.policies.native import library
+from rlvr.policies.native.engine import Engine
+from rlvr.policies.native.model import Unsupported
+from rlvr.policies.native.saved import read_policy
+from rlvr.policies.noise import STREAM_EVALUATION, noise_of
+from rlvr.policies.store import Policy
+from rlvr.records import Completion, Problem
+from rlvr.sampling.engines import EngineError, Sampled, limits_of, number_of
+
+ENVIRONMENT = None
+ROWS = (4096, 4096)
+VERSION = 1  # increase it when the engine changes samples
+INSTEAD = "in_process"  # where the engine is not built
+PRECISIONS = ("float32",)
+DEVICES = ("cpu",)
+
+
+def missing() -> str | None:
+    return library.missing()
+
+
+def version() -> str:
+    try:
+        return f"native {VERSION}, {library.level()}"
+    except library.NoEngine as error:
+        raise EngineError(str(error)) from error
+
+
+class Native:
+    name = "native"
+
+    def __init__(self, manifest: Path, sampling: Evaluation):
+        saved, tokenizer, template = read_policy(manifest)
+        self.policy, self.sampling, self.version = Policy(saved, tokenizer, template), sampling, version()
+
+    @cached_property
+    def engine(self) -> Engine:
+        loaded = Engine(self.policy.model.model)
+        loaded.load(self.policy.model.flat)
+        return loaded
+
+    def draw(self, problems: list[Problem], first: int, last: int) -> list[Sampled]:
+        sampling, encoded = self.sampling, self.policy.encode([problem.prompt for problem in problems])
+        limits_P1 = np.array(limits_of(sampling, problems, encoded))[:, None]
+        lengths_P = np.array([len(prompt) for prompt in encoded])
+        prompts_PL = np.full((len(encoded), lengths_P.max()), self.policy.pad)
+        for row, prompt in zip(prompts_PL, encoded, strict=True):
+            row[: len(prompt)] = prompt
+        keys = [(sampling.seed, STREAM_EVALUATION, number_of(problem)) for problem in problems]
+        drawn = self.engine.sample(
+            prompts_PL,
+            lengths_P,
+            noise_of(keys, first, last - first, sampling.max_response_tokens),
+            eos_token=self.policy.eos,
+            pad_token=self.policy.pad,
+            temperature=sampling.temperature,
+            top_p=sampling.top_p,
+        )
+        finished_PG = drawn.finished_PG & (drawn.lengths_PG <= limits_P1)
+        lengths_PG = np.minimum(drawn.lengths_PG, limits_P1)
+        within_PGT = np.arange(drawn.logprobs_PGT.shape[-1]) < lengths_PG[..., None]
+        totals_PG = (drawn.logprobs_PGT.astype(np.float64) * within_PGT).sum(-1)
+        sampled = []
+        for p, problem in enumerate(problems):
+            rows = [drawn.tokens_PGT[p, g, :n].tolist() for g, n in enumerate(lengths_PG[p])]
+            for g, text in enumerate(self.policy.decode(rows)):
+                end, total = "stop" if finished_PG[p, g] else "length", round(float(totals_PG[p, g]), 4)
+                completion = Completion(problem.id, first + g, text, len(rows[g]), end, total, self.name, self.version)
+                logprobs = drawn.logprobs_PGT[p, g, : len(rows[g])].tolist()
+                sampled.append(Sampled(completion, encoded[p], rows[g], logprobs))
+        return sampled
+
+
+def load(manifest: Path, sampling: Evaluation, **_: Any) -> Native:
+    try:
+        return Native(manifest, sampling)
+    except (Unsupported, library.NoEngine) as error:
+        raise EngineError(f"the engine native: {error}") from error

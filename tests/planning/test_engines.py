@@ -1,0 +1,77 @@
+"""Trainers and samplers that are not everywhere: what a plan takes instead, what it says, what it refuses."""
+
+import shutil
+
+import pytest
+from conftest import ROOT
+
+from rlvr.config import identity, registries
+from rlvr.config.layers import ConfigError
+from rlvr.planning.expansion import make_plan
+from rlvr.policies.native import library
+from rlvr.report import layout
+
+
+@pytest.fixture
+def copy_of_config(tmp_path):
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    return tmp_path
+
+
+@pytest.fixture
+def without_engine(monkeypatch):
+    monkeypatch.setattr(library, "built", lambda: ())
+    monkeypatch.setattr(library, "usable", lambda: [])
+
+
+def test_the_small_scales_train_and_sample_with_the_native_engine():
+    for scale in ("laptop", "smoke", "full-laptop"):
+        plan = make_plan(ROOT, scale, ["ace"])
+        assert {spec.rl.backend for spec in plan.runs.values()} == {"native"} and not plan.notes
+        assert {spec.sft.backend for spec in plan.policies.values()} == {"native"}
+        assert {spec.sampling.engine for spec in plan.evaluations.values()} == {"native"}
+
+
+def test_without_the_engine_torch_takes_its_place_and_the_plan_says_so(without_engine):
+    plan = make_plan(ROOT, "smoke", ["ace", "lens"])
+    assert {spec.rl.backend for spec in plan.runs.values()} == {"in_process"}
+    assert {spec.sft.backend for spec in plan.policies.values()} == {"in_process"}
+    assert {spec.sampling.engine for spec in plan.evaluations.values()} == {"in_process"}
+    assert [note.split(":")[0] for note in plan.notes] == ["sft.backend", "rl.backend", "evaluation.engine"]
+    assert all("in_process instead of native, since it is built for other" in note for note in plan.notes)
+    assert layout.of_page(plan, "index")["notes"] == plan.notes
+
+
+def test_the_engine_is_in_the_identity_and_so_is_its_version(without_engine, monkeypatch):
+    torch = make_plan(ROOT, "smoke", ["ace"])
+    monkeypatch.undo()
+    native = make_plan(ROOT, "smoke", ["ace"])
+    for kind in ("runs", "policies", "evaluations"):
+        ours, theirs = getattr(native, kind), getattr(torch, kind)
+        assert len(ours) == len(theirs) and not set(ours) & set(theirs)
+    constant = registries.constant
+
+    def next_version(folder, member, name, *otherwise):
+        return 2 if (member, name) == ("native", "VERSION") else constant(folder, member, name, *otherwise)
+
+    monkeypatch.setattr(registries, "constant", next_version)
+    for spec, make in ((native.runs, identity.run_id), (native.policies, identity.policy_id)):
+        assert all(make(content) != name for name, content in spec.items())
+    assert all(identity.evaluation_id(spec) != name for name, spec in native.evaluations.items())
+    for spec, make in ((torch.runs, identity.run_id), (torch.policies, identity.policy_id)):
+        assert all(make(content) == name for name, content in spec.items())
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ("rl: {backend: native, precision: bfloat16}", "rl.precision: float32, not bfloat16"),
+        ("evaluation: {engine: native, precision: bfloat16}", "evaluation.precision: float32, not bfloat16"),
+        ("rl: {backend: native}\n  execution: {device: gpu}", "execution.device: cpu, not gpu"),
+    ],
+)
+def test_what_the_engine_does_not_compute_is_refused(copy_of_config, settings, said):
+    scale = copy_of_config / "config/scale/own.yaml"
+    scale.write_text(f"like: smoke\nname: own\nabout: x\nsettings:\n  {settings}\n")
+    with pytest.raises(ConfigError, match=f"native computes with {said}"):
+        make_plan(copy_of_config, "own", ["ace"])
