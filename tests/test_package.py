@@ -249,25 +249,49 @@ def test_what_the_package_imports_is_declared():
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> Path:
-    """Built of a copy, as `pip install .` builds it, without asking the index for setuptools."""
-    folder = tmp_path_factory.mktemp("wheel")
+    return built(tmp_path_factory.mktemp("wheel"))
+
+
+def built(folder: Path, **environment: str) -> Path:
+    """A wheel of a copy, as `pip install .` builds it, without asking the index for setuptools."""
     copy = folder / "checkout"
-    shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info", "*.so"))
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy)
     pip = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder)]
-    done = subprocess.run([*pip, str(copy)], capture_output=True, text=True, timeout=300)
+    variables = {**os.environ, **environment}
+    done = subprocess.run([*pip, str(copy)], capture_output=True, text=True, timeout=300, env=variables)
     assert done.returncode == 0, done.stderr
     (made,) = folder.glob("*.whl")
     return made
 
 
+def missing_engine(wheel: Path, folder: Path) -> str:
+    """What a wheel's package says of its engine."""
+    with ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    code = "from rlvr.policies.native import library; print(library.missing(), library.__file__)"
+    variables = {**os.environ, "PYTHONPATH": str(folder)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=variables, cwd=folder)
+    assert str(folder) in done.stdout, done.stderr
+    return done.stdout
+
+
+def test_the_wheel_has_the_engine_compiled_from_its_source(wheel, tmp_path):
+    assert missing_engine(wheel, tmp_path).startswith("None ")
+
+
+def test_without_a_compiler_the_package_is_built_and_says_what_is_missing(tmp_path):
+    made = built(tmp_path, CC="no-compiler", CXX="no-compiler")
+    assert "C++ compiler: apt-get install g++" in missing_engine(made, tmp_path / "site")
+
+
 def test_the_wheel_has_every_file_of_the_package(wheel):
     source = ROOT / "src"
     files = {str(path.relative_to(source)) for path in (source / "rlvr").rglob("*") if path.is_file()}
-    expected = {name for name in files if "__pycache__" not in name}
+    expected = {name for name in files if "__pycache__" not in name and not name.endswith(".so")}
     packed = {name for name in ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    assert packed == expected
+    assert {name for name in packed if not name.endswith(".so")} == expected
     assert any(name.endswith(".j2") for name in packed) and any(name.endswith(".mplstyle") for name in packed)
 
 

@@ -65,13 +65,13 @@ def test_the_engine_is_in_the_identity_and_so_is_its_version(without_engine, mon
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ("rl: {backend: native, precision: bfloat16}", "rl.precision: float32, not bfloat16"),
-        ("evaluation: {engine: native, precision: bfloat16}", "evaluation.precision: float32, not bfloat16"),
-        ("rl: {backend: native}\n  execution: {device: gpu}", "execution.device: cpu, not gpu"),
+        ("rl: {backend: native, precision: bfloat16}", "in precision float32, not bfloat16"),
+        ("evaluation: {engine: native, precision: bfloat16}", "in precision float32, not bfloat16"),
+        ("rl: {backend: native}\n  execution: {device: gpu}", "with execution.device: cpu, not gpu"),
     ],
 )
 def test_what_the_engine_does_not_compute_is_refused(copy_of_config, settings, said):
     scale = copy_of_config / "config/scale/own.yaml"
     scale.write_text(f"like: smoke\nname: own\nabout: x\nsettings:\n  {settings}\n")
-    with pytest.raises(ConfigError, match=f"native computes with {said}"):
+    with pytest.raises(ConfigError, match=f"native computes {said}"):
         make_plan(copy_of_config, "own", ["ace"])

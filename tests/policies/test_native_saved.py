@@ -49,6 +49,18 @@ def test_what_is_saved_is_what_transformers_loads(manifest, tmp_path):
     assert torch.equal(trained.load(tmp_path / "again.json").model.flat, policy.model.flat)
 
 
+def test_weights_in_half_precision_are_read_as_transformers_reads_them(tmp_path):
+    for dtype in (torch.bfloat16, torch.float16):
+        policy = tiny("llama")
+        policy.model.to(dtype)
+        sums = store.save(policy, tmp_path / str(dtype) / "policy")
+        manifest = tmp_path / str(dtype) / "manifest.json"
+        store.publish_manifest(manifest, manifest.parent / "policy", sums, policy.template)
+        expected = store.load(manifest, dtype=torch.float32).model.state_dict()
+        for name, tensor in trained.load(manifest).model.state_dict().items():
+            assert torch.equal(tensor, expected[name])
+
+
 def test_weights_of_another_shape_or_missing_are_refused(manifest, tmp_path):
     weights = load_file(tmp_path / "policy" / saved.WEIGHTS)
     name = "model.norm.weight"

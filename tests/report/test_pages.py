@@ -163,7 +163,7 @@ def test_all_scales_in_one_table(by_hand):
 
 def page_layout(page: str, papers=("p", "q")) -> dict:
     return {
-        **{"page": page, "scale": "laptop", "about_scale": "", "stand_ins": {"models": {}, "data": {}}},
+        **{"page": page, "scale": "laptop", "about_scale": "", "stand_ins": {"models": {}, "data": {}}, "notes": []},
         "every_paper": [
             {"name": name, "short": name.upper(), "title": "", "claims": 2, "items": 0, "runs": [], "evaluations": []}
             for name in (("p", "q") if page == "index" else ())

@@ -210,7 +210,8 @@ def test_at_step_1_the_policy_is_the_reference_in_bfloat16_too(workbench, tmp_pa
     base = tmp_path / "base" / "manifest.json"
     publish_manifest(base, tmp_path / "base" / "policy", sums, from_hub.template)
     assert locate(base).dtype == "bfloat16" and locate(workbench.base).dtype == "float32"
-    spec = changed(workbench.spec, rl={"steps": 2, "precision": "bfloat16"}, loss={"kl_coefficient": 0.1})
+    rl = {"steps": 2, "precision": "bfloat16", "backend": "in_process"}
+    spec = changed(workbench.spec, rl=rl, loss={"kl_coefficient": 0.1})
     based = Workbench(workbench.folder, spec, base, workbench.execution)
     based.train(spec, tmp_path / "run")
     first, second = (json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines())

@@ -23,6 +23,12 @@ def _backend(name: str) -> str:
 Backend = Annotated[str, AfterValidator(_backend)]  # a module of rlvr.training.backends
 
 
+def _check_precision(folder: str, name: str, precision: str) -> None:
+    known = registries.constant(folder, name, "PRECISIONS", None)
+    if known is not None and precision not in known:
+        raise ValueError(f"{name} computes in precision {' or '.join(known)}, not {precision}")
+
+
 class Sft(Strict):
     steps: Natural
     sequences_per_step: Positive
@@ -55,6 +61,11 @@ class Rl(Strict):
     def minibatches_fit(self):
         if self.prompts_per_minibatch > self.prompts_per_step:
             raise ValueError("prompts_per_minibatch is larger than prompts_per_step")
+        return self
+
+    @model_validator(mode="after")
+    def backend_computes_in_precision(self):
+        _check_precision("training/backends", self.backend, self.precision)
         return self
 
 
@@ -117,6 +128,11 @@ class Evaluation(Strict):
     engine: Literal[ENGINES] = "in_process"  # type: ignore[valid-type]
     precision: Literal["float32", "bfloat16"] = "float32"
     max_total_tokens: Positive | None = None
+
+    @model_validator(mode="after")
+    def engine_computes_in_precision(self):
+        _check_precision("sampling/engines", self.engine, self.precision)
+        return self
 
     def room(self, prompt: int) -> int:
         """The most tokens of a response to a prompt of some tokens; may be less than one."""

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors.numpy import load_file, save_file
+from safetensors import deserialize
+from safetensors.numpy import save_file
 from tokenizers import Tokenizer
 
 from rlvr.files import read_json
@@ -17,6 +18,7 @@ from rlvr.policies.native.model import Model, Unsupported
 from rlvr.policies.store import locate
 
 WEIGHTS = "model.safetensors"
+TYPES = {"F32": np.float32, "F16": np.float16}
 
 
 class SavedTokenizer:
@@ -68,12 +70,12 @@ class SavedModel:
         if not (folder / WEIGHTS).is_file():
             raise Unsupported(f"{folder}: no {WEIGHTS}; the native engine reads weights from one file")
         config = read_json(folder / "config.json")
-        model, stored = Model.of(config), load_file(folder / WEIGHTS)
+        model, stored = Model.of(config), read_weights(folder / WEIGHTS)
         for name, shape in model.weights().items():
             if name not in stored or stored[name].shape != shape:
                 found = stored[name].shape if name in stored else "missing"
                 raise Unsupported(f"{folder / WEIGHTS}: {name} is {found}, not {shape}")
-        flat = np.concatenate([stored[name].astype(np.float32).ravel() for name in model.weights()])
+        flat = np.concatenate([stored[name].ravel() for name in model.weights()])
         return cls(model, config, flat)
 
     def write(self, folder: Path) -> None:
@@ -81,6 +83,20 @@ class SavedModel:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "config.json").write_text(json.dumps(self.config, indent=2, sort_keys=True) + "\n")
         save_file(named(self.model, self.flat), folder / WEIGHTS, metadata={"format": "pt"})
+
+
+def read_weights(path: Path) -> dict[str, np.ndarray]:
+    """The tensors of a file in float32. Raises Unsupported for a type other than float32, float16 and bfloat16."""
+    tensors = {}
+    for name, entry in deserialize(path.read_bytes()):
+        if entry["dtype"] == "BF16":  # the upper half of a float32
+            values = (np.frombuffer(entry["data"], np.uint16).astype(np.uint32) << 16).view(np.float32)
+        elif entry["dtype"] in TYPES:
+            values = np.frombuffer(entry["data"], TYPES[entry["dtype"]]).astype(np.float32)
+        else:
+            raise Unsupported(f"{path}: {name} is of type {entry['dtype']}, not of {', '.join([*TYPES, 'BF16'])}")
+        tensors[name] = values.reshape(entry["shape"])
+    return tensors
 
 
 def named(model: Model, flat: Any) -> dict[str, Any]:
