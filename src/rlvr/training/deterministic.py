@@ -1,6 +1,7 @@
 """Deterministic arithmetic: one thread, one answer."""
 
 import ctypes
+import gc
 import os
 from contextlib import suppress
 
@@ -16,8 +17,10 @@ def one_thread() -> None:
     """
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # else torch refuses matrix products on a GPU
     _keep_memory()
+    gc.freeze()  # else each full collection walks through all that is imported
     torch.set_num_threads(1)
-    torch.use_deterministic_algorithms(True, warn_only=torch.cuda.is_available())
+    # torch.use_deterministic_algorithms does this after importing torch's compiler: two seconds and 150 MB a process.
+    torch._C._set_deterministic_algorithms(True, warn_only=torch.cuda.is_available())
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
 
 

@@ -54,7 +54,7 @@ struct Block {  // consecutive prompts whose activations fit into a cache; a hea
   int node0, node1, row0, row1, head0, head1;
 };
 constexpr int BLOCK_NODES = 192;      // a block ends with the prompt that reaches it
-constexpr int SAMPLED_ROLLOUTS = 64;  // as many prompts are sampled at once as have so many
+constexpr int SAMPLED_ROLLOUTS = 32;  // as many prompts are sampled at once as have so many
 
 struct Kept {  // what a layer's backward pass reads, by node; r: factors of RMSNorm
   Floats h, r1, raw, rn, qkv, attended, lse, middle, r2, gate_up;
