@@ -4,6 +4,7 @@ A JSONL file has one JSON value per line. Files named .gz are compressed without
 gives equal bytes.
 """
 
+import csv
 import errno
 import gzip
 import hashlib
@@ -72,6 +73,15 @@ def publish(path: Path | str, data: bytes | str) -> None:
     """Write a file so that a reader sees the old content or the new, never a part (same file system)."""
     with _published(path) as file:
         file.write(data.encode() if isinstance(data, str) else data)
+
+
+def publish_csv(path: Path | str, rows: list[dict[str, Any]]) -> None:
+    """Rows of the same keys, as pandas writes a data frame of them."""
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    publish(path, text.getvalue())
 
 
 @contextmanager

@@ -91,11 +91,8 @@ def test_the_plug_in_entropy_is_too_small_by_about_the_correction():
 def stage(answers: dict[str, list[tuple[str, str | None]]], kind=Problem, **fields) -> pd.DataFrame:
     problems = [kind(name, "", "", "1", **{key: values[name] for key, values in fields.items()}) for name in answers]
     samples = [(name, i, *answer) for name, given in answers.items() for i, answer in enumerate(given)]
-    return score(
-        problems,
-        [Completion(name, i, "", 3, "stop", 0.0, "in_process", "") for name, i, _, _ in samples],
-        [Grade(name, i, status, text) for name, i, status, text in samples],
-    )
+    completions = [Completion(name, i, "", 3, "stop", 0.0, "in_process", "") for name, i, _, _ in samples]
+    return pd.DataFrame(score(problems, completions, [Grade(name, i, *answer) for name, i, *answer in samples]))
 
 
 OK, NO = ("correct", "5"), ("unparsable", None)

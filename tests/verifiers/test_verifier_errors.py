@@ -157,7 +157,7 @@ def test_scores_count_errors():
     statuses = ["correct", "error", "error", "wrong"]
     completions = [Completion("p", i, "", 5, "stop", -1.0, "e", "1") for i in range(4)]
     grades = [Grade("p", i, status, "5" if status != "error" else None) for i, status in enumerate(statuses)]
-    (row,) = score(problems, completions, grades).to_dict("records")
+    (row,) = score(problems, completions, grades)
     assert (row["n"], row["correct"], row["error"], row["wrong"], row["timeout"]) == (4, 1, 2, 1, 0)
     assert sum(row[status] for status in STATUSES) == row["n"] and row["majority"] == 0.5
     assert majority(votes([("error", None)] * 9 + [("correct", "5")])) == 1.0

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from rlvr.files import RecordError, publish
 from rlvr.records import Completion, Grade, Problem, RecordFile, read_records
-from rlvr.scoring.score import pairs, with_clusters
+from rlvr.scoring.score import clusters_of, pairs
 from rlvr.scoring.votes import entropy, miller_madow, votes
 from rlvr.statistics.pass_at_k import pass_at_k
 from rlvr.training.progress import Bar
@@ -145,7 +145,7 @@ def diversity(
             rows[problem] = measure(samples, encoder, m)
             bar.advance()
     by_problem = [rows.get(problem.id) or measure([], encoder, m) for problem in problems]
-    return with_clusters(frame.join(pd.DataFrame(by_problem)), problems)
+    return frame.join(pd.DataFrame(by_problem)).join(pd.DataFrame(clusters_of(problems)))
 
 
 def main(

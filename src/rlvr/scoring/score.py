@@ -4,12 +4,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-import pandas as pd
 import typer
 
-from rlvr.files import RecordError, publish
+from rlvr.files import RecordError, publish_csv
 from rlvr.records import Completion, Grade, Problem, RecordFile, read_records
 from rlvr.scoring.votes import AnswerClass, majority, votes
 from rlvr.verifiers import STATUSES
@@ -23,17 +22,16 @@ def pairs(completions: Iterable[Completion], grades: Iterable[Grade]) -> Iterato
         yield completion, grade
 
 
-def with_clusters(frame: pd.DataFrame, problems: list[Problem]) -> pd.DataFrame:
-    """The frame with a column `cluster` if some problem has one; a problem without is its own cluster."""
-    if any(problem.cluster for problem in problems):
-        frame["cluster"] = [problem.cluster or problem.id for problem in problems]
-    return frame
+def clusters_of(problems: list[Problem]) -> list[dict[str, str]]:
+    """The column `cluster` of each problem's row if some problem has one; a problem without is its own cluster."""
+    some = any(problem.cluster for problem in problems)
+    return [{"cluster": problem.cluster or problem.id} if some else {} for problem in problems]
 
 
-def score(problems: list[Problem], completions: Iterable[Completion], grades: Iterable[Grade]) -> pd.DataFrame:
+def score(problems: list[Problem], completions: Iterable[Completion], grades: Iterable[Grade]) -> list[dict[str, Any]]:
     """One row per problem. Raises RecordError if completions and grades do not match one to one.
 
-    `majority` is the problem's maj@n, in 0..1; `with_clusters` adds `cluster`.
+    `majority` is the problem's maj@n, in 0..1; `clusters_of` adds `cluster`.
     """
     counts: dict[str, Counter[str]] = {problem.id: Counter() for problem in problems}
     classes: dict[str, Counter[AnswerClass]] = {problem.id: Counter() for problem in problems}
@@ -43,13 +41,14 @@ def score(problems: list[Problem], completions: Iterable[Completion], grades: It
         classes[grade.problem].update(votes([(grade.status, grade.extracted)]))
         tokens[grade.problem] += completion.tokens
     rows = []
-    for problem in problems:
+    for problem, cluster in zip(problems, clusters_of(problems), strict=True):
         n = sum(counts[problem.id].values())
         if n == 0:
             raise RecordError(f"problem {problem.id!r} has no completion")
         row = {"problem": problem.id, "level": problem.level, "n": n, **{s: counts[problem.id][s] for s in STATUSES}}
-        rows.append({**row, "mean_tokens": tokens[problem.id] / n, "majority": majority(classes[problem.id])})
-    return with_clusters(pd.DataFrame(rows), problems)
+        voted = {"mean_tokens": tokens[problem.id] / n, "majority": majority(classes[problem.id])}
+        rows.append({**row, **voted, **cluster})
+    return rows
 
 
 def main(
@@ -61,10 +60,8 @@ def main(
     out: Annotated[Path, typer.Option(help="scores.csv to write.")],
 ) -> None:
     """Count one benchmark's verdicts."""
-    frame = score(read_records(problems, Problem), RecordFile(completions, Completion), RecordFile(grades, Grade))
-    frame.insert(0, "policy", policy)
-    frame.insert(1, "evaluation", evaluation)
-    publish(out, frame.to_csv(index=False, lineterminator="\n"))
+    rows = score(read_records(problems, Problem), RecordFile(completions, Completion), RecordFile(grades, Grade))
+    publish_csv(out, [{"policy": policy, "evaluation": evaluation, **row} for row in rows])
 
 
 if __name__ == "__main__":
