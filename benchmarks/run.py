@@ -1,7 +1,7 @@
 """`make bench`: the figures of docs/benchmarks.md, measured here and now.
 
-Ratios are of runs side by side in time; RL steps are of CPU time, since both sides have one thread and other work on a
-machine moves the clock.
+Ratios are of runs side by side in time; RL steps and samples are of CPU time, since all sides have one thread and other
+work on a machine moves the clock.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import platform
+import resource
 import statistics
 import subprocess
 import sys
@@ -17,13 +18,16 @@ import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from rlvr import provenance
 from rlvr.config.paths import Paths
 from rlvr.planning.expansion import make_plan
-from rlvr.policies.store import load
+from rlvr.policies.native.trained import NativeModel
 from rlvr.records import Problem, read_records
+from rlvr.sampling import engines
+from rlvr.training import backends
 from rlvr.training.deterministic import one_thread
 from rlvr.training.trainer import Trainer
 from rlvr.workflow import spec_files
@@ -62,16 +66,79 @@ def prepare(folder: Path):
     return spec, base, problems / "problems.jsonl"
 
 
-def own_steps(spec, base: Path, problems: Path, precision: str) -> list[float]:
+def own_steps(spec, base: Path, problems: Path, backend: str, precision: str) -> tuple[list[float], Trainer]:
     without_probe = spec.probe.model_copy(update={"problems": 0})
-    spec = spec.model_copy(update={"rl": spec.rl.model_copy(update={"precision": precision}), "probe": without_probe})
-    trainer = Trainer(spec, load(base), load(base), read_records(problems, Problem), [])
+    rl = spec.rl.model_copy(update={"precision": precision, "backend": backend})
+    policy, reference = (backends.load(backend).policy(base) for _ in range(2))
+    made = spec.model_copy(update={"rl": rl, "probe": without_probe})
+    trainer = Trainer(made, policy, reference, read_records(problems, Problem), [])
     seconds = []
     for _ in range(STEPS + 2):  # all of a step, its metrics included
         began = time.process_time()
         trainer.advance()
         seconds.append(time.process_time() - began)
-    return seconds[2:]
+    return seconds[2:], trainer
+
+
+def floor(trainer: Trainer) -> tuple[float, float]:
+    """Seconds that the products of a step take at the core's rate, and the rate in GFLOP/s.
+
+    A step computes each node of its trie five times over: sampling, reference, forward and twice backward. Attention,
+    about a tenth, is left out.
+    """
+    forward = trainer.forward
+    assert isinstance(forward, NativeModel)
+    trainer.gather()
+    weights = forward.state_dict()
+    products = sum(tensor.numel() for tensor in weights.values() if tensor.ndim == 2)  # the head's are the embedding's
+    a, b = (torch.randn(2048, 64), torch.randn(64, 256))
+    out, rates = torch.empty(2048, 256), []
+    for _ in range(9):
+        began = time.process_time()
+        for _ in range(40):
+            torch.mm(a, b, out=out)
+        rates.append(40 * 2 * 2048 * 64 * 256 / (time.process_time() - began) / 1e9)
+    rate = statistics.median(rates)
+    return 5 * 2 * products * trainer.reference.engine.nodes / rate / 1e9, rate
+
+
+def samples(spec, base: Path, folder: Path) -> None:
+    """The hard benchmark's evaluation by the native engine and by torch, in turn; and the CPU of a whole process."""
+    plan = make_plan(ROOT, "laptop", ["ace"])
+    evaluations = {one.data.name: one for one in plan.evaluations.values()}
+    hard = evaluations["operators-hard"]
+    sets = [folder / name / "problems.jsonl" for name in evaluations]
+    for evaluation, path in zip(evaluations.values(), sets, strict=True):
+        asked = spec_file(folder, evaluation.data)
+        call(sys.executable, "-m", "rlvr.data.prepare", "--spec", asked, "--out", str(path.parent))
+    both = folder / "both.jsonl"
+    both.write_text("".join(path.read_text() for path in sets))
+    problems = read_records(folder / "operators-hard" / "problems.jsonl", Problem)
+    drawn = {name: engines.load(name, base, hard.sampling) for name in ("native", "in_process")}
+    seconds: dict[str, list[float]] = {name: [] for name in drawn}
+    texts = {}
+    for _ in range(5):
+        for name, engine in drawn.items():
+            began = time.process_time()
+            done = engine.draw(problems, 0, hard.sampling.samples)
+            seconds[name].append(time.process_time() - began)
+            texts[name] = [sampled.completion.text for sampled in done]
+    native, torchs = (statistics.median(seconds[name]) for name in ("native", "in_process"))
+    same = sum(a == b for a, b in zip(texts["native"], texts["in_process"], strict=True))
+    print(
+        f"evaluation, {len(problems)} problems x {hard.sampling.samples}, texts included: native {native:.3f} CPU s, "
+        f"torch {torchs:.3f}, {torchs / native:.1f} times (to reach: 4); {same} of {len(texts['native'])} texts equal"
+    )
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    call(
+        *(sys.executable, "-m", "rlvr.sampling.generate", "--spec", spec_file(folder, hard), "--policy", str(base)),
+        *("--problems", str(both), "--out", str(folder / "c.jsonl.gz"), "--tokens", str(folder / "t.jsonl.gz")),
+        *("--state", str(folder / "generate")),
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds_of = sum(getattr(after, key) - getattr(before, key) for key in ("ru_utime", "ru_stime"))
+    count = len(both.read_text().splitlines())
+    print(f"a `generate` process, {count} x {hard.sampling.samples}: {seconds_of:.2f} CPU s (to reach: 1)")
 
 
 def trl_steps(python: str, spec, base: Path, problems: Path, bf16: bool, folder: Path) -> list[float]:
@@ -144,19 +211,31 @@ def main() -> None:
         print(f"snakemake theory: {theory(folder):.1f} s, start of snakemake included (to reach: at most 60)")
         spec, base, problems = prepare(folder)
         rows = spec.rl.prompts_per_step * spec.rollout.samples_per_prompt
+        samples(spec, base, folder)
         print(f"RL step, {rows} rollouts, one thread, medians of {STEPS} steps, CPU seconds:")
-        for precision, least in (("float32", 3.5), ("bfloat16", 2.5)):
-            ratios = []
+        for precision, who in (("float32", {"native": 10.0, "in_process": 3.5}), ("bfloat16", {"in_process": 2.5})):
+            ratios: dict[str, list[float]] = {backend: [] for backend in who}
             for _ in range(ROUNDS):
-                ours = statistics.median(own_steps(spec, base, problems, precision))
-                trl = trl_steps(arguments.python, spec, base, problems, precision == "bfloat16", folder)
-                ratios.append(statistics.median(trl) / ours)
-                print(
-                    f"  {precision}: ours {ours:.3f}, TRL {statistics.median(trl):.3f}, {ratios[-1]:.2f} times",
-                    flush=True,
+                ours, least = {}, (0.0, 0.0)
+                for backend in who:
+                    seconds, trainer = own_steps(spec, base, problems, backend, precision)
+                    ours[backend] = statistics.median(seconds)
+                    least = floor(trainer) if backend == "native" else least
+                trl = statistics.median(
+                    trl_steps(arguments.python, spec, base, problems, precision == "bfloat16", folder)
                 )
-            middle = statistics.median(ratios)
-            print(f"  TRL / ours, {precision}: {middle:.2f}, the median of {ROUNDS} (to reach: at least {least})")
+                texts = []
+                for backend, seconds in ours.items():
+                    ratios[backend].append(trl / seconds)
+                    texts.append(f"{backend} {seconds:.3f} ({trl / seconds:.2f} times)")
+                bound = f", products alone {least[0]:.3f} at {least[1]:.0f} GFLOP/s" if least[1] else ""
+                print(f"  {precision}: TRL {trl:.3f}, {', '.join(texts)}{bound}", flush=True)
+            for backend, goal in who.items():
+                middle = statistics.median(ratios[backend])
+                print(f"  TRL / {backend}, {precision}: {middle:.2f}, the median of {ROUNDS} (to reach: {goal})")
+            if len(who) > 1:
+                torchs = statistics.median(np.divide(ratios["native"], ratios["in_process"]))
+                print(f"  in_process / native, {precision}: {torchs:.2f}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,90 @@
+"""A run by the native engine against the same run by torch; how it stops."""
+
+import pytest
+import torch
+from runs_by_hand import changed
+
+from rlvr import estimators
+from rlvr.files import read_json
+from rlvr.policies.errors import NonFinite
+from rlvr.policies.native import library
+from rlvr.policies.store import publish_manifest, save
+from rlvr.records import Problem, read_records
+from rlvr.training import backends
+from rlvr.training.trainer import Trainer
+
+RUNS = {
+    "GRPO": {},
+    "DAPO": {"rollout": {"dynamic_sampling": True}, "loss": {"kl_coefficient": 0.0, "aggregation": "token_mean"}},
+    "GSPO": {"loss": {"ratio": "sequence"}},
+    "PACS": {"estimator": {"name": "pacs"}, "rl": {"reference_reset": 2}},
+    "ACE, warm-up": {"estimator": {"name": "ace"}, "rl": {"warmup_steps": 3, "weight_decay": 0.1}},
+}
+
+
+@pytest.fixture(params=RUNS)
+def spec(request, workbench):
+    """Larger steps than the smoke scale's, so that a wrong one is far off."""
+    changes = {"rl": {}, "estimator": {"name": "grpo"}, **RUNS[request.param]}
+    name = changes.pop("estimator")["name"]
+    sizes = {"prompts_per_step": 8, "prompts_per_minibatch": 4, "learning_rate": 1e-3}
+    spec = changed(workbench.spec, **{**changes, "rl": {**sizes, **changes["rl"]}})
+    return spec.model_copy(update={"estimator": {"name": name, **estimators.resolve(name, {})}})
+
+
+def numbers(value) -> list:
+    """The leaves of a row's entry."""
+    if isinstance(value, dict):
+        return [leaf for key in sorted(value) for leaf in numbers(value[key])]
+    return [leaf for part in value for leaf in numbers(part)] if isinstance(value, list) else [value]
+
+
+def trainer(workbench, spec, backend):
+    module = backends.load(backend)
+    problems = read_records(workbench.folder / spec.data.name / "problems.jsonl", Problem)
+    return Trainer(spec, module.policy(workbench.base), module.policy(workbench.base), problems, problems[:6])
+
+
+def test_it_takes_the_steps_of_torch(workbench, spec):
+    """The same rollouts for some steps, and with them losses, measures, weights and probes up to rounding."""
+    ours, theirs = (trainer(workbench, spec, backend) for backend in ("native", "in_process"))
+    start = {name: tensor.clone() for name, tensor in ours.model.state_dict().items()}
+    with ours.verifier, theirs.verifier:
+        for _ in range(4):
+            one, other = ours.advance(), theirs.advance()
+            assert one.keys() == other.keys() and one["statuses"] == other["statuses"]
+            for key in one.keys() - {"timing", "statuses", "logprob_gap"}:
+                for a, b in zip(numbers(one[key]), numbers(other[key]), strict=True):
+                    assert a == (b if b is None else pytest.approx(b, rel=2e-3, abs=2e-5)), key
+            assert one["logprob_gap"] in (None, 0.0)
+        ours.probe()
+        theirs.probe()
+    assert ours.probes[-1]["pass_rate"] == theirs.probes[-1]["pass_rate"]
+    expected = theirs.model.state_dict()
+    for name, tensor in ours.model.state_dict().items():
+        moved = (expected[name] - start[name]).norm()
+        assert moved > 0 and (tensor - expected[name]).norm() < 2e-3 * moved, name
+
+
+def test_weights_that_are_not_finite_end_the_run_with_its_step(workbench):
+    made = trainer(workbench, workbench.spec, "native")
+    with torch.no_grad():
+        made.model.flat[5] = float("nan")
+    with made.verifier, pytest.raises(NonFinite, match="step 1: the policy's distribution over tokens is not finite"):
+        made.advance()
+
+
+def test_a_model_that_the_engine_does_not_compute_and_a_missing_engine_are_one_line(workbench, tmp_path, monkeypatch):
+    policy = backends.load("in_process").policy(workbench.base)
+    policy.model.config.hidden_act = "gelu"
+    sums = save(policy, tmp_path / "policy")
+    publish_manifest(tmp_path / "manifest.json", tmp_path / "policy", sums, policy.template)
+    assert read_json(tmp_path / "manifest.json")["policy"] == "policy"
+    with pytest.raises(SystemExit, match="the backend native: hidden_act: 'gelu'"):
+        backends.load("native").policy(tmp_path / "manifest.json")
+    monkeypatch.setattr(library, "missing", lambda: "it is elsewhere")
+    library.library.cache_clear()
+    with pytest.raises(SystemExit, match="the native engine: it is elsewhere"):
+        backends.load("native").origin()
+    monkeypatch.undo()
+    library.library.cache_clear()
