@@ -467,12 +467,12 @@ def test_mistakes_are_named_in_one_line(arguments, message):
     ("old", "new", "message"),
     [
         (
-            "training_mfu:",
-            "training_mfuu:",
-            "config/hardware.yaml: assumptions.training_mfuu: unknown key; did you mean",
+            "decode_batch:",
+            "decode_batchh:",
+            "config/hardware.yaml: assumptions.decode_batchh: unknown key; did you mean",
         ),
         ("Qwen/Qwen3-8B-Base:", "Qwen/Qwen3-8B-Bas:", "unknown shape of the model 'Qwen/Qwen3-8B-Base'; did you mean"),
-        ("job_start: {value: 5.0", "job_begin: {value: 5.0", "unknown assumption 'job_begin'"),
+        ("job_start: {value: 2.0", "job_begin: {value: 2.0", "unknown assumption 'job_begin'"),
         ("bandwidth: 2.039e12", "bandwidth: -1", "devices.a100.bandwidth: Input should be greater than 0"),
         (
             "measured: []",
