@@ -112,7 +112,8 @@ def samples(spec, base: Path, folder: Path) -> None:
         asked = spec_file(folder, evaluation.data)
         call(sys.executable, "-m", "rlvr.data.prepare", "--spec", asked, "--out", str(path.parent))
     both = folder / "both.jsonl"
-    both.write_text("".join(path.read_text() for path in sets))
+    lines = [line for path in sets for line in path.read_text().splitlines(keepends=True)]
+    both.write_text("".join(lines[:180]))
     problems = read_records(folder / "operators-hard" / "problems.jsonl", Problem)
     drawn = {name: engines.load(name, base, hard.sampling) for name in ("native", "in_process")}
     seconds: dict[str, list[float]] = {name: [] for name in drawn}
