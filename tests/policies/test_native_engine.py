@@ -345,6 +345,16 @@ def test_the_order_of_calls_and_the_size_of_arrays_are_checked(model):
             engine.sample(prompts_PL, lengths_P, other, **arguments)
 
 
+def test_no_rollouts_no_tokens_and_a_temperature_that_overflows(model):
+    engine = loaded(model)
+    (prompts_PL, lengths_P, noise), arguments, _ = drawn(engine)
+    for other in (noise[:, :0], noise[..., :0]):
+        with pytest.raises(ValueError, match="at least 1"):
+            engine.sample(prompts_PL, lengths_P, np.ascontiguousarray(other), **arguments)
+    with pytest.raises(NonFinite):
+        engine.sample(prompts_PL, lengths_P, noise, **{**arguments, "temperature": 1e-39})
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 def test_weights_that_are_not_finite_are_noticed(model, value):
     content = saved(model)

@@ -515,7 +515,7 @@ struct Engine {
     }
     double running = 0;
     for (int v = 0; v < vocab; v++) running += p[v], cumulative[v] = float(running);
-    return true;
+    return std::isfinite(cumulative[vocab - 1]);  // not so where a tiny temperature overflows
   }
   // Keeps the smallest set of largest probabilities whose sum reaches top_p, of equal ones the first, and renormalises.
   void nucleus(float* p, float top_p) {

@@ -92,7 +92,7 @@ class Engine:
     def backward(self, dlogp_NT: np.ndarray, gradient: np.ndarray, dvalues_NT: np.ndarray | None = None) -> None:
         """Add to the flat gradient that of a loss with these derivatives by the last `logprobs(keep=True)`."""
         if self._grown is None:
-            raise ValueError("backward needs a forward pass with keep=True, once")
+            raise ValueError("backward needs a forward pass with keep=True")
         _expect("derivatives", dlogp_NT, np.float32, self._grown)
         _expect("gradient", gradient, np.float32, (self.size,))
         if dvalues_NT is not None:
@@ -117,6 +117,8 @@ class Engine:
         """
         (P, L), (_, G, T) = prompts_PL.shape, noise_PGT.shape
         _expect("noise", noise_PGT, np.float64, (P, G, T))
+        if G < 1 or T < 1:
+            raise ValueError(f"{G} rollouts of {T} tokens: both must be at least 1")
         if not (noise_PGT >= 0).all() or not (noise_PGT < 1).all():
             raise ValueError("noise must be in [0, 1)")
         if not 0 < top_p <= 1:
