@@ -16,12 +16,13 @@ from rlvr.commands import app
 from rlvr.files import publish_json, read_json
 from rlvr.workflow import locks
 
+STEPS = 40  # long enough to stop one on its way
 PROFILE = "--profile workflow/profiles/smoke --cores 1 --"
 
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory, workbench):
-    return Checkout(tmp_path_factory.mktemp("state") / "site", workbench, steps=3)
+    return Checkout(tmp_path_factory.mktemp("state") / "site", workbench, steps=STEPS)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +60,7 @@ def test_again_makes_a_run_from_its_beginning_and_free_leaves_what_was_made(chec
     run, results = checkout.run(), checkout.folder / "results"
     folder, evaluation = results / "runs" / run, scores.removeprefix("results/evaluations/").removesuffix("/scores.csv")
     lines = {line.split()[1]: line.split() for line in state(checkout, "list").splitlines()[2:]}
-    assert lines[run][:4] == ["run", run, "finished", "step"] and lines[run][4] == "3"
+    assert lines[run][:4] == ["run", run, "finished", "step"] and lines[run][4] == str(STEPS)
     assert lines[run][5] == f"{bytes_in(folder / 'state'):,}"
     assert lines[evaluation][2] == "finished" and lines[evaluation][4] == "parts"
     assert any(line[0] == "sft" for line in lines.values())

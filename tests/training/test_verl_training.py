@@ -248,7 +248,8 @@ def test_both_backends_take_the_same_steps_from_the_same_rollouts(run_of, workbe
     """In float32 the trainer in process, on one device, learns from verl's rollouts of one or two ranks.
 
     Equal are the loss, gradient and learning rate of the optimizer steps, the weights after them, and what is summed
-    over tokens. The second minibatch of a step is after AdamW, which makes small differences larger.
+    over tokens. AdamW divides a moment by its size, so of gradients near zero the rounding decides where a weight
+    goes: the moments show that the gradients are equal, and the weights are held less closely.
     """
     from verl_replay import Replay, first_moments, weights
 
@@ -277,7 +278,7 @@ def test_both_backends_take_the_same_steps_from_the_same_rollouts(run_of, workbe
         moved = distance(replay.model.state_dict(), weights(shards), start=load(workbench.base).model.state_dict())
         figures = {"ranks": RANKS[spec.estimator["name"]], "step": step, "gradients": gradients, "moved": moved}
         print(json.dumps({"method": spec.estimator["name"], **figures}))
-        assert gradients < 1e-4 and moved < 1e-3
+        assert gradients < 1e-4 and moved < 1e-2
     assert replay.learning_rates[1:] == pytest.approx(rates[:-1], rel=1e-6)
     first = spec.rl.learning_rate / 3
     assert replay.learning_rates[:4] == pytest.approx([first, 2 * first, 3 * first, 3 * first][: len(rates)])

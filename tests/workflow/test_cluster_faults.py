@@ -12,7 +12,7 @@ from runs_by_hand import same_results
 from rlvr.files import read_json
 
 pytestmark = pytest.mark.cluster
-STEPS = 12
+STEPS = 60
 PROFILE = "--profile slurm --slurm-init-seconds-before-status-checks 3 --latency-wait 10"
 
 

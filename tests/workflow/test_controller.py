@@ -9,6 +9,7 @@ from runs_by_hand import same_results
 from rlvr.files import read_json
 
 pytestmark = pytest.mark.cluster
+STEPS = 400  # some seconds of training, in which the signal comes
 
 
 def wait_for(condition, what, timeout: float = 400):
@@ -21,7 +22,7 @@ def wait_for(condition, what, timeout: float = 400):
 
 def test_a_controller_hands_over_and_ends_with_the_work(workbench, slurm, site, tmp_path):
     """It is told that its time ends while a run trains; its successor continues the run and ends; there is no third."""
-    checkout = Checkout(tmp_path / "site", workbench, steps=40)
+    checkout = Checkout(tmp_path / "site", workbench, steps=STEPS)
     manifest, run = checkout.manifest(0), checkout.run(0)
     options = f"--slurm-init-seconds-before-status-checks 3 --latency-wait 10 --config scale=smoke cluster={site}"
     before = {job["JobID"] for job in slurm.jobs()}
@@ -58,4 +59,4 @@ def test_a_controller_hands_over_and_ends_with_the_work(workbench, slurm, site, 
     assert sorted(job["State"] for job in own() if run in job["Comment"]) == ["CANCELLED", "COMPLETED"]
     whole = tmp_path / "whole"
     workbench.train(checkout.plan.runs[run], whole)
-    same_results((checkout.folder / manifest).parent, whole, steps=40)
+    same_results((checkout.folder / manifest).parent, whole, steps=STEPS)

@@ -17,7 +17,7 @@ from rlvr import offspring
 from rlvr.workflow import locks
 from rlvr.workflow.locks import Owner, holds, own, release
 
-STEPS = 12
+STEPS = 60
 PROFILE = "--profile workflow/profiles/smoke --"
 MINE = "0.input.lock", "0.output.lock"
 

@@ -11,7 +11,7 @@ from runs_by_hand import same_results
 
 from rlvr.files import read_json
 
-STEPS = 12
+STEPS = 60
 PROFILE = "--profile workflow/profiles/smoke --"
 
 
