@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 BUFFER = 1 << 20  # bytes compressed at a time
+_encoded = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class RecordError(ValueError):
@@ -111,7 +112,7 @@ def publish_lines(path: Path | str, rows: Iterable[dict[str, Any]]) -> None:
             packed = gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=3, mtime=0)
             sink = closing.enter_context(io.BufferedWriter(packed, BUFFER))  # type: ignore[arg-type]
         for row in rows:
-            sink.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
+            sink.write((_encoded(row) + "\n").encode())
 
 
 def read_lines(path: Path | str) -> Iterator[dict[str, Any]]:

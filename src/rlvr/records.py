@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, dataclass, fields
+from functools import cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -95,8 +96,13 @@ Record = TypeVar("Record", Problem, Demonstration, Completion, Tokens, Grade)
 
 def row_of(record: Record) -> dict[str, Any]:
     """A record for JSON, without fields at their default, so that a later field changes no file."""
-    values = ((field, getattr(record, field.name)) for field in fields(record))
-    return {field.name: value for field, value in values if value != field.default}
+    defaults = _defaults(type(record))
+    return {name: value for name, value in vars(record).items() if name not in defaults or value != defaults[name]}
+
+
+@cache
+def _defaults(kind: type) -> dict[str, Any]:
+    return {field.name: field.default for field in fields(kind) if field.default is not MISSING}
 
 
 def publish_records(path: Path | str, records: Iterable[Record]) -> None:

@@ -9,7 +9,7 @@ reuses them.
 import gzip
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from heapq import merge
 from itertools import chain
 from operator import itemgetter
@@ -19,7 +19,7 @@ from typing import Any
 from rlvr import provenance
 from rlvr.config.schema.settings import SLICES
 from rlvr.files import RecordError, publish_json, publish_lines, read_json, read_lines
-from rlvr.records import Completion, Problem, Tokens, publish_records
+from rlvr.records import Problem, Tokens, row_of
 from rlvr.sampling.engines import Sampled
 from rlvr.training.lease import MARK
 
@@ -104,11 +104,11 @@ class Parts:
 
 def _row(part: Part, sampled: Sampled) -> Row:
     completion = sampled.completion
-    row: Row = {"completion": asdict(completion)}
+    row: Row = {"completion": row_of(completion)}
     if completion.sample == 0 and part.start < AUDITED:
         logprobs = tuple(round(value, 6) for value in sampled.logprobs)
         tokens = Tokens(completion.problem, completion.sample, tuple(sampled.prompt), tuple(sampled.response), logprobs)
-        row["tokens"] = asdict(tokens)
+        row["tokens"] = row_of(tokens)
     return row
 
 
@@ -197,13 +197,13 @@ def in_order(shares: Iterable[Iterable[Row]], problems: list[Problem], samples: 
 
 def publish_completions(rows: Iterable[Row], completions: Path, tokens: Path) -> None:
     """Write completions row by row, and the tokens of the first AUDITED rows that have some."""
-    token_rows: list[Tokens] = []
+    with_tokens: list[Row] = []
 
-    def each() -> Iterator[Completion]:
+    def each() -> Iterator[Row]:
         for row in rows:
-            if "tokens" in row and len(token_rows) < AUDITED:
-                token_rows.append(Tokens(**row["tokens"]))
-            yield Completion(**row["completion"])
+            if "tokens" in row and len(with_tokens) < AUDITED:
+                with_tokens.append(row["tokens"])
+            yield row["completion"]
 
-    publish_records(completions, each())
-    publish_records(tokens, token_rows)
+    publish_lines(completions, each())
+    publish_lines(tokens, with_tokens)
