@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 FOLDER, SOURCES = Path(__file__).parent, ("engine.cpp", "lanes.h")
-LEVELS = {  # of processors, best first, with the flag that the last feature they need has in /proc/cpuinfo
+LEVELS = {  # of processors, best first, with the flags that they need in /proc/cpuinfo
     "v4": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
     "v3": ("avx2", "fma", "bmi1", "bmi2", "movbe"),
     "any": (),
