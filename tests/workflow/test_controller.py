@@ -43,19 +43,22 @@ def test_a_controller_hands_over_and_ends_with_the_work(workbench, slurm, site, 
     def own():
         return [job for job in slurm.jobs() if job["JobID"] not in before]
 
+    def logs():
+        return "\n".join(path.read_text()[-3000:] for path in sorted(checkout.folder.glob("rlvr-controller-*.log")))
+
     def controllers():
         return {job["JobID"]: job["State"] for job in own() if job["Name"] == "rlvr-controller"}
 
     state = checkout.folder / "results" / "runs" / run / "state"
-    wait_for(lambda: list(state.glob("step-*")) or "FAILED" in controllers().values(), own)
+    wait_for(lambda: list(state.glob("step-*")) or controllers()[first] not in ("PENDING", "RUNNING"), own)
+    assert controllers()[first] == "RUNNING", logs()
     slurm.run("scancel", "--batch", "--signal=USR1", first)
     wait_for(
         lambda: len(controllers()) == 2 and not {"PENDING", "RUNNING", "COMPLETING"} & set(controllers().values()), own
     )
-    logs = "".join(path.read_text() for path in checkout.folder.glob("rlvr-controller-*.log"))
-    assert (checkout.folder / manifest).exists(), logs[-3000:]
-    assert set(controllers().values()) == {"COMPLETED"}, logs[-3000:]
-    assert "the time of this job ends" in logs and read_json(checkout.folder / manifest)["resumed_from"] >= 1
+    assert (checkout.folder / manifest).exists(), logs()
+    assert set(controllers().values()) == {"COMPLETED"}, logs()
+    assert "the time of this job ends" in logs() and read_json(checkout.folder / manifest)["resumed_from"] >= 1
     assert sorted(job["State"] for job in own() if run in job["Comment"]) == ["CANCELLED", "COMPLETED"]
     whole = tmp_path / "whole"
     workbench.train(checkout.plan.runs[run], whole)
