@@ -138,7 +138,7 @@ def _nullable_setting(path: tuple[Any, ...], value: dict[str, Any], key: str) ->
 
 def _is_of(model: type[BaseModel], value: dict[str, Any]) -> bool:
     tag = next(key for key in ("task", "source") if key in model.model_fields)
-    return typing.get_args(model.model_fields[tag].annotation) == (value.get(tag),)
+    return value.get(tag) in typing.get_args(model.model_fields[tag].annotation)
 
 
 def _sections() -> list[Any]:

@@ -160,9 +160,9 @@ def test_a_matched_table_has_the_arms_of_the_sweep_at_each_of_its_rates(laptop):
     assert matched.content.title == f"{plain.content.title}, at matched effort"
     for cell in matched.cells[1:]:
         own = next(other for other in plain.cells if other.row.arm == cell.row.arm)
-        assert [rate for rate, _ in cell.rates] == pytest.approx([0.35e-4, 1e-4, 2e-4])
+        assert [rate for rate, _ in cell.rates] == pytest.approx([0.875e-5, 2.5e-5, 5e-5])
         assert dict(cell.rates)[own.learning_rate] == own.policies == cell.policies, "times 1 is the arm itself"
-        assert len(cell.candidates()) == 9
+        assert len(cell.candidates()) == 24
     assert not matched.cells[0].rates and set(matched.probed()) == set(matched.policies()) - {
         policy for policy, _ in matched.cells[0].policies
     }
@@ -257,7 +257,7 @@ def test_a_papers_own_sizes_at_a_scale_are_its_own(laptop):
         }
         for paper, made in laptop.papers.items()
     }
-    assert minibatches == {"ace": {12}, "lens": {6}, "agrae": {6}}
+    assert minibatches == {"ace": {16}, "lens": {4}, "agrae": {8}}
 
 
 def test_k_beyond_the_scales_largest_are_left_out(laptop, copy):
@@ -275,7 +275,7 @@ def test_where_runs_are_counted_there_are_as_many_as_the_scale_or_the_paper_says
             assert [[seed for _, seed in cell.policies] for cell in made.item(name).cells] == [
                 [*range(1, seeds + 1)]
             ] * 2
-        assert {len(cell.policies) for cell in made.tables["core"].cells[1:]} == {2 if scale == "smoke" else 3}
+        assert {len(cell.policies) for cell in made.tables["core"].cells[1:]} == {{"smoke": 2, "paper": 3}.get(scale, 8)}
 
 
 def test_the_default_is_the_first_items_and_a_laptop_makes_cores(laptop):
@@ -291,14 +291,29 @@ def test_the_default_is_the_first_items_and_a_laptop_makes_cores(laptop):
 
 
 def test_runs_that_papers_share_are_planned_once(laptop):
-    """GRPO of LENS is GRPO of A-GRAE: at this scale one model, one training set and the same sizes stand for both."""
+    """Each paper has its own minibatches and groups on a laptop; where sizes are the same, runs of two papers are."""
     runs = {paper: set(runs_of(laptop, paper)) for paper in laptop.papers}
-    assert {paper: len(own) for paper, own in runs.items()} == {"ace": 45, "lens": 24, "agrae": 51}
-    shared = runs["lens"] & runs["agrae"]
-    assert len(shared) == 9 and {laptop.runs[run].estimator["name"] for run in shared} == {"grpo"}
-    assert len({laptop.runs[run].rl.learning_rate for run in shared}) == 3, "its three learning rates"
-    assert not runs["ace"] & (runs["lens"] | runs["agrae"]), "ACE has other minibatches"
-    assert len(set().union(*runs.values())) == 45 + 24 + 51 - 9
+    assert {paper: len(own) for paper, own in runs.items()} == {"ace": 120, "lens": 64, "agrae": 136}
+    assert len(set().union(*runs.values())) == 120 + 64 + 136
+    equal = make_plan(ROOT, "smoke", ["lens", "agrae"])
+    shared = set(runs_of(equal, "lens")) & set(runs_of(equal, "agrae"))
+    assert shared and {equal.runs[run].estimator["name"] for run in shared} == {"grpo"}
+
+
+def test_each_seed_has_its_own_base_policy_where_the_scale_says_so(laptop):
+    """One SFT for all, and what each seed continues of it; the runs of a seed start from its base, in every arm."""
+    cells = laptop.papers["ace"].tables["core"].cells
+    bases = {seed: policy for policy, seed in cells[0].policies}
+    assert [*bases] == [*range(1, 9)] and len(set(bases.values())) == 8
+    for cell in cells[1:]:
+        assert {seed: laptop.base_of(run) for run, seed in cell.policies} == bases
+    (first,) = laptop.before(bases[1])
+    assert all(laptop.before(base) == [first] for base in bases.values())
+    assert laptop.policies[first].start is None and laptop.policies[first].sft.steps == 3600
+    run, _ = cells[1].policies[0]
+    assert laptop.before(run) == [first, bases[1]], "the first of all first"
+    smoke = make_plan(ROOT, "smoke", ["ace"])
+    assert [seed for _, seed in smoke.papers["ace"].tables["core"].cells[0].policies] == [None], "one for all seeds"
 
 
 # ---- arms with their own data, and levels ----
@@ -344,19 +359,19 @@ def test_a_table_of_hard_levels_is_over_their_problems_alone():
 
 def test_hard_levels_that_a_set_does_not_name_stop_the_plan(copy):
     edit(copy, "papers/ace.yaml", "    benchmark: aime-2025\n", "    benchmark: aime-2025\n    hard_levels: true\n")
-    with pytest.raises(ConfigError, match=r"tables.table2.hard_levels: needs about.hard_levels of operators-hard"):
+    with pytest.raises(ConfigError, match=r"tables.table2.hard_levels: needs about.hard_levels of chain-hard"):
         make_plan(copy, "laptop", ["ace"])
 
 
 def test_several_benchmarks_stand_one_below_the_other(laptop):
     layout = layout_of(laptop, "agrae", "table2")
     assert [(panel["name"], panel["published"], panel["stand_in"]) for panel in layout["panels"]] == [
-        ("math-test", "MATH", "operators-easy"),
-        ("aime-2025", "AIME 2025", "operators-hard"),
-        ("amc-23", "AMC23", "operators-middle"),
+        ("math-test", "MATH", "chain-easy"),
+        ("aime-2025", "AIME 2025", "chain-hard"),
+        ("amc-23", "AMC23", "chain-middle"),
     ]
     hard = layout_of(laptop, "lens", "core_hard")["panels"][0]
-    assert (hard["name"], hard["published"], hard["levels"]) == ("math-test, hard levels", "", ["n=5"])
+    assert (hard["name"], hard["published"], hard["levels"]) == ("math-test, hard levels", "", ["m=4"])
     panels = [{**LAYOUT["panels"][0], "name": name, "evaluations": {"M": name}} for name in ("x", "y")]
     head = {"title": "T", "scale": "laptop", "about_scale": "", "note": "", "compare_label": "a", "sampling": "t"}
     content = {**LAYOUT, **head, "kind": "pass_at_k", "panels": panels, "k": [1]}

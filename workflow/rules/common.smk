@@ -17,7 +17,7 @@ from rlvr.config import registries
 from rlvr.config.cluster import read_cluster
 from rlvr.cost import refusals
 from rlvr.planning.expansion import make_plan
-from rlvr.config.identity import what_is_made
+from rlvr.config.identity import policy_id, what_is_made
 from rlvr.config.load import ConfigError
 from rlvr.config.paths import Paths
 from rlvr.claims import contrasts
@@ -137,6 +137,11 @@ def places(folder, names_of):
 def with_statistics(plan):
     """The items with statistics."""
     return [name for name in plan.all_items() if name in plan.statistics_of(name)]
+
+
+def start_of(policy):
+    """The manifest of what an SFT starts from: a policy, or a model."""
+    return manifest(policy_id(policy.start)) if policy.start else PATHS.model(policy.model)
 
 
 FINE_TUNED = {name: spec.sft for name, spec in PLAN.policies.items() if spec.sft}

@@ -2,6 +2,11 @@
 from importlib import import_module
 
 
+def task_option(data):
+    """Tells the score stage the generated task of a benchmark."""
+    return f"--task {data.task}" if data.task in members("data/tasks") else ""
+
+
 rule grade:
     input:
         completions=f"{EVALUATION}/completions.jsonl.gz",
@@ -39,10 +44,11 @@ rule score:
         **cluster("score", "short"),
     params:
         version=import_module("rlvr.scoring.votes").VERSION,
+        task=lambda w: task_option(PLAN.evaluations[w.evaluation].data),
     shell:
         "python -m rlvr.scoring.score --policy {wildcards.policy:q} --evaluation {wildcards.evaluation:q} "
         "--completions {input.completions:q} --grades {input.grades:q} --problems {input.problems:q} "
-        "--out {output:q} > {log:q} 2>&1"
+        "{params.task} --out {output:q} > {log:q} 2>&1"
 
 
 rule diversity:

@@ -31,7 +31,7 @@ def needs(plan: Plan, paper: str, name: str) -> Needs:
     sources = [paper_plan.item(source) for source in paper_plan.statistics_of(name)]
     pairs = [pair for item in sources for pair in item.scored()]
     policies = [policy for item in sources for policy in item.policies()]
-    bases = [plan.base_of(policy) for policy in policies]
+    bases = [base for policy in policies for base in plan.before(policy)]
     return Needs(tuple(dict.fromkeys([*bases, *policies])), tuple(dict.fromkeys(pairs)))
 
 

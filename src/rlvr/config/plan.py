@@ -154,6 +154,13 @@ class Plan:
         """The policy that a run starts from; a base policy is its own base."""
         return self.starts.get(policy, policy)
 
+    def before(self, policy: str) -> list[str]:
+        """The policies that are trained before a policy, the first of all first."""
+        base = self.base_of(policy)
+        start = self.policies[base].start
+        earlier = [*self.before(identity.policy_id(start)), identity.policy_id(start)] if start else []
+        return [*earlier, *([base] if base != policy else [])]
+
 
 def first_items(plan: Plan) -> list[tuple[str, str]]:
     """The (paper, item) pairs of the default target."""

@@ -94,7 +94,8 @@ class _Builder:
         if spec.sft is None:
             return None
         estimate = self._estimate(policy, lambda: self.costs.sft(spec, self.plan.execution))
-        return self._add(policy, "sft", None, policy, estimate, spec)
+        before = [self.policy(name) for name in self.plan.before(policy)]
+        return self._add(policy, "sft", before[-1] if before else None, policy, estimate, spec)
 
     def evaluation(self, policy: str, evaluation: str) -> list[str]:
         """The jobs that draw an evaluation's samples. Joining them needs no GPU."""

@@ -50,7 +50,9 @@ def _content(
 def _generate(data: Synthetic, out: Path) -> dict[str, Any]:
     generator = np.random.Generator(np.random.PCG64(data.seed))
     task = tasks.load(data.task)
-    problems = task.generate_problems(data.part, data.levels, data.problems, data.max_solutions, generator)
+    problems = task.generate_problems(
+        data.part, data.levels, data.problems, data.max_solutions, generator, data.max_chance
+    )
     demonstrations = None
     if data.demonstrations is not None:
         demonstrations = task.demonstrate(problems, data.demonstrations, data.random_share, generator)

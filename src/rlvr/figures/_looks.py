@@ -27,7 +27,7 @@ class Look:
     linestyle: str = "-"
 
 
-BASE = {"base": Look(COLORS["grey"], "--")}
+BASE = {"base": Look(COLORS["grey"], "--"), "blind": Look(COLORS["grey"], ":")}
 
 
 def with_looks(plan: Plan, paper: str) -> dict[str, Any]:

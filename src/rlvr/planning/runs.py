@@ -24,11 +24,10 @@ class PaperRuns:
     def __init__(self, sources: Sources, plan: Plan, paper: Paper, layer: Layer, arms: Arms):
         self.sources, self.plan, self.paper, self.layer, self.arms = sources, plan, paper, layer, arms
         self.scale = sources.scale
-        self.seeds = paper.seeds[: self.scale.seeds]
+        self.seeds = _seeds(paper.seeds, self.scale.seeds)
         self.settings = {model: self._settings_of(model) for model in paper.models}
         self.sets: dict[tuple[str, str], Any] = {}  # by name and configuration key
-        self.bases: dict[str, PolicySpec] = {}  # by model
-        self.base_ids: dict[str, str] = {}  # by model
+        self.bases: dict[tuple[str, int | None], tuple[PolicySpec, str]] = {}  # with its id, by model and seed
         self.trained: dict[tuple[str, str], tuple[RunSpec, Execution]] = {}  # by model and arm
         self.run_of: dict[tuple[str, str, int], str] = {}
 
@@ -81,16 +80,23 @@ class PaperRuns:
         sets = [self.data(name, "data") for name in dict.fromkeys(names) if name is not None]
         return list({identity.data_id(data): data for data in sets}.values())
 
-    def base(self, model: str) -> PolicySpec:
-        """The base policy of every arm on a model: no arm changes its SFT."""
-        if model not in self.bases:
-            entry, sft = self._model(model), self.settings[model].sft if self.scale.sft else None
-            sft_data = self.data(self.paper.sft_data, "sft_data") if sft else None
-            spec = self.bases[model] = PolicySpec(model=entry, sft=sft, sft_data=sft_data)
-            self.plan.models[identity.model_id(entry)] = entry
-            self.base_ids[model] = identity.policy_id(spec)
-            self.plan.policies[self.base_ids[model]] = spec
-        return self.bases[model]
+    def base(self, model: str, seed: int) -> tuple[PolicySpec, str]:
+        """The base policy of every arm on a model, and its id: no arm changes its SFT, which a seed may continue."""
+        sft = self.settings[model].sft if self.scale.sft else None
+        key = model, seed if sft and sft.each_seed else None
+        if key not in self.bases:
+            spec = PolicySpec(
+                model=self._model(model), sft=sft, sft_data=self.data(self.paper.sft_data, "sft_data") if sft else None
+            )
+            self.plan.models[identity.model_id(spec.model)] = spec.model
+            if sft and sft.each_seed:
+                common = spec.model_copy(update={"sft": sft.model_copy(update={"each_seed": None})})
+                self.plan.policies[identity.policy_id(common)] = common
+                own = sft.model_copy(update={**dict(sft.each_seed), "seed": seed, "each_seed": None})
+                spec = common.model_copy(update={"sft": own, "start": common})
+            self.bases[key] = spec, identity.policy_id(spec)
+            self.plan.policies[self.bases[key][1]] = spec
+        return self.bases[key]
 
     def _model(self, model: str) -> Any:
         """The model with the paper's prompt. A stand-in keeps its own: its family marks turns differently."""
@@ -107,11 +113,20 @@ class PaperRuns:
     def cell(self, model: str, row: Row, place: str, *, seeds: list[int] | None = None, matched: str | None) -> Cell:
         """The cell of a row; with `matched`, also its policies at each learning rate of this sweep."""
         if row.arm == BASE:
-            return Cell(model, row, ((identity.policy_id(self.base(model)), None),))
+            return Cell(model, row, self._bases(model, seeds or self.seeds))
         runs, rate = self._runs(model, row.arm, place, seeds)
         arms = self.arms.of_sweep(row.arm, matched) if matched else []
         swept = (self._runs(model, arm, place, seeds) for arm in arms)
         return Cell(model, row, runs, rate, tuple((rate, runs) for runs, rate in swept))
+
+    def _bases(self, model: str, seeds: list[int]) -> Policies:
+        """The base policies: one per seed, or one without a seed for all."""
+        names = {seed: self.base(model, seed)[1] for seed in seeds}
+        return (
+            tuple((name, seed) for seed, name in names.items())
+            if len(set(names.values())) > 1
+            else ((names[seeds[0]], None),)
+        )
 
     def _runs(self, model: str, arm: str, place: str, seeds: list[int] | None) -> tuple[Policies, float]:
         """The runs of an arm, one per seed, and their learning rate."""
@@ -124,10 +139,11 @@ class PaperRuns:
             if (model, arm) not in self.trained:
                 self.trained[model, arm] = self._training(model, arm, place)
             first, execution = self.trained[model, arm]
-            spec = first.model_copy(update={"seed": seed})
+            base, start = self.base(model, seed)
+            spec = first.model_copy(update={"seed": seed, "base": base})
             run = self.run_of[model, arm, seed] = identity.run_id(spec)
             self.plan.runs[run], self.plan.executions[run] = spec, execution
-            self.plan.starts[run] = self.base_ids[model]
+            self.plan.starts[run] = start
         return self.run_of[model, arm, seed]
 
     def _training(self, model: str, arm: str, place: str) -> tuple[RunSpec, Execution]:
@@ -135,7 +151,7 @@ class PaperRuns:
         settings = self.settings_of_arm(model, arm, place)
         try:
             spec = RunSpec(
-                base=self.base(model),
+                base=self.base(model, self.seeds[0])[0],
                 data=self.data(self.arms.by_name[arm].data, "data"),
                 validation=self.data(self.paper.validation_data, "validation_data"),
                 estimator=settings.estimator,
@@ -193,6 +209,12 @@ class PaperRuns:
         name = identity.evaluation_id(spec)
         self.plan.evaluations[name] = spec
         return name
+
+
+def _seeds(of_paper: list[int], count: int | None) -> list[int]:
+    """The paper's seeds, or as many as a scale wants: the paper's first, then the smallest others."""
+    others = (seed for seed in range(1, (count or 0) + len(of_paper) + 1) if seed not in of_paper)
+    return [*of_paper, *others][:count] if count else of_paper
 
 
 def _multiplied(settings: Settings, dotted: str, factor: float, *, place: str) -> Settings:

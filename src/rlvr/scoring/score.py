@@ -1,4 +1,7 @@
-"""Stage: score. Counts per problem: samples by status, and the majority's verdict."""
+"""Stage: score. Counts per problem: samples by status, and the majority's verdict.
+
+For a problem of a generated task also what a blind guess would score, and how many correct samples rest on false steps.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -8,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from rlvr.data import tasks
 from rlvr.files import RecordError, publish_csv
 from rlvr.records import Completion, Grade, Problem, RecordFile, read_records
 from rlvr.scoring.votes import AnswerClass, majority, votes
@@ -28,11 +32,16 @@ def clusters_of(problems: list[Problem]) -> list[dict[str, str]]:
     return [{"cluster": problem.cluster or problem.id} if some else {} for problem in problems]
 
 
-def score(problems: list[Problem], completions: Iterable[Completion], grades: Iterable[Grade]) -> list[dict[str, Any]]:
+def score(
+    problems: list[Problem], completions: Iterable[Completion], grades: Iterable[Grade], task: str | None = None
+) -> list[dict[str, Any]]:
     """One row per problem. Raises RecordError if completions and grades do not match one to one.
 
-    `majority` is the problem's maj@n, in 0..1; `clusters_of` adds `cluster`.
+    `majority` is the problem's maj@n, in 0..1; `clusters_of` adds `cluster`. A `task` of rlvr.data.tasks adds `chance`,
+    the probability that a blind guess is correct, and `false_working`, the correct samples with a false step.
     """
+    module, prompts = tasks.load(task) if task else None, {problem.id: problem.prompt for problem in problems}
+    false: Counter[str] = Counter()
     counts: dict[str, Counter[str]] = {problem.id: Counter() for problem in problems}
     classes: dict[str, Counter[AnswerClass]] = {problem.id: Counter() for problem in problems}
     tokens: Counter[str] = Counter()
@@ -40,6 +49,8 @@ def score(problems: list[Problem], completions: Iterable[Completion], grades: It
         counts[grade.problem][grade.status] += 1
         classes[grade.problem].update(votes([(grade.status, grade.extracted)]))
         tokens[grade.problem] += completion.tokens
+        if module and grade.status == "correct":
+            false[grade.problem] += module.false_working(prompts[grade.problem], completion.text)
     rows = []
     for problem, cluster in zip(problems, clusters_of(problems), strict=True):
         n = sum(counts[problem.id].values())
@@ -47,7 +58,8 @@ def score(problems: list[Problem], completions: Iterable[Completion], grades: It
             raise RecordError(f"problem {problem.id!r} has no completion")
         row = {"problem": problem.id, "level": problem.level, "n": n, **{s: counts[problem.id][s] for s in STATUSES}}
         voted = {"mean_tokens": tokens[problem.id] / n, "majority": majority(classes[problem.id])}
-        rows.append({**row, **voted, **cluster})
+        of_task = {"chance": module.chance(problem.prompt), "false_working": false[problem.id]} if module else {}
+        rows.append({**row, **voted, **of_task, **cluster})
     return rows
 
 
@@ -58,9 +70,11 @@ def main(
     grades: Annotated[Path, typer.Option(help="grades.jsonl.gz")],
     problems: Annotated[Path, typer.Option(help="problems.jsonl of the benchmark.")],
     out: Annotated[Path, typer.Option(help="scores.csv to write.")],
+    task: Annotated[str | None, typer.Option(help="The generated task of the problems.")] = None,
 ) -> None:
     """Count one benchmark's verdicts."""
-    rows = score(read_records(problems, Problem), RecordFile(completions, Completion), RecordFile(grades, Grade))
+    files = RecordFile(completions, Completion), RecordFile(grades, Grade)
+    rows = score(read_records(problems, Problem), *files, task)
     publish_csv(out, [{"policy": policy, "evaluation": evaluation, **row} for row in rows])
 
 

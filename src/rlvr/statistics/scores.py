@@ -34,6 +34,24 @@ def pass_at(k: int) -> Measure:
     return lambda frame: pass_at_k(frame["n"], frame["correct"], k)
 
 
+def blind(frame: pd.DataFrame, k: int) -> float | None:
+    """The exact pass@k of a blind guesser, the mean over problems; None where guessing has no known chance.
+
+    It guesses each of its k answers independently: 1 - (1 - p)^k with the problem's p of `tasks.chance`.
+    """
+    if "chance" not in frame:
+        return None
+    by_problem = pd.DataFrame({"unit": units_of(frame), "passes": 1 - (1 - frame["chance"]) ** k})
+    return float(by_problem.groupby("unit")["passes"].mean().mean())
+
+
+def false_working(frames: Sequence[pd.DataFrame]) -> float | None:
+    """The share of correct samples with a false step in their working; None where no sample has a checked working."""
+    counted = [frame for frame in frames if "false_working" in frame]
+    correct = sum(int(frame["correct"].sum()) for frame in counted)
+    return sum(int(frame["false_working"].sum()) for frame in counted) / correct if correct else None
+
+
 def avg(frame: pd.DataFrame) -> Matrix:
     """avg@n of each problem: the share of correct samples, which is the unbiased pass@1."""
     return (frame["correct"] / frame["n"]).to_numpy(dtype=float)

@@ -11,9 +11,22 @@ from rlvr.config.schema.settings import Statistics
 from rlvr.files import RecordError
 from rlvr.statistics.effort import Probes, at_best
 from rlvr.statistics.intervals import Difference, Interval, SeedsAndProblems
-from rlvr.statistics.scores import Matrix, Measure, Scores, avg, maj, matrix, pass_at, problems_of, units_of
+from rlvr.statistics.scores import (
+    Matrix,
+    Measure,
+    Scores,
+    avg,
+    blind,
+    false_working,
+    maj,
+    matrix,
+    pass_at,
+    problems_of,
+    units_of,
+)
 
 PERCENT = 100.0
+BLIND = "blind"  # the arm of rows that say what blind guesses score
 Bootstrap = TypeVar("Bootstrap")
 NOT_PUBLISHED: dict[str, float | None] = {"published": None, "published_ci": None}
 
@@ -52,9 +65,28 @@ def pass_at_k_rows(
                     **sizes(chosen_cell, problems=len(first), clusters=units, samples=samples),
                 }
                 row["minus_published"] = row["value"] - row["published"] if row["published"] is not None else None
+                row["false_working"] = false_working([frames[policy] for policy in chosen_cell["policies"]])
                 rows.append(row)
+        rows += _blind_rows(layout, cells[0], panel["name"], first, units, samples)
     frame = pd.DataFrame(rows)
     return frame.assign(difference_p_holm=holm(frame["difference_p"]))
+
+
+def _blind_rows(
+    layout: dict[str, Any], cell: dict[str, Any], benchmark: str, frame: pd.DataFrame, units: int, samples: int
+) -> Iterator[dict[str, Any]]:
+    """What blind guesses score in each column of pass@k, where their chance is known. It is exact: no interval."""
+    guesser = {**cell, "arm": BLIND, "label": "Blind guess (exact)", "learning_rate": None, "policies": []}
+    for score, k, _ in _columns(layout, samples):
+        value = blind(frame, k) if score == "pass" else None
+        if value is not None:
+            yield {
+                **head(guesser, benchmark, score, k),
+                **numbers(Interval(value, np.nan, np.nan), None),
+                **NOT_PUBLISHED,
+                **sizes(guesser, problems=len(frame), clusters=units, samples=samples),
+                **{"minus_published": None, "false_working": None},
+            }
 
 
 def blocks(layout: dict[str, Any]) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any] | None]]:

@@ -99,6 +99,7 @@ def render(
         first = cell.iloc[0]
         benchmark = str(first["benchmark"])
         model = str(first["model"]) + (f" → {first['stand_in']}" if first["stand_in"] != first["model"] else "")
+        by_column = by_column.reindex(columns)  # blind guesses have no avg and no maj
         rows = [(by_column.loc[column], words.digits.get(column[0], 1)) for column in columns]
         texts = {
             OURS: [_with_interval(row, "value", digits) for row, digits in rows],
@@ -128,6 +129,8 @@ def _with_interval(row: Any, name: str, digits: int, sign: str = "", mark: str =
     if pd.isna(row[name]):
         return ""
     value, low, high = (f"{row[key]:{sign}.{digits}f}" for key in (name, f"{name}_low", f"{name}_high"))
+    if pd.isna(row[f"{name}_low"]):  # exact
+        return f"{value}{mark}".replace("-", "−")
     return f"{value}{mark} [{low}, {high}]".replace("-", "−")
 
 
@@ -153,7 +156,7 @@ def _notes(words: Words, layout: dict[str, Any], statistics: pd.DataFrame, kind_
     ]
     if any("rates" in cell for cell in layout["cells"]):
         notes += [EFFORT, *_at_the_edge(words, layout, statistics)]
-    notes += kind_notes
+    notes += [*_false_working(statistics), *kind_notes]
     notes += [words.about[score] for score in dict.fromkeys(statistics["score"]) if score in words.about]
     count = int(statistics["difference_p"].notna().sum())
     if count:
@@ -170,6 +173,18 @@ def _notes(words: Words, layout: dict[str, Any], statistics: pd.DataFrame, kind_
                 "for completeness and does not measure reproduction."
             )
     return [*notes, *([layout["note"]] if layout["note"] else [])]
+
+
+def _false_working(statistics: pd.DataFrame) -> list[str]:
+    """A note on the correct answers that rest on false steps, where the working is checked."""
+    if statistics.get("false_working", pd.Series(dtype=float)).isna().all():
+        return []
+    texts = []
+    for (benchmark, model), rows in statistics.groupby(["benchmark", "model"], sort=False):
+        shares = rows.dropna(subset="false_working").groupby("label", sort=False)["false_working"].first()
+        methods = ", ".join(f"{label} {100 * share:.1f}" for label, share in shares.items())
+        texts.append(f"{model} on {benchmark}: {methods}")
+    return [f"Correct answers with a false step in their working, in percent: {'; '.join(texts)}."]
 
 
 def _at_the_edge(words: Words, layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:

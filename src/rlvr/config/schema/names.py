@@ -124,6 +124,7 @@ class Synthetic(Named):
     levels: Annotated[list[int], Field(min_length=1)]
     problems: Positive
     max_solutions: Positive | None = None
+    max_chance: Fraction | None = None  # of a blind guess
     demonstrations: Positive | None = None
     random_share: Fraction = 0.0
     seed: Natural

@@ -29,6 +29,13 @@ def _check_precision(folder: str, name: str, precision: str) -> None:
         raise ValueError(f"{name} computes in precision {' or '.join(known)}, not {precision}")
 
 
+class SftOfEachSeed(Strict):
+    """What a training seed's own SFT has in place of the common one's; its order of demonstrations is its own too."""
+
+    steps: Positive
+    learning_rate: Rate
+
+
 class Sft(Strict):
     steps: Natural
     sequences_per_step: Positive
@@ -39,6 +46,7 @@ class Sft(Strict):
     max_grad_norm: Rate
     seed: Natural
     backend: Backend = "in_process"
+    each_seed: SftOfEachSeed | None = None  # continues, for each training seed, what all seeds have in common
 
 
 class Rl(Strict):

@@ -1,5 +1,7 @@
 """The complete specification of a policy, a run or an evaluation: the input of a stage."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from pydantic import model_validator
@@ -12,11 +14,15 @@ from rlvr.config.schema.settings import Critic, Evaluation, Loss, Probe, Reward,
 
 
 class PolicySpec(Strict):
-    """The policy that RL starts from: a model, and its SFT (none for a published model)."""
+    """The policy that RL starts from: a model, and its SFT (none for a published model).
+
+    `start` is a policy whose weights the SFT starts from, in place of the model's.
+    """
 
     model: Model
     sft: Sft | None
     sft_data: Data | None
+    start: PolicySpec | None = None
 
 
 class RunSpec(Strict):

@@ -2,8 +2,10 @@
 
 A module has
 
-    generate_problems(part, levels, count, max_solutions, generator) -> problems
+    generate_problems(part, levels, count, max_solutions, generator, max_chance) -> problems
     demonstrate(problems, count, random_share, generator) -> demonstrations
+    chance(prompt) -> the probability that a blind guess is correct
+    false_working(prompt, response) -> whether a step that the response writes is false
     PARTS, LEVELS, LABEL   the values of `part` and of `levels`, and the name of a level; read from source
     VOCABULARY             the words of a tiny model: <pad>, <bos>, <eos>, <unk>, and all words of prompts and responses
     DECISIONS              the words at which a response decides, before its box; the other words follow from them

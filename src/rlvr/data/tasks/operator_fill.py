@@ -7,12 +7,13 @@ candidates; demonstrations follow a correct operator sequence or, for a declared
 SFT yields a base that samples widely and is often wrong.
 """
 
-import hashlib
+import math
 from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
 
+from rlvr.data.tasks import _splits
 from rlvr.records import Demonstration, Problem
 
 OPERATORS = DECISIONS = "+-*"
@@ -30,12 +31,7 @@ VERIFIER = "operators"
 
 def part_of(numbers: tuple[int, ...], target: int) -> str:
     """The one split that may hold this problem."""
-    point = int(hashlib.sha256(text_of(numbers, target).encode()).hexdigest(), 16) % sum(PARTS.values())
-    for part, share in PARTS.items():
-        point -= share
-        if point < 0:
-            return part
-    raise AssertionError("the shares cover every point")
+    return _splits.part_of(text_of(numbers, target), PARTS)
 
 
 def text_of(numbers: tuple[int, ...], target: int) -> str:
@@ -77,25 +73,35 @@ def respond(numbers: tuple[int, ...], operators: tuple[str, ...]) -> str:
 
 
 def generate_problems(
-    part: str, levels: list[int], count: int, max_solutions: int | None, generator: np.random.Generator
+    part: str,
+    levels: list[int],
+    count: int,
+    max_solutions: int | None,
+    generator: np.random.Generator,
+    max_chance: float | None = None,
 ) -> list[Problem]:
     """Up to `count` different problems of one part, shared evenly between the levels (values of n), in turn.
 
     A level whose part holds fewer problems than its share (n = 3 has about 4,000 in all) gives all of them.
-    `max_solutions` keeps only problems with at most that many correct operator sequences.
+    `max_solutions` keeps only problems with at most that many correct operator sequences, `max_chance` only those that
+    a blind guess hits with at most this probability.
     """
     shares = [count // len(levels) + (i < count % len(levels)) for i in range(len(levels))]
-    by_level = [_draw(part, n, share, max_solutions, generator) for n, share in zip(levels, shares, strict=True)]
+    limits = (max_solutions or math.inf, 1.0 if max_chance is None else max_chance)
+    by_level = [_draw(part, n, share, limits, generator) for n, share in zip(levels, shares, strict=True)]
     return [problems[i] for i in range(max(shares)) for problems in by_level if i < len(problems)]
 
 
-def _draw(part: str, n: int, count: int, max_solutions: int | None, generator: np.random.Generator) -> list[Problem]:
+def _draw(part: str, n: int, count: int, limits: tuple[float, float], generator: np.random.Generator) -> list[Problem]:
+    """Problems with at most so many solutions, and at most so likely to be guessed."""
+    most, likely = limits
     problems: dict[str, Problem] = {}
     for numbers in _tuples(n, generator):
         if len(problems) == count:
             break
         reached = solutions(numbers)
-        targets = [t for t, ways in sorted(reached.items()) if max_solutions is None or len(ways) <= max_solutions]
+        most_here = min(most, likely * sum(map(len, reached.values())))
+        targets = [target for target, ways in sorted(reached.items()) if len(ways) <= most_here]
         targets = [target for target in targets if part_of(numbers, target) == part]
         if targets:
             # One target of each tuple on a pass, so that the problems spread over many tuples.
@@ -140,3 +146,27 @@ def demonstrate(
         operators = candidates[int(generator.integers(len(candidates)))]
         demonstrations.append(Demonstration(problem.id, problem.prompt, respond(numbers, operators)))
     return demonstrations
+
+
+def chance(prompt: str) -> float:
+    """The probability that a blind guess is correct: uniform among the operator sequences that keep values in range."""
+    left, right = prompt.split(" = ")
+    reached = solutions(tuple(int(number) for number in left.split()))
+    return len(reached.get(int(right), ())) / max(1, sum(map(len, reached.values())))
+
+
+def false_working(prompt: str, response: str) -> bool:
+    """Whether the working before the box has a step that is false, missing or unreadable."""
+    numbers = prompt.split(" = ")[0].split()
+    words = iter(response.split("\\boxed{")[0].split())
+    if next(words, None) != numbers[0]:
+        return True
+    value = int(numbers[0])
+    for number in numbers[1:]:
+        operator, shown, equals, result = (next(words, "") for _ in range(4))
+        if operator not in set(OPERATORS) or (shown, equals) != (number, "="):
+            return True
+        value = {"+": value + int(number), "-": value - int(number), "*": value * int(number)}[operator]
+        if result != str(value):
+            return True
+    return next(words, None) is not None

@@ -1,0 +1,189 @@
+r"""Operator chain: fill in the operators so that the running value meets every target on its way.
+
+A problem is a row of digits with targets in between: `5 4 3 = 17 2 6 = 25`. The answer puts +, - or * before every
+digit after the first. Evaluated from left to right, with all values in 0..31, the running value must be 17 after the 3
+and 25 after the 6. The response takes the targets one by one: it writes the next digits and their target, then each
+operator with its value, and at last boxes the operators: `5 4 3 17 * 20 - 17 2 6 25 + 19 + 25 \boxed{ * - + + }`.
+
+Level m is the number of targets, with two operators each, so 9^m candidates. Each target is a matter of skill: which
+two operators lead there has to be seen before the first is written. A blind guesser meets all of them with a
+probability that falls exponentially in m (`chance`), so wrong answers far outnumber the rollouts of a group, as in the
+papers' mathematics. In a demonstration a share of the targets is guessed blindly.
+"""
+
+from functools import cache
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from rlvr.data.tasks._splits import part_of
+from rlvr.records import Demonstration, Problem
+
+OPERATORS = DECISIONS = "+-*"
+LARGEST = 31  # every value is in 0..LARGEST
+GAPS = 2  # operators before each target
+DIGITS = range(2, 7)
+SPECIAL_TOKENS = ("<pad>", "<bos>", "<eos>", "<unk>")
+VOCABULARY = (*SPECIAL_TOKENS, *(str(i) for i in range(LARGEST + 1)), *OPERATORS, "=", "\\boxed{", "}")
+
+PARTS = {"train": 48, "sft": 26, "validation": 6, "easy": 8, "hard": 8, "pilot": 4}  # settings are chosen on `pilot`
+LEVELS = (1, 2, 3, 4, 5, 6, 7, 8)  # m
+LABEL = "m={}"
+PATIENCE = 5000  # draws in a row without a new problem, after which a level has no more
+VERIFIER = "operator_chain"
+
+
+class Stretch(NamedTuple):
+    """The digits up to a target, without the problem's first."""
+
+    digits: tuple[int, ...]
+    target: int
+
+
+def parse(text: str) -> tuple[int, list[Stretch]]:
+    """A problem's first digit and its stretches. Raises ValueError for any other text."""
+    first, *rest = text.split()
+    words, digits, stretches = iter(rest), [], []
+    for word in words:
+        if word != "=":
+            digits.append(int(word))
+            continue
+        if not digits:
+            raise ValueError(f"a target without digits: {text!r}")
+        stretches.append(Stretch(tuple(digits), int(next(words, "nothing"))))
+        digits = []
+    if digits or not stretches:
+        raise ValueError(f"digits without a target: {text!r}")
+    return int(first), stretches
+
+
+def after(value: int, operator: str, digit: int) -> int:
+    """The value after one operation; an operator that is none of the three is a KeyError."""
+    return {"+": value + digit, "-": value - digit, "*": value * digit}[operator]
+
+
+def values(value: int, operators: tuple[str, ...], digits: tuple[int, ...]) -> list[int] | None:
+    """The value after each operator, or None if one of them leaves 0..31."""
+    path = []
+    for operator, digit in zip(operators, digits, strict=True):
+        value = after(value, operator, digit)
+        if not 0 <= value <= LARGEST:
+            return None
+        path.append(value)
+    return path
+
+
+@cache
+def ways(value: int, digits: tuple[int, ...]) -> dict[int, list[tuple[str, ...]]]:
+    """The operator sequences that keep every value in range, by the value that they reach."""
+    reached: dict[int, list[tuple[str, ...]]] = {}
+    for operators in product(OPERATORS, repeat=len(digits)):
+        if (path := values(value, operators, digits)) is not None:
+            reached.setdefault(path[-1], []).append(operators)
+    return reached
+
+
+def chance(prompt: str) -> float:
+    """The probability that a blind guess is correct.
+
+    The guesser knows the rules and computes without errors: for each target it draws uniformly among the operator
+    sequences that keep the values in range.
+    """
+    value, stretches = parse(prompt)
+    probability = 1.0
+    for digits, target in stretches:
+        reached = ways(value, digits)
+        probability *= len(reached.get(target, ())) / max(1, sum(map(len, reached.values())))
+        value = target
+    return probability
+
+
+def generate_problems(
+    part: str,
+    levels: list[int],
+    count: int,
+    max_solutions: int | None,
+    generator: np.random.Generator,
+    max_chance: float | None = None,
+) -> list[Problem]:
+    """Up to `count` different problems of one part, shared evenly between the levels (numbers of targets), in turn.
+
+    A level whose part holds fewer problems than its share (m = 1 has about 2,000 in all) gives those that are found.
+    `max_solutions` keeps only problems with at most that many correct operator sequences, `max_chance` only those that
+    a blind guess hits with at most this probability.
+    """
+    shares = [count // len(levels) + (i < count % len(levels)) for i in range(len(levels))]
+    by_level = []
+    for level, share in zip(levels, shares, strict=True):
+        texts: dict[str, None] = {}
+        in_vain = 0
+        while len(texts) < share and in_vain < PATIENCE:
+            text, in_vain = _draw(level, max_solutions, generator), in_vain + 1
+            fits = text is not None and part_of(text, PARTS) == part
+            if fits and text not in texts and (max_chance is None or chance(text) <= max_chance):
+                texts[text], in_vain = None, 0
+        by_level.append([Problem(f"{part}-{text}", text, text, LABEL.format(level)) for text in texts])
+    return [problems[i] for i in range(max(shares)) for problems in by_level if i < len(problems)]
+
+
+def _draw(level: int, max_solutions: int | None, generator: np.random.Generator) -> str | None:
+    """A random problem, its targets drawn among the values in reach; None if `max_solutions` leaves no target."""
+    digits = generator.integers(DIGITS.start, DIGITS.stop, size=1 + GAPS * level).tolist()
+    value, solutions, words = digits[0], 1, [str(digits[0])]
+    for i in range(1, len(digits), GAPS):
+        reached = ways(value, tuple(digits[i : i + GAPS]))
+        targets = [t for t, found in sorted(reached.items()) if len(found) * solutions <= (max_solutions or np.inf)]
+        if not targets:
+            return None
+        value = targets[int(generator.integers(len(targets)))]
+        solutions *= len(reached[value])
+        words += [*map(str, digits[i : i + GAPS]), "=", str(value)]
+    return " ".join(words)
+
+
+def demonstrate(
+    problems: list[Problem], count: int, random_share: float, generator: np.random.Generator
+) -> list[Demonstration]:
+    """`count` demonstrations, the problems in turn.
+
+    The operators before a target are correct ones or, for `random_share` of the targets, a blind guess; a guess that
+    misses makes the answer wrong, and the response goes on from where it is, by a guess where the next target is out
+    of reach. Every step that is written is true.
+    """
+    return [_demonstration(problems[i % len(problems)], random_share, generator) for i in range(count)]
+
+
+def _demonstration(problem: Problem, random_share: float, generator: np.random.Generator) -> Demonstration:
+    value, stretches = parse(problem.prompt)
+    words, boxed = [str(value)], []
+    for digits, target in stretches:
+        reached = ways(value, digits)
+        candidates = reached.get(target, [])
+        if not candidates or generator.random() < random_share:
+            candidates = [operators for found in reached.values() for operators in found]
+        if not candidates:  # no step keeps the value in range
+            break
+        operators = candidates[int(generator.integers(len(candidates)))]
+        path = values(value, operators, digits) or []
+        words += [*map(str, digits), str(target)]
+        words += [word for operator, result in zip(operators, path, strict=True) for word in (operator, str(result))]
+        boxed += operators
+        value = path[-1]
+    return Demonstration(problem.id, problem.prompt, " ".join([*words, "\\boxed{", *boxed, "}"]))
+
+
+def false_working(prompt: str, response: str) -> bool:
+    """Whether the working before the box has a step that is false, missing or unreadable."""
+    value, stretches = parse(prompt)
+    words = iter(response.split("\\boxed{")[0].split())
+    if next(words, None) != str(value):
+        return True
+    for digits, target in stretches:
+        if [next(words, None) for _ in (*digits, target)] != [*map(str, digits), str(target)]:
+            return True
+        for digit in digits:
+            operator, result = next(words, ""), next(words, None)
+            if operator not in set(OPERATORS) or result != str(value := after(value, operator, digit)):
+                return True
+    return next(words, None) is not None

@@ -1,0 +1,168 @@
+"""The operator-chain task, its splits, blind guesses and working; both generated tasks' chance by enumeration."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlvr import verifiers
+from rlvr.config.registries import members
+from rlvr.data import tasks
+from rlvr.data.tasks import operator_chain
+from rlvr.data.tasks.operator_chain import chance, demonstrate, false_working, generate_problems, parse
+
+judge = verifiers.load("operator_chain")
+PROMPT = "5 4 3 = 17 2 6 = 25"
+RESPONSE = "5 4 3 17 * 20 - 17 2 6 25 + 19 + 25 \\boxed{ * - + + }"
+
+
+@st.composite
+def problems(draw):
+    level, seed = draw(st.integers(1, 3)), draw(st.integers(0, 2**32))
+    return generate_problems("train", [level], 1, None, np.random.default_rng(seed))[0]
+
+
+def candidates(prompt):
+    """Every operator sequence, with the values that Python's own arithmetic gives at the targets, and all values."""
+    first, stretches = parse(prompt)
+    digits = [digit for stretch in stretches for digit in stretch.digits]
+    ends = np.cumsum([len(stretch.digits) for stretch in stretches]) - 1
+    for operators in product("+-*", repeat=len(digits)):
+        expression, values = str(first), []
+        for operator, digit in zip(operators, digits, strict=True):
+            expression = f"({expression}) {operator} {digit}"
+            values.append(eval(expression))
+        yield operators, [values[end] for end in ends], values
+
+
+@given(problems())
+def test_the_verifier_agrees_with_pythons_arithmetic_on_every_candidate(problem):
+    targets, right = [stretch.target for stretch in parse(problem.prompt)[1]], 0
+    for operators, reached, values in candidates(problem.prompt):
+        verdict, extracted = judge(f"so \\boxed{{ {' '.join(operators)} }}", problem.gold)
+        assert verdict == ("correct" if reached == targets else "wrong") and extracted == " ".join(operators)
+        right += verdict == "correct" and all(0 <= value <= operator_chain.LARGEST for value in values)
+    assert right >= 1, "a problem has a solution with all values in range"
+
+
+@given(problems())
+def test_chance_is_what_a_blind_guesser_meets(problem):
+    """A guesser of a stretch draws among those in range; here by counting the sequences, stretch by stretch."""
+    first, stretches = parse(problem.prompt)
+    expected = 1.0
+    for digits, target in stretches:
+        alone = f"{first} {' '.join(map(str, digits))} = {target}"
+        inside = [ends for _, ends, all_values in candidates(alone) if all(0 <= v <= 31 for v in all_values)]
+        expected *= sum(ends == [target] for ends in inside) / len(inside)
+        first = target
+    assert chance(problem.prompt) == pytest.approx(expected, rel=1e-12)
+
+
+def test_chance_by_hand():
+    # 5 . 4 . 3 = 17: of the nine, 5 - 4 - 3 < 0, (5 * 4) * 3 > 31 and none else leave 0..31; one of seven is 17.
+    # 17 . 2 . 6 = 25: 17 * 2 > 31 and ... * 6 > 31 leave 17 + 2 + 6, 17 + 2 - 6, 17 - 2 + 6, 17 - 2 - 6.
+    assert chance(PROMPT) == pytest.approx(1 / 7 / 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        (RESPONSE, "correct"),
+        ("\\boxed{* - + +}", "correct"),
+        ("\\boxed{ * - + * }", "wrong"),
+        ("\\boxed{ * - + }", "unparsable"),
+        ("\\boxed{ * - + / }", "unparsable"),
+        ("* - + +", "unparsable"),
+        ("\\boxed{ + + + + } no, \\boxed{ * - + + }", "correct"),
+    ],
+)
+def test_verdicts(text, verdict):
+    assert judge(text, PROMPT)[0] == verdict
+
+
+@pytest.mark.parametrize("gold", ["", "5", "5 4 3", "5 = 3", "5 4 = ", "5 4 = x", "5 4 = 9 2", "a 4 = 9"])
+def test_a_gold_that_is_none_is_an_error(gold):
+    with pytest.raises(verifiers.VerifierError, match="operator_chain"):
+        verifiers.check_golds("operator_chain", [("line 1", gold)])
+
+
+@pytest.mark.parametrize(
+    ("response", "false"),
+    [
+        (RESPONSE, False),
+        (RESPONSE.replace("20", "21", 1), True),
+        (RESPONSE.replace("+ 25", "+ 26"), True),
+        (RESPONSE.replace("2 6 25", "2 5 25"), True),
+        (RESPONSE.replace("* 20", "/ 20"), True),
+        ("5 4 3 17 * 20 - 17 \\boxed{ * - + + }", True),
+        (RESPONSE.replace(" \\boxed", " 7 \\boxed"), True),
+        ("\\boxed{ * - + + }", True),
+        ("5 4 3 17 + 9 + 12 2 6 25 + 14 + 20 \\boxed{ + + + + }", False),  # a wrong answer by true steps
+    ],
+)
+def test_false_working(response, false):
+    assert false_working(PROMPT, response) == false
+
+
+@pytest.fixture(scope="module")
+def splits():
+    levels = [2, 3, 4]
+    return {
+        part: generate_problems(part, levels, 120, None, np.random.default_rng(seed))
+        for seed, part in enumerate(operator_chain.PARTS)
+    }
+
+
+def test_splits_are_disjoint_and_levels_take_turns(splits):
+    seen = {}
+    for part, made in splits.items():
+        assert len({problem.prompt for problem in made}) == len(made) == 120
+        assert [problem.level for problem in made[:6]] == ["m=2", "m=3", "m=4"] * 2
+        for problem in made:
+            assert seen.setdefault(problem.prompt, part) == part
+            assert problem.level == f"m={len(parse(problem.prompt)[1])}" and chance(problem.prompt) > 0
+
+
+def test_a_small_level_gives_what_it_has():
+    many = generate_problems("pilot", [1], 3000, None, np.random.default_rng(0))
+    assert 20 < len(many) < 200
+
+
+def test_limits_of_solutions_and_of_chance():
+    generator = np.random.default_rng(0)
+    for problem in generate_problems("hard", [3], 20, 1, generator):
+        targets = [stretch.target for stretch in parse(problem.prompt)[1]]
+        inside = [r for _, r, values in candidates(problem.prompt) if all(0 <= v <= 31 for v in values)]
+        assert inside.count(targets) == 1
+    for name, limit in (("operator_chain", 0.005), ("operator_fill", 0.05)):
+        task = tasks.load(name)
+        made = task.generate_problems("easy", [5], 20, None, generator, limit)
+        assert len(made) == 20 and all(0 < task.chance(problem.prompt) <= limit for problem in made)
+
+
+def test_demonstrations_are_true_and_as_often_right_as_asked(splits):
+    golds, generator = {p.id: p.gold for p in splits["sft"]}, np.random.default_rng(0)
+
+    def right(share):
+        shown = demonstrate(splits["sft"], 600, share, generator)
+        assert not any(false_working(d.prompt, d.response) for d in shown)
+        return np.mean([judge(d.response, golds[d.id])[0] == "correct" for d in shown])
+
+    assert right(0.0) == 1.0
+    assert 0.002 < right(1.0) < 0.1 < right(0.2) < 0.75
+
+
+@pytest.mark.parametrize("name", members("data/tasks"))
+def test_every_task_says_chance_and_false_working(name):
+    """Demonstrations without blind guesses are right and true; a guesser's share of right answers is the chance."""
+    task, generator = tasks.load(name), np.random.default_rng(0)
+    made = task.generate_problems("train", list(task.LEVELS[:2]), 6, None, generator)
+    grade = verifiers.load(task.VERIFIER)
+    for problem in made:
+        guesses = task.demonstrate([problem], 1500, 1.0, generator)
+        right = np.mean([grade(guess.response, problem.gold)[0] == "correct" for guess in guesses])
+        assert right == pytest.approx(task.chance(problem.prompt), abs=0.07)
+        assert not any(task.false_working(guess.prompt, guess.response) for guess in guesses[:20])
+        assert task.false_working(problem.prompt, guesses[0].response.replace("\\boxed{", "7 \\boxed{", 1))
