@@ -11,6 +11,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Collection
 from contextlib import ExitStack, suppress
@@ -104,7 +105,7 @@ class Slurm:
         self.environment = {
             **os.environ,
             "SLURM_CONF": str(root / "slurm.conf"),
-            "PATH": f"{root / 'bin'}:{os.environ['PATH']}:{SYSTEM}",
+            "PATH": f"{root / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}:{SYSTEM}",
         }
 
     def __enter__(self) -> Slurm:
