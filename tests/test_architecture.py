@@ -22,7 +22,7 @@ MAY_IMPORT = {
     "policies": {"config", "data", "records"},
     "training": {"config", "data", "estimators", "policies", "records", "verifiers"},
     "sampling": {"config", "policies", "records", "training"},
-    "scoring": {"config", "policies", "records", "statistics", "training", "verifiers"},
+    "scoring": {"config", "data", "policies", "records", "statistics", "training", "verifiers"},
     "statistics": {"config"},
     "theory": {"config", "estimators"},
     "items": {"config", "statistics", "theory"},  # it finds kinds by their names, and imports none

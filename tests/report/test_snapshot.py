@@ -27,7 +27,8 @@ CLAIM = {
     **{"over": "table1", "effort": "paper's setting", "verdict": "inconclusive", "contrasts": 10, "run": 10},
     **{"deciding": "LENS − GRPO @1", "estimate": 0.5, "low": -1.0, "high": 2.0, "seeds": 2, "problems": 12},
     **{"unit": "training seeds × problems", "published": "holds in its own table", "published_cells": "10 of 10"},
-    **{"published_exceptions": "", "learning_rates": "", "low_of_all": -2.0, "high_of_all": 3.0},
+    **{"published_exceptions": "", "learning_rates": "", "low_of_all": -2.0, "high_of_all": 3.0, "p": 0.4},
+    **{"reason": ""},
 }
 
 
@@ -64,7 +65,7 @@ def results(plan, tmp_path):
     claims.parent.mkdir(parents=True)
     decided = {
         **CLAIM,
-        "effort": "matched effort",
+        "effort": "equal pass@1",
         "verdict": "contradicted",
         "low": -3.0,
         "high": -1.5,
@@ -92,7 +93,7 @@ def test_it_holds_every_item_with_its_provenance(plan, results, tmp_path):
     wanted = {policy for name in names for policy in plan.papers["lens"].item(name).policies()}
     assert set(runs["policy"]) == wanted and set(runs["commit"]) == {"c0ffee"} and len(runs) == len(wanted)
     assert f"{len(wanted)} policies" in page and "c0ffee" in page and "a core" in page
-    found = "- LENS, smoke, matched effort: LENS is ahead (Table 1). **Contradicted**: LENS − GRPO @1 −2.0 [−3.0, −1.5]"
+    found = "- LENS, smoke, equal pass@1: LENS is ahead (Table 1). **Contradicted**: LENS − GRPO @1 −2.0 [−3.0, −1.5]"
     assert found in page and page.count("LENS is ahead") == 1, "what was decided, and nothing else"
     assert "LENS is ahead" in (out / "claims.md").read_text() and "inconclusive" in page
 

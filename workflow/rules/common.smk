@@ -139,7 +139,7 @@ def with_statistics(plan):
     return [name for name in plan.all_items() if name in plan.statistics_of(name)]
 
 
-def start_of(policy):
+def trained_from(policy):
     """The manifest of what an SFT starts from: a policy, or a model."""
     return manifest(policy_id(policy.start)) if policy.start else PATHS.model(policy.model)
 

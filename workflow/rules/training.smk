@@ -2,7 +2,7 @@
 # stage's backend (src/rlvr/training/backends); `rlvr.training.attempt` ends repeated failures.
 rule sft:
     input:
-        model=lambda w: start_of(PLAN.policies[w.sft]),
+        model=lambda w: trained_from(PLAN.policies[w.sft]),
         demonstrations=lambda w: PATHS.demonstrations(PLAN.policies[w.sft].sft_data),
     output:
         manifest=f"{PATHS.results}/sft/{{sft}}/manifest.json",

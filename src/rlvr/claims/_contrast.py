@@ -11,9 +11,10 @@ from rlvr.config.schema.items import Claim
 from rlvr.config.schema.settings import Statistics
 
 if TYPE_CHECKING:  # a plan loads this module, and no pandas for it
-    from rlvr.statistics.effort import Probes
-    from rlvr.statistics.scores import Matrix, Scores
+    from rlvr.statistics.joint import Cell
+    from rlvr.statistics.scores import Scores
 
+Rows = dict[str, list[dict[str, Any]]]  # of probes or metrics, by run
 SEEDS = "training seeds"  # the unit of intervals that do not cover problems
 
 
@@ -42,13 +43,16 @@ class Evidence:
     """The inputs of estimates: scores by policy and evaluation, and the rows of runs."""
 
     scores: Scores = field(default_factory=dict)
-    probes: Probes = field(default_factory=dict)
-    metrics: Probes = field(default_factory=dict)
+    probes: Rows = field(default_factory=dict)
+    metrics: Rows = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A contrast's value, its interval, and a wider interval for all contrasts of its claim."""
+    """A contrast's value, its interval, and a wider interval for all contrasts of its claim together.
+
+    `p` is of "the claim does not hold here" (one-sided), `p_of_all` of "it holds here", adjusted for all contrasts.
+    """
 
     value: float
     low: float
@@ -58,6 +62,15 @@ class Estimate:
     seeds: int
     problems: int | None
     unit: str
+    p: float = float("nan")
+    p_of_all: float = float("nan")
+
+
+@dataclass(frozen=True)
+class NotComparable:
+    """Why a contrast has no verdict although it ran."""
+
+    reason: str
 
 
 def models(claim: Claim, item: Item) -> list[str]:
@@ -86,18 +99,37 @@ def of_runs(says: str, claim: Claim, item: Item) -> list[Contrast]:
     ]
 
 
-def half_width(values_S: Matrix, tail: float) -> float:
-    """The half-width of Student's t interval of a mean over seeds."""
-    from scipy import stats
-
-    return float(stats.t.ppf(1 - tail, len(values_S) - 1) * stats.sem(values_S))
-
-
-def tails(statistics: Statistics, count: int) -> tuple[float, float]:
-    """The tail probability of an interval, and Bonferroni's for `count` contrasts."""
-    tail = (1 - statistics.confidence) / 2
-    return tail, tail / count
-
-
 def seeds_of(terms: list[dict[str, Any]]) -> int:
-    return max(len(term["policies"]) for term in terms)
+    """The number of training seeds of a contrast."""
+    return max(len(rate["policies"]) for term in terms for rate in term["rates"])
+
+
+@dataclass(frozen=True)
+class Found:
+    """A contrast's cell in a unit, and what it is over."""
+
+    cell: Cell
+    seeds: int
+    problems: int | None
+    unit: str
+
+
+def with_joint_bounds(found: list[Found], claim: dict[str, Any]) -> list[Estimate]:
+    """The estimates of a claim's contrasts, each with its own interval and with that of all together (max-t)."""
+    import numpy as np
+
+    from rlvr.statistics.joint import joint
+
+    settings = Statistics.model_validate(claim["statistics"])
+    options: dict[str, Any] = {"confidence": settings.confidence, "resamples": settings.resamples}
+    together = joint([one.cell for one in found], **options, generator=np.random.default_rng(settings.seed))
+    tail = (1 - settings.confidence) / 2
+    near, threshold = claim["predicate"] == "within", claim["threshold"]
+    estimates = []
+    for i, (one, own, of_all) in enumerate(zip(found, together.spreads, together.half_widths(), strict=True)):
+        half = own.half_width(tail)
+        beyond = abs(own.mean) - threshold if near else threshold - own.mean
+        p = max(own.p_above(-threshold), 1 - own.p_above(threshold)) if near else own.p_above(threshold)
+        bounds = (own.mean - half, own.mean + half, own.mean - of_all, own.mean + of_all)
+        estimates.append(Estimate(own.mean, *bounds, one.seeds, one.problems, one.unit, p, together.p(i, beyond)))
+    return estimates

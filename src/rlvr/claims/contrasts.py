@@ -14,8 +14,7 @@ from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.plan import Cell, Item, PaperPlan, Plan, asked_for
 from rlvr.config.schema.items import Claim
 
-PAPER, MATCHED = "paper's setting", "matched effort"
-VERDICTS = REPRODUCED, CONTRADICTED, INCONCLUSIVE, NOT_RUN = "reproduced", "contradicted", "inconclusive", "not run"
+PAPER, EQUAL = "paper's setting", "equal pass@1"
 
 
 def check_all(plan: Plan, planned: PaperPlan, place: str) -> None:
@@ -71,17 +70,19 @@ def contrasts(claim: Claim, item: Item, ks: list[int] | None = None) -> list[Con
 
 
 def layout(plan: Plan, paper: str) -> list[dict[str, Any]]:
-    """Every claim of a paper at the paper's setting and, where its arms have several learning rates, at matched
-    effort: plain data for `rlvr.claims.evaluate`. Contrasts that this scale does not run have no terms."""
+    """Every claim of a paper at the paper's setting and, where its arms have several learning rates, at equal pass@1:
+    plain data for `rlvr.claims.evaluate`. Contrasts that this scale does not run have no terms."""
     planned = plan.papers[paper]
     reachable, settings = _within_reach(plan, paper), next(iter(planned.settings.values()), None)
     assert settings is not None, "a paper with claims has models"
     claims = []
     for claim in planned.paper.claims:
         item = planned.item(claim.over)
-        for effort in [PAPER, *([MATCHED] if _matched(planned, item) else [])]:
+        for effort in [PAPER, *([EQUAL] if _matched(planned, item) else [])]:
             parts = [_described(plan, planned, claim, item, contrast, effort) for contrast in contrasts(claim, item)]
-            if effort == MATCHED and not any(part["terms"] for part in parts):
+            if effort == EQUAL:
+                parts = [part for part in parts if part["terms"]] if claim.predicate != "crossing" else []
+            if not parts:
                 continue
             for part in parts:
                 if not reachable(part["terms"]):
@@ -121,19 +122,30 @@ def _within_reach(plan: Plan, paper: str) -> Any:
 
 
 def _matched(planned: PaperPlan, item: Item) -> Item | None:
-    """The companion of a table that shows its arms at matched effort."""
+    """The companion of a table that shows its arms at equal pass@1."""
     companions = (table for table in planned.tables.values() if table.companion_of == item.name)
-    return next((table for table in companions if table.probed()), None)
+    return next((table for table in companions if any(cell.rates for cell in table.cells)), None)
 
 
 def _described(
     plan: Plan, planned: PaperPlan, claim: Claim, item: Item, contrast: Contrast, effort: str
 ) -> dict[str, Any]:
-    """A contrast with its policies and evaluations; no terms where an arm has no cell."""
+    """A contrast with its policies and evaluations; no terms where an arm has no cell.
+
+    At equal pass@1 `at` are the baseline's policies. The base policy stands at no other pass@1 than its own, and at
+    k = 1 all methods are equal: such contrasts have no terms there.
+    """
     source = item if effort == PAPER else _matched(planned, item)
     assert source is not None
     cells = {cell.row.arm: cell for cell in source.cells if cell.model == contrast.model}
     complete = all(term.arm in cells for term in contrast.terms)
+    equal = {}
+    if effort == EQUAL:
+        complete &= all(cells[term.arm].rates for term in contrast.terms if term.arm in cells)
+        complete &= any(term.k != 1 for term in contrast.terms)
+        baseline = cells.get(source.content.compare_with)  # type: ignore[attr-defined]
+        if baseline:
+            equal = {"at": [policy for policy, _ in baseline.policies], "at_label": baseline.row.label}
     evaluation, levels = _evaluation(plan, item, contrast)
     hard = getattr(item.content, "hard_levels", False)
     return {
@@ -141,6 +153,8 @@ def _described(
         "model": contrast.model,
         "stand_in": plan.stand_ins.get(contrast.model, contrast.model),
         "benchmark": contrast.benchmark,
+        "data": plan.evaluations[evaluation].data.name if evaluation else None,
+        **equal,
         "terms": [
             {
                 "weight": term.weight,
@@ -185,7 +199,7 @@ def _evaluation(plan: Plan, item: Item, contrast: Contrast) -> tuple[str | None,
 
 
 def _rates(cell: Cell) -> list[dict[str, Any]]:
-    """The candidate learning rates; one at the paper's setting."""
+    """The policies at each learning rate; one at the paper's setting."""
     rates = cell.rates or ((cell.learning_rate, cell.policies),)
     return [{"learning_rate": rate, "policies": [policy for policy, _ in pairs]} for rate, pairs in rates]
 
@@ -197,7 +211,7 @@ def needs(claims: list[dict[str, Any]]) -> tuple[list[tuple[str, str]], list[str
         for contrast in claim["contrasts"]:
             for term in contrast["terms"]:
                 policies = [policy for rate in term["rates"] for policy in rate["policies"]]
-                if term["evaluation"] is None or len(term["rates"]) > 1:
+                if term["evaluation"] is None:
                     runs.update(dict.fromkeys(policies))
                 if term["evaluation"] is not None:
                     pairs.update(dict.fromkeys((policy, term["evaluation"]) for policy in policies))

@@ -8,11 +8,21 @@ import pandas as pd
 import typer
 
 from rlvr import stages
-from rlvr.claims._contrast import Estimate, Evidence
-from rlvr.claims.contrasts import CONTRADICTED, INCONCLUSIVE, NOT_RUN, REPRODUCED, needs
+from rlvr.claims._contrast import Estimate, Evidence, NotComparable
+from rlvr.claims.contrasts import needs
+from rlvr.claims.verdicts import (
+    CONTRADICTED,
+    INCONCLUSIVE,
+    NOT_COMPARABLE,
+    NOT_RUN,
+    OF_STAND_INS,
+    REPRODUCED,
+    p_of_claim,
+    together,
+    verdict_of,
+)
 from rlvr.config.paths import Paths
 from rlvr.files import publish, read_json, read_lines
-from rlvr.statistics.effort import best
 from rlvr.statistics.scores import read_all
 from rlvr.statistics.table_rows import published as in_reference
 
@@ -20,61 +30,40 @@ HOLDS, FAILS, SILENT = "holds in its own table", "does not hold in its own table
 ROUNDED = 1e-9  # equal printed values are a tie
 
 
-def verdict_of(estimate: Estimate, threshold: float, near: bool) -> str:
-    """The verdict on one contrast. `near`: it should be within the threshold of 0, else above the threshold.
-
-    Reproduced if the whole interval lies in the claimed region, contradicted if the whole wider interval lies outside.
-    """
-    low, high = (-threshold, threshold) if near else (threshold, float("inf"))
-    inside = estimate.low >= low and estimate.high <= high if near else estimate.low > low
-    if inside:
-        return REPRODUCED
-    outside = estimate.high_of_all < low or estimate.low_of_all > high
-    return CONTRADICTED if outside else INCONCLUSIVE
-
-
-def together(verdicts: list[str]) -> str:
-    """The verdict on a claim: reproduced if all its contrasts are, contradicted if one is.
-
-    The first is an intersection-union test and needs no correction; the second uses Bonferroni's wider intervals.
-    Contrasts that did not run do not count.
-    """
-    run = [verdict for verdict in verdicts if verdict != NOT_RUN]
-    if not run:
-        return NOT_RUN
-    if CONTRADICTED in run:
-        return CONTRADICTED
-    return REPRODUCED if set(run) == {REPRODUCED} else INCONCLUSIVE
-
-
 def evaluate(claim: dict[str, Any], inputs: Evidence) -> list[dict[str, Any]]:
     """One row per contrast: estimate, interval, verdict. Raises RecordError where scores cover different problems."""
-    count = sum(bool(contrast["terms"]) for contrast in claim["contrasts"])
+    run = [contrast for contrast in claim["contrasts"] if contrast["terms"]]
+    found = iter(importlib.import_module(claim["module"]).estimates(run, claim, inputs) if run else [])
     rows = []
     for contrast in claim["contrasts"]:
         head = {key: claim[key] for key in ("paper", "claim", "effort")}
-        row = {**head, **{key: contrast[key] for key in ("says", "model", "stand_in", "benchmark")}}
+        row = {**head, **{key: contrast[key] for key in ("says", "model", "stand_in", "benchmark", "data")}}
         if not contrast["terms"]:
             rows.append({**row, "verdict": NOT_RUN})
             continue
-        terms = [
-            {**term, **(best(term["rates"], term["k"], inputs.probes) if len(term["rates"]) > 1 else term["rates"][0])}
-            for term in contrast["terms"]
-        ]
-        estimate = importlib.import_module(claim["module"]).estimate(terms, claim, inputs, count)
-        verdict = verdict_of(estimate, claim["threshold"], claim["predicate"] == "within")
-        rates = dict.fromkeys(f"{t['label']} {t['learning_rate']:.2g}" for t in terms if t["learning_rate"] is not None)
-        policies = dict.fromkeys(policy for term in terms for policy in term["policies"])
+        estimate, terms = next(found), contrast["terms"]
+        policies = dict.fromkeys(policy for t in terms for rate in t["rates"] for policy in rate["policies"])
+        row["policies"] = " ".join(policies)
+        if isinstance(estimate, NotComparable):
+            rows.append({**row, "verdict": NOT_COMPARABLE, "reason": estimate.reason})
+            continue
+        rates = dict.fromkeys(f"{t['label']} {t['rates'][0]['learning_rate']:.2g}" for t in terms if _has_one_rate(t))
         rows.append(
             {
                 **row,
-                **{"verdict": verdict, "estimate": estimate.value, "low": estimate.low, "high": estimate.high},
+                **{"verdict": verdict_of(estimate, claim["threshold"], claim["predicate"] == "within")},
+                **{"estimate": estimate.value, "low": estimate.low, "high": estimate.high},
                 **{"low_of_all": estimate.low_of_all, "high_of_all": estimate.high_of_all},
+                **{"p": estimate.p, "p_of_all": estimate.p_of_all},
                 **{"seeds": estimate.seeds, "problems": estimate.problems, "unit": estimate.unit},
-                **{"learning_rates": ", ".join(rates), "policies": " ".join(policies)},
+                **{"learning_rates": ", ".join(rates)},
             }
         )
     return rows
+
+
+def _has_one_rate(term: dict[str, Any]) -> bool:
+    return len(term["rates"]) == 1 and term["rates"][0]["learning_rate"] is not None
 
 
 # ---- the paper's numbers -------------------------------------------------------------------------
@@ -114,26 +103,46 @@ def _published_value(reference: pd.DataFrame, contrast: dict[str, Any], term: di
 
 def summarise(claim: dict[str, Any], rows: list[dict[str, Any]], scale: str) -> dict[str, Any]:
     """The row of a claim: its verdict, and the contrast that decides it, which has the smallest margin."""
-    run = [row for row in rows if row["verdict"] != NOT_RUN]
+    judged = [row for row in rows if row["verdict"] not in (NOT_RUN, NOT_COMPARABLE)]
     order = [CONTRADICTED, INCONCLUSIVE, REPRODUCED]
     near = claim["predicate"] == "within"
     decisive = min(
-        run,
+        judged,
         key=lambda row: (order.index(row["verdict"]), -abs(row["estimate"]) if near else row["estimate"]),
         default={},
     )
+    verdict = together([row["verdict"] for row in rows])
+    stand_ins = any(row["stand_in"] != row["model"] for row in rows)
+    reasons = dict.fromkeys(row["reason"] for row in rows if row["verdict"] == NOT_COMPARABLE)
     return {
         "scale": scale,
         **{key: claim[key] for key in ("paper", "short", "claim", "says", "place", "over", "effort", "predicate")},
         "threshold": claim["threshold"],
-        "verdict": together([row["verdict"] for row in rows]),
+        "verdict": OF_STAND_INS.get(verdict, verdict) if stand_ins else verdict,
         "contrasts": len(rows),
-        "run": len(run),
+        "run": len(judged),
         **{f"{name}_contrasts": sum(row["verdict"] == name for row in rows) for name in order[::-1]},
-        "deciding": f"{decisive['says']} on {decisive['benchmark'] or decisive['stand_in']}" if decisive else "",
-        **{key: decisive.get(key) for key in ("model", "stand_in", "estimate", "low", "high", "seeds", "problems")},
-        **{key: decisive.get(key) for key in ("low_of_all", "high_of_all", "unit", "learning_rates")},
+        "not_comparable_contrasts": sum(row["verdict"] == NOT_COMPARABLE for row in rows),
+        "reason": "; ".join(reasons),
+        "deciding": f"{decisive['says']} {_where(decisive)}" if decisive else "",
+        **{key: decisive.get(key) for key in ("model", "stand_in", "benchmark", "data", "estimate", "low", "high")},
+        **{key: decisive.get(key) for key in ("seeds", "problems", "low_of_all", "high_of_all", "unit")},
+        "learning_rates": decisive.get("learning_rates"),
+        "p": p_of_claim([_estimate_of(row) for row in judged]),
     }
+
+
+def _where(row: dict[str, Any]) -> str:
+    """What was run, and in whose place: "with qwen2-chain on chain-easy, for MATH-500 with Qwen2.5-Math-7B"."""
+    pairs = [(row["stand_in"], row["model"], "with"), (row["data"], row["benchmark"], "on")]
+    run = " ".join(f"{word} {here}" for here, _, word in pairs if here)
+    meant = [of_paper for here, of_paper, _ in pairs if here and here != of_paper]
+    return run + (f", in place of {' and '.join(meant)}" if meant else "")
+
+
+def _estimate_of(row: dict[str, Any]) -> Estimate:
+    names = ("estimate", "low", "high", "low_of_all", "high_of_all", "seeds", "problems", "unit", "p", "p_of_all")
+    return Estimate(*(row[name] for name in names))
 
 
 def main(

@@ -4,12 +4,22 @@ from typing import Any
 
 import numpy as np
 
-from rlvr.claims._contrast import SEEDS, Contrast, Estimate, Evidence, half_width, of_runs, seeds_of, tails
+from rlvr.claims._contrast import (
+    SEEDS,
+    Contrast,
+    Estimate,
+    Evidence,
+    Found,
+    NotComparable,
+    of_runs,
+    seeds_of,
+    with_joint_bounds,
+)
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.measures import PROBE, curve
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.items import Claim
-from rlvr.config.schema.settings import Statistics
+from rlvr.statistics.joint import Cell
 
 WHAT = "a figure of curves"
 IGNORED = ("k", "benchmarks")  # keys of a claim that have no meaning here
@@ -29,23 +39,24 @@ def contrasts(claim: Claim, item: Item, ks: list[int]) -> list[Contrast]:
     return of_runs(f"{{}}, {claim.measure}", claim, item)
 
 
-def estimate(terms: list[dict[str, Any]], claim: dict[str, Any], inputs: Evidence, count: int) -> Estimate:
-    """The sum of means over a part of training, with Student's t over paired seeds."""
+def estimates(
+    contrasts: list[dict[str, Any]], claim: dict[str, Any], inputs: Evidence
+) -> list[Estimate | NotComparable]:
+    """Sums of means over a part of training, with Student's t over paired seeds."""
+    return [*with_joint_bounds([_found(contrast, claim, inputs) for contrast in contrasts], claim)]
+
+
+def _found(contrast: dict[str, Any], claim: dict[str, Any], inputs: Evidence) -> Found:
     measure = curve(claim["measure"])
     rows = inputs.probes if measure.rows == PROBE else inputs.metrics
-    seeds = seeds_of(terms)
+    seeds = seeds_of(contrast["terms"])
     values_S = np.zeros(seeds)
-    for term in terms:
+    for term in contrast["terms"]:
+        policies = term["rates"][0]["policies"]
         values_S += term["weight"] * np.array(
-            [_mean_during(rows[policy], measure.name, claim["during"]) for policy in term["policies"]]
+            [_mean_during(rows[policy], measure.name, claim["during"]) for policy in policies]
         )
-    value = float(values_S.mean())
-    if seeds < 2:
-        none = float("nan")
-        return Estimate(value, none, none, none, none, seeds, None, SEEDS)
-    settings = Statistics.model_validate(claim["statistics"])
-    half, half_of_all = (half_width(values_S, tail) for tail in tails(settings, count))
-    return Estimate(value, value - half, value + half, value - half_of_all, value + half_of_all, seeds, None, SEEDS)
+    return Found(Cell(values_S[:, None], contrast["model"], None), seeds, None, SEEDS)
 
 
 def _mean_during(rows: list[dict[str, Any]], name: str, during: list[float]) -> float:

@@ -1,6 +1,6 @@
 """Contrasts of pass@k on benchmarks, in percent points, paired by training seed and problem.
 
-Dimensions: S training seeds, C units of resampling (problems, or their clusters), B bootstrap draws.
+Dimensions: S training seeds, C units of sampling (problems, or their clusters).
 """
 
 from collections.abc import Iterator
@@ -10,14 +10,27 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rlvr.claims._contrast import Contrast, Estimate, Evidence, Term, half_width, models, seeds_of, sums, tails
+from rlvr.claims._contrast import (
+    Contrast,
+    Estimate,
+    Evidence,
+    Found,
+    NotComparable,
+    Term,
+    models,
+    seeds_of,
+    sums,
+    with_joint_bounds,
+)
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.items import Claim
 from rlvr.config.schema.settings import Statistics
 from rlvr.files import RecordError
-from rlvr.statistics.intervals import draw
-from rlvr.statistics.scores import Matrix, Measure, matrix, pass_at, problems_of, units_of
+from rlvr.statistics.frontier import Point, at_pass_1
+from rlvr.statistics.intervals import linearised
+from rlvr.statistics.joint import Cell
+from rlvr.statistics.scores import Matrix, Measure, Scores, blind, matrix, pass_at, problems_of, units_of
 
 WHAT = "a table of scores"
 IGNORED = ("during",)  # keys of a claim that have no meaning here
@@ -78,48 +91,63 @@ def _of_scores(claim: Claim, item: Item, ks: list[int]) -> Iterator[tuple[str, t
             yield f"{text} @{k}", terms
 
 
-def estimate(terms: list[dict[str, Any]], claim: dict[str, Any], inputs: Evidence, count: int) -> Estimate:
-    """The weighted sum of pass@k, its interval, and a wider one for `count` contrasts.
+def estimates(
+    contrasts: list[dict[str, Any]], claim: dict[str, Any], inputs: Evidence
+) -> list[Estimate | NotComparable]:
+    """Weighted sums of pass@k with the intervals of tables, where a blind guesser scores little at every k.
 
-    Each end is the wider one of two: a two-way bootstrap over seeds and problems, and Student's t over seeds. A
-    bootstrap of few seeds is too narrow where runs of one method differ much; t does not resample problems.
+    A contrast with a baseline (`at`) is at equal pass@1: each term stands where its curve has the baseline's pass@1.
     """
-    policies = [policy for term in terms for policy in term["policies"]]
+    found = [_found(contrast, claim, inputs) for contrast in contrasts]
+    bounds = iter(with_joint_bounds([one for one in found if isinstance(one, Found)], claim))
+    return [next(bounds) if isinstance(one, Found) else one for one in found]
+
+
+def _found(contrast: dict[str, Any], claim: dict[str, Any], inputs: Evidence) -> Found | NotComparable:
+    terms = contrast["terms"]
     evaluation = terms[0]["evaluation"]
+    policies = list(dict.fromkeys(policy for term in terms for rate in term["rates"] for policy in rate["policies"]))
     problems_of([inputs.scores[policy, evaluation] for policy in policies], policies)
-    settings = Statistics.model_validate(claim["statistics"])
     first = inputs.scores[policies[0], evaluation]
-    units, seeds = int(units_of(first).max()) + 1, seeds_of(terms)
-    generator = np.random.default_rng(settings.seed)
-    seeds_BS, units_BC = (draw(size, settings.resamples, generator) for size in (seeds, units))
-    values_S, draws_B = np.zeros(seeds), np.zeros(settings.resamples)
+    levels = [term["levels"] for term in terms]
+    asked = first if None in levels else first[first["level"].isin(levels[0])]
+    refused = _guessed(asked, max(term["k"] for term in terms), Statistics.model_validate(claim["statistics"]))
+    if refused:
+        return refused
+    seeds = seeds_of(terms)
+    sum_SC = np.zeros((seeds, int(units_of(first).max()) + 1))
     for term in terms:
-        frames = [inputs.scores[policy, evaluation] for policy in term["policies"]]
-        scores_SC = matrix(frames, _pass_at(term["k"], term["levels"]))
-        known_C = ~np.isnan(scores_SC[0])
-        scores_SC = np.nan_to_num(scores_SC)
-        if len(scores_SC) == 1:  # a policy without a training seed
-            scores_SC = np.repeat(scores_SC, seeds, axis=0)
-        values_S += term["weight"] * scores_SC[:, known_C].mean(axis=1)
-        weights_B = units_BC @ known_C
-        means_BS = np.divide(
-            units_BC @ scores_SC.T,
-            weights_B[:, None],
-            where=weights_B[:, None] > 0,
-            out=np.full(seeds_BS.shape, np.nan),
-        )
-        draws_B += term["weight"] * (means_BS * seeds_BS).sum(axis=1)
-    draws_B = PERCENT * draws_B[~np.isnan(draws_B)]
-    bounds = [_wider(draws_B, PERCENT * values_S, tail) for tail in tails(settings, count)]
-    return Estimate(PERCENT * float(values_S.mean()), *bounds[0], *bounds[1], seeds, len(first), UNIT)
+        scores_SC = _scores_of(term, contrast.get("at"), inputs.scores)
+        if scores_SC is None:
+            return NotComparable(f"no learning rate of {term['label']} has the pass@1 of {contrast['at_label']}")
+        sum_SC = sum_SC + term["weight"] * linearised(scores_SC)
+    return Found(Cell(PERCENT * sum_SC, contrast["model"], evaluation), seeds, len(first), UNIT)
 
 
-def _wider(draws_B: Matrix, values_S: Matrix, tail: float) -> tuple[float, float]:
-    low, high = np.quantile(draws_B, [tail, 1 - tail])
-    if len(values_S) < 2:
-        return float(low), float(high)
-    half = half_width(values_S, tail)
-    return min(float(low), float(values_S.mean()) - half), max(float(high), float(values_S.mean()) + half)
+def _scores_of(term: dict[str, Any], at: list[str] | None, scores: Scores) -> Matrix | None:
+    """pass@k (S, C) of a term, at the pass@1 of the policies `at` if there are any; None where it is out of reach."""
+
+    def of(policies: list[str], k: int) -> Matrix:
+        return matrix([scores[policy, term["evaluation"]] for policy in policies], _pass_at(k, term["levels"]))
+
+    if at is None:
+        return of(term["rates"][0]["policies"], term["k"])
+    points = [
+        Point(rate["learning_rate"], linearised(of(rate["policies"], 1)), linearised(of(rate["policies"], term["k"])))
+        for rate in term["rates"]
+    ]
+    found = at_pass_1(points, linearised(of(at, 1)))
+    return None if found is None else found.score_SN
+
+
+def _guessed(frame: pd.DataFrame, k: int, settings: Statistics) -> NotComparable | None:
+    """The refusal of a k at which blind guesses score too much."""
+    chance = blind(frame, k)
+    if chance is None or chance <= settings.largest_chance:
+        return None
+    return NotComparable(
+        f"blind guesses score {PERCENT * chance:.0f} % at k = {k}, more than {PERCENT * settings.largest_chance:g} %"
+    )
 
 
 def _pass_at(k: int, levels: list[str] | None) -> Measure:

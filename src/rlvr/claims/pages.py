@@ -5,8 +5,8 @@ from typing import Any
 
 import pandas as pd
 
-from rlvr.claims.contrasts import VERDICTS
 from rlvr.claims.table import gather, numbers, published
+from rlvr.claims.verdicts import VERDICTS, meaning
 
 SHORT = {
     "holds in its own table": "holds",
@@ -44,8 +44,8 @@ class Claims:
         counts = []
         for scale, effort in columns:
             verdicts = list(frame[(frame["scale"] == scale) & (frame["effort"] == effort)]["verdict"])
-            by_verdict = {verdict.replace(" ", "_"): verdicts.count(verdict) for verdict in VERDICTS}
-            counts.append({"scale": scale, "effort": effort, **by_verdict})
+            by_verdict = {verdict: verdicts.count(verdict) for verdict in VERDICTS if verdict in verdicts}
+            counts.append({"scale": scale, "effort": effort, "by_verdict": by_verdict})
         return {"columns": columns, "papers": entries, "counts": counts}
 
 
@@ -64,11 +64,12 @@ def _claim(rows: pd.DataFrame) -> dict[str, Any]:
                 "scale": row["scale"],
                 "effort": row["effort"],
                 "verdict": row["verdict"],
-                "badge": row["verdict"].replace(" ", "-"),
+                "badge": meaning(row["verdict"]).replace(" ", "-"),
                 "run": f"{row['run']} of {row['contrasts']}",
                 "deciding": row["deciding"] if isinstance(row["deciding"], str) else "",
                 "numbers": numbers(row),
                 "rates": row["learning_rates"] if isinstance(row["learning_rates"], str) else "",
+                "reason": row["reason"] if isinstance(row["reason"], str) else "",
             }
             for _, row in rows.iterrows()
         ],

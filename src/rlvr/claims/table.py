@@ -7,27 +7,50 @@ import pandas as pd
 import typer
 from tabulate import tabulate
 
-from rlvr.claims.evaluate import REPRODUCED
+from rlvr.claims.verdicts import DECIDED, HOLDS, OF_STAND_INS, VERDICTS, false_discoveries
 from rlvr.files import publish
 
 NOTES = [
     "Reproduced: the 95 % interval of every contrast of the claim lies where the claim says. Contradicted: that of "
-    "one, widened for as many contrasts as were run (Bonferroni; given beside it), lies elsewhere. Inconclusive: "
-    "neither. A contrast is a model, a benchmark and a k; what was not run says nothing, and how many were is in the "
-    "table.",
+    "one, widened for all contrasts of the claim that were judged (max-t; given beside it), lies elsewhere. "
+    "Inconclusive: neither. A contrast is a model, a benchmark and a k.",
+    f"At a scale with stand-ins for the paper's models and data the words are {', '.join(OF_STAND_INS.values())}: such "
+    "a verdict is on what was run, which the deciding contrast names, and not on the paper's models.",
+    "Not comparable: at this k blind guesses score too much, or no learning rate of a method has the baseline's "
+    "pass@1. Such contrasts are not judged. What was not run says nothing.",
     "Paper's setting: one learning rate for all methods, as the paper has it (at a scale with stand-ins, the scale's). "
-    "Matched effort: each method, at each k, at the one of its learning rates whose runs have the highest pass@k on "
-    "validation problems.",
+    "Equal pass@1: each method where, over its learning rates, its pass@1 is that of the baseline at the paper's "
+    "setting. At k = 1, and for the base policy, there is then nothing to compare.",
     "The estimate is of the contrast that decides, the one with the smallest margin: in percent points of pass@k, or "
     "in the unit of a curve's measure.",
     "Published: whether the paper's own numbers, taken as exact, say what it claims.",
 ]
+LEVEL = 0.05  # of false discoveries
 
 
 def gather(folder: Path) -> pd.DataFrame:
     """The claims at every scale in a folder, as `rlvr.claims.evaluate` writes them."""
     files = sorted(path for path in folder.glob("*/*.csv") if not path.stem.endswith("-contrasts"))
-    return pd.concat([pd.read_csv(path) for path in files], ignore_index=True) if files else pd.DataFrame()
+    frame = pd.concat([pd.read_csv(path) for path in files], ignore_index=True) if files else pd.DataFrame()
+    if frame.empty:
+        return frame
+    columns = frame.groupby(["scale", "effort"], sort=False)["p"]
+    return frame.assign(p_of_all_claims=columns.transform(false_discoveries))
+
+
+def discoveries(frame: pd.DataFrame) -> list[str]:
+    """A sentence per scale and effort: how many verdicts stay when all claims are tested together."""
+    texts = []
+    for (scale, effort), claims in frame.groupby(["scale", "effort"], sort=False):
+        decided = claims[claims["verdict"].isin(DECIDED)]
+        tested = int(claims["p"].notna().sum())
+        kept = int((decided["p_of_all_claims"] <= LEVEL).sum())
+        if tested:
+            texts.append(
+                f"{scale}, {effort}: {len(decided)} of {tested} claims are decided, each at 5 %; {kept} of them stay "
+                f"where at most {100 * LEVEL:g} % of all decisions may be false (Benjamini & Yekutieli 2001)."
+            )
+    return texts
 
 
 def numbers(row: pd.Series) -> str:
@@ -38,7 +61,7 @@ def numbers(row: pd.Series) -> str:
     names = ("estimate", "low", "high", "low_of_all", "high_of_all")
     value, low, high, low_of_all, high_of_all = (_rounded(row[name], form) for name in names)
     over = f"{int(row['seeds'])} seeds" + ("" if pd.isna(row["problems"]) else f", {int(row['problems'])} problems")
-    several = row["run"] > 1 and row["verdict"] != REPRODUCED
+    several = row["run"] > 1 and row["verdict"] not in HOLDS
     wider = f"; for {row['run']} contrasts [{low_of_all}, {high_of_all}]" if several else ""
     return f"{value} [{low}, {high}]{wider} ({over})".replace("-", "−")
 
@@ -50,8 +73,10 @@ def _rounded(value: float, form: str) -> str:
 
 def markdown(frame: pd.DataFrame) -> str:
     lines = ["# What the papers claim, and what was found", ""]
-    counts = frame.groupby(["scale", "effort"])["verdict"].value_counts().unstack(fill_value=0)
+    counts = frame.groupby(["scale", "effort"], sort=False)["verdict"].value_counts().unstack(fill_value=0)
+    counts = counts[[verdict for verdict in VERDICTS if verdict in counts]]
     lines += [tabulate(counts.reset_index(), headers="keys", tablefmt="pipe", showindex=False), ""]
+    lines += [*(f"- {sentence}" for sentence in discoveries(frame)), ""]
     for short, claims in frame.groupby("short", sort=False):
         rows, exceptions = [], []
         for _, results in claims.groupby("claim", sort=False):
@@ -75,7 +100,7 @@ def _result(row: pd.Series) -> dict[str, Any]:
         "effort": row["effort"],
         "verdict": f"**{row['verdict']}**",
         "run": f"{row['run']} of {row['contrasts']}",
-        "deciding contrast": row["deciding"] if isinstance(row["deciding"], str) else "",
+        "deciding contrast": next((text for text in (row["deciding"], row["reason"]) if isinstance(text, str)), ""),
         "estimate": numbers(row),
     }
 

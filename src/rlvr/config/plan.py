@@ -33,10 +33,10 @@ class Cell:
     row: Row
     policies: Policies
     learning_rate: float | None = None
-    rates: tuple[tuple[float, Policies], ...] = ()  # at matched effort: the candidates, by learning rate
+    rates: tuple[tuple[float, Policies], ...] = ()  # at equal pass@1: by learning rate; the base policies at 0
 
     def candidates(self) -> Policies:
-        """Every policy that the cell may show: its own, or at matched effort those at all learning rates."""
+        """Every policy that the cell may show: its own, or at equal pass@1 those at all learning rates."""
         return tuple(dict.fromkeys(pair for _, pairs in self.rates for pair in pairs)) or self.policies
 
 
@@ -91,10 +91,6 @@ class Item:
             if cell.model == self.shown_by.get(model, model)
         )
         return replace(self, cells=tuple(cells), shown_by={})
-
-    def probed(self) -> list[str]:
-        """The runs whose probes choose among learning rates."""
-        return list(dict.fromkeys(policy for cell in self.cells if cell.rates for policy, _ in cell.candidates()))
 
 
 @dataclass
@@ -193,5 +189,5 @@ def runs_of(plan: Plan, paper: str) -> list[str]:
 
 
 def companions(paper_plan: PaperPlan) -> list[str]:
-    """The items that come with a paper's own: tables at matched effort, and frontiers."""
+    """The items that come with a paper's own: tables at equal pass@1, and frontiers."""
     return [name for name in paper_plan.all_items() if paper_plan.item(name).companion_of is not None]

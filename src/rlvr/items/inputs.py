@@ -24,16 +24,11 @@ def _read_runs(files: Sequence[Path]) -> Runs:
     return Runs.of((path.parent.name, path.stem, read_lines(path)) for path in files)
 
 
-def _read_probes(files: Sequence[Path]) -> dict[str, list[dict[str, Any]]]:
-    return {path.parent.name: list(read_lines(path)) for path in files}
-
-
 INPUTS = {
     # scores.csv of each policy on each evaluation; diversity.csv, the same
     "scores": Input(lambda item, paths: [paths.scores(*pair) for pair in item.scored()], read_all),
     "diversity": Input(lambda item, paths: [paths.diversity(*pair) for pair in item.scored()], read_all),
-    # probe.jsonl and metrics.jsonl of each run; probe.jsonl of the runs that choose learning rates
+    # probe.jsonl and metrics.jsonl of each run
     "runs": Input(lambda item, paths: [file for run in item.policies() for file in paths.rows(run)], _read_runs),
-    "probes": Input(lambda item, paths: [paths.probe(run) for run in item.probed()], _read_probes),
 }
 REFERENCE = "reference"  # a further input: the path of the published table, or None

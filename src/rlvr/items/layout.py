@@ -57,7 +57,7 @@ def _cell(cell: Cell, item: Item, plan: Plan, paper: str) -> dict[str, Any]:
 
 
 def _rates(cell: Cell) -> dict[str, Any]:
-    """At matched effort: the learning rates to choose from, and the policies at each."""
+    """At equal pass@1: the learning rates, and the policies at each."""
     rates = [{"learning_rate": rate, "policies": [policy for policy, _ in pairs]} for rate, pairs in cell.rates]
     return {"rates": rates} if rates else {}
 

@@ -111,22 +111,23 @@ class PaperRuns:
     # ---- runs ----
 
     def cell(self, model: str, row: Row, place: str, *, seeds: list[int] | None = None, matched: str | None) -> Cell:
-        """The cell of a row; with `matched`, also its policies at each learning rate of this sweep."""
+        """The cell of a row; with `matched`, also its policies at each learning rate of this sweep and before it."""
         if row.arm == BASE:
             return Cell(model, row, self._bases(model, seeds or self.seeds))
         runs, rate = self._runs(model, row.arm, place, seeds)
         arms = self.arms.of_sweep(row.arm, matched) if matched else []
-        swept = (self._runs(model, arm, place, seeds) for arm in arms)
-        return Cell(model, row, runs, rate, tuple((rate, runs) for runs, rate in swept))
+        swept = sorted((self._runs(model, arm, place, seeds) for arm in arms), key=lambda made: made[1])
+        if not swept:
+            return Cell(model, row, runs, rate)
+        before = (0.0, self._bases(model, seeds or self.seeds))
+        return Cell(model, row, runs, rate, (before, *((rate, made) for made, rate in swept)))
 
     def _bases(self, model: str, seeds: list[int]) -> Policies:
         """The base policies: one per seed, or one without a seed for all."""
         names = {seed: self.base(model, seed)[1] for seed in seeds}
-        return (
-            tuple((name, seed) for seed, name in names.items())
-            if len(set(names.values())) > 1
-            else ((names[seeds[0]], None),)
-        )
+        if len(set(names.values())) == 1:
+            return ((names[seeds[0]], None),)
+        return tuple((name, seed) for seed, name in names.items())
 
     def _runs(self, model: str, arm: str, place: str, seeds: list[int] | None) -> tuple[Policies, float]:
         """The runs of an arm, one per seed, and their learning rate."""

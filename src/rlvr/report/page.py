@@ -126,7 +126,8 @@ class Page:
 
     def _sources(self, frame: pd.DataFrame) -> list[dict[str, Any]]:
         rows = []
-        for (label, model), cell in frame.groupby(["label", "model"], sort=False):
+        made = frame.dropna(subset="policies")  # not a blind guesser
+        for (label, model), cell in made.groupby(["label", "model"], sort=False):
             policies = list(dict.fromkeys(" ".join(cell["policies"]).split()))
             manifests = [self.manifests[policy] for policy in policies]
             seeds = [str(manifest.get("seed", "")) for manifest in manifests]

@@ -13,8 +13,9 @@ import typer
 from PIL import Image
 from tabulate import tabulate
 
-from rlvr.claims.contrasts import CONTRADICTED, REPRODUCED, VERDICTS, layout, needs
+from rlvr.claims.contrasts import layout, needs
 from rlvr.claims.table import gather, markdown, numbers
+from rlvr.claims.verdicts import DECIDED, VERDICTS
 from rlvr.config import identity
 from rlvr.config.layers import ConfigError
 from rlvr.config.paths import Paths
@@ -144,7 +145,7 @@ def _readme(plans: list[Plan], claims: pd.DataFrame, runs: pd.DataFrame, section
             "",
             "Those that were decided, with the contrast that decides:",
             "",
-            *(_decided(row) for _, row in claims[claims["verdict"].isin([REPRODUCED, CONTRADICTED])].iterrows()),
+            *(_decided(row) for _, row in claims[claims["verdict"].isin(DECIDED)].iterrows()),
             "",
             *sections,
             "",

@@ -1,6 +1,6 @@
 """One number per method over several benchmarks, with an interval.
 
-Dimensions: S training seeds (runs), M benchmarks, N problems of a benchmark, B bootstrap draws.
+Dimensions: S training seeds (runs), M benchmarks, N problems of a benchmark.
 """
 
 from collections.abc import Callable, Sequence
@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rlvr.statistics.intervals import Difference, Interval, draw, from_draws, two_sided_p
+from rlvr.statistics.intervals import Difference, Interval, SeedsAndProblems
 
 Matrix = NDArray[np.float64]
 Aggregate = Callable[[Matrix], Matrix]  # (..., S, M) -> (...)
 
 TRIMMED = 0.25  # of the scores at each end
+STEP = 1e-7  # of differences that stand for derivatives
 
 
 def mean(scores_SM: Matrix) -> Matrix:
@@ -34,53 +35,48 @@ def iqm(scores_SM: Matrix) -> Matrix:
 
 
 class RunsAndProblemsByBenchmark:
-    """Stratified bootstrap: it resamples training runs, and problems within each benchmark.
+    """The interval of an aggregate over benchmarks, for other training runs and other problems of each benchmark.
 
-    It covers "other training runs, and other problems of each of these benchmarks", not other benchmarks. All
-    benchmarks score the same runs, so a draw takes a run with all its scores (`shared_runs`). Agarwal et al. train one
-    run per task and draw runs per task (`shared_runs=False`), which is too narrow where a run that is good on one
-    benchmark is good on the next. All cells of a table share the draws: differences are paired by run, benchmark and
-    problem. Like every bootstrap over few runs, it is rather narrow.
+    It does not cover other benchmarks. All benchmarks score the same runs, so a run varies with all its scores. Agarwal
+    et al. train one run per task, which is another design. Differences are paired by run, benchmark and problem.
 
     A policy without a training seed (a base policy) is repeated for each run, so trimming affects all methods equally.
     """
 
-    def __init__(
-        self,
-        seeds: int,
-        problems: Sequence[int],
-        *,
-        resamples: int,
-        confidence: float,
-        generator: np.random.Generator,
-        shared_runs: bool = True,
-    ):
-        self.seeds, self.tail = seeds, (1 - confidence) / 2
-        runs = [generator.integers(seeds, size=(resamples, seeds)) for _ in range(1 if shared_runs else len(problems))]
-        self.runs = runs * len(problems) if shared_runs else runs  # a (B, S) array of indices for each benchmark
-        self.problems = [draw(count, resamples, generator) for count in problems]
+    def __init__(self, seeds: int, confidence: float):
+        self.seeds, self.intervals = seeds, SeedsAndProblems(confidence)
 
     def of(self, aggregate: Aggregate, scores: Sequence[Matrix]) -> Interval:
         """The interval of an aggregate. `scores`: (S, N) per benchmark; (1, N) for a policy without a training seed."""
-        return from_draws(self._estimate(aggregate, scores), self.draws(aggregate, scores), self.tail)
+        return self.intervals.of(self._linearised(aggregate, scores))
 
     def of_difference(self, aggregate: Aggregate, left: Sequence[Matrix], right: Sequence[Matrix]) -> Difference:
-        """The interval of aggregate(left) - aggregate(right) on the same draws; p as in `intervals.two_sided_p`."""
-        draws = self.draws(aggregate, left) - self.draws(aggregate, right)
-        estimate = self._estimate(aggregate, left) - self._estimate(aggregate, right)
-        interval = from_draws(estimate, draws, self.tail)
-        return Difference(interval.estimate, interval.low, interval.high, two_sided_p(draws))
+        """The interval of aggregate(left) - aggregate(right), paired."""
+        return self.intervals.of_difference(self._linearised(aggregate, left), self._linearised(aggregate, right))
 
-    def draws(self, aggregate: Aggregate, scores: Sequence[Matrix]) -> Matrix:
-        columns = []
-        for scores_SN, runs_BS, problems_BN in zip(self._full(scores), self.runs, self.problems, strict=True):
-            if scores_SN.shape != (self.seeds, problems_BN.shape[1]):
-                raise ValueError(f"scores are {scores_SN.shape}, not {self.seeds} seeds x {problems_BN.shape[1]}")
-            columns.append(np.take_along_axis(problems_BN @ scores_SN.T, runs_BS, axis=1))
-        return aggregate(np.stack(columns, axis=-1))
+    def _linearised(self, aggregate: Aggregate, scores: Sequence[Matrix]) -> Matrix:
+        """A matrix (S, sum of N) with the aggregate as its mean, and the influence of each entry on it.
 
-    def _estimate(self, aggregate: Aggregate, scores: Sequence[Matrix]) -> float:
-        return float(aggregate(np.stack([scores_SN.mean(axis=1) for scores_SN in self._full(scores)], axis=-1)))
+        A row's mean is the jackknife's value of its run, S A - (S - 1) A without it, shifted so that all together have
+        the mean A. An entry adds its distance from its run's mean on its benchmark times the derivative of A by that
+        mean, over N. For the mean over benchmarks both are exact.
+        """
+        scores = [np.repeat(part, self.seeds, axis=0) if len(part) == 1 else part for part in scores]
+        sizes = [part.shape[1] for part in scores]
+        means_SM = np.stack([part.mean(axis=1) for part in scores], axis=-1)
+        whole, slopes_SM = float(aggregate(means_SM)), _derivative(aggregate, means_SM)
+        runs_S = np.full(self.seeds, whole)
+        if self.seeds > 1:
+            without_S = np.array([aggregate(np.delete(means_SM, s, axis=0)) for s in range(self.seeds)])
+            runs_S = whole - (self.seeds - 1) * (without_S - without_S.mean())
+        parts = [
+            self.seeds * (sum(sizes) / size) * slopes_SM[:, [b]] * (part - means_SM[:, [b]])
+            for b, (part, size) in enumerate(zip(scores, sizes, strict=True))
+        ]
+        return runs_S[:, None] + np.concatenate(parts, axis=1)
 
-    def _full(self, scores: Sequence[Matrix]) -> list[Matrix]:
-        return [np.repeat(part, self.seeds, axis=0) if len(part) == 1 else part for part in scores]
+
+def _derivative(aggregate: Aggregate, means_SM: Matrix) -> Matrix:
+    """Of an aggregate by each score, as central differences."""
+    steps = STEP * np.eye(means_SM.size).reshape(-1, *means_SM.shape)
+    return ((aggregate(means_SM + steps) - aggregate(means_SM - steps)) / (2 * STEP)).reshape(means_SM.shape)

@@ -1,6 +1,6 @@
 """Intervals, each named after the variation that it covers.
 
-Dimensions: S training seeds, N problems, B bootstrap draws.
+Dimensions: S training seeds, N problems.
 """
 
 from dataclasses import dataclass
@@ -26,89 +26,109 @@ class Difference(Interval):
 
 
 class SeedsAndProblems:
-    """Two-way bootstrap: it resamples training seeds and problems, with replacement.
+    """The interval of a mean over training seeds and problems, for other seeds and other problems of this kind.
 
-    It covers "other seeds and other problems of this kind". All cells of a table share the draws, so differences are
-    paired by problem and by seed. With one seed (a base policy) only the problems vary. With few seeds the interval is
-    rather narrow: a bootstrap over S seeds sees (S - 1) / S of their variance.
+    Each seed scores all problems, so the mean's variance is that of a two-way random-effects design (Searle, Casella &
+    McCulloch 1992, ch. 4; `spread`), and the interval is Student's t with Satterthwaite's degrees of freedom. All
+    methods score the same problems and share seeds, so differences are paired by both. A policy without a training
+    seed has one row, and only the problems vary.
     """
 
-    def __init__(self, seeds: int, problems: int, *, resamples: int, confidence: float, generator: np.random.Generator):
-        self.seeds_BS = draw(seeds, resamples, generator)
-        self.problems_BN = draw(problems, resamples, generator)
+    def __init__(self, confidence: float):
         self.tail = (1 - confidence) / 2
 
     def of(self, scores_SN: Matrix) -> Interval:
-        """The interval of the mean over seeds and problems. One row is a policy without a training seed."""
-        return from_draws(self.mean(scores_SN), self.draws(scores_SN), self.tail)
+        """The interval of the mean over seeds and problems."""
+        found = spread(self._known(scores_SN))
+        half = found.half_width(self.tail)
+        return Interval(found.mean, found.mean - half, found.mean + half)
 
     def of_difference(self, left_SN: Matrix, right_SN: Matrix) -> Difference:
-        """The interval of mean(left) - mean(right), paired."""
+        """The interval of mean(left) - mean(right), paired, and its two-sided p."""
         difference_SN = left_SN - right_SN  # a policy without a training seed is compared with every seed
-        draws = self.draws(difference_SN)
-        interval = from_draws(self.mean(difference_SN), draws, self.tail)
-        return Difference(interval.estimate, interval.low, interval.high, two_sided_p(draws))
+        interval = self.of(difference_SN)
+        p = spread(self._known(difference_SN)).p_above(0.0)
+        return Difference(interval.estimate, interval.low, interval.high, 2 * min(p, 1 - p))
 
-    def mean(self, scores_SN: Matrix) -> float:
-        return float(scores_SN.mean())
-
-    def draws(self, scores_SN: Matrix) -> NDArray[np.float64]:
-        rows = self._rows(scores_SN)
-        return ((self.problems_BN @ scores_SN.T) * rows).sum(axis=1)
-
-    def _rows(self, scores_SN: Matrix) -> NDArray[np.float64]:
-        """The weight of each seed in each draw (B, S)."""
-        rows = self.seeds_BS if len(scores_SN) > 1 else np.ones((len(self.problems_BN), 1))
-        if scores_SN.shape != (rows.shape[1], self.problems_BN.shape[1]):
-            raise ValueError(f"scores are {scores_SN.shape}, not {rows.shape[1]} seeds x {self.problems_BN.shape[1]}")
-        return rows
+    def _known(self, scores_SN: Matrix) -> Matrix:
+        return scores_SN
 
 
 class SeedsAndKnownProblems(SeedsAndProblems):
     """The same for a measure that some problems lack (NaN): a seed's mean covers the problems with a value.
 
     A difference covers, per seed, the problems where both have a value, so it can differ from the difference of the
-    means. Draws without any value are left out.
+    means. Seeds without any value are left out.
     """
 
-    def mean(self, scores_SN: Matrix) -> float:
-        known_SN = ~np.isnan(scores_SN)
-        seeds = known_SN.any(axis=1)
-        return float(np.nanmean(scores_SN[seeds], axis=1).mean()) if seeds.any() else float("nan")
-
-    def draws(self, scores_SN: Matrix) -> NDArray[np.float64]:
-        known_SN = ~np.isnan(scores_SN)
-        weights_BS = self.problems_BN @ known_SN.T.astype(float)
-        sums_BS = self.problems_BN @ np.where(known_SN, scores_SN, 0.0).T
-        means_BS = np.divide(sums_BS, weights_BS, out=np.zeros_like(sums_BS), where=weights_BS > 0)
-        rows_BS = self._rows(scores_SN) * (weights_BS > 0)
-        drawn = rows_BS.sum(axis=1) > 0
-        return (means_BS * rows_BS).sum(axis=1)[drawn] / rows_BS.sum(axis=1)[drawn]
+    def _known(self, scores_SN: Matrix) -> Matrix:
+        return linearised(scores_SN)
 
 
-def from_draws(estimate: float, draws: NDArray[np.float64], tail: float) -> Interval:
-    """The percentile interval of bootstrap draws; NaN bounds where there are none."""
-    if not len(draws):
-        return Interval(float(estimate), float("nan"), float("nan"))
-    low, high = np.quantile(draws, [tail, 1 - tail])
-    return Interval(float(estimate), float(low), float(high))
+def linearised(scores_SN: Matrix) -> Matrix:
+    """A matrix without NaN whose rows have the means of the known values, and the influence of each on that mean.
 
-
-def two_sided_p(draws: NDArray[np.float64]) -> float:
-    """The p-value of no difference, from draws of a difference: 2 (1 + #{draws on the rarer side of 0}) / (B + 1).
-
-    At this level the percentile interval reaches 0 (Davison & Hinkley 1997, sec. 4.4). Draws at 0 count on both sides;
-    p is at most 1. With few seeds it is too small, as the intervals are too narrow.
+    With m_s the mean of seed s over its share a_s of known problems, an entry is m_s + (x_sn - m_s) / a_s where known,
+    else m_s. Rows without any value are left out.
     """
-    if not len(draws):
-        return float("nan")
-    rarer = min((draws <= 0).sum(), (draws >= 0).sum())
-    return min(1.0, 2 * (1 + int(rarer)) / (len(draws) + 1))
+    known_SN = ~np.isnan(scores_SN)
+    rows = known_SN.any(axis=1)
+    scores_SN, known_SN = scores_SN[rows], known_SN[rows]
+    if not len(scores_SN):
+        return scores_SN
+    means_S1 = np.nanmean(scores_SN, axis=1)[:, None]
+    shares_S1 = known_SN.mean(axis=1)[:, None]
+    return np.where(known_SN, means_S1 + (np.nan_to_num(scores_SN) - means_S1) / shares_S1, means_S1)
 
 
-def draw(count: int, resamples: int, generator: np.random.Generator) -> NDArray[np.float64]:
-    """The weights of bootstrap samples: how often each of `count` units was drawn, over `count`."""
-    return generator.multinomial(count, np.full(count, 1 / count), size=resamples) / count
+@dataclass(frozen=True)
+class Spread:
+    """A mean, and standard errors with their degrees of freedom, of which the widest interval counts."""
+
+    mean: float
+    errors: tuple[tuple[float, float], ...]  # none where nothing varies that could be measured
+
+    def half_width(self, tail: float) -> float:
+        """Of the interval with this probability beyond each end; NaN where there is none."""
+        from scipy import special  # scipy.stats takes half a second, which planning need not wait for
+
+        widths = [float(special.stdtrit(freedom, 1 - tail)) * error for error, freedom in self.errors]
+        return max(widths, default=float("nan"))
+
+    def p_above(self, threshold: float) -> float:
+        """The one-sided p of "the true mean is at most the threshold"; the nearest to 1/2 of all errors."""
+        from scipy import special
+
+        distance = self.mean - threshold
+        found = [
+            float(special.stdtr(freedom, -distance / error)) if error else 0.5 * (1 - np.sign(distance))
+            for error, freedom in self.errors
+        ]
+        return min(found, key=lambda p: abs(p - 0.5), default=float("nan"))
+
+
+def spread(scores_SN: Matrix) -> Spread:
+    """The mean of scores over seeds and problems, with the error of a two-way random-effects design.
+
+    x_sn = mu + a_s + b_n + e_sn. With V_S = var of the seeds' means / S, V_N = var of the problems' means / N and V_E =
+    var of the remainder / (S N), the variance of the mean is V_S + V_N - V_E in expectation, since the remainder is
+    in both of the first; degrees of freedom by Satterthwaite (1946). With few seeds these are themselves estimates: so
+    the interval is at least as wide as Student's t of the seeds' means, and of the problems'. One row (or one column)
+    has the error of its own mean; one entry has none.
+    """
+    if not scores_SN.size:
+        return Spread(float("nan"), ())
+    mean, means = float(scores_SN.mean()), [scores_SN.mean(axis=1), scores_SN.mean(axis=0)]
+    variances = [(float(np.var(of, ddof=1)) / len(of), len(of) - 1) for of in means if len(of) > 1]
+    errors = [(float(np.sqrt(variance)), float(freedom)) for variance, freedom in variances]
+    if len(variances) == 2 and any(variance for variance, _ in variances):
+        (of_seeds, seeds), (of_problems, problems) = variances
+        rest_SN = scores_SN - means[0][:, None] - means[1] + mean
+        rest = float((rest_SN**2).sum()) / (seeds * problems) / scores_SN.size
+        total = max(of_seeds + of_problems - rest, 0.0)
+        squares = of_seeds**2 / seeds + of_problems**2 / problems + rest**2 / (seeds * problems)
+        errors.append((float(np.sqrt(total)), max(total**2 / squares, min(seeds, problems))))
+    return Spread(mean, tuple(errors))
 
 
 def over_seeds(values_S: Matrix, confidence: float) -> Interval:

@@ -1,15 +1,14 @@
 """Rows of tables of scores: pass@k with intervals and differences, and parts for tables of other measures."""
 
 from collections.abc import Iterator
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from rlvr.config.published import plain
-from rlvr.config.schema.settings import Statistics
 from rlvr.files import RecordError
-from rlvr.statistics.effort import Probes, at_best
+from rlvr.statistics.frontier import AtEqualPass1, Point, at_pass_1
 from rlvr.statistics.intervals import Difference, Interval, SeedsAndProblems
 from rlvr.statistics.scores import (
     Matrix,
@@ -26,21 +25,21 @@ from rlvr.statistics.scores import (
 )
 
 PERCENT = 100.0
+NO_INTERVAL = Interval(float("nan"), float("nan"), float("nan"))
+BASE = "base"  # the arm of the policy before training
 BLIND = "blind"  # the arm of rows that say what blind guesses score
-Bootstrap = TypeVar("Bootstrap")
 NOT_PUBLISHED: dict[str, float | None] = {"published": None, "published_ci": None}
 
 
-def pass_at_k_rows(
-    layout: dict[str, Any], scores: Scores, reference: pd.DataFrame | None, probes: Probes | None = None
-) -> pd.DataFrame:
+def pass_at_k_rows(layout: dict[str, Any], scores: Scores, reference: pd.DataFrame | None) -> pd.DataFrame:
     """One row per benchmark, model, method and column, in percent; `score` is pass (pass@k), avg or maj (@n; k is n).
 
     Each difference has its p and Holm's (1979) adjusted p over all differences of the table.
 
-    `layout` has the cells (model, arm, label, published method, and policies, or policies at several learning rates,
-    from which `probes` choose one per column), the panels (a benchmark, each model's evaluation, the levels), the
-    values of k, other measures, the baseline arm and the settings of statistics.
+    `layout` has the cells (model, arm, label, published method, policies), the panels (a benchmark, each model's
+    evaluation, the levels), the values of k, other measures, the baseline arm and the settings of statistics. A cell
+    with `rates` (its policies at each learning rate, the base policy's at 0) stands at the baseline's pass@1
+    (`rlvr.statistics.frontier`); one whose curve does not reach it has no value.
     """
     rows = []
     for panel, cells, baseline in blocks(layout):
@@ -48,28 +47,54 @@ def pass_at_k_rows(
         frames = frames_of(scores, cells, panel["evaluations"][model], panel["levels"])
         first = frames[cells[0]["policies"][0]]
         units, samples = int(units_of(first).max()) + 1, int(first["n"].min())
-        bootstrap = bootstrap_of(SeedsAndProblems, layout, cells, units)
+        intervals = SeedsAndProblems(layout["statistics"]["confidence"])
         for cell in cells:
             for score, k, measure in _columns(layout, samples):
-                by = k if score == "pass" else 1  # avg and maj use single samples
-                chosen_cell = at_best(cell, by, probes or {})
-                matrix_SC = _matrix(chosen_cell, frames, measure)
+                of_cell, of_baseline = (_at_equal_pass_1(one, baseline, frames, measure) for one in (cell, baseline))
                 difference = None
-                if baseline not in (None, cell):
-                    base_cell = at_best(baseline, by, probes or {})
-                    difference = bootstrap.of_difference(matrix_SC, _matrix(base_cell, frames, measure))
+                equal = (score, k) != ("pass", 1) and cell["arm"] != BASE if cell_has_rates(cells) else True
+                if baseline not in (None, cell) and of_cell and of_baseline and equal:
+                    difference = intervals.of_difference(of_cell.score_SN, of_baseline.score_SN)
+                shown = {**cell, "learning_rate": of_cell.rate if of_cell else None}
                 row = {
-                    **head(chosen_cell, panel["name"], score, k),
-                    **numbers(bootstrap.of(matrix_SC), difference),
+                    **head(shown, panel["name"], score, k),
+                    **numbers(intervals.of(of_cell.score_SN) if of_cell else NO_INTERVAL, difference),
                     **published(reference if score == "pass" else None, cell, panel["published"], k),
-                    **sizes(chosen_cell, problems=len(first), clusters=units, samples=samples),
+                    **sizes(cell, problems=len(first), clusters=units, samples=samples),
                 }
-                row["minus_published"] = row["value"] - row["published"] if row["published"] is not None else None
-                row["false_working"] = false_working([frames[policy] for policy in chosen_cell["policies"]])
+                row["minus_published"] = _minus_published(row, cell)
+                row["false_working"] = false_working([frames[policy] for policy in cell["policies"]])
                 rows.append(row)
         rows += _blind_rows(layout, cells[0], panel["name"], first, units, samples)
     frame = pd.DataFrame(rows)
     return frame.assign(difference_p_holm=holm(frame["difference_p"]))
+
+
+def cell_has_rates(cells: list[dict[str, Any]]) -> bool:
+    """Whether a table's methods stand at equal pass@1."""
+    return any(cell.get("rates") for cell in cells)
+
+
+def _at_equal_pass_1(
+    cell: dict[str, Any] | None, baseline: dict[str, Any] | None, frames: dict[str, pd.DataFrame], measure: Measure
+) -> AtEqualPass1 | None:
+    """A cell's scores: its own, or at the baseline's pass@1 where the cell has several rates."""
+    if cell is None:
+        return None
+    if not cell.get("rates") or baseline is None:
+        return AtEqualPass1(_matrix(cell, frames, measure), cell["learning_rate"])
+    points = [
+        Point(rate["learning_rate"], _matrix(rate, frames, pass_at(1)), _matrix(rate, frames, measure))
+        for rate in cell["rates"]
+    ]
+    return at_pass_1(points, _matrix(baseline, frames, pass_at(1)))
+
+
+def _minus_published(row: dict[str, Any], cell: dict[str, Any]) -> float | None:
+    """The difference from the paper's value, where the model is the paper's."""
+    if row["published"] is None or cell["stand_in"] not in cell["model"].split(", "):
+        return None
+    return row["value"] - row["published"]
 
 
 def _blind_rows(
@@ -95,15 +120,6 @@ def blocks(layout: dict[str, Any]) -> Iterator[tuple[dict[str, Any], list[dict[s
         for model in dict.fromkeys(cell["model"] for cell in layout["cells"]):
             cells = [cell for cell in layout["cells"] if cell["model"] == model]
             yield panel, cells, next((cell for cell in cells if cell["arm"] == layout["compare_with"]), None)
-
-
-def bootstrap_of(kind: type[Bootstrap], layout: dict[str, Any], cells: list[dict[str, Any]], units: Any) -> Bootstrap:
-    """The bootstrap of a model's cells. Its own generator: another model in the table changes no number."""
-    drawn = Statistics.model_validate(layout["statistics"])
-    options: dict[str, Any] = {"resamples": drawn.resamples, "confidence": drawn.confidence}
-    return kind(
-        max(len(cell["policies"]) for cell in cells), units, **options, generator=np.random.default_rng(drawn.seed)
-    )
 
 
 def frames_of(
@@ -159,7 +175,7 @@ def numbers(value: Interval, difference: Difference | None, unit: float = PERCEN
 
 def sizes(cell: dict[str, Any], *, problems: int, clusters: int, samples: int) -> dict[str, Any]:
     """A row's counts of seeds, problems and samples, and its policies."""
-    seeds = 0 if cell["arm"] == "base" else len(cell["policies"])
+    seeds = 0 if cell["arm"] == BASE and len(cell["policies"]) == 1 else len(cell["policies"])
     counts = {"seeds": seeds, "problems": problems, "clusters": clusters, "samples": samples}
     return {**counts, "policies": " ".join(cell["policies"])}
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from rlvr.config.layers import ConfigError
@@ -19,10 +18,11 @@ from rlvr.tables._rendered import Rendered, scale_line
 OURS, RATE, GAIN = "ours", "learning rate", "ours, against {arm}"
 PUBLISHED, MINUS = "published", "ours − published"
 HOLDS = "†"
-EFFORT = (
-    "At matched effort: in each column each method is at the one of its learning rates whose runs have the highest "
-    "pass@k on validation problems, for the column's k or as many responses as these have, the mean of a run's last "
-    "three probes over its seeds. Choosing adds an uncertainty that the intervals do not have."
+EQUAL = (
+    "At equal pass@1: a method's policies at several learning rates, from the base policy on, give a curve of pass@1 "
+    "and pass@k; a method stands where its curve has the pass@1 of {baseline} at the paper's setting. The learning "
+    "rate is the one between those of the two neighbouring policies. No rate is chosen; the noise of each pass@1 is in "
+    "the intervals. The base policy stands as it is."
 )
 
 
@@ -74,7 +74,7 @@ class Words:
     about: dict[str, str] = field(default_factory=dict)
     digits: dict[str, int] = field(default_factory=dict)  # default: one, for percent
     numbers: str = "pass@k in percent, unbiased estimator,"
-    drawn: str = "training seeds × problems (two-way bootstrap, paired for differences)"
+    drawn: str = "training seeds × problems (two-way random effects, Student's t, paired for differences)"
 
 
 Notes = Callable[[dict[str, Any], pd.DataFrame], Sequence[str]]
@@ -103,7 +103,7 @@ def render(
         rows = [(by_column.loc[column], words.digits.get(column[0], 1)) for column in columns]
         texts = {
             OURS: [_with_interval(row, "value", digits) for row, digits in rows],
-            RATE: [f"{row['learning_rate']:.2g}" for row, _ in rows] if first["arm"] in swept_arms else [],
+            RATE: [_rate(row["learning_rate"]) for row, _ in rows] if first["arm"] in swept_arms else [],
             GAIN.format(arm=layout["compare_label"]): [_difference(row, digits, level) for row, digits in rows],
             PUBLISHED: [_published(row, digits) for row, digits in rows],
             MINUS: [_signed(row["minus_published"], digits) for row, digits in rows],
@@ -118,6 +118,10 @@ def render(
     frame = pd.DataFrame(lines, columns=[*first_columns, *(words.headers[score].format(k=k) for score, k in columns)])
     all_notes = _notes(words, layout, statistics, notes(layout, statistics) if notes else [])
     return Rendered(layout["title"], scale_line(layout), frame, [*all_notes, *more_notes])
+
+
+def _rate(value: float) -> str:
+    return "" if pd.isna(value) else f"{value:.2g}"
 
 
 def _difference(row: Any, digits: int, level: float) -> str:
@@ -155,7 +159,7 @@ def _notes(words: Words, layout: dict[str, Any], statistics: pd.DataFrame, kind_
         f"In brackets: {confidence} interval over {seeds} {words.drawn}; for a base policy over problems alone.",
     ]
     if any("rates" in cell for cell in layout["cells"]):
-        notes += [EFFORT, *_at_the_edge(words, layout, statistics)]
+        notes += [EQUAL.format(baseline=layout["compare_label"]), *_out_of_reach(layout, statistics)]
     notes += [*_false_working(statistics), *kind_notes]
     notes += [words.about[score] for score in dict.fromkeys(statistics["score"]) if score in words.about]
     count = int(statistics["difference_p"].notna().sum())
@@ -163,21 +167,20 @@ def _notes(words: Words, layout: dict[str, Any], statistics: pd.DataFrame, kind_
         level = f"{100 * (1 - layout['statistics']['confidence']):g} %"
         notes.append(
             f"{HOLDS}: differs from {layout['compare_label']} at {level} after Holm's correction over the table's "
-            f"{count} differences (two-sided p of the same bootstrap, {layout['statistics']['resamples']:,} draws)."
+            f"{count} differences (two-sided p of the same t)."
         )
     if statistics["published"].notna().any():
         notes.append("Published: the paper's value ± its own 95 % half-width over training runs, where it gives one.")
-        if layout["scale"] != "paper":
+        if statistics["minus_published"].isna().all():
             notes.append(
-                "Ours and published are of different models and problems at this scale: their difference is shown "
-                "for completeness and does not measure reproduction."
+                "Ours and published are of different models and problems at this scale, so none is subtracted."
             )
     return [*notes, *([layout["note"]] if layout["note"] else [])]
 
 
 def _false_working(statistics: pd.DataFrame) -> list[str]:
     """A note on the correct answers that rest on false steps, where the working is checked."""
-    if statistics.get("false_working", pd.Series(dtype=float)).isna().all():
+    if "false_working" not in statistics or statistics["false_working"].isna().all():
         return []
     texts = []
     for (benchmark, model), rows in statistics.groupby(["benchmark", "model"], sort=False):
@@ -187,20 +190,16 @@ def _false_working(statistics: pd.DataFrame) -> list[str]:
     return [f"Correct answers with a false step in their working, in percent: {'; '.join(texts)}."]
 
 
-def _at_the_edge(words: Words, layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:
-    """A note on methods whose best rate is their smallest or largest: a rate beyond it may be better."""
-    edges: dict[str, list[str]] = {"smallest": [], "largest": []}
-    for cell in layout["cells"]:
-        rates = sorted(rate["learning_rate"] for rate in cell.get("rates", []))
-        rows = statistics[(statistics["arm"] == cell["arm"]) & (statistics["model"] == cell["model"])]
-        for name, edge in zip(edges, rates[:: len(rates) - 1] if len(rates) > 1 else [], strict=False):
-            columns = rows.loc[np.isclose(rows["learning_rate"], edge, atol=0), ["score", "k"]].drop_duplicates()
-            if len(columns):
-                ks = ", ".join(words.headers[score].format(k=k) for score, k in columns.itertuples(index=False))
-                edges[name].append(f"{cell['label']} ({ks})")
-    texts = [f"{name} for {'; '.join(dict.fromkeys(labels))}" for name, labels in edges.items() if labels]
-    edge = "Chosen at the edge of its rates, beyond which another may be better"
-    return [f"{edge}: {', '.join(texts)}."] if texts else []
+def _out_of_reach(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:
+    """A note on methods whose curve does not reach the baseline's pass@1."""
+    lost = statistics[statistics["value"].isna() & (statistics["arm"] != "base")]
+    texts = [f"{label} ({model}, {benchmark})" for label, model, benchmark in _once(lost)]
+    reach = f"Not compared, since no learning rate has the pass@1 of {layout['compare_label']}"
+    return [f"{reach}: {'; '.join(texts)}."] if texts else []
+
+
+def _once(rows: pd.DataFrame) -> list[tuple[str, str, str]]:
+    return list(rows[["label", "model", "benchmark"]].drop_duplicates().itertuples(index=False, name=None))
 
 
 def _selection(layout: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ from rlvr.items.layout import with_scores
 from rlvr.items.scope import Scope
 from rlvr.statistics.aggregate import Aggregate, Matrix, RunsAndProblemsByBenchmark, iqm, mean
 from rlvr.statistics.scores import Scores, matrix, pass_at, units_of
-from rlvr.statistics.table_rows import NOT_PUBLISHED, blocks, bootstrap_of, frames_of, head, holm, numbers, sizes
+from rlvr.statistics.table_rows import NOT_PUBLISHED, blocks, frames_of, head, holm, numbers, sizes
 from rlvr.tables import _scored
 from rlvr.tables._methods import MethodsTable
 
@@ -27,8 +27,8 @@ WORDS = _scored.Words(
         "iqm": "IQM: the interquartile mean of pass@k over all training runs × benchmarks, without floor(count / 4) "
         "scores at each end (Agarwal et al. 2021); with fewer than four scores it is the mean.",
     },
-    drawn="training runs, each drawn with its scores on all benchmarks, × problems, drawn within each benchmark "
-    "(stratified bootstrap, paired for differences): other runs and other problems, not other benchmarks",
+    drawn="training runs, each with its scores on all benchmarks, × problems of each benchmark (two-way random "
+    "effects, Student's t, paired for differences): other runs and other problems, not other benchmarks",
 )
 lay_out, render, sentences = with_scores, partial(_scored.render, WORDS), partial(_scored.sentences, WORDS)
 
@@ -59,7 +59,8 @@ def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
         by_benchmark = [frames_of(scores, cells, evaluation) for evaluation in evaluations]
         firsts = [frames[cells[0]["policies"][0]] for frames in by_benchmark]
         units = [int(units_of(first).max()) + 1 for first in firsts]
-        bootstrap = bootstrap_of(RunsAndProblemsByBenchmark, layout, cells, units)
+        seeds = max(len(cell["policies"]) for cell in cells)
+        intervals = RunsAndProblemsByBenchmark(seeds, layout["statistics"]["confidence"])
         size = {"problems": sum(map(len, firsts)), "clusters": sum(units)}
         size["samples"] = min(int(first["n"].min()) for first in firsts)
         for cell in cells:
@@ -67,8 +68,8 @@ def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
                 ours = _matrices(by_benchmark, cell, k)
                 base = None if baseline in (None, cell) else _matrices(by_benchmark, baseline, k)
                 for name, aggregate in AGGREGATES.items():
-                    difference = None if base is None else bootstrap.of_difference(aggregate, ours, base)
-                    row = {**head(cell, names, name, k), **numbers(bootstrap.of(aggregate, ours), difference)}
+                    difference = None if base is None else intervals.of_difference(aggregate, ours, base)
+                    row = {**head(cell, names, name, k), **numbers(intervals.of(aggregate, ours), difference)}
                     rows.append({**row, **NOT_PUBLISHED, **sizes(cell, **size), "minus_published": None})
     frame = pd.DataFrame(rows)
     return frame.assign(difference_p_holm=holm(frame["difference_p"]))

@@ -13,7 +13,7 @@ from rlvr.items.layout import with_scores
 from rlvr.items.scope import Scope
 from rlvr.statistics.intervals import SeedsAndKnownProblems
 from rlvr.statistics.scores import Measure, Scores, matrix, units_of
-from rlvr.statistics.table_rows import blocks, bootstrap_of, frames_of, head, holm, numbers, published, sizes
+from rlvr.statistics.table_rows import blocks, frames_of, head, holm, numbers, published, sizes
 from rlvr.tables import _scored
 from rlvr.tables._methods import BenchmarksTable
 
@@ -66,17 +66,17 @@ def statistics(layout: dict[str, Any], diversity: Scores, reference: Path | None
         frames = frames_of(diversity, cells, panel["evaluations"][cells[0]["model"]], panel["levels"])
         first = frames[cells[0]["policies"][0]]
         units = int(units_of(first).max()) + 1
-        bootstrap = bootstrap_of(SeedsAndKnownProblems, layout, cells, units)
+        intervals = SeedsAndKnownProblems(layout["statistics"]["confidence"])
         size = {"problems": len(first), "clusters": units, "samples": int(first["n"].min())}
         for cell in cells:
             ours, base = ([frames[policy] for policy in c["policies"]] if c else [] for c in (cell, baseline))
             for name in MEASURES:
                 values_SC = matrix(ours, _column(name))
                 baseline_SC = None if baseline in (None, cell) else matrix(base, _column(name))
-                difference = None if baseline_SC is None else bootstrap.of_difference(values_SC, baseline_SC)
+                difference = None if baseline_SC is None else intervals.of_difference(values_SC, baseline_SC)
                 row = {
                     **head(cell, panel["name"], name, int(first["m"].iloc[0]) if name == "distinct_at_m" else 0),
-                    **numbers(bootstrap.of(values_SC), difference, unit=1.0),
+                    **numbers(intervals.of(values_SC), difference, unit=1.0),
                     **published(values if name == "s_div" else None, cell, PUBLISHED.format(panel["published"]), None),
                     **sizes(cell, **size),
                     "known": float(np.mean([frame[name].notna().sum() for frame in ours])),

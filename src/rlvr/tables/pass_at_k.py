@@ -1,7 +1,7 @@
-"""Unbiased pass@k of methods on benchmarks, with two-way bootstrap intervals, next to the published values.
+"""Unbiased pass@k of methods on benchmarks, with intervals over seeds and problems, next to the published values.
 
-Optional columns are avg@n and maj@n. `matched` names a sweep of learning rates and adds a table at matched effort, with
-each method at the rate that is best on validation problems (`rlvr.statistics.effort`), and a frontier.
+Optional columns are avg@n and maj@n. `matched` names a sweep of learning rates and adds a table at equal pass@1, with
+each method where its pass@1 is the baseline's (`rlvr.statistics.frontier`), and a picture of the frontiers.
 """
 
 from functools import partial
@@ -19,7 +19,6 @@ from rlvr.figures import frontier
 from rlvr.items.layout import with_scores
 from rlvr.items.scope import Scope
 from rlvr.statistics.consistency import check_table, in_words, pass_at_k_cells
-from rlvr.statistics.effort import Probes
 from rlvr.statistics.scores import Scores
 from rlvr.statistics.table_rows import pass_at_k_rows
 from rlvr.tables import _scored
@@ -52,23 +51,25 @@ class Config(BenchmarksTable):
     reference: str | None = None  # the published table, a file of config/reference/
 
 
-class AtMatchedEffort(Config):
-    """The configuration of the table at matched effort; no file contains it."""
+class AtEqualPass1(Config):
+    """The configuration of the table at equal pass@1; no file contains it."""
 
 
 def companions(name: str, config: Config, scope: Scope) -> tuple[dict[str, ItemConfig], dict[str, ItemConfig]]:
-    """The table at matched effort, and the frontier: the smallest against the largest k, over learning rates."""
+    """The table at equal pass@1, and the frontier: the smallest against the largest k, over learning rates."""
     if config.matched is None:
         return {}, {}
     sweep = look_up(scope.paper.sweeps, config.matched, "sweep", f"{scope.place}.matched")
     if sweep.times != "rl.learning_rate":
         raise ConfigError(f"{scope.place}.matched: {config.matched!r} is no sweep with `times: rl.learning_rate`")
+    if config.compare_with is None:
+        raise ConfigError(f"{scope.place}.matched: needs compare_with, the method whose pass@1 the others are taken at")
     every = scope.rows(config)
     rows = [row for row in every if row.arm == "base" or row.arm in sweep.like]
     if all(row.arm == "base" for row in rows):
         raise ConfigError(f"{scope.place}.matched: the sweep {config.matched!r} is over no arm of the table's rows")
-    changes = {"title": f"{config.title}, at matched effort", "rows": rows, "sweep": None, "every_arm": False}
-    matched = AtMatchedEffort.model_construct(**{**dict(config), **changes})
+    changes = {"title": f"{config.title}, at equal pass@1", "rows": rows, "sweep": None, "every_arm": False}
+    matched = AtEqualPass1.model_construct(**{**dict(config), **changes})
     k, arms = scope.largest(config.k), [row.arm for row in every]
     swept = [arm for like in arms for arm in scope.swept(like, config.matched)]
     curves = frontier.Config(
@@ -86,7 +87,7 @@ def companions(name: str, config: Config, scope: Scope) -> tuple[dict[str, ItemC
 
 def expand(name: str, config: Config, scope: Scope) -> Item:
     config = config.model_copy(update={"k": scope.largest(config.k)})
-    matched = config.matched if isinstance(config, AtMatchedEffort) else None
+    matched = config.matched if isinstance(config, AtEqualPass1) else None
     return _scored.expand(name, config, scope, k=config.k, matched=matched)
 
 
@@ -95,8 +96,8 @@ def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
     return {**with_scores(item, plan, paper), **({"measures": measures} if measures else {})}
 
 
-def statistics(layout: dict[str, Any], scores: Scores, probes: Probes, reference: Path | None) -> pd.DataFrame:
-    return pass_at_k_rows(layout, scores, pd.read_csv(reference) if reference else None, probes)
+def statistics(layout: dict[str, Any], scores: Scores, reference: Path | None) -> pd.DataFrame:
+    return pass_at_k_rows(layout, scores, pd.read_csv(reference) if reference else None)
 
 
 def render(layout: dict[str, Any], statistics: pd.DataFrame, reference: Path | None) -> Rendered:

@@ -1,11 +1,42 @@
 """Operator chain: the boxed operators, applied from left to right, must meet every target of the problem."""
 
-from rlvr.data.tasks.operator_chain import OPERATORS, after, parse
+from typing import NamedTuple
+
 from rlvr.verifiers import Judgement, VerifierError, last_boxed
 from rlvr.verifiers.memory import remembered
 
 VERSION = 1
+OPERATORS = "+-*"
 REMEMBERED = 16 << 20  # bytes of boxes and their verdicts; rollouts of one problem repeat each other
+
+
+class Stretch(NamedTuple):
+    """The digits up to a target, without the problem's first."""
+
+    digits: tuple[int, ...]
+    target: int
+
+
+def parse(text: str) -> tuple[int, list[Stretch]]:
+    """A problem's first digit and its stretches. Raises ValueError for any other text."""
+    first, *rest = text.split()
+    words, digits, stretches = iter(rest), [], []
+    for word in words:
+        if word != "=":
+            digits.append(int(word))
+            continue
+        if not digits:
+            raise ValueError(f"a target without digits: {text!r}")
+        stretches.append(Stretch(tuple(digits), int(next(words, "nothing"))))
+        digits = []
+    if digits or not stretches:
+        raise ValueError(f"digits without a target: {text!r}")
+    return int(first), stretches
+
+
+def after(value: int, operator: str, digit: int) -> int:
+    """The value after one operation; an operator that is none of the three is a KeyError."""
+    return {"+": value + digit, "-": value - digit, "*": value * digit}[operator]
 
 
 def check_gold(gold: str) -> None:

@@ -123,7 +123,7 @@ class Scale(Strict):
     seeds: Positive | None = None
     repeats: Positive | None = None  # the number of seeds of items with `repeats`
     largest_k: Positive | None = None  # tables leave out larger k
-    items: Literal["core", "all", "published"] = "all"  # what `paper_<name>` makes; published: not at matched effort
+    items: Literal["core", "all", "published"] = "all"  # what `paper_<name>` makes; published: not at equal pass@1
     sft: bool
     settings: dict[str, Any] = {}
     papers: dict[str, dict[str, Any]] = {}

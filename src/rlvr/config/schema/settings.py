@@ -152,6 +152,7 @@ class Statistics(Strict):
     resamples: Positive
     confidence: Annotated[float, Field(gt=0, lt=1)]
     seed: Natural
+    largest_chance: Fraction  # of a blind guess at a k that claims are judged at
 
 
 class Collapse(Strict):

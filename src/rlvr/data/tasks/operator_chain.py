@@ -13,14 +13,14 @@ papers' mathematics. In a demonstration a share of the targets is guessed blindl
 
 from functools import cache
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 
 from rlvr.data.tasks._splits import part_of
 from rlvr.records import Demonstration, Problem
+from rlvr.verifiers.operator_chain import OPERATORS, after, parse
 
-OPERATORS = DECISIONS = "+-*"
+DECISIONS = OPERATORS
 LARGEST = 31  # every value is in 0..LARGEST
 GAPS = 2  # operators before each target
 DIGITS = range(2, 7)
@@ -32,35 +32,6 @@ LEVELS = (1, 2, 3, 4, 5, 6, 7, 8)  # m
 LABEL = "m={}"
 PATIENCE = 5000  # draws in a row without a new problem, after which a level has no more
 VERIFIER = "operator_chain"
-
-
-class Stretch(NamedTuple):
-    """The digits up to a target, without the problem's first."""
-
-    digits: tuple[int, ...]
-    target: int
-
-
-def parse(text: str) -> tuple[int, list[Stretch]]:
-    """A problem's first digit and its stretches. Raises ValueError for any other text."""
-    first, *rest = text.split()
-    words, digits, stretches = iter(rest), [], []
-    for word in words:
-        if word != "=":
-            digits.append(int(word))
-            continue
-        if not digits:
-            raise ValueError(f"a target without digits: {text!r}")
-        stretches.append(Stretch(tuple(digits), int(next(words, "nothing"))))
-        digits = []
-    if digits or not stretches:
-        raise ValueError(f"digits without a target: {text!r}")
-    return int(first), stretches
-
-
-def after(value: int, operator: str, digit: int) -> int:
-    """The value after one operation; an operator that is none of the three is a KeyError."""
-    return {"+": value + digit, "-": value - digit, "*": value * digit}[operator]
 
 
 def values(value: int, operators: tuple[str, ...], digits: tuple[int, ...]) -> list[int] | None:
@@ -120,8 +91,9 @@ def generate_problems(
         in_vain = 0
         while len(texts) < share and in_vain < PATIENCE:
             text, in_vain = _draw(level, max_solutions, generator), in_vain + 1
-            fits = text is not None and part_of(text, PARTS) == part
-            if fits and text not in texts and (max_chance is None or chance(text) <= max_chance):
+            if text is None or text in texts or part_of(text, PARTS) != part:
+                continue
+            if max_chance is None or chance(text) <= max_chance:
                 texts[text], in_vain = None, 0
         by_level.append([Problem(f"{part}-{text}", text, text, LABEL.format(level)) for text in texts])
     return [problems[i] for i in range(max(shares)) for problems in by_level if i < len(problems)]

@@ -1,13 +1,10 @@
-"""Matched effort: the rate that validation problems prefer, tables and frontiers made of it; scales; several sets."""
+"""Scales: what they change of a paper's plan; tables at equal pass@1; several sets and levels."""
 
-import json
 import shutil
 
-import numpy as np
-import pandas as pd
 import pytest
 import yaml
-from conftest import ROOT, run_module
+from conftest import ROOT
 from scores_by_hand import LAYOUT, scores
 
 from rlvr.config.load import ConfigError
@@ -15,137 +12,8 @@ from rlvr.config.plan import asked_for, core_items, first_items, runs_of
 from rlvr.items.layout import of as layout_of
 from rlvr.planning.expansion import make_plan
 from rlvr.report.layout import of_page
-from rlvr.statistics.effort import at_best, of_probe, validation
-from rlvr.statistics.pass_at_k import pass_at_k
 from rlvr.statistics.table_rows import pass_at_k_rows as summarise
-from rlvr.tables._scored import EFFORT, RATE
 from rlvr.tables.pass_at_k import render
-
-N = 4  # responses a problem
-
-
-def histogram(correct) -> list[int]:
-    """Problems by their number of correct responses."""
-    return [list(correct).count(c) for c in range(N + 1)]
-
-
-def probe(probes, before=(N, N)) -> list[dict]:
-    """A probe before training, which says nothing of it, and at some steps: correct responses by problem."""
-    return [{"step": i, "solve_rates": histogram(correct)} for i, correct in enumerate([before, *probes])]
-
-
-def test_validation_of_a_probe_is_pass_at_k_over_its_problems():
-    """By hand: with 1, 2 and 4 correct of 4, pass@2 is 1/2, 5/6 and 1; beyond four responses it is pass@4."""
-    assert of_probe(histogram([1, 2, 4]), 2) == pytest.approx((1 / 2 + 5 / 6 + 1) / 3)
-    assert of_probe(histogram([0, 1, 2, 4]), 1) == pytest.approx(7 / 16)
-    assert of_probe(histogram([0, 0, 1]), 64) == of_probe(histogram([0, 0, 1]), 4) == pytest.approx(1 / 3)
-
-
-@pytest.mark.parametrize("k", [1, 2, 3, 4])
-def test_validation_counts_what_a_plain_average_does(k):
-    correct = np.random.default_rng(k).integers(0, N + 1, 50)
-    assert of_probe(histogram(correct), k) == pytest.approx(pass_at_k(np.full(50, N), correct, k).mean())
-
-
-def test_validation_is_of_the_last_three_probes_of_each_run():
-    probes = {"a": probe([[4], [1], [2], [3]]), "b": probe([[2]]), "c": probe([[0], [4]])}
-    assert validation(["a"], 1, probes) == pytest.approx(0.5) and validation(["b"], 1, probes) == pytest.approx(0.5)
-    assert validation(["a", "b", "c"], 1, probes) == pytest.approx(0.5), "runs weigh the same"
-    assert validation(["a"], 2, probes) == pytest.approx((1 / 2 + 5 / 6 + 1) / 3)
-
-
-def rates(**policies) -> list[dict]:
-    steps = {"small": 1e-5, "same": 2e-5, "large": 4e-5}
-    return [{"learning_rate": steps[name], "policies": chosen} for name, chosen in policies.items()]
-
-
-CELL = {"label": "A", "policies": ["s1", "s2"], "learning_rate": 2e-5}
-
-
-def test_the_best_rate_is_that_of_the_mean_over_seeds():
-    probes = {"s1": probe([[2]]), "s2": probe([[2]]), "l1": probe([[4]]), "l2": probe([[1]])}
-    made = {**CELL, "rates": rates(same=["s1", "s2"], large=["l1", "l2"])}
-    cell = at_best(made, 1, probes)
-    assert (cell["policies"], cell["learning_rate"], cell["label"]) == (["l1", "l2"], 4e-5, "A")
-    assert at_best(made, 1, {**probes, "l2": probe([[0]])})["policies"] == ["s1", "s2"]
-
-
-def test_each_k_has_its_own_best_rate():
-    """A larger step sharpens: ahead at pass@1, where it solves half of the problems always, and behind at pass@4."""
-    probes = {"s1": probe([[1, 1, 1, 1]]), "l1": probe([[4, 4, 0, 0]])}
-    made = {**CELL, "rates": rates(same=["s1"], large=["l1"])}
-    assert [at_best(made, k, probes)["learning_rate"] for k in (1, 2, 3, 4, 64)] == [4e-5, 2e-5, 2e-5, 2e-5, 2e-5]
-
-
-def test_only_the_end_of_training_chooses():
-    """A rate that is ahead early, or before training, and falls behind."""
-    probes = {"s1": probe([[0], [2], [2], [2]], before=[0]), "l1": probe([[4], [1], [1], [1]])}
-    assert at_best({**CELL, "rates": rates(large=["l1"], same=["s1"])}, 1, probes)["learning_rate"] == 2e-5
-
-
-def test_of_equal_rates_the_smallest():
-    probes = {name: probe([[1], [2], [3]]) for name in ("s1", "m1", "l1")}
-    policies = {"small": ["s1"], "same": ["m1"], "large": ["l1"]}
-    for order in (("large", "same", "small"), ("small", "same", "large"), ("same", "large", "small")):
-        cell = at_best({**CELL, "rates": rates(**{name: policies[name] for name in order})}, 2, probes)
-        assert (cell["learning_rate"], cell["policies"]) == (1e-5, ["s1"])
-
-
-def test_a_cell_without_rates_stays_as_it_is():
-    assert at_best(CELL, 1, {}) == CELL and at_best({**CELL, "rates": []}, 1, {})["policies"] == CELL["policies"]
-
-
-def test_runs_whose_probes_did_not_count_are_named():
-    probes = {"s1": [{"step": 1, "pass_rate": 0.5}], "l1": probe([[1]])}
-    with pytest.raises(KeyError, match="s1: no 'solve_rates' at step 1; this run is older than the measure"):
-        at_best({**CELL, "rates": rates(same=["s1"], large=["l1"])}, 1, probes)
-
-
-def test_a_table_at_matched_effort_has_each_column_at_its_own_rate(tmp_path):
-    """By the stage's own command: b's larger rate is better at pass@1 on validation problems, its smaller at pass@2."""
-    counts = {"a1": [1, 3], "a2": [2, 2], "b1": [4, 4], "b2": [4, 3], "c1": [0, 1], "c2": [1, 1]}
-    first, second = LAYOUT["cells"]
-    both = [{"learning_rate": 1.0, "policies": ["b1", "b2"]}, {"learning_rate": 3.0, "policies": ["c1", "c2"]}]
-    layout = {**LAYOUT, "cells": [first, {**second, "rates": both}], "k": [1, 2]}
-    files = []
-    for policy, correct in counts.items():
-        path = tmp_path / f"{policy}.csv"
-        scores(policy, correct).assign(evaluation="x").to_csv(path, index=False)
-        files.append(path.name)
-    probes_of, probes = [], {"b1": [1, 1], "b2": [2, 1], "c1": [4, 0], "c2": [3, 0]}
-    for run, correct in probes.items():
-        (tmp_path / run).mkdir()
-        lines = "".join(json.dumps(row) + "\n" for row in probe([correct]))
-        (tmp_path / run / "probe.jsonl").write_text(lines)
-        probes_of.append(f"{run}/probe.jsonl")
-    out = tmp_path / "table.csv"
-    named = {"scores": files, "probes": probes_of}
-    spec = {"folder": "tables", "layout": {**layout, "kind": "pass_at_k"}, "files": named}
-    (tmp_path / "spec.json").write_text(json.dumps(spec))
-    run_module("rlvr.items.statistics", f"--spec={tmp_path / 'spec.json'}", f"--results={tmp_path}", f"--out={out}")
-    table = pd.read_csv(out).set_index(["arm", "k"])
-    frames = {(policy, "x"): scores(policy, correct) for policy, correct in counts.items()}
-    for k, chosen, rate in ((1, ["c1", "c2"], 3.0), (2, ["b1", "b2"], 1.0)):
-        plain = {**LAYOUT, "k": [1, 2], "cells": [first, {**second, "policies": chosen}]}
-        expected = summarise(plain, frames, None).set_index(["arm", "k"])
-        for arm in ("a", "b"):
-            for name in ("value", "value_low", "value_high"):
-                assert table.loc[(arm, k), name] == pytest.approx(expected.loc[(arm, k), name], rel=1e-5)
-        assert table.loc[("b", k), "difference"] == pytest.approx(expected.loc[("b", k), "difference"], rel=1e-5)
-        assert (table.loc[("b", k), "policies"], table.loc[("b", k), "learning_rate"]) == (" ".join(chosen), rate)
-    head = {"title": "T", "scale": "laptop", "about_scale": "", "note": "", "compare_label": "a", "sampling": "t"}
-    made = {**layout, **head, "kind": "pass_at_k"}
-    shown = render(made, pd.read_csv(out), None)
-    edges = (
-        "Chosen at the edge of its rates, beyond which another may be better: smallest for b (@2), largest for b (@1)."
-    )
-    assert edges in shown.notes
-    assert EFFORT in shown.notes and EFFORT not in render({**made, "cells": [first]}, pd.read_csv(out), None).notes
-    (line,) = shown.frame[shown.frame[""] == RATE].to_dict("records")
-    assert (line["@1"], line["@2"]) == ("3", "1"), "of b alone: a has no rates to choose from"
-
-
-# ---- the plan ----
 
 
 @pytest.fixture(scope="module")
@@ -153,25 +21,31 @@ def laptop():
     return make_plan(ROOT, "laptop", ["ace", "lens", "agrae"])
 
 
-def test_a_matched_table_has_the_arms_of_the_sweep_at_each_of_its_rates(laptop):
+def test_a_table_at_equal_pass_1_has_the_arms_of_the_sweep_at_each_of_its_rates(laptop):
     made = laptop.papers["agrae"]
     matched, plain = made.tables["core_matched"], made.tables["core"]
     assert [cell.row.arm for cell in matched.cells] == ["base", "grpo", "w_reinforce", "a_grae", "negative_dominant"]
-    assert matched.content.title == f"{plain.content.title}, at matched effort"
+    assert matched.content.title == f"{plain.content.title}, at equal pass@1"
+    base = matched.cells[0]
     for cell in matched.cells[1:]:
         own = next(other for other in plain.cells if other.row.arm == cell.row.arm)
-        assert [rate for rate, _ in cell.rates] == pytest.approx([0.875e-5, 2.5e-5, 5e-5])
+        assert [rate for rate, _ in cell.rates] == pytest.approx([0, 0.875e-5, 2.5e-5, 5e-5])
         assert dict(cell.rates)[own.learning_rate] == own.policies == cell.policies, "times 1 is the arm itself"
-        assert len(cell.candidates()) == 24
-    assert not matched.cells[0].rates and set(matched.probed()) == set(matched.policies()) - {
-        policy for policy, _ in matched.cells[0].policies
-    }
+        assert cell.rates[0] == (0.0, base.policies), "a curve begins with the base policy"
+        assert len(cell.candidates()) == 4 * 8
+    assert not base.rates
     layout = layout_of(laptop, "agrae", "core_matched")
-    assert [len(cell.get("rates", [])) for cell in layout["cells"]] == [0, 3, 3, 3, 3]
+    assert [len(cell.get("rates", [])) for cell in layout["cells"]] == [0, 4, 4, 4, 4]
     assert not any("rates" in cell for cell in layout_of(laptop, "agrae", "core")["cells"])
     (page,) = of_page(laptop, "agrae")["papers"]
     entry = next(one for one in page["items"] if one["name"] == "core_matched")
-    assert set(entry["manifests"]) == set(matched.policies()), "whichever is chosen, its manifest is at hand"
+    assert set(entry["manifests"]) == set(matched.policies())
+
+
+def test_equal_pass_1_needs_a_method_whose_pass_1_it_is(copy):
+    edit(copy, "papers/agrae.yaml", "    compare_with: grpo\n    matched: lr_core", "    matched: lr_core")
+    with pytest.raises(ConfigError, match=r"tables.core.matched: needs compare_with"):
+        make_plan(copy, "smoke", ["agrae"])
 
 
 def test_a_frontier_goes_from_the_smallest_k_to_the_largest_that_the_scale_has(laptop):
@@ -275,7 +149,9 @@ def test_where_runs_are_counted_there_are_as_many_as_the_scale_or_the_paper_says
             assert [[seed for _, seed in cell.policies] for cell in made.item(name).cells] == [
                 [*range(1, seeds + 1)]
             ] * 2
-        assert {len(cell.policies) for cell in made.tables["core"].cells[1:]} == {{"smoke": 2, "paper": 3}.get(scale, 8)}
+        assert {len(cell.policies) for cell in made.tables["core"].cells[1:]} == {
+            {"smoke": 2, "paper": 3}.get(scale, 8)
+        }
 
 
 def test_the_default_is_the_first_items_and_a_laptop_makes_cores(laptop):

@@ -1,0 +1,72 @@
+"""Verdicts on contrasts and claims, and their words.
+
+A verdict is on the paper's models only where these were run. Where a scale has stand-ins, other words say so.
+"""
+
+import math
+
+import pandas as pd
+
+from rlvr.claims._contrast import Estimate
+
+REPRODUCED, CONTRADICTED, INCONCLUSIVE = "reproduced", "contradicted", "inconclusive"
+NOT_COMPARABLE, NOT_RUN = "not comparable", "not run"
+OF_STAND_INS = {REPRODUCED: "same direction", CONTRADICTED: "opposite direction", INCONCLUSIVE: "undecided"}
+VERDICTS = (REPRODUCED, CONTRADICTED, INCONCLUSIVE, *OF_STAND_INS.values(), NOT_COMPARABLE, NOT_RUN)
+HOLDS = (REPRODUCED, OF_STAND_INS[REPRODUCED])
+FAILS = (CONTRADICTED, OF_STAND_INS[CONTRADICTED])
+OPEN = (INCONCLUSIVE, OF_STAND_INS[INCONCLUSIVE])
+DECIDED = (*HOLDS, *FAILS)
+
+
+def meaning(verdict: str) -> str:
+    """The verdict in the words for the paper's models."""
+    return {said: meant for meant, said in OF_STAND_INS.items()}.get(verdict, verdict)
+
+
+def verdict_of(estimate: Estimate, threshold: float, near: bool) -> str:
+    """The verdict on one contrast. `near`: it should be within the threshold of 0, else above the threshold.
+
+    Reproduced if the whole interval lies in the claimed region, contradicted if the whole wider interval lies outside.
+    """
+    low, high = (-threshold, threshold) if near else (threshold, float("inf"))
+    inside = estimate.low >= low and estimate.high <= high if near else estimate.low > low
+    if inside:
+        return REPRODUCED
+    outside = estimate.high_of_all < low or estimate.low_of_all > high
+    return CONTRADICTED if outside else INCONCLUSIVE
+
+
+def together(verdicts: list[str]) -> str:
+    """The verdict on a claim: reproduced if all its contrasts are, contradicted if one is.
+
+    The first is an intersection-union test and needs no correction; the second uses the wider intervals of all.
+    Contrasts that did not run, or have no comparison, do not count.
+    """
+    judged = [verdict for verdict in verdicts if verdict not in (NOT_RUN, NOT_COMPARABLE)]
+    if not judged:
+        return NOT_COMPARABLE if NOT_COMPARABLE in verdicts else NOT_RUN
+    if CONTRADICTED in judged:
+        return CONTRADICTED
+    return REPRODUCED if set(judged) == {REPRODUCED} else INCONCLUSIVE
+
+
+def p_of_claim(estimates: list[Estimate]) -> float:
+    """The two-sided p of a claim that is neither reproduced nor contradicted; NaN where no estimate has one.
+
+    It is at most 1 - confidence where the verdict is one of these: the largest of its contrasts' p of holding, twice,
+    or the smallest of their joint p of failing.
+    """
+    known = [one for one in estimates if not math.isnan(one.p)]
+    if not known:
+        return math.nan
+    return min(1.0, 2 * max(one.p for one in known), min(one.p_of_all for one in known))
+
+
+def false_discoveries(p: pd.Series) -> pd.Series:
+    """Benjamini & Yekutieli's (2001) adjusted p, for claims that depend on each other in any way; NaN stays NaN."""
+    from statsmodels.stats.multitest import multipletests
+
+    values = p.dropna().astype(float)
+    adjusted = multipletests(values, method="fdr_by")[1] if len(values) else values
+    return pd.Series(adjusted, index=values.index, dtype=float).reindex(p.index)

@@ -1,0 +1,64 @@
+"""Comparisons at equal pass@1: each method's pass@k where its pass@1 is the baseline's.
+
+At one learning rate a comparison of weights is also one of step sizes: larger weights take larger steps, which raises
+pass@1 and lowers pass@k together. So each method is trained at several rates, and its policies, from the base policy on
+in the order of their rates, give a curve of (pass@1, pass@k). Methods are compared where the curves have the pass@1
+that the baseline has at the paper's setting. No rate is chosen: the point on the curve is an interpolation of two.
+
+Dimensions: S training seeds, N problems (or clusters).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from rlvr.statistics.intervals import Matrix
+
+
+@dataclass(frozen=True)
+class Point:
+    """The policies of a method at one learning rate (0 for the base policy): pass@1 and another score, each (S, N)."""
+
+    rate: float
+    pass_1_SN: Matrix
+    score_SN: Matrix
+
+
+@dataclass(frozen=True)
+class AtEqualPass1:
+    """A method's score where its pass@1 is the baseline's: the mean of `score_SN`, whose entries vary as it does.
+
+    `rate` is the learning rate between those of the two points, by the same share.
+    """
+
+    score_SN: Matrix
+    rate: float
+
+
+def at_pass_1(points: Sequence[Point], baseline_SN: Matrix) -> AtEqualPass1 | None:
+    """The score on a method's curve at the mean of `baseline_SN`, the pass@1 of the baseline; None beyond its ends.
+
+    Points stand in the order of their rates. With x and y a point's pass@1 and score and x0 the baseline's pass@1, the
+    first two neighbours a and b with x0 between x_a and x_b give y = (1 - w) y_a + w y_b, w = (x0 - x_a) / (x_b - x_a).
+    The entries are those of its linearisation (delta method): (1 - w) Y_a + w Y_b + slope (X0 - (1 - w) X_a - w X_b)
+    with slope = (y_b - y_a) / (x_b - x_a), so that the noise of all three pass@1 is in its interval.
+    """
+    x0 = float(baseline_SN.mean())
+    for a, b in pairwise(points):
+        x_a, x_b = float(a.pass_1_SN.mean()), float(b.pass_1_SN.mean())
+        if not min(x_a, x_b) <= x0 <= max(x_a, x_b):
+            continue
+        if x_a == x_b:
+            return AtEqualPass1(_wide(a.score_SN, baseline_SN), a.rate)
+        w = (x0 - x_a) / (x_b - x_a)
+        slope = (float(b.score_SN.mean()) - float(a.score_SN.mean())) / (x_b - x_a)
+        between_SN = (1 - w) * a.score_SN + w * b.score_SN
+        between_SN = between_SN + slope * (baseline_SN - (1 - w) * a.pass_1_SN - w * b.pass_1_SN)
+        return AtEqualPass1(between_SN, (1 - w) * a.rate + w * b.rate)
+    return None
+
+
+def _wide(scores_SN: Matrix, like_SN: Matrix) -> Matrix:
+    return np.broadcast_to(scores_SN, np.broadcast_shapes(scores_SN.shape, like_SN.shape))
