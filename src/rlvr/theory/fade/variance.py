@@ -137,7 +137,8 @@ def update_quality() -> Finding:
         min(rescaled, fixed) - 1,
         f"Q has no maximum. N_eff does not change with the scale of w and Var(w g) does: a tenth of a weight has "
         f"{rescaled:.0f} times its quality. With the peak fixed at 1/4 (Eq. 27) too, a weight that falls from 1e-2 to "
-        f"1e-3 on easy prompts gains a factor of {fixed:.0f}, without bound: 1 / Var(w g) rewards prompts without weight",
+        f"1e-3 on easy prompts gains a factor of {fixed:.0f}, without bound: 1 / Var(w g) rewards prompts with hardly "
+        "any weight",
         "with the signal scaled too, (w s)^2 / Var(w g)",
     )
 
@@ -167,8 +168,8 @@ def enrichment() -> Finding:
         short,
         gain - 1,
         "`justified` means that alpha = 3 is the best weight by this ratio, as alpha = 1 is for equal signals. The "
-        "paper names no criterion and derives no threshold. To have a larger ratio than alpha = 1, as Table 8's caption "
-        f"says, less is enough: with s(1/4) / s(1/2) = {enriched:.2f} it has {gain:.3f} times that of alpha = 1",
+        "paper names no criterion and derives no threshold. To have a larger ratio than alpha = 1, as Table 8's "
+        f"caption says, less is enough: with s(1/4) / s(1/2) = {enriched:.2f} it has {gain:.3f} times alpha = 1's",
     )
 
 
