@@ -39,6 +39,8 @@ VARIANTS = {
         {"score": "grpo", "std": "unbiased"},
         {"score": "dr_grpo", "class_weights": False},
         {"beta": 0.5, "class_weights": False},
+        {"actor": True},
+        {"actor": True, "score": "dr_grpo", "class_weights": False},
     ],
 }
 WITHOUT_CLOSED_FORM = {"t2t"}

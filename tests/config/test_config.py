@@ -146,9 +146,9 @@ def edit(root: Path, file: str, old: str, new: str) -> None:
         ("papers/ace.yaml", "like: dapo", "like: ace_dapo", r"arms.ace_dapo: `like` is circular"),
         (
             "papers/ace.yaml",
-            "data: dapo-math-17k",
-            "data: dapo-math-17",
-            r"config/papers/ace.yaml: data: unknown data set 'dapo-math-17'; did you mean 'dapo-math-17k'",
+            "data: dapo-rest ",
+            "data: dapo-rst ",
+            r"config/papers/ace.yaml: data: unknown data set 'dapo-rst'; did you mean 'dapo-rest'",
         ),
         (
             "papers/ace.yaml",
@@ -494,7 +494,7 @@ def test_a_checkpoint_rule_is_named_in_the_tables_foot_and_makes_other_runs(copy
 
 def test_a_checkpoint_is_not_picked_on_the_test_set(copy):
     edit(copy, "papers/ace.yaml", GRPO, BEST)
-    edit(copy, "papers/ace.yaml", "validation_data: aime-2024", "validation_data: aime-2025")
+    edit(copy, "papers/ace.yaml", "validation_data: dapo-held-out", "validation_data: aime-2025")
     message = r"arms.grpo.settings.selection.rule: best_validation would select on 'aime-2025', which is the benchmark"
     with pytest.raises(ConfigError, match=message):
         make_plan(copy, "smoke", ["ace"])

@@ -151,11 +151,11 @@ def test_measured_rates_replace_assumed_ones(ace, tmp_path):
 
 
 def test_a_run_by_hand(ace):
-    """Qwen2.5-Math-7B: 10 epochs of 17,398 problems, 2,048 a step, 8 rollouts of 1,500 tokens."""
+    """Qwen2.5-Math-7B: 10 epochs of 17,270 problems, 2,048 a step, 8 rollouts of 1,500 tokens."""
     name, spec = next((n, s) for n, s in ace.runs.items() if n.startswith("qwen2.5-math-7b-grpo-lr1e-05-seed1"))
     made = Costs(HARDWARE, "h100", CLUSTER).run(spec, ace.executions[name])
     parameters, sequences = 7_615_616_512, 2048 * 8
-    probes = len(probe_steps(spec, 84)) * 30 * 32  # AIME 2024 has 30 problems
+    probes = len(probe_steps(spec, 84)) * 128 * 32  # all held-out problems
     assert made.steps == 84 and made.tokens == 1500 * (84 * sequences + probes)
     # config/cluster.yaml asks for 8 GPUs. verl's policy is bfloat16; of two checkpoints, and a third while it is
     # written, the newest's float32 weights stay.

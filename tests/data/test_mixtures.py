@@ -14,6 +14,7 @@ from rlvr.config.schema.names import Mixture, Share
 from rlvr.data import card, prepare
 from rlvr.data.rows import DataError
 from rlvr.files import read_json
+from rlvr.planning.expansion import make_plan
 from rlvr.records import Problem, read_records
 
 
@@ -82,6 +83,19 @@ def test_the_division_that_the_papers_use(at_hand):
     for name in ("math-dapo", "math-numina"):
         assert DATA[name].seed == rest.seed and DATA[name].shares[0] == second
         assert DATA[name].problems == rest.problems + DATA[name].shares[1].problems
+
+
+def test_the_division_of_dapo_that_ace_uses():
+    """ACE's probes are on problems of DAPO-Math-17K that it does not train on (sec. 5.4)."""
+    ace = make_plan(ROOT, "paper", ["ace", "methods"]).runs.values()
+    held_out, rest = DATA["dapo-held-out"], DATA["dapo-rest"]
+    (first,), (second,) = held_out.shares, rest.shares
+    assert held_out.seed == rest.seed and first.data == second.data == SETS["dapo-math-17k"]
+    assert first.skip == 0 and first.problems == second.skip == held_out.problems and second.problems is None
+    assert held_out.problems + rest.problems == SETS["dapo-math-17k"].problems
+    assert {(run.data.name, run.validation.name, run.probe.problems) for run in ace} == {
+        ("dapo-rest", "dapo-held-out", held_out.problems)
+    }
 
 
 def test_the_same_mixture_is_the_same_bytes(at_hand):

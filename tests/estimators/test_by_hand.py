@@ -153,6 +153,38 @@ def test_pacs_weight_is_the_derivative_of_its_objective(score, std, class_weight
     torch.testing.assert_close(weigh("pacs", rewards, given, **settings), derivative, rtol=1e-9, atol=1e-11)
 
 
+@pytest.mark.parametrize("beside", [0, 2])
+def test_pacs_actor_term_is_that_of_the_expected_likelihood(beside):
+    """PACS Eq. 5 by enumeration: one answer of a softmax policy over three, in a group with an answer that is given."""
+    theta = torch.tensor([0.4, -0.3, 0.9], dtype=torch.float64, requires_grad=True)
+    right = torch.tensor([1.0, 0.0, 0.0], dtype=torch.float64)
+    log_ref = torch.tensor([0.1, 0.5, -0.2], dtype=torch.float64).log_softmax(0)
+    log_pi, beta = theta.log_softmax(0), 0.7
+    other = beta * float((log_pi.detach() - log_ref)[beside])
+    psi = beta * (log_pi - log_ref) - other
+    likelihood = right * torch.sigmoid(psi).log() + (1 - right) * (1 - torch.sigmoid(psi)).log()
+    whole = torch.autograd.grad(log_pi.exp() @ likelihood, theta, retain_graph=True)[0]
+
+    pairs = torch.tensor([[answer, beside] for answer in range(3)])
+    given = {"logp_PG": log_pi.detach()[pairs], "logp_ref_PG": log_ref[pairs]}
+    settings = {"beta": beta, "class_weights": False}
+    actor = (
+        weigh("pacs", right[pairs], given, actor=True, **settings) - weigh("pacs", right[pairs], given, **settings)
+    )[:, 0]
+    critic = beta * (right - torch.sigmoid(psi.detach()))
+    found = torch.autograd.grad(log_pi.exp().detach() @ ((actor + critic) * log_pi), theta)[0]
+    torch.testing.assert_close(found, whole)
+    assert (actor < -0.1).all()
+
+
+def test_pacs_actor_term_makes_correct_responses_negative_at_the_reference():
+    """psi = 0 in a group of 4 with 2 correct, so class weights of 1: A = 2/3 + log(1/2) < 0 at beta = 1."""
+    rewards, zero = torch.tensor([[1.0, 1.0, 0.0, 0.0]]).double(), torch.zeros(1, 4).double()
+    found = weigh("pacs", rewards, {"logp_PG": zero, "logp_ref_PG": zero}, actor=True)
+    expected = torch.tensor([[1.0, 1.0, -1.0, -1.0]]).double() / 2 * 4 / 3
+    torch.testing.assert_close(found, expected + math.log(0.5))
+
+
 def test_pacs_objective_is_sklearns_kind_of_cross_entropy():
     """Against torch's own loss with balanced weights, at psi of Eq. 6 written out."""
     rewards = torch.tensor([[1.0, 0.0, 0.0]], dtype=torch.float64)

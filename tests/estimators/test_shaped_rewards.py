@@ -2,9 +2,12 @@
 
 import pytest
 import torch
+from conftest import ROOT
 from members import outcomes, same, weigh
 
 from rlvr.estimators import inputs_at_reference
+from rlvr.planning.expansion import make_plan
+from rlvr.training.rollouts import overlong_penalty
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -56,3 +59,14 @@ def test_lens_with_hopeless_rollouts_is_finite():
     given = {"logp_old_PG": torch.tensor([[-4000.0, -9000.0], [-4000.0, -3.0]]), "lengths_PG": torch.full((2, 2), 10.0)}
     for difficulty in ("sequence", "length_normalised"):
         assert torch.isfinite(weigh("lens", rewards, given, difficulty=difficulty)).all()
+
+
+def test_the_penalty_of_aces_dapo_gives_dapos_own_weights():
+    """DAPO: rewards 1 and -1 and a penalty up to 1 (its Eq. 7 and 13). Ours: rewards 1 and 0 and half of it."""
+    arm = next(r for r in make_plan(ROOT, "paper", ["ace"]).runs.values() if r.rollout.dynamic_sampling)
+    lengths = torch.tensor([[100, 2500, 2900, 3000]])
+    right = torch.tensor([[1.0, 0.0, 1.0, 0.0]], dtype=torch.float64)
+    published = overlong_penalty(lengths, limit=3000, buffer=arm.reward.overlong_buffer, penalty=1.0)
+    ours = overlong_penalty(lengths, limit=3000, buffer=arm.reward.overlong_buffer, penalty=arm.reward.overlong_penalty)
+    weights = [weigh("grpo", rewards, {}, epsilon=0.0) for rewards in (2 * right - 1 + published, right + ours)]
+    torch.testing.assert_close(weights[0], weights[1])

@@ -10,14 +10,15 @@ from rlvr.theory import ledger
 from rlvr.theory.statement import conditional, fails, holds
 
 CONDITIONAL = """
-ace.decomposition ace.variance_necessarily agrae.logit_update agrae.sampled_positives fade.chen
-fade.delta_and_rank fade.fade_masses fade.failure_modes fade.median fade.mix fade.mode_variance
+ace.decomposition ace.reverse_kl ace.variance_necessarily agrae.logit_update agrae.sampled_positives fade.chen
+fade.constant_weights_groups fade.constant_weights_stale fade.constant_weights_tokens
+fade.delta_and_rank fade.enrichment fade.fade_masses fade.failure_modes fade.median fade.mix fade.mode_variance
 fade.projection fade.resampling lens.consistency lens.difficulty_range lens.policy_preference
 pacs.effective_advantage pacs.first_step pacs.vanishing
 """
 FAILS = """
 ace.exploratory ace.quality_improves agrae.negative_dominant_positives agrae.negative_dominant_unsampled
-agrae.unsampled_probabilities fade.advantage_ratio fade.enrichment fade.entropy_change fade.ha_dw
+agrae.unsampled_probabilities fade.advantage_ratio fade.entropy_change fade.ha_dw
 fade.log_mean_exp fade.log_mean_exp_limits fade.mean_advantage fade.moving_average fade.quantile_rule
 fade.softmax_limits fade.uncorrelated_residuals fade.update_quality lens.derivative_line pacs.diverse_minimum
 pacs.gibbs_form pacs.minimised_sign pacs.printed_derivative pacs.rloo_variance

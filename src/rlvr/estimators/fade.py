@@ -86,10 +86,15 @@ def clip(value: float, low: float, high: float) -> float:
 
 
 def schedule(progress: float) -> tuple[float, float]:
-    """alpha and delta of FADE's logarithmic fit (Eq. 17-18) at a share of training; its 7B runs had 33,000 steps."""
+    """alpha and delta of FADE's logarithmic fit (Eq. 17-18) at a share of training.
+
+    Its time constants tau are steps of a 7B run whose length T the paper does not give. 33,000 is the last step that
+    Figure 8 shows of the run with H* = 0.5; its runs with other targets go to 30,000 and 40,000.
+    """
+    steps = 33_000
 
     def fall(start: float, end: float, tau: float) -> float:
-        tau = tau / 33_000
+        tau = tau / steps
         return start - (start - end) * log(1 + min(1.0, progress) / tau) / log(1 + 1 / tau)
 
     return fall(2.0, 1.917, 8_500), fall(1.0, 0.802, 12_264)

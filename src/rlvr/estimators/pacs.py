@@ -1,5 +1,6 @@
 """PACS: RL as the supervised prediction of the reward, by a score made of the policy."""
 
+from math import log
 from typing import Any, Literal
 
 import torch
@@ -8,7 +9,7 @@ from torch.nn import functional as F
 
 from rlvr.estimators import Std, _groups
 
-LATER = ("std",)
+LATER = ("std", "actor")
 
 
 def advantages(
@@ -20,6 +21,7 @@ def advantages(
     score: Literal["rloo", "grpo", "dr_grpo"] = "rloo",
     std: Std = "biased",
     class_weights: bool = True,
+    actor: bool = False,
 ) -> Tensor:
     """Policy weight of the PACS loss (PACS, Eq. 4, 6-8): A_i = G dJ/dlog pi(y_i|x), J = -L_PACS of the group.
 
@@ -33,13 +35,34 @@ def advantages(
     A changes with the policy, so it is taken anew at each minibatch; the gradient of mean(A log pi) with A fixed is
     that of the loss. At pi = pi_ref psi is 0: A is beta times RLOO of the rewards without class weights, and has the
     flat mass beta G / (4 (G - 1)) with them. `class_weights` are the released code's, G / (2 n) for n rollouts of a
-    class, 1 in groups of one class; the paper cites King and Zeng and gives no formula. Its Eq. 5 also has a term
-    l grad log pi, which the released code's plain autograd leaves out, and so do we. `std` as in `grpo`: Eq. 9 writes
-    std, the released code takes the unbiased one and adds 1e-6. Where all r_hat are equal (to 1e-4 nats) the std is
-    taken as 1. Rewards are read as classes.
+    class, 1 in groups of one class; the paper cites King and Zeng and gives no formula.
+
+    `actor` adds the term of Eq. 5 that the sampling of responses gives, l grad log pi: A_i + w_i l_i, where l_i is the
+    log-likelihood of R_i. The released code's plain autograd leaves it out, and so does the default. l_i is negative:
+    at pi = pi_ref and beta = 1, with class weights, correct responses too have weights below zero (G >= 4).
+
+    `std` as in `grpo`: Eq. 9 writes std, the released code takes the unbiased one and adds 1e-6. Where all r_hat are
+    equal (to 1e-4 nats) the std is taken as 1. Rewards are read as classes.
     """
     if beta <= 0:
         raise ValueError(f"beta must be positive: {beta}")
+    critic_PG = _critic(rewards_PG, logp_PG, logp_ref_PG, beta, score, std, class_weights)
+    if not actor:
+        return critic_PG
+    psi_PG = scores(logp_PG, logp_ref_PG, beta, score, std)
+    return critic_PG + class_weight(rewards_PG, class_weights) * _log_likelihood(rewards_PG, psi_PG)
+
+
+def _critic(
+    rewards_PG: Tensor,
+    logp_PG: Tensor,
+    logp_ref_PG: Tensor,
+    beta: float,
+    score: str,
+    std: Std,
+    class_weights: bool,
+) -> Tensor:
+    """G times the gradient of J by log pi, for given responses."""
     psi_PG = scores(logp_PG, logp_ref_PG, beta, score, std)
     residual_PG = class_weight(rewards_PG, class_weights) * (
         _groups.correct(rewards_PG).to(rewards_PG.dtype) - torch.sigmoid(psi_PG)
@@ -85,18 +108,36 @@ def class_weight(rewards_PG: Tensor, on: bool) -> Tensor:
 
 
 def objective(
-    rewards_PG: Tensor, *, logp_PG: Tensor, logp_ref_PG: Tensor, beta: float, score: str, std: str, class_weights: bool
+    rewards_PG: Tensor,
+    *,
+    logp_PG: Tensor,
+    logp_ref_PG: Tensor,
+    beta: float,
+    score: str,
+    std: str,
+    class_weights: bool,
+    **_: Any,
 ) -> Tensor:
     """-L_PACS a prompt (P), Eq. 8: the mean of w (R log sigmoid(psi) + (1 - R) log(1 - sigmoid(psi)))."""
-    psi_PG, right_PG = scores(logp_PG, logp_ref_PG, beta, score, std), _groups.correct(rewards_PG)
-    likelihood_PG = torch.where(right_PG, F.logsigmoid(psi_PG), F.logsigmoid(-psi_PG))
-    return (class_weight(rewards_PG, class_weights) * likelihood_PG).mean(dim=1)
+    psi_PG = scores(logp_PG, logp_ref_PG, beta, score, std)
+    return (class_weight(rewards_PG, class_weights) * _log_likelihood(rewards_PG, psi_PG)).mean(dim=1)
+
+
+def _log_likelihood(rewards_PG: Tensor, psi_PG: Tensor) -> Tensor:
+    """l of Eq. 5: log sigmoid(psi) where correct, log(1 - sigmoid(psi)) where wrong."""
+    return torch.where(_groups.correct(rewards_PG), F.logsigmoid(psi_PG), F.logsigmoid(-psi_PG))
 
 
 def masses(
-    p: Tensor, rollouts: int, *, beta: float, score: str, class_weights: bool, **_: Any
+    p: Tensor, rollouts: int, *, beta: float, score: str, class_weights: bool, actor: bool, **_: Any
 ) -> tuple[Tensor, Tensor]:
     """At pi = pi_ref: m_S = m_F = beta/4 G / (G - 1) in mixed groups (class weights), beta pq G / (G - 1) without"""
     mass = _groups.masked(p, torch.full_like(p, 0.25)) if class_weights else p * (1 - p)
     mass = beta * mass * (rollouts / (rollouts - 1) if score == "rloo" else 1.0)
-    return mass, mass
+    if not actor:
+        return mass, mass
+    right, wrong = p, 1 - p
+    if class_weights:
+        mixed = (p > 0) & (p < 1)
+        right, wrong = (torch.where(mixed, torch.full_like(p, 0.5), share) for share in (right, wrong))
+    return mass - log(2) * right, mass + log(2) * wrong

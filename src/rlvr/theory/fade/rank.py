@@ -68,24 +68,27 @@ def rank_one_share() -> Finding:
 
 @section.says(
     "Sec. 4.2",
-    "a law of three equally likely tokens whose residuals have mean zero, so that independent draws are uncorrelated",
+    "a law of four equally likely tokens: u_1 is the mean gradient's top right singular vector, and the residuals have "
+    "mean zero, so that independent draws are uncorrelated",
 )
 def uncorrelated_residuals() -> Finding:
     """As the residuals' mean pairwise correlation goes to 0, they cancel, the higher-rank term vanishes and r_1 goes to
     1."""
-    basis = torch.eye(3, dtype=torch.float64)
-    v, h = basis - 1 / 3, math.sqrt(1.5) * (basis - 1 / 3)  # v = e_y - pi; unit residuals of zero mean
-    a = float64([1.0, 2.0, 3.0])
-    signal = 2.0 * (a[:, None] * v).mean(0)  # hidden states have 2 along u_1
-    residual = torch.einsum("k,kv,kh->vh", a, v, h) / 3
-    correlation = float((h.mean(0) ** 2).sum())
-    mean = torch.cat([signal[:, None], residual], dim=1)
-    s = torch.linalg.svdvals(mean)
+    v = torch.eye(4, dtype=torch.float64) - 1 / 4  # e_y - pi
+    a = float64([1.0, 1.0, -1.0, -1.0])
+    hidden = torch.cat([torch.full((4, 1), 2.0, dtype=torch.float64), 1.6 * v], dim=1)
+    _, s, right = torch.linalg.svd(torch.einsum("k,kv,kh->vh", a, v, hidden) / 4)
+    u = right[0]
+    beside = hidden - torch.outer(hidden @ u, u)
+    residual = torch.einsum("k,kv,kh->vh", a, v, beside) / 4
     share = float(s[0] ** 2 / (s**2).sum())
+    assert abs(abs(float(u[0])) - 1) < 1e-12 and s[0] > 1.5 * s[1]  # u_1 is well defined: the first coordinate
+    correlation = float((beside.mean(0) ** 2).sum() / (beside**2).sum(1).mean())
+    assert correlation < 1e-12
     return fails(
-        1 - share if correlation < 1e-12 else 0.0,
-        "v_i = e_i - 1/3, residuals sqrt(3/2) (e_i - 1/3), A = 1, 2, 3, 2 along u_1: mean pairwise correlation 0, "
-        f"and the mean gradient has |R|^2 = {float((residual**2).sum()):.2f} and a rank-1 share of {share:.2f}",
+        1 - share,
+        "v_i = e_i - 1/4, A = (1, 1, -1, -1), h_i = 2 u_1 + 1.6 (e_i - 1/4): mean pairwise correlation 0, and the mean "
+        f"gradient has |R|^2 = {float((residual**2).sum()):.2f} and a rank-1 share of {share:.2f}",
         "where A v and the residual are uncorrelated too",
     )
 
