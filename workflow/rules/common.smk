@@ -139,6 +139,11 @@ def with_statistics(plan):
     return [name for name in plan.all_items() if name in plan.statistics_of(name)]
 
 
+def task_option(data):
+    """Tells the score stage the generated task of a benchmark."""
+    return f"--task {data.task}" if data.task in members("data/tasks") else ""
+
+
 def trained_from(policy):
     """The manifest of what an SFT starts from: a policy, or a model."""
     return manifest(policy_id(policy.start)) if policy.start else PATHS.model(policy.model)

@@ -2,11 +2,6 @@
 from importlib import import_module
 
 
-def task_option(data):
-    """Tells the score stage the generated task of a benchmark."""
-    return f"--task {data.task}" if data.task in members("data/tasks") else ""
-
-
 rule grade:
     input:
         completions=f"{EVALUATION}/completions.jsonl.gz",
