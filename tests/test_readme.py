@@ -433,9 +433,7 @@ def check_mention(command: str) -> None:
 
 # ---- edits that the documents describe ----
 
-EDIT = re.compile(
-    r"edit its list in `(?P<file>config/papers/\w+\.yaml)`: `(?P<old>[^`]+)` to `(?P<new>[^`]+)` in `(?P<key>[\w.]+)`"
-)
+EDIT = re.compile(r"edit its list in `(?P<file>config/papers/\w+\.yaml)`: `(?P<new>[^`]+)` added to `(?P<key>[\w.]+)`")
 
 
 def runs_of_table(copy: Copy, table: str) -> set[str]:
@@ -443,13 +441,13 @@ def runs_of_table(copy: Copy, table: str) -> set[str]:
     return set(re.findall(r"results/runs/([^/\s]+)/manifest\.json", copy.good(f"snakemake -n --quiet host -- {table}")))
 
 
-def edit(copy: Copy, file: str, key: str, old: str, new: str) -> None:
-    """One value of the list at a key, in the file's own text."""
+def edit(copy: Copy, file: str, key: str, new: str) -> None:
+    """Adds one value to the list at a key, in the file's own text."""
     path = copy.folder / file
     top, name = key.split(".")
-    pattern = rf"(^{top}:.*?^  {name}:.*?^    values: \[[^]]*?)(?<![\d.]){re.escape(old)}(?![\d.])"
-    text, count = re.subn(pattern, rf"\g<1>{new}", path.read_text(), count=1, flags=re.DOTALL | re.MULTILINE)
-    assert count == 1, f"{file}: {key} has no {old}"
+    pattern = rf"(^{top}:.*?^  {name}:.*?^    values: \[[^]]*)(?=\])"
+    text, count = re.subn(pattern, rf"\g<1>, {new}", path.read_text(), count=1, flags=re.DOTALL | re.MULTILINE)
+    assert count == 1, f"{file}: {key} is no list"
     path.write_text(text)
 
 
@@ -458,7 +456,7 @@ def test_the_edit_of_readme_plans_one_family_of_new_runs(tmp_path):
     assert found, "README describes no edit of an ablation as this test reads it"
     copy, table = copy_of(tmp_path / "checkout"), "results/papers/laptop/ace/tables/table4.md"
     before = runs_of_table(copy, table)
-    edit(copy, found["file"], found["key"], found["old"], found["new"])
+    edit(copy, found["file"], found["key"], found["new"])
     new = runs_of_table(copy, table) - before
     families = {re.sub(r"-seed\d+-[0-9a-f]+$", "", run) for run in new}
     assert len(families) == 1 and f"alpha{float(found['new'])}" in families.pop(), new

@@ -78,10 +78,11 @@ MEASURES = ["probe.entropy", "metrics.correct"]
 CURVES = over_steps.Config(title="C", kind="over_steps", models=["M"], arms=["high"], measures=MEASURES)
 
 
-def described(claim: Claim, content=TABLE, resamples=400, **changes) -> list[dict]:
+def described(claim: Claim, content=TABLE, resamples=400, runs=None, **changes) -> list[dict]:
     """The layout of a claim, by the real thing, over a table or a figure with every arm of COUNTS."""
     paper = Paper(name="p", short="P", title="", authors="", year=2026, claims=[claim])
     plan = Plan("smoke", "", {"M": "m"}, {}, None, None)  # type: ignore[arg-type]
+    plan.runs.update(runs or {})
     plan.evaluations["x"] = SimpleNamespace(data=SimpleNamespace(name="x", about=About(hard_levels=["hard"])))  # type: ignore[assignment]
     made = PaperPlan(paper)
     if not isinstance(content, over_steps.Config):
@@ -320,6 +321,113 @@ def test_the_part_of_training_and_the_rows_that_a_measure_is_from():
     assert row["estimate"] == pytest.approx(-2) and row["verdict"] == CONTRADICTED
     near = claim("within", left="high", right=["low"], measure="metrics.correct", threshold=2.5)
     assert evaluate(described(near, CURVES)[0], Evidence({}, {}, batches))[0]["verdict"] == REPRODUCED
+
+
+def with_grid(made: Claim, content=CURVES, every=10) -> dict:
+    """The layout of a claim over curves whose runs are probed every so many steps, with one hard level."""
+    probe = SimpleNamespace(every=every)
+    run = SimpleNamespace(probe=probe, validation=SimpleNamespace(about=About(hard_levels=["5"])))
+    runs = {f"{arm}{seed}": run for arm in COUNTS for seed in (1, 2, 3)}
+    return described(made, content, runs=runs)[0]
+
+
+def test_a_claim_over_a_figures_first_steps_reads_no_later_one():
+    first = CURVES.model_copy(update={"up_to_step": 40})
+    probes = {
+        f"{arm}{s}": curve([*(level + s / 100,) * 4, *(-level,) * 6])
+        for arm, level in (("high", 2.0), ("low", 1.0))
+        for s in (1, 2, 3)
+    }
+    made = claim("greater", left="high", right=["low"], measure="probe.entropy")
+    whole, part = (evaluate(with_grid(made, figure), Evidence({}, probes, {}))[0] for figure in (CURVES, first))
+    assert whole["estimate"] == pytest.approx(-0.2) and part["estimate"] == pytest.approx(1)
+    late = made.model_copy(update={"during": (0.75, 1.0)})
+    probes = {
+        run: [{**row, "entropy": row["step"] * (run[:3] != "low")} for row in rows] for run, rows in probes.items()
+    }
+    (row,) = evaluate(with_grid(late, first), Evidence({}, probes, {}))
+    assert row["estimate"] == pytest.approx(35), "shares of the figure's steps: 30 and 40"
+
+
+def test_a_change_is_the_late_mean_minus_the_early_one():
+    probes = {
+        f"{arm}{s}": curve(np.linspace(0, 9, 10) * slope + s)
+        for arm, slope in (("high", 2), ("low", 1))
+        for s in (1, 2, 3)
+    }
+    parts = {"measure": "probe.entropy", "during": (0.9, 1.0), "since": (0.0, 0.2)}  # values 8 and 9 against 0 and 1
+    one = with_grid(claim("greater", weights={"high": 1.0}, **parts))
+    (row,) = evaluate(one, Evidence({}, probes, {}))
+    assert (row["estimate"], row["verdict"]) == (16, REPRODUCED)
+    assert row["says"] == "1 high, probe.entropy, late against early"
+    (row,) = evaluate(with_grid(claim("greater", left="low", right=["high"], **parts)), Evidence({}, probes, {}))
+    assert (row["estimate"], row["verdict"]) == (-8, CONTRADICTED)
+
+
+def test_every_checkpoint_counts_and_dense_first_steps_do_not():
+    """Ahead at each of ten checkpoints but one; behind at the dense steps, which are no checkpoints."""
+    generator = np.random.default_rng(3)
+
+    def probed(lead_T) -> dict:
+        noise = {s: generator.normal(0, 0.01, 10) for s in (1, 2, 3)}
+        high = {f"high{s}": curve(np.asarray(lead_T) + noise[s]) for s in noise}
+        dense = [{"step": step, "entropy": -50.0} for step in range(1, 10)]
+        rows = {run: [rows[0], *dense, *rows[1:]] for run, rows in high.items()}
+        return rows | {
+            f"low{s}": curve(np.zeros(10)) + [{"step": d, "entropy": 0.0} for d in range(1, 10)] for s in noise
+        }
+
+    made = claim("greater", left="high", right=["low"], measure="probe.entropy", each_checkpoint=True)
+    one = with_grid(made)
+    ahead, once_behind = [1.0] * 10, [1.0] * 9 + [-1.0]
+    probes = probed(ahead)
+    (row,) = evaluate(one, Evidence({}, probes, {}))
+    assert row["verdict"] == REPRODUCED and row["estimate"] == pytest.approx(1, abs=0.03)
+    assert row["says"].endswith("lowest of all checkpoints")
+    values_SC = np.array(
+        [[r["entropy"] for r in probes[f"high{s}"] if r["step"] and r["step"] % 10 == 0] for s in (1, 2, 3)]
+    )
+    every = [stats.ttest_1samp(values_S, 0).confidence_interval(0.95) for values_S in values_SC.T]
+    assert (row["low"], row["high"]) == pytest.approx((min(i.low for i in every), min(i.high for i in every)))
+    wide = [stats.ttest_1samp(values_S, 0).confidence_interval(1 - 0.05 / 10) for values_S in values_SC.T]
+    assert row["high"] < row["high_of_all"] <= min(i.high for i in wide) + 1e-9, (
+        "at most Bonferroni's of ten checkpoints"
+    )
+    behind = probed(once_behind)
+    (row,) = evaluate(one, Evidence({}, behind, {}))
+    assert row["verdict"] == CONTRADICTED and row["estimate"] == pytest.approx(-1, abs=0.03)
+    early = with_grid(made.model_copy(update={"during": (0.0, 0.9)}))
+    assert evaluate(early, Evidence({}, behind, {}))[0]["verdict"] == REPRODUCED, "the last checkpoint is outside"
+    for rows in behind.values():
+        rows[:] = [{**r, "entropy": None if r["step"] == 100 else r["entropy"]} for r in rows]
+    assert evaluate(one, Evidence({}, behind, {}))[0]["verdict"] == REPRODUCED, "no value, no checkpoint"
+    (row,) = evaluate(with_grid(made, every=1000), Evidence({}, probes, {}))
+    assert row["verdict"] == INCONCLUSIVE and math.isnan(row["estimate"]), "no checkpoint at this scale"
+    behind["low1"] = [r for r in behind["low1"] if r["step"] != 50]
+    with pytest.raises(RecordError, match=r"low1: checkpoints at steps \[10, 20, 30, 40, 60"):
+        evaluate(one, Evidence({}, behind, {}))
+
+
+def test_a_claim_about_hard_levels_reads_them_from_the_rates_by_level():
+    hard = CURVES.model_copy(update={"measures": ["probe.hard_pass_rate"]})
+
+    def rows(easy: float, rate: float) -> list[dict]:
+        levels = {"pass_rate_by_level": {"1": easy, "5": rate}, "problems_by_level": {"1": 3, "5": 1}}
+        return [{"step": step, **levels} for step in (0, 10, 20)]
+
+    probes = {f"high{s}": rows(0.0, 0.6 + s / 100) for s in (1, 2, 3)} | {f"low{s}": rows(1.0, 0.5) for s in (1, 2, 3)}
+    made = claim("greater", left="high", right=["low"], measure="probe.hard_pass_rate", each_checkpoint=True)
+    (row,) = evaluate(with_grid(made, hard), Evidence({}, probes, {}))
+    assert row["estimate"] == pytest.approx(0.12) and row["verdict"] == REPRODUCED
+
+
+def test_a_slope_over_several_k_is_each_against_the_first():
+    table, arms = TABLE.model_copy(update={"k": [1, 2, 4, 8, 16]}), item(TABLE, COUNTS)
+    made = claim("slope", left="low", right=["bold"], k=[1, 2, 4])
+    assert [row["estimate"] for row in found(made)] == pytest.approx([25, 75])
+    words = [c.says for c in contrasts(claim("slope", left="high", right=["low"], k=[1, 4, 8, 16]), arms, [1, 2, 4])]
+    assert words == ["high − low, @4 against @1"], "the largest k of the scale takes the place of three"
+    assert len(contrasts(made, arms, table.k)) == 2
 
 
 def test_one_seed_of_a_curve_decides_nothing():

@@ -54,8 +54,10 @@ def results(tmp_path_factory, lens):
         folder_of_run.mkdir(parents=True)
         measured = {"pass_rate": 0.6 if better else 0.5, "all_wrong": 0.2 if better else 0.3}
         measured["solve_rates"] = [2, 4, 4] if better else [3, 4, 3]
+        measured["pass_rate_by_level"] = {"n=2": measured["pass_rate"]}
+        measured["problems_by_level"] = {"n=2": 4}
         write_rows(folder_of_run / "probe.jsonl", [{"step": step, **measured} for step in (0, 1, 2)])
-        write_rows(folder_of_run / "metrics.jsonl", [{"step": step} for step in (1, 2)])
+        write_rows(folder_of_run / "metrics.jsonl", [{"step": step, "all_wrong": 0.3} for step in (1, 2)])
     out, spec = paths.claims("lens"), folder / "spec.json"
     references = str(ROOT / "config/reference")
     spec.write_text(json.dumps({"scale": "smoke", "claims": layout(lens, "lens"), "references": references}))
@@ -71,14 +73,15 @@ def test_the_stage_finds_what_was_made(results, lens):
     verdicts = found["verdict"]
     for claim in ("all_k", "all_k_numina", "mixed_helps", "negative_helps", "negative_most", "readings_agree", "curve"):
         assert verdicts[claim, PAPER] == "same direction", claim
-    assert verdicts["larger_k_numina", PAPER] == "opposite direction", "both are near 100 at k = 16"
+    assert verdicts["mixed_at_1", PAPER] == "opposite direction", "a half is further above a quarter at k = 2"
+    assert all(verdicts[claim, PAPER] == "same direction" for claim in ("curve_hard", "negative_groups_remain"))
     assert verdicts["hard_more", PAPER] == "undecided"
     assert verdicts["all_k", EQUAL] == "undecided", "GRPO stands where both began"
     at_16 = math.comb(24, 16) / math.comb(32, 16) - 1 / math.comb(32, 16)  # of GRPO's misses what LENS does not miss
     assert found.loc[("all_k", PAPER), "estimate"] == pytest.approx(100 * at_16, rel=1e-4)
     assert (found.loc[("all_k", PAPER), "run"], found.loc[("all_k", PAPER), "contrasts"]) == (10, 10)
-    assert found.loc[("larger_k_numina", PAPER), "published"] == "does not hold in its own table"
-    assert found.loc[("larger_k_numina", PAPER), "published_cells"] == "0 of 2"
+    assert found.loc[("mixed_at_1", PAPER), "published"] == "does not hold in its own table"
+    assert found.loc[("mixed_at_1", PAPER), "published_cells"] == "3 of 4"
     contrasts = pd.read_csv(results / "claims/smoke/lens-contrasts.csv")
     counts = contrasts.groupby(["claim", "effort"]).size()
     assert (found["contrasts"] == counts.reindex(found.index)).all()
@@ -218,7 +221,7 @@ def test_real_claims_on_a_page(results):
     assert (
         text.count('class="badge reproduced"') >= 8
         and "App. E" in text
-        and "does not hold in its own table (0 of 2)" in text
+        and "does not hold in its own table (3 of 4)" in text
     )
 
 

@@ -63,7 +63,10 @@ def contrasts(claim: Claim, item: Item, ks: list[int] | None = None) -> list[Con
     """All contrasts of a claim, over the models of its item, and the benchmarks and k (or `ks`) of a table."""
     module = _module(item)
     assert module is not None, claim.over
-    return module.contrasts(claim, item, ks or getattr(item.content, "k", []))
+    ks, parts = ks or getattr(item.content, "k", []), [claim]
+    if claim.predicate == "slope":  # each later k against the first; the largest k of a scale may replace several
+        parts = [claim.model_copy(update={"k": [claim.k[0], k]}) for k in claim.k[1:]]
+    return list(dict.fromkeys(contrast for part in parts for contrast in module.contrasts(part, item, ks)))
 
 
 # ---- layouts ------------------------------------------------------------------------------------
@@ -95,7 +98,7 @@ def layout(plan: Plan, paper: str) -> list[dict[str, Any]]:
                     **(_published(planned, claim, item) if effort == PAPER else {"reference": None, "published": []}),
                     "contrasts": parts,
                     "module": getattr(_module(item), "__name__", None),
-                    **getattr(_module(item), "layout_keys", lambda settings: {})(settings),
+                    **getattr(_module(item), "layout_keys", lambda *_: {})(claim, item, plan, settings),
                     "statistics": settings.statistics.model_dump(mode="json"),
                 }
             )

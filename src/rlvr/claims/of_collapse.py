@@ -12,7 +12,7 @@ from rlvr.config.schema.settings import Settings, Statistics
 from rlvr.statistics.collapse import judge, unsolved_shares
 
 WHAT = "a table of collapses"
-IGNORED = ("k", "benchmarks", "during")  # keys of a claim that have no meaning here
+IGNORED = ("k", "benchmarks", "during", "since", "each_checkpoint")  # keys of a claim that have no meaning here
 
 
 def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None:
@@ -25,7 +25,7 @@ def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None
         raise ConfigError(f"{place}.weights: use left and right: shares of runs are compared in pairs")
 
 
-def layout_keys(settings: Settings) -> dict[str, Any]:
+def layout_keys(claim: Claim, item: Item, plan: Plan, settings: Settings) -> dict[str, Any]:
     """The keys of a claim's layout: the rule for collapsed runs."""
     return {"collapse": settings.collapse.model_dump(mode="json")}
 

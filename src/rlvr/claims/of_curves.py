@@ -1,5 +1,9 @@
-"""Contrasts of measures of training: means over a part of the steps, in the measure's unit."""
+"""Contrasts of measures of training: means over a part of the steps, or all checkpoints, in the measure's unit.
 
+Suffixes: S training seeds, C checkpoints (one where a claim is about a mean).
+"""
+
+import math
 from typing import Any
 
 import numpy as np
@@ -16,12 +20,17 @@ from rlvr.claims._contrast import (
     with_joint_bounds,
 )
 from rlvr.config.layers import ConfigError, look_up
-from rlvr.config.measures import PROBE, curve
+from rlvr.config.measures import HARD, PROBE, Curve, curve
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.items import Claim
+from rlvr.config.schema.settings import Settings
+from rlvr.files import RecordError
 from rlvr.statistics.joint import Cell
+from rlvr.statistics.run_rows import in_range, value_at
+from rlvr.statistics.scores import Matrix
 
 WHAT = "a figure of curves"
+ENDS = ("low", "high", "low_of_all", "high_of_all")
 IGNORED = ("k", "benchmarks")  # keys of a claim that have no meaning here
 
 
@@ -32,36 +41,112 @@ def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None
     look_up(dict.fromkeys(config.measures), claim.measure, "measure", f"{place}.measure")
     if claim.predicate not in ("greater", "within", "ordering"):
         raise ConfigError(f"{place}.predicate: {claim.predicate!r} needs k or hard levels, which curves lack")
+    if not claim.each_checkpoint:
+        return
+    where = f"{place}.each_checkpoint"
+    if claim.predicate == "within":
+        raise ConfigError(f"{where}: use the predicate greater or ordering; 'within' is of a mean")
+    if curve(claim.measure).rows != PROBE:
+        raise ConfigError(f"{where}: {claim.measure!r} is of training batches; name a measure of probes")
+    every = _every(item, plan)
+    if len(every) > 1:
+        raise ConfigError(f"{where}: probe.every differs between the arms of {claim.over}: {every}")
+    if config.up_to_step is not None and config.up_to_step < every[0]:
+        raise ConfigError(f"{where}: {claim.over} ends at step {config.up_to_step}, before the first of probe.every")
+
+
+def _every(item: Item, plan: Plan) -> list[int]:
+    return sorted({plan.runs[run].probe.every for cell in item.cells for run, _ in cell.policies})
+
+
+def layout_keys(claim: Claim, item: Item, plan: Plan, settings: Settings) -> dict[str, Any]:
+    """The keys of a claim's layout: which rows it reads, and the hard levels of its runs' problems."""
+    sets = [plan.runs[run].validation for cell in item.cells for run, _ in cell.policies] if _is_hard(claim) else []
+    return {
+        "since": None if claim.since is None else list(claim.since),
+        "up_to_step": item.content.up_to_step,  # type: ignore[attr-defined]
+        "every": _every(item, plan)[0] if claim.each_checkpoint else None,
+        "hard_levels": list(dict.fromkeys(level for data in sets for level in data.about.hard_levels)),
+    }
+
+
+def _is_hard(claim: Claim) -> bool:
+    return curve(str(claim.measure)).name == HARD
 
 
 def contrasts(claim: Claim, item: Item, ks: list[int]) -> list[Contrast]:
     """One contrast per model and sum of arms."""
-    return of_runs(f"{{}}, {claim.measure}", claim, item)
+    change = ", late against early" if claim.since else ""
+    checkpoints = ", lowest of all checkpoints" if claim.each_checkpoint else ""
+    return of_runs(f"{{}}, {claim.measure}{change}{checkpoints}", claim, item)
 
 
 def estimates(
     contrasts: list[dict[str, Any]], claim: dict[str, Any], inputs: Evidence
 ) -> list[Estimate | NotComparable]:
-    """Sums of means over a part of training, with Student's t over paired seeds."""
-    return [*with_joint_bounds([_found(contrast, claim, inputs) for contrast in contrasts], claim)]
+    """Sums of means over a part of training, or their smallest values over checkpoints, with t over paired seeds.
 
-
-def _found(contrast: dict[str, Any], claim: dict[str, Any], inputs: Evidence) -> Found:
+    Of several checkpoints, each end is the smallest of their ends: the lower end is above a threshold where that of
+    every checkpoint is. The wider interval is of all checkpoints together.
+    """
     measure = curve(claim["measure"])
     rows = inputs.probes if measure.rows == PROBE else inputs.metrics
-    seeds = seeds_of(contrast["terms"])
-    values_S = np.zeros(seeds)
-    for term in contrast["terms"]:
-        policies = term["rates"][0]["policies"]
-        values_S += term["weight"] * np.array(
-            [_mean_during(rows[policy], measure.name, claim["during"]) for policy in policies]
-        )
-    return Found(Cell(values_S[:, None], contrast["model"], None), seeds, None, SEEDS)
+    values = [_values(contrast["terms"], claim, measure, rows) for contrast in contrasts]
+    found = [
+        Found(Cell(values_SC[:, [i]], contrast["model"], None), len(values_SC), None, SEEDS)
+        for contrast, values_SC in zip(contrasts, values, strict=True)
+        for i in range(values_SC.shape[1])
+    ]
+    bounds = iter(with_joint_bounds(found, claim))
+    return [_smallest([next(bounds) for _ in values_SC[0]], len(values_SC)) for values_SC in values]
 
 
-def _mean_during(rows: list[dict[str, Any]], name: str, during: list[float]) -> float:
-    """The mean over a part of training (shares of its steps), without the row before training."""
-    last = max(row["step"] for row in rows)
-    values = [row[name] for row in rows if row["step"] and during[0] <= row["step"] / last <= during[1]]
-    numbers = [value for value in values if value is not None]
-    return float(np.mean(numbers)) if numbers else float("nan")
+def _smallest(checkpoints: list[Estimate], seeds: int) -> Estimate:
+    """One estimate of those at some checkpoints; NaN where no checkpoint has a value."""
+    if not checkpoints:
+        none = float("nan")
+        return Estimate(none, none, none, none, none, seeds, None, SEEDS)
+    ends = (min(getattr(one, name) for one in checkpoints) for name in ("value", *ENDS))
+    p, p_of_all = max(one.p for one in checkpoints), min(one.p_of_all for one in checkpoints)
+    return Estimate(*ends, seeds, None, SEEDS, p, p_of_all)
+
+
+def _values(terms: list[dict[str, Any]], claim: dict[str, Any], measure: Curve, rows: dict[str, Any]) -> Matrix:
+    """The sum of terms by seed and checkpoint, without checkpoints at which a run has no value.
+
+    Raises RecordError where runs have different checkpoints.
+    """
+    weights = [(term["weight"], run, i) for term in terms for i, run in enumerate(term["rates"][0]["policies"])]
+    by_run = {run: _of_run(rows[run], claim, measure, run) for _, run, _ in weights}
+    checkpoints = {run: list(values) for run, values in by_run.items()}
+    first = next(iter(checkpoints.values()))
+    for run, steps in checkpoints.items():
+        if steps != first:
+            raise RecordError(f"{run}: checkpoints at steps {steps}, those of the runs beside it at {first}")
+    values_SC = np.zeros((seeds_of(terms), len(first)))
+    for weight, run, seed in weights:
+        values_SC[seed] += weight * np.array(list(by_run[run].values()))
+    several = claim["every"] is not None
+    return values_SC[:, ~np.isnan(values_SC).any(axis=0)] if several else values_SC
+
+
+def _of_run(rows: list[dict[str, Any]], claim: dict[str, Any], measure: Curve, run: str) -> dict[int, float]:
+    """The measure of a run at each checkpoint of the claim's part of training, or its mean there (at key 0)."""
+    steps = set(in_range([row["step"] for row in rows if row["step"]], claim["up_to_step"]))
+    last, levels = max(steps), claim["hard_levels"]
+    series = {row["step"]: value_at(row, measure.name, levels, run) for row in rows if row["step"] in steps}
+
+    def part(ends: list[float]) -> dict[int, float]:
+        return {step: value for step, value in series.items() if ends[0] <= step / last <= ends[1]}
+
+    early = _mean(part(claim["since"])) if claim["since"] else 0.0
+    late = part(claim["during"])
+    if claim["every"] is None:
+        return {0: _mean(late) - early}
+    return {step: value - early for step, value in late.items() if step % claim["every"] == 0}
+
+
+def _mean(series: dict[int, float]) -> float:
+    """The mean of the values that are known; NaN where none is."""
+    known = [value for value in series.values() if not math.isnan(value)]
+    return float(np.mean(known)) if known else math.nan

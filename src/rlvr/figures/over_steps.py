@@ -16,7 +16,7 @@ from rlvr.figures._looks import Axes, Figure, legend, looks
 from rlvr.items.layout import runs_of_cells
 from rlvr.items.scope import Scope
 from rlvr.statistics.intervals import over_seeds
-from rlvr.statistics.run_rows import Runs, cell_columns, in_range, running_mean, value_of
+from rlvr.statistics.run_rows import Runs, cell_columns, in_range, running_mean, value_at
 
 CAPTION = "Bands: 95 % intervals over {seeds} training seeds (Student's t)."
 CLAIMS = "of_curves"
@@ -87,19 +87,8 @@ def _series(
     runs: Runs, run: str, measure: dict[str, Any], hard_levels: list[str], smooth: int | None
 ) -> dict[int, float]:
     rows = runs[run][measure["rows"]]
-    values = [
-        _hard(row, hard_levels, run) if measure["name"] == HARD else value_of(row, measure["name"], run) for row in rows
-    ]
+    values = [value_at(row, measure["name"], hard_levels, run) for row in rows]
     return dict(zip((row["step"] for row in rows), running_mean(values, smooth) if smooth else values, strict=True))
-
-
-def _hard(row: dict[str, Any], hard_levels: list[str], run: str) -> float:
-    """The pass rate over all problems of the hard levels. Raises ValueError where the probe has none."""
-    rates, counts = value_of(row, "pass_rate_by_level", run), value_of(row, "problems_by_level", run)
-    levels = [level for level in rates if level in hard_levels]
-    if not levels:
-        raise ValueError(f"{run}: held-out problems have the levels {list(rates)}, none of {hard_levels}")
-    return sum(rates[level] * counts[level] for level in levels) / sum(counts[level] for level in levels)
 
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:

@@ -6,6 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from rlvr.config.measures import HARD
+
 
 class Runs(dict[str, dict[str, list[dict[str, Any]]]]):
     """run -> "probe" or "metrics" -> its rows, one per step."""
@@ -23,6 +25,20 @@ def value_of(row: dict[str, Any], name: str, run: str) -> Any:
     if name not in row:
         raise KeyError(f"{run}: no {name!r} at step {row['step']}; this run is older than the measure; train it again")
     return math.nan if row[name] is None else row[name]
+
+
+def value_at(row: dict[str, Any], name: str, hard_levels: list[str], run: str) -> float:
+    """A measure of a row, also that of the hard levels; NaN for null. Raises KeyError where an older run lacks it."""
+    return _hard(row, hard_levels, run) if name == HARD else value_of(row, name, run)
+
+
+def _hard(row: dict[str, Any], hard_levels: list[str], run: str) -> float:
+    """The pass rate over all problems of the hard levels. Raises ValueError where the probe has none."""
+    rates, counts = value_of(row, "pass_rate_by_level", run), value_of(row, "problems_by_level", run)
+    levels = [level for level in rates if level in hard_levels]
+    if not levels:
+        raise ValueError(f"{run}: held-out problems have the levels {list(rates)}, none of {hard_levels}")
+    return sum(rates[level] * counts[level] for level in levels) / sum(counts[level] for level in levels)
 
 
 def in_range(steps: list[int], up_to_step: int | None) -> list[int]:

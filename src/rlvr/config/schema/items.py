@@ -40,8 +40,13 @@ class Claim(Strict):
     - ordering: each of `arms` minus the next one is above the threshold
     - within: `left` minus `right` is at most the threshold away from 0
     - crossing: `right` is ahead at the first k, `left` at the last, each by more than the threshold
-    - slope: `left` minus `right` at the last k is above that at the first, by more than the threshold
+    - slope: `left` minus `right` at each later k is above that at the first, by more than the threshold
     - harder: `left` minus `right` on the hard levels is above that on all problems, by more than the threshold
+
+    Over a figure of curves an arm has the mean of `measure` over the part `during` of the steps that the figure shows
+    (its `up_to_step`). With `since` it has the change: this mean minus that over the part `since`. A claim with
+    `each_checkpoint` must hold at each checkpoint of `during` (multiples of `probe.every`), not for the mean over rows:
+    a denser grid of the first steps would dominate that.
     """
 
     name: Name
@@ -55,9 +60,11 @@ class Claim(Strict):
     arms: list[str] = []  # for ordering: the best first
     models: list[str] = []  # empty: all of the table
     benchmarks: list[str] = []  # empty: all of the table
-    k: list[Positive] = []  # empty: all of the table; for crossing and slope: the first and the last
+    k: list[Positive] = []  # empty: all of the table; for crossing and slope: the first and the last (slope: or more)
     measure: str | None = None  # for a figure of curves
     during: Two = (0.0, 1.0)  # for curves: the part of the training steps that is averaged
+    since: Two | None = None  # for curves: the earlier part whose mean is subtracted
+    each_checkpoint: bool = False  # for curves: every checkpoint of the part, not its mean
     threshold: Annotated[float, Field(ge=0)] = 0.0  # percent points, or the curve's unit
 
     @model_validator(mode="after")
@@ -70,6 +77,15 @@ class Claim(Strict):
             good = self.left is not None and bool(self.right) and not self.arms
         if not good:
             raise ValueError("ordering needs `arms`; others need `left` and `right`, or greater `weights`")
-        if self.predicate in ("crossing", "slope") and (len(self.k) != 2 or self.k[0] >= self.k[1]):
-            raise ValueError(f"{self.predicate} needs two `k`, the first and the last")
+        if self.predicate == "crossing" and (len(self.k) != 2 or self.k[0] >= self.k[1]):
+            raise ValueError("crossing needs two `k`, the first and the last")
+        if self.predicate == "slope" and (len(self.k) < 2 or self.k != sorted(set(self.k))):
+            raise ValueError("slope needs two `k` or more, the smallest first")
+        return self
+
+    @model_validator(mode="after")
+    def has_parts_in_order(self):
+        parts = [*(self.since or ()), *self.during]
+        if parts != sorted(parts):
+            raise ValueError("during: a part of the steps ends after its start, and begins after `since` has ended")
         return self
