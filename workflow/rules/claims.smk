@@ -35,7 +35,12 @@ rule claims:
         f"{PATHS.results}/claims/claims.csv",
         report(
             f"{PATHS.results}/claims/claims.md",
-            caption="../report/table.rst",
+            caption="../report/claims.rst",
+            category="claims",
+        ),
+        report(
+            f"{PATHS.results}/claims/claims.png",
+            caption="../report/claims.rst",
             category="claims",
         ),
     log:

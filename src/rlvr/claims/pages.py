@@ -1,10 +1,13 @@
 """Claims on the pages: the overview's matrix and a paper's list."""
 
+import base64
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from rlvr.claims import grid
 from rlvr.claims.table import gather, numbers, published
 from rlvr.claims.verdicts import VERDICTS, meaning
 
@@ -27,6 +30,16 @@ class Claims:
             return []
         frame = self.frame[self.frame["paper"] == paper]
         return [_claim(rows) for _, rows in frame.groupby("claim", sort=False)]
+
+    def picture(self, papers: list[str]) -> str:
+        """The picture of all claims (`rlvr.claims.grid`) as PNG in base64; empty where there are none."""
+        frame = self.frame if self.frame.empty else self.frame[self.frame["paper"].isin(papers)]
+        if frame.empty:
+            return ""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "claims.png"
+            grid.publish(frame, path)
+            return base64.b64encode(path.read_bytes()).decode()
 
     def matrix(self, papers: list[str]) -> dict[str, Any]:
         """One row per claim: whether the paper's numbers agree, and a verdict per scale and effort evaluated so far."""

@@ -7,6 +7,7 @@ import pandas as pd
 import typer
 from tabulate import tabulate
 
+from rlvr.claims import grid
 from rlvr.claims.verdicts import DECIDED, HOLDS, OF_STAND_INS, VERDICTS, false_discoveries
 from rlvr.files import publish
 
@@ -113,12 +114,15 @@ def published(row: pd.Series) -> str:
 
 def main(
     folder: Annotated[Path, typer.Option(help="Folder with one folder per scale.")],
-    out: Annotated[list[Path], typer.Option(help="Files to write: .csv, .md.")],
+    out: Annotated[list[Path], typer.Option(help="Files to write: .csv, .md, .png.")],
 ) -> None:
     """Put the claims of all scales together."""
     frame = gather(folder)
     for path in out:
-        publish(path, frame.to_csv(index=False, lineterminator="\n") if path.suffix == ".csv" else markdown(frame))
+        if path.suffix == ".png":
+            grid.publish(frame, path)
+        else:
+            publish(path, frame.to_csv(index=False, lineterminator="\n") if path.suffix == ".csv" else markdown(frame))
 
 
 if __name__ == "__main__":

@@ -45,6 +45,7 @@ class Page:
             title=self._title(shorts),
             papers=papers,
             overview=overview,
+            grid=self.claims.picture([paper["name"] for paper in self.layout["every_paper"]]),
             matrix=self.claims.matrix([paper["name"] for paper in self.layout["every_paper"]]),
             about_verdicts=NOTES,
             runs=runs,

@@ -4,6 +4,7 @@ Tables (Markdown), figures, claims and, for every policy behind them, its seed, 
 """
 
 import shutil
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,6 +14,7 @@ import typer
 from PIL import Image
 from tabulate import tabulate
 
+from rlvr.claims import grid
 from rlvr.claims.contrasts import layout, needs
 from rlvr.claims.table import gather, markdown, numbers
 from rlvr.claims.verdicts import DECIDED, VERDICTS
@@ -69,6 +71,10 @@ def take(plan: Plan, paths: Paths, out: Path, others: Sequence[Plan] = ()) -> li
         target.parent.mkdir(parents=True, exist_ok=True)
         _copy(source, target)
     publish(out / "claims.md", markdown(claims))
+    with tempfile.TemporaryDirectory() as folder:
+        picture = Path(folder) / "claims.png"
+        grid.publish(claims, picture)
+        _copy(picture, out / "claims.png")
     publish(out / "claims.csv", claims.to_csv(index=False, lineterminator="\n"))
     runs = pd.DataFrame([_provenance(_manifest(paths, stage), policy) for policy, stage in policies.items()])
     publish(out / "runs.csv", runs.to_csv(index=False, lineterminator="\n"))
@@ -138,6 +144,8 @@ def _readme(plans: list[Plan], claims: pd.DataFrame, runs: pd.DataFrame, section
             f"{len(runs)} policies ([runs.csv](runs.csv)), {hours:.1f} hours of training in all on "
             f"{facts['device']}; the last finished {last}. Commit {facts['commit']}, lock file "
             f"{facts['lock']}. Made by `make snapshot`; the pages of the run say more.",
+            "",
+            "![Each claim of each paper: whether its own numbers say so, and what was found here](claims.png)",
             "",
             "Verdicts on what the papers claim ([claims.md](claims.md), [claims.csv](claims.csv)):",
             "",

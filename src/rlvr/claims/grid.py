@@ -1,0 +1,111 @@
+"""All claims in one picture: papers x claims x (the paper's own numbers, the verdict at each scale and effort)."""
+
+import textwrap
+from itertools import cycle
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from rlvr.claims.verdicts import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, OPEN
+from rlvr.config.colors import COLORS
+from rlvr.files import whole
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+else:  # tables of claims need no matplotlib
+    Axes = Figure = Any
+
+PUBLISHED = "paper's\nnumbers"
+IN_ITS_TABLE = {"holds in its own table": "s", "does not hold in its own table": "x"}
+LOOKS = [  # of verdicts: marker, colour, filled, words
+    (HOLDS, "o", "green", True),
+    (FAILS, "v", "vermilion", True),
+    (OPEN, "o", "grey", False),
+    ((NOT_COMPARABLE,), "D", "purple", False),
+    ((NOT_RUN,), "_", "grey", False),
+]
+COLUMN, ROW, TEXT = 0.62, 0.2, 4.1  # inches: a column, a row, and the words of a claim
+ABOVE, BELOW = 0.95, 0.5  # inches: heads of columns, and the legend
+LETTERS = 62  # of a claim
+
+
+def draw(frame: pd.DataFrame) -> Figure:
+    """The picture of a table of claims (`rlvr.claims.table.gather`)."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    efforts = list(dict.fromkeys(zip(frame["scale"], frame["effort"], strict=True)))
+    papers = {short: claims for short, claims in frame.groupby("short", sort=False)}
+    rows = max(claims["claim"].nunique() for claims in papers.values())
+    width = TEXT + COLUMN * (1 + len(efforts))
+    size = width * len(papers), ROW * rows + ABOVE + BELOW
+    figure, panels = plt.subplots(1, len(papers), figsize=size, squeeze=False)
+    for axes, (short, claims) in zip(panels[0], papers.items(), strict=True):
+        _panel(axes, short, claims, efforts, rows)
+    figure.legend(handles=_legend(frame), loc="lower center", ncols=7, frameon=False, fontsize=9)
+    figure.subplots_adjust(
+        left=TEXT / size[0], right=0.995, wspace=TEXT / (width - TEXT), top=1 - ABOVE / size[1], bottom=BELOW / size[1]
+    )
+    return figure
+
+
+def _panel(axes: Axes, short: str, claims: pd.DataFrame, efforts: list[tuple[str, str]], rows: int) -> None:
+    names = list(dict.fromkeys(claims["claim"]))
+    sentences = [claims[claims["claim"] == name]["says"].iloc[0] for name in names]
+    axes.set(xlim=(-0.6, len(efforts) + 0.6), ylim=(rows - 0.4, -0.6))
+    axes.set_yticks(range(len(names)), [textwrap.shorten(text, LETTERS, placeholder=" …") for text in sentences])
+    axes.set_xticks(range(len(efforts) + 1), [PUBLISHED, *(f"{scale},\n{_words(effort)}" for scale, effort in efforts)])
+    axes.tick_params(length=0, labelsize=7.5, top=False, labeltop=True, bottom=False, labelbottom=False)
+    axes.set_title(short, fontsize=11, pad=8)
+    for side in axes.spines.values():
+        side.set_visible(False)
+    for y, (name, shade) in enumerate(zip(names, cycle((0.97, 1.0)), strict=False)):
+        axes.axhspan(y - 0.5, y + 0.5, color=str(shade), zorder=0)
+        own = claims[claims["claim"] == name]
+        marker = IN_ITS_TABLE.get(own["published"].iloc[0])
+        if marker:
+            axes.plot(0, y, marker, color=COLORS["blue" if marker == "s" else "orange"], markersize=6, mew=2)
+        for x, effort in enumerate(efforts, 1):
+            found = own[(own["scale"] == effort[0]) & (own["effort"] == effort[1])]
+            for verdict in found["verdict"]:
+                axes.plot(x, y, **_look(verdict))
+
+
+def _words(effort: str) -> str:
+    return effort.replace(" ", "\n", 1)
+
+
+def _look(verdict: str) -> dict[str, Any]:
+    for verdicts, marker, color, filled in LOOKS:
+        if verdict in verdicts:
+            fill = COLORS[color] if filled else "none"
+            return {
+                "marker": marker,
+                "color": COLORS[color],
+                "markerfacecolor": fill,
+                "linestyle": "",
+                "markersize": 6.5,
+            }
+    raise ValueError(f"no such verdict: {verdict!r}")
+
+
+def _legend(frame: pd.DataFrame) -> list[Any]:
+    from matplotlib.lines import Line2D
+
+    published = [
+        Line2D([], [], marker=marker, linestyle="", color=COLORS["blue" if marker == "s" else "orange"], label=words)
+        for words, marker in IN_ITS_TABLE.items()
+        if words in set(frame["published"])
+    ]
+    found = [verdict for verdicts, *_ in LOOKS for verdict in verdicts if verdict in set(frame["verdict"])]
+    return [*published, *(Line2D([], [], label=verdict, **_look(verdict)) for verdict in found)]
+
+
+def publish(frame: pd.DataFrame, path: Path) -> None:
+    """Write the picture; equal claims give an equal file."""
+    with whole(path) as partial:
+        draw(frame).savefig(partial, format=path.suffix[1:], dpi=130, metadata={"Software": None})
