@@ -12,6 +12,7 @@ from rlvr.commands.entry import Commands
 from rlvr.commands.grade import grade
 from rlvr.commands.passk import passk
 from rlvr.commands.plan import plan
+from rlvr.commands.power import power
 from rlvr.commands.verl_config import verl_config
 from rlvr.commands.weigh import EPILOG, weigh
 
@@ -45,6 +46,7 @@ app.command()(grade)
 app.command()(consistency)
 app.command()(diversity)
 app.command()(plan)
+app.command()(power)
 app.command("verl-config")(verl_config)
 app.add_typer(data.app, name="data")
 app.add_typer(models.app, name="models")

@@ -1,0 +1,82 @@
+"""Power: variance components by simulation, formulas against statsmodels and against how often the test finds."""
+
+import json
+
+import numpy as np
+import pytest
+from conftest import run_module
+from scores_by_hand import scores
+from statsmodels.stats.power import TTestPower
+
+from rlvr.statistics.intervals import SeedsAndProblems
+from rlvr.statistics.power import Components, components, power_at, smallest_difference
+
+
+def test_components_are_found_again():
+    generator, found = np.random.default_rng(1), []
+    for _ in range(400):
+        x = generator.normal(0, 2, (8, 1)) + generator.normal(0, 3, (1, 40)) + generator.normal(0, 5, (8, 40))
+        found.append(components(x))
+    assert np.mean([one.seeds for one in found]) == pytest.approx(4, rel=0.15)
+    assert np.mean([one.problems for one in found]) == pytest.approx(9, rel=0.1)
+    assert np.mean([one.rest for one in found]) == pytest.approx(25, rel=0.05)
+    with pytest.raises(ValueError, match="two seeds and two problems"):
+        components(np.ones((1, 5)))
+
+
+def test_where_seeds_alone_vary_it_is_the_paired_t_test():
+    of = Components(4.0, 0.0, 0.0)
+    expected = TTestPower().power(effect_size=1.5 / 2, nobs=8, alpha=0.05)
+    assert power_at(1.5, of, 8, 100, level=0.05) == pytest.approx(expected, abs=1e-6)
+    assert power_at(smallest_difference(of, 8, 100, power=0.8, level=0.05), of, 8, 100, level=0.05) == pytest.approx(
+        0.8, abs=0.02
+    )
+    assert power_at(0.0, of, 8, 100, level=0.05) == pytest.approx(0.05)
+
+
+def test_the_power_is_how_often_a_true_difference_is_found():
+    generator, of = np.random.default_rng(2), Components(0.8**2, 4**2, 9**2)
+    found = 0
+    for _ in range(1000):
+        x = 1.6 + generator.normal(0, 0.8, (8, 1)) + generator.normal(0, 4, (1, 150)) + generator.normal(0, 9, (8, 150))
+        found += SeedsAndProblems(0.95).of(x).low > 0
+    assert found / 1000 == pytest.approx(power_at(1.6, of, 8, 150, level=0.05), abs=0.05)
+
+
+def test_more_of_either_finds_more():
+    of = Components(1.0, 16.0, 80.0)
+    found = [smallest_difference(of, *design, power=0.8, level=0.05) for design in ((3, 150), (8, 150), (8, 450))]
+    assert found == sorted(found, reverse=True)
+
+
+def test_the_command_reads_scores(tmp_path):
+    files = {"left": [[4, 2, 3, 1], [3, 2, 4, 2]], "right": [[2, 2, 2, 1], [2, 1, 3, 2]]}
+    options = []
+    for side, runs in files.items():
+        for seed, correct in enumerate(runs):
+            path = tmp_path / f"{side}{seed}.csv"
+            scores(f"{side}{seed}", correct).to_csv(path, index=False)
+            options += [f"--{side}", str(path)]
+    done = run_module("rlvr", "power", *options, "--seeds", "2,8", "--problems", "4,100")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(row["seeds"], row["problems"]) for row in rows] == [(2, 4), (2, 100), (8, 4), (8, 100)]
+    difference = 25.0 * (np.array(files["left"]) - np.array(files["right"]))
+    of = components(difference)
+    assert rows[-1]["smallest_difference"] == pytest.approx(
+        smallest_difference(of, 8, 100, power=0.8, level=0.05), abs=1e-3
+    )
+    assert rows[-1]["power"] > rows[0]["power"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--left", "a.csv", "--right", "a.csv", "--right", "b.csv"), "--left has 1 files and --right 2"),
+        (("--left", "a.csv", "--right", "b.csv"), "No such file"),
+        (("--left", "a.csv", "--right", "b.csv", "--seeds", "1"), "--seeds: must be at least 2"),
+        (("--left", "a.csv", "--right", "b.csv", "--problems", "x"), "--problems: must be whole numbers"),
+    ],
+)
+def test_wrong_input_is_one_line(arguments, message):
+    done = run_module("rlvr", "power", *arguments, check=False)
+    assert done.returncode == 2 and message in done.stderr and len(done.stderr.splitlines()) == 1
