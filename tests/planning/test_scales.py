@@ -259,3 +259,19 @@ def test_several_benchmarks_stand_one_below_the_other(laptop):
     assert shown.frame["Benchmark"].tolist() == ["x", "", "", "y", "", ""]
     assert shown.frame["Model"].tolist() == ["M → m", "", "", "M → m", "", ""]
     assert "2, 3 problems" in shown.notes[0]
+
+
+def test_a_model_from_scratch_meets_the_task_that_it_knows_alone(copy):
+    """Its tokenizer has the words of one task."""
+    edit(
+        copy,
+        "datasets.yaml",
+        "laptop: chain-validation, smoke: operators-validation-smoke",
+        "laptop: operators-validation, smoke: operators-validation-smoke",
+    )
+    with pytest.raises(
+        ConfigError, match=r"is operators-validation of the task operator_fill, and .* which knows operator_chain alone"
+    ):
+        make_plan(copy, "laptop", ["ace", "lens", "agrae"])
+    for scale in ("smoke", "laptop", "full-laptop"):
+        assert make_plan(ROOT, scale, ["ace", "lens", "agrae", "fade", "methods"]).runs

@@ -10,6 +10,7 @@ from rlvr.config.layers import ConfigError, Layer, look_up, place_of
 from rlvr.config.load import resolve_estimator
 from rlvr.config.plan import Cell, Plan, Policies
 from rlvr.config.schema.items import Row
+from rlvr.config.schema.names import ScratchModel, Synthetic
 from rlvr.config.schema.paper import Paper
 from rlvr.config.schema.settings import Execution, Settings
 from rlvr.config.schema.specs import EvaluationSpec, PolicySpec, RunSpec
@@ -170,6 +171,7 @@ class PaperRuns:
             raise ConfigError(f"{self._place('arms', arm)}: {message}") from error
         layers = [*self._model_layers(model), *self.arms.by_name[arm].layers]
         self._check_probe(spec, layers)
+        self._check_task(model, {"data": spec.data, "sft_data": spec.base.sft_data, "validation_data": spec.validation})
         context.check_rollout(spec.base.model, spec.rollout, layers)
         if spec.selection.rule == "best_validation":
             self._check_selection(spec, arm)
@@ -184,6 +186,17 @@ class PaperRuns:
                 f"{place}: {spec.probe.problems} problems are more than the {available} of {spec.validation.name}, "
                 f"which {self._place('validation_data')} names at the scale {self.scale.name}; at most {available}"
             )
+
+    def _check_task(self, model: str, sets: dict[str, Any]) -> None:
+        """Raises ConfigError where a model from scratch, which knows the words of one task, meets another task."""
+        entry = self._model(model)
+        for key, data in sets.items() if isinstance(entry, ScratchModel) else ():
+            if isinstance(data, Synthetic) and data.task != entry.task:
+                raise ConfigError(
+                    f"{self._place(key)}: at the scale {self.scale.name} it is {data.name} of the task {data.task}, and "
+                    f"{model} is {entry.name}, which knows {entry.task} alone; change a stand_in (config/datasets.yaml, "
+                    "config/models.yaml)"
+                )
 
     def _check_selection(self, spec: RunSpec, arm: str) -> None:
         """Raises ConfigError where a checkpoint is selected on a benchmark; overlap.json reports shared problems."""
@@ -207,6 +220,7 @@ class PaperRuns:
         prompt = self.settings[model].rollout.max_prompt_tokens
         context.check_evaluation(self._model(model), sampling, prompt, self._model_layers(model))
         spec = EvaluationSpec(data=self.data(benchmark, "benchmarks"), sampling=sampling)
+        self._check_task(model, {"benchmarks": spec.data})
         name = identity.evaluation_id(spec)
         self.plan.evaluations[name] = spec
         return name
