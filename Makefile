@@ -20,9 +20,10 @@ help: ## print this list
 doctor: # print what is missing, one line each
 	@$(PYTHON) envs/doctor.py
 
-run: install ## run the core of ACE's Table 1 at laptop scale, to results/report/index.html
+run: install ## run GRPO and ACE-GRPO at laptop scale, to verdicts and results/report/index.html
 	@$(BIN)/snakemake --cores $(CORES)
-	echo "report: results/report/index.html"
+	cat results/first/laptop-verdicts.txt
+	echo "report: results/report/index.html; each verdict in a picture: results/first/laptop-verdicts.png"
 
 smoke: install ## run every stage once in two minutes; the numbers mean nothing
 	@$(BIN)/snakemake --profile workflow/profiles/smoke --cores $(CORES)

@@ -270,7 +270,7 @@ def test_a_model_from_scratch_meets_the_task_that_it_knows_alone(copy):
         "laptop: operators-validation, smoke: operators-validation-smoke",
     )
     with pytest.raises(
-        ConfigError, match=r"is operators-validation of the task operator_fill, and .* which knows operator_chain alone"
+        ConfigError, match=r"operators-validation is of the task operator_fill, and .*knows operator_chain alone"
     ):
         make_plan(copy, "laptop", ["ace", "lens", "agrae"])
     for scale in ("smoke", "laptop", "full-laptop"):

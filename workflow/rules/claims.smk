@@ -13,13 +13,7 @@ rule claims_of_paper:
     resources:
         **cluster("claims_of_paper"),
     params:
-        spec=lambda w: spec_file(
-            {
-                "scale": PATHS.scale,
-                "claims": claims_layout(w.claiming),
-                "references": own_file("config/reference"),
-            }
-        ),
+        spec=lambda w: claims_spec(w.claiming),
         results=lambda w, output: Path(output[0]).parents[2],
         out=lambda w, output: given("--out", output),
     shell:
@@ -53,3 +47,42 @@ rule claims:
         out=lambda w, output: given("--out", output),
     shell:
         "python -m rlvr.claims.table --folder {params.folder:q} {params.out:q} > {log:q} 2>&1"
+
+
+rule first_claims_of_paper:
+    # As far as the runs of the default target decide them.
+    input:
+        lambda w: claims_files(w.claiming, first=True),
+    output:
+        PATHS.first_claims("{claiming}"),
+    log:
+        f"{PATHS.results}/logs/claims/{PATHS.scale}/first-{{claiming}}.log",
+    wildcard_constraints:
+        claiming=one_of(FIRST_CLAIMING),
+    priority: AT_ONCE
+    resources:
+        **cluster("claims_of_paper"),
+    params:
+        spec=lambda w: claims_spec(w.claiming, first=True),
+        results=lambda w, output: Path(output[0]).parents[2],
+        out=lambda w, output: given("--out", output),
+    shell:
+        "python -m rlvr.claims.evaluate --spec {params.spec:q} --results {params.results:q} {params.out:q} "
+        "> {log:q} 2>&1"
+
+
+rule first_verdicts:
+    input:
+        [path for paper in FIRST_CLAIMING for path in PATHS.first_claims(paper)],
+    output:
+        PATHS.first_verdicts(),
+    log:
+        f"{PATHS.results}/logs/claims/{PATHS.scale}/first.log",
+    resources:
+        **cluster("claims"),
+    params:
+        folder=lambda w, output: os.path.dirname(output[0]),
+        scale=PATHS.scale,
+        out=lambda w, output: given("--out", output),
+    shell:
+        "python -m rlvr.claims.table --folder {params.folder:q} --scale {params.scale} --judged {params.out:q} > {log:q} 2>&1"

@@ -24,7 +24,7 @@ from rlvr.claims import contrasts
 from rlvr.report import layout as pages
 from rlvr.config.registries import environment, members
 from rlvr.config.order import items_in_order, priorities
-from rlvr.config.plan import asked_for, companions, core_items, runs_of
+from rlvr.config.plan import asked_for, companions, core_items, first_items, runs_of
 from rlvr.training import backends
 from rlvr.verifiers import hook
 from rlvr.workflow import gated, locks, seen, spec_files, targets, writable
@@ -287,16 +287,26 @@ def evaluated_claims():
     return [path for paper in CLAIMING for path in PATHS.claims(paper)]
 
 
+FIRST_ITEMS = {paper: [name for owner, name in first_items(PLAN) if owner == paper] for paper in CLAIMING}
+FIRST_CLAIMING = [paper for paper, names in FIRST_ITEMS.items() if names]
+
+
 @cache
-def claims_layout(paper):
-    return contrasts.layout(PLAN, paper)
+def claims_layout(paper, first=False):
+    return contrasts.layout(PLAN, paper, FIRST_ITEMS[paper] if first else None)
 
 
-def claims_files(paper):
-    laid = claims_layout(paper)
+@cache
+def claims_files(paper, first=False):
+    laid = claims_layout(paper, first)
     pairs, runs = contrasts.needs(laid)
     files = [*(PATHS.scores(*pair) for pair in pairs), *(path for run in runs for path in PATHS.rows(run))]
     return files + [reference_file(name) for name in dict.fromkeys(claim["reference"] for claim in laid) if name]
+
+
+def claims_spec(paper, first=False):
+    content = {"scale": PATHS.scale, "claims": claims_layout(paper, first)}
+    return spec_file({**content, "references": own_file("config/reference")})
 
 
 # Pages: index.html is the overview, <paper>.html the page of one paper.
@@ -314,7 +324,8 @@ def page_files(page):
         files += [manifest(policy) for policy in item.policies()]
     overlaps = [PATHS.overlap(paper) for paper, _ in PAGES[page] if PLAN.papers[paper].data]
     claimed = [path for paper in CLAIMING if paper == page for path in PATHS.claims(paper)]
-    return list(dict.fromkeys([*files, *overlaps, *claimed]))
+    verdicts = PATHS.first_verdicts() if page == "index" and FIRST_CLAIMING else []
+    return list(dict.fromkeys([*files, *overlaps, *claimed, *verdicts]))
 
 
 def beside(page):

@@ -72,11 +72,12 @@ def contrasts(claim: Claim, item: Item, ks: list[int] | None = None) -> list[Con
 # ---- layouts ------------------------------------------------------------------------------------
 
 
-def layout(plan: Plan, paper: str) -> list[dict[str, Any]]:
+def layout(plan: Plan, paper: str, of: list[str] | None = None) -> list[dict[str, Any]]:
     """Every claim of a paper at the paper's setting and, where its arms have several learning rates, at equal pass@1:
-    plain data for `rlvr.claims.evaluate`. Contrasts that this scale does not run have no terms."""
+    plain data for `rlvr.claims.evaluate`. Contrasts that this scale does not run have no terms; with some items (`of`),
+    those that these do not run."""
     planned = plan.papers[paper]
-    reachable, settings = _within_reach(plan, paper), next(iter(planned.settings.values()), None)
+    reachable, settings = _within_reach(plan, paper, of), next(iter(planned.settings.values()), None)
     assert settings is not None, "a paper with claims has models"
     claims = []
     for claim in planned.paper.claims:
@@ -105,10 +106,10 @@ def layout(plan: Plan, paper: str) -> list[dict[str, Any]]:
     return claims
 
 
-def _within_reach(plan: Plan, paper: str) -> Any:
-    """A predicate: whether the planned runs and scores of this scale suffice for a contrast's terms."""
+def _within_reach(plan: Plan, paper: str, of: list[str] | None) -> Any:
+    """A predicate: whether the runs and scores of some items, or of this scale, suffice for a contrast's terms."""
     planned = plan.papers[paper]
-    planned_items = [planned.item(name) for name in asked_for(plan, paper)]
+    planned_items = [planned.item(name) for name in of or asked_for(plan, paper)]
     pairs = {pair for item in planned_items for pair in item.scored()}
     runs = {policy for item in planned_items for policy in item.policies()}
 

@@ -38,6 +38,10 @@ def draw(frame: pd.DataFrame) -> Figure:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
+    if frame.empty:
+        figure = plt.figure(figsize=(4, 1))
+        figure.text(0.5, 0.5, "No claim was judged.", ha="center", va="center")
+        return figure
     efforts = list(dict.fromkeys(zip(frame["scale"], frame["effort"], strict=True)))
     papers = {short: claims for short, claims in frame.groupby("short", sort=False)}
     rows = max(claims["claim"].nunique() for claims in papers.values())

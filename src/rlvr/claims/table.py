@@ -8,7 +8,7 @@ import typer
 from tabulate import tabulate
 
 from rlvr.claims import grid
-from rlvr.claims.verdicts import DECIDED, HOLDS, OF_STAND_INS, VERDICTS, false_discoveries
+from rlvr.claims.verdicts import DECIDED, HOLDS, NOT_RUN, OF_STAND_INS, VERDICTS, false_discoveries
 from rlvr.files import publish
 
 NOTES = [
@@ -112,17 +112,37 @@ def published(row: pd.Series) -> str:
     return f"{row['published']}{cells}"
 
 
+def sentence(frame: pd.DataFrame) -> str:
+    """How many claims were judged, and the verdicts on them, in one sentence."""
+    texts = []
+    for (short, scale, effort), claims in frame.groupby(["short", "scale", "effort"], sort=False):
+        counts = [(verdict, int((claims["verdict"] == verdict).sum())) for verdict in VERDICTS]
+        words = ", ".join(f"{count} {verdict}" for verdict, count in counts if count)
+        texts.append(f"{short} at {scale} scale, {effort}: of {len(claims)} claims {words}")
+    return "; ".join(texts) + "." if texts else "No claim was judged."
+
+
 def main(
     folder: Annotated[Path, typer.Option(help="Folder with one folder per scale.")],
-    out: Annotated[list[Path], typer.Option(help="Files to write: .csv, .md, .png.")],
+    out: Annotated[list[Path], typer.Option(help="Files to write: .csv, .md, .png, .txt.")],
+    scale: Annotated[str | None, typer.Option(help="This scale alone.")] = None,
+    judged: Annotated[bool, typer.Option("--judged", help="Without the claims that were not run.")] = False,
 ) -> None:
     """Put the claims of all scales together."""
     frame = gather(folder)
+    if scale is not None:
+        frame = frame[frame["scale"] == scale]
+    if judged:
+        frame = frame[frame["verdict"] != NOT_RUN]
     for path in out:
         if path.suffix == ".png":
             grid.publish(frame, path)
         else:
-            publish(path, frame.to_csv(index=False, lineterminator="\n") if path.suffix == ".csv" else markdown(frame))
+            forms = {
+                ".csv": lambda: frame.to_csv(index=False, lineterminator="\n"),
+                ".txt": lambda: sentence(frame) + "\n",
+            }
+            publish(path, forms.get(path.suffix, lambda: markdown(frame))())
 
 
 if __name__ == "__main__":

@@ -51,6 +51,14 @@ class Paths:
         """A paper's evaluated claims, and their contrasts."""
         return [f"{self.results}/claims/{self.scale}/{paper}{part}.csv" for part in ("", "-contrasts")]
 
+    def first_claims(self, paper: str) -> list[str]:
+        """The same, as far as the default target's runs decide them."""
+        return [f"{self.results}/first/{self.scale}/{paper}{part}.csv" for part in ("", "-contrasts")]
+
+    def first_verdicts(self) -> list[str]:
+        """The verdicts of the default target's own runs: a table, a picture, a sentence."""
+        return [f"{self.results}/first/{self.scale}-verdicts.{suffix}" for suffix in ("md", "png", "txt")]
+
     def scores(self, policy: str, evaluation: str) -> str:
         return f"{self.results}/evaluations/{policy}/{evaluation}/scores.csv"
 

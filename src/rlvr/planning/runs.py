@@ -193,9 +193,9 @@ class PaperRuns:
         for key, data in sets.items() if isinstance(entry, ScratchModel) else ():
             if isinstance(data, Synthetic) and data.task != entry.task:
                 raise ConfigError(
-                    f"{self._place(key)}: at the scale {self.scale.name} it is {data.name} of the task {data.task}, and "
-                    f"{model} is {entry.name}, which knows {entry.task} alone; change a stand_in (config/datasets.yaml, "
-                    "config/models.yaml)"
+                    f"{self._place(key)}: {data.name} is of the task {data.task}, and {entry.name}, which stands for "
+                    f"{model} at the scale {self.scale.name}, knows {entry.task} alone; change a stand_in in "
+                    "config/datasets.yaml or config/models.yaml"
                 )
 
     def _check_selection(self, spec: RunSpec, arm: str) -> None:

@@ -156,7 +156,7 @@ def _notes(words: Words, layout: dict[str, Any], statistics: pd.DataFrame, kind_
         f"{words.numbers} on {_benchmarks(layout)}: {_sizes(statistics)}; {layout['sampling']}.",
         _selection(layout),
         *_trainers(layout),
-        f"In brackets: {confidence} interval over {seeds} {words.drawn}; for a base policy over problems alone.",
+        f"In brackets: {confidence} interval over {seeds} {words.drawn}{_base(statistics)}.",
     ]
     if any("rates" in cell for cell in layout["cells"]):
         notes += [EQUAL.format(baseline=layout["compare_label"]), *_out_of_reach(layout, statistics)]
@@ -196,6 +196,12 @@ def _out_of_reach(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]
     texts = [f"{label} ({model}, {benchmark})" for label, model, benchmark in _once(lost)]
     reach = f"Not compared, since no learning rate has the pass@1 of {layout['compare_label']}"
     return [f"{reach}: {'; '.join(texts)}."] if texts else []
+
+
+def _base(statistics: pd.DataFrame) -> str:
+    """What an interval of the base policy covers, where it is one for all seeds."""
+    base = statistics[statistics["arm"] == "base"]
+    return "; for a base policy over problems alone" if len(base) and not base["seeds"].max() else ""
 
 
 def _once(rows: pd.DataFrame) -> list[tuple[str, str, str]]:

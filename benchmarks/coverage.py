@@ -1,0 +1,109 @@
+"""How often verdicts err and find: the whole procedure on simulated scores of two methods, at both efforts.
+
+A policy trained at rate r solves problem n with probability sigmoid(a_n (1 + SHARPER r) + BETTER r + noise): pass@1
+rises and pass@k falls with r, as under GRPO. The second method takes other steps (its rates count FASTER times), which
+is no difference at equal pass@1; where it is said to be better, it also solves some hard problems now and then.
+
+    python benchmarks/coverage.py --repeats 400
+"""
+
+from typing import Annotated
+
+import numpy as np
+import pandas as pd
+import typer
+
+from rlvr.claims._contrast import Evidence
+from rlvr.claims.evaluate import evaluate
+from rlvr.claims.verdicts import INCONCLUSIVE, NOT_COMPARABLE, REPRODUCED, together
+
+SHARPER, BETTER, FASTER = 0.5, 0.45, 1.25
+RATES = (0.35, 1.0, 2.0)
+SAMPLES = 64
+BETWEEN_SEEDS, BETWEEN_CELLS = 0.04, 0.35  # of the logits: a seed's own level, and that of a seed on a problem
+
+
+def solves(generator, abilities_N, rate: float, seeds: int, helped_N) -> np.ndarray:
+    """Success probabilities (S, N) of the policies of one method at one rate."""
+    logits_SN = abilities_N * (1 + SHARPER * rate) + BETTER * rate
+    logits_SN = logits_SN + generator.normal(0, BETWEEN_SEEDS, (seeds, 1))
+    logits_SN = logits_SN + generator.normal(0, BETWEEN_CELLS, (seeds, len(abilities_N)))
+    return np.maximum(1 / (1 + np.exp(-logits_SN)), helped_N)
+
+
+def scores(generator, seeds: int, problems: int, better: float, faster: float) -> dict:
+    """Score frames of two methods at all rates, and of the base policy of each seed."""
+    abilities_N = generator.normal(-0.6, 1.9, problems)
+    helped_N = np.where(generator.random(problems) < better, 0.08, 0.0)
+    found = {}
+    for arm, times, helps in (("grpo", 1.0, 0 * helped_N), ("other", faster, helped_N)):
+        for rate in (0.0, *RATES):
+            chances_SN = solves(generator, abilities_N, times * rate, seeds, helps if rate else 0 * helps)
+            for s, chance_N in enumerate(chances_SN):
+                policy = f"base{s}" if rate == 0 else f"{arm}-{rate}-{s}"
+                columns = {"problem": np.arange(problems).astype(str), "n": SAMPLES, "level": ""}
+                found.setdefault(
+                    (policy, "x"), pd.DataFrame(columns | {"correct": generator.binomial(SAMPLES, chance_N)})
+                )
+    return found
+
+
+def claim(seeds: int, effort: str, seed: int, ks: list[int]) -> dict:
+    """`other` above `grpo` at each k, as a claim's layout."""
+
+    def rates(arm):
+        own = [{"learning_rate": r, "policies": [f"{arm}-{r}-{s}" for s in range(seeds)]} for r in RATES]
+        before = {"learning_rate": 0.0, "policies": [f"base{s}" for s in range(seeds)]}
+        return [before, *own] if effort == "equal pass@1" else [own[1]]
+
+    def term(weight, arm, k):
+        return {
+            "weight": weight,
+            "arm": arm,
+            "label": arm,
+            "k": k,
+            "levels": None,
+            "evaluation": "x",
+            "rates": rates(arm),
+        }
+
+    head = {"says": "", "model": "m", "stand_in": "m", "benchmark": "b", "data": "b"}
+    equal = {"at": [f"grpo-1.0-{s}" for s in range(seeds)], "at_label": "grpo"} if effort == "equal pass@1" else {}
+    return {
+        **{"paper": "p", "claim": "c", "effort": effort, "predicate": "greater", "threshold": 0.0},
+        "module": "rlvr.claims.of_scores",
+        "statistics": {"resamples": 2000, "confidence": 0.95, "seed": seed, "largest_chance": 0.2},
+        "contrasts": [head | equal | {"terms": [term(1.0, "other", k), term(-1.0, "grpo", k)]} for k in ks],
+    }
+
+
+def main(
+    repeats: Annotated[int, typer.Option(help="Simulated experiments of each kind.")] = 400,
+    seeds: Annotated[int, typer.Option(help="Training seeds.")] = 8,
+    problems: Annotated[int, typer.Option(help="Problems.")] = 150,
+    k: Annotated[str, typer.Option("--k", help="The k of the claim, all of which must hold.")] = "32",
+) -> None:
+    """Print the shares of verdicts, by what is true."""
+    ks = [int(value) for value in k.split(",")]
+    for truth, better, faster in (
+        ("equal", 0.0, 1.0),
+        ("equal, with larger steps", 0.0, FASTER),
+        ("better", 0.13, 1.0),
+    ):
+        for effort in ("paper's setting", "equal pass@1"):
+            verdicts, gains = [], []
+            for i in range(repeats):
+                made = scores(np.random.default_rng((i, 7)), seeds, problems, better, faster)
+                rows = evaluate(claim(seeds, effort, i, ks), Evidence(made))
+                verdicts.append(together([row["verdict"] for row in rows]))
+                gains += [[row["estimate"] for row in rows]] if "estimate" in rows[0] else []
+            shares = {v: round(verdicts.count(v) / repeats, 3) for v in dict.fromkeys(verdicts)}
+            decided = 1 - shares.get(INCONCLUSIVE, 0) - shares.get(NOT_COMPARABLE, 0)
+            mean = ", ".join(f"@{k} {gain:+.1f}" for k, gain in zip(ks, np.mean(gains, axis=0), strict=True))
+            print(
+                f"{truth}, {effort}: decided {decided:.3f}, for it {shares.get(REPRODUCED, 0)}; {shares}; mean {mean}"
+            )
+
+
+if __name__ == "__main__":
+    typer.run(main)
