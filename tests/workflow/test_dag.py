@@ -77,10 +77,11 @@ def test_an_arm_of_another_paper_is_named(fresh):
     assert done.returncode != 0 and "ace_grpo: nothing of this name at scale laptop" in done.stdout + done.stderr
 
 
-def test_the_default_is_the_core_of_table_1(fresh):
-    """Five arms with three seeds, on both benchmarks; not the larger core that `paper_ace` makes."""
+def test_the_default_is_a_first_look_at_table_1(fresh):
+    """Two arms with eight seeds, on both benchmarks; not the larger core that `paper_ace` makes. Each seed has a base."""
     jobs = planned("--config", f"results={fresh}")
-    assert (jobs["sft"], jobs["rl"], jobs["table"], jobs["figure"], jobs["report"]) == (1, 5 * 3, 2, 3, 1)
+    assert (jobs["sft"], jobs["rl"], jobs["table"], jobs["figure"], jobs["report"]) == (1 + 8, 2 * 8, 2, 3, 1)
+    assert jobs["first_claims_of_paper"] == jobs["first_verdicts"] == 1 and "claims" not in jobs
     assert jobs["generate"] == jobs["grade"] and not [rule for rule in jobs if "vllm" in rule or rule == "merge"]
 
 
@@ -94,17 +95,18 @@ def test_what_is_said_about_a_set_makes_no_run_stale(fresh, tmp_path):
     asked = ("-s", str(copy / "Snakefile"), "-d", str(copy), "--config", f"results={fresh}")
 
     def files_named(problems: int, about: str) -> set[str]:
-        line = "operators-train: {task: operator_fill, part: train, levels: [3, 4, 5], problems: 2700, seed: 11"
-        other = line.replace("2700", str(problems)) + about
+        line = "chain-train: {task: operator_chain, verifier: operator_chain, part: train, levels: [2, 3, 4, 5], "
+        line += "problems: 3000"
+        other = line.replace("3000", str(problems)) + about
         (copy / "config/datasets.yaml").write_text(sets.replace(line, other))
         text = snakemake("-n", "-p", "--cores", "1", *asked).stdout
         for module in ("data.prepare", "training.sft", "training.rl", "sampling.generate"):
             assert f"rlvr.{module} --spec {fresh}/plan/" in text
         return set(re.findall(r"rlvr\.(?:data|policies|training|sampling)\.\w+ --spec \S*(plan/\w+\.json)", text))
 
-    before = files_named(2700, "")
-    assert files_named(2700, ", about: {note: another word}") == before and len(before) > 20
-    assert len(before - files_named(2600, "")) == 5 * 3 + 1  # runs and their training set
+    before = files_named(3000, "")
+    assert files_named(3000, ", about: {note: another word}") == before and len(before) > 20
+    assert len(before - files_named(2600, "")) == 2 * 8 + 1  # runs and their training set
     assert not (tmp_path / "results" / "plan").exists()  # a dry run writes none of them
 
 
@@ -154,11 +156,11 @@ def test_all_papers_at_paper_scale_plan_every_run_once(fresh):
     assert jobs["table"] == len(tables) and jobs["figure"] == len(items) - len(tables)
 
 
-def test_runs_that_papers_share_are_planned_once_at_laptop_scale(fresh):
-    """GRPO at three learning rates, three seeds each, is both LENS' and A-GRAE's there."""
+def test_base_policies_that_papers_share_are_planned_once_at_laptop_scale(fresh):
+    """Each paper's core has its own minibatches, and all start from one base policy for each seed."""
     counts = [planned("--config", f"results={fresh}", "--", f"paper_{paper}")["rl"] for paper in ("lens", "agrae")]
     both = planned("--config", f"results={fresh}", "--", "paper_lens", "paper_agrae")
-    assert (*counts, both["rl"]) == (24, 51, 24 + 51 - 9) and both["sft"] == 1
+    assert (*counts, both["rl"]) == (64, 136, 64 + 136) and both["sft"] == 1 + 8
 
 
 def test_claims_ask_for_no_run_that_the_papers_pages_do_not(fresh):
