@@ -406,7 +406,7 @@ def test_adding_one_value_to_a_sweep_plans_one_family_of_new_runs(copy):
     )
     after = make_plan(copy, "paper", ["ace"]).runs
     assert set(before) < set(after)
-    assert len(set(after) - set(before)) == 5 * 3, "five seeds, three learning rates"
+    assert len(set(after) - set(before)) == 5 * 4, "five seeds, four learning rates"
     assert all("alpha3.0" in run for run in set(after) - set(before))
 
 

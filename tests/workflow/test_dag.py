@@ -78,7 +78,7 @@ def test_an_arm_of_another_paper_is_named(fresh):
 
 
 def test_the_default_is_a_first_look_at_table_1(fresh):
-    """Two arms with eight seeds, on both benchmarks; not the larger core that `paper_ace` makes. Each seed has a base."""
+    """Two arms with eight seeds, on both benchmarks; not the larger core of `paper_ace`. Each seed has a base."""
     jobs = planned("--config", f"results={fresh}")
     assert (jobs["sft"], jobs["rl"], jobs["table"], jobs["figure"], jobs["report"]) == (1 + 8, 2 * 8, 2, 3, 1)
     assert jobs["first_claims_of_paper"] == jobs["first_verdicts"] == 1 and "claims" not in jobs
@@ -244,7 +244,7 @@ def test_a_mistake_on_the_command_line_is_named(arguments, message):
         ("{r}/papers/laptop/ace/arms/ace_grpo-alpha-3.0.csv", "{r}/papers/laptop/ace/arms/ace_grpo-alpha-5.0.csv"),
         ("{r}/report/laptop/aze.html", "{r}/report/laptop/ace.html"),
         ("{r}/claims/laptop/lense.csv", "{r}/claims/laptop/lens.csv"),
-        ("{r}/sft/qwen2-tiny-sft-0123456789/manifest.json", "{r}/sft/qwen2-tiny-sft-"),
+        ("{r}/sft/qwen2-chain-sft-0123456789/manifest.json", "{r}/sft/qwen2-chain-sft-"),
     ],
 )
 def test_an_unknown_target_names_the_nearest_in_one_line(fresh, target, meant):
