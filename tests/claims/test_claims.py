@@ -731,3 +731,13 @@ def test_a_claim_over_a_table_of_hard_levels_is_of_those():
 def test_weights_are_of_greater_alone():
     with pytest.raises(ValidationError, match="or greater `weights`"):
         claim("within", weights={"high": 1.0})
+
+
+def test_a_claim_at_equal_pass_1_takes_the_rates_that_the_scale_runs():
+    """ACE's Table 1 has four rates in its sweep; the laptop's core runs three of them, and the base policies."""
+    laid = {(one["claim"], one["effort"]): one for one in layout(make_plan(ROOT, "laptop", ["ace"]), "ace")}
+    contrasts_ = [contrast for contrast in laid["larger_k_gain", EQUAL]["contrasts"] if contrast["terms"]]
+    assert [contrast["stand_in"] for contrast in contrasts_] == ["qwen2-chain"], "of the three families one"
+    rates = [[rate["learning_rate"] for rate in term["rates"]] for term in contrasts_[0]["terms"]]
+    assert rates == [pytest.approx([0, 1.75e-5, 5e-5, 1e-4])] * 2
+    assert not any(contrast["terms"] for contrast in laid["softplus", EQUAL]["contrasts"]), "ReLU is in no core table"

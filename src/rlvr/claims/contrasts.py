@@ -77,7 +77,7 @@ def layout(plan: Plan, paper: str, of: list[str] | None = None) -> list[dict[str
     plain data for `rlvr.claims.evaluate`. Contrasts that this scale does not run have no terms; with some items (`of`),
     those that these do not run."""
     planned = plan.papers[paper]
-    reachable, settings = _within_reach(plan, paper, of), next(iter(planned.settings.values()), None)
+    terms_of, settings = _within_reach(plan, paper, of), next(iter(planned.settings.values()), None)
     assert settings is not None, "a paper with claims has models"
     claims = []
     for claim in planned.paper.claims:
@@ -89,8 +89,7 @@ def layout(plan: Plan, paper: str, of: list[str] | None = None) -> list[dict[str
             if not parts:
                 continue
             for part in parts:
-                if not reachable(part["terms"]):
-                    part["terms"] = []
+                part["terms"] = terms_of(part)
             claims.append(
                 {
                     **{"paper": paper, "short": planned.paper.short, "claim": claim.name, "says": claim.says},
@@ -107,22 +106,28 @@ def layout(plan: Plan, paper: str, of: list[str] | None = None) -> list[dict[str
 
 
 def _within_reach(plan: Plan, paper: str, of: list[str] | None) -> Any:
-    """A predicate: whether the runs and scores of some items, or of this scale, suffice for a contrast's terms."""
+    """A function from a contrast to its terms, as far as the runs and scores of some items, or of this scale, suffice.
+
+    At equal pass@1 a term keeps the learning rates that are there, two at least. Without them there are no terms.
+    """
     planned = plan.papers[paper]
     planned_items = [planned.item(name) for name in of or asked_for(plan, paper)]
     pairs = {pair for item in planned_items for pair in item.scored()}
     runs = {policy for item in planned_items for policy in item.policies()}
 
-    def reached(terms: list[dict[str, Any]]) -> bool:
-        for term in terms:
-            policies = [policy for rate in term["rates"] for policy in rate["policies"]]
-            if term["evaluation"] is None and not set(policies) <= runs:
-                return False
-            if term["evaluation"] is not None and not {(p, term["evaluation"]) for p in policies} <= pairs:
-                return False
-        return True
+    def there(policies: list[str], evaluation: str | None) -> bool:
+        return set(policies) <= runs if evaluation is None else {(p, evaluation) for p in policies} <= pairs
 
-    return reached
+    def terms_of(contrast: dict[str, Any]) -> list[dict[str, Any]]:
+        terms = []
+        for term in contrast["terms"]:
+            rates = [rate for rate in term["rates"] if there(rate["policies"], term["evaluation"])]
+            if len(rates) < min(2, len(term["rates"])) or not there(contrast.get("at", []), term["evaluation"]):
+                return []
+            terms.append({**term, "rates": rates})
+        return terms
+
+    return terms_of
 
 
 def _matched(planned: PaperPlan, item: Item) -> Item | None:
