@@ -15,6 +15,7 @@ from rlvr.config.plan import Cell, Item, PaperPlan, Plan, asked_for
 from rlvr.config.schema.items import Claim
 
 PAPER, EQUAL = "paper's setting", "equal pass@1"
+LEAST = 3  # points of a curve at equal pass@1: the base policy and two learning rates
 
 
 def check_all(plan: Plan, planned: PaperPlan, place: str) -> None:
@@ -108,7 +109,7 @@ def layout(plan: Plan, paper: str, of: list[str] | None = None) -> list[dict[str
 def _within_reach(plan: Plan, paper: str, of: list[str] | None) -> Any:
     """A function from a contrast to its terms, as far as the runs and scores of some items, or of this scale, suffice.
 
-    At equal pass@1 a term keeps the learning rates that are there, two at least. Without them there are no terms.
+    At equal pass@1 a term keeps the points of its curve that are there, three at least. Without them there are no terms.
     """
     planned = plan.papers[paper]
     planned_items = [planned.item(name) for name in of or asked_for(plan, paper)]
@@ -122,7 +123,7 @@ def _within_reach(plan: Plan, paper: str, of: list[str] | None) -> Any:
         terms = []
         for term in contrast["terms"]:
             rates = [rate for rate in term["rates"] if there(rate["policies"], term["evaluation"])]
-            if len(rates) < min(2, len(term["rates"])) or not there(contrast.get("at", []), term["evaluation"]):
+            if len(rates) < min(LEAST, len(term["rates"])) or not there(contrast.get("at", []), term["evaluation"]):
                 return []
             terms.append({**term, "rates": rates})
         return terms
