@@ -109,7 +109,7 @@ def layout(plan: Plan, paper: str, of: list[str] | None = None) -> list[dict[str
 def _within_reach(plan: Plan, paper: str, of: list[str] | None) -> Any:
     """A function from a contrast to its terms, as far as the runs and scores of some items, or of this scale, suffice.
 
-    At equal pass@1 a term keeps the points of its curve that are there, three at least. Without them there are no terms.
+    At equal pass@1 a term keeps the points of its curve that are there, three at least, or there are no terms.
     """
     planned = plan.papers[paper]
     planned_items = [planned.item(name) for name in of or asked_for(plan, paper)]
