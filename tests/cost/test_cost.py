@@ -309,15 +309,12 @@ def test_sft_comes_before_the_runs_that_start_from_it():
 
 
 def test_the_prediction_for_the_laptop_against_the_measured_time():
-    """docs/log.md: 114 runs, 62 minutes on two cores, 1.1 hours of training steps. docs/cost.md has the ratios."""
+    """docs/benchmarks.md: the default target's 16 runs took 6.2 minutes on two cores."""
     plan = make_plan(ROOT, "laptop", ["ace"])
-    items = [("ace", name) for name in ("table1", "table2", "table3", "table4", "readings", "core_frontier")]
-    work, schedule = summary.scheduled(plan, Costs(HARDWARE, "cpu-core", CLUSTER), 1, 2, only=items)
-    assert work.count("run") == 114
-    phases = [dict(work.estimates[run].phases) for run in plan.runs if run in work.jobs]
-    steps = sum(p["rollouts"] + p["log-probabilities"] + p["update"] for p in phases) / 3600
-    print(f"makespan {schedule.makespan / 60:.1f} of 62 min, steps {steps:.2f} of 1.1 h")
-    assert 1 / 2 < schedule.makespan / 60 / 62 < 2 and 1 / 2 < steps / 1.1 < 2
+    work, schedule = summary.scheduled(plan, Costs(HARDWARE, "cpu-core", CLUSTER), 1, 2, only=first_items(plan))
+    assert work.count("run") == 16
+    print(f"makespan {schedule.makespan / 60:.1f} of 6.2 min")
+    assert 1 / 2 < schedule.makespan / 60 / 6.2 < 2
 
 
 # ---- a paper of 3,000 runs ----

@@ -32,6 +32,7 @@ def test_where_seeds_alone_vary_it_is_the_paired_t_test():
         0.8, abs=0.02
     )
     assert power_at(0.0, of, 8, 100, level=0.05) == pytest.approx(0.05)
+    assert power_at(0.5, Components(0.0, 0.0, 3.3681**2), 8, 450, level=0.05) == pytest.approx(1), "far out in the tail"
 
 
 def test_the_power_is_how_often_a_true_difference_is_found():

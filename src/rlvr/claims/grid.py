@@ -1,5 +1,6 @@
 """All claims in one picture: papers x claims x (the paper's own numbers, the verdict at each scale and effort)."""
 
+import math
 import textwrap
 from itertools import cycle
 from pathlib import Path
@@ -27,7 +28,7 @@ LOOKS = [  # of verdicts: marker, colour, filled, words
     ((NOT_RUN,), "_", "grey", False),
 ]
 COLUMN, ROW, TEXT = 0.62, 0.2, 4.1  # inches: a column, a row, and the words of a claim
-ABOVE, BELOW = 0.95, 0.5  # inches: heads of columns, and the legend
+ABOVE, ENTRY, LINE = 0.95, 2.1, 0.24  # inches: heads of columns; an entry of the legend, and a line of entries
 LETTERS = 62  # of a claim
 
 
@@ -46,13 +47,16 @@ def draw(frame: pd.DataFrame) -> Figure:
     papers = {short: claims for short, claims in frame.groupby("short", sort=False)}
     rows = max(claims["claim"].nunique() for claims in papers.values())
     width = TEXT + COLUMN * (1 + len(efforts))
-    size = width * len(papers), ROW * rows + ABOVE + BELOW
+    entries = _legend(frame)
+    columns = min(len(entries), int(width * len(papers) / ENTRY))
+    below = LINE * (math.ceil(len(entries) / columns) + 1)
+    size = width * len(papers), ROW * rows + ABOVE + below
     figure, panels = plt.subplots(1, len(papers), figsize=size, squeeze=False)
     for axes, (short, claims) in zip(panels[0], papers.items(), strict=True):
         _panel(axes, short, claims, efforts, rows)
-    figure.legend(handles=_legend(frame), loc="lower center", ncols=7, frameon=False, fontsize=9)
+    figure.legend(handles=entries, loc="lower center", ncols=columns, frameon=False, fontsize=9)
     figure.subplots_adjust(
-        left=TEXT / size[0], right=0.995, wspace=TEXT / (width - TEXT), top=1 - ABOVE / size[1], bottom=BELOW / size[1]
+        left=TEXT / size[0], right=0.995, wspace=TEXT / (width - TEXT), top=1 - ABOVE / size[1], bottom=below / size[1]
     )
     return figure
 

@@ -59,4 +59,5 @@ def power_at(difference: float, of: Components, seeds: int, problems: int, *, le
     if error == 0:
         return 1.0 if difference else level
     edge, shift = stats.t.ppf(1 - level / 2, freedom), abs(difference) / error
-    return float(stats.nct.sf(edge, freedom, shift) + stats.nct.cdf(-edge, freedom, shift))
+    power = float(stats.nct.sf(edge, freedom, shift) + stats.nct.cdf(-edge, freedom, shift))
+    return float(stats.norm.sf(edge - shift)) if np.isnan(power) else power  # scipy gives NaN for a large shift
