@@ -95,6 +95,7 @@ def test_a_plan_loads_nothing_that_renders_fits_or_trains():
     code = (
         "import sys, rlvr.planning.expansion\nfrom rlvr import items\n"
         "[items.load(folder, kind) for folder in ('tables', 'figures') for kind in items.names(folder)]\n"
+        "import rlvr.claims.of_collapse, rlvr.claims.of_curves, rlvr.claims.of_scores\n"
         f"print(*{heavy} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

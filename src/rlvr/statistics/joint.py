@@ -16,7 +16,6 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from rlvr.statistics.intervals import Matrix, Spread, spread
 
@@ -40,6 +39,8 @@ class Joint:
 
     def half_widths(self) -> list[float]:
         """Of intervals that hold all true values together with the confidence; for one cell Student's."""
+        from scipy import special  # a plan loads this module, and no scipy for it
+
         p = 1 - self.confidence
         if len(self.spreads) > 1:
             p = min(p, 2 * float(special.ndtr(-np.quantile(self.largest_B, self.confidence))))
@@ -47,6 +48,8 @@ class Joint:
 
     def p(self, cell: int, distance: float) -> float:
         """The p, adjusted for all cells, of a cell's mean so far from a threshold; 1 for a negative distance."""
+        from scipy import special
+
         one = self.spreads[cell]
         if not one.errors or distance <= 0:
             return 1.0
