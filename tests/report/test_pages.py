@@ -14,6 +14,7 @@ from rlvr.claims.evaluate import evaluate, summarise
 from rlvr.claims.pages import Claims
 from rlvr.claims.table import gather, numbers
 from rlvr.config.paths import Paths
+from rlvr.files import RecordError
 from rlvr.planning.expansion import make_plan
 from rlvr.report.page import Page, _folded
 from rlvr.statistics.scores import read_all
@@ -300,3 +301,10 @@ def test_table_3_of_a_grae_is_set_by_the_stages_command(tmp_path):
     values = table.drop(columns=["Model", "Method", "ours"]).to_numpy()
     assert sorted(float(v) for v in values.ravel() if v == v) == sorted(published["value"].astype(float))
     assert all(path.stat().st_size > 300 for path in out)
+
+
+def test_claims_of_an_earlier_version_are_named(by_hand):
+    path = by_hand / "claims" / "laptop" / "p.csv"
+    pd.DataFrame([claims_row()]).drop(columns=["p"]).to_csv(path, index=False)
+    with pytest.raises(RecordError, match=r"laptop/p.csv: an earlier version wrote it; remove it"):
+        gather(by_hand / "claims")

@@ -3,16 +3,19 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from conftest import ROOT
 from PIL import Image
 
+from rlvr.claims import grid
 from rlvr.claims.contrasts import layout, needs
+from rlvr.claims.table import markdown
 from rlvr.config.paths import Paths
 from rlvr.config.plan import asked_for
 from rlvr.planning.expansion import make_plan
-from rlvr.report.snapshot import FACTS, Missing, described, take
+from rlvr.report.snapshot import FACTS, Missing, copy, described, take
 
 PROVENANCE = {"commit": "c0ffee", "lock_sha256": "beef", "processor": "a core", "finished": "2026-11-21T10:00:00Z"}
 CLAIM = {
@@ -158,3 +161,16 @@ def test_a_method_names_what_it_modulates_and_dynamic_sampling():
     name = next(name for name in plan.runs if "-ace_grpo-aggregationsum-dapo-" in name)
     shown = described(json.loads(manifest_of(plan, name)))
     assert (shown["method"], shown["settings"]) == ("ace_grpo", "aggregation = sum, dapo")
+
+
+def test_the_committed_snapshot_is_what_the_code_renders(tmp_path):
+    """Its claims, rendered again, give the same words and the same picture; else `make snapshot` is due."""
+    folder = ROOT / "docs" / "results"
+    claims = pd.read_csv(folder / "claims.csv")
+    assert markdown(claims) == (folder / "claims.md").read_text()
+    grid.publish(claims, tmp_path / "claims.png")
+    copy(tmp_path / "claims.png", tmp_path / "copied.png")
+    with Image.open(tmp_path / "copied.png") as made, Image.open(folder / "claims.png") as committed:
+        assert made.size == committed.size
+        difference = np.abs(np.asarray(made.convert("L"), int) - np.asarray(committed.convert("L"), int))
+    assert (difference > 64).mean() < 1e-5, "a marker has ten times as many pixels; edges may round differently"

@@ -30,7 +30,7 @@ def check_all(plan: Plan, planned: PaperPlan, place: str) -> None:
 
 def check(claim: Claim, plan: Plan, planned: PaperPlan, place: str) -> None:
     """Raises ConfigError where a claim names something that its table or figure lacks."""
-    configs = {**planned.paper.tables, **planned.paper.figures}  # without those at matched effort
+    configs = {**planned.paper.tables, **planned.paper.figures}  # without those at equal pass@1
     config = look_up(configs, claim.over, "table or figure", f"{place}.over")
     item = planned.item(claim.over)
     if not item.cells:
@@ -153,9 +153,8 @@ def _described(
     if effort == EQUAL:
         complete &= all(cells[term.arm].rates for term in contrast.terms if term.arm in cells)
         complete &= any(term.k != 1 for term in contrast.terms)
-        baseline = cells.get(source.content.compare_with)  # type: ignore[attr-defined]
-        if baseline:
-            equal = {"at": [policy for policy, _ in baseline.policies], "at_label": baseline.row.label}
+        baseline = cells[source.content.compare_with]  # type: ignore[attr-defined]
+        equal = {"at": [policy for policy, _ in baseline.policies], "at_label": baseline.row.label}
     evaluation, levels = _evaluation(plan, item, contrast)
     hard = getattr(item.content, "hard_levels", False)
     return {

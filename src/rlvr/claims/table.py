@@ -9,7 +9,7 @@ from tabulate import tabulate
 
 from rlvr.claims import grid
 from rlvr.claims.verdicts import DECIDED, HOLDS, NOT_RUN, OF_STAND_INS, VERDICTS, false_discoveries
-from rlvr.files import publish
+from rlvr.files import RecordError, publish
 
 NOTES = [
     "Reproduced: the 95 % interval of every contrast of the claim lies where the claim says. Contradicted: that of "
@@ -30,9 +30,15 @@ LEVEL = 0.05  # of false discoveries
 
 
 def gather(folder: Path) -> pd.DataFrame:
-    """The claims at every scale in a folder, as `rlvr.claims.evaluate` writes them."""
+    """The claims at every scale in a folder, as `rlvr.claims.evaluate` writes them. Raises RecordError for older ones.
+
+    `p_of_all_claims` is the adjusted p over all claims of a scale and effort (`false_discoveries`).
+    """
     files = sorted(path for path in folder.glob("*/*.csv") if not path.stem.endswith("-contrasts"))
-    frame = pd.concat([pd.read_csv(path) for path in files], ignore_index=True) if files else pd.DataFrame()
+    frames = {path: pd.read_csv(path) for path in files}
+    if old := [path for path, frame in frames.items() if not {"p", "reason"} <= set(frame)]:
+        raise RecordError(f"{old[0]}: an earlier version wrote it; remove it, and evaluate its claims again")
+    frame = pd.concat(frames.values(), ignore_index=True) if frames else pd.DataFrame()
     if frame.empty:
         return frame
     columns = frame.groupby(["scale", "effort"], sort=False)["p"]
@@ -137,12 +143,10 @@ def main(
     for path in out:
         if path.suffix == ".png":
             grid.publish(frame, path)
+        elif path.suffix == ".csv":
+            publish(path, frame.to_csv(index=False, lineterminator="\n"))
         else:
-            forms = {
-                ".csv": lambda: frame.to_csv(index=False, lineterminator="\n"),
-                ".txt": lambda: sentence(frame) + "\n",
-            }
-            publish(path, forms.get(path.suffix, lambda: markdown(frame))())
+            publish(path, sentence(frame) + "\n" if path.suffix == ".txt" else markdown(frame))
 
 
 if __name__ == "__main__":

@@ -52,15 +52,16 @@ def together(verdicts: list[str]) -> str:
 
 
 def p_of_claim(estimates: list[Estimate]) -> float:
-    """The two-sided p of a claim that is neither reproduced nor contradicted; NaN where no estimate has one.
+    """The two-sided p of a claim's verdict: at most 1 - confidence where it is reproduced or contradicted.
 
-    It is at most 1 - confidence where the verdict is one of these: the largest of its contrasts' p of holding, twice,
-    or the smallest of their joint p of failing.
+    It is the smaller of two: twice the largest one-sided p of the contrasts (intersection-union: it holds everywhere),
+    which needs the p of all, and the smallest joint p (it fails somewhere). NaN where no estimate has a p.
     """
     known = [one for one in estimates if not math.isnan(one.p)]
     if not known:
         return math.nan
-    return min(1.0, 2 * max(one.p for one in known), min(one.p_of_all for one in known))
+    holds = 2 * max(one.p for one in known) if len(known) == len(estimates) else 1.0
+    return min(1.0, holds, min(one.p_of_all for one in known))
 
 
 def false_discoveries(p: pd.Series) -> pd.Series:

@@ -14,7 +14,7 @@ from rlvr.items.scope import Scope
 from rlvr.statistics.scores import Scores
 from rlvr.statistics.table_rows import pass_at_k_rows
 
-CAPTION = "95 % intervals over {seeds} training seeds × problems (bootstrap)."
+CAPTION = "95 % intervals over {seeds} training seeds × problems (Student's t)."
 
 
 class ScoredFigure(ItemConfig):

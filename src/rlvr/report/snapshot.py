@@ -69,12 +69,12 @@ def take(plan: Plan, paths: Paths, out: Path, others: Sequence[Plan] = ()) -> li
     shutil.rmtree(out, ignore_errors=True)
     for source, target in copies.items():
         target.parent.mkdir(parents=True, exist_ok=True)
-        _copy(source, target)
+        copy(source, target)
     publish(out / "claims.md", markdown(claims))
     with tempfile.TemporaryDirectory() as folder:
         picture = Path(folder) / "claims.png"
         grid.publish(claims, picture)
-        _copy(picture, out / "claims.png")
+        copy(picture, out / "claims.png")
     publish(out / "claims.csv", claims.to_csv(index=False, lineterminator="\n"))
     runs = pd.DataFrame([_provenance(_manifest(paths, stage), policy) for policy, stage in policies.items()])
     publish(out / "runs.csv", runs.to_csv(index=False, lineterminator="\n"))
@@ -93,7 +93,7 @@ def _manifest(paths: Paths, stage: str) -> Path:
     return Path(paths.results) / stage / "manifest.json"
 
 
-def _copy(source: Path, target: Path) -> None:
+def copy(source: Path, target: Path) -> None:
     """Copies a table unchanged, a picture in 256 colours, which takes a quarter of the space."""
     if source.suffix != ".png":
         shutil.copyfile(source, target)

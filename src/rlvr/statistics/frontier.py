@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-import numpy as np
-
 from rlvr.statistics.intervals import Matrix
 
 
@@ -50,15 +48,9 @@ def at_pass_1(points: Sequence[Point], baseline_SN: Matrix) -> AtEqualPass1 | No
         x_a, x_b = float(a.pass_1_SN.mean()), float(b.pass_1_SN.mean())
         if not min(x_a, x_b) <= x0 <= max(x_a, x_b):
             continue
-        if x_a == x_b:
-            return AtEqualPass1(_wide(a.score_SN, baseline_SN), a.rate)
-        w = (x0 - x_a) / (x_b - x_a)
-        slope = (float(b.score_SN.mean()) - float(a.score_SN.mean())) / (x_b - x_a)
+        rise = float(b.score_SN.mean()) - float(a.score_SN.mean())
+        w, slope = ((x0 - x_a) / (x_b - x_a), rise / (x_b - x_a)) if x_a != x_b else (0.0, 0.0)  # the first of equals
         between_SN = (1 - w) * a.score_SN + w * b.score_SN
         between_SN = between_SN + slope * (baseline_SN - (1 - w) * a.pass_1_SN - w * b.pass_1_SN)
         return AtEqualPass1(between_SN, (1 - w) * a.rate + w * b.rate)
     return None
-
-
-def _wide(scores_SN: Matrix, like_SN: Matrix) -> Matrix:
-    return np.broadcast_to(scores_SN, np.broadcast_shapes(scores_SN.shape, like_SN.shape))

@@ -48,12 +48,14 @@ def pass_at_k_rows(layout: dict[str, Any], scores: Scores, reference: pd.DataFra
         first = frames[cells[0]["policies"][0]]
         units, samples = int(units_of(first).max()) + 1, int(first["n"].min())
         intervals = SeedsAndProblems(layout["statistics"]["confidence"])
+        at_equal = any(cell.get("rates") for cell in cells)
         for cell in cells:
             for score, k, measure in _columns(layout, samples):
                 of_cell, of_baseline = (_at_equal_pass_1(one, baseline, frames, measure) for one in (cell, baseline))
                 difference = None
-                equal = (score, k) != ("pass", 1) and cell["arm"] != BASE if cell_has_rates(cells) else True
-                if baseline not in (None, cell) and of_cell and of_baseline and equal:
+                # At equal pass@1 methods do not differ in pass@1, and the base policy stands elsewhere.
+                alike = at_equal and (cell["arm"] == BASE or (score, k) == ("pass", 1))
+                if baseline not in (None, cell) and of_cell and of_baseline and not alike:
                     difference = intervals.of_difference(of_cell.score_SN, of_baseline.score_SN)
                 shown = {**cell, "learning_rate": of_cell.rate if of_cell else None}
                 row = {
@@ -68,11 +70,6 @@ def pass_at_k_rows(layout: dict[str, Any], scores: Scores, reference: pd.DataFra
         rows += _blind_rows(layout, cells[0], panel["name"], first, units, samples)
     frame = pd.DataFrame(rows)
     return frame.assign(difference_p_holm=holm(frame["difference_p"]))
-
-
-def cell_has_rates(cells: list[dict[str, Any]]) -> bool:
-    """Whether a table's methods stand at equal pass@1."""
-    return any(cell.get("rates") for cell in cells)
 
 
 def _at_equal_pass_1(

@@ -1,4 +1,7 @@
-"""Operator chain: the boxed operators, applied from left to right, must meet every target of the problem."""
+"""Operator chain: the boxed operators, applied from left to right, must meet every target of the problem.
+
+Between two targets the value may leave the range of the task: the box is judged, not the working (`false_working`).
+"""
 
 from typing import NamedTuple
 

@@ -1,6 +1,9 @@
-"""Splits of a generated task: every problem belongs to exactly one part, by a hash of its text."""
+"""Splits of a generated task: every problem belongs to exactly one part, by a hash of its text; and levels in turn."""
 
 import hashlib
+from collections.abc import Callable
+
+from rlvr.records import Problem
 
 
 def part_of(text: str, parts: dict[str, int]) -> str:
@@ -11,3 +14,10 @@ def part_of(text: str, parts: dict[str, int]) -> str:
         if point < 0:
             return part
     raise AssertionError("the shares cover every point")
+
+
+def in_turn(levels: list[int], count: int, draw: Callable[[int, int], list[Problem]]) -> list[Problem]:
+    """`count` problems shared evenly between the levels, in turn; `draw` gives up to so many problems of a level."""
+    shares = [count // len(levels) + (i < count % len(levels)) for i in range(len(levels))]
+    by_level = [draw(level, share) for level, share in zip(levels, shares, strict=True)]
+    return [problems[i] for i in range(max(shares)) for problems in by_level if i < len(problems)]

@@ -16,7 +16,7 @@ from itertools import product
 
 import numpy as np
 
-from rlvr.data.tasks._splits import part_of
+from rlvr.data.tasks._splits import in_turn, part_of
 from rlvr.records import Demonstration, Problem
 from rlvr.verifiers.operator_chain import OPERATORS, after, parse
 
@@ -84,9 +84,8 @@ def generate_problems(
     `max_solutions` keeps only problems with at most that many correct operator sequences, `max_chance` only those that
     a blind guess hits with at most this probability.
     """
-    shares = [count // len(levels) + (i < count % len(levels)) for i in range(len(levels))]
-    by_level = []
-    for level, share in zip(levels, shares, strict=True):
+
+    def drawn(level: int, share: int) -> list[Problem]:
         texts: dict[str, None] = {}
         in_vain = 0
         while len(texts) < share and in_vain < PATIENCE:
@@ -95,8 +94,9 @@ def generate_problems(
                 continue
             if max_chance is None or chance(text) <= max_chance:
                 texts[text], in_vain = None, 0
-        by_level.append([Problem(f"{part}-{text}", text, text, LABEL.format(level)) for text in texts])
-    return [problems[i] for i in range(max(shares)) for problems in by_level if i < len(problems)]
+        return [Problem(f"{part}-{text}", text, text, LABEL.format(level)) for text in texts]
+
+    return in_turn(levels, count, drawn)
 
 
 def _draw(level: int, max_solutions: int | None, generator: np.random.Generator) -> str | None:

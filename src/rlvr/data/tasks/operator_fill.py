@@ -86,10 +86,8 @@ def generate_problems(
     `max_solutions` keeps only problems with at most that many correct operator sequences, `max_chance` only those that
     a blind guess hits with at most this probability.
     """
-    shares = [count // len(levels) + (i < count % len(levels)) for i in range(len(levels))]
     limits = (max_solutions or math.inf, 1.0 if max_chance is None else max_chance)
-    by_level = [_draw(part, n, share, limits, generator) for n, share in zip(levels, shares, strict=True)]
-    return [problems[i] for i in range(max(shares)) for problems in by_level if i < len(problems)]
+    return _splits.in_turn(levels, count, lambda n, share: _draw(part, n, share, limits, generator))
 
 
 def _draw(part: str, n: int, count: int, limits: tuple[float, float], generator: np.random.Generator) -> list[Problem]:

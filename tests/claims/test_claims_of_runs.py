@@ -1,0 +1,216 @@
+"""Claims about curves over training, and about runs that collapse."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from claims_by_hand import (
+    COUNTS,
+    CURVES,
+    claim,
+    described,
+    plain,
+)
+from scipy import stats
+
+from rlvr.claims._contrast import Evidence
+from rlvr.claims.evaluate import evaluate
+from rlvr.claims.verdicts import (
+    CONTRADICTED,
+    INCONCLUSIVE,
+    REPRODUCED,
+)
+from rlvr.config.schema.items import Claim
+from rlvr.config.schema.names import About
+from rlvr.files import RecordError
+
+# ---- claims about curves ----
+
+
+def curve(values_T, name="entropy") -> list[dict]:
+    """A probe before training, which no mean is over, and one at each tenth step."""
+    return [{"step": 0, name: 99.0}, *({"step": 10 * (t + 1), name: v} for t, v in enumerate(values_T))]
+
+
+def test_curves_have_students_interval_over_paired_seeds():
+    generator = np.random.default_rng(0)
+    probes = {
+        f"{arm}{s}": curve(generator.normal(i, 0.3, 10)) for i, arm in enumerate(("low", "high")) for s in (1, 2, 3)
+    }
+    made = claim("greater", left="high", right=["low"], measure="probe.entropy", during=(0.5, 1.0))
+    (one,) = described(made, CURVES)
+    (row,) = evaluate(one, Evidence({}, probes, {}))
+    means = {run: np.mean([r["entropy"] for r in rows if r["step"] >= 50]) for run, rows in probes.items()}
+    high, low = ([means[f"{arm}{s}"] for s in (1, 2, 3)] for arm in ("high", "low"))
+    expected = stats.ttest_rel(high, low)
+    interval = expected.confidence_interval(0.95)
+    assert row["estimate"] == pytest.approx(np.mean(high) - np.mean(low))
+    assert (row["low"], row["high"]) == pytest.approx((interval.low, interval.high))
+    assert (row["seeds"], row["problems"], row["unit"]) == (3, None, "training seeds")
+    ordering = claim("ordering", arms=["high", "mid", "low"], measure="probe.entropy", during=(0.5, 1.0))
+    (one,) = described(ordering, CURVES, resamples=40_000)
+    probes |= {f"mid{s}": probes[f"low{s}"] for s in (1, 2, 3)}
+    first, second = evaluate(one, Evidence({}, probes, {}))
+    wide = expected.confidence_interval(1 - 0.05 / 2)
+    assert (first["low_of_all"], first["high_of_all"]) == pytest.approx((wide.low, wide.high), rel=0.1), (
+        "two that vary apart"
+    )
+    assert (second["estimate"], second["verdict"]) == (0, INCONCLUSIVE)
+
+
+def test_the_part_of_training_and_the_rows_that_a_measure_is_from():
+    rising = {
+        f"{arm}{s}": curve(np.linspace(0, 9, 10) + s / 100 + (arm == "high") * 2)
+        for arm in ("low", "high")
+        for s in (1, 2)
+    }
+    rising |= {f"{arm}3": rising[f"{arm}1"] for arm in ("low", "high")}
+    made = claim("greater", left="high", right=["low"], measure="probe.entropy", during=(0.0, 0.2))
+    (row,) = evaluate(described(made, CURVES)[0], Evidence({}, rising, {}))
+    assert row["estimate"] == pytest.approx(2) and row["verdict"] == REPRODUCED
+    batches = {run: [{"step": r["step"], "correct": -r["entropy"]} for r in rows] for run, rows in rising.items()}
+    made = claim("greater", left="high", right=["low"], measure="metrics.correct")
+    (row,) = evaluate(described(made, CURVES)[0], Evidence({}, {}, batches))
+    assert row["estimate"] == pytest.approx(-2) and row["verdict"] == CONTRADICTED
+    near = claim("within", left="high", right=["low"], measure="metrics.correct", threshold=2.5)
+    assert evaluate(described(near, CURVES)[0], Evidence({}, {}, batches))[0]["verdict"] == REPRODUCED
+
+
+def with_grid(made: Claim, content=CURVES, every=10) -> dict:
+    """The layout of a claim over curves whose runs are probed every so many steps, with one hard level."""
+    probe = SimpleNamespace(every=every)
+    run = SimpleNamespace(probe=probe, validation=SimpleNamespace(about=About(hard_levels=["5"])))
+    runs = {f"{arm}{seed}": run for arm in COUNTS for seed in (1, 2, 3)}
+    return described(made, content, runs=runs)[0]
+
+
+def test_a_claim_over_a_figures_first_steps_reads_no_later_one():
+    first = CURVES.model_copy(update={"up_to_step": 40})
+    probes = {
+        f"{arm}{s}": curve([*(level + s / 100,) * 4, *(-level,) * 6])
+        for arm, level in (("high", 2.0), ("low", 1.0))
+        for s in (1, 2, 3)
+    }
+    made = claim("greater", left="high", right=["low"], measure="probe.entropy")
+    whole, part = (evaluate(with_grid(made, figure), Evidence({}, probes, {}))[0] for figure in (CURVES, first))
+    assert whole["estimate"] == pytest.approx(-0.2) and part["estimate"] == pytest.approx(1)
+    late = made.model_copy(update={"during": (0.75, 1.0)})
+    probes = {
+        run: [{**row, "entropy": row["step"] * (run[:3] != "low")} for row in rows] for run, rows in probes.items()
+    }
+    (row,) = evaluate(with_grid(late, first), Evidence({}, probes, {}))
+    assert row["estimate"] == pytest.approx(35), "shares of the figure's steps: 30 and 40"
+
+
+def test_a_change_is_the_late_mean_minus_the_early_one():
+    probes = {
+        f"{arm}{s}": curve(np.linspace(0, 9, 10) * slope + s)
+        for arm, slope in (("high", 2), ("low", 1))
+        for s in (1, 2, 3)
+    }
+    parts = {"measure": "probe.entropy", "during": (0.9, 1.0), "since": (0.0, 0.2)}  # values 8 and 9 against 0 and 1
+    one = with_grid(claim("greater", weights={"high": 1.0}, **parts))
+    (row,) = evaluate(one, Evidence({}, probes, {}))
+    assert (row["estimate"], row["verdict"]) == (16, REPRODUCED)
+    assert row["says"] == "1 high, probe.entropy, late against early"
+    (row,) = evaluate(with_grid(claim("greater", left="low", right=["high"], **parts)), Evidence({}, probes, {}))
+    assert (row["estimate"], row["verdict"]) == (-8, CONTRADICTED)
+
+
+def test_every_checkpoint_counts_and_dense_first_steps_do_not():
+    """Ahead at each of ten checkpoints but one; behind at the dense steps, which are no checkpoints."""
+    generator = np.random.default_rng(3)
+
+    def probed(lead_T) -> dict:
+        noise = {s: generator.normal(0, 0.01, 10) for s in (1, 2, 3)}
+        high = {f"high{s}": curve(np.asarray(lead_T) + noise[s]) for s in noise}
+        dense = [{"step": step, "entropy": -50.0} for step in range(1, 10)]
+        rows = {run: [rows[0], *dense, *rows[1:]] for run, rows in high.items()}
+        return rows | {
+            f"low{s}": curve(np.zeros(10)) + [{"step": d, "entropy": 0.0} for d in range(1, 10)] for s in noise
+        }
+
+    made = claim("greater", left="high", right=["low"], measure="probe.entropy", each_checkpoint=True)
+    one = with_grid(made)
+    ahead, once_behind = [1.0] * 10, [1.0] * 9 + [-1.0]
+    probes = probed(ahead)
+    (row,) = evaluate(one, Evidence({}, probes, {}))
+    assert row["verdict"] == REPRODUCED and row["estimate"] == pytest.approx(1, abs=0.03)
+    assert row["says"].endswith("lowest of all checkpoints")
+    values_SC = np.array(
+        [[r["entropy"] for r in probes[f"high{s}"] if r["step"] and r["step"] % 10 == 0] for s in (1, 2, 3)]
+    )
+    every = [stats.ttest_1samp(values_S, 0).confidence_interval(0.95) for values_S in values_SC.T]
+    assert (row["low"], row["high"]) == pytest.approx((min(i.low for i in every), min(i.high for i in every)))
+    wide = [stats.ttest_1samp(values_S, 0).confidence_interval(1 - 0.05 / 10) for values_S in values_SC.T]
+    assert row["high"] < row["high_of_all"] <= min(i.high for i in wide) + 1e-9, (
+        "at most Bonferroni's of ten checkpoints"
+    )
+    behind = probed(once_behind)
+    (row,) = evaluate(one, Evidence({}, behind, {}))
+    assert row["verdict"] == CONTRADICTED and row["estimate"] == pytest.approx(-1, abs=0.03)
+    early = with_grid(made.model_copy(update={"during": (0.0, 0.9)}))
+    assert evaluate(early, Evidence({}, behind, {}))[0]["verdict"] == REPRODUCED, "the last checkpoint is outside"
+    for rows in behind.values():
+        rows[:] = [{**r, "entropy": None if r["step"] == 100 else r["entropy"]} for r in rows]
+    assert evaluate(one, Evidence({}, behind, {}))[0]["verdict"] == REPRODUCED, "no value, no checkpoint"
+    (row,) = evaluate(with_grid(made, every=1000), Evidence({}, probes, {}))
+    assert row["verdict"] == INCONCLUSIVE and math.isnan(row["estimate"]), "no checkpoint at this scale"
+    behind["low1"] = [r for r in behind["low1"] if r["step"] != 50]
+    with pytest.raises(RecordError, match=r"low1: checkpoints at steps \[10, 20, 30, 40, 60"):
+        evaluate(one, Evidence({}, behind, {}))
+
+
+def test_a_claim_about_hard_levels_reads_them_from_the_rates_by_level():
+    hard = CURVES.model_copy(update={"measures": ["probe.hard_pass_rate"]})
+
+    def rows(easy: float, rate: float) -> list[dict]:
+        levels = {"pass_rate_by_level": {"1": easy, "5": rate}, "problems_by_level": {"1": 3, "5": 1}}
+        return [{"step": step, **levels} for step in (0, 10, 20)]
+
+    probes = {f"high{s}": rows(0.0, 0.6 + s / 100) for s in (1, 2, 3)} | {f"low{s}": rows(1.0, 0.5) for s in (1, 2, 3)}
+    made = claim("greater", left="high", right=["low"], measure="probe.hard_pass_rate", each_checkpoint=True)
+    (row,) = evaluate(with_grid(made, hard), Evidence({}, probes, {}))
+    assert row["estimate"] == pytest.approx(0.12) and row["verdict"] == REPRODUCED
+
+
+def test_one_seed_of_a_curve_decides_nothing():
+    made = claim("greater", left="high", right=["low"], measure="probe.entropy")
+    (one,) = described(made, CURVES)
+    for term in one["contrasts"][0]["terms"]:
+        term["rates"][0]["policies"] = term["rates"][0]["policies"][:1]
+    (row,) = evaluate(one, Evidence({}, {"high1": curve([5.0]), "low1": curve([1.0])}, {}))
+    assert (row["estimate"], row["verdict"]) == (4, INCONCLUSIVE) and math.isnan(row["low"])
+
+
+# ---- claims about runs that collapse ----
+
+
+def batches(shares) -> list[dict]:
+    """Training batches with these shares of prompts unsolved."""
+    return [{"step": i + 1, "unsolved": 100 * share, "prompts_drawn": 100} for i, share in enumerate(shares)]
+
+
+def test_shares_of_collapsed_runs_have_newcombes_interval():
+    """Three of ten runs against none: from the two Wilson intervals (Newcombe 1998, method 10)."""
+    healthy, collapsed = (
+        batches(np.linspace(0.6, 0.2, 40)),
+        batches([*np.linspace(0.6, 0.2, 20), *np.linspace(0.3, 0.9, 20)]),
+    )
+    one, rule = {**plain(("",)), "module": "rlvr.claims.of_collapse"}, {"window": 0.1, "factor": 1.5, "share": 0.1}
+    for term, arm in zip(one["contrasts"][0]["terms"], ("left", "right"), strict=True):
+        term["rates"][0]["policies"] = [f"{arm}{s}" for s in range(10)]
+    metrics = {
+        f"{arm}{s}": collapsed if arm == "left" and s < 3 else healthy for arm in ("left", "right") for s in range(10)
+    }
+    (row,) = evaluate({**one, "collapse": rule}, Evidence({}, {}, metrics))
+    wilson = [stats.binomtest(c, 10).proportion_ci(0.95, "wilson") for c in (3, 0)]
+    low = 0.3 - math.hypot(0.3 - wilson[0].low, wilson[1].high - 0)
+    high = 0.3 + math.hypot(wilson[0].high - 0.3, 0 - wilson[1].low)
+    assert (row["estimate"], row["low"], row["high"]) == pytest.approx((0.3, low, high))
+    assert (row["verdict"], row["seeds"], row["problems"]) == (INCONCLUSIVE, 10, None), "as in the paper: p = 0.21"
+    all_of_them = {run: collapsed if run.startswith("left") else healthy for run in metrics}
+    assert evaluate({**one, "collapse": rule}, Evidence({}, {}, all_of_them))[0]["verdict"] == REPRODUCED
+    swapped = {run: healthy if run.startswith("left") else collapsed for run in metrics}
+    assert evaluate({**one, "collapse": rule}, Evidence({}, {}, swapped))[0]["verdict"] == CONTRADICTED

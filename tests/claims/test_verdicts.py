@@ -1,0 +1,214 @@
+"""Verdicts: laws, words, chance, how often they err, and many claims at once."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from claims_by_hand import (
+    claim,
+    described,
+    found,
+    noisy,
+    plain,
+)
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from rlvr.claims._contrast import Estimate, Evidence
+from rlvr.claims.evaluate import evaluate, summarise
+from rlvr.claims.verdicts import (
+    CONTRADICTED,
+    INCONCLUSIVE,
+    NOT_COMPARABLE,
+    NOT_RUN,
+    OF_STAND_INS,
+    REPRODUCED,
+    false_discoveries,
+    p_of_claim,
+    together,
+    verdict_of,
+)
+
+# ---- laws of verdicts ----
+
+numbers = st.floats(-50, 50, allow_nan=False).map(lambda x: round(x, 3))
+
+
+@st.composite
+def estimates(draw_):
+    low_of_all, low, value, high, high_of_all = sorted(draw_(st.lists(numbers, min_size=5, max_size=5)))
+    return Estimate(value, low, high, low_of_all, high_of_all, 3, 40, "u")
+
+
+ORDER = [CONTRADICTED, INCONCLUSIVE, REPRODUCED]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "threshold", "above", "near"),
+    [
+        ((1, 2, 4, 5), 0, REPRODUCED, CONTRADICTED),
+        ((-1, 2, 4, 5), 0, REPRODUCED, INCONCLUSIVE),  # the wider interval decides against a claim alone
+        ((-5, -4, -2, 1), 0, INCONCLUSIVE, INCONCLUSIVE),
+        ((-5, -4, -2, -1), 0, CONTRADICTED, CONTRADICTED),
+        ((-5, -4, -2, -1), 4, CONTRADICTED, REPRODUCED),
+        ((-5, -4, -2, -1), 3.9, CONTRADICTED, INCONCLUSIVE),
+        ((0, 0, 0, 0), 0, INCONCLUSIVE, REPRODUCED),
+        ((2, 2, 3, 3), 2, INCONCLUSIVE, INCONCLUSIVE),
+    ],
+)
+def test_a_contrasts_verdict_by_hand(bounds, threshold, above, near):
+    low_of_all, low, high, high_of_all = bounds
+    estimate = Estimate((low + high) / 2, low, high, low_of_all, high_of_all, 3, 40, "u")
+    assert (verdict_of(estimate, threshold, near=False), verdict_of(estimate, threshold, near=True)) == (above, near)
+
+
+@given(estimates(), numbers.map(abs), numbers.map(abs))
+def test_a_verdict_is_monotone_in_its_threshold(estimate, one, other):
+    small, large = sorted((one, other))
+    above = [ORDER.index(verdict_of(estimate, threshold, near=False)) for threshold in (small, large)]
+    near = [ORDER.index(verdict_of(estimate, threshold, near=True)) for threshold in (small, large)]
+    assert above[0] >= above[1] and near[0] <= near[1]
+
+
+@given(estimates())
+def test_swapping_left_and_right_turns_one_verdict_into_the_other(estimate):
+    single = Estimate(estimate.value, estimate.low, estimate.high, estimate.low, estimate.high, 3, 40, "u")
+    swapped = Estimate(-single.value, -single.high, -single.low, -single.high, -single.low, 3, 40, "u")
+    assume(single.low != 0 and single.high != 0)
+    turned = {REPRODUCED: CONTRADICTED, CONTRADICTED: REPRODUCED, INCONCLUSIVE: INCONCLUSIVE}
+    assert verdict_of(swapped, 0.0, near=False) == turned[verdict_of(single, 0.0, near=False)]
+    assert verdict_of(swapped, 1.0, near=True) == verdict_of(single, 1.0, near=True)
+
+
+def test_swapped_arms_of_scores():
+    for seed, shift in ((1, 0.3), (2, -0.3), (3, 0.0)):
+        scores = noisy(seed, shift=shift)
+        (row,), (swapped,) = (
+            evaluate(plain(arms=arms), Evidence(scores)) for arms in (("left", "right"), ("right", "left"))
+        )
+        assert (row["low"], row["high"]) == pytest.approx((-swapped["high"], -swapped["low"]))
+        assert {row["verdict"], swapped["verdict"]} in ({REPRODUCED, CONTRADICTED}, {INCONCLUSIVE})
+
+
+@given(st.lists(st.sampled_from([REPRODUCED, CONTRADICTED, INCONCLUSIVE, NOT_RUN]), max_size=6), st.randoms())
+def test_laws_of_a_claims_verdict(verdicts, chance):
+    whole = together(verdicts)
+    shuffled = chance.sample(verdicts, len(verdicts))
+    assert together(shuffled) == whole and together([*verdicts, NOT_RUN]) == whole, "what was not run says nothing"
+    assert (whole == NOT_RUN) == (set(verdicts) <= {NOT_RUN})
+    assert (whole == CONTRADICTED) == (CONTRADICTED in verdicts)
+    assert (whole == REPRODUCED) == (set(verdicts) - {NOT_RUN} == {REPRODUCED}), "intersection-union"
+    if whole != NOT_RUN:
+        assert ORDER.index(together([*verdicts, INCONCLUSIVE])) <= ORDER.index(whole)
+
+
+def test_what_was_not_run_counts_in_no_correction():
+    one = plain((1, 2, 4), resamples=1000)
+    one["contrasts"][2]["terms"] = []
+    rows = evaluate(one, Evidence(noisy(5)))
+    two = evaluate(plain((1, 2), resamples=1000), Evidence(noisy(5)))
+    assert [row["verdict"] for row in rows[2:]] == [NOT_RUN]
+    assert [row["low_of_all"] for row in rows[:2]] == pytest.approx([row["low_of_all"] for row in two])
+    summary = summarise(one, rows, "smoke")
+    assert (summary["contrasts"], summary["run"]) == (3, 2)
+    none = {**one, "contrasts": [{**contrast, "terms": []} for contrast in one["contrasts"]]}
+    summary = summarise(none, evaluate(none, Evidence({})), "smoke")
+    assert (summary["verdict"], summary["run"], summary["deciding"]) == (NOT_RUN, 0, "")
+    assert math.isnan(summary["p"])
+
+
+def test_the_deciding_contrast_has_the_worst_verdict_and_then_the_smallest_margin():
+    rows = found(made := claim("greater", left="high", right=["low", "base", "mid"], k=[1]))
+    summary = summarise(described(made)[0], rows, "smoke")
+    assert (summary["deciding"], summary["estimate"], summary["verdict"]) == (
+        "high − mid @1 with m on x, in place of M and b",
+        25,
+        "same direction",
+    )
+    made = claim("within", left="mid", right=["high", "low"], k=[2], threshold=40)
+    assert summarise(described(made)[0], found(made), "smoke")["deciding"].startswith("mid − low @2 with"), (
+        "33.3 is nearer to 40"
+    )
+    made = claim("within", left="mid", right=["low", "high"], k=[2], threshold=20)
+    summary = summarise(described(made)[0], found(made), "smoke")
+    assert summary["deciding"].startswith("mid − low @2 with") and summary["verdict"] == "opposite direction"
+    assert (summary["reproduced_contrasts"], summary["contradicted_contrasts"]) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("ks", "between_runs", "most"), [((1,), 0.0, 0.05), ((1, 2, 4), 0.0, 0.05), ((1,), 0.02, 0.05), ((1,), 0.1, 0.08)]
+)
+def test_equal_arms_are_seldom_called_different(ks, between_runs, most):
+    """The rule under the null, 300 times: three seeds, 40 problems, few draws. 5 % of 300, with room for chance."""
+    verdicts = []
+    for trial in range(300):
+        scores = noisy(1000 + trial, between_runs=between_runs)
+        rows = evaluate(plain(ks, resamples=200, seed=trial), Evidence(scores))
+        verdicts.append(together([row["verdict"] for row in rows]))
+    reproduced, contradicted = (verdicts.count(verdict) / 300 for verdict in (REPRODUCED, CONTRADICTED))
+    print(f"{len(ks)} contrasts, {between_runs} between runs: {reproduced:.3f} and {contradicted:.3f} of 300")
+    assert reproduced + contradicted <= most
+
+
+@pytest.mark.parametrize(("seeds", "least"), [(3, 36), (6, 54)])
+def test_different_arms_are_told_apart(seeds, least):
+    """The same simulation with a true gain of 10 points: it has power, more with more seeds, and never says no."""
+    verdicts = [
+        evaluate(plain(resamples=200, seed=t, seeds=seeds), Evidence(noisy(t, shift=0.1, seeds=seeds)))[0]["verdict"]
+        for t in range(60)
+    ]
+    assert verdicts.count(REPRODUCED) >= least and CONTRADICTED not in verdicts
+
+
+# ---- words, chance, many claims ----
+
+
+def test_words_are_of_the_papers_models_where_these_were_run():
+    rows = evaluate(one := plain((1,)), Evidence(noisy(1, shift=0.4)))
+    assert summarise(one, rows, "laptop")["verdict"] == OF_STAND_INS[rows[0]["verdict"]] == "same direction"
+    for contrast in one["contrasts"]:
+        contrast["stand_in"] = contrast["model"]
+    summary = summarise(one, evaluate(one, Evidence(noisy(1, shift=0.4))), "paper")
+    assert (summary["verdict"], summary["deciding"]) == (REPRODUCED, "left − right @1 with M on x, in place of b")
+
+
+def test_where_blind_guesses_score_much_nothing_is_judged():
+    scores = {key: one.assign(chance=0.1) for key, one in noisy(1, shift=0.4).items()}
+    one = plain((1, 2, 4))
+    rows = evaluate(one, Evidence(scores))
+    assert [row["verdict"] == NOT_COMPARABLE for row in rows] == [False, False, True], "0.1, 0.19, 1 - 0.9^4 = 0.34"
+    assert rows[2]["reason"] == "blind guesses score 34 % at k = 4, more than 20 %"
+    summary = summarise(one, rows, "laptop")
+    assert (summary["verdict"], summary["run"], summary["not_comparable_contrasts"]) == ("same direction", 2, 1)
+    assert summary["reason"] == rows[2]["reason"]
+    alone = evaluate(plain((4,)), Evidence(scores))
+    assert summarise(plain((4,)), alone, "laptop")["verdict"] == NOT_COMPARABLE
+    assert [row["low_of_all"] for row in evaluate(plain((1, 2)), Evidence(scores))] == pytest.approx(
+        [row["low_of_all"] for row in rows[:2]]
+    ), "what is not judged widens nothing"
+
+
+def test_the_p_of_a_claim_is_small_where_it_is_decided():
+    for shift, seed in ((0.4, 1), (-0.4, 2), (0.0, 3), (0.03, 4)):
+        one = plain((1, 2, 4), resamples=4000)
+        rows = evaluate(one, Evidence(noisy(seed, shift=shift)))
+        summary = summarise(one, rows, "laptop")
+        assert (summary["p"] <= 0.05) == (summary["verdict"] != "undecided"), (shift, summary)
+
+
+def test_false_discoveries_are_benjamini_and_yekutielis():
+    """By hand: three tests, each p times 3 (1 + 1/2 + 1/3) over its rank; a blank is no test."""
+    p = pd.Series([0.01, np.nan, 0.5, 0.02])
+    c = 1 + 1 / 2 + 1 / 3
+    np.testing.assert_allclose(false_discoveries(p), [0.03 * c, np.nan, 0.5 * c, 0.03 * c])
+
+
+def test_a_claim_holds_everywhere_only_where_each_contrast_has_a_p():
+    def estimate(p: float, p_of_all: float) -> Estimate:
+        return Estimate(1.0, 0.5, 1.5, 0.4, 1.6, 3, 40, "u", p, p_of_all)
+
+    assert p_of_claim([estimate(0.01, 0.9), estimate(0.002, 1.0)]) == pytest.approx(0.02), "twice the largest"
+    assert p_of_claim([estimate(0.99, 0.03), estimate(0.002, 1.0)]) == 0.03, "it fails somewhere"
+    assert p_of_claim([estimate(0.002, 0.9), estimate(math.nan, math.nan)]) == 0.9, "one says nothing of holding"
+    assert math.isnan(p_of_claim([estimate(math.nan, math.nan)])) and math.isnan(p_of_claim([]))
