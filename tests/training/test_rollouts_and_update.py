@@ -5,9 +5,11 @@ import math
 
 import pytest
 import torch
-from conftest import tiny
+from conftest import ROOT, tiny
 
 from rlvr.estimators import Estimator
+from rlvr.planning.papers import read_sources
+from rlvr.policies.build import scratch_policy
 from rlvr.policies.decoder import Decoder
 from rlvr.policies.errors import NonFinite
 from rlvr.policies.transformers_pass import TransformersPass
@@ -346,3 +348,29 @@ def test_padding_is_on_the_right():
     assert prompts.tolist() == [[5, 6], [7, 0]] and lengths.tolist() == [2, 1]
     groups = Groups(prompts, lengths, torch.tensor([[[1, 2, 3]], [[4, 5, 6]]]), torch.tensor([[3], [1]]))
     assert groups.select(torch.tensor([1])).tokens_PGT.tolist() == [[[4]]]
+
+
+def test_false_working_by_hand():
+    """4 + 3 = 7, then 7 * 2 = 14: of four responses three are correct, one of them by a false step; the fourth is not
+    counted, though its working is false.
+    """
+    policy, prompt = scratch_policy(read_sources(ROOT, "laptop", ["ace"]).models["qwen2-chain"]), "4 3 2 = 14"
+    responses = [
+        "4 3 2 14 + 7 * 14 \\boxed{ + * }",
+        "4 3 2 14 + 9 * 14 \\boxed{ + * }",
+        "4 3 2 14 + 7 * 14 \\boxed{ + * } <eos>",
+        "4 3 2 14 * 9 * 14 \\boxed{ * * }",
+    ]
+    tokenizer = policy.tokenizer
+    prompts = policy.encode([prompt])
+    rows = tokenizer(responses, add_special_tokens=False)["input_ids"]
+    lengths_PG = torch.tensor([[len(row) for row in rows]])
+    tokens_PGT = torch.full((1, 4, 20), policy.pad)
+    for g, row in enumerate(rows):
+        tokens_PGT[0, g, : len(row)] = torch.tensor(row)
+    groups = Groups(*pad_prompts([*prompts, prompts[0][:2]], policy.pad, "cpu"), tokens_PGT, lengths_PG)
+    correct = torch.tensor([[1.0, 1.0, 1.0, 0.0]])
+    found = measures.false_working(tokenizer, groups.prompts(), tokens_PGT, lengths_PG, correct)
+    assert found == {"false_working": 1 / 3}
+    none = measures.false_working(tokenizer, groups.prompts(), tokens_PGT, lengths_PG, correct * 0)
+    assert none == {"false_working": None}

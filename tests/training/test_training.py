@@ -177,7 +177,8 @@ def test_metrics_hold_what_a_reader_needs(uninterrupted):
     assert [row["step"] for row in rows] == list(range(1, 13))
     wanted = {"reward", "pass_rate", "all_wrong", "all_right", "entropy", "entropy_decision", "kl", "clip_fraction",
               "correct", "unsolved", "solve_rates", "positive_mass_by_correct", "negative_mass_by_correct",
-              "grad_norm", "oef", "overconfidence_mean", "overconfidence_sum", "logprob_gap", "timing"}  # fmt: skip
+              "grad_norm", "oef", "false_working", "overconfidence_mean", "overconfidence_sum", "logprob_gap",
+              "timing"}  # fmt: skip
     assert wanted <= set(rows[0])
     assert {"rollout", "reference", "update", "step", "tokens_per_second"} <= set(rows[0]["timing"])
     for row in rows:

@@ -31,6 +31,7 @@ MEASURES = {
     "entropy": Measure("entropy, all tokens (nats)", BOTH),
     "entropy_decision": Measure("entropy, decision tokens (nats)", BOTH),
     "oef": Measure("overconfident share of errors (OEF)", BOTH, share=True),
+    "false_working": Measure("correct responses with a false step", BOTH, share=True),
     "overconfidence_mean": Measure("mean c / T where c > 0 (nats)", BOTH),
     "overconfidence_sum": Measure("mean c where c > 0 (nats)", BOTH),
     "correct": Measure("correct responses in the batch", (METRICS,)),

@@ -92,11 +92,15 @@ def _series(
 
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
-    """The figure: one row per model, one column per measure, one line per arm with its interval over seeds."""
+    """The figure: one row per model, one column per measure, one line per arm with its interval over seeds.
+
+    A measure that no run has (`false_working` of runs on published sets) has no column.
+    """
     import matplotlib.pyplot as plt
     from matplotlib.ticker import MaxNLocator
 
-    frame, measures = frames[0], layout["measures"]
+    frame = frames[0]
+    measures = [measure for measure in layout["measures"] if (frame["measure"] == measure["written"]).any()]
     models, styles = list(dict.fromkeys(frame["model"])), looks(frame["arm"], layout)
     band = 0.13 if len(styles) <= 4 else 0.08
     size = (4.2 * len(measures), 2.7 * len(models) + 0.7)

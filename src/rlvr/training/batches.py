@@ -29,6 +29,11 @@ class Groups:
         steps_T = torch.arange(self.tokens_PGT.shape[2], device=self.lengths_PG.device)
         return steps_T < self.lengths_PG[..., None]
 
+    def prompts(self) -> list[Tensor]:
+        """The prompts' tokens, without padding."""
+        lengths = self.prompt_lengths_P.tolist()
+        return [prompt_L[:length].cpu() for prompt_L, length in zip(self.prompts_PL, lengths, strict=True)]
+
     def select(self, rows: Tensor) -> Self:
         """Some prompts, without padding that no row needs."""
         lengths_PG, prompt_lengths_P = self.lengths_PG[rows], self.prompt_lengths_P[rows]

@@ -14,6 +14,8 @@ from rlvr.data import tasks
 from rlvr.verifiers import OPEN
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from transformers import PreTrainedTokenizerBase
 
 FORKING_SHARE = 0.2  # Wang et al. 2025 (arXiv 2506.01939): the fifth of tokens with the highest entropy
@@ -51,6 +53,28 @@ def entropy(
     """Mean entropy (nats per token) over all tokens (ACE, Eq. 16) and over decision tokens."""
     decisions = decision_mask(tokenizer, tokens_PGT, entropy_PGT, mask_PGT)
     return {"entropy": mean_where(entropy_PGT, mask_PGT), "entropy_decision": mean_where(entropy_PGT, decisions)}
+
+
+def false_working(
+    tokenizer: PreTrainedTokenizerBase,
+    prompts: Sequence[Sequence[int] | Tensor],
+    tokens_PGT: Tensor,
+    lengths_PG: Tensor,
+    correct_PG: Tensor,
+) -> dict[str, float | None]:
+    """Share of the correct responses whose working has a false step, where the vocabulary is a generated task's.
+
+    None without a correct response, and for other vocabularies, whose working nothing here can check.
+    """
+    task = tasks.of_vocabulary(tokenizer.get_vocab())
+    rows, columns = (index.tolist() for index in torch.nonzero(correct_PG == 1, as_tuple=True))
+    if task is None or not rows:
+        return {"false_working": None}
+    rollouts = [tokens_PGT[p, g, : int(lengths_PG[p, g])] for p, g in zip(rows, columns, strict=True)]
+    groups: list[Any] = [[torch.as_tensor(row).cpu().numpy() for row in group] for group in (prompts, rollouts)]
+    problems, texts = (tokenizer.batch_decode(group, skip_special_tokens=True) for group in groups)
+    false = sum(task.false_working(problems[p], text) for p, text in zip(rows, texts, strict=True))
+    return {"false_working": false / len(texts)}
 
 
 def overconfidence(log_ratio_PG: Tensor, lengths_PG: Tensor, correct_PG: Tensor) -> dict[str, float | None]:

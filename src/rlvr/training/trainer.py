@@ -208,11 +208,16 @@ class Trainer:
             **measures.shares(batch.drawn_pass_rates),
             **measures.counts(batch.drawn_pass_rates, self.spec.rollout.samples_per_prompt),
             **measures.entropy(self.policy.tokenizer, batch.groups.tokens_PGT, batch.samples.entropy_PGT, mask_PGT),
+            **self._false_working(batch.groups, batch.correct_PG),
             **measures.overconfidence(log_ratio_PG, batch.groups.lengths_PG, batch.correct_PG),
             "prompts_drawn": len(batch.drawn_pass_rates),
             "sampling_rounds": batch.rounds,
             "statuses": dict(sorted(batch.statuses.items())),
         }
+
+    def _false_working(self, groups: Groups, correct_PG: torch.Tensor) -> dict[str, float | None]:
+        tokenizer, prompts = self.policy.tokenizer, groups.prompts()
+        return measures.false_working(tokenizer, prompts, groups.tokens_PGT, groups.lengths_PG, correct_PG)
 
     # ---- held-out measurements ----
 
@@ -245,6 +250,7 @@ class Trainer:
                 **measures.by_level(rates, [p.level for p in held_out.problems]),
                 **({"greedy": self._greedy(held_out)} if spec.probe.greedy else {}),
                 **measures.entropy(self.policy.tokenizer, groups.tokens_PGT, drawn.entropy_PGT, groups.mask_PGT()),
+                **self._false_working(groups, correct_PG),
                 **measures.overconfidence(log_ratio_PG, groups.lengths_PG, correct_PG),
             }
         )

@@ -21,9 +21,11 @@ class Rollouts:
         fields: dict[str, torch.Tensor],
         uids: list[str],
         infos: list[dict],
+        prompts_N: list[torch.Tensor],
     ):
         self.inputs, self.mask_NT, self._fields = inputs, mask_NT, fields
         grid = inputs.grid
+        self.prompts = [prompts_N[row].tolist() for row in grid.rows_PG[:, 0].tolist()]
         self.uids = [uids[row] for row in grid.rows_PG[:, 0].tolist()]  # one per prompt
         rollout_infos = [infos[row] for row in grid.rows_PG.flatten().tolist()]
         self.correct_PG = torch.tensor([info["acc"] for info in rollout_infos]).view(grid.rows_PG.shape)
@@ -33,10 +35,10 @@ class Rollouts:
     @classmethod
     def of(cls, batch: KVBatchMeta, *, has_reference: bool) -> Self:
         names = ["uid", "responses", "response_mask", "rm_scores", "old_log_probs", "entropy", "extra_fields"]
-        names += ["rollout_log_probs", *(["ref_log_prob"] if has_reference else [])]
+        names += ["prompts", "rollout_log_probs", *(["ref_log_prob"] if has_reference else [])]
         data = tq.kv_batch_get(batch.keys, batch.partition_id, names)
         infos = [fields.get("reward_extra_info") or {} for fields in plain(data.pop("extra_fields"))]
-        uids = plain(data.pop("uid"))
+        uids, prompts_N = plain(data.pop("uid")), list(data.pop("prompts").unbind())
         fields = {name: value for name, value in data.to_padded_tensor().items() if isinstance(value, torch.Tensor)}
         mask_NT = fields["response_mask"].float()
         real_N = torch.tensor([not tag.get("is_padding", False) for tag in batch.tags])
@@ -44,15 +46,13 @@ class Rollouts:
         grid = Grid.of(uids, real_N & mask_NT.bool().any(-1), sessions)
         old_NT = fields["old_log_probs"]
         inputs = EstimatorInputs.of(grid, mask_NT, fields["rm_scores"], old_NT, fields.get("ref_log_prob", old_NT))
-        return cls(inputs, mask_NT, fields, uids, infos)
+        return cls(inputs, mask_NT, fields, uids, infos, prompts_N)
 
-    def record(self, path: Path, batch: KVBatchMeta, updates: list[dict[str, Any]]) -> None:
+    def record(self, path: Path, updates: list[dict[str, Any]]) -> None:
         """Save a step's data: tokens and rewards by prompt and rollout, and each optimizer step's figures."""
-        prompts = tq.kv_batch_get(batch.keys, batch.partition_id, ["prompts"])["prompts"].unbind()
-        grid = self.inputs.grid
         content = {
-            "prompts": [prompts[row].tolist() for row in grid.rows_PG[:, 0].tolist()],
-            "tokens_PGT": grid.take(self._fields["responses"]),
+            "prompts": self.prompts,
+            "tokens_PGT": self.inputs.grid.take(self._fields["responses"]),
             "lengths_PG": self.inputs.lengths_PG,
             "rewards_PG": self.inputs.rewards_PG,
             "updates": updates,
@@ -78,6 +78,10 @@ class Rollouts:
         grid = self.inputs.grid
         tokens_PGT, entropy_PGT = grid.take(self._fields["responses"]), grid.take(self._fields["entropy"]).float()
         return measures.entropy(tokenizer, tokens_PGT, entropy_PGT, grid.take(self.mask_NT).bool())
+
+    def false_working(self, tokenizer: Any) -> dict[str, float | None]:
+        tokens_PGT = self.inputs.grid.take(self._fields["responses"])
+        return measures.false_working(tokenizer, self.prompts, tokens_PGT, self.inputs.lengths_PG, self.correct_PG)
 
 
 def plain(values: Any) -> list[Any]:

@@ -113,7 +113,7 @@ class VerlTrainer(PPOTrainerSync):
         self.metrics.append(self._row(metrics, timing_raw))
         if self.ours.record_rollouts:
             path = self.run_folder.recorded / f"step-{self.global_steps:06d}.pt"
-            self.rollouts.record(path, batch, self.updates)
+            self.rollouts.record(path, self.updates)
         return batch
 
     def _balance_batch(self, batch: KVBatchMeta, *arguments: Any, **named: Any) -> KVBatchMeta:
@@ -251,6 +251,7 @@ class VerlTrainer(PPOTrainerSync):
             **measures.shares(rates),
             **measures.counts(rates, rollouts.correct_PG.shape[1]),
             **rollouts.entropy(self.tokenizer),
+            **rollouts.false_working(self.tokenizer),
             **rollouts.overconfidence(),
             "prompts_drawn": len(rates),
             "failed_groups": self.failed_groups,
@@ -304,6 +305,7 @@ class VerlTrainer(PPOTrainerSync):
                 **measures.by_level(rates, [levels[uid] for uid in rollouts.uids]),
                 **greedy,
                 **rollouts.entropy(self.tokenizer),
+                **rollouts.false_working(self.tokenizer),
                 **rollouts.overconfidence(),
                 "failed_groups": failed,
             }
