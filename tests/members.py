@@ -13,7 +13,7 @@ VARIANTS = {
     "grpo": [{"std": "unbiased"}],
     "grpo_lead": [{"std": "unbiased"}],
     "w_reinforce": [{"lam": 1.0}],
-    "power_alpha": [{"alpha": 0.5}, {"alpha": 3.0, "scale": "peak"}],
+    "power_alpha": [{"alpha": 0.5}, {"alpha": 3.0, "scale": "peak"}, {"alpha": 3.0, "focus": "easy"}],
     "asym_power_alpha": [{"alpha_s": 0.5, "alpha_f": 3.0}],
     "asym_grpo": [{"delta": 2.0}],
     "max_rl": [{"epsilon": 1e-6}],

@@ -23,6 +23,7 @@ MAY_IMPORT = {
     "training": {"config", "data", "estimators", "policies", "records", "verifiers"},
     "sampling": {"config", "policies", "records", "training"},
     "scoring": {"config", "data", "policies", "records", "statistics", "training", "verifiers"},
+    "weights": {"config", "policies", "records", "training", "verifiers"},
     "statistics": {"config"},
     "theory": {"config", "estimators"},
     "items": {"config", "statistics", "theory"},  # it finds kinds by their names, and imports none

@@ -19,6 +19,7 @@ from rlvr.claims.evaluate import evaluate
 from rlvr.claims.verdicts import (
     CONTRADICTED,
     INCONCLUSIVE,
+    NOT_COMPARABLE,
     REPRODUCED,
 )
 from rlvr.config.schema.items import Claim
@@ -118,6 +119,13 @@ def test_a_change_is_the_late_mean_minus_the_early_one():
     assert (row["estimate"], row["verdict"]) == (-8, CONTRADICTED)
 
 
+def test_a_part_of_training_without_a_probe_is_not_comparable():
+    probes = {f"{arm}{s}": curve(np.arange(10.0) + s) for arm in ("high", "low") for s in (1, 2, 3)}
+    early = {"measure": "probe.entropy", "during": (0.9, 1.0), "since": (0.0, 0.05)}  # the first probe is at a tenth
+    (row,) = evaluate(with_grid(claim("greater", weights={"high": 1.0}, **early)), Evidence({}, probes, {}))
+    assert row["verdict"] == NOT_COMPARABLE and "no value of the measure" in row["reason"]
+
+
 def test_every_checkpoint_counts_and_dense_first_steps_do_not():
     """Ahead at each of ten checkpoints but one; behind at the dense steps, which are no checkpoints."""
     generator = np.random.default_rng(3)
@@ -156,7 +164,7 @@ def test_every_checkpoint_counts_and_dense_first_steps_do_not():
         rows[:] = [{**r, "entropy": None if r["step"] == 100 else r["entropy"]} for r in rows]
     assert evaluate(one, Evidence({}, behind, {}))[0]["verdict"] == REPRODUCED, "no value, no checkpoint"
     (row,) = evaluate(with_grid(made, every=1000), Evidence({}, probes, {}))
-    assert row["verdict"] == INCONCLUSIVE and math.isnan(row["estimate"]), "no checkpoint at this scale"
+    assert row["verdict"] == NOT_COMPARABLE and "no value" in row["reason"], "no checkpoint at this scale"
     behind["low1"] = [r for r in behind["low1"] if r["step"] != 50]
     with pytest.raises(RecordError, match=r"low1: checkpoints at steps \[10, 20, 30, 40, 60"):
         evaluate(one, Evidence({}, behind, {}))

@@ -308,7 +308,7 @@ def test_what_would_be_ignored_or_lost_is_an_error(copy, paper, file, old, new, 
         ("papers/ace.yaml", "- ace_grpo-alpha-*", "- ace_grpo-alfa-*",
          r"sweeps.lr.like: unknown arm 'ace_grpo-alfa-\*'"),
         # It is of a paper that is not planned, or of a scale that is built upon.
-        ("scale/smoke.yaml", "papers: {lens:", "papers: {methods: {rl: {steps: two}}, lens:",
+        ("scale/smoke.yaml", "papers:\n", "papers:\n  methods: {rl: {steps: two}}\n",
          r"smoke.yaml: papers.methods.rl.steps: .*\(got 'two'\)"),
         ("scale/laptop.yaml", "items: core", "items: cores",
          r"laptop.yaml: items: .*\(got 'cores'\); did you mean 'core'"),

@@ -31,6 +31,7 @@ DEFAULTS = {
     "Mixture.problems": None,
     "PolicySpec.start": None,
     "Probe.greedy": False,
+    "Probe.keep_weights": False,
     "Published.fields": {},
     "Published.originals": {},
     "Published.problems": None,
@@ -41,6 +42,8 @@ DEFAULTS = {
     "Published.special_judges": [],
     "Published.until": None,
     "Rl.backend": "in_process",
+    "Rl.last_layers": 0,
+    "Rl.last_layers_reset": 0,
     "Rl.reference_reset": 0,
     "RunSpec.critic": None,
     "RunSpec.selection": {"rule": "last"},
@@ -57,7 +60,7 @@ DEFAULTS = {
     "Synthetic.verifier": "operators",
 }
 # The same of the settings of estimators that came after runs were made; all others are written into every identity.
-LATER = {"pacs.std": "biased", "pacs.actor": False}
+LATER = {"pacs.std": "biased", "pacs.actor": False, "power_alpha.focus": "hard"}
 SAID_ONLY = ("about", "stand_in")  # in no identity
 WHAT_TO_DO = (
     "runs with this default keep their id and get other numbers: raise NUMERICS in src/rlvr/config/identity.py, or "

@@ -93,7 +93,7 @@ def test_a_resolved_commit_is_in_every_identity_and_is_what_is_loaded(branch, tm
     before = make_plan(branch, "gpu", ["ace"])
     listed = ("-m", "rlvr", "models", "--config-folder", str(branch / "config"))
     assert f"unknown: rlvr models resolve {NAME}" in python(*listed).stdout
-    resolve = ("-m", "rlvr", "models", "resolve", "--config-folder", str(branch / "config"))
+    resolve = ("-m", "rlvr", "models", "resolve", NAME, "--config-folder", str(branch / "config"))
     done = python(*resolve, **offline(cache))
     assert done.returncode == 0 and f"{NAME}: {REPO} at main is {FIRST}" in done.stdout, done.stderr
     assert f"main        no        {FIRST} (" in python(*listed).stdout

@@ -381,9 +381,9 @@ def test_one_table_alone(ace_planned, tmp_path):
     assert starts == sorted(starts) and rows[0]["kind"] == "run"
 
 
-def test_a_paper_of_closed_forms_has_no_runs():
-    assert "no runs" in rlvr("fade").stdout
-    assert planned("fade")["total"]["gpu_hours"] == 0
+def test_a_closed_form_has_no_runs():
+    assert "no runs" in rlvr("fade", "--table", "table1").stdout
+    assert planned("fade", "--table", "table1")["total"]["gpu_hours"] == 0
 
 
 @pytest.mark.parametrize("scale", ["smoke", "laptop", "full-laptop"])

@@ -165,4 +165,4 @@ def test_every_task_says_chance_and_false_working(name):
         right = np.mean([grade(guess.response, problem.gold)[0] == "correct" for guess in guesses])
         assert right == pytest.approx(task.chance(problem.prompt), abs=0.07)
         assert not any(task.false_working(guess.prompt, guess.response) for guess in guesses[:20])
-        assert task.false_working(problem.prompt, guesses[0].response.replace("\\boxed{", "7 \\boxed{", 1))
+        assert task.false_working(problem.prompt, guesses[0].response.replace(task.ANSWER, f"7 {task.ANSWER}", 1))

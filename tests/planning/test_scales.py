@@ -116,7 +116,7 @@ def test_scales_that_are_like_each_other_are_refused(copy):
     write(copy, "lost", like="lptop", about="")
     with pytest.raises(ConfigError, match=r"config/scale/lptop.yaml: no such file; did you mean 'laptop'"):
         make_plan(copy, "lost", ["lens"])
-    edit(copy, "scale/smoke.yaml", "papers: {lens:", "papers: {lenz: {}, lens:")
+    edit(copy, "scale/smoke.yaml", "papers:\n", "papers:\n  lenz: {}\n")
     with pytest.raises(ConfigError, match=r"config/scale/smoke.yaml: papers.lenz: no such paper"):
         make_plan(copy, "smoke", ["lens"])
 
@@ -162,8 +162,8 @@ def test_the_default_is_the_first_items_and_a_laptop_makes_cores(laptop):
             ("x", n) for n in made.all_items()
         }
         assert set(core) == {name for owner, name in core_items(laptop) if owner == paper}
-    fade = make_plan(ROOT, "laptop", ["fade"])
-    assert asked_for(fade, "fade") == fade.papers["fade"].all_items(), "all of a paper that names no core"
+    methods = make_plan(ROOT, "laptop", ["methods"])
+    assert asked_for(methods, "methods") == methods.papers["methods"].all_items(), "all of a paper that names no core"
 
 
 def test_runs_that_papers_share_are_planned_once(laptop):

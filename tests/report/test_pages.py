@@ -37,7 +37,7 @@ def results(tmp_path_factory, lens):
     """What LENS' claims read, as if LENS had half of its samples right on each problem and GRPO a quarter."""
     folder = tmp_path_factory.mktemp("results")
     paths = Paths(str(folder), "smoke")
-    pairs, runs = needs(layout(lens, "lens"))
+    pairs, runs, _ = needs(layout(lens, "lens"))
     for policy, evaluation in pairs:
         better = policy in lens.runs and lens.runs[policy].estimator["name"] == "lens"
         path = folder / paths.scores(policy, evaluation)

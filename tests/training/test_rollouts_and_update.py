@@ -374,3 +374,13 @@ def test_false_working_by_hand():
     assert found == {"false_working": 1 / 3}
     none = measures.false_working(tokenizer, groups.prompts(), tokens_PGT, lengths_PG, correct * 0)
     assert none == {"false_working": None}
+
+
+def test_terms_of_the_change_of_entropy_by_hand():
+    """Two prompts with two responses: (m_S - m_F) H and Cov(A, log pi) of each, and their means."""
+    advantages = torch.tensor([[1.0, -0.5], [2.0, 2.0]])
+    logp = torch.tensor([[-2.0, -4.0], [-1.0, -3.0]])
+    found = measures.entropy_change(advantages, logp)
+    assert found["sequence_entropy"] == 2.5
+    assert found["entropy_drift"] == pytest.approx((0.25 * 3 + 2 * 2) / 2)
+    assert found["entropy_covariance"] == pytest.approx((0.75 * 1 + 0) / 2)

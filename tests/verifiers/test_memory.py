@@ -185,6 +185,6 @@ def test_what_a_pool_knows_is_bounded(monkeypatch):
 
 def test_programs_are_known_by_the_program():
     text = "Here:\n```python\nprint(1)\n```\nIt prints 1."
-    assert code.reads(text) == code.reads(f"{STEPS[0]}\n{text}") == "print(1)\n"
-    assert code.reads("no program") is None != code.reads("```python\n```")
+    assert code.reads(text) == code.reads(f"{STEPS[0]}\n{text}") == ("print(1)\n", "")
+    assert code.reads("no program") == ("", "") and code.reads("<think> 1 </think> print(2)") == ("", "print(2)")
     assert size(Verdict("correct", "print(1)\n", 0.1)) == size("print(1)\n")

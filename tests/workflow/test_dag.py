@@ -125,9 +125,11 @@ def test_papers_share_names_of_tables(fresh):
 
 
 def test_closed_forms_need_no_run(fresh):
-    figures = [f"{fresh}/papers/laptop/{figure}.pdf" for figure in ("lens/figures/figure4", "agrae/figures/figure6")]
-    jobs = planned("--config", f"results={fresh}", "--", "theory", "paper_fade", *figures)
-    assert set(jobs) == {"statistics", "table", "figure", "ledger", "report", "theory", "paper_fade", "total"}
+    names = ("lens/figures/figure4", "agrae/figures/figure6", "fade/figures/figure7", "fade/figures/section14")
+    items = [f"{fresh}/papers/laptop/{name}.pdf" for name in names]
+    items += [f"{fresh}/papers/laptop/fade/tables/table{i}.md" for i in (1, 2, 7, 8)]
+    jobs = planned("--config", f"results={fresh}", "--", "theory", *items)
+    assert set(jobs) == {"statistics", "table", "figure", "ledger", "theory", "total"}
 
 
 def test_theory_and_analytic_tables_are_made(tmp_path):

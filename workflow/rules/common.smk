@@ -299,8 +299,9 @@ def claims_layout(paper, first=False):
 @cache
 def claims_files(paper, first=False):
     laid = claims_layout(paper, first)
-    pairs, runs = contrasts.needs(laid)
+    pairs, runs, changed = contrasts.needs(laid)
     files = [*(PATHS.scores(*pair) for pair in pairs), *(path for run in runs for path in PATHS.rows(run))]
+    files += [PATHS.weights(run) for run in changed]
     return files + [reference_file(name) for name in dict.fromkeys(claim["reference"] for claim in laid) if name]
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # a plan loads this module, and no pandas for it
     from rlvr.statistics.joint import Cell
     from rlvr.statistics.scores import Scores
 
-Rows = dict[str, list[dict[str, Any]]]  # of probes or metrics, by run
+Rows = dict[str, list[dict[str, Any]]]  # of probes, metrics or changes of weights, by run
 SEEDS = "training seeds"  # the unit of intervals that do not cover problems
 
 
@@ -45,6 +45,7 @@ class Evidence:
     scores: Scores = field(default_factory=dict)
     probes: Rows = field(default_factory=dict)
     metrics: Rows = field(default_factory=dict)
+    weights: Rows = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Any
 from rlvr import items
 from rlvr.claims._contrast import Contrast
 from rlvr.config.layers import ConfigError, look_up
+from rlvr.config.measures import WEIGHTS, curve
 from rlvr.config.plan import Cell, Item, PaperPlan, Plan, asked_for
 from rlvr.config.schema.items import Claim
 
@@ -213,15 +214,17 @@ def _rates(cell: Cell) -> list[dict[str, Any]]:
     return [{"learning_rate": rate, "policies": [policy for policy, _ in pairs]} for rate, pairs in rates]
 
 
-def needs(claims: list[dict[str, Any]]) -> tuple[list[tuple[str, str]], list[str]]:
-    """The (policy, evaluation) pairs whose scores claims read, and the runs whose probes and metrics they read."""
-    pairs, runs = {}, {}
+def needs(claims: list[dict[str, Any]]) -> tuple[list[tuple[str, str]], list[str], list[str]]:
+    """The (policy, evaluation) pairs whose scores claims read, and the runs whose probes and metrics they read, or
+    whose changes of weights."""
+    pairs, runs, changed = {}, {}, {}
     for claim in claims:
         for contrast in claim["contrasts"]:
             for term in contrast["terms"]:
                 policies = [policy for rate in term["rates"] for policy in rate["policies"]]
                 if term["evaluation"] is None:
-                    runs.update(dict.fromkeys(policies))
+                    of_weights = claim["measure"] is not None and curve(claim["measure"]).rows == WEIGHTS
+                    (changed if of_weights else runs).update(dict.fromkeys(policies))
                 if term["evaluation"] is not None:
                     pairs.update(dict.fromkeys((policy, term["evaluation"]) for policy in policies))
-    return list(pairs), list(runs)
+    return list(pairs), list(runs), list(changed)

@@ -20,7 +20,7 @@ from rlvr.claims._contrast import (
     with_joint_bounds,
 )
 from rlvr.config.layers import ConfigError, look_up
-from rlvr.config.measures import HARD, PROBE, Curve, curve
+from rlvr.config.measures import HARD, METRICS, PROBE, WEIGHTS, Curve, curve
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.items import Claim
 from rlvr.config.schema.settings import Settings
@@ -31,6 +31,7 @@ from rlvr.statistics.scores import Matrix
 
 WHAT = "a figure of curves"
 ENDS = ("low", "high", "low_of_all", "high_of_all")
+NOWHERE = "these runs have no value of the measure in the claimed part of training"
 IGNORED = ("k", "benchmarks")  # keys of a claim that have no meaning here
 
 
@@ -90,22 +91,28 @@ def estimates(
     every checkpoint is. The wider interval is of all checkpoints together.
     """
     measure = curve(claim["measure"])
-    rows = inputs.probes if measure.rows == PROBE else inputs.metrics
+    rows = {PROBE: inputs.probes, METRICS: inputs.metrics, WEIGHTS: inputs.weights}[measure.rows]
     values = [_values(contrast["terms"], claim, measure, rows) for contrast in contrasts]
     found = [
         Found(Cell(values_SC[:, [i]], contrast["model"], None), len(values_SC), None, SEEDS)
         for contrast, values_SC in zip(contrasts, values, strict=True)
         for i in range(values_SC.shape[1])
+        if _known(values_SC)
     ]
     bounds = iter(with_joint_bounds(found, claim))
-    return [_smallest([next(bounds) for _ in values_SC[0]], len(values_SC)) for values_SC in values]
+    return [
+        _smallest([next(bounds) for _ in values_SC[0]], len(values_SC)) if _known(values_SC) else NotComparable(NOWHERE)
+        for values_SC in values
+    ]
+
+
+def _known(values_SC: Matrix) -> bool:
+    """Whether each run has a value in the claim's parts of training."""
+    return values_SC.shape[1] > 0 and not np.isnan(values_SC).any()
 
 
 def _smallest(checkpoints: list[Estimate], seeds: int) -> Estimate:
-    """One estimate of those at some checkpoints; NaN where no checkpoint has a value."""
-    if not checkpoints:
-        none = float("nan")
-        return Estimate(none, none, none, none, none, seeds, None, SEEDS)
+    """One estimate of those at some checkpoints."""
     ends = (min(getattr(one, name) for one in checkpoints) for name in ("value", *ENDS))
     p, p_of_all = max(one.p for one in checkpoints), min(one.p_of_all for one in checkpoints)
     return Estimate(*ends, seeds, None, SEEDS, p, p_of_all)

@@ -1,4 +1,4 @@
-"""Measures over training steps, from probe.jsonl and metrics.jsonl, with axis labels.
+"""Measures over training steps, from probe.jsonl, metrics.jsonl and weights.jsonl, with axis labels.
 
 A figure names a measure by its name (`entropy`: of the probes where they have it), or with its file: `probe.entropy`,
 `metrics.entropy`. docs/training.md defines each.
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rlvr.words import nearest
 
-PROBE, METRICS = "probe", "metrics"
+PROBE, METRICS, WEIGHTS = "probe", "metrics", "weights"
 BOTH = (PROBE, METRICS)
 HARD = "hard_pass_rate"  # on the hard levels of the validation set
 
@@ -41,10 +41,25 @@ MEASURES = {
     "positive_mass": Measure("positive mass", (METRICS,)),
     "negative_mass": Measure("negative mass", (METRICS,)),
     "response_tokens": Measure("response length (tokens)", (METRICS,)),
+    "alpha": Measure("α of the controller", (METRICS,)),
+    "delta": Measure("δ of the controller", (METRICS,)),
     "loss": Measure("loss", (METRICS,)),
     "grad_norm": Measure("gradient norm", (METRICS,)),
     "clip_fraction": Measure("share of tokens clipped", (METRICS,), share=True),
     "kl": Measure("KL to the reference (nats a token)", (METRICS,)),
+    "weights_l2": Measure("‖ΔW‖", (WEIGHTS,)),
+    "weights_l2_relative": Measure("‖ΔW‖ / ‖W‖", (WEIGHTS,)),
+    "head_share": Measure("share of ‖ΔW‖² in the output head", (WEIGHTS,), share=True),
+    "layer_share": Measure("share of ‖ΔW‖² in a layer, mean", (WEIGHTS,), share=True),
+    "s1_over_s2": Measure("s₁ / s₂ of the head's ΔW", (WEIGHTS,)),
+    "rank_1_share": Measure("rank-1 share of the head's ΔW", (WEIGHTS,), share=True),
+    "srank": Measure("srank of the head's ΔW", (WEIGHTS,)),
+    "rank_1_share_inner": Measure("rank-1 share, mean of the layers' matrices", (WEIGHTS,), share=True),
+    "s1_over_s2_inner": Measure("s₁ / s₂, mean of the layers' matrices", (WEIGHTS,)),
+    "align_head": Measure("|cos| of the head's u₁ with the last step's", (WEIGHTS,), share=True),
+    "align_early": Measure("|cos| of u₁, early layers", (WEIGHTS,), share=True),
+    "align_middle": Measure("|cos| of u₁, middle layers", (WEIGHTS,), share=True),
+    "align_late": Measure("|cos| of u₁, late layers", (WEIGHTS,), share=True),
 }
 
 

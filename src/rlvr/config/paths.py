@@ -47,6 +47,16 @@ class Paths:
     def probe(self, run: str) -> str:
         return f"{self.results}/runs/{run}/probe.jsonl"
 
+    def weights(self, run: str) -> str:
+        """What a run changed in the weights, by step; summary.json is beside it."""
+        return f"{self.results}/weights/{run}/weights.jsonl"
+
+    def change(self, run: str) -> str:
+        return f"{self.results}/weights/{run}/summary.json"
+
+    def hidden(self, run: str) -> str:
+        return f"{self.results}/weights/{run}/hidden.jsonl"
+
     def claims(self, paper: str) -> list[str]:
         """A paper's evaluated claims, and their contrasts."""
         return [f"{self.results}/claims/{self.scale}/{paper}{part}.csv" for part in ("", "-contrasts")]
@@ -58,6 +68,11 @@ class Paths:
     def first_verdicts(self) -> list[str]:
         """The verdicts of the default target's own runs: a table, a picture, a sentence."""
         return [f"{self.results}/first/{self.scale}-verdicts.{suffix}" for suffix in ("md", "png", "txt")]
+
+    def samples(self, policy: str, evaluation: str) -> list[str]:
+        """Completions and their grades."""
+        folder = f"{self.results}/evaluations/{policy}/{evaluation}"
+        return [f"{folder}/completions.jsonl.gz", f"{folder}/grades.jsonl.gz"]
 
     def scores(self, policy: str, evaluation: str) -> str:
         return f"{self.results}/evaluations/{policy}/{evaluation}/scores.csv"

@@ -52,6 +52,11 @@ def backends() -> tuple[str, ...]:
     return members("training/backends")
 
 
+def with_weights() -> tuple[str, ...]:
+    """The backends that can read and set a policy's weights between steps."""
+    return tuple(name for name in backends() if constant("training/backends", name, "WEIGHTS", False))
+
+
 def with_critic() -> tuple[str, ...]:
     """The backends that train a value model."""
     return tuple(name for name in backends() if constant("training/backends", name, "CRITIC", False))

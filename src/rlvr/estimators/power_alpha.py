@@ -7,17 +7,27 @@ from torch import Tensor
 
 from rlvr.estimators import _groups
 
+LATER = ("focus",)
 
-def advantages(rewards_PG: Tensor, *, alpha: float = 2.0, scale: Literal["none", "peak"] = "none") -> Tensor:
+
+def advantages(
+    rewards_PG: Tensor,
+    *,
+    alpha: float = 2.0,
+    scale: Literal["none", "peak"] = "none",
+    focus: Literal["hard", "easy"] = "hard",
+) -> Tensor:
     """Power-alpha (FADE, sec. 8.2): A = (r - mean(r)) (1 - mean(r))^(alpha - 1).
 
     alpha = 1 is Dr.GRPO; larger values move the mode to 1 / (1 + alpha), smaller ones towards solved problems.
     `scale="peak"` multiplies by C = (1 + alpha)^(1 + alpha) / (4 alpha^alpha), so that the largest mass is
     Dr.GRPO's 1/4 (sec. 4.3, Eq. 27); `none`, the form of sec. 8.2 and of Algorithm 1, is the default.
-    A group all right gets zeros. Raises ValueError for alpha <= 0.
+    `focus="easy"` is the counterpart of sec. 4.3, mean(r)^(alpha - 1) in place of (1 - mean(r))^(alpha - 1), of mode
+    alpha / (1 + alpha). A group all right gets zeros. Raises ValueError for alpha <= 0.
     """
     mean_P1 = _groups.mean(rewards_PG)
-    return (rewards_PG - mean_P1) * power(1 - mean_P1, alpha - 1) * peak(alpha, scale)
+    rate_P1 = 1 - mean_P1 if focus == "hard" else mean_P1
+    return (rewards_PG - mean_P1) * power(rate_P1, alpha - 1) * peak(alpha, scale)
 
 
 def power(base: Tensor, exponent: float) -> Tensor:
@@ -34,7 +44,7 @@ def peak(alpha: float, scale: str) -> float:
     return (1 + alpha) ** (1 + alpha) / (4 * alpha**alpha) if scale == "peak" else 1.0
 
 
-def masses(p: Tensor, rollouts: int, *, alpha: float, scale: str) -> tuple[Tensor, Tensor]:
-    """m_S = m_F = p q^alpha"""
-    mass = p * (1 - p) ** alpha * peak(alpha, scale)
+def masses(p: Tensor, rollouts: int, *, alpha: float, scale: str, focus: str) -> tuple[Tensor, Tensor]:
+    """m_S = m_F = p q^alpha; with focus on easy prompts p^alpha q"""
+    mass = (p * (1 - p) ** alpha if focus == "hard" else p**alpha * (1 - p)) * peak(alpha, scale)
     return mass, mass

@@ -43,6 +43,7 @@ def expand(name: str, config: Any, scope: Scope) -> Item:
     """The item: one cell per model and arm, one evaluation per model and benchmark."""
     models, arms = scope.models(config.models), scope.arms(config)
     cells = scope.cells(models, [Row(arm=arm, label=scope.label_of_curve(arm)) for arm in arms])
+    config = config.model_copy(update={"k": scope.largest(config.k)})
     evaluations = scope.evaluations(config.over(), models, config.k)
     scope.show_arms(cells, evaluations)
     return Item(FIGURES, name, config, cells, evaluations, tuple(config.over()))

@@ -8,7 +8,7 @@ import pandas as pd
 from pydantic import Field
 
 from rlvr.config.layers import ConfigError
-from rlvr.config.measures import HARD, METRICS, PROBE, UnknownMeasure, curve
+from rlvr.config.measures import HARD, METRICS, PROBE, WEIGHTS, UnknownMeasure, curve
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.fields import Positive
 from rlvr.figures import _training
@@ -41,6 +41,8 @@ def _check(name: str, runs: list[Any], place: str) -> None:
         measure = curve(name)
     except UnknownMeasure as error:
         raise ConfigError(f"{place}.measures: {error}") from error
+    if measure.rows == WEIGHTS:
+        raise ConfigError(f"{place}.measures: {name!r} is of weights; a figure of kind weights_over_steps shows it")
     if measure.rows == PROBE and not all(run.probe.problems for run in runs):
         raise ConfigError(f"{place}.measures: {name!r} needs held-out problems (probe.problems)")
     if measure.name == "greedy" and not all(run.probe.greedy for run in runs):

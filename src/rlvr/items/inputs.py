@@ -6,17 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from rlvr.config.paths import Paths
-from rlvr.config.plan import Item
-from rlvr.files import read_lines
+from rlvr.config.plan import Item, Plan
+from rlvr.files import read_json, read_lines
 from rlvr.statistics.run_rows import Runs
 from rlvr.statistics.scores import read_all
+
+Samples = dict[tuple[str, str], tuple[list[dict[str, Any]], ...]]
 
 
 @dataclass(frozen=True)
 class Input:
     """An input: its files for an item, and the function that reads them."""
 
-    files: Callable[[Item, Paths], list[str]]
+    files: Callable[[Item, Paths, Plan], list[str]]
     read: Callable[[Sequence[Path]], Any]
 
 
@@ -24,11 +26,42 @@ def _read_runs(files: Sequence[Path]) -> Runs:
     return Runs.of((path.parent.name, path.stem, read_lines(path)) for path in files)
 
 
+def _read_by_run(files: Sequence[Path]) -> dict[str, Any]:
+    return {path.parent.name: read_json(path) for path in files}
+
+
+def _samples_of(item: Item, paths: Paths, plan: Plan) -> list[str]:
+    """Completions, grades and problems of the first policy of each cell on each benchmark."""
+    return [
+        file
+        for cell in item.cells
+        for evaluation in item.evaluations.get(cell.model, ())
+        for policy, _ in cell.policies[:1]
+        for file in (*paths.samples(policy, evaluation), paths.problems(plan.evaluations[evaluation].data))
+    ]
+
+
+def _read_samples(files: Sequence[Path]) -> Samples:
+    """(policy, evaluation) -> its completions, grades and problems, as rows."""
+    parts = zip(files[::3], files[1::3], files[2::3], strict=True)
+    return {(path.parts[-3], path.parts[-2]): tuple(map(_rows, (path, *rest))) for path, *rest in parts}
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    return list(read_lines(path))
+
+
 INPUTS = {
     # scores.csv of each policy on each evaluation; diversity.csv, the same
-    "scores": Input(lambda item, paths: [paths.scores(*pair) for pair in item.scored()], read_all),
-    "diversity": Input(lambda item, paths: [paths.diversity(*pair) for pair in item.scored()], read_all),
+    "scores": Input(lambda item, paths, plan: [paths.scores(*pair) for pair in item.scored()], read_all),
+    # completions and grades of each cell's first policy, with the problems
+    "samples": Input(_samples_of, _read_samples),
+    "diversity": Input(lambda item, paths, plan: [paths.diversity(*pair) for pair in item.scored()], read_all),
     # probe.jsonl and metrics.jsonl of each run
-    "runs": Input(lambda item, paths: [file for run in item.policies() for file in paths.rows(run)], _read_runs),
+    "runs": Input(lambda item, paths, plan: [file for run in item.policies() for file in paths.rows(run)], _read_runs),
+    # what each run changed in the weights: weights.jsonl by step, summary.json at the end; hidden.jsonl by step
+    "weights": Input(lambda item, paths, plan: [paths.weights(run) for run in item.policies()], _read_runs),
+    "changes": Input(lambda item, paths, plan: [paths.change(run) for run in item.policies()], _read_by_run),
+    "hidden": Input(lambda item, paths, plan: [paths.hidden(run) for run in item.policies()], _read_runs),
 }
 REFERENCE = "reference"  # a further input: the path of the published table, or None

@@ -20,7 +20,7 @@ def files(plan: Plan, paper: str, name: str, paths: Paths) -> dict[str, list[str
     """The files that an item's statistics read, by the names of inputs."""
     item = plan.papers[paper].item(name)
     parameters = items.parameters(items.load(item.folder, item.content.kind), "statistics")
-    return {key: source.files(item, paths) for key, source in INPUTS.items() if key in parameters}
+    return {key: source.files(item, paths, plan) for key, source in INPUTS.items() if key in parameters}
 
 
 def specification(plan: Plan, paper: str, name: str, reference: str | None) -> dict[str, Any]:

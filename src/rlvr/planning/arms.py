@@ -17,11 +17,11 @@ BASE = "base"  # the policy before training, an arm of tables
 
 @dataclass(frozen=True)
 class ArmLayers:
-    """An arm's chain of settings, its training set, and a factor on one setting."""
+    """An arm's chain of settings, its training set, and factors on settings, each with its place in the file."""
 
     layers: tuple[Layer, ...]
     data: str | None
-    times: tuple[str, float] | None = None
+    times: tuple[tuple[str, float, str], ...] = ()
 
 
 class Arms:
@@ -30,7 +30,10 @@ class Arms:
     def __init__(self, paper: Paper, layer: Layer):
         self.own, self.layer = paper.arms, layer
         self.paper = paper
-        self.by_name = {name: ArmLayers(tuple(self._layers(name, ())), self._data(name)) for name in paper.arms}
+        self.by_name = {
+            name: ArmLayers(tuple(self._layers(name, ())), self._data(name), tuple(self._times(name)))
+            for name in paper.arms
+        }
         self.swept: dict[str, SweptArm] = {}
         self.sweeps = {}
         for name, sweep in paper.sweeps.items():
@@ -64,6 +67,16 @@ class Arms:
         arm = self.own[name]
         return arm.data or (self._data(arm.like) if arm.like else self.paper.data)
 
+    def _times(self, name: str) -> list[tuple[str, float, str]]:
+        """The factors of an arm, after those of its `like`; the same setting's own factor takes that one's place."""
+        arm, place = self.own[name], self._place("arms", name, "times")
+        for dotted in arm.times:
+            self._check_setting(dotted, place)
+        above = self._times(arm.like) if arm.like else []
+        return [factor for factor in above if factor[0] not in arm.times] + [
+            (*pair, place) for pair in arm.times.items()
+        ]
+
     def _like(self, patterns: list[str], place: str) -> list[str]:
         """The arms that a sweep covers, each once."""
         arms: list[str] = []
@@ -87,13 +100,14 @@ class Arms:
     def _varied(self, swept: SweptArm) -> ArmLayers:
         base, sweep = self.by_name[swept.arm], self.sweeps[swept.sweep]
         if sweep.times:
-            return ArmLayers(base.layers, base.data, (sweep.times, swept.value))
+            factor = sweep.times, swept.value, self._place("sweeps")
+            return ArmLayers(base.layers, base.data, (*base.times, factor))
         changed: Any = int(swept.value) if swept.value.is_integer() else swept.value
         for part in reversed((sweep.set or "").split(".")):
             changed = {part: changed}
         layer = Layer(self.layer.file, f"sweeps.{swept.sweep}", changed)
         check_part(Settings, layer)
-        return ArmLayers((*base.layers, layer), base.data)
+        return ArmLayers((*base.layers, layer), base.data, base.times)
 
     # ---- labels ----
 

@@ -62,7 +62,9 @@ class PaperRuns:
         layers = [*self._model_layers(model), *chain.layers]
         settings = engines.here(validate(Settings, layers), layers, self.plan.notes)
         settings = settings.model_copy(update={"estimator": resolve_estimator(settings.estimator, layers)})
-        return settings if chain.times is None else _multiplied(settings, *chain.times, place=self._place("sweeps"))
+        for dotted, factor, place in chain.times:
+            settings = _multiplied(settings, dotted, factor, place=place)
+        return settings
 
     # ---- data, models, base policies ----
 

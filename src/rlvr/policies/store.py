@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 
+KEPT = "weights.safetensors"  # beside a run's manifest: the weights of its probed steps, if it keeps them
+
+
 @dataclass
 class Policy:
     """A model, its tokenizer, and the template that wraps a problem into a prompt.
@@ -53,6 +56,15 @@ def save(policy: Policy, folder: Path) -> dict[str, str]:
         policy.tokenizer.save_pretrained(partial)
         sums = {file.name: sha256(file) for file in sorted(partial.iterdir())}
     return sums
+
+
+def save_kept(path: Path, kept: dict[int, dict[str, torch.Tensor]]) -> None:
+    """Publish the weights of a run's probed steps, in one file of tensors `<step>/<name>`."""
+    from safetensors.torch import save_file
+
+    tensors = {f"{step}/{name}": tensor for step, state in kept.items() for name, tensor in state.items()}
+    with whole(path) as partial:
+        save_file(tensors, partial)
 
 
 def publish_manifest(path: Path, folder: Path, sums: dict[str, str], template: str, **more: Any) -> None:

@@ -6,6 +6,7 @@ Tables (Markdown), figures, claims and, for every policy behind them, its seed, 
 import shutil
 import tempfile
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -86,7 +87,8 @@ def _behind(plan: Plan, claims: pd.DataFrame) -> dict[str, str]:
     """The policies behind the claims at a scale, with their stages."""
     papers = dict.fromkeys(claims[claims["scale"] == plan.scale]["paper"])
     inputs = [needs(layout(plan, paper)) for paper in papers]
-    return {p: plan.stage(p) for pairs, runs in inputs for p in (*(policy for policy, _ in pairs), *runs)}
+    named = [policy for pairs, *runs in inputs for policy in (*(p for p, _ in pairs), *chain(*runs))]
+    return {policy: plan.stage(policy) for policy in named}
 
 
 def _manifest(paths: Paths, stage: str) -> Path:

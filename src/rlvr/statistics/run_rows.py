@@ -21,7 +21,8 @@ class Runs(dict[str, dict[str, list[dict[str, Any]]]]):
 
 
 def value_of(row: dict[str, Any], name: str, run: str) -> Any:
-    """A measure of a row, NaN for null. Raises KeyError where an older run lacks it."""
+    """A measure of a row, or of its estimator's state; NaN for null. Raises KeyError where an older run lacks it."""
+    row = {**row.get("estimator", {}), **row}
     if name not in row:
         raise KeyError(f"{run}: no {name!r} at step {row['step']}; this run is older than the measure; train it again")
     return math.nan if row[name] is None else row[name]

@@ -8,9 +8,10 @@ import pandas as pd
 
 from rlvr.files import publish
 
-GREEK = {"α": "alpha", "δ": "delta", "η": "eta", "ρ": "rho", "Σ": "Sigma"}
+GREEK = {"α": "alpha", "δ": "delta", "η": "eta", "ρ": "rho", "π": "pi", "Δ": "Delta", "Σ": "Sigma"}
 SIGNS = {letter: rf"$\{name}$" for letter, name in GREEK.items()}
 SIGNS |= {"−": "$-$", "±": r"$\pm$", "×": r"$\times$", "→": r"$\to$", "²": "$^2$", "†": r"$\dagger$"}
+SIGNS |= {"₁": "$_1$", "₂": "$_2$", "‖": r"$\|$", "√": r"$\surd$", "⊥": r"$^\perp$", "⊗": r"$\otimes$"}
 
 
 def scale_line(layout: dict[str, Any]) -> str:

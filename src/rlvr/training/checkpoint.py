@@ -24,7 +24,7 @@ from rlvr.training import retire
 from rlvr.training.lease import MARK, is_of, lease
 
 SUMS = "SHA256SUMS"
-TO_PUBLISH = ("model", "best")  # tensors of a finished run; the others are for training on
+TO_PUBLISH = ("model", "best", "kept")  # tensors of a finished run; the others are for training on
 
 
 @dataclass

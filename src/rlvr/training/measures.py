@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from rlvr.data import tasks
-from rlvr.verifiers import OPEN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,15 +26,15 @@ def decision_mask(
 ) -> Tensor:
     r"""Mask of the tokens at which a response decides.
 
-    For the vocabulary of a generated task: its DECISIONS before the box. For other vocabularies: the fifth of the
+    For the vocabulary of a generated task: its DECISIONS before its ANSWER. For other vocabularies: the fifth of the
     batch's tokens with the highest entropy.
     """
     vocabulary = tokenizer.get_vocab()
     task = tasks.of_vocabulary(vocabulary)
     if task is not None:
         decisions = torch.tensor([vocabulary[word] for word in task.DECISIONS], device=tokens_PGT.device)
-        before_box = (tokens_PGT == vocabulary[OPEN]).cumsum(-1) == 0
-        return torch.isin(tokens_PGT, decisions) & before_box & mask_PGT
+        before_answer = (tokens_PGT == vocabulary[task.ANSWER]).cumsum(-1) == 0
+        return torch.isin(tokens_PGT, decisions) & before_answer & mask_PGT
     entropies = entropy_PGT[mask_PGT]
     if entropies.numel() >= 2**24:  # more than torch's quantile takes
         entropies = entropies[:: entropies.numel() // 2**23]
@@ -135,6 +134,21 @@ def masses(rewards_PG: Tensor, advantages_PG: Tensor, lengths_PG: Tensor) -> dic
         "positive_mass": float(advantages_PG.clamp(min=0).mean()),
         "negative_mass": float((-advantages_PG).clamp(min=0).mean()),
         "response_tokens": float(lengths_PG.float().mean()),
+    }
+
+
+def entropy_change(advantages_PG: Tensor, logp_PG: Tensor) -> dict[str, float]:
+    """The terms of FADE's Eq. 7, per unit of eta: drift (m_S - m_F) H, covariance Cov(A, log pi); means over prompts.
+
+    log pi is that of a whole response, H = -E[log pi] and m_S - m_F = E[A], all over a prompt's rollouts. Eq. 7 says
+    that the entropy changes by drift minus covariance.
+    """
+    means_P1 = (advantages_PG.mean(dim=1, keepdim=True), logp_PG.mean(dim=1, keepdim=True))
+    centred_PG = (advantages_PG - means_P1[0]) * (logp_PG - means_P1[1])
+    return {
+        "sequence_entropy": float(-logp_PG.mean()),
+        "entropy_drift": float((-means_P1[0] * means_P1[1]).mean()),
+        "entropy_covariance": float(centred_PG.mean()),
     }
 
 

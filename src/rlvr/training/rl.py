@@ -10,7 +10,7 @@ from rlvr.files import sha256
 from rlvr.offspring import end_with_caller
 from rlvr.policies.errors import NonFinite
 from rlvr.policies.manifest import fingerprint
-from rlvr.policies.store import save
+from rlvr.policies.store import KEPT, save, save_kept
 from rlvr.training import backends
 from rlvr.training.checkpoint import Checkpoints
 from rlvr.training.deterministic import one_thread
@@ -106,6 +106,8 @@ def main(
         step = trainer.select()
         folder = out.parent / f"policy-step{step}"
         sums = save(policy, folder)
+        if trainer.kept:
+            save_kept(out.parent / KEPT, trainer.kept)
         rows = {"metrics": trainer.metrics, "probe": trainer.probes}
         outcome = TrainedPolicy(folder, sums, policy.template, rows, checkpoints.history)
         outcome.publish_run(out, run, step, trainer.problems.left_out)

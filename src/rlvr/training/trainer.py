@@ -21,6 +21,8 @@ from rlvr.training.rollouts import Batch, Problems, collect, sample_prompts, ver
 from rlvr.training.update import Coupled, update
 from rlvr.verifiers.pool import Pool
 
+HEAD = "lm_head.weight"
+
 
 class Timer:
     """Seconds per phase."""
@@ -80,6 +82,7 @@ class Trainer:
         self.metrics: list[dict[str, Any]] = []
         self.probes: list[dict[str, Any]] = []
         self.best: dict[str, Any] | None = None  # the best probed step so far, if the run selects one
+        self.kept: dict[int, dict[str, torch.Tensor]] = {}  # the weights of probed steps, if the run keeps them
 
     # ---- one step ----
 
@@ -92,6 +95,8 @@ class Trainer:
         spec, timer = self.spec, Timer()
         if spec.rl.reference_reset and self.step and self.step % spec.rl.reference_reset == 0:
             self._reset_reference()
+        if spec.rl.last_layers_reset and self.step and self.step % spec.rl.last_layers_reset == 0:
+            self._reset_last_layers()
         with autocast(spec.rl.precision if self.model.device.type == "cuda" else "float32", self.model.device):
             try:
                 batch = self._collect()
@@ -130,7 +135,7 @@ class Trainer:
         timer.lap("update")
         self.step += 1
         self.position = batch.position
-        row = {"step": self.step, **self._figures(batch, inputs["log_ratio_PG"], advantages_PG), **totals.figures()}
+        row = {"step": self.step, **self._figures(batch, inputs, advantages_PG), **totals.figures()}
         if old_PGT is not batch.samples.logprobs_PGT:
             row["logprob_gap"] = float(
                 (old_PGT - batch.samples.logprobs_PGT).abs().sum() / batch.groups.lengths_PG.sum()
@@ -200,16 +205,29 @@ class Trainer:
         self.reference = training_pass(self.reference_model, frozen=True)
         self.optimizer = self._fresh_optimizer()
 
-    def _figures(self, batch: Batch, log_ratio_PG: torch.Tensor, advantages_PG: torch.Tensor) -> dict[str, Any]:
+    def _reset_last_layers(self) -> None:
+        """Give the last layers, the norm after them and the head the reference's weights (FADE, App. 15.2).
+
+        A head that is tied to the embedding stays, with the embedding.
+        """
+        state, reference = self.model.state_dict(), self.reference_model.state_dict()
+        layers = {name: int(name.split(".")[2]) for name in state if name.startswith("model.layers.")}
+        first = max(layers.values()) + 1 - self.spec.rl.last_layers
+        after = ("model.norm.weight", HEAD)
+        last = [name for name in self._own_names() if layers.get(name, -1) >= first or name in after]
+        self.model.load_state_dict({**state, **{name: reference[name] for name in last}})
+
+    def _figures(self, batch: Batch, inputs: dict[str, Any], advantages_PG: torch.Tensor) -> dict[str, Any]:
         mask_PGT = batch.groups.mask_PGT()
         return {
             **measures.masses(batch.rewards_PG, advantages_PG, batch.groups.lengths_PG),
             **measures.masses_by_correct(advantages_PG, batch.correct_PG),
+            **measures.entropy_change(advantages_PG, inputs["logp_PG"]),
             **measures.shares(batch.drawn_pass_rates),
             **measures.counts(batch.drawn_pass_rates, self.spec.rollout.samples_per_prompt),
             **measures.entropy(self.policy.tokenizer, batch.groups.tokens_PGT, batch.samples.entropy_PGT, mask_PGT),
             **self._false_working(batch.groups, batch.correct_PG),
-            **measures.overconfidence(log_ratio_PG, batch.groups.lengths_PG, batch.correct_PG),
+            **measures.overconfidence(inputs["log_ratio_PG"], batch.groups.lengths_PG, batch.correct_PG),
             "prompts_drawn": len(batch.drawn_pass_rates),
             "sampling_rounds": batch.rounds,
             "statuses": dict(sorted(batch.statuses.items())),
@@ -242,6 +260,9 @@ class Trainer:
         log_ratio_PG = (drawn.logprobs_PGT - reference_PGT).sum(-1)
         if self.spec.selection.rule == "best_validation" and self.step:
             self._keep_if_best(float(correct_PG.mean()))
+        if spec.probe.keep_weights:
+            weights = self._weights()
+            self.kept[self.step] = {name: weights[name] for name in self._own_names()}
         self.probes.append(
             {
                 "step": self.step,
@@ -277,8 +298,16 @@ class Trainer:
 
     def _keep_if_best(self, pass_rate: float) -> None:
         if self.best is None or pass_rate > self.best["pass_rate"]:
-            weights = {name: tensor.detach().cpu().clone() for name, tensor in self.model.state_dict().items()}
-            self.best = {"step": self.step, "pass_rate": pass_rate, "model": weights}
+            self.best = {"step": self.step, "pass_rate": pass_rate, "model": self._weights()}
+
+    def _own_names(self) -> list[str]:
+        """The names of all weights, without a head that is the embedding."""
+        state = self.model.state_dict()
+        tied = HEAD in state and state[HEAD].data_ptr() == state["model.embed_tokens.weight"].data_ptr()
+        return [name for name in state if not (tied and name == HEAD)]
+
+    def _weights(self) -> dict[str, torch.Tensor]:
+        return {name: tensor.detach().cpu().clone() for name, tensor in self.model.state_dict().items()}
 
     def select(self) -> int:
         """The step of the run's result by its selection rule; loads that policy."""
@@ -295,6 +324,8 @@ class Trainer:
             tensors["reference"] = self.reference_model.state_dict()
         if self.best is not None:
             tensors["best"] = self.best
+        if self.kept:
+            tensors["kept"] = self.kept
         state = {
             "position": self.position,
             "updates": self.updates,
@@ -310,7 +341,7 @@ class Trainer:
         if "reference" in snapshot.tensors:
             self.reference_model.load_state_dict(snapshot.tensors["reference"])
             self.reference = training_pass(self.reference_model, frozen=True)
-        self.best = snapshot.tensors.get("best")
+        self.best, self.kept = snapshot.tensors.get("best"), snapshot.tensors.get("kept", {})
         self.step, self.position = snapshot.step, snapshot.state["position"]
         self.updates, self.estimator_state = snapshot.state["updates"], snapshot.state["estimator"]
         self.metrics, self.probes = snapshot.rows["metrics"], snapshot.rows["probe"]

@@ -11,8 +11,12 @@ A module may also define
     check()             raises VerifierError if this machine lacks what the verifier needs
     check_gold(gold)    raises VerifierError for a gold that the verifier cannot read
     itself(gold)        how a gold compares with itself: `correct`, or the reason in one word; if golds are answers
+    ISOLATED            True if `judge` cannot hang, crash or fill memory, since what may do so has processes of its
+                        own: then a single worker is the caller's process
+    ahead(questions)    prepares for the (text, gold) that a worker in the caller's process judges next
     SECONDS             time limit per judgement; default 5
     MEMORY_MB           memory limit per worker; None if the processes that it starts have their own limits
+    OF_A_TASK           True if it reads the golds of a generated task alone
     SLOW                True if grading takes too long to share a cluster job with other short stages
 """
 

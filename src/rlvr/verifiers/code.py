@@ -1,15 +1,16 @@
 r"""Programs, judged by unit tests as LiveCodeBench poses them: standard input and output, or calls of a function.
 
 The gold is JSON: {"kind": "stdin" | "call", "entry": NAME, "tests": [{"input": ..., "output": ...}, ...]}, with
-"seconds" and "memory_mb" per test, a "tolerance" and a "checker" if the set has them. The program runs in `sandbox`
-once per test and sees only the test's input; this module compares its output. docs/grading.md says when two outputs
-are equal.
+"seconds" and "memory_mb" per test, a "tolerance" and a "checker" if the set has them, and its "form": whether a
+response ends in a code block, or is a program after its </think>. The program runs in `sandbox` once per test, or once
+for all calls ("together"), and sees only inputs; this module compares its output. A run of a program on an input is
+remembered, since the rollouts of tiny policies repeat each other. docs/grading.md says when two outputs are equal.
 """
 
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -17,13 +18,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from rlvr.verifiers import Judgement, VerifierError, sandbox
+from rlvr.verifiers import Judgement, VerifierError, _plain, sandbox
+from rlvr.verifiers.memory import Memory
 
 VERSION = 2
 SLOW = True
+ISOLATED = True
 SECONDS = 600.0  # of a whole judgement; each test has its own limit
 MEMORY_MB = None  # a worker waits for sandboxes, and a test's own limit may be higher
 LONGEST = 200_000  # characters of a program worth running
+REMEMBERED = 32 << 20  # bytes of programs with their inputs and outputs
+THOUGHT = "</think>"
+_RUNS: Memory[tuple[str, str, sandbox.Limits, str], tuple[str, str]] = Memory(REMEMBERED)
 
 # A file may follow a block's language: python:main.py
 _PYTHON = re.compile(r"\{?\.?(?:py|python)[\d.]*(?![\w+#-])|[^\s:]+\.py$", re.IGNORECASE)
@@ -52,6 +58,8 @@ class Gold(_Strict):
     """Unit tests. With `stdin` input and output are texts; with `call` they are a list of arguments and a value.
 
     `checker` compares texts line by line, as LiveCodeBench does, or as one row of tokens, as CodeContests does.
+    `together` makes all calls in one process, within the limits of one test. `form`: the program is the response's
+    last code block, or all that follows its last </think>.
     """
 
     kind: Literal["stdin", "call"]
@@ -61,11 +69,15 @@ class Gold(_Strict):
     memory_mb: Annotated[int, Field(ge=16, le=65_536)] | None = None
     tolerance: Annotated[float, Field(ge=0, le=1)] | None = None
     checker: Literal["lines", "tokens"] = "lines"
+    together: bool = False
+    form: Literal["block", "after_think"] = "block"
 
     @model_validator(mode="after")
     def kinds_agree(self):
         if (self.kind == "call") != (self.entry is not None):
             raise ValueError("kind `call` needs `entry`; kind `stdin` must not have it")
+        if self.kind == "stdin" and self.together:
+            raise ValueError("kind `stdin` must not have `together`")
         if self.kind == "call" and self.checker != "lines":
             raise ValueError("kind `call` must not have `checker`")
         wanted = str if self.kind == "stdin" else list
@@ -74,6 +86,14 @@ class Gold(_Strict):
         if self.kind == "stdin" and any(not isinstance(test.output, str) for test in self.tests):
             raise ValueError("the output of a test must be a text")
         return self
+
+    def program(self, text: str) -> str | None:
+        """The program of a response; None if it has none."""
+        return last_program(text) if self.form == "block" else after_thought(text)
+
+    def runs(self) -> Iterator[tuple[_Test, ...]]:
+        """The tests of each run of the program."""
+        return iter([self.tests] if self.together else [(test,) for test in self.tests])
 
     def limits(self) -> sandbox.Limits:
         settings = {"seconds": self.seconds, "memory_mb": self.memory_mb}
@@ -91,33 +111,71 @@ def prepare() -> None:
     sandbox.adopt()
 
 
-def reads(text: str) -> str | None:
-    return last_program(text)
+def reads(text: str) -> tuple[str, ...]:
+    return tuple(program or "" for program in (last_program(text), after_thought(text)))
 
 
 def judge(text: str, gold: str) -> Judgement:
     """`correct` if every test passes; stops at the first failure. `extracted` is the program."""
-    tests, program = read_gold(gold), last_program(text)
+    tests = read_gold(gold)
+    program = tests.program(text)
     if program is None or len(program) > LONGEST:
         return "unparsable", None
-    for test in tests.tests:
-        status = _one(program, test.input, test.output, tests)
+    for run in tests.runs():
+        data = _calls(run) if tests.entry else run[0].input
+        stopped, output = _ran(program, data, tests.limits(), tests.entry or "")
+        status = stopped or ("correct" if _as_wanted(output, run, tests) else "wrong")
         if status != "correct":
             return status, program
     return "correct", program
 
 
-def _one(program: str, test_input: Any, wanted: Any, tests: Gold) -> str:
-    data = json.dumps(test_input) if tests.entry else test_input
-    outcome = sandbox.run(program, data.encode("utf-8", "replace"), tests.limits(), entry=tests.entry or "")
+def ahead(questions: Sequence[tuple[str, str]]) -> None:
+    """Run the plain programs of these questions, those with equal calls in one sandbox, and remember their outputs."""
+    waiting: dict[tuple[str, sandbox.Limits, str], dict[str, None]] = {}
+    for text, gold in questions:
+        tests = read_gold(gold)
+        program = tests.program(text) if tests.together else None
+        if program is None or tests.entry is None or not _plain.is_plain(program, tests.entry):
+            continue
+        data = _calls(tests.tests)
+        if _RUNS.get((program, data, tests.limits(), tests.entry)) is None:
+            waiting.setdefault((data, tests.limits(), tests.entry), {})[program] = None
+    for (data, limits, entry), programs in waiting.items():
+        outputs = _plain.results(list(programs), data, entry, limits) if len(programs) > 1 else None
+        for program, output in zip(programs, outputs or (), strict=False):
+            _RUNS.put((program, data, limits, entry), ("wrong", "") if output is None else ("", output))
+
+
+def _calls(run: tuple[_Test, ...]) -> str:
+    return json.dumps([test.input for test in run])
+
+
+def _ran(program: str, data: str, limits: sandbox.Limits, entry: str) -> tuple[str, str]:
+    """The status of a program that did not end as it should, else "", and its output; remembered."""
+    key = (program, data, limits, entry)
+    if (known := _RUNS.get(key)) is None:
+        known = _run(*key)
+        _RUNS.put(key, known)
+    return known
+
+
+def _run(program: str, data: str, limits: sandbox.Limits, entry: str) -> tuple[str, str]:
+    outcome = sandbox.run(program, data.encode("utf-8", "replace"), limits, entry=entry)
     if outcome.stopped in ("time", "memory"):
-        return {"time": "timeout", "memory": "out_of_memory"}[outcome.stopped]
+        return {"time": "timeout", "memory": "out_of_memory"}[outcome.stopped], ""
     if outcome.stopped or outcome.code != 0:
         ran_out = outcome.errors.rstrip().rpartition("\n")[2].startswith("MemoryError")
-        return "out_of_memory" if ran_out and not outcome.stopped else "wrong"
-    output, tolerance = outcome.output.decode("utf-8", "replace"), tests.tolerance or 0.0
-    equal = same_result if tests.entry else {"lines": same_output, "tokens": same_tokens}[tests.checker]
-    return "correct" if equal(output, wanted, tolerance) else "wrong"
+        return "out_of_memory" if ran_out and not outcome.stopped else "wrong", ""
+    return "", outcome.output.decode("utf-8", "replace")
+
+
+def _as_wanted(output: str, run: tuple[_Test, ...], tests: Gold) -> bool:
+    tolerance, wanted = tests.tolerance or 0.0, [test.output for test in run]
+    if tests.entry:
+        return _each(output.splitlines(), wanted, lambda line, value: same_result(line, value, tolerance))
+    equal = {"lines": same_output, "tokens": same_tokens}[tests.checker]
+    return equal(output, wanted[0], tolerance)
 
 
 @dataclass(frozen=True)
@@ -151,6 +209,12 @@ def _fence_at_the_end(line: str) -> _Fence | None:
     if sign not in ("`", "~") or not inner.endswith(sign * 3) or not before.strip():
         return _fence(line)
     return _Fence(sign, len(inner) - len(before), 0, "", before)
+
+
+def after_thought(text: str) -> str | None:
+    """All that follows the last </think>; None without one, or if nothing follows."""
+    _, mark, program = text.rpartition(THOUGHT)
+    return program.strip() or None if mark else None
 
 
 def last_program(text: str) -> str | None:

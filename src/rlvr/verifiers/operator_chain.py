@@ -9,6 +9,7 @@ from rlvr.verifiers import Judgement, VerifierError, last_boxed
 from rlvr.verifiers.memory import remembered
 
 VERSION = 1
+OF_A_TASK = True
 OPERATORS = "+-*"
 REMEMBERED = 16 << 20  # bytes of boxes and their verdicts; rollouts of one problem repeat each other
 

@@ -12,6 +12,7 @@ from rlvr.verifiers import Judgement, VerifierError, last_boxed
 from rlvr.verifiers.memory import remembered
 
 VERSION = 1
+OF_A_TASK = True
 LONGEST = 400  # characters of an expression worth parsing
 REMEMBERED = 16 << 20  # bytes of expressions and their verdicts; rollouts of one problem repeat each other
 _GOLD = re.compile(r"\s*-?[0-9]+(?:\s+-?[0-9]+)* = \s*-?[0-9]+\s*")

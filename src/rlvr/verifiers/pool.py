@@ -11,6 +11,7 @@ from concurrent.futures import TimeoutError
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from threading import Lock
 from typing import Any, Self
@@ -23,6 +24,7 @@ from rlvr.verifiers.memory import Memory
 
 SECONDS = 5.0  # per judgement, unless its verifier has a limit of its own
 AHEAD = 64  # judgements handed out before the first is awaited, per worker
+AT_ONCE = 512  # questions that an isolated verifier in the caller's process sees together
 REMEMBERED = 64 << 20  # bytes of the questions of one call and their verdicts
 FEWEST_ERRORS = 10  # below it no share of errors fails a stage: one odd answer in a small set must not
 
@@ -91,7 +93,8 @@ class Pending:
 class Pool:
     """Workers for one verifier; a context manager, safe to call from any thread.
 
-    `quick` decides without a worker; workers start when first needed. The status is `timeout` over `seconds` (default:
+    `quick` decides without a worker; workers start when first needed. The only worker of an isolated verifier is the
+    caller's process. The status is `timeout` over `seconds` (default:
     the verifier's own limit), `out_of_memory` over `memory_mb` of address space or if the worker dies, and `error` for
     an exception. A lost worker is replaced; no other verdict changes. Equal questions are judged once. Raises
     VerifierError if this machine lacks what the verifier needs, and for a gold that it cannot read. `errors` counts
@@ -113,6 +116,9 @@ class Pool:
         self._quick: Quick = hook(verifier, "quick", nothing)
         self._reads = hook(verifier, "reads", str)
         self.memory_mb = memory_mb
+        self._here = workers == 1 and seconds is None and hook(verifier, "ISOLATED", False)
+        if self._here:
+            hook(verifier, "prepare", nothing)()
         self.errors = Errors(verifier, verifier_errors)
 
     @cached_property
@@ -147,12 +153,22 @@ class Pool:
         verdicts: Memory[Question, Verdict] = Memory(REMEMBERED)
         waiting: deque[Verdict | Pending] = deque()
         pending: dict[Question, Pending] = {}
-        for text, gold in questions:
+        for text, gold in self._prepared(questions):
             waiting.append(self._at_once(text, gold) or self._ask(text, gold, verdicts, pending))
             while len(waiting) > AHEAD * self.workers:
                 yield self._settle(waiting.popleft(), verdicts, pending)
         while waiting:
             yield self._settle(waiting.popleft(), verdicts, pending)
+
+    def _prepared(self, questions: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+        """The questions; an isolated verifier in the caller's process first sees the next AT_ONCE of them."""
+        if not self._here:
+            yield from questions
+            return
+        ahead, source = hook(self.verifier, "ahead", nothing), iter(questions)
+        while batch := list(islice(source, AT_ONCE)):
+            ahead(batch)
+            yield from batch
 
     def _at_once(self, text: str, gold: str) -> Verdict | None:
         try:
@@ -161,7 +177,9 @@ class Pool:
             raise
         except Exception as error:
             return Verdict("error", None, 0.0, reason(error))
-        return None if decided is None else Verdict(*decided, 0.0)
+        if decided is not None:
+            return Verdict(*decided, 0.0)
+        return _judge(self.verifier, text, gold) if self._here else None
 
     def _ask(self, text: str, gold: str, verdicts: Memory, pending: dict[Question, Pending]) -> Verdict | Pending:
         """The verdict of a question that was answered before, else its pending judgement."""

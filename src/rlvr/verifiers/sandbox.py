@@ -113,10 +113,10 @@ def _check(_path: str) -> str:
 
 
 def run(program: str, stdin: bytes, limits: Limits | None = None, *, entry: str = "") -> Outcome:
-    """Run a program on a standard input; with `entry`, call that function on a JSON list of arguments.
+    """Run a program on a standard input; with `entry`, call that function on each list of a JSON list.
 
-    A call's output is its result as one line of JSON, without what the program prints. Raises SandboxUnavailable if the
-    sandbox fails twice to start: that is no verdict on a program.
+    The output of calls is a line of JSON for each result, without what the program prints. Raises SandboxUnavailable
+    if the sandbox fails twice to start: that is no verdict on a program.
     """
     for last in (False, True):
         try:

@@ -57,18 +57,21 @@ def read_and_write(program: str) -> None:
 
 
 def call(program: str, entry: str) -> None:
-    """Print the result of entry(*arguments) as JSON; `entry` may be a method of a class `Solution`, as on LeetCode.
+    """Print the result of entry(*arguments) as a line of JSON, for each list of arguments in the input.
 
-    As in LiveCodeBench the program is not a script: code under `if __name__ == "__main__"` does not run.
+    `entry` may be a method of a class `Solution`, as on LeetCode. As in LiveCodeBench the program is not a script: code
+    under `if __name__ == "__main__"` does not run.
     """
-    arguments = sys.stdin.read()
+    calls = sys.stdin.read()
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what the program prints is no result
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     names = execute(program, "solution")
     owner = names.get("Solution")
     function = getattr(owner(), entry) if isinstance(owner, type) and hasattr(owner, entry) else names[entry]
-    print(json.dumps(function(*json.loads(arguments)), default=plain), file=out, flush=True)
+    for arguments in json.loads(calls):
+        print(json.dumps(function(*arguments), default=plain), file=out)
+    out.flush()
 
 
 def plain(value: object) -> float:

@@ -17,7 +17,10 @@ class PaperModel(Strict):
 
 
 class Arm(Strict):
-    """A named way to train: settings on top of those of the arm it is `like`, and a training set."""
+    """A named way to train: settings on top of those of the arm it is `like`, and a training set.
+
+    `times` multiplies settings whose value the model or the scale decides, such as {rl.learning_rate: 0.5}.
+    """
 
     like: str | None = None
     data: str | None = None
@@ -25,6 +28,7 @@ class Arm(Strict):
     about: str | None = None
     color: Literal[tuple(COLORS)] | None = None  # in figures; null: a free one  # type: ignore[valid-type]
     settings: dict[str, Any] = {}
+    times: dict[str, float] = {}
 
 
 class Sweep(Strict):

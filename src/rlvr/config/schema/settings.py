@@ -63,12 +63,22 @@ class Rl(Strict):
     max_grad_norm: Rate
     precision: Literal["float32", "bfloat16"]
     reference_reset: Natural = 0
+    last_layers: Natural = 0
+    last_layers_reset: Natural = 0
     backend: Backend = "in_process"
 
     @model_validator(mode="after")
     def minibatches_fit(self):
         if self.prompts_per_minibatch > self.prompts_per_step:
             raise ValueError("prompts_per_minibatch is larger than prompts_per_step")
+        return self
+
+    @model_validator(mode="after")
+    def last_layers_have_a_period(self):
+        if bool(self.last_layers) != bool(self.last_layers_reset):
+            raise ValueError(
+                "last_layers and last_layers_reset belong together: how many layers, and every so many steps"
+            )
         return self
 
     @model_validator(mode="after")
@@ -116,6 +126,7 @@ class Probe(Strict):
     every: Positive
     dense_steps: Natural
     greedy: bool = False
+    keep_weights: bool = False
 
 
 class Selection(Strict):

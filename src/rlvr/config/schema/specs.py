@@ -59,6 +59,15 @@ class RunSpec(Strict):
             raise ValueError(f"critic: PPO uses raw rewards ({valid}), so {self.estimator['name']} cannot have one")
         return self
 
+    @model_validator(mode="after")
+    def trainer_sees_its_weights(self):
+        """Between steps, verl's weights are in shards on its workers."""
+        for name, value in (("probe.keep_weights", self.probe.keep_weights), ("rl.last_layers", self.rl.last_layers)):
+            if value and self.rl.backend not in registries.with_weights():
+                valid = " or ".join(registries.with_weights())
+                raise ValueError(f"{name}: the backend {self.rl.backend} cannot do that; it needs rl.backend: {valid}")
+        return self
+
     @property
     def needs_reference(self) -> bool:
         """Whether log pi_ref is needed: for KL, a reset reference, an estimator's weights, or the OEF of probes."""

@@ -8,7 +8,8 @@ A module has
     false_working(prompt, response) -> whether a step that the response writes is false
     PARTS, LEVELS, LABEL   the values of `part` and of `levels`, and the name of a level; read from source
     VOCABULARY             the words of a tiny model: <pad>, <bos>, <eos>, <unk>, and all words of prompts and responses
-    DECISIONS              the words at which a response decides, before its box; the other words follow from them
+    DECISIONS, ANSWER      the words at which a response decides, before the word that opens its answer; the other words
+                           follow from them
 """
 
 import importlib

@@ -20,7 +20,7 @@ from rlvr.data.tasks._splits import in_turn, part_of
 from rlvr.records import Demonstration, Problem
 from rlvr.verifiers.operator_chain import OPERATORS, after, parse
 
-DECISIONS = OPERATORS
+DECISIONS, ANSWER = OPERATORS, "\\boxed{"
 LARGEST = 31  # every value is in 0..LARGEST
 GAPS = 2  # operators before each target
 DIGITS = range(2, 7)

@@ -17,6 +17,7 @@ from rlvr.data.tasks import _splits
 from rlvr.records import Demonstration, Problem
 
 OPERATORS = DECISIONS = "+-*"
+ANSWER = "\\boxed{"
 LARGEST = 63  # every intermediate value is in 0..LARGEST
 DIGITS = range(1, 10)
 SPECIAL_TOKENS = ("<pad>", "<bos>", "<eos>", "<unk>")

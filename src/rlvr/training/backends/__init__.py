@@ -4,6 +4,7 @@ A module, which must import without the backend's own environment, declares
 
     STAGES = {"rl": Stage(...), "sft": Stage(...)}   how to start each stage
     CRITIC = True                                    if it trains a value model, for PPO
+    WEIGHTS = True                                   if it can read and set the policy's weights between steps
     steps(state) -> list[int]                        the steps of a folder's checkpoints
 
 One whose stages are rlvr.training.rl and rlvr.training.sft also has

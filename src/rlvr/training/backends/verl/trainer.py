@@ -248,6 +248,7 @@ class VerlTrainer(PPOTrainerSync):
             "step": self.global_steps,
             **measures.masses(inputs.rewards_PG, self.weights_PG, inputs.lengths_PG),
             **measures.masses_by_correct(self.weights_PG, rollouts.correct_PG),
+            **measures.entropy_change(self.weights_PG, inputs.values["logp_PG"]),
             **measures.shares(rates),
             **measures.counts(rates, rollouts.correct_PG.shape[1]),
             **rollouts.entropy(self.tokenizer),

@@ -1,0 +1,128 @@
+"""Laws of pass@k over k, fitted up to a budget and drawn beyond it (FADE, Figures 11 and 12)."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pydantic import Field, model_validator
+
+from rlvr.config.plan import Item, Plan
+from rlvr.config.schema.fields import Positive
+from rlvr.figures import _scored
+from rlvr.figures._looks import Figure, legend
+from rlvr.figures._looks import looks as looks_of
+from rlvr.statistics.intervals import over_seeds
+from rlvr.statistics.run_rows import cell_columns
+from rlvr.statistics.scaling import LAWS, fit
+from rlvr.statistics.scores import Scores, pass_at
+from rlvr.statistics.table_rows import blocks, frames_of
+
+CAPTION = "Points: means over {seeds} training seeds. Lines: fits to them, drawn beyond the k that they saw."
+LINES = {"shifted power law": "-", "power law": "--", "exponential law": ":"}
+
+
+class Config(_scored.ScoredFigure):
+    budgets: list[Positive] = Field(min_length=1)  # the largest k of each fit
+    by_level: bool = False  # one panel per level of the problems
+
+    @model_validator(mode="after")
+    def has_all_keys(self):
+        self.has_curves()
+        return self
+
+
+expand = _scored.expand
+
+
+def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+    config: Any = item.content
+    return {**_scored.lay_out(item, plan, paper), "budgets": config.budgets, "by_level": config.by_level}
+
+
+def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
+    """One row per benchmark, level, model, arm, budget and law: its parameters with Student's t over fits of each seed.
+
+    `mse` is of the law through the mean curve: over the k of the budget, and in `mse_beyond` over the k above it.
+    Rows of the law "observed" hold the mean curve itself, by k.
+    """
+    rows: list[dict[str, Any]] = []
+    for panel, cells, _ in blocks(layout):
+        frames = frames_of(scores, cells, panel["evaluations"][cells[0]["model"]], panel["levels"])
+        first = frames[cells[0]["policies"][0]]
+        for level in sorted(set(first["level"])) if layout["by_level"] else [""]:
+            for cell in cells:
+                head = {**cell_columns(cell), "benchmark": panel["name"], "level": level}
+                curves_SK = np.array([_curve(frames[policy], level, layout["k"]) for policy in cell["policies"]])
+                rows += _of_curves(head, curves_SK, layout)
+    return pd.DataFrame(rows)
+
+
+def _curve(frame: pd.DataFrame, level: str, ks: list[int]) -> np.ndarray:
+    chosen = frame[frame["level"] == level] if level else frame
+    return np.array([float(pass_at(k)(chosen).mean()) for k in ks])
+
+
+def _of_curves(head: dict[str, Any], curves_SK: np.ndarray, layout: dict[str, Any]) -> list[dict[str, Any]]:
+    ks = np.array(layout["k"], float)
+    mean_K, seeds = curves_SK.mean(axis=0), len(curves_SK)
+    rows: list[dict[str, Any]] = [
+        {**head, "law": "observed", "budget": 0, "parameter": "", "k": k, "value": value, "seeds": seeds}
+        for k, value in zip(layout["k"], mean_K, strict=True)
+    ]
+    for budget in layout["budgets"]:
+        seen = ks <= budget
+        for law in LAWS:
+            if int(seen.sum()) < len(LAWS[law].names):
+                continue  # fewer points than parameters
+            whole = fit(law, ks[seen], mean_K[seen])
+            of_seeds = [fit(law, ks[seen], curve_K[seen]).parameters for curve_K in curves_SK]
+            beyond = float(np.mean((whole.at(ks[~seen]) - mean_K[~seen]) ** 2)) if (~seen).any() else float("nan")
+            for i, name in enumerate(LAWS[law].names):
+                interval = over_seeds(np.array([found[i] for found in of_seeds]), layout["statistics"]["confidence"])
+                rows.append(
+                    {
+                        **head,
+                        **{"law": law, "budget": budget, "parameter": name, "value": whole.parameters[i]},
+                        **{"value_low": interval.low, "value_high": interval.high, "seeds": seeds},
+                        **{"mse": whole.mse, "mse_beyond": beyond},
+                    }
+                )
+    return rows
+
+
+def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
+    """The figure: a row per benchmark or level, a column per budget; points are ours, each law a line."""
+    import matplotlib.pyplot as plt
+
+    frame = frames[0].assign(level=frames[0]["level"].fillna(""))
+    parts = list(frame.groupby(["model", "benchmark", "level"], sort=False))
+    styles, budgets = looks_of(frame["arm"], layout), layout["budgets"]
+    size = (4.0 * len(budgets) + 0.6, 2.7 * len(parts) + 0.9)
+    figure, grid = plt.subplots(len(parts), len(budgets), figsize=size, squeeze=False, sharey="row")
+    ks = np.array(layout["k"], float)
+    dense = np.geomspace(ks[0], ks[-1], 100)
+    for line, ((_, benchmark, level), rows) in zip(grid, parts, strict=True):
+        for axes, budget in zip(line, budgets, strict=True):
+            for arm, cell in rows.groupby("arm", sort=False):
+                look = styles[str(arm)]
+                seen = cell[cell["law"] == "observed"]
+                axes.plot(
+                    seen["k"], 100 * seen["value"], "o", color=look.color, markersize=4, label=cell["label"].iloc[0]
+                )
+                for law, fitted in cell[cell["budget"] == budget].groupby("law", sort=False):
+                    if law == "observed":
+                        continue
+                    values = LAWS[str(law)].function(dense, *fitted["value"])
+                    axes.plot(dense, 100 * values, LINES[str(law)], color=look.color, linewidth=1)
+            axes.axvline(budget, color="0.7", linewidth=0.8)
+            axes.set_xscale("log")
+            axes.set_xticks(ks, [f"{k:g}" for k in ks])
+            axes.minorticks_off()
+            where = f"{benchmark}{f', {level}' if level else ''}"
+            axes.set_title(f"{rows['stand_in'].iloc[0]}, {where}\nfitted up to k = {budget}")
+            axes.set_xlabel("k")
+        line[0].set_ylabel("pass@k (%)")
+    for law, style in LINES.items():
+        grid[0][0].plot([], [], style, color="0.3", label=law)
+    legend(figure, grid.flat)
+    return figure

@@ -1,0 +1,106 @@
+"""Tables of measures of runs: one row per model, method and part of training, one column per measure."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rlvr.config.plan import Item, Plan
+from rlvr.config.schema.fields import Positive
+from rlvr.items import TABLES
+from rlvr.items.layout import with_cells
+from rlvr.items.scope import Scope
+from rlvr.statistics.intervals import over_seeds
+from rlvr.statistics.run_rows import cell_columns
+from rlvr.tables._methods import MethodsTable
+from rlvr.tables._rendered import Rendered, scale_line
+
+Value = Callable[[str], float | None]  # of a run
+
+
+class RunsTable(MethodsTable):
+    """Rows of trained arms."""
+
+    repeats: Positive | None = None  # the number of seeds; default: the paper's seeds
+
+
+@dataclass(frozen=True)
+class Column:
+    """A measure in a table: its heading, the factor to its unit, and the digits after the point."""
+
+    heading: str
+    factor: float = 1.0
+    digits: int = 2
+
+
+def expand(name: str, config: Any, scope: Scope) -> Item:
+    models, rows = scope.models(config.models), scope.rows(config, trained=True)
+    return Item(TABLES, name, config, scope.trained(config, models, rows))
+
+
+def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+    return with_cells(item, plan, paper)
+
+
+def rows_of(layout: dict[str, Any], parts: Mapping[str, Mapping[str, Value]]) -> list[dict[str, Any]]:
+    """One row per cell, part of training and measure, with Student's t over seeds, of the seeds that have a value."""
+    rows = []
+    for cell in layout["cells"]:
+        for part, measures in parts.items():
+            for measure, value in measures.items():
+                found = [number for run in cell["policies"] if (number := value(run)) is not None]
+                numbers = np.array([number for number in found if not math.isnan(number)])
+                interval = over_seeds(numbers, layout["statistics"]["confidence"]) if numbers.size else None
+                rows.append(
+                    {
+                        **{**cell_columns(cell), "part": part, "measure": measure},
+                        "value": interval.estimate if interval else math.nan,
+                        "value_low": interval.low if interval else math.nan,
+                        "value_high": interval.high if interval else math.nan,
+                        "seeds": numbers.size,
+                    }
+                )
+    return rows
+
+
+def rendered(layout: dict[str, Any], frame: pd.DataFrame, columns: Mapping[str, Column], notes: list[str]) -> Rendered:
+    """The table; a published value stands behind ours where the statistics have one."""
+    lines: list[dict[str, str]] = []
+    shown: tuple[str, str] | None = None
+    for key, rows in frame.groupby(["model", "label", "part"], sort=False):
+        model, label, part = map(str, key)  # type: ignore[arg-type]
+        stand_in = rows["stand_in"].iloc[0]
+        name = model + (f" → {stand_in}" if stand_in != model else "")
+        line = {"Model": "" if shown and shown[0] == model else name}
+        line |= {"Method": "" if shown == (model, label) else label, "": part}
+        shown = (model, label)
+        by_measure = rows.set_index("measure")
+        for measure, column in columns.items():
+            line[column.heading] = _cell(by_measure.loc[measure], column) if measure in by_measure.index else ""
+        lines.append(line)
+    table = pd.DataFrame(lines)
+    if table[""].nunique() == 1:
+        table = table.drop(columns="")
+    confidence = f"{100 * layout['statistics']['confidence']:g} %"
+    seeds = sorted(set(frame["seeds"]) - {0})
+    notes = [*notes, f"In brackets: {confidence} intervals of Student's t over {_range(seeds)} training seeds."]
+    return Rendered(layout["title"], scale_line(layout), table, notes + ([layout["note"]] if layout["note"] else []))
+
+
+def _cell(row: pd.Series, column: Column) -> str:
+    if pd.isna(row["value"]):
+        return "–"
+    value, low, high = (column.factor * row[name] for name in ("value", "value_low", "value_high"))
+    text = f"{value:.{column.digits}f}"
+    text += f" [{low:.{column.digits}f}, {high:.{column.digits}f}]" if not math.isnan(low) else ""
+    published = row.get("published")
+    return text if published is None or pd.isna(published) else f"{text} (published {published:g})"
+
+
+def _range(seeds: list[int]) -> str:
+    if not seeds:
+        return "no"
+    return str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"

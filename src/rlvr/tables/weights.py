@@ -1,0 +1,88 @@
+"""How far RL moved the weights, and in how many directions (FADE, Table 9 and the table in Figure 8)."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from rlvr.config.measures import WEIGHTS
+from rlvr.statistics.run_rows import Runs
+from rlvr.tables import _over_seeds
+from rlvr.tables._over_seeds import Column, RunsTable
+from rlvr.tables._rendered import Rendered
+
+EARLY, LATE = "a third of training", "end of training"
+COLUMNS = {
+    "weights_l2_relative": Column("‖ΔW‖ / ‖W‖ (%)", 100, 2),
+    "head_share": Column("head, share of ‖ΔW‖² (%)", 100, 1),
+    "s1_over_s2": Column("s₁ / s₂", 1, 2),
+    "rank_1_share": Column("rank-1 share (%)", 100, 1),
+    "srank": Column("srank", 1, 1),
+    "layer_share": Column("a layer, share of ‖ΔW‖² (%)", 100, 2),
+    "rank_1_share_inner": Column("rank-1 share, layers (%)", 100, 1),
+}
+PUBLISHED = {
+    "OH_L2_pct": "head_share",
+    "s1_over_s2": "s1_over_s2",
+    "rank1_pct": "rank_1_share",
+    "inner_pct": "layer_share",
+}
+
+
+class Config(RunsTable):
+    reference: str | None = None  # the published table, a file of config/reference/
+
+
+expand, lay_out = _over_seeds.expand, _over_seeds.lay_out
+
+
+def check_published(config: Config, file: Path, paper: Any, place: str) -> None:
+    """Nothing to look for: a row without published values shows ours alone."""
+
+
+def statistics(layout: dict[str, Any], weights: Runs, reference: Path | None) -> pd.DataFrame:
+    """One row per model, method, part of training and measure; `published` in the table's unit."""
+
+    def value(name: str, early: bool, run: str) -> float | None:
+        rows = weights[run][WEIGHTS]
+        steps = [row["step"] for row in rows]
+        if early and len(rows) == 1:
+            return None
+        wanted = min(steps, key=lambda step: abs(step - steps[-1] / 3)) if early else steps[-1]
+        return next(row[name] for row in rows if row["step"] == wanted)
+
+    kept = any(len(weights[run][WEIGHTS]) > 1 for cell in layout["cells"] for run in cell["policies"])
+    parts = {
+        part: {name: partial(value, name, part == EARLY) for name in COLUMNS}
+        for part in ([EARLY, LATE] if kept else [LATE])
+    }
+    rows = _over_seeds.rows_of(layout, parts)
+    values = _published(reference) if reference else {}
+    names = {cell["arm"]: cell["published"] for cell in layout["cells"]}
+    for row in rows:
+        row["published"] = values.get((names[row["arm"]], row["part"], row["measure"]))
+    return pd.DataFrame(rows)
+
+
+def _published(reference: Path) -> dict[tuple[str, str, str], float]:
+    """By method, part and measure: the table's first and last step of each method."""
+    found = {}
+    for method, rows in pd.read_csv(reference).dropna(subset="k").groupby("method"):  # ranges have no step
+        steps = sorted(rows["k"].unique(), key=lambda step: int(str(step).removesuffix("k")))
+        for part, step in ((EARLY, steps[0]), (LATE, steps[-1])):
+            for row in rows[rows["k"] == step].to_dict("records"):
+                found[str(method), part, PUBLISHED[row["benchmark"]]] = row["value"]
+    return found
+
+
+def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
+    """The table."""
+    notes = [
+        "ΔW: the trained minus the base policy's weights. Shares are of squared norms, so that head, layers, norms and "
+        "embedding add up to all; the paper does not say whether its shares are.",
+        "s₁, s₂: the largest singular values of the output head's ΔW. Rank-1 share: s₁² / ‖ΔW‖² of the head, and its "
+        "mean over the matrices of all layers. srank: the least k whose k largest singular values sum to 99 % of all "
+        "(Kumar et al. 2020).",
+    ]
+    return _over_seeds.rendered(layout, statistics, COLUMNS, notes)

@@ -1,0 +1,65 @@
+"""Plain programs: a part of Python in which a program can do nothing but compute, so that many share one sandbox.
+
+A program is plain if it is one line, `def NAME(x): ...`, of the words in WORDS, small integers and the signs of lists
+and arithmetic. So it has no attribute, import, text, exception or second function, and of Python's functions it can
+name those in BUILTINS alone. It reaches no object that it did not make, leaves nothing behind, and
+cannot change what the next program computes. It may still take long or take memory, which ends the whole sandbox; then
+each program runs alone (`rlvr.verifiers.code`). A pattern decides, since Python's parser takes ten times as long.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from rlvr.verifiers import sandbox
+
+BUILTINS = ("abs", "len", "list", "max", "min", "range", "reversed", "sorted", "sum", "zip")
+KEYWORDS = ("return", "for", "in", "if", "else", "and", "or", "not", "pass")
+WORDS = (*BUILTINS, *KEYWORDS, *"abcijknxyz")
+SIGNS = r"[\[\](),:;=+\-*/%<>!]"  # no point, quote, underscore, backslash or at
+LONGEST = 2_000  # characters
+_BODY = re.compile(rf" ?(?:(?:{'|'.join(WORDS)})(?![a-zA-Z0-9_])|[0-9]{{1,6}}(?![0-9._])|{SIGNS}| )*+")
+
+# Runs in the sandbox as a script. A program that fails has the result null; running out of memory ends the script.
+HARNESS = f"""
+import json as _json, sys as _sys
+_request = _json.loads(_sys.stdin.read())
+_allowed = {{name: getattr(__import__("builtins"), name) for name in {BUILTINS!r}}}
+_results = []
+for _program in _request["programs"]:
+    _names = {{"__builtins__": dict(_allowed)}}
+    try:
+        exec(compile(_program, "/program.py", "exec"), _names)
+        _results.append([_json.dumps(_names[_request["entry"]](*call)) for call in _json.loads(_request["calls"])])
+    except MemoryError:
+        raise
+    except Exception:
+        _results.append(None)
+print(_json.dumps(_results))
+"""
+
+
+@lru_cache
+def _opening(entry: str) -> re.Pattern[str]:
+    return re.compile(rf"def {re.escape(entry)}\([a-cijknx-z](?:, [a-cijknx-z])*\):")
+
+
+def is_plain(program: str, entry: str) -> bool:
+    """Whether a program is one plain function of this name."""
+    opening = _opening(entry).match(program) if len(program) <= LONGEST and entry not in WORDS else None
+    if opening is None or "**" in program or "<<" in program:
+        return False
+    return _BODY.fullmatch(program, opening.end()) is not None
+
+
+def results(programs: Sequence[str], calls: str, entry: str, limits: sandbox.Limits) -> list[str | None] | None:
+    """What `sandbox.run` writes for each program's calls, None for one that fails; None where the sandbox was stopped.
+
+    `calls` is the JSON of a list of lists of arguments.
+    """
+    request = json.dumps({"programs": list(programs), "calls": calls, "entry": entry}).encode()
+    outcome = sandbox.run(HARNESS, request, limits)
+    if outcome.stopped or outcome.code != 0:
+        return None
+    return [None if lines is None else "".join(f"{line}\n" for line in lines) for lines in json.loads(outcome.output)]

@@ -1,0 +1,45 @@
+"""The table of programs: different ones of one problem, right and wrong, with its tests."""
+
+import json
+
+import pandas as pd
+
+from rlvr.tables import programs
+
+GOLD = json.dumps({"tests": [{"input": [[1, 2]], "output": [2, 1]}, {"input": [[3]], "output": [3]}]})
+LAYOUT = {
+    **{"right": 2, "wrong": 1, "title": "Programs", "scale": "laptop", "about_scale": "Tiny.", "note": None},
+    "panels": [{"name": "set", "evaluations": {"m": "e"}}],
+    "cells": [{"model": "m", "stand_in": "t", "arm": "fade", "label": "FADE", "policies": ["p1", "p2"]}],
+}
+
+
+def graded(problem, *verdicts):
+    return [
+        {"problem": problem, "sample": i, "status": status, "extracted": text}
+        for i, (status, text) in enumerate(verdicts)
+    ]
+
+
+def test_the_first_problem_with_enough_different_programs_is_shown():
+    grades = [
+        *graded("a", ("correct", "x"), ("correct", "x"), ("wrong", "y")),
+        *graded("b", ("correct", "x"), ("wrong", "y"), ("correct", "z"), ("timeout", "w"), ("unparsable", None)),
+        *graded("c", ("correct", "x"), ("correct", "z"), ("wrong", "y")),
+    ]
+    problems = [{"id": name, "prompt": f"prompt {name}", "gold": GOLD} for name in "abc"]
+    frame = programs.statistics(LAYOUT, {("p1", "e"): (grades, grades, problems)})
+    assert frame["problem"].unique().tolist() == ["b"]
+    assert frame[["program", "status", "sample"]].to_numpy().tolist() == [
+        ["x", "correct", 0],
+        ["z", "correct", 2],
+        ["y", "wrong", 1],
+    ]
+    assert frame["tests"].iloc[0] == "f([1, 2]) = [2, 1]; f([3]) = [3]"
+    table = programs.render(LAYOUT, frame).frame
+    assert table["Problem"].tolist() == ["prompt b", "", ""] and table["Verdict"].tolist() == [
+        "correct",
+        "correct",
+        "wrong",
+    ]
+    assert isinstance(frame, pd.DataFrame) and (frame["policies"] == "p1").all()

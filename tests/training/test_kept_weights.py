@@ -1,0 +1,110 @@
+"""Weights that a run keeps for tables of their change, and last layers that go back to the base policy."""
+
+import json
+import signal
+
+import pytest
+import torch
+from pydantic import ValidationError
+from runs_by_hand import changed, same_results
+from safetensors.torch import load_file
+from test_training import start, trainer, wait_for_step
+
+from rlvr.config.schema.specs import RunSpec
+from rlvr.policies.store import KEPT
+from rlvr.training.deterministic import one_thread
+from rlvr.weights import change
+
+
+@pytest.fixture(scope="module", params=["native", "in_process"])
+def kept_spec(request, workbench):
+    probe = {"every": 20, "dense_steps": 1, "keep_weights": True}
+    return changed(workbench.spec, rl={"steps": 60, "backend": request.param}, probe=probe)
+
+
+@pytest.fixture(scope="module")
+def kept(workbench, kept_spec, tmp_path_factory):
+    out = tmp_path_factory.mktemp("kept")
+    workbench.train(kept_spec, out)
+    return out
+
+
+def test_the_weights_of_each_probe_are_kept_and_measured(workbench, kept, tmp_path):
+    tensors = load_file(kept / KEPT)
+    steps = sorted({int(name.split("/")[0]) for name in tensors})
+    assert steps == [json.loads(line)["step"] for line in (kept / "probe.jsonl").read_text().splitlines()]
+    assert steps == [0, 1, 20, 40, 60]
+    (folder,) = kept.glob("policy-step*")
+    for name, tensor in load_file(folder / "model.safetensors").items():
+        assert torch.equal(tensors[f"60/{name}"], tensor)
+    change.main(workbench.base, kept / "manifest.json", tmp_path / "weights.jsonl")
+    rows = [json.loads(line) for line in (tmp_path / "weights.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in rows] == steps[1:]
+    assert rows[0]["weights_l2"] < rows[-1]["weights_l2"] and rows[-1]["align_head"] == pytest.approx(1.0)
+
+
+def test_a_kill_changes_no_kept_weights(workbench, kept_spec, kept, tmp_path):
+    process = start(workbench, kept_spec, tmp_path, save_every=5)
+    wait_for_step(process, 25)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    workbench.train(kept_spec, tmp_path, save_every=5)
+    same_results(kept, tmp_path, steps=60)
+    assert (kept / KEPT).read_bytes() == (tmp_path / KEPT).read_bytes()
+
+
+def test_the_last_layers_go_back_to_the_reference(workbench):
+    one_thread()
+    made = trainer(workbench, {"name": "dr_grpo"})
+    made.spec = changed(made.spec, rl={"last_layers": 1, "last_layers_reset": 2})
+    for _ in range(2):
+        made.advance()
+    before = {name: tensor.clone() for name, tensor in made.model.state_dict().items()}
+    made._reset_last_layers()
+    reference, now = made.reference_model.state_dict(), made.model.state_dict()
+    back = {name for name in now if not torch.equal(now[name], before[name])}
+    last = max(int(name.split(".")[2]) for name in now if name.startswith("model.layers."))
+    assert back and all(name.startswith(f"model.layers.{last}.") or name == "model.norm.weight" for name in back)
+    assert all(torch.equal(now[name], reference[name]) for name in back)
+    assert torch.equal(now["model.embed_tokens.weight"], before["model.embed_tokens.weight"]), "a tied head stays"
+
+
+def test_an_untied_head_goes_back_too(workbench):
+    one_thread()
+    made = trainer(workbench, {"name": "dr_grpo"})
+    made.spec = changed(made.spec, rl={"last_layers": 1, "last_layers_reset": 2})
+    for model in (made.model, made.reference_model):
+        model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.detach().clone())
+    with torch.no_grad():
+        made.model.lm_head.weight.add_(1.0)
+    made._reset_last_layers()
+    assert torch.equal(made.model.lm_head.weight, made.reference_model.lm_head.weight)
+
+
+def test_resets_happen_at_their_steps(workbench, monkeypatch):
+    one_thread()
+    made = trainer(workbench, {"name": "dr_grpo"})
+    made.spec = changed(made.spec, rl={"last_layers": 1, "last_layers_reset": 2})
+    called = []
+    monkeypatch.setattr(made, "_reset_last_layers", lambda: called.append(made.step))
+    for _ in range(5):
+        made.advance()
+    assert called == [2, 4]
+
+
+@pytest.mark.parametrize(
+    "section, setting", [("probe", {"keep_weights": True}), ("rl", {"last_layers": 2, "last_layers_reset": 5})]
+)
+def test_verl_refuses_what_it_cannot_do(workbench, section, setting):
+    content = workbench.spec.model_dump(mode="json")
+    content["rl"]["backend"] = "verl"
+    content[section] |= setting
+    with pytest.raises(ValidationError, match="verl cannot do that"):
+        RunSpec.model_validate(content)
+
+
+def test_layers_and_period_belong_together(workbench):
+    content = workbench.spec.model_dump(mode="json")
+    content["rl"]["last_layers"] = 2
+    with pytest.raises(ValidationError, match="belong together"):
+        RunSpec.model_validate(content)

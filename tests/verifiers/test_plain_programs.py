@@ -1,0 +1,152 @@
+"""Plain programs: what counts as plain, equal verdicts alone and together, and hostile programs among them."""
+
+import json
+import time
+
+import pytest
+
+from rlvr.verifiers import _plain, code, sandbox
+from rlvr.verifiers.pool import Pool
+
+GOLD = json.dumps(
+    {
+        **{"kind": "call", "entry": "f", "together": True, "form": "after_think", "seconds": 1.0, "memory_mb": 64},
+        "tests": [{"input": [[3, 1, 2]], "output": [2, 1, 3]}, {"input": [[5, 9, 4]], "output": [4, 9, 5]}],
+    }
+)
+PLAIN = [
+    "def f(x): x=x[::-1]; return x",
+    "def f(x): return x",
+    "def f(x): return [a for a in reversed(x)]",
+    "def f(x): y = sorted(x); return x[1]",
+    "def f(x): return x[7]",  # fails on these inputs
+    "def f(x): return x // 0",
+    "def f(x): x=[(a+1)%(10)for(a)in(x)]; return x",
+    "def f(x): return {0}".replace("{0}", "(1, 2)"),
+    "def f(x, y): return x",  # called with too few arguments
+    "def f(x): pass",
+    "def f(x): sorted = x; return sorted",
+    "def f(x): return (",
+    "def f(x): return for x",
+    "def f(x): for a in x: x[0:0] = [a] if len(x) < 9 else []",
+]
+NOT_PLAIN = [
+    "import os\ndef f(x): return x",
+    "def f(x): return x.__class__",
+    "def f(x): return __import__('os')",
+    "def f(x): return open('/etc/passwd')",
+    "def f(x): return f(x)",  # a name that is no built-in
+    "def f(x, y=[]): return x",
+    "@sorted\ndef f(x): return x",
+    "def f(x):\n  while True: pass",
+    "def g(x): return x",
+    "def f(x): return x[::-1]\nprint(1)",
+    "def f(x): return lambda: x",
+    "def f(x): return 'text'",
+    "def f(x): return 10**9",
+    "def f(x): return 9999999999",
+    "def f(x): return x;\n",
+    "def f(x): return x@x",
+    "def f(x): return 2**9",
+    "def f(x): return 1.5",
+    "def f(x): import x",
+    "def f(x): def g(x): return x",
+    "def f(x): return lambda x: x",
+    "def f(return): return x",
+]
+
+
+def told(program: str) -> str:
+    return f"<think> 1 </think> {program}"
+
+
+def test_what_is_plain():
+    assert [p for p in PLAIN if not _plain.is_plain(p, "f")] == []
+    assert [p for p in NOT_PLAIN if _plain.is_plain(p, "f")] == []
+
+
+def test_verdicts_are_those_of_each_program_alone():
+    code._RUNS.clear()
+    with Pool("code") as pool:
+        together = [v.status for v in pool.judge((told(p), GOLD) for p in [*PLAIN, *NOT_PLAIN])]
+    code._RUNS.clear()
+    alone = [code.judge(told(p), GOLD)[0] for p in [*PLAIN, *NOT_PLAIN]]
+    assert together == alone and together[0] == "correct" and together.count("correct") == 3
+
+
+def test_one_worker_here_and_two_elsewhere_agree():
+    code._RUNS.clear()
+    questions = [(told(p), GOLD) for p in PLAIN]
+    with Pool("code") as here, Pool("code", workers=2) as elsewhere:
+        assert here._here and not elsewhere._here
+        assert [v.status for v in here.judge(questions)] == [v.status for v in elsewhere.judge(questions)]
+
+
+def test_plain_programs_share_a_sandbox_and_are_not_run_again(monkeypatch):
+    code._RUNS.clear()
+    runs = []
+    real = sandbox.run
+    monkeypatch.setattr(sandbox, "run", lambda *given, **more: runs.append(given[0]) or real(*given, **more))
+    with Pool("code") as pool:
+        for _ in range(2):
+            list(pool.judge((told(p), GOLD) for p in PLAIN))
+    assert len(runs) == 1
+
+
+def test_a_plain_program_that_takes_all_memory_ends_the_shared_sandbox_and_no_verdict_changes():
+    code._RUNS.clear()
+    bomb = "def f(x): return [a for a in range(999999) for b in range(999999) for c in [x]]"
+    assert _plain.is_plain(bomb, "f")
+    with Pool("code") as pool:
+        statuses = [v.status for v in pool.judge((told(p), GOLD) for p in [PLAIN[0], bomb, PLAIN[1]])]
+    assert statuses[0] == "correct" and statuses[1] in ("timeout", "out_of_memory") and statuses[2] == "wrong"
+
+
+def test_a_program_cannot_change_what_the_next_one_computes():
+    """Each has names of its own; the values that it is given are made anew for each call."""
+    code._RUNS.clear()
+    takes = "def f(x): x[0] = 9; return x"
+    assert _plain.is_plain(takes, "f")
+    with Pool("code") as pool:
+        statuses = [v.status for v in pool.judge((told(p), GOLD) for p in (takes, PLAIN[0], takes, PLAIN[0]))]
+    assert statuses == ["wrong", "correct", "wrong", "correct"]
+
+
+def test_nothing_after_the_thought_is_no_program():
+    assert code.judge("<think> def f(x): return x", GOLD) == ("unparsable", None)
+    assert code.judge("<think> 1 </think> ", GOLD) == ("unparsable", None)
+    both = f"{told(PLAIN[1])} </think> {PLAIN[0]}"
+    assert code.judge(both, GOLD) == ("correct", PLAIN[0]), "the last mark counts"
+
+
+@pytest.mark.parametrize("bad", [{"together": True, "kind": "stdin"}, {"form": "anywhere"}])
+def test_a_gold_with_a_key_that_means_nothing_is_refused(bad):
+    content = {"kind": "stdin", "tests": [{"input": "1", "output": "1"}], **bad}
+    with pytest.raises(code.GoldError):
+        code.check_gold(json.dumps(content))
+
+
+HOSTILE = {
+    "endless": "def f(x):\n  while True: pass",
+    "fork": "import os\ndef f(x):\n  while True: os.fork()",
+    "memory": "def f(x):\n  y = [x]\n  while True: y += y",
+    "files": "def f(x):\n  open('/work/forged', 'w').write('correct')\n  return x",
+    "network": "import socket\ndef f(x):\n  socket.create_connection(('127.0.0.1', 80))\n  return x",
+    "verdict": "import os\ndef f(x):\n  for fd in range(3, 64):\n    try: os.write(fd, b'correct')\n"
+    "    except OSError: pass\n  os._exit(0)",
+}
+
+
+def test_hostile_programs_among_rollouts_cost_at_most_their_limit():
+    """Those of a training step: every other rollout keeps its verdict, and to write a verdict makes none."""
+    code._RUNS.clear()
+    began = time.process_time()
+    questions = [(told(p), GOLD) for p in [PLAIN[0], *HOSTILE.values(), PLAIN[1], PLAIN[0]]]
+    with Pool("code") as pool:
+        found = [v.status for v in pool.judge(questions)]
+    by_name = dict(zip(HOSTILE, found[1:-2], strict=True))
+    assert (found[0], found[-2], found[-1]) == ("correct", "wrong", "correct")
+    assert by_name["endless"] == "timeout" and by_name["memory"] == "out_of_memory"
+    assert by_name["fork"] in ("timeout", "out_of_memory", "wrong")
+    assert by_name["files"] == by_name["network"] == by_name["verdict"] == "wrong"
+    assert time.process_time() - began < 5, "of this process; each program has one second of its own"
