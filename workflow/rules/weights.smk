@@ -23,7 +23,8 @@ rule hidden:
         run=f"{PATHS.results}/runs/{{run}}/manifest.json",
         problems=lambda w: problems_of(PLAN.runs[w.run].data),
     output:
-        f"{PATHS.results}/weights/{{run}}/hidden.jsonl",
+        rows=f"{PATHS.results}/weights/{{run}}/hidden.jsonl",
+        origin=f"{PATHS.results}/weights/{{run}}/hidden.json",
     log:
         f"{PATHS.results}/logs/weights/{{run}}/hidden.log",
     priority: AT_ONCE
@@ -31,4 +32,4 @@ rule hidden:
         **cluster("hidden"),
     shell:
         "python -m rlvr.weights.hidden --base {input.base:q} --run {input.run:q} --problems {input.problems:q} "
-        "--out {output:q} > {log:q} 2>&1"
+        "--out {output.rows:q} > {log:q} 2>&1"

@@ -35,7 +35,7 @@ def statistics(layout: dict[str, Any], changes: dict[str, Any]) -> pd.DataFrame:
             interval = over_seeds(cosines_S, layout["statistics"]["confidence"])
             rows.append(
                 {
-                    **cell_columns(left),
+                    **cell_columns({**left, "policies": [*left["policies"], *right["policies"]]}),
                     **{"other": right["arm"], "other_label": right["label"], "measure": "cosine"},
                     **{"value": interval.estimate, "value_low": interval.low, "value_high": interval.high},
                     "seeds": cosines_S.size,

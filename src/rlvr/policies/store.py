@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 
+EMBEDDING, HEAD = "model.embed_tokens.weight", "lm_head.weight"  # transformers' names, in all families here
 KEPT = "weights.safetensors"  # beside a run's manifest: the weights of its probed steps, if it keeps them
 
 

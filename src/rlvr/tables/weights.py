@@ -7,6 +7,8 @@ from typing import Any
 import pandas as pd
 
 from rlvr.config.measures import WEIGHTS
+from rlvr.config.published import PublishedTable
+from rlvr.config.schema.paper import Paper
 from rlvr.statistics.run_rows import Runs
 from rlvr.tables import _over_seeds
 from rlvr.tables._over_seeds import Column, RunsTable
@@ -37,8 +39,12 @@ class Config(RunsTable):
 expand, lay_out = _over_seeds.expand, _over_seeds.lay_out
 
 
-def check_published(config: Config, file: Path, paper: Any, place: str) -> None:
-    """Nothing to look for: a row without published values shows ours alone."""
+def check_published(config: Config, file: PublishedTable, paper: Paper, place: str) -> None:
+    """Raises ConfigError for a model that the published table lacks."""
+    for model in config.models:
+        name = paper.published_as.get(model, model)
+        if name is not None:
+            file.check_model(name, f"{place}.models (or published_as.{model})")
 
 
 def statistics(layout: dict[str, Any], weights: Runs, reference: Path | None) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from rlvr.estimators import Estimator, inputs_of_step
 from rlvr.policies.errors import NonFinite
 from rlvr.policies.noise import STREAM_PROBE
 from rlvr.policies.sampler import Samples
-from rlvr.policies.store import Policy
+from rlvr.policies.store import EMBEDDING, HEAD, Policy
 from rlvr.records import Problem
 from rlvr.training import measures
 from rlvr.training.batches import Groups, PromptOrder, all_logprobs, autocast
@@ -20,8 +20,6 @@ from rlvr.training.passes import Optimizer, adamw, microbatch, sampler, training
 from rlvr.training.rollouts import Batch, Problems, collect, sample_prompts, verify
 from rlvr.training.update import Coupled, update
 from rlvr.verifiers.pool import Pool
-
-HEAD = "lm_head.weight"
 
 
 class Timer:
@@ -208,7 +206,7 @@ class Trainer:
     def _reset_last_layers(self) -> None:
         """Give the last layers, the norm after them and the head the reference's weights (FADE, App. 15.2).
 
-        A head that is tied to the embedding stays, with the embedding.
+        A head that is tied to the embedding stays, with the embedding. So do the optimizer's moments.
         """
         state, reference = self.model.state_dict(), self.reference_model.state_dict()
         layers = {name: int(name.split(".")[2]) for name in state if name.startswith("model.layers.")}
@@ -303,7 +301,7 @@ class Trainer:
     def _own_names(self) -> list[str]:
         """The names of all weights, without a head that is the embedding."""
         state = self.model.state_dict()
-        tied = HEAD in state and state[HEAD].data_ptr() == state["model.embed_tokens.weight"].data_ptr()
+        tied = HEAD in state and state[HEAD].data_ptr() == state[EMBEDDING].data_ptr()
         return [name for name in state if not (tied and name == HEAD)]
 
     def _weights(self) -> dict[str, torch.Tensor]:

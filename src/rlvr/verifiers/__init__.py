@@ -13,6 +13,7 @@ A module may also define
     itself(gold)        how a gold compares with itself: `correct`, or the reason in one word; if golds are answers
     ISOLATED            True if `judge` cannot hang, crash or fill memory, since what may do so has processes of its
                         own: then a single worker is the caller's process
+    close()             ends what it has started, where the only worker is the caller's process
     ahead(questions)    prepares for the (text, gold) that a worker in the caller's process judges next
     SECONDS             time limit per judgement; default 5
     MEMORY_MB           memory limit per worker; None if the processes that it starts have their own limits

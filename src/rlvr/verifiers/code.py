@@ -111,6 +111,9 @@ def prepare() -> None:
     sandbox.adopt()
 
 
+close = sandbox.close
+
+
 def reads(text: str) -> tuple[str, ...]:
     return tuple(program or "" for program in (last_program(text), after_thought(text)))
 
@@ -291,7 +294,7 @@ def _same_number(a: str, b: str, tolerance: float) -> bool:
     if not (_NUMBER.fullmatch(a) and _NUMBER.fullmatch(b)):
         return False
     left, right = Decimal(a), Decimal(b)
-    return left == right or close(left, right, tolerance)
+    return left == right or near(left, right, tolerance)
 
 
 def same_tokens(output: str, wanted: str, tolerance: float) -> bool:
@@ -312,7 +315,7 @@ def _same_token(a: str, b: str, tolerance: float) -> bool:
     return not integers and abs(float(a) - float(b)) < tolerance
 
 
-def close(a: Decimal | float, b: Decimal | float, tolerance: float) -> bool:
+def near(a: Decimal | float, b: Decimal | float, tolerance: float) -> bool:
     """Whether |a - b| <= tolerance x max(1, |b|); False for numbers that no float holds."""
     try:
         left, right = float(a), float(b)
@@ -336,5 +339,5 @@ def _same_value(value: Any, wanted: Any, tolerance: float) -> bool:
     if isinstance(wanted, dict) and isinstance(value, dict):
         return value.keys() == wanted.keys() and all(_same_value(value[key], wanted[key], tolerance) for key in wanted)
     if isinstance(wanted, (int, float)) and isinstance(value, (int, float)):
-        return value == wanted or close(value, wanted, tolerance)
+        return value == wanted or near(value, wanted, tolerance)
     return type(value) is type(wanted) and value == wanted

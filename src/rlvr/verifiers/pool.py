@@ -94,11 +94,11 @@ class Pool:
     """Workers for one verifier; a context manager, safe to call from any thread.
 
     `quick` decides without a worker; workers start when first needed. The only worker of an isolated verifier is the
-    caller's process. The status is `timeout` over `seconds` (default:
-    the verifier's own limit), `out_of_memory` over `memory_mb` of address space or if the worker dies, and `error` for
-    an exception. A lost worker is replaced; no other verdict changes. Equal questions are judged once. Raises
-    VerifierError if this machine lacks what the verifier needs, and for a gold that it cannot read. `errors` counts
-    over all calls; its `check` fails if more than the share `verifier_errors` fail. Workers end with this process.
+    caller's process. The status is `timeout` over `seconds` (default: the verifier's own limit), `out_of_memory` over
+    `memory_mb` of address space or if the worker dies, and `error` for an exception. A lost worker is replaced; no
+    other verdict changes. Equal questions are judged once. Raises VerifierError if this machine lacks what the
+    verifier needs, and for a gold that it cannot read. `errors` counts over all calls; its `check` fails if more than
+    the share `verifier_errors` fail. Workers end with this process.
     """
 
     def __init__(
@@ -137,7 +137,9 @@ class Pool:
         self.close()
 
     def close(self) -> None:
-        """Stop the workers, if any have started."""
+        """Stop the workers, if any have started, and what an isolated verifier has started in this process."""
+        if self._here:
+            hook(self.verifier, "close", nothing)()
         if "_pool" in self.__dict__:
             self._pool.stop()
             self._pool.join()

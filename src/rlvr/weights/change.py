@@ -20,11 +20,10 @@ from torch import Tensor
 
 from rlvr import provenance, stages
 from rlvr.files import RecordError, publish_json, publish_lines, read_json
-from rlvr.policies.store import KEPT, locate
+from rlvr.policies.store import EMBEDDING, HEAD, KEPT, locate
 from rlvr.weights import spectrum
 from rlvr.weights.spectrum import Spectrum
 
-EMBEDDING, HEAD, NORM = "model.embed_tokens.weight", "lm_head.weight", "model.norm.weight"
 SKETCH = 8192  # numbers that stand for a whole change: cosines between changes from them are off by about 1 / 90
 SUPPRESSED = 10  # tokens that are named
 THIRDS = ("early", "middle", "late")

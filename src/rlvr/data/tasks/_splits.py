@@ -16,6 +16,17 @@ def part_of(text: str, parts: dict[str, int]) -> str:
     raise AssertionError("the shares cover every point")
 
 
+def different(count: int, draw: Callable[[], str | None], fits: Callable[[str], bool], patience: int) -> list[str]:
+    """Up to `count` different texts that `draw` gives and that fit; fewer after `patience` draws in a row in vain."""
+    texts: dict[str, None] = {}
+    in_vain = 0
+    while len(texts) < count and in_vain < patience:
+        text, in_vain = draw(), in_vain + 1
+        if text is not None and text not in texts and fits(text):
+            texts[text], in_vain = None, 0
+    return list(texts)
+
+
 def in_turn(levels: list[int], count: int, draw: Callable[[int, int], list[Problem]]) -> list[Problem]:
     """`count` problems shared evenly between the levels, in turn; `draw` gives up to so many problems of a level."""
     shares = [count // len(levels) + (i < count % len(levels)) for i in range(len(levels))]

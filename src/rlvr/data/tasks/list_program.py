@@ -20,7 +20,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from rlvr.data.tasks._splits import in_turn, part_of
+from rlvr.data.tasks._splits import different, in_turn, part_of
 from rlvr.records import Demonstration, Problem
 
 List = tuple[int, ...]
@@ -132,17 +132,12 @@ def generate_problems(
     a blind guess hits with at most this probability.
     """
 
+    def fits(text: str) -> bool:
+        likely = max_chance is not None and chance(text) > max_chance
+        return part_of(text, PARTS) == part and not likely and solutions(text) <= (max_solutions or np.inf)
+
     def drawn(level: int, share: int) -> list[Problem]:
-        texts: dict[str, None] = {}
-        in_vain = 0
-        while len(texts) < share and in_vain < PATIENCE:
-            text, in_vain = _draw(level, generator), in_vain + 1
-            if text is None or text in texts or part_of(text, PARTS) != part:
-                continue
-            if max_chance is not None and chance(text) > max_chance:
-                continue
-            if max_solutions is None or solutions(text) <= max_solutions:
-                texts[text], in_vain = None, 0
+        texts = different(share, lambda: _draw(level, generator), fits, PATIENCE)
         return [Problem(f"{part}-{text}", text, gold(text), LABEL.format(level)) for text in texts]
 
     return in_turn(levels, count, drawn)

@@ -16,7 +16,7 @@ from itertools import product
 
 import numpy as np
 
-from rlvr.data.tasks._splits import in_turn, part_of
+from rlvr.data.tasks._splits import different, in_turn, part_of
 from rlvr.records import Demonstration, Problem
 from rlvr.verifiers.operator_chain import OPERATORS, after, parse
 
@@ -85,15 +85,11 @@ def generate_problems(
     a blind guess hits with at most this probability.
     """
 
+    def fits(text: str) -> bool:
+        return part_of(text, PARTS) == part and (max_chance is None or chance(text) <= max_chance)
+
     def drawn(level: int, share: int) -> list[Problem]:
-        texts: dict[str, None] = {}
-        in_vain = 0
-        while len(texts) < share and in_vain < PATIENCE:
-            text, in_vain = _draw(level, max_solutions, generator), in_vain + 1
-            if text is None or text in texts or part_of(text, PARTS) != part:
-                continue
-            if max_chance is None or chance(text) <= max_chance:
-                texts[text], in_vain = None, 0
+        texts = different(share, lambda: _draw(level, max_solutions, generator), fits, PATIENCE)
         return [Problem(f"{part}-{text}", text, text, LABEL.format(level)) for text in texts]
 
     return in_turn(levels, count, drawn)

@@ -68,20 +68,18 @@ class Rollouts:
         difference_NT = (self._fields["rollout_log_probs"] - self._fields["old_log_probs"]).abs() * self.mask_NT
         return float(difference_NT.sum() / self.mask_NT.sum())
 
-    def overconfidence(self) -> dict[str, float | None]:
-        """Overconfidence relative to the reference; None without one."""
-        if "ref_log_prob" not in self._fields:
-            return dict.fromkeys(("oef", "overconfidence_sum", "overconfidence_mean"))
-        return measures.overconfidence(self.inputs.values["log_ratio_PG"], self.inputs.lengths_PG, self.correct_PG)
-
-    def entropy(self, tokenizer: Any) -> dict[str, float | None]:
-        grid = self.inputs.grid
-        tokens_PGT, entropy_PGT = grid.take(self._fields["responses"]), grid.take(self._fields["entropy"]).float()
-        return measures.entropy(tokenizer, tokens_PGT, entropy_PGT, grid.take(self.mask_NT).bool())
-
-    def false_working(self, tokenizer: Any) -> dict[str, float | None]:
-        tokens_PGT = self.inputs.grid.take(self._fields["responses"])
-        return measures.false_working(tokenizer, self.prompts, tokens_PGT, self.inputs.lengths_PG, self.correct_PG)
+    def measures(self, tokenizer: Any) -> dict[str, float | None]:
+        """Entropy, false working, and overconfidence relative to the reference; None without one."""
+        grid, inputs, fields = self.inputs.grid, self.inputs, self._fields
+        tokens_PGT, mask_PGT = grid.take(fields["responses"]), grid.take(self.mask_NT).bool()
+        over: dict[str, float | None] = dict.fromkeys(("oef", "overconfidence_sum", "overconfidence_mean"))
+        if "ref_log_prob" in fields:
+            over = measures.overconfidence(inputs.values["log_ratio_PG"], inputs.lengths_PG, self.correct_PG)
+        return {
+            **measures.entropy(tokenizer, tokens_PGT, grid.take(fields["entropy"]).float(), mask_PGT),
+            **measures.false_working(tokenizer, self.prompts, tokens_PGT, inputs.lengths_PG, self.correct_PG),
+            **over,
+        }
 
 
 def plain(values: Any) -> list[Any]:

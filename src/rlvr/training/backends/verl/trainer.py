@@ -251,9 +251,7 @@ class VerlTrainer(PPOTrainerSync):
             **measures.entropy_change(self.weights_PG, inputs.values["logp_PG"]),
             **measures.shares(rates),
             **measures.counts(rates, rollouts.correct_PG.shape[1]),
-            **rollouts.entropy(self.tokenizer),
-            **rollouts.false_working(self.tokenizer),
-            **rollouts.overconfidence(),
+            **rollouts.measures(self.tokenizer),
             "prompts_drawn": len(rates),
             "failed_groups": self.failed_groups,
             "statuses": rollouts.statuses,
@@ -305,9 +303,7 @@ class VerlTrainer(PPOTrainerSync):
                 "solve_rates": measures.by_correct(rates, rollouts.correct_PG.shape[1]),
                 **measures.by_level(rates, [levels[uid] for uid in rollouts.uids]),
                 **greedy,
-                **rollouts.entropy(self.tokenizer),
-                **rollouts.false_working(self.tokenizer),
-                **rollouts.overconfidence(),
+                **rollouts.measures(self.tokenizer),
                 "failed_groups": failed,
             }
         )
