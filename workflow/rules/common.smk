@@ -183,7 +183,7 @@ GPU = "gpu" if any(model.source == "hub" for model in PLAN.models.values()) else
 OF_THE_HUB = "/" in PLAN.diversity.embedding
 EMBEDDING = GPU if OF_THE_HUB else "cpu"
 # Some grading takes too long to share a job.
-GRADING = "cpu" if any(hook(of.data.verifier, "SLOW", False) for of in PLAN.evaluations.values()) else "short"
+ALONE = {name for name, of in PLAN.evaluations.items() if hook(of.data.verifier, "SLOW", False)}
 
 
 def cluster(name, kind="cpu"):

@@ -3,6 +3,7 @@ from importlib import import_module
 
 
 rule grade:
+    # Short enough to share a cluster job with others.
     input:
         completions=f"{EVALUATION}/completions.jsonl.gz",
         problems=lambda w: problems_of(PLAN.evaluations[w.evaluation].data),
@@ -10,10 +11,12 @@ rule grade:
         f"{EVALUATION}/grades.jsonl.gz",
     log:
         f"{PATHS.results}/logs/evaluations/{{policy}}/{{evaluation}}/grade.log",
+    wildcard_constraints:
+        evaluation=one_of(PLAN.evaluations.keys() - ALONE),
     priority: AT_ONCE
     threads: PLAN.execution.judges
     resources:
-        **cluster("grade", GRADING),
+        **cluster("grade", "short"),
         verifier_errors=str(PLAN.execution.verifier_errors),  # no parameter: changing it must not rerun the grading
     params:
         verifier=lambda w: PLAN.evaluations[w.evaluation].data.verifier,
@@ -23,6 +26,15 @@ rule grade:
         "python -m rlvr.scoring.grade --verifier {params.verifier} --completions {input.completions:q} "
         "--problems {input.problems:q} --workers {threads} "
         "--verifier-errors {resources.verifier_errors} --out {output:q} > {log:q} 2>&1"
+
+
+use rule grade as grade_alone with:
+    # Too long for that: no group of the profile has this rule.
+    wildcard_constraints:
+        evaluation=one_of(ALONE),
+    resources:
+        **cluster("grade"),
+        verifier_errors=str(PLAN.execution.verifier_errors),
 
 
 rule score:

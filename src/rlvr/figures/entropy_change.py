@@ -32,7 +32,7 @@ def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
 
     `change` is the measured change of a response's entropy (nats) over training, by means of the first and last
     window; `eq7` and `covariance` are the sums of what each predicts per unit of eta; `correlation_*` are those over
-    a run's windows of the measured change and a prediction.
+    a run's windows of the measured change and a prediction. A run shorter than two windows is cut into two halves.
     """
     rows = []
     for cell in layout["cells"]:
@@ -52,6 +52,7 @@ def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
 
 def _of_run(runs: Runs, run: str, window: int, up_to: int | None) -> dict[str, float]:
     rows = [row for row in runs[run][METRICS] if up_to is None or row["step"] <= up_to]
+    window = max(1, min(window, len(rows) // 2))
 
     def windows(name: str) -> np.ndarray:
         values = np.array([value_of(row, name, run) for row in rows], dtype=float)
