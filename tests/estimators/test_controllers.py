@@ -45,6 +45,8 @@ def test_fade_targets_and_ablations():
     scheduled = fade(steps, control="schedule", total_steps=2.0)
     assert (scheduled[0]["alpha"], scheduled[0]["delta"]) == (2.0, 1.0)
     assert math.isclose(scheduled[2]["alpha"], 1.917) and math.isclose(scheduled[2]["delta"], 0.802)
+    for estimator, steps_of_it in (({"name": "fade", "control": "schedule"}, 7.0), ({"name": "grpo"}, None)):
+        assert Estimator.of_run(estimator, 7).settings.get("total_steps") == steps_of_it
     by_entropy = fade(steps, control="entropy")
     assert by_entropy[0]["alpha"] == 3.0 and by_entropy[-1]["alpha"] == 1.0
     with pytest.raises(ValueError, match="entropy"):

@@ -6,7 +6,7 @@ import importlib
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 from rlvr.estimators._registry import own, resolve, signature
 
@@ -53,6 +53,15 @@ class Estimator:
         self._controller_settings = {key: value for key, value in self.settings.items() if key in steered}
         chosen = module.needs(**self.settings) if hasattr(module, "needs") else set(self.signature.needs)
         self.needs = chosen | set(self.signature.controller_needs)
+
+    @classmethod
+    def of_run(cls, estimator: Mapping[str, Any], steps: int) -> Self:
+        """A run's estimator. Its setting `total_steps`, if it has one and leaves it open, is the run's steps."""
+        settings = dict(estimator)
+        made = cls(settings.pop("name"), settings)
+        if made.settings.get("total_steps", steps) is None:
+            return cls(made.name, {**settings, "total_steps": float(steps)})
+        return made
 
     @property
     def coupled(self) -> bool:

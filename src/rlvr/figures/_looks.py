@@ -85,13 +85,9 @@ def legend(figure: Figure, panels: Iterable[Axes]) -> None:
             handles.setdefault(label, handle)
     if not handles:
         return
-    widths = [0.55 + 0.068 * len(label) for label in handles]  # inches
-
-    def width(columns: int) -> float:
-        deep = math.ceil(len(widths) / columns)  # matplotlib fills one column after another
-        return sum(max(widths[i : i + deep]) for i in range(0, len(widths), deep))
-
-    fits = [columns for columns in range(1, min(7, len(handles)) + 1) if width(columns) <= figure.get_figwidth()]
-    rows = math.ceil(len(handles) / max([1, *fits]))
-    columns = math.ceil(len(handles) / rows)  # as even as that number of rows allows
-    figure.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=columns)
+    for most in range(min(7, len(handles)), 0, -1):
+        columns = math.ceil(len(handles) / math.ceil(len(handles) / most))  # as even as that number of rows allows
+        made = figure.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=columns)
+        if columns == 1 or made.get_window_extent().width <= figure.bbox.width:
+            return
+        made.remove()

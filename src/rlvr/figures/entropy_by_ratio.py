@@ -25,7 +25,7 @@ def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
     """One row per model, arm and measure: entropy of the last tenth of training, and both ratios over the whole of it.
 
     Masses and solve rates are as realised. An arm without negative (or positive) mass has no ratio. `rank_correlation`
-    is Spearman's, of entropy and the ratio over the arms of a model, with Student's t over seeds.
+    is Spearman's, of entropy and the ratio over the arms of a model, with Student's t over seeds, cut at -1 and 1.
     """
     from scipy.stats import spearmanr
 
@@ -60,7 +60,7 @@ def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
                 {
                     **{**cell_columns(cells[0]), "arm": "", "label": "", "policies": ""},
                     **{"measure": f"rank_correlation of {name}", "value": interval.estimate},
-                    **{"value_low": interval.low, "value_high": interval.high, "seeds": seeds},
+                    **{"value_low": max(-1.0, interval.low), "value_high": min(1.0, interval.high), "seeds": seeds},
                 }
             )
     return pd.DataFrame(rows)

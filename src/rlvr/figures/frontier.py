@@ -41,8 +41,9 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     curves = list(dict.fromkeys(frame["label"]))
     arms = {str(label): str(rows_of_panel["arm"].iloc[0]) for label, rows_of_panel in frame.groupby("label")}
     styles = looks([arms[label] for label in curves], layout)
-    rates = sorted(frame["learning_rate"].dropna().unique())
-    sizes = {rate: 3.0 + 6.0 * i / max(1, len(rates) - 1) for i, rate in enumerate(rates)}
+    rates, title = _rates(frame)
+    steps = sorted(rates.dropna().unique())
+    sizes = {rate: 3.0 + 6.0 * i / max(1, len(steps) - 1) for i, rate in enumerate(steps)}
     panels = list(dict.fromkeys(zip(frame["model"], frame["benchmark"], strict=True)))
     columns = min(3, len(panels))
     rows = -(-len(panels) // columns)
@@ -58,12 +59,22 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
             style = {"color": look.color, "linestyle": look.linestyle}
             axes.errorbar(x["value"], y["value"], errors[1], errors[0], fmt="none", ecolor=look.color, **SPREAD)
             axes.plot(x["value"], y["value"], label=label, **style, marker="o", markersize=4 if x.shape[0] == 1 else 0)
-            for across, up, rate in zip(x["value"], y["value"], x["learning_rate"], strict=True):
+            for across, up, rate in zip(x["value"], y["value"], rates[x.index], strict=True):
                 if rate in sizes:
                     axes.plot(across, up, color=look.color, marker="o", markersize=sizes[rate])
         title = str(rows_of_panel["stand_in"].iloc[0]) + (f", {benchmark}" if frame["benchmark"].nunique() > 1 else "")
         axes.set(xlabel=f"pass@{low_k} (%)", ylabel=f"pass@{high_k} (%)", title=title)
-    dots = [Line2D([], [], color="0.4", linestyle="", marker="o", markersize=sizes[r], label=f"{r:.2g}") for r in rates]
-    grid[0][0].legend(handles=dots, title="learning rate", loc="lower right", fontsize=7, title_fontsize=7)
+    dots = [Line2D([], [], color="0.4", linestyle="", marker="o", markersize=sizes[r], label=f"{r:.2g}") for r in steps]
+    grid[0][0].legend(handles=dots, title=title, loc="lower right", fontsize=7, title_fontsize=7)
     legend(figure, grid[0])
     return figure
+
+
+def _rates(frame: pd.DataFrame) -> tuple[pd.Series, str]:
+    """What a dot's size says of its row, and its name: the rate, or its share of a method's largest if they differ."""
+    of_method = frame.dropna(subset="learning_rate").groupby(["model", "label"])["learning_rate"]
+    if of_method.apply(frozenset).nunique() <= 1:
+        return frame["learning_rate"], "learning rate"
+    return (frame["learning_rate"] / of_method.transform("max")).round(
+        3
+    ), "share of the method's\nlargest learning rate"

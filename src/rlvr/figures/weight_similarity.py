@@ -74,7 +74,9 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
             above_threshold_color="0.3",
         )  # fmt: skip
         order = made["leaves"][::-1]
-        image = heat.imshow(cosine[np.ix_(order, order)], vmin=-1, vmax=1, cmap="RdBu_r")
+        image = heat.imshow(
+            cosine[np.ix_(order, order)], vmin=-1, vmax=1, cmap="RdBu_r", aspect="auto"
+        )  # rows as high as the tree's
         for i, a in enumerate(order):
             for j, b in enumerate(order):
                 heat.text(j, i, f"{cosine[a, b]:.2f}", ha="center", va="center", fontsize=7)

@@ -73,8 +73,7 @@ class Trainer:
         self.order = PromptOrder(len(self.problems.prompts), spec.seed)
         self.verifier = Pool(spec.data.verifier, workers=judges, verifier_errors=verifier_errors)
         self.optimizer = self._fresh_optimizer()
-        settings = dict(spec.estimator)
-        self.estimator = Estimator(settings.pop("name"), settings)
+        self.estimator = Estimator.of_run(spec.estimator, spec.steps)
         self.estimator_state: dict[str, float] = {}
         self.step, self.position, self.updates = 0, 0, 0
         self.metrics: list[dict[str, Any]] = []

@@ -67,8 +67,7 @@ class VerlTrainer(PPOTrainerSync):
         with open_dict(config):
             config.trainer.v1.trainer_mode = "sync"  # another name would select the asynchronous replay buffer
         self.ours = config.rlvr
-        settings = json.loads(self.ours.estimator)
-        self.estimator = Estimator(settings.pop("name"), settings)
+        self.estimator = Estimator.of_run(json.loads(self.ours.estimator), config.trainer.total_training_steps)
         self.estimator_state: dict[str, float] = {}
         if by_rewards_alone(self.estimator):
             core_algos.register_adv_est(NAME)(registered(self.estimator))
