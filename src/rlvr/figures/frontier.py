@@ -41,7 +41,7 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     curves = list(dict.fromkeys(frame["label"]))
     arms = {str(label): str(rows_of_panel["arm"].iloc[0]) for label, rows_of_panel in frame.groupby("label")}
     styles = looks([arms[label] for label in curves], layout)
-    rates, title = _rates(frame)
+    rates, size = _rates(frame)
     steps = sorted(rates.dropna().unique())
     sizes = {rate: 3.0 + 6.0 * i / max(1, len(steps) - 1) for i, rate in enumerate(steps)}
     panels = list(dict.fromkeys(zip(frame["model"], frame["benchmark"], strict=True)))
@@ -65,7 +65,7 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
         title = str(rows_of_panel["stand_in"].iloc[0]) + (f", {benchmark}" if frame["benchmark"].nunique() > 1 else "")
         axes.set(xlabel=f"pass@{low_k} (%)", ylabel=f"pass@{high_k} (%)", title=title)
     dots = [Line2D([], [], color="0.4", linestyle="", marker="o", markersize=sizes[r], label=f"{r:.2g}") for r in steps]
-    grid[0][0].legend(handles=dots, title=title, loc="lower right", fontsize=7, title_fontsize=7)
+    grid[0][0].legend(handles=dots, title=size, loc="lower right", fontsize=7, title_fontsize=7)
     legend(figure, grid[0])
     return figure
 
