@@ -100,21 +100,8 @@ def tiny(architecture: str):
 @pytest.fixture(scope="session")
 def workbench(tmp_path_factory, plan):
     """Data, model and a short SFT of the smoke scale, made by the stages' own commands."""
-    folder = tmp_path_factory.mktemp("workbench")
     spec = next(spec for name, spec in plan.runs.items() if "-grpo-lr0.0002-seed1" in name and "qwen2" in name)
-    base = spec.base
-    for data in (spec.data, spec.validation, base.sft_data):
-        run_module("rlvr.data.prepare", "--spec", str(spec_file(data)), "--out", str(folder / data.name))
-    model = folder / "model" / "manifest.json"
-    run_module("rlvr.policies.build", "--spec", str(spec_file(base.model)), "--out", str(model))
-    sft = folder / "sft" / "manifest.json"
-    demonstrations = folder / base.sft_data.name / "demonstrations.jsonl"
-    run_module(
-        "rlvr.training.sft",
-        *("--spec", str(spec_file(base)), "--model", str(model), "--demonstrations", str(demonstrations)),
-        *("--out", str(sft), "--state", str(folder / "sft" / "state")),
-    )
-    return Workbench(folder, spec, sft, plan.execution)
+    return Workbench.made(tmp_path_factory.mktemp("workbench"), spec, plan.execution)
 
 
 class Workbench:
@@ -122,6 +109,23 @@ class Workbench:
 
     def __init__(self, folder: Path, spec, base: Path, execution):
         self.folder, self.spec, self.base, self.execution = folder, spec, base, execution
+
+    @classmethod
+    def made(cls, folder: Path, spec, execution) -> "Workbench":
+        """The inputs of a run, by the stages' own commands."""
+        base = spec.base
+        for data in (spec.data, spec.validation, base.sft_data):
+            run_module("rlvr.data.prepare", "--spec", str(spec_file(data)), "--out", str(folder / data.name))
+        model = folder / "model" / "manifest.json"
+        run_module("rlvr.policies.build", "--spec", str(spec_file(base.model)), "--out", str(model))
+        sft = folder / "sft" / "manifest.json"
+        demonstrations = folder / base.sft_data.name / "demonstrations.jsonl"
+        run_module(
+            "rlvr.training.sft",
+            *("--spec", str(spec_file(base)), "--model", str(model), "--demonstrations", str(demonstrations)),
+            *("--out", str(sft), "--state", str(folder / "sft" / "state")),
+        )
+        return cls(folder, spec, sft, execution)
 
     def command(self, spec, out: Path, save_every: int = 1, save_minutes: float = 20) -> list[str]:
         saves = {"save_every": save_every, "save_minutes": save_minutes}
