@@ -111,7 +111,7 @@ class Workbench:
         self.folder, self.spec, self.base, self.execution = folder, spec, base, execution
 
     @classmethod
-    def made(cls, folder: Path, spec, execution) -> "Workbench":
+    def made(cls, folder: Path, spec, execution) -> Workbench:
         """The inputs of a run, by the stages' own commands."""
         base = spec.base
         for data in (spec.data, spec.validation, base.sft_data):
