@@ -43,7 +43,7 @@ DEFAULTS = {
     "Published.until": None,
     "Rl.backend": "in_process",
     "Rl.last_layers": 0,
-    "Rl.last_layers_reset": 0,
+    "Rl.last_layers_resets": 0,
     "Rl.reference_reset": 0,
     "RunSpec.critic": None,
     "RunSpec.selection": {"rule": "last"},

@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 from test_training import start, trainer, wait_for_step
 
 from rlvr.config.schema.specs import RunSpec
-from rlvr.policies.store import KEPT
+from rlvr.policies.store import HEAD, KEPT, last_layers
 from rlvr.training.deterministic import one_thread
 from rlvr.weights import change
 
@@ -56,7 +56,7 @@ def test_a_kill_changes_no_kept_weights(workbench, kept_spec, kept, tmp_path):
 def test_the_last_layers_go_back_to_the_reference(workbench):
     one_thread()
     made = trainer(workbench, {"name": "dr_grpo"})
-    made.spec = changed(made.spec, rl={"last_layers": 1, "last_layers_reset": 2})
+    made.spec = changed(made.spec, rl={"last_layers": 1, "last_layers_resets": 2})
     for _ in range(2):
         made.advance()
     before = {name: tensor.clone() for name, tensor in made.model.state_dict().items()}
@@ -72,7 +72,7 @@ def test_the_last_layers_go_back_to_the_reference(workbench):
 def test_an_untied_head_goes_back_too(workbench):
     one_thread()
     made = trainer(workbench, {"name": "dr_grpo"})
-    made.spec = changed(made.spec, rl={"last_layers": 1, "last_layers_reset": 2})
+    made.spec = changed(made.spec, rl={"last_layers": 1, "last_layers_resets": 2})
     for model in (made.model, made.reference_model):
         model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.detach().clone())
     with torch.no_grad():
@@ -84,7 +84,7 @@ def test_an_untied_head_goes_back_too(workbench):
 def test_resets_happen_at_their_steps(workbench, monkeypatch):
     one_thread()
     made = trainer(workbench, {"name": "dr_grpo"})
-    made.spec = changed(made.spec, rl={"last_layers": 1, "last_layers_reset": 2})
+    made.spec = changed(made.spec, rl={"steps": 6, "last_layers": 1, "last_layers_resets": 2})
     called = []
     monkeypatch.setattr(made, "_reset_last_layers", lambda: called.append(made.step))
     for _ in range(5):
@@ -92,13 +92,16 @@ def test_resets_happen_at_their_steps(workbench, monkeypatch):
     assert called == [2, 4]
 
 
-@pytest.mark.parametrize(
-    "section, setting", [("probe", {"keep_weights": True}), ("rl", {"last_layers": 2, "last_layers_reset": 5})]
-)
-def test_verl_refuses_what_it_cannot_do(workbench, section, setting):
+@pytest.mark.parametrize("layers, asked, reset", [(28, 4, 4), (3, 4, 1), (1, 2, 1)])
+def test_at_most_half_of_the_layers_go_back(layers, asked, reset):
+    names = ["model.embed_tokens.weight", *(f"model.layers.{i}.mlp.up_proj.weight" for i in range(layers))]
+    assert last_layers([*names, "model.norm.weight", HEAD], asked) == [*names[-reset:], "model.norm.weight", HEAD]
+
+
+def test_verl_refuses_what_it_cannot_do(workbench):
     content = workbench.spec.model_dump(mode="json")
     content["rl"]["backend"] = "verl"
-    content[section] |= setting
+    content["probe"]["keep_weights"] = True
     with pytest.raises(ValidationError, match="verl cannot do that"):
         RunSpec.model_validate(content)
 

@@ -242,7 +242,7 @@ def test_this_verl_is_the_one_that_was_written_against(monkeypatch):
 
 @pytest.mark.verl
 def test_every_run_of_every_paper_composes_into_a_valid_configuration(paper_scale, policy, tmp_path):
-    """verl's own hydra configuration and its own check; equal sets of overrides (but for the seed and the learning rate) once.
+    """verl's own hydra configuration and its own check; overrides equal but for seed and learning rate once.
 
     verl's check loads the model's configuration and the tokenizer of a critic: here those of a tiny one.
     """

@@ -126,6 +126,8 @@ def spec_of(name: str) -> tuple[RunSpec, Path]:
     plan = make_plan(ROOT, "smoke", [paper])
     run_name, spec = next((n, s) for n, s in plan.runs.items() if s.estimator["name"] == name and "qwen2" in n)
     changes = {"backend": "verl", "steps": 2, "warmup_steps": 3, "reference_reset": 1 if name == "pacs" else 0}
+    if name == "fade":
+        changes |= {"last_layers": 1, "last_layers_resets": 1}  # between the steps
     probe = spec.probe.model_copy(update={"greedy": name == "ace"})
     changed = spec.model_copy(update={"rl": spec.rl.model_copy(update=changes), "probe": probe})
     # Several microbatches for each rank's 6 responses; of FADE only the stop saves.

@@ -72,9 +72,9 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
 
 def _rates(frame: pd.DataFrame) -> tuple[pd.Series, str]:
     """What a dot's size says of its row, and its name: the rate, or its share of a method's largest if they differ."""
+    rates = pd.Series(frame["learning_rate"])
     of_method = frame.dropna(subset="learning_rate").groupby(["model", "label"])["learning_rate"]
     if of_method.apply(frozenset).nunique() <= 1:
-        return frame["learning_rate"], "learning rate"
-    return (frame["learning_rate"] / of_method.transform("max")).round(
-        3
-    ), "share of the method's\nlargest learning rate"
+        return rates, "learning rate"
+    shares = pd.Series(rates / of_method.transform("max"))
+    return shares.round(3), "share of the method's\nlargest learning rate"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,15 @@ if TYPE_CHECKING:
 
 EMBEDDING, HEAD = "model.embed_tokens.weight", "lm_head.weight"  # transformers' names, in all families here
 KEPT = "weights.safetensors"  # beside a run's manifest: the weights of its probed steps, if it keeps them
+
+
+def last_layers(names: Iterable[str], layers: int) -> list[str]:
+    """Of a model's weights those in its last layers, at most half of all, and behind them: the norm and the head."""
+    names = list(names)
+    number = {name: int(name.split(".")[2]) for name in names if name.startswith("model.layers.")}
+    count = max(number.values()) + 1
+    first = count - min(layers, max(1, count // 2))
+    return [name for name in names if number.get(name, -1) >= first or name in ("model.norm.weight", HEAD)]
 
 
 @dataclass

@@ -11,7 +11,7 @@ from rlvr.estimators import Estimator, inputs_of_step
 from rlvr.policies.errors import NonFinite
 from rlvr.policies.noise import STREAM_PROBE
 from rlvr.policies.sampler import Samples
-from rlvr.policies.store import EMBEDDING, HEAD, Policy
+from rlvr.policies.store import EMBEDDING, HEAD, Policy, last_layers
 from rlvr.records import Problem
 from rlvr.training import measures
 from rlvr.training.batches import Groups, PromptOrder, all_logprobs, autocast
@@ -92,7 +92,7 @@ class Trainer:
         spec, timer = self.spec, Timer()
         if spec.rl.reference_reset and self.step and self.step % spec.rl.reference_reset == 0:
             self._reset_reference()
-        if spec.rl.last_layers_reset and self.step and self.step % spec.rl.last_layers_reset == 0:
+        if (every := spec.last_layers_every) and self.step and self.step % every == 0:
             self._reset_last_layers()
         with autocast(spec.rl.precision if self.model.device.type == "cuda" else "float32", self.model.device):
             try:
@@ -203,15 +203,9 @@ class Trainer:
         self.optimizer = self._fresh_optimizer()
 
     def _reset_last_layers(self) -> None:
-        """Give the last layers, the norm after them and the head the reference's weights (FADE, App. 15.2).
-
-        A head that is tied to the embedding stays, with the embedding. So do the optimizer's moments.
-        """
+        """Give the last layers the reference's weights (FADE, App. 15.2). The optimizer's moments stay."""
         state, reference = self.model.state_dict(), self.reference_model.state_dict()
-        layers = {name: int(name.split(".")[2]) for name in state if name.startswith("model.layers.")}
-        first = max(layers.values()) + 1 - self.spec.rl.last_layers
-        after = ("model.norm.weight", HEAD)
-        last = [name for name in self._own_names() if layers.get(name, -1) >= first or name in after]
+        last = last_layers(self._own_names(), self.spec.rl.last_layers)
         self.model.load_state_dict({**state, **{name: reference[name] for name in last}})
 
     def _figures(self, batch: Batch, inputs: dict[str, Any], advantages_PG: torch.Tensor) -> dict[str, Any]:

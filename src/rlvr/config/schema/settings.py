@@ -64,7 +64,7 @@ class Rl(Strict):
     precision: Literal["float32", "bfloat16"]
     reference_reset: Natural = 0
     last_layers: Natural = 0
-    last_layers_reset: Natural = 0
+    last_layers_resets: Natural = 0
     backend: Backend = "in_process"
 
     @model_validator(mode="after")
@@ -74,11 +74,9 @@ class Rl(Strict):
         return self
 
     @model_validator(mode="after")
-    def last_layers_have_a_period(self):
-        if bool(self.last_layers) != bool(self.last_layers_reset):
-            raise ValueError(
-                "last_layers and last_layers_reset belong together: how many layers, and every so many steps"
-            )
+    def last_layers_have_resets(self):
+        if bool(self.last_layers) != bool(self.last_layers_resets):
+            raise ValueError("last_layers and last_layers_resets belong together: how many layers, and how often")
         return self
 
     @model_validator(mode="after")

@@ -62,18 +62,25 @@ class RunSpec(Strict):
     @model_validator(mode="after")
     def trainer_sees_its_weights(self):
         """Between steps, verl's weights are in shards on its workers."""
-        for name, value in (("probe.keep_weights", self.probe.keep_weights), ("rl.last_layers", self.rl.last_layers)):
-            if value and self.rl.backend not in registries.with_weights():
-                valid = " or ".join(registries.with_weights())
-                raise ValueError(f"{name}: the backend {self.rl.backend} cannot do that; it needs rl.backend: {valid}")
+        if self.probe.keep_weights and self.rl.backend not in registries.with_weights():
+            valid = " or ".join(registries.with_weights())
+            raise ValueError(
+                f"probe.keep_weights: the backend {self.rl.backend} cannot do that; it needs rl.backend: {valid}"
+            )
         return self
 
     @property
     def needs_reference(self) -> bool:
-        """Whether log pi_ref is needed: for KL, a reset reference, an estimator's weights, or the OEF of probes."""
+        """Whether a reference is needed: for KL, resets, an estimator's weights, or the OEF of probes."""
         needs = estimators.signature(self.estimator["name"]).needs
         weighs = any(estimators.INPUTS[need].needs_reference for need in needs)
-        return weighs or self.loss.kl_coefficient > 0 or self.rl.reference_reset > 0 or self.probe.problems > 0
+        resets = self.rl.reference_reset > 0 or self.rl.last_layers_resets > 0
+        return weighs or self.loss.kl_coefficient > 0 or resets or self.probe.problems > 0
+
+    @property
+    def last_layers_every(self) -> int:
+        """The steps between resets of the last layers (FADE, App. 15.2); 0 without any."""
+        return max(1, self.steps // (self.rl.last_layers_resets + 1)) if self.rl.last_layers_resets else 0
 
     @property
     def steps(self) -> int:

@@ -103,9 +103,13 @@ class VerlTrainer(PPOTrainerSync):
     def on_step_begin(self) -> None:
         super().on_step_begin()
         self.prompts_before = self.train_dataloader.state_dict()
-        done, every = self.global_steps - 1, self.ours.reference_reset
-        if every and done and done % every == 0:
+        done = self.global_steps - 1
+        if done and self.ours.reference_reset and done % self.ours.reference_reset == 0:
             self.actor_rollout_wg.reset_reference()
+        if done and self.ours.last_layers_every and done % self.ours.last_layers_every == 0:
+            self.checkpoint_manager.sleep_replicas()
+            self.actor_rollout_wg.reset_last_layers(self.ours.last_layers)
+            self.checkpoint_manager.update_weights(done)
 
     def step(self, metrics: dict, timing_raw: dict) -> KVBatchMeta:
         batch = super().step(metrics, timing_raw)

@@ -1,4 +1,4 @@
-"""verl's worker of actor and reference, whose reference can be reset to the current actor (PACS, sec. 3.4)."""
+"""verl's worker of actor and reference, with resets of the reference (PACS, sec. 3.4) and of last layers (FADE)."""
 
 from pathlib import Path
 from typing import Any
@@ -7,6 +7,7 @@ import torch
 from verl.single_controller.base.decorator import Dispatch, register
 from verl.workers.engine_workers import ActorRolloutRefWorker
 
+from rlvr.policies.store import last_layers
 from rlvr.training.backends.verl import padded
 
 
@@ -25,6 +26,15 @@ class ResettingWorker(ActorRolloutRefWorker):
             for reference, actor in zip(ours, theirs, strict=True):
                 _shard(reference).copy_(_shard(actor))
         self.actor.engine.optimizer.state.clear()
+
+    @register(dispatch_mode=Dispatch.ONE_TO_ALL)
+    def reset_last_layers(self, layers: int) -> None:
+        """Copy the reference's last layers into the actor (FADE, App. 15.2)."""
+        reference = dict(self.ref.engine.module.named_parameters())
+        actor = dict(self.actor.engine.module.named_parameters())  # a tied head is in neither
+        with torch.no_grad():
+            for name in last_layers(actor, layers):
+                _shard(actor[name]).copy_(_shard(reference[name]))
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
     def save_reference(self, folder: str) -> None:
