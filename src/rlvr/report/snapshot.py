@@ -170,7 +170,7 @@ def _decided(row: pd.Series) -> str:
 
 def main(
     scale: Annotated[str, typer.Option(help="The scale of tables and figures.")] = "laptop",
-    papers: Annotated[str, typer.Option(help="Papers, separated by commas.")] = "ace,lens,agrae",
+    papers: Annotated[str, typer.Option(help="Papers, separated by commas.")] = "ace,lens,agrae,fade",
     results: Annotated[Path, typer.Option(help="The results folder.")] = Path("results"),
     out: Annotated[Path, typer.Option(help="Folder to write; replaces an earlier snapshot.")] = Path("docs/results"),
 ) -> None:
