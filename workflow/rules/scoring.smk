@@ -17,7 +17,6 @@ rule grade:
     threads: PLAN.execution.judges
     resources:
         **cluster("grade", "short"),
-        verifier_errors=str(PLAN.execution.verifier_errors),  # no parameter: changing it must not rerun the grading
     params:
         verifier=lambda w: PLAN.evaluations[w.evaluation].data.verifier,
         # A verifier with changed verdicts grades again.
@@ -25,7 +24,8 @@ rule grade:
     shell:
         "python -m rlvr.scoring.grade --verifier {params.verifier} --completions {input.completions:q} "
         "--problems {input.problems:q} --workers {threads} "
-        "--verifier-errors {resources.verifier_errors} --out {output:q} > {log:q} 2>&1"
+        f"--verifier-errors {PLAN.execution.verifier_errors} "  # no parameter: changing it must not grade again
+        "--out {output:q} > {log:q} 2>&1"
 
 
 use rule grade as grade_alone with:
@@ -34,7 +34,6 @@ use rule grade as grade_alone with:
         evaluation=one_of(ALONE),
     resources:
         **cluster("grade"),
-        verifier_errors=str(PLAN.execution.verifier_errors),
 
 
 rule score:
