@@ -117,7 +117,7 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
                     cell["step"], cell["value"], color=look.color, linestyle=look.linestyle, label=cell["label"].iloc[0]
                 )
                 axes.fill_between(cell["step"], cell["value_low"], cell["value_high"], color=look.color, alpha=band)
-            axes.set(xlabel="training step", ylabel="\n".join(fill(part, 34) for part in measure["label"].splitlines()))
+            axes.set(xlabel="training step", ylabel="\n".join(fill(part, 40) for part in measure["label"].splitlines()))
             if len(rows):
                 _cut(axes, rows["value"], share=measure["share"])
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
