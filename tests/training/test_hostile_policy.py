@@ -1,4 +1,4 @@
-"""A policy that writes hostile programs: they do no harm in training, earn nothing, and cost at most their limit."""
+"""A policy that writes hostile programs: in training they do no harm, earn nothing, and are stopped at their limits."""
 
 import json
 import socket
@@ -19,11 +19,14 @@ HONEST_SHARE = 0.1  # of rollouts right at most: the policy writes it in a sixth
 
 def hostile(forged: str, port: int) -> list[str]:
     """Statements in the place of all but one of the task's."""
+    fork = "import os\nwhile 1: os.fork()"
+    verdict = "import os\nfor d in range(3, 64):\n try: os.write(d, b'correct')\n except OSError: pass\n"
+    files = f"open({forged!r}, 'w').write('correct')"
     return [
         "any(iter(int,1));",  # endless
-        'exec("import os\\nwhile 1: os.fork()");',
-        'exec("while 1: x+=x");',  # memory
-        f'open("{forged}","w").write("correct");',
+        f"exec({fork!r});",
+        'exec("while 1: x += x");',  # memory
+        f"exec({verdict + files!r});",
         f'__import__("socket").create_connection(("127.0.0.1",{port})).send(b"here");',
     ]
 
@@ -62,6 +65,6 @@ def test_hostile_programs_inside_a_training_run(programs, tmp_path):
     assert not [process for process in left if process.info["name"] == "bwrap"]
     rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
     statuses = sum((Counter(row["statuses"]) for row in rows), Counter())
-    print(statuses, [row["timing"]["rollout"] for row in rows])
+    print(statuses)
     assert len(rows) == 3 and {"timeout", "out_of_memory", "wrong"} <= set(statuses)
     assert statuses["correct"] <= HONEST_SHARE * statuses.total()

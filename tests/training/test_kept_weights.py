@@ -92,6 +92,14 @@ def test_resets_happen_at_their_steps(workbench, monkeypatch):
     assert called == [2, 4]
 
 
+@pytest.mark.parametrize(
+    "steps, resets, after", [(50, 9, list(range(5, 50, 5))), (11, 2, [4, 7]), (2, 9, [1]), (1, 3, []), (9, 0, [])]
+)
+def test_the_resets_lie_at_equal_distances(workbench, steps, resets, after):
+    spec = changed(workbench.spec, rl={"steps": steps, "last_layers": int(resets > 0), "last_layers_resets": resets})
+    assert spec.last_layers_steps == after
+
+
 @pytest.mark.parametrize("layers, asked, reset", [(28, 4, 4), (3, 4, 1), (1, 2, 1)])
 def test_at_most_half_of_the_layers_go_back(layers, asked, reset):
     names = ["model.embed_tokens.weight", *(f"model.layers.{i}.mlp.up_proj.weight" for i in range(layers))]

@@ -92,7 +92,7 @@ class Trainer:
         spec, timer = self.spec, Timer()
         if spec.rl.reference_reset and self.step and self.step % spec.rl.reference_reset == 0:
             self._reset_reference()
-        if (every := spec.last_layers_every) and self.step and self.step % every == 0:
+        if spec.rl.last_layers and self.step in spec.last_layers_steps:
             self._reset_last_layers()
         with autocast(spec.rl.precision if self.model.device.type == "cuda" else "float32", self.model.device):
             try:

@@ -78,9 +78,10 @@ class RunSpec(Strict):
         return weighs or self.loss.kl_coefficient > 0 or resets or self.probe.problems > 0
 
     @property
-    def last_layers_every(self) -> int:
-        """The steps between resets of the last layers (FADE, App. 15.2); 0 without any."""
-        return max(1, self.steps // (self.rl.last_layers_resets + 1)) if self.rl.last_layers_resets else 0
+    def last_layers_steps(self) -> list[int]:
+        """The steps after which the last layers are reset (FADE, App. 15.2), at equal distances; never the last one."""
+        parts = self.rl.last_layers_resets + 1
+        return sorted({round(i * self.steps / parts) for i in range(1, parts)} - {0, self.steps})
 
     @property
     def steps(self) -> int:

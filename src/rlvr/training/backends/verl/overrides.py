@@ -233,7 +233,7 @@ def _loss(spec: RunSpec, _: Places, execution: Execution) -> dict[str, Any]:
         "+rlvr.estimator": json.dumps(spec.estimator, sort_keys=True),
         "+rlvr.reference_reset": spec.rl.reference_reset,
         "+rlvr.last_layers": spec.rl.last_layers,
-        "+rlvr.last_layers_every": spec.last_layers_every,
+        "+rlvr.last_layers_steps": spec.last_layers_steps,
         "+rlvr.overlong_penalty": spec.reward.overlong_penalty,
         "+rlvr.overlong_buffer": spec.reward.overlong_buffer,
         "+rlvr.verifier": spec.data.verifier,

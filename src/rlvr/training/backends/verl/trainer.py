@@ -106,7 +106,7 @@ class VerlTrainer(PPOTrainerSync):
         done = self.global_steps - 1
         if done and self.ours.reference_reset and done % self.ours.reference_reset == 0:
             self.actor_rollout_wg.reset_reference()
-        if done and self.ours.last_layers_every and done % self.ours.last_layers_every == 0:
+        if done in self.ours.last_layers_steps:
             self.checkpoint_manager.sleep_replicas()
             self.actor_rollout_wg.reset_last_layers(self.ours.last_layers)
             self.checkpoint_manager.update_weights(done)
