@@ -13,7 +13,7 @@ TORCH := torch==2.13.0
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 
 .PHONY: help run smoke snapshot test test-methods test-package test-cluster test-verl test-vllm lint bench doctor clean
-.PHONY: install install-test install-lint install-bench install-cluster bench-gpu check-gpu
+.PHONY: test-slow install install-test install-lint install-bench install-cluster bench-gpu check-gpu
 help: ## print this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 17
 
@@ -34,6 +34,9 @@ snapshot: install ## write the results of a laptop run to docs/results/, as smal
 test: install-test ## run all fast tests, with the whole chain once at smoke scale
 	@$(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder
 
+test-slow: install-test ## run whole runs with kills, exhaustive mistakes, every command of the docs; fifteen minutes
+	@$(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder -m slow
+
 test-methods: install-test ## run every method through the whole chain at smoke scale, about five minutes
 	@$(BIN)/python -m pytest -m long tests/workflow/test_methods_chain.py
 
@@ -44,7 +47,7 @@ test-cluster: install-test ## test the slurm profile and its failures on a real 
 	@$(BIN)/python -m pytest -m cluster tests/workflow/test_cluster.py tests/workflow/test_cluster_faults.py tests/workflow/test_cluster_gpus.py tests/workflow/test_controller.py tests/training/test_ray_nodes.py
 
 test-verl: $(VENV)-verl/.verl ## test the real verl on a CPU: configurations, SFT, RL; ten minutes and 2 GiB
-	@OMP_NUM_THREADS=1 PYTHONPATH=src $(VENV)-verl/bin/python -m pytest -m verl tests/training/test_verl.py tests/training/test_verl_padded.py tests/training/test_verl_training.py tests/test_locks.py
+	@OMP_NUM_THREADS=1 PYTHONPATH=src $(VENV)-verl/bin/python -m pytest -m verl tests/training/test_verl.py tests/training/test_critic.py tests/training/test_verl_padded.py tests/training/test_verl_training.py tests/test_locks.py
 
 test-vllm: $(VENV)/.main $(VENV)-vllm/.vllm ## test the real vLLM on a CPU; ten minutes and 3.5 GiB
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(VENV)-vllm/bin/python -m pytest -m vllm tests/sampling/test_vllm.py

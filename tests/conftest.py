@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# On a busy machine an example may take any time.
+settings.register_profile("any speed", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any speed")
+# Processes started here can be interrupted, also where a shell in the background ignores the signal.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[1]
 PLANS = TemporaryDirectory()

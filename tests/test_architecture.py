@@ -26,9 +26,9 @@ MAY_IMPORT = {
     "weights": {"config", "policies", "records", "training", "verifiers"},
     "statistics": {"config"},
     "theory": {"config", "estimators"},
-    "items": {"config", "statistics", "theory"},  # it finds kinds by their names, and imports none
-    "figures": {"config", "estimators", "items", "statistics"},
-    "tables": {"config", "figures", "items", "statistics"},
+    "items": {"config", "scoring", "statistics", "theory"},  # it finds kinds by their names, and imports none
+    "figures": {"config", "estimators", "items", "scoring", "statistics"},
+    "tables": {"config", "figures", "items", "scoring", "statistics"},
     "claims": {"config", "items", "statistics"},
     "planning": {"claims", "config", "items"},
     "cost": {"config", "data", "planning"},

@@ -11,6 +11,8 @@ from runs_by_hand import changed, same_results
 from rlvr.files import read_json
 from rlvr.provenance import timestamp
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def disk(tmp_path):

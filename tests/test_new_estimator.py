@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 
-pytestmark = pytest.mark.chain
+pytestmark = [pytest.mark.chain, pytest.mark.slow]
 
 FILE = '''"""A cubic weight, made up for a test."""
 
@@ -88,3 +88,26 @@ def test_a_run_is_made_with_it_and_it_alone(copy, tmp_path):
     assert pd.read_csv(target.with_name("cubic-counts.csv"))["policy"].str.contains("-cubic-power2.0-").all()
     runs = [run.name for run in (tmp_path / "runs").iterdir()]
     assert all("-cubic-" in run or "-grpo-" in run for run in runs) and sum("-cubic-" in run for run in runs) == 2
+
+
+def test_the_command_writes_one_that_holds_the_laws_and_can_be_ranked(copy):
+    """Three files, to be changed: a formula, an arm, a test; a league plans it beside five others."""
+    shown = call(copy, sys.executable, "-m", "rlvr", "new-estimator", "my_weight")
+    assert shown.splitlines()[:3] == [
+        "src/rlvr/estimators/my_weight.py",
+        "tests/estimators/test_my_weight.py",
+        "config/papers/methods.yaml",
+    ]
+    tests = ("tests/estimators", "-k", "my_weight")
+    out = call(copy, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rA", *tests)
+    assert "PASSED tests/estimators/test_my_weight.py::test_my_weight_by_hand" in out
+    assert re.search(r"PASSED tests/estimators/test_\w+\.py::test_masses\w+\[\S*my_weight", out)
+    planned = call(copy, "snakemake", "-n", "--cores", "1", "--config", "scale=smoke", "mine=my_weight", "--", "league")
+    runs = set(re.findall(r"results/runs/(\S+?)/manifest.json", planned))
+    assert len(runs) == 6 * 2 * 2, "six methods, two seeds, two rates"
+    assert len([run for run in runs if "my_weight" in run]) == 4
+    again = subprocess.run(
+        [sys.executable, "-m", "rlvr", "new-estimator", "my_weight"],
+        cwd=copy, env={**os.environ, "PYTHONPATH": str(copy / "src")}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert again.returncode == 2 and "exists already" in again.stderr

@@ -20,6 +20,8 @@ from rlvr.provenance import NOT_RECORDED, History, lock_of, same, together, unkn
 from rlvr.report import origins
 from rlvr.training.backends.verl.state import HISTORY, history_of
 
+pytestmark = pytest.mark.slow
+
 # ---- a checkout whose commits are known ----------------------------------------------------------
 
 

@@ -27,6 +27,8 @@ from test_package import ANSWERS, COUNTS, PROBLEMS, SAMPLES
 
 from rlvr.commands import app
 
+pytestmark = pytest.mark.slow
+
 DOCUMENTS = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "config/README.md")),
     *sorted((ROOT / "docs").glob("*.md")),
@@ -42,6 +44,8 @@ LISTED = {
     "git": "needs the address of the repository",
     "rlvr plan ace --gpus-per-run 4": "is refused, as the page says; tests/cost/test_memory_model.py refuses such runs",
     "hf": "needs the hub",
+    "rlvr new-estimator": "writes into the checkout; tests/test_new_estimator.py gives it in a copy",
+    "snakemake league --config mine=my_weight": "needs the estimator of the line above; tests/test_new_estimator.py",
     "apptainer": "builds a container from the network",
     "srun": "needs a Slurm with a GPU; make test-cluster has one without",
     "sbatch": "needs a Slurm; make test-cluster",

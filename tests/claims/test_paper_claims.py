@@ -40,7 +40,8 @@ def test_a_scale_that_makes_less_runs_fewer_contrasts():
     run = [bool(contrast["terms"]) for contrast in laid["all_k", PAPER]["contrasts"]]
     assert sum(run) == 5 and len(run) == 10, "one model of two, at five k"
     assert not any(contrast["terms"] for contrast in laid["all_k_numina", PAPER]["contrasts"])
-    pairs, runs, _ = needs(list(laid.values()))
+    found = needs(list(laid.values()))
+    pairs, runs = found.scores, found.runs
     asked = plan.papers["lens"]
     items = [asked.item(name) for name in (*asked.paper.core.tables, *asked.paper.core.figures)]
     assert set(pairs) <= {pair for one in items for pair in one.scored()}

@@ -29,6 +29,8 @@ from typer.testing import CliRunner
 from rlvr import estimators
 from rlvr.commands import app
 
+pytestmark = pytest.mark.slow
+
 # Calls of each command; the slow ones read all of config/, or start processes. Others have as many as OTHERS.
 CALLS = {
     **{"weigh": 600, "passk": 450, "consistency": 450, "grade": 350, "diversity": 200},

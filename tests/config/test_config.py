@@ -228,7 +228,7 @@ def test_a_mistake_is_named_with_file_key_and_nearest_name(copy, file, old, new,
         ),
         (
             "ace", "papers/ace.yaml", "    kind: settings\n", "    kind: settings\n    k: [1]\n",
-            r"tables.table5.k: unknown key; valid: kind, models, note, reference, rows, title",
+            r"tables.table5.k: unknown key; valid: by_name, kind, models, note, reference, rows, title",
         ),
         (
             "ace", "papers/ace.yaml", "kind: across_benchmarks\n", "kind: across_benchmarks\n    measures: [avg]\n",

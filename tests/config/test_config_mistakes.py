@@ -31,6 +31,8 @@ from rlvr.cost import hardware
 from rlvr.planning import check, expansion, papers
 from rlvr.workflow import rules
 
+pytestmark = pytest.mark.slow
+
 CONFIG = ROOT / "config"
 FILES = sorted(str(path.relative_to(CONFIG)) for path in CONFIG.rglob("*.yaml"))
 SCALES = sorted(path.stem for path in (CONFIG / "scale").glob("*.yaml"))

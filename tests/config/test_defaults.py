@@ -24,6 +24,8 @@ DEFAULTS = {
     "Critic.gamma": 1.0,
     "Critic.lam": 1.0,
     "Critic.learning_rate": None,
+    "Critic.relative_rate": None,
+    "Critic.warmup": 0,
     "Evaluation.engine": "in_process",
     "Evaluation.max_total_tokens": None,
     "Evaluation.precision": "float32",
@@ -45,6 +47,7 @@ DEFAULTS = {
     "Rl.last_layers": 0,
     "Rl.last_layers_resets": 0,
     "Rl.reference_reset": 0,
+    "Rl.reference_reset_moments": True,
     "RunSpec.critic": None,
     "RunSpec.selection": {"rule": "last"},
     "Selection.rule": "last",
@@ -60,7 +63,7 @@ DEFAULTS = {
     "Synthetic.verifier": "operators",
 }
 # The same of the settings of estimators that came after runs were made; all others are written into every identity.
-LATER = {"pacs.std": "biased", "pacs.actor": False, "power_alpha.focus": "hard"}
+LATER = {"pacs.std": "biased", "pacs.actor": False, "pacs.over": "sum", "power_alpha.focus": "hard"}
 SAID_ONLY = ("about", "stand_in")  # in no identity
 WHAT_TO_DO = (
     "runs with this default keep their id and get other numbers: raise NUMERICS in src/rlvr/config/identity.py, or "

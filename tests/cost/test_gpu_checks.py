@@ -5,7 +5,10 @@ import re
 import subprocess
 import sys
 
+import pytest
 from conftest import ROOT
+
+pytestmark = pytest.mark.slow
 
 
 def call(*arguments):

@@ -142,13 +142,17 @@ def test_quantile_baseline_switches_at_one_less_tau(tau, switch):
 @pytest.mark.parametrize("score", ["rloo", "grpo", "dr_grpo"])
 @pytest.mark.parametrize("std", ["biased", "unbiased"])
 @pytest.mark.parametrize("class_weights", [True, False])
-def test_pacs_weight_is_the_derivative_of_its_objective(score, std, class_weights):
+@pytest.mark.parametrize("over", ["sum", "mean"])
+def test_pacs_weight_is_the_derivative_of_its_objective(score, std, class_weights, over):
     rewards = outcomes(4)
     given = inputs(rewards)
+    given["lengths_PG"] = torch.arange(1.0, 1.0 + rewards.numel()).view_as(rewards).double() % 7 + 1
     logp = given["logp_PG"].clone().requires_grad_()
-    settings = {"score": score, "std": std, "class_weights": class_weights, "beta": 0.7}
+    settings = {"score": score, "std": std, "class_weights": class_weights, "beta": 0.7, "over": over}
     module = importlib.import_module("rlvr.estimators.pacs")
-    value = module.objective(rewards, logp_PG=logp, logp_ref_PG=given["logp_ref_PG"], **settings)
+    value = module.objective(
+        rewards, logp_PG=logp, logp_ref_PG=given["logp_ref_PG"], lengths_PG=given["lengths_PG"], **settings
+    )
     derivative = 4 * torch.autograd.grad(value.sum(), logp)[0]
     torch.testing.assert_close(weigh("pacs", rewards, given, **settings), derivative, rtol=1e-9, atol=1e-11)
 
@@ -206,3 +210,8 @@ def test_pacs_with_a_grpo_score_by_hand():
         torch.testing.assert_close(scores(logp, zero, 1.0, "grpo", std), centred / math.sqrt(variance))
     with pytest.raises(ValueError, match="at least two rollouts"):
         scores(logp[:, :1], zero[:, :1], 1.0, "grpo", "unbiased")
+
+
+def test_pacs_with_a_mean_over_tokens_has_no_closed_form():
+    with pytest.raises(ValueError, match="depend on lengths"):
+        Estimator("pacs", {"over": "mean"}).masses(torch.tensor([0.5]).double(), 8)

@@ -18,7 +18,8 @@ from rlvr.planning.expansion import make_plan
 from rlvr.statistics.collapse import judge
 from rlvr.statistics.run_rows import Runs, running_mean
 
-KINDS = {name: items.load(items.FIGURES, name).statistics for name in items.names(items.FIGURES)}
+LOADED = {name: items.load(items.FIGURES, name) for name in items.names(items.FIGURES)}
+KINDS = {name: kind.statistics for name, kind in LOADED.items() if hasattr(kind, "statistics")}
 RULE = {"window": 0.1, "factor": 1.5, "share": 0.1}
 STEPS = 40
 ARMS = [

@@ -37,7 +37,8 @@ def results(tmp_path_factory, lens):
     """What LENS' claims read, as if LENS had half of its samples right on each problem and GRPO a quarter."""
     folder = tmp_path_factory.mktemp("results")
     paths = Paths(str(folder), "smoke")
-    pairs, runs, _ = needs(layout(lens, "lens"))
+    found = needs(layout(lens, "lens"))
+    pairs, runs = found.scores, found.runs
     for policy, evaluation in pairs:
         better = policy in lens.runs and lens.runs[policy].estimator["name"] == "lens"
         path = folder / paths.scores(policy, evaluation)
@@ -93,7 +94,7 @@ def test_the_stage_finds_what_was_made(results, lens):
 
 def test_the_stage_writes_what_its_functions_say(results, lens):
     paths, laid = Paths(str(results), "smoke"), layout(lens, "lens")
-    scores = read_all([results / paths.scores(*pair) for pair in needs(laid)[0]])
+    scores = read_all([results / paths.scores(*pair) for pair in needs(laid).scores])
     found = pd.read_csv(results / "claims/smoke/lens.csv").set_index(["claim", "effort"])
     one = next(claim for claim in laid if (claim["claim"], claim["effort"]) == ("negative_most", PAPER))
     summary = summarise(one, evaluate(one, Evidence(scores)), "smoke")

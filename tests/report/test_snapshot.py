@@ -108,7 +108,8 @@ def test_claims_of_another_scale_bring_the_policies_behind_them(plan, results, t
     pd.DataFrame([{**CLAIM, "scale": "full-laptop"}]).to_csv(claims, index=False)
     with pytest.raises(Missing, match=r"manifest\.json is missing"):
         take(plan, Paths(str(results), "smoke"), tmp_path / "docs", [other])
-    pairs, runs, _ = needs(layout(other, "lens"))
+    found = needs(layout(other, "lens"))
+    pairs, runs = found.scores, found.runs
     behind = {*runs, *(policy for policy, _ in pairs)}
     for policy in behind:
         manifest = results / other.stage(policy) / "manifest.json"

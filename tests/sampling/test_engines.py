@@ -112,6 +112,7 @@ def in_small_parts(bench, tmp_path_factory):
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGKILL, -9), (signal.SIGTERM, 75)])
 def test_killed_midway_no_finished_sample_is_drawn_twice(bench, in_small_parts, tmp_path, how, code):
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}

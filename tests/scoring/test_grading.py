@@ -125,6 +125,7 @@ def hostile() -> list[str]:
     return [*repeated, *towers, *factorials, *binomials, *numbers, *sums, *nested, *large, *broken]
 
 
+@pytest.mark.slow
 def test_hostile_answers_are_stopped_and_spare_the_others():
     """At least 60, each between two harmless ones; the limit is met by every one and known by its status."""
     answers, limit = hostile(), 2.0

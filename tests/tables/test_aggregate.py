@@ -19,6 +19,8 @@ from rlvr.statistics.intervals import SeedsAndProblems
 from rlvr.tables.across_benchmarks import render
 from rlvr.tables.across_benchmarks import statistics as summarise
 
+KIND = "    kind: across_benchmarks\n"
+
 
 def intervals(seeds) -> RunsAndProblemsByBenchmark:
     return RunsAndProblemsByBenchmark(seeds, 0.95)
@@ -138,6 +140,16 @@ def test_a_table_across_benchmarks_by_hand():
     assert set(table["problems"]) == {3} and set(table["samples"]) == {4}
 
 
+def test_blind_guesses_are_a_row_across_benchmarks_too():
+    scores = {pair: table.assign(chance=0.1 if pair[1] == "x" else 0.5) for pair, table in by_pair().items()}
+    rows = summarise(across(k=[2]), scores).set_index(["arm", "score"])
+    x, y = 1 - 0.9**2, 1 - 0.5**2
+    assert rows.loc[("blind", "mean"), "value"] == pytest.approx(100 * (x + y) / 2)
+    assert rows.loc[("blind", "iqm"), "value"] == pytest.approx(100 * (x + y) / 2)
+    assert rows.loc[("blind", "mean"), ["value_low", "difference"]].isna().all()
+    assert "blind" not in set(summarise(across(), by_pair())["arm"])
+
+
 def test_the_table_and_the_page_say_what_it_covers():
     from rlvr.tables.across_benchmarks import sentences
 
@@ -175,8 +187,12 @@ def test_a_table_across_benchmarks_needs_them(tmp_path):
     path = tmp_path / "config/papers/ace.yaml"
     text = path.read_text()
     for old, new, message in [
-        ("    benchmarks: [math-500, aime-2025]\n", "", "tables.benchmarks.benchmarks: this key is missing"),
-        ("    benchmarks: [math-500, aime-2025]", "    benchmarks: [math-501]", "unknown benchmark 'math-501'"),
+        (f"{KIND}    benchmarks: [math-500, aime-2025]\n", KIND, "tables.benchmarks.benchmarks: this key is missing"),
+        (
+            f"{KIND}    benchmarks: [math-500, aime-2025]",
+            f"{KIND}    benchmarks: [math-501]",
+            "unknown benchmark 'math-501'",
+        ),
     ]:
         path.write_text(text.replace(old, new, 1))
         with pytest.raises(ConfigError, match=message):

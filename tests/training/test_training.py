@@ -78,6 +78,7 @@ def test_the_warm_up_counts_optimizer_steps(workbench):
     assert rates == pytest.approx([spec.rl.learning_rate * factor for factor in (1 / 3, 2 / 3, 1, 1)])
 
 
+@pytest.mark.slow
 def test_three_kills_change_nothing(workbench, long_spec, uninterrupted, tmp_path):
     """SIGKILL at three random steps, some of them between checkpoints; then on to the end."""
     steps = sorted(random.Random(20).sample(range(2, 11), 3))
@@ -105,6 +106,7 @@ def test_sigterm_saves_and_says_to_be_continued(workbench, long_spec, uninterrup
     same_results(uninterrupted, tmp_path)
 
 
+@pytest.mark.slow
 def test_stops_at_any_moment_change_nothing(workbench, long_spec, uninterrupted, tmp_path):
     """SIGTERM in rollouts, updates and probes: each time it saves where it is, and the next process goes on."""
     moments, reached = random.Random(7), [0]
@@ -313,6 +315,7 @@ def test_dapo_fills_its_batch_with_groups_that_inform(workbench, tmp_path):
     assert rows[0]["reward"] < plain[0]["reward"] - 0.1
 
 
+@pytest.mark.slow
 def test_the_best_probed_step_is_selected_on_validation_problems(workbench, long_spec, uninterrupted, tmp_path):
     """At a learning rate that ruins the policy in time; the selected policy is that of a run which ends there."""
     rising = changed(long_spec, rl={"learning_rate": 2e-2}, probe={"every": 3, "problems": 8, "samples": 16})

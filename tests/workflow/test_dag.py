@@ -37,6 +37,7 @@ def test_paper_scale_plans_every_run_of_tables_1_to_4(fresh):
     print(f"{jobs['total']} jobs, {jobs['rl']} RL runs")
 
 
+@pytest.mark.slow
 def test_no_command_line_of_any_paper_is_long(fresh):
     """Layouts and long lists of paths travel in files: Linux allows 128 KiB per argument, sites may allow less."""
     papers = sorted(path.stem for path in (ROOT / "config/papers").glob("*.yaml"))
@@ -115,6 +116,7 @@ def test_settings_table_needs_no_run(fresh):
     assert set(jobs) == {"table", "total"}
 
 
+@pytest.mark.slow
 def test_papers_share_names_of_tables(fresh):
     """table1 is trained for in one paper and a closed form in another."""
     ace = planned("--config", "scale=paper", f"results={fresh}", "--", f"{fresh}/papers/paper/ace/tables/table1.md")
@@ -287,6 +289,7 @@ def test_a_folder_that_forbids_writing_is_found_before_any_job():
     assert done.returncode == 1 and "results=/proc/results: cannot write in /proc" in done.stderr.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_another_text_of_a_rule_makes_no_run_again(tmp_path):
     """The default profile is found without a flag, wherever Snakemake is called from; it does not look at code."""
     copy = tmp_path / "project"

@@ -51,6 +51,7 @@ KNOWN = {
     "papers": ",".join(sorted(path.stem for path in (ROOT / "config/papers").glob("*.yaml"))),
     "results": "results",
     "cluster": own_file("config/cluster.yaml"),
+    "mine": "",  # an arm of config/papers/methods.yaml, for `league`
     "gpus": "",  # GPUs of a job at most; empty: as the cluster's file says
 }
 for key in config:
@@ -67,7 +68,7 @@ SLICING = [name for name in members("sampling/engines") if environment(name)]
 BY_BACKEND = [f"{stage}.{name}" for stage in ("sft", "rl") for name in registries.backends()]
 PATHS = Paths(SETTING["results"], SETTING["scale"])
 try:
-    PLAN = make_plan(ROOT, SETTING["scale"], SETTING["papers"].split(","))
+    PLAN = make_plan(ROOT, SETTING["scale"], SETTING["papers"].split(","), SETTING["mine"])
     CLUSTER = read_cluster(
         Path(SETTING["cluster"]),
         ROOT,
@@ -299,9 +300,11 @@ def claims_layout(paper, first=False):
 @cache
 def claims_files(paper, first=False):
     laid = claims_layout(paper, first)
-    pairs, runs, changed = contrasts.needs(laid)
-    files = [*(PATHS.scores(*pair) for pair in pairs), *(path for run in runs for path in PATHS.rows(run))]
-    files += [PATHS.weights(run) for run in changed]
+    needed = contrasts.needs(laid)
+    files = [PATHS.scores(*pair) for pair in needed.scores]
+    files += [PATHS.diversity(*pair) for pair in needed.diversity]
+    files += [path for run in needed.runs for path in PATHS.rows(run)]
+    files += [PATHS.weights(run) for run in needed.changes]
     return files + [reference_file(name) for name in dict.fromkeys(claim["reference"] for claim in laid) if name]
 
 

@@ -5,6 +5,20 @@ rule core:
     localrule: True
 
 
+if "methods" in PLAN.papers:
+    LEAGUE = "mine" if SETTING["mine"] else "league"
+
+    rule league:
+        # Every policy weight, or with --config mine=NAME a method of yours and five others.
+        input:
+            [
+                path
+                for name in (LEAGUE, f"{LEAGUE}_frontier", f"{LEAGUE}_tree")
+                for path in PATHS.item(PLAN, "methods", name)
+            ],
+        localrule: True
+
+
 for paper in PLAN.papers:
 
     rule:

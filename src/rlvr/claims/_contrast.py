@@ -40,12 +40,13 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The inputs of estimates: scores by policy and evaluation, and the rows of runs."""
+    """The inputs of estimates: scores and diversity by policy and evaluation, and the rows of runs."""
 
     scores: Scores = field(default_factory=dict)
     probes: Rows = field(default_factory=dict)
     metrics: Rows = field(default_factory=dict)
     weights: Rows = field(default_factory=dict)
+    diversity: Scores = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,12 @@ class Found:
     seeds: int
     problems: int | None
     unit: str
+
+
+def estimated(found: list[Found | NotComparable], claim: dict[str, Any]) -> list[Estimate | NotComparable]:
+    """The estimates of a claim's contrasts in order, `with_joint_bounds` of those that can be compared."""
+    bounds = iter(with_joint_bounds([one for one in found if isinstance(one, Found)], claim))
+    return [next(bounds) if isinstance(one, Found) else one for one in found]
 
 
 def with_joint_bounds(found: list[Found], claim: dict[str, Any]) -> list[Estimate]:

@@ -5,6 +5,7 @@ of the hard levels), or a measure of an arm's training. A claim holds if all its
 """
 
 import importlib
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
@@ -185,18 +186,22 @@ def _published(planned: PaperPlan, claim: Claim, item: Item) -> dict[str, Any]:
     reference = getattr(item.content, "reference", None)
     if reference is None or getattr(item.content, "hard_levels", False):
         return {"reference": None, "published": []}
+    columns = getattr(_module(item), "PUBLISHED", {})  # by measure, where the table is not of pass@k
+    if columns and claim.measure not in columns:
+        return {"reference": None, "published": []}
+    column = columns.get(claim.measure, "{}")
     name, methods = planned.paper.published_name, {cell.row.arm: cell.row.published for cell in item.cells}
     parts = [
         {
             "says": contrast.says,
             "model": name(contrast.model),
-            "benchmark": name(str(contrast.benchmark)),
+            "benchmark": column.format(name(str(contrast.benchmark))),
             "terms": [
                 {"weight": term.weight, "k": term.k, "hard": term.hard, "method": methods[term.arm]}
                 for term in contrast.terms
             ],
         }
-        for contrast in contrasts(claim, item.in_all_blocks(), planned.paper.tables[item.name].k)  # type: ignore[attr-defined]
+        for contrast in contrasts(claim, item.in_all_blocks(), getattr(planned.paper.tables[item.name], "k", None))
     ]
     return {"reference": reference, "published": parts}
 
@@ -214,17 +219,27 @@ def _rates(cell: Cell) -> list[dict[str, Any]]:
     return [{"learning_rate": rate, "policies": [policy for policy, _ in pairs]} for rate, pairs in rates]
 
 
-def needs(claims: list[dict[str, Any]]) -> tuple[list[tuple[str, str]], list[str], list[str]]:
-    """The (policy, evaluation) pairs whose scores claims read, and the runs whose probes and metrics they read, or
-    whose changes of weights."""
-    pairs, runs, changed = {}, {}, {}
+@dataclass(frozen=True)
+class Needs:
+    """What claims read: scores and diversity of (policy, evaluation); rows and changes of weights of runs."""
+
+    scores: dict[tuple[str, str], None] = field(default_factory=dict)
+    diversity: dict[tuple[str, str], None] = field(default_factory=dict)
+    runs: dict[str, None] = field(default_factory=dict)
+    changes: dict[str, None] = field(default_factory=dict)
+
+
+def needs(claims: list[dict[str, Any]]) -> Needs:
+    """What the contrasts of claims read, each once."""
+    found = Needs()
     for claim in claims:
+        pairs = getattr(found, claim.get("evidence", "scores"))
         for contrast in claim["contrasts"]:
             for term in contrast["terms"]:
                 policies = [policy for rate in term["rates"] for policy in rate["policies"]]
                 if term["evaluation"] is None:
                     of_weights = claim["measure"] is not None and curve(claim["measure"]).rows == WEIGHTS
-                    (changed if of_weights else runs).update(dict.fromkeys(policies))
-                if term["evaluation"] is not None:
+                    (found.changes if of_weights else found.runs).update(dict.fromkeys(policies))
+                else:
                     pairs.update(dict.fromkeys((policy, term["evaluation"]) for policy in policies))
-    return list(pairs), list(runs), list(changed)
+    return found

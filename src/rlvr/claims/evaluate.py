@@ -154,11 +154,12 @@ def main(
     content = read_json(spec)
     scale, claims, references = content["scale"], content["claims"], Path(content["references"])
     paths = Paths(str(results), scale)
-    pairs, runs, changed = needs(claims)
-    scores = read_all([Path(paths.scores(*pair)) for pair in pairs])
-    probes, metrics = ({run: list(read_lines(Path(paths.rows(run)[i]))) for run in runs} for i in (0, 1))
-    weights = {run: list(read_lines(Path(paths.weights(run)))) for run in changed}
-    inputs = Evidence(scores, probes, metrics, weights)
+    needed = needs(claims)
+    scores = read_all([Path(paths.scores(*pair)) for pair in needed.scores])
+    diversity = read_all([Path(paths.diversity(*pair)) for pair in needed.diversity])
+    probes, metrics = ({run: list(read_lines(Path(paths.rows(run)[i]))) for run in needed.runs} for i in (0, 1))
+    weights = {run: list(read_lines(Path(paths.weights(run)))) for run in needed.changes}
+    inputs = Evidence(scores, probes, metrics, weights, diversity)
     summaries, contrasts = [], []
     for claim in claims:
         rows = evaluate(claim, inputs)

@@ -17,10 +17,10 @@ from rlvr.claims._contrast import (
     Found,
     NotComparable,
     Term,
+    estimated,
     models,
     seeds_of,
     sums,
-    with_joint_bounds,
 )
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.plan import Item, Plan
@@ -98,9 +98,7 @@ def estimates(
 
     A contrast with a baseline (`at`) is at equal pass@1: each term stands where its curve has the baseline's pass@1.
     """
-    found = [_found(contrast, claim, inputs) for contrast in contrasts]
-    bounds = iter(with_joint_bounds([one for one in found if isinstance(one, Found)], claim))
-    return [next(bounds) if isinstance(one, Found) else one for one in found]
+    return estimated([_found(contrast, claim, inputs) for contrast in contrasts], claim)
 
 
 def _found(contrast: dict[str, Any], claim: dict[str, Any], inputs: Evidence) -> Found | NotComparable:

@@ -10,6 +10,7 @@ from rlvr.commands.consistency import consistency
 from rlvr.commands.diversity import diversity
 from rlvr.commands.entry import Commands
 from rlvr.commands.grade import grade
+from rlvr.commands.new_estimator import new_estimator
 from rlvr.commands.passk import passk
 from rlvr.commands.plan import plan
 from rlvr.commands.power import power
@@ -47,6 +48,7 @@ app.command()(consistency)
 app.command()(diversity)
 app.command()(plan)
 app.command()(power)
+app.command("new-estimator")(new_estimator)
 app.command("verl-config")(verl_config)
 app.add_typer(data.app, name="data")
 app.add_typer(models.app, name="models")

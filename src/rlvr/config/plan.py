@@ -107,6 +107,11 @@ class PaperPlan:
     def item(self, name: str) -> Item:
         return self.tables[name] if name in self.tables else self.figures[name]
 
+    def by_name(self, name: str) -> bool:
+        """Whether an item, or the one it comes with, is made only where it is asked for by name."""
+        item = self.item(name)
+        return self.by_name(item.companion_of) if item.companion_of else item.content.by_name
+
     def all_items(self) -> list[str]:
         return [*self.tables, *self.figures]
 
@@ -175,10 +180,10 @@ def _items(core: Core) -> list[str]:
 def asked_for(plan: Plan, paper: str) -> list[str]:
     """The items that `paper_<name>` makes at this scale; all of a paper that names no core."""
     paper_plan = plan.papers[paper]
-    if plan.items == "core":
-        return _items(paper_plan.paper.core) or paper_plan.all_items()
+    core = _items(paper_plan.paper.core) if plan.items == "core" else []
     left_out = companions(paper_plan) if plan.items == "published" else []
-    return [name for name in paper_plan.all_items() if name not in left_out]
+    every = (name for name in paper_plan.all_items() if not paper_plan.by_name(name))
+    return core or [name for name in every if name not in left_out]
 
 
 def runs_of(plan: Plan, paper: str) -> list[str]:

@@ -166,8 +166,12 @@ class _Run:
 
     def in_process(self) -> dict[str, Parts]:
         whole = 4 * self.shape.parameters
+        critic = self.spec.critic is not None
         steady = {"weights": whole, "moments": 2 * whole, "reference": whole, **self.processes(1)}
-        trained, logits = {**steady, "gradients": whole}, self._logits(12 + self.compute)
+        if critic:
+            steady["critic and its moments"] = 3 * whole
+        trained = {**steady, "gradients": whole * (1 + critic)}
+        logits = self._logits(12 + self.compute)
         return {
             "rollouts": {**steady, **self._sampled()},
             "log-probabilities": {**steady, **self._weights_cast(), **self._logits(8 + self.compute)},

@@ -87,7 +87,7 @@ class Estimator:
         """The mean over prompts of a coupled estimator's own objective."""
         if self._objective is None:
             raise TypeError(f"{self.name} has no objective of its own")
-        own_inputs = {key: inputs[key] for key in self.signature.needs}
+        own_inputs = {key: inputs[key] for key in self.signature.needs if key in self.needs}
         return float(self._objective(rewards_PG, **own_inputs, **self._main_settings).mean())
 
     def masses(self, p, rollouts: int, state: Mapping[str, float] | None = None) -> tuple[Any, Any]:

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from rlvr.estimators import Std, _groups
 
-LATER = ("std", "actor")
+LATER = ("std", "actor", "over")
 
 
 def advantages(
@@ -17,17 +17,19 @@ def advantages(
     *,
     logp_PG: Tensor,
     logp_ref_PG: Tensor,
+    lengths_PG: Tensor | None = None,
     beta: float = 1.0,
     score: Literal["rloo", "grpo", "dr_grpo"] = "rloo",
     std: Std = "biased",
     class_weights: bool = True,
     actor: bool = False,
+    over: Literal["sum", "mean"] = "sum",
 ) -> Tensor:
     """Policy weight of the PACS loss (PACS, Eq. 4, 6-8): A_i = G dJ/dlog pi(y_i|x), J = -L_PACS of the group.
 
-    r_hat = beta (log pi - log pi_ref), summed over tokens; psi is r_hat less the mean of the others (`rloo`, the
-    paper's), less the group's mean (`dr_grpo`), or that over the group's std (`grpo`). With the residual
-    e_i = w_i (R_i - sigmoid(psi_i)),
+    r_hat = beta (log pi - log pi_ref), summed over tokens (`over: sum`, Eq. 7) or their mean (`mean`, ours, which also
+    divides each A_i by the length); psi is r_hat less the mean of the others (`rloo`, the paper's), less the group's
+    mean (`dr_grpo`), or that over the group's std (`grpo`). With the residual e_i = w_i (R_i - sigmoid(psi_i)),
 
         A = beta (e - mean of the other e)      rloo          A = beta (e - mean(e))      dr_grpo
         A = beta (e - mean(e) - psi mean(e psi)) / std        grpo, times G / (G - 1) the last mean for `unbiased`
@@ -46,18 +48,32 @@ def advantages(
     """
     if beta <= 0:
         raise ValueError(f"beta must be positive: {beta}")
-    critic_PG = _critic(rewards_PG, logp_PG, logp_ref_PG, beta, score, std, class_weights)
+    scale = _scale(beta, over, lengths_PG)
+    critic_PG = _critic(rewards_PG, logp_PG, logp_ref_PG, scale, score, std, class_weights)
     if not actor:
         return critic_PG
-    psi_PG = scores(logp_PG, logp_ref_PG, beta, score, std)
+    psi_PG = scores(logp_PG, logp_ref_PG, scale, score, std)
     return critic_PG + class_weight(rewards_PG, class_weights) * _log_likelihood(rewards_PG, psi_PG)
+
+
+def needs(*, over: str, **_: Any) -> set[str]:
+    """What these settings need: a sum over tokens needs no lengths."""
+    return {"logp_PG", "logp_ref_PG", *(["lengths_PG"] if over == "mean" else [])}
+
+
+def _scale(beta: float, over: str, lengths_PG: Tensor | None) -> float | Tensor:
+    """beta, or beta over each response's length."""
+    if over == "sum":
+        return beta
+    assert lengths_PG is not None
+    return beta / lengths_PG
 
 
 def _critic(
     rewards_PG: Tensor,
     logp_PG: Tensor,
     logp_ref_PG: Tensor,
-    beta: float,
+    beta: float | Tensor,
     score: str,
     std: Std,
     class_weights: bool,
@@ -76,7 +92,7 @@ def _critic(
     return beta * (_groups.centred(residual_PG) - psi_PG * along_P1) / _spread(beta * (logp_PG - logp_ref_PG), std)
 
 
-def scores(logp_PG: Tensor, logp_ref_PG: Tensor, beta: float, score: str, std: str = "biased") -> Tensor:
+def scores(logp_PG: Tensor, logp_ref_PG: Tensor, beta: float | Tensor, score: str, std: str = "biased") -> Tensor:
     """psi (PACS, Eq. 6-7; sec. 5.2 for the other two)."""
     proxy_PG = beta * (logp_PG - logp_ref_PG)
     centred_PG = _groups.centred(proxy_PG)
@@ -112,14 +128,16 @@ def objective(
     *,
     logp_PG: Tensor,
     logp_ref_PG: Tensor,
+    lengths_PG: Tensor | None = None,
     beta: float,
     score: str,
     std: str,
     class_weights: bool,
+    over: str = "sum",
     **_: Any,
 ) -> Tensor:
     """-L_PACS a prompt (P), Eq. 8: the mean of w (R log sigmoid(psi) + (1 - R) log(1 - sigmoid(psi)))."""
-    psi_PG = scores(logp_PG, logp_ref_PG, beta, score, std)
+    psi_PG = scores(logp_PG, logp_ref_PG, _scale(beta, over, lengths_PG), score, std)
     return (class_weight(rewards_PG, class_weights) * _log_likelihood(rewards_PG, psi_PG)).mean(dim=1)
 
 
@@ -129,9 +147,11 @@ def _log_likelihood(rewards_PG: Tensor, psi_PG: Tensor) -> Tensor:
 
 
 def masses(
-    p: Tensor, rollouts: int, *, beta: float, score: str, class_weights: bool, actor: bool, **_: Any
+    p: Tensor, rollouts: int, *, beta: float, score: str, class_weights: bool, actor: bool, over: str, **_: Any
 ) -> tuple[Tensor, Tensor]:
     """At pi = pi_ref: m_S = m_F = beta/4 G / (G - 1) in mixed groups (class weights), beta pq G / (G - 1) without"""
+    if over == "mean":
+        raise ValueError("PACS with a mean over tokens has no closed form: its weights depend on lengths")
     mass = _groups.masked(p, torch.full_like(p, 0.25)) if class_weights else p * (1 - p)
     mass = beta * mass * (rollouts / (rollouts - 1) if score == "rloo" else 1.0)
     if not actor:

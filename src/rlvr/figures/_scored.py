@@ -26,6 +26,7 @@ class ScoredFigure(ItemConfig):
     benchmark: str | None = None
     benchmarks: list[str] = []
     k: list[Positive] = []
+    seeds: Positive | None = None  # as many of the paper's training seeds; default: all
 
     def over(self) -> list[str]:
         """The benchmarks, in order."""
@@ -42,7 +43,8 @@ class ScoredFigure(ItemConfig):
 def expand(name: str, config: Any, scope: Scope) -> Item:
     """The item: one cell per model and arm, one evaluation per model and benchmark."""
     models, arms = scope.models(config.models), scope.arms(config)
-    cells = scope.cells(models, [Row(arm=arm, label=scope.label_of_curve(arm)) for arm in arms])
+    rows = [Row(arm=arm, label=scope.label_of_curve(arm)) for arm in arms]
+    cells = scope.cells(models, rows, seeds=config.seeds)
     config = config.model_copy(update={"k": scope.largest(config.k)})
     evaluations = scope.evaluations(config.over(), models, config.k)
     scope.show_arms(cells, evaluations)

@@ -26,16 +26,16 @@ def main(
     """Draw a figure."""
     layout = read_json(spec)
     kind = items.load(FIGURES, layout["kind"])
-    plt.style.use(STYLE)
-    figure = kind.draw(layout, [pd.read_csv(path) for path in statistics])
-    every_scale = items.hook(kind, "EVERY_SCALE", False)
-    title = layout["title"] if every_scale else f"{layout['title']} · {layout['scale']} scale"
-    figure.suptitle(textwrap.fill(title, int(11 * figure.get_figwidth())), fontsize=11)
-    for path in out:
-        # No dates and versions, so equal data give equal files.
-        metadata = {"CreationDate": None, "Producer": None} if path.suffix == ".pdf" else {"Software": None}
-        with whole(path) as partial:
-            figure.savefig(partial, format=path.suffix[1:], metadata=metadata)
+    with plt.style.context(STYLE):
+        figure = kind.draw(layout, [pd.read_csv(path) for path in statistics])
+        every_scale = items.hook(kind, "EVERY_SCALE", False)
+        title = layout["title"] if every_scale else f"{layout['title']} · {layout['scale']} scale"
+        figure.suptitle(textwrap.fill(title, int(11 * figure.get_figwidth())), fontsize=11)
+        for path in out:
+            # No dates and versions, so equal data give equal files.
+            metadata = {"CreationDate": None, "Producer": None} if path.suffix == ".pdf" else {"Software": None}
+            with whole(path) as partial:
+                figure.savefig(partial, format=path.suffix[1:], metadata=metadata)
 
 
 if __name__ == "__main__":

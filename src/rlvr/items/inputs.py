@@ -1,5 +1,6 @@
 """Inputs of a kind's `statistics`, by parameter name: their files and how to read them."""
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,8 @@ from rlvr.statistics.run_rows import Runs
 from rlvr.statistics.scores import read_all
 
 Samples = dict[tuple[str, str], tuple[list[dict[str, Any]], ...]]
+# (policy, evaluation) -> problem -> how often each different correct solution was drawn
+Solutions = dict[tuple[str, str], dict[str, Counter[str]]]
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,29 @@ def _read_samples(files: Sequence[Path]) -> Samples:
     return {(path.parts[-3], path.parts[-2]): tuple(map(_rows, (path, *rest))) for path, *rest in parts}
 
 
+def _own_runs(item: Item, plan: Plan) -> list[str]:
+    """The runs of the item's cells at the paper's setting, without those at other learning rates."""
+    return list(dict.fromkeys(policy for cell in item.cells for policy, _ in cell.policies if policy in plan.runs))
+
+
+def _drawn_by_own_runs(item: Item, paths: Paths, plan: Plan) -> list[str]:
+    runs = set(_own_runs(item, plan))
+    pairs = dict.fromkeys(pair for pair in item.scored() if pair[0] in runs)
+    return [file for pair in pairs for file in paths.samples(*pair)]
+
+
+def _read_solutions(files: Sequence[Path]) -> Solutions:
+    from rlvr.scoring.diversity import solution  # which needs pandas, and a plan does not
+
+    found = {}
+    for completions, grades in zip(files[::2], files[1::2], strict=True):
+        of_problem = found[completions.parts[-3], completions.parts[-2]] = defaultdict(Counter)
+        for completion, grade in zip(read_lines(completions), read_lines(grades), strict=True):
+            if grade["status"] == "correct":
+                of_problem[grade["problem"]][solution(completion["text"])] += 1
+    return found
+
+
 def _rows(path: Path) -> list[dict[str, Any]]:
     return list(read_lines(path))
 
@@ -59,6 +85,11 @@ INPUTS = {
     "diversity": Input(lambda item, paths, plan: [paths.diversity(*pair) for pair in item.scored()], read_all),
     # probe.jsonl and metrics.jsonl of each run
     "runs": Input(lambda item, paths, plan: [file for run in item.policies() for file in paths.rows(run)], _read_runs),
+    # the same of the runs at the paper's setting alone; and the correct solutions that those wrote
+    "training": Input(
+        lambda item, paths, plan: [file for run in _own_runs(item, plan) for file in paths.rows(run)], _read_runs
+    ),
+    "solutions": Input(_drawn_by_own_runs, _read_solutions),
     # what each run changed in the weights: weights.jsonl by step, summary.json at the end; hidden.jsonl by step
     "weights": Input(lambda item, paths, plan: [paths.weights(run) for run in item.policies()], _read_runs),
     "changes": Input(lambda item, paths, plan: [paths.change(run) for run in item.policies()], _read_by_run),

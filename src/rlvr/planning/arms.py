@@ -37,7 +37,7 @@ class Arms:
         self.swept: dict[str, SweptArm] = {}
         self.sweeps = {}
         for name, sweep in paper.sweeps.items():
-            like = self._like(sweep.like, self._place("sweeps", name, "like"))
+            like = list(self.own) if sweep.every_arm else self._like(sweep.like, self._place("sweeps", name, "like"))
             self.sweeps[name] = sweep.model_copy(update={"like": like})
             key, dotted = ("set", sweep.set) if sweep.set is not None else ("times", sweep.times)
             self._check_setting(str(dotted), self._place("sweeps", name, key))

@@ -23,14 +23,32 @@ from rlvr.planning.papers import Sources, read_sources
 from rlvr.planning.runs import PaperRuns
 
 
-def make_plan(root: Path | str, scale: str, papers: list[str]) -> Plan:
-    """The plan of a configuration. Raises ConfigError, which names file and key."""
+def make_plan(root: Path | str, scale: str, papers: list[str], mine: str = "") -> Plan:
+    """The plan of a configuration. Raises ConfigError, which names file and key.
+
+    `mine` is an arm of config/papers/methods.yaml that its table `mine` ranks beside the others there.
+    """
     sources = read_sources(Path(root), scale, papers)
+    if mine:
+        _add_mine(sources, mine)
     settings, spec = validate(Settings, [sources.defaults, *sources.of_scale()]), sources.scale
     plan = Plan(scale, spec.about, spec.models, spec.data, settings.execution, settings.diversity, spec.items)
     for name in papers:
         plan.papers[name] = _expand(sources, plan, name)
     return plan
+
+
+def _add_mine(sources: Sources, arm: str) -> None:
+    """Adds a row to the table `mine`. Raises ConfigError for an arm that methods.yaml lacks."""
+    if "methods" not in sources.papers:
+        raise ConfigError(f"--config mine={arm}: the league is of the paper methods; add it to `papers`")
+    paper, layer = sources.papers["methods"]
+    label = look_up(paper.arms, arm, "arm of config/papers/methods.yaml", "--config mine").label or arm
+    table: Any = paper.tables["mine"]
+    if arm not in (row.arm for row in table.rows):
+        rows = [*table.rows, Row(arm=arm, label=label)]
+        tables = {**paper.tables, "mine": table.model_copy(update={"rows": rows})}
+        sources.papers["methods"] = paper.model_copy(update={"tables": tables}), layer
 
 
 def _expand(sources: Sources, plan: Plan, name: str) -> PaperPlan:
@@ -122,9 +140,13 @@ class ItemScope:
             raise ConfigError(f"{self.place}.k: no value is at most {limit}, the largest_k of {self.runs.scale.name}")
         return values
 
-    def cells(self, models: list[str], rows: list[Row], *, matched: str | None = None) -> tuple[Cell, ...]:
+    def cells(
+        self, models: list[str], rows: list[Row], *, matched: str | None = None, seeds: int | None = None
+    ) -> tuple[Cell, ...]:
+        """One cell per model and row, of the paper's seeds or the first `seeds` of them."""
+        some = self.runs.seeds[:seeds] if seeds else None
         pairs = ((model, row) for model in models for row in rows)
-        return tuple(self.runs.cell(model, row, self.place, matched=matched) for model, row in pairs)
+        return tuple(self.runs.cell(model, row, self.place, seeds=some, matched=matched) for model, row in pairs)
 
     def trained(self, config: Any, models: list[str], rows: list[Row]) -> tuple[Cell, ...]:
         if any(row.arm == BASE for row in rows):

@@ -160,7 +160,7 @@ class PaperRuns:
                 validation=self.data(self.paper.validation_data, "validation_data"),
                 estimator=settings.estimator,
                 loss=settings.loss,
-                critic=settings.critic if settings.critic.learning_rate is not None else None,
+                critic=settings.critic.resolved(settings.rl.learning_rate),
                 rollout=settings.rollout,
                 reward=settings.reward,
                 rl=settings.rl,

@@ -108,8 +108,8 @@ class Decoder:
 
     def logits(self, prompts_PL: Tensor, lengths_P: Tensor, prompt_N: Tensor, responses_NT: Tensor) -> Tensor:
         """Logits (N, T, V) that predict each response token from what precedes it."""
-        logits_AV, index_NT = self._predict(prompts_PL, lengths_P, prompt_N, responses_NT, None)
-        return logits_AV[index_NT]
+        hidden_AD, index_NT = self._before(prompts_PL, lengths_P, prompt_N, responses_NT, None)
+        return self._logits(hidden_AD)[index_NT]
 
     def logprobs(
         self,
@@ -123,14 +123,20 @@ class Decoder:
 
         Past `response_lengths_N`, if given, the result is meaningless.
         """
-        logits_AV, index_NT = self._predict(prompts_PL, lengths_P, prompt_N, responses_NT, response_lengths_N)
-        logits_AV = logits_AV.float()
+        hidden_AD, index_NT = self._before(prompts_PL, lengths_P, prompt_N, responses_NT, response_lengths_N)
+        logits_AV = self._logits(hidden_AD).float()
         return logits_AV[index_NT, responses_NT] - logits_AV.logsumexp(-1)[index_NT]
 
-    def _predict(
+    def values(self, *rows: Tensor) -> Tensor:
+        """The value (N, T) before each response token, by the model's linear `score`; arguments as in `logprobs`."""
+        hidden_AD, index_NT = self._before(*rows)
+        values_A1 = self.model.get_submodule("score")(self._normed(hidden_AD))
+        return values_A1.float().squeeze(-1)[index_NT]
+
+    def _before(
         self, prompts_PL: Tensor, lengths_P: Tensor, prompt_N: Tensor, responses_NT: Tensor, lengths_N: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """Logits (A, V) at the nodes that predict a response token, and the index of each token's logits (N, T)."""
+        """The last layer's output (A, D) before response tokens, and its index for each of them (N, T)."""
         start_N1, limit = lengths_P[prompt_N, None], responses_NT.shape[1]
         if lengths_N is None:
             lengths_N = torch.full_like(prompt_N, limit)
@@ -145,7 +151,7 @@ class Decoder:
         used_M = torch.zeros_like(tree.tokens_M, dtype=torch.bool)
         used_M[node_NT] = True
         hidden_AD = self._nodes(tree).index_select(0, torch.nonzero(used_M).squeeze(-1))
-        return self._logits(hidden_AD), (used_M.cumsum(0) - 1)[node_NT]
+        return hidden_AD, (used_M.cumsum(0) - 1)[node_NT]
 
     def _nodes(self, tree: Tree) -> Tensor:
         """The last layer's output (M, D) at each node."""
@@ -173,9 +179,11 @@ class Decoder:
         rotation = self._table[positions]
         return rotation * self.head_dim**-0.5, rotation
 
+    def _normed(self, hidden: Tensor) -> Tensor:
+        return rms_norm(hidden, self.model.model.norm.weight, self.epsilon)
+
     def _logits(self, hidden: Tensor) -> Tensor:
-        norm = self.model.model.norm
-        return self.model.lm_head(rms_norm(hidden, norm.weight, self.epsilon))
+        return self.model.lm_head(self._normed(hidden))
 
 
 class _RmsNorm(torch.autograd.Function):

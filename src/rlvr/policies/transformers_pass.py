@@ -43,9 +43,26 @@ class TransformersPass:
 
         Past `response_lengths_N`, if given, the result is zero.
         """
+        hidden_AD, real_NT = self._before(prompts_PL, lengths_P, prompt_N, responses_NT, response_lengths_N)
+        targets_A = responses_NT[real_NT]
+        parts = [
+            checkpoint(self._of_tokens, hidden, targets, use_reentrant=False)
+            for hidden, targets in zip(hidden_AD.split(TOKENS), targets_A.split(TOKENS), strict=True)
+        ]
+        return torch.zeros(real_NT.shape, device=real_NT.device).masked_scatter(real_NT, torch.cat(parts))
+
+    def values(self, *rows: Tensor) -> Tensor:
+        """The value (N, T) before each response token, by the model's linear `score`; arguments as in `logprobs`."""
+        hidden_AD, real_NT = self._before(*rows)
+        values_A = self.model.get_submodule("score")(hidden_AD).float().squeeze(-1)
+        return torch.zeros(real_NT.shape, device=real_NT.device).masked_scatter(real_NT, values_A)
+
+    def _before(
+        self, prompts_PL: Tensor, lengths_P: Tensor, prompt_N: Tensor, responses_NT: Tensor, lengths_N: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """The normed hidden states (A, D) before response tokens, row by row, and which of (N, T) those are."""
         limit = responses_NT.shape[1]
-        if response_lengths_N is None:
-            response_lengths_N = torch.full_like(prompt_N, limit)
+        response_lengths_N = torch.full_like(prompt_N, limit) if lengths_N is None else lengths_N
         start_N1 = lengths_P[prompt_N, None]
         rows_NS = joined(prompts_PL[prompt_N], start_N1, responses_NT, response_lengths_N)
         # Rows are padded on the right, where causal attention sees no padding: no mask, so that fast kernels apply.
@@ -55,13 +72,7 @@ class TransformersPass:
         steps_T = torch.arange(limit, device=rows_NS.device)
         real_NT = steps_T < response_lengths_N[:, None]
         before_NT = (start_N1 - 1 + steps_T).clamp(max=rows_NS.shape[1] - 1)
-        hidden_AD = hidden_NSD[torch.arange(len(rows_NS), device=rows_NS.device)[:, None], before_NT][real_NT]
-        targets_A = responses_NT[real_NT]
-        parts = [
-            checkpoint(self._of_tokens, hidden, targets, use_reentrant=False)
-            for hidden, targets in zip(hidden_AD.split(TOKENS), targets_A.split(TOKENS), strict=True)
-        ]
-        return torch.zeros(real_NT.shape, device=rows_NS.device).masked_scatter(real_NT, torch.cat(parts))
+        return hidden_NSD[torch.arange(len(rows_NS), device=rows_NS.device)[:, None], before_NT][real_NT], real_NT
 
     def _of_tokens(self, hidden_AD: Tensor, targets_A: Tensor) -> Tensor:
         logits_AV = self.model.lm_head(hidden_AD).float()

@@ -87,7 +87,8 @@ def _behind(plan: Plan, claims: pd.DataFrame) -> dict[str, str]:
     """The policies behind the claims at a scale, with their stages."""
     papers = dict.fromkeys(claims[claims["scale"] == plan.scale]["paper"])
     inputs = [needs(layout(plan, paper)) for paper in papers]
-    named = [policy for pairs, *runs in inputs for policy in (*(p for p, _ in pairs), *chain(*runs))]
+    scored = [policy for found in inputs for policy, _ in chain(found.scores, found.diversity)]
+    named = [*scored, *(run for found in inputs for run in chain(found.runs, found.changes))]
     return {policy: plan.stage(policy) for policy in named}
 
 
@@ -170,7 +171,7 @@ def _decided(row: pd.Series) -> str:
 
 def main(
     scale: Annotated[str, typer.Option(help="The scale of tables and figures.")] = "laptop",
-    papers: Annotated[str, typer.Option(help="Papers, separated by commas.")] = "ace,lens,agrae,fade",
+    papers: Annotated[str, typer.Option(help="Papers, separated by commas.")] = "ace,lens,agrae,fade,pacs",
     results: Annotated[Path, typer.Option(help="The results folder.")] = Path("results"),
     out: Annotated[Path, typer.Option(help="Folder to write; replaces an earlier snapshot.")] = Path("docs/results"),
 ) -> None:

@@ -97,18 +97,24 @@ def _minus_published(row: dict[str, Any], cell: dict[str, Any]) -> float | None:
 def _blind_rows(
     layout: dict[str, Any], cell: dict[str, Any], benchmark: str, frame: pd.DataFrame, units: int, samples: int
 ) -> Iterator[dict[str, Any]]:
-    """What blind guesses score in each column of pass@k, where their chance is known. It is exact: no interval."""
-    guesser = {**cell, "arm": BLIND, "label": "Blind guess (exact)", "learning_rate": None, "policies": []}
+    """What blind guesses score in each column of pass@k, where their chance is known."""
     for score, k, _ in _columns(layout, samples):
         value = blind(frame, k) if score == "pass" else None
         if value is not None:
-            yield {
-                **head(guesser, benchmark, score, k),
-                **numbers(Interval(value, np.nan, np.nan), None),
-                **NOT_PUBLISHED,
-                **sizes(guesser, problems=len(frame), clusters=units, samples=samples),
-                **{"minus_published": None, "false_working": None},
-            }
+            size = {"problems": len(frame), "clusters": units, "samples": samples}
+            yield {**blind_row(cell, benchmark, score, k, value, **size), "false_working": None}
+
+
+def blind_row(cell: dict[str, Any], benchmark: str, score: str, k: int, value: float, **size: int) -> dict[str, Any]:
+    """A row of blind guesses beside those of a cell's model. It is exact: no interval."""
+    guesser = {**cell, "arm": BLIND, "label": "Blind guess (exact)", "learning_rate": None, "policies": []}
+    return {
+        **head(guesser, benchmark, score, k),
+        **numbers(Interval(value, np.nan, np.nan), None),
+        **NOT_PUBLISHED,
+        **sizes(guesser, **size),
+        "minus_published": None,
+    }
 
 
 def blocks(layout: dict[str, Any]) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any] | None]]:

@@ -29,13 +29,15 @@ EQUAL = (
 # ---- configuration and planning ----
 
 
-def expand(name: str, config: Any, scope: Scope, *, k: list[int], matched: str | None = None) -> Item:
+def expand(
+    name: str, config: Any, scope: Scope, *, k: list[int], matched: str | None = None, seeds: int | None = None
+) -> Item:
     """The item: one cell per model and row, one evaluation per model and benchmark."""
     models, rows = scope.models(config.models), scope.rows(config)
     check_baseline(config, rows, scope)
     evaluations = scope.evaluations(config.over(), models, k)
     _check_hard_levels(config, evaluations, scope)
-    cells = scope.cells(models, rows, matched=matched)
+    cells = scope.cells(models, rows, matched=matched, seeds=seeds)
     scope.show_arms(cells, evaluations)
     return Item(TABLES, name, config, cells, evaluations, tuple(config.over()))
 

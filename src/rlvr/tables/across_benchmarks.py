@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from pydantic import Field
 
@@ -11,8 +12,8 @@ from rlvr.config.schema.fields import Positive
 from rlvr.items.layout import with_scores
 from rlvr.items.scope import Scope
 from rlvr.statistics.aggregate import Aggregate, Matrix, RunsAndProblemsByBenchmark, iqm, mean
-from rlvr.statistics.scores import Scores, matrix, pass_at, units_of
-from rlvr.statistics.table_rows import NOT_PUBLISHED, blocks, frames_of, head, holm, numbers, sizes
+from rlvr.statistics.scores import Scores, blind, matrix, pass_at, units_of
+from rlvr.statistics.table_rows import NOT_PUBLISHED, blind_row, blocks, frames_of, head, holm, numbers, sizes
 from rlvr.tables import _scored
 from rlvr.tables._methods import MethodsTable
 
@@ -71,6 +72,12 @@ def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
                     difference = None if base is None else intervals.of_difference(aggregate, ours, base)
                     row = {**head(cell, names, name, k), **numbers(intervals.of(aggregate, ours), difference)}
                     rows.append({**row, **NOT_PUBLISHED, **sizes(cell, **size), "minus_published": None})
+        for k in layout["k"]:
+            guesses = [blind(first, k) for first in firsts]
+            if None not in guesses:
+                for name, aggregate in AGGREGATES.items():
+                    value = float(aggregate(np.array([guesses], dtype=float)))
+                    rows.append(blind_row(cells[0], names, name, k, value, **size))
     frame = pd.DataFrame(rows)
     return frame.assign(difference_p_holm=holm(frame["difference_p"]))
 

@@ -18,6 +18,7 @@ from rlvr.tables import _scored
 from rlvr.tables._methods import BenchmarksTable
 
 PUBLISHED = "{} S_div"  # a benchmark's column in published tables
+CLAIMS = "of_diversity"
 MEASURES = ("s_div", "distinct_at_m", "answer_entropy")
 WORDS = _scored.Words(
     headers={"s_div": "S_div", "distinct_at_m": "distinct @{k}", "answer_entropy": "answer entropy"},

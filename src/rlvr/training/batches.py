@@ -3,7 +3,7 @@
 Dimensions: P prompts, G responses per prompt, L prompt tokens, T response tokens, V vocabulary.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Self
@@ -102,20 +102,33 @@ def chunks(groups: Groups, limits: Microbatch) -> Iterator[Chunk]:
         first = end
 
 
-def token_logprobs(forward: Pass, chunk: Chunk) -> Tensor:
-    """log pi (M, T) of every response token of the chunk's rollouts, temperature 1; zeros on padding."""
+# A pass's numbers (N, T) of response tokens, from prompts, their lengths, each row's prompt, responses, their lengths.
+OfTokens = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
+
+
+def of_tokens(function: OfTokens, chunk: Chunk) -> Tensor:
+    """A pass's numbers (M, T) of every response token of the chunk's rollouts; zeros on padding."""
     prompts = chunk.prompts_PL, chunk.prompt_lengths_P, chunk.prompt_N
-    logprobs_NT = forward.logprobs(*prompts, chunk.tokens_NT, chunk.lengths_N)
-    return logprobs_NT[chunk.rows_M] * chunk.mask_MT()
+    return function(*prompts, chunk.tokens_NT, chunk.lengths_N)[chunk.rows_M] * chunk.mask_MT()
 
 
 @torch.no_grad()
-def all_logprobs(forward: Pass, groups: Groups, limits: Microbatch) -> Tensor:
-    """`token_logprobs` of a whole batch, chunk by chunk, in the shape of `groups.tokens_PGT`."""
+def all_of_tokens(function: OfTokens, groups: Groups, limits: Microbatch) -> Tensor:
+    """`of_tokens` of a whole batch, chunk by chunk, in the shape of `groups.tokens_PGT`."""
     result = torch.zeros(groups.tokens_PGT.shape, device=groups.tokens_PGT.device)
     for chunk in chunks(groups, limits):
-        result.view(-1, result.shape[-1])[chunk.members_M, : chunk.tokens_NT.shape[1]] = token_logprobs(forward, chunk)
+        result.view(-1, result.shape[-1])[chunk.members_M, : chunk.tokens_NT.shape[1]] = of_tokens(function, chunk)
     return result
+
+
+def token_logprobs(forward: Pass, chunk: Chunk) -> Tensor:
+    """log pi (M, T) of every response token of the chunk's rollouts, temperature 1; zeros on padding."""
+    return of_tokens(forward.logprobs, chunk)
+
+
+def all_logprobs(forward: Pass, groups: Groups, limits: Microbatch) -> Tensor:
+    """log pi of a whole batch, without gradients, in the shape of `groups.tokens_PGT`; zeros on padding."""
+    return all_of_tokens(forward.logprobs, groups, limits)
 
 
 def autocast(precision: str, device: torch.device):

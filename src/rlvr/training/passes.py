@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -60,6 +61,17 @@ def microbatch(model: Model, sequences: int, tokens_per_gpu: int) -> Microbatch:
     if isinstance(model, NativeModel):
         return Microbatch()
     return Microbatch(sequences=sequences) if model.device.type == "cpu" else Microbatch(tokens=tokens_per_gpu)
+
+
+def critic_of(model: Model) -> Model:
+    """A copy of a policy with a linear head for values, `score`, whose weights are 0."""
+    if isinstance(model, NativeModel):
+        return model.with_value_head()
+    critic = copy.deepcopy(model)
+    critic.score = torch.nn.Linear(model.config.hidden_size, 1, device=model.device)
+    torch.nn.init.zeros_(critic.score.weight)
+    torch.nn.init.zeros_(critic.score.bias)
+    return critic
 
 
 def sampler(model: Model) -> Sampler:

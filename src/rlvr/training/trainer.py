@@ -16,9 +16,10 @@ from rlvr.records import Problem
 from rlvr.training import measures
 from rlvr.training.batches import Groups, PromptOrder, all_logprobs, autocast
 from rlvr.training.checkpoint import Snapshot
+from rlvr.training.critic import Estimates, ValueModel
 from rlvr.training.passes import Optimizer, adamw, microbatch, sampler, training_pass
 from rlvr.training.rollouts import Batch, Problems, collect, sample_prompts, verify
-from rlvr.training.update import Coupled, update
+from rlvr.training.update import Coupled, Totals, update
 from rlvr.verifiers.pool import Pool
 
 
@@ -42,6 +43,7 @@ class Gathered:
     batch: Batch
     old_PGT: torch.Tensor
     reference_PGT: torch.Tensor
+    estimates: Estimates | None  # of the critic
     timer: Timer
 
 
@@ -73,6 +75,7 @@ class Trainer:
         self.order = PromptOrder(len(self.problems.prompts), spec.seed)
         self.verifier = Pool(spec.data.verifier, workers=judges, verifier_errors=verifier_errors)
         self.optimizer = self._fresh_optimizer()
+        self.critic = ValueModel(policy.model, spec.critic, spec.rl, self.microbatch) if spec.critic else None
         self.estimator = Estimator.of_run(spec.estimator, spec.steps)
         self.estimator_state: dict[str, float] = {}
         self.step, self.position, self.updates = 0, 0, 0
@@ -103,36 +106,29 @@ class Trainer:
         with autocast(spec.rl.precision, self.model.device):
             reference_PGT = all_logprobs(self.reference, batch.groups, self.microbatch)
             old_PGT = self._old_logprobs(batch)
-        return Gathered(batch, old_PGT, reference_PGT, timer)
+        estimates = self.critic.estimate(batch.groups, batch.rewards_PG) if self.critic else None
+        return Gathered(batch, old_PGT, reference_PGT, estimates, timer)
 
     def learn(self, gathered: Gathered) -> dict[str, Any]:
         """Weights and update from a step's rollouts; its row of metrics. Raises NonFinite, naming the step."""
-        spec, timer = self.spec, gathered.timer
+        timer = gathered.timer
         batch, old_PGT, reference_PGT = gathered.batch, gathered.old_PGT, gathered.reference_PGT
         inputs = inputs_of_step(old_PGT, reference_PGT, batch.groups.lengths_PG)
         advantages_PG, self.estimator_state = self.estimator.step(batch.rewards_PG, inputs, self.estimator_state)
+        estimates, of_critic, advantages = gathered.estimates, {}, advantages_PG
+        if estimates is not None:
+            advantages_PG, advantages = estimates.weights_PG(batch.groups.lengths_PG), estimates.advantages_PGT
         timer.lap("reference")
         try:
-            totals = update(
-                self.model,
-                self.forward,
-                self.optimizer,
-                batch.groups,
-                advantages_PG,
-                old_PGT,
-                reference_PGT,
-                loss=spec.loss,
-                rl=spec.rl,
-                longest=spec.rollout.max_response_tokens,
-                microbatch=self.microbatch,
-                coupled=self._coupled(batch, inputs) if self.estimator.coupled else None,
-            )
+            if self.critic is not None and estimates is not None:
+                of_critic = self.critic.update(batch.groups, estimates)
+            totals = Totals() if self._critic_learns_alone() else self._update(batch, inputs, advantages, gathered)
         except NonFinite as error:
             raise NonFinite(f"step {self.step + 1}: {error}") from error
         timer.lap("update")
         self.step += 1
         self.position = batch.position
-        row = {"step": self.step, **self._figures(batch, inputs, advantages_PG), **totals.figures()}
+        row = {"step": self.step, **self._figures(batch, inputs, advantages_PG), **totals.figures(), **of_critic}
         if old_PGT is not batch.samples.logprobs_PGT:
             row["logprob_gap"] = float(
                 (old_PGT - batch.samples.logprobs_PGT).abs().sum() / batch.groups.lengths_PG.sum()
@@ -143,6 +139,25 @@ class Trainer:
         row["timing"] = {**timer.seconds, "step": round(seconds, 4), "tokens_per_second": round(tokens / seconds, 1)}
         self.metrics.append(row)
         return row
+
+    def _critic_learns_alone(self) -> bool:
+        return self.critic is not None and self.step < self.critic.settings.warmup
+
+    def _update(self, batch: Batch, inputs: dict[str, Any], advantages: torch.Tensor, gathered: Gathered) -> Totals:
+        return update(
+            self.model,
+            self.forward,
+            self.optimizer,
+            batch.groups,
+            advantages,
+            gathered.old_PGT,
+            gathered.reference_PGT,
+            loss=self.spec.loss,
+            rl=self.spec.rl,
+            longest=self.spec.rollout.max_response_tokens,
+            microbatch=self.microbatch,
+            coupled=self._coupled(batch, inputs) if self.estimator.coupled else None,
+        )
 
     def _old_logprobs(self, batch: Batch) -> torch.Tensor:
         """log pi (P, G, T) before the update: the sampler's in float32, else by a pass of the trainer's own.
@@ -194,13 +209,14 @@ class Trainer:
         self.updates += 1
 
     def _reset_reference(self) -> None:
-        """Copy the policy into the reference and reset the optimizer's moments (PACS, sec. 3.4, after Eq. 7).
+        """Copy the policy into the reference (PACS, sec. 3.4, after Eq. 7), and clear the optimizer's moments if asked.
 
         OEF, overconfidence and KL now compare with the policy of this step.
         """
         self.reference_model.load_state_dict(self.model.state_dict())
         self.reference = training_pass(self.reference_model, frozen=True)
-        self.optimizer = self._fresh_optimizer()
+        if self.spec.rl.reference_reset_moments:
+            self.optimizer = self._fresh_optimizer()
 
     def _reset_last_layers(self) -> None:
         """Give the last layers the reference's weights (FADE, App. 15.2). The optimizer's moments stay."""
@@ -313,6 +329,8 @@ class Trainer:
         tensors = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
         if self.spec.rl.reference_reset:
             tensors["reference"] = self.reference_model.state_dict()
+        if self.critic is not None:
+            tensors["critic"] = self.critic.tensors()
         if self.best is not None:
             tensors["best"] = self.best
         if self.kept:
@@ -329,6 +347,8 @@ class Trainer:
         self.model.load_state_dict(snapshot.tensors["model"])
         if "optimizer" in snapshot.tensors:  # else the run is published, and has no step left
             self.optimizer.load_state_dict(snapshot.tensors["optimizer"])
+        if self.critic is not None and "critic" in snapshot.tensors:  # as the optimizer
+            self.critic.restore(snapshot.tensors["critic"])
         if "reference" in snapshot.tensors:
             self.reference_model.load_state_dict(snapshot.tensors["reference"])
             self.reference = training_pass(self.reference_model, frozen=True)

@@ -48,7 +48,7 @@ def update(
     forward: Pass,
     optimizer: Optimizer,
     groups: Groups,
-    advantages_PG: Tensor,
+    advantages: Tensor,
     old_logprobs_PGT: Tensor,
     reference_logprobs_PGT: Tensor,
     *,
@@ -60,20 +60,21 @@ def update(
 ) -> Totals:
     """Totals of one optimizer step per minibatch. Raises NonFinite before a step with a loss or gradient that is not.
 
-    With `coupled` weights (PACS) a minibatch's loss is the estimator's own: the weights A are computed at the current
-    policy, and -mean(A log pi) with A fixed has the gradient of that loss.
+    `advantages` are the weights of responses (P, G) or, with a critic, of tokens (P, G, T). With `coupled` weights
+    (PACS) a minibatch's loss is the estimator's own: the weights A are computed at the current policy, and
+    -mean(A log pi) with A fixed has the gradient of that loss.
     """
     totals = Totals()
     batch = _Batch(groups, old_logprobs_PGT, reference_logprobs_PGT, loss, rl, longest, microbatch, coupled is not None)
-    for rows in torch.arange(len(groups.prompts_PL), device=advantages_PG.device).split(rl.prompts_per_minibatch):
+    for rows in torch.arange(len(groups.prompts_PL), device=advantages.device).split(rl.prompts_per_minibatch):
         optimizer.zero_grad(set_to_none=True)
-        weights_PG, own_loss = advantages_PG[rows], None
+        weights, own_loss = advantages[rows], None
         if coupled is not None:
-            with autocast(rl.precision, advantages_PG.device):
+            with autocast(rl.precision, advantages.device):
                 logp_PG = all_logprobs(forward, groups.select(rows), microbatch).sum(-1)
-            weights_PG, own_loss = coupled(rows, logp_PG)
-        value = batch.backward(forward, rows, weights_PG, totals)
-        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), rl.max_grad_norm)
+            weights, own_loss = coupled(rows, logp_PG)
+        value = batch.backward(forward, rows, weights, totals)
+        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), rl.largest_norm)
         if not torch.isfinite(value + norm):
             raise NonFinite(f"loss {float(value)}, gradient norm {float(norm)}")
         optimizer.step()
@@ -95,24 +96,24 @@ class _Batch:
     microbatch: Microbatch
     score_function: bool  # use -A log pi, summed over tokens, averaged over responses, not the clipped surrogate
 
-    def backward(self, forward: Pass, rows: Tensor, weights_PG: Tensor, totals: Totals) -> Tensor:
-        """The loss of one minibatch; adds its gradient chunk by chunk."""
+    def backward(self, forward: Pass, rows: Tensor, weights: Tensor, totals: Totals) -> Tensor:
+        """The loss of one minibatch; adds its gradient chunk by chunk. `weights`: (rows, G) or (rows, G, T)."""
         lengths_PG = self.groups.lengths_PG[rows]
         sequences, tokens = lengths_PG.numel(), int(lengths_PG.sum())
         if self.loss.kl_coefficient == 0:  # a group of zero weights has no gradient
-            informs = (weights_PG != 0).any(dim=1)
-            rows, weights_PG = rows[informs], weights_PG[informs]
-        whole = torch.zeros((), device=weights_PG.device)
+            informs = (weights != 0).flatten(1).any(dim=1)
+            rows, weights = rows[informs], weights[informs]
+        whole = torch.zeros((), device=weights.device)
         if rows.numel() == 0:
             return whole
         old_MT, reference_MT = (x[rows].flatten(0, 1) for x in (self.old_PGT, self.reference_PGT))
-        weights_M = weights_PG.flatten()
+        weights_MT = weights.flatten(0, 1) if weights.ndim == 3 else weights.flatten()[:, None]
         for chunk in chunks(self.groups.select(rows), self.microbatch):
             chosen, width, mask_MT = chunk.members_M, chunk.tokens_NT.shape[1], chunk.mask_MT()
-            with autocast(self.rl.precision, weights_PG.device):
+            with autocast(self.rl.precision, weights.device):
                 logprobs_MT = token_logprobs(forward, chunk)
             old = old_MT[chosen, :width]
-            losses_MT, clipped_MT = self._policy_loss(logprobs_MT, old, weights_M[chosen, None], mask_MT)
+            losses_MT, clipped_MT = self._policy_loss(logprobs_MT, old, weights_MT[chosen, :width], mask_MT)
             divergence_MT = kl.k3(logprobs_MT, reference_MT[chosen, :width])
             each_MT = mask_MT / sequences
             if not self.score_function:

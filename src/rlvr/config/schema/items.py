@@ -13,6 +13,7 @@ class ItemConfig(Strict):
     title: str
     kind: str  # a module of rlvr.tables or rlvr.figures
     note: str | None = None
+    by_name: bool = False  # made only where it is asked for by name, not by `paper_<name>`
 
     def either(self, *pairs: str) -> None:
         """Raises ValueError where the first key is set together with one that would override it."""

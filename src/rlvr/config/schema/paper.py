@@ -34,12 +34,19 @@ class Arm(Strict):
 class Sweep(Strict):
     """One setting of some arms, set to each value or multiplied by it."""
 
-    like: Annotated[list[str], Field(min_length=1)]  # arms, or patterns (`ace_grpo-alpha-*`)
+    like: list[str] = []  # arms, or patterns (`ace_grpo-alpha-*`)
+    every_arm: bool = False  # of the paper's own, in place of `like`
     set: str | None = None
     times: str | None = None
     values: Annotated[list[float], Field(min_length=1)]  # times 1 is the arm itself
     label: str = "{name} = {value}"
     published: str | None = None
+
+    @model_validator(mode="after")
+    def over_some_arms(self):
+        if bool(self.like) == self.every_arm:
+            raise ValueError("like: a sweep needs either `like`, a list of arms, or `every_arm: true`")
+        return self
 
     @model_validator(mode="after")
     def one_way(self):

@@ -60,12 +60,18 @@ class Rl(Strict):
     warmup_steps: Natural
     weight_decay: Annotated[float, Field(ge=0)]
     betas: Two
-    max_grad_norm: Rate
+    max_grad_norm: Rate | None
     precision: Literal["float32", "bfloat16"]
     reference_reset: Natural = 0
+    reference_reset_moments: bool = True
     last_layers: Natural = 0
     last_layers_resets: Natural = 0
     backend: Backend = "in_process"
+
+    @property
+    def largest_norm(self) -> float:
+        """`max_grad_norm`, infinite where gradients are not clipped."""
+        return float("inf") if self.max_grad_norm is None else self.max_grad_norm
 
     @model_validator(mode="after")
     def minibatches_fit(self):
@@ -111,9 +117,23 @@ class Critic(Strict):
     """A value model, for PPO with generalised advantage estimates. It needs a backend with CRITIC."""
 
     learning_rate: Rate | None = None
+    relative_rate: Rate | None = None
+    warmup: Natural = 0
     lam: Fraction = 1.0
     gamma: Fraction = 1.0
     clip: Annotated[float, Field(ge=0)] = 0.5
+
+    @model_validator(mode="after")
+    def has_one_rate(self):
+        if self.learning_rate is not None and self.relative_rate is not None:
+            raise ValueError("learning_rate and relative_rate are two names of one number; give one of them")
+        return self
+
+    def resolved(self, rate: float) -> "Critic | None":
+        """With a learning rate, that of the policy being `rate`; None if there is no critic."""
+        if self.relative_rate is not None:
+            return self.model_copy(update={"learning_rate": self.relative_rate * rate, "relative_rate": None})
+        return self if self.learning_rate is not None else None
 
 
 class Probe(Strict):

@@ -10,9 +10,11 @@ T response tokens.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -81,10 +83,30 @@ class NativeModel:
             return _LogProbs.apply(self.flat, self, rows)  # type: ignore[return-value]
         return self._forward(rows, keep=False)
 
-    def _forward(self, rows: tuple[Tensor, ...], *, keep: bool) -> Tensor:
+    def values(self, *rows: Tensor) -> Tensor:
+        """The value (N, T) before each response token, of the arguments of `logprobs`, if there is a value head."""
+        if torch.is_grad_enabled() and self.flat.requires_grad:
+            return _Values.apply(self.flat, self, rows)  # type: ignore[return-value]
+        return self._forward(rows, keep=False, values=True)
+
+    def with_value_head(self) -> NativeModel:
+        """A copy with a linear head for values, which are 0 at first."""
+        model = replace(self.saved.model, value_head=True)
+        flat = np.concatenate([self.flat.detach().numpy(), np.zeros(model.hidden + 1, np.float32)])
+        return NativeModel(SavedModel(model, self.saved.config, flat))
+
+    def _forward(self, rows: tuple[Tensor, ...], *, keep: bool, values: bool = False) -> Tensor:
         self._passes += 1
-        logprobs, _ = self._engine().logprobs(*(tensor.numpy() for tensor in rows), keep=keep)
-        return torch.from_numpy(logprobs)
+        found = self._engine().logprobs(*(tensor.numpy() for tensor in rows), keep=keep, values=values)
+        return torch.from_numpy(found[1] if values else found[0])
+
+    def _gradient(self, number: int, dlogp: Tensor, dvalues: Tensor | None = None) -> Tensor:
+        """The gradient of the weights, from derivatives by the results of the pass with this number."""
+        if number != self._passes:
+            raise RuntimeError("the engine has made another pass since these log-probabilities")
+        gradient = torch.zeros_like(self.flat)
+        self.engine.backward(dlogp.numpy(), gradient.numpy(), None if dvalues is None else dvalues.numpy())
+        return gradient
 
     def sample(
         self,
@@ -113,11 +135,20 @@ class _LogProbs(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, dlogp: Tensor) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        if ctx.number != ctx.model._passes:
-            raise RuntimeError("the engine has made another pass since these log-probabilities")
-        gradient = torch.zeros_like(ctx.model.flat)
-        ctx.model.engine.backward(dlogp.contiguous().numpy(), gradient.numpy())
-        return gradient, None, None
+        return ctx.model._gradient(ctx.number, dlogp.contiguous()), None, None
+
+
+class _Values(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, flat: Tensor, model: NativeModel, rows: tuple[Tensor, ...]) -> Tensor:
+        values = model._forward(rows, keep=True, values=True)
+        ctx.model, ctx.number = model, model._passes
+        return values
+
+    @staticmethod
+    def backward(ctx: Any, dvalues: Tensor) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        dvalues = dvalues.contiguous()
+        return ctx.model._gradient(ctx.number, torch.zeros_like(dvalues), dvalues), None, None
 
 
 class FlatAdamW:

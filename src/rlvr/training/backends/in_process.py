@@ -6,6 +6,7 @@ from typing import Any
 from rlvr.policies import store
 from rlvr.training.backends import Stage
 
+CRITIC = True
 WEIGHTS = True
 STAGES = {"rl": Stage("rlvr.training.rl"), "sft": Stage("rlvr.training.sft")}
 

@@ -8,6 +8,7 @@ from rlvr.policies.native.model import Unsupported
 from rlvr.policies.store import Policy
 from rlvr.training.backends import Stage
 
+CRITIC = True
 WEIGHTS = True
 STAGES = {"rl": Stage("rlvr.training.rl"), "sft": Stage("rlvr.training.sft")}
 VERSION = 1  # increase it when the engine changes the numbers of training

@@ -23,6 +23,7 @@ AGGREGATION = {
     "sequence_sum": "seq-mean-token-sum-norm",
 }
 NO_DUAL_CLIP = 1e9  # verl bounds the loss of negative weights at 3 |A| by default; no paper here does
+NO_CLIPPING = 1e9  # of gradients: verl needs a number
 SFT_TOKENS = 16384  # per microbatch on one device
 WITHOUT_PADDING = "flash_attention_2"  # the attention that verl can give packed sequences
 
@@ -189,8 +190,8 @@ def _optimization(spec: RunSpec, places: Places, execution: Execution) -> dict[s
         f"{ACTOR}.optim.lr_warmup_steps": rl.warmup_steps,
         f"{ACTOR}.optim.weight_decay": rl.weight_decay,
         f"{ACTOR}.optim.betas": list(rl.betas),
-        f"{ACTOR}.optim.clip_grad": rl.max_grad_norm,
-        f"{ACTOR}.grad_clip": rl.max_grad_norm,
+        f"{ACTOR}.optim.clip_grad": min(rl.largest_norm, NO_CLIPPING),
+        f"{ACTOR}.grad_clip": min(rl.largest_norm, NO_CLIPPING),
         f"{ACTOR}.ppo_mini_batch_size": rl.prompts_per_minibatch,
         f"{ACTOR}.use_dynamic_bsz": True,
         f"{ACTOR}.ppo_max_token_len_per_gpu": tokens,
@@ -232,6 +233,7 @@ def _loss(spec: RunSpec, _: Places, execution: Execution) -> dict[str, Any]:
         f"{ACTOR}.kl_loss_type": "low_var_kl",  # k3
         "+rlvr.estimator": json.dumps(spec.estimator, sort_keys=True),
         "+rlvr.reference_reset": spec.rl.reference_reset,
+        "+rlvr.reference_reset_moments": spec.rl.reference_reset_moments,
         "+rlvr.last_layers": spec.rl.last_layers,
         "+rlvr.last_layers_steps": spec.last_layers_steps,
         "+rlvr.overlong_penalty": spec.reward.overlong_penalty,
@@ -272,7 +274,12 @@ def _critic(spec: RunSpec, places: Places, execution: Execution) -> dict[str, An
         **attention("critic.model", execution.attention),
         "critic.optim.lr": critic.learning_rate,
         "critic.optim.weight_decay": rl.weight_decay,
+        "critic.optim.betas": list(rl.betas),
+        "critic.optim.clip_grad": min(rl.largest_norm, NO_CLIPPING),
+        "critic.grad_clip": min(rl.largest_norm, NO_CLIPPING),
         "critic.cliprange_value": critic.clip,
+        # verl trains the policy from step `critic_warmup` on, and counts from 1.
+        "trainer.critic_warmup": critic.warmup + 1 if critic.warmup else 0,
         # verl 0.9.1 reads this key alone, for values and update; its configuration has it as a field without a line.
         "+critic.ppo_infer_max_token_len_per_gpu": _microbatch(spec, execution),
         "critic.data_loader_seed": spec.seed,

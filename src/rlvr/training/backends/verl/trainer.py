@@ -105,7 +105,7 @@ class VerlTrainer(PPOTrainerSync):
         self.prompts_before = self.train_dataloader.state_dict()
         done = self.global_steps - 1
         if done and self.ours.reference_reset and done % self.ours.reference_reset == 0:
-            self.actor_rollout_wg.reset_reference()
+            self.actor_rollout_wg.reset_reference(self.ours.reference_reset_moments)
         if done in self.ours.last_layers_steps:
             self.checkpoint_manager.sleep_replicas()
             self.actor_rollout_wg.reset_last_layers(self.ours.last_layers)

@@ -19,13 +19,14 @@ class ResettingWorker(ActorRolloutRefWorker):
         super().__init__(*arguments, **named)
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
-    def reset_reference(self) -> None:
-        """Copy the actor into the reference, and reset the optimizer's moments."""
+    def reset_reference(self, moments: bool) -> None:
+        """Copy the actor into the reference, and clear the optimizer's moments if asked."""
         ours, theirs = self.ref.engine.module.parameters(), self.actor.engine.module.parameters()
         with torch.no_grad():
             for reference, actor in zip(ours, theirs, strict=True):
                 _shard(reference).copy_(_shard(actor))
-        self.actor.engine.optimizer.state.clear()
+        if moments:
+            self.actor.engine.optimizer.state.clear()
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
     def reset_last_layers(self, layers: int) -> None:

@@ -1,0 +1,90 @@
+"""Contrasts of the diversity of correct responses, in the measure's own unit, paired by training seed and problem.
+
+Dimensions: S training seeds, C units of sampling (problems, or their clusters).
+"""
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from rlvr.claims._contrast import (
+    Contrast,
+    Estimate,
+    Evidence,
+    Found,
+    NotComparable,
+    Term,
+    estimated,
+    models,
+    seeds_of,
+    sums,
+)
+from rlvr.claims.of_scores import UNIT
+from rlvr.config.layers import ConfigError, look_up
+from rlvr.config.plan import Item, Plan
+from rlvr.config.schema.items import Claim
+from rlvr.config.schema.settings import Settings
+from rlvr.statistics.intervals import linearised
+from rlvr.statistics.joint import Cell
+from rlvr.statistics.scores import matrix, problems_of
+
+WHAT = "a table of diversity"
+IGNORED = ("k", "during", "since", "each_checkpoint")  # keys of a claim that have no meaning here
+MEASURES = ("s_div", "distinct_at_m", "answer_entropy")
+FEWEST = 0.05  # of the problems: where fewer have two different correct solutions, nothing can be diverse
+PUBLISHED = {"s_div": "{} S_div"}  # by measure: a benchmark's column in published tables
+
+
+def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None:
+    """Raises ConfigError where a claim names something that the table lacks."""
+    if claim.measure is None:
+        raise ConfigError(f"{place}.measure: a table of diversity needs one of {', '.join(MEASURES)}")
+    look_up(dict.fromkeys(MEASURES), claim.measure, "measure", f"{place}.measure")
+    if claim.predicate not in ("greater", "within", "ordering"):
+        raise ConfigError(f"{place}.predicate: {claim.predicate!r} needs k or hard levels, which diversity lacks")
+    for benchmark in claim.benchmarks:
+        look_up(dict.fromkeys(item.benchmarks), benchmark, "benchmark", f"{place}.benchmarks")
+
+
+def layout_keys(claim: Claim, item: Item, plan: Plan, settings: Settings) -> dict[str, Any]:
+    """The keys of a claim's layout: what its estimates read of a policy on a benchmark."""
+    return {"evidence": "diversity"}
+
+
+def contrasts(claim: Claim, item: Item, ks: list[int]) -> list[Contrast]:
+    """One contrast per model, benchmark and sum of arms."""
+    return [
+        Contrast(text, model, benchmark, tuple(Term(weight, arm) for arm, weight in weights.items()))
+        for model, benchmark in product(models(claim, item), item.benchmarks)
+        for text, weights in sums(claim, item)
+    ]
+
+
+def estimates(
+    contrasts: list[dict[str, Any]], claim: dict[str, Any], inputs: Evidence
+) -> list[Estimate | NotComparable]:
+    """Weighted sums over the problems that have the measure for every arm, seed by seed, with joint bounds.
+
+    Not comparable where a problem has one correct solution and no other (`FEWEST`), or none has the measure.
+    """
+    return estimated([_found(contrast, claim["measure"], inputs) for contrast in contrasts], claim)
+
+
+def _found(contrast: dict[str, Any], measure: str, inputs: Evidence) -> Found | NotComparable:
+    terms, evaluation = contrast["terms"], contrast["terms"][0]["evaluation"]
+    frames = {p: inputs.diversity[p, evaluation] for term in terms for p in term["rates"][0]["policies"]}
+    problems_of(list(frames.values()), list(frames))
+    several = max(float((frame["distinct"] > 1).mean()) for frame in frames.values())
+    if several < FEWEST:
+        return NotComparable(f"{100 * several:.0f} % of the problems have two different correct solutions")
+    seeds = seeds_of(terms)
+    sum_SC: Any = 0.0
+    for term in terms:
+        of_policies = [frames[policy] for policy in term["rates"][0]["policies"]]
+        sum_SC = sum_SC + term["weight"] * matrix(of_policies, lambda frame: frame[measure].to_numpy(dtype=float))
+    known_SC = linearised(np.broadcast_to(sum_SC, (seeds, sum_SC.shape[1])))
+    if not len(known_SC):
+        return NotComparable(f"no problem has {measure} for every method")
+    first = next(iter(frames.values()))
+    return Found(Cell(known_SC, contrast["model"], evaluation), len(known_SC), len(first), UNIT)

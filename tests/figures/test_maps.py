@@ -1,0 +1,96 @@
+"""Heatmaps of tables and maps of solutions: what they show, from numbers by hand."""
+
+import json
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rlvr.figures import heatmap, solution_map
+
+
+def test_a_heatmap_has_a_row_a_method_and_its_numbers():
+    rows = [
+        {
+            "model": "M",
+            "stand_in": "m",
+            "benchmark": b,
+            "arm": a,
+            "label": a,
+            "score": "pass",
+            "k": k,
+            "value": 10.0 * k + i,
+        }
+        for b in ("x", "y")
+        for i, a in enumerate(("one", "two", "three"))
+        for k in (1, 4)
+    ] + [
+        {
+            "model": "M",
+            "stand_in": "m",
+            "benchmark": "x",
+            "arm": "blind",
+            "label": "b",
+            "score": "pass",
+            "k": 1,
+            "value": 0.1,
+        }
+    ]
+    figure = heatmap.draw({}, [pd.DataFrame(rows)])
+    first, second = figure.axes
+    assert [t.get_text() for t in first.get_yticklabels()] == ["one", "two", "three"]
+    assert [t.get_text() for t in first.texts] == ["10.0", "40.0", "11.0", "41.0", "12.0", "42.0"]
+    assert first.get_title() == "m\nx stand-in" and [t.get_text() for t in second.get_xticklabels()] == ["1", "4"]
+
+
+class Encoder:
+    """Vectors by hand: a text is its numbers."""
+
+    def encode(self, texts):
+        return np.array([[float(word) for word in text.split()] for text in texts]), np.zeros(len(texts), bool)
+
+
+def layout(problems=1):
+    cells = [
+        {"model": "M", "stand_in": "m", "arm": a, "label": a, "learning_rate": 1.0, "policies": [f"{a}1"]} for a in "ab"
+    ]
+    panel = {"name": "set", "evaluations": {"M": "x"}}
+    return {"embedding": "by hand", "panels": [panel], "cells": cells, "problems": problems}
+
+
+def test_a_map_is_the_principal_components_of_centred_correct_solutions(monkeypatch):
+    """Vectors along one axis: the first coordinate is that axis, centred by method; one solution is too few."""
+    monkeypatch.setattr("rlvr.scoring.diversity.encoder_of", lambda name: Encoder())
+    wide = {"0 -3 0": 1, "0 3 0": 1, "0 0 0.5": 1}
+    narrow = {"5 -1 0": 1, "5 1 0": 2, "5 0 0": 1}
+    given = {(f"{a}1", "x"): {"p": Counter(of), "q": Counter({"1 1 1": 9})} for a, of in (("a", wide), ("b", narrow))}
+    frame = solution_map.statistics(layout(problems=2), given)
+    assert set(frame["problem"]) == {"p"}, "q has too few correct solutions"
+    of_a, of_b = (frame[frame["arm"] == arm] for arm in "ab")
+    assert sorted(of_a["x"].abs().round(2)) == pytest.approx([0.0, 3.0, 3.0], abs=0.05)
+    assert of_b["count"].tolist() == [1, 2, 1] and np.average(of_b["x"], weights=of_b["count"]) == pytest.approx(
+        0, abs=1e-9
+    )
+    assert of_a["x"].std() > 2 * of_b["x"].std()
+    figure = solution_map.draw({"arms": [["a", "blue"], ["b", "orange"]], "methods": {}}, [frame])
+    assert figure.axes[0].get_title() == "p"
+    assert solution_map.statistics(layout(problems=2), given).equals(frame)
+
+
+def test_correct_solutions_are_counted_from_completions_and_grades(tmp_path):
+    """Spaces and signs of a text do not make another solution; wrong answers are none."""
+    from rlvr.items.inputs import INPUTS
+
+    folder = tmp_path / "policy" / "evaluation"
+    folder.mkdir(parents=True)
+    texts = [("1 + 1", "correct"), ("1  +  1", "correct"), ("2", "correct"), ("3", "wrong")]
+    rows = {
+        "completions": [{"problem": "p", "text": text} for text, _ in texts],
+        "grades": [{"problem": "p", "status": status} for _, status in texts],
+    }
+    files = []
+    for name, lines in rows.items():
+        files.append(folder / f"{name}.jsonl")
+        files[-1].write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert INPUTS["solutions"].read(files) == {("policy", "evaluation"): {"p": Counter({"1 + 1": 2, "2": 1})}}
