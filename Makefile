@@ -35,7 +35,7 @@ test: install-test ## run all fast tests, with the whole chain once at smoke sca
 	@$(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder
 
 test-slow: install-test ## run whole runs with kills, exhaustive mistakes, every command of the docs; fifteen minutes
-	@$(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder -m slow
+	@$(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder -m 'slow and not long'
 
 test-methods: install-test ## run every method through the whole chain at smoke scale, about five minutes
 	@$(BIN)/python -m pytest -m long tests/workflow/test_methods_chain.py

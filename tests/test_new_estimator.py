@@ -102,7 +102,8 @@ def test_the_command_writes_one_that_holds_the_laws_and_can_be_ranked(copy):
     out = call(copy, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rA", *tests)
     assert "PASSED tests/estimators/test_my_weight.py::test_my_weight_by_hand" in out
     assert re.search(r"PASSED tests/estimators/test_\w+\.py::test_masses\w+\[\S*my_weight", out)
-    planned = call(copy, "snakemake", "-n", "--cores", "1", "--config", "scale=smoke", "mine=my_weight", "--", "league")
+    league = ("-n", "--cores", "1", "--config", "scale=smoke", "mine=my_weight", "--", "league")
+    planned = call(copy, sys.executable, "-m", "snakemake", *league)
     runs = set(re.findall(r"results/runs/(\S+?)/manifest.json", planned))
     assert len(runs) == 6 * 2 * 2, "six methods, two seeds, two rates"
     assert len([run for run in runs if "my_weight" in run]) == 4

@@ -320,6 +320,12 @@ def test_what_would_be_ignored_or_lost_is_an_error(copy, paper, file, old, new, 
         ("papers/ace.yaml", "year: 2026", "year: 2026-01-01", r"ace.yaml: year: .*integer \(got '2026-01-01'\)"),
         ("papers/ace.yaml", "short: ACE", "short: 7", r"ace.yaml: short: .*string \(got 7\); write it in quotes"),
         ("papers/ace.yaml", "  grpo:\n", "  no:\n", r"ace.yaml: not valid YAML: the key 'no' is not text"),
+        # No number, and lists in lists without an end: libyaml's loader recurses until the process ends.
+        ("papers/ace.yaml", "year: 2026", "year: !!int ''", r"ace.yaml: not valid YAML: '' is no int in .* line \d+"),
+        ("papers/ace.yaml", "year: 2026", "year: " + "9" * 5000, r"ace.yaml: not valid YAML: '9{20}' is no int"),
+        ("papers/ace.yaml", "year: 2026", "year: !!bool x", r"ace.yaml: not valid YAML: 'x' is no bool"),
+        ("papers/ace.yaml", "year: 2026", "year: " + "[" * 100_000, "not valid YAML: nested deeper than 50 levels"),
+        ("papers/ace.yaml", "year: 2026", "year: " + '{"a": ' * 60, "not valid YAML: nested deeper than 50 levels"),
         # It has two meanings.
         ("papers/ace.yaml", "seeds: [1, 2,", "seeds: [1, 1,", r"seeds: each seed is one run; remove the duplicates"),
         ("papers/ace.yaml", "arms:\n", "arms:\n  base: {}\n", r"arms.base: an arm cannot have this name"),

@@ -83,7 +83,9 @@ def read_yaml(path: Path, root: Path) -> Layer:
         siblings = [p.stem for p in path.parent.glob("*.yaml")] if path.parent.is_dir() else []
         raise ConfigError(f"{file}: no such file{nearest(path.stem, siblings)}")
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_Plain)
+        text = path.read_text(encoding="utf-8")
+        _check_depth(text)
+        content = yaml.load(text, Loader=_Plain)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file}: not valid YAML: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict):
@@ -103,6 +105,18 @@ class _Plain(_Fastest):
     def construct_document(self, node):
         _check_keys(node, set())
         return super().construct_document(node)
+
+
+DEPTH = 50  # levels of nesting; libyaml's loader recurses, and without a limit a file could end the process
+
+
+def _check_depth(text: str) -> None:
+    """Raises ConstructorError where lists and mappings are nested deeper than DEPTH."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_Plain):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEPTH:
+            raise yaml.constructor.ConstructorError(None, None, f"nested deeper than {DEPTH} levels", event.start_mark)
 
 
 def _check_keys(node: yaml.Node, seen: set[int]) -> None:
@@ -125,9 +139,23 @@ def _check_keys(node: yaml.Node, seen: set[int]) -> None:
             _check_keys(value, seen)
 
 
+def _placed(construct: Any, tag: str) -> Any:
+    """A constructor of text that is no number or truth value names its place: `!!int x`, 5,000 digits."""
+
+    def constructed(loader: Any, node: yaml.Node) -> Any:
+        try:
+            return construct(loader, node)
+        except (ValueError, LookupError) as error:
+            problem = f"{str(node.value)[:20]!r} is no {tag}"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from error
+
+    return constructed
+
+
 _PLAIN_TAGS = ("str", "int", "float", "bool", "null", "seq", "map")
+_SCALAR_TAGS = ("int", "float", "bool")
 _Plain.yaml_constructors = {
-    tag: function
+    tag: _placed(function, tag.rpartition(":")[2]) if tag and tag.rpartition(":")[2] in _SCALAR_TAGS else function
     for tag, function in _Fastest.yaml_constructors.items()
     if tag is None or tag.rpartition(":")[2] in _PLAIN_TAGS
 }
