@@ -329,7 +329,10 @@ def page_files(page):
     overlaps = [PATHS.overlap(paper) for paper, _ in PAGES[page] if PLAN.papers[paper].data]
     claimed = [path for paper in CLAIMING if paper == page for path in PATHS.claims(paper)]
     verdicts = PATHS.first_verdicts() if page == "index" and FIRST_CLAIMING else []
-    return list(dict.fromkeys([*files, *overlaps, *claimed, *verdicts]))
+    # The overview shows whatever is there; where every paper is asked for, it waits for all.
+    all_pages = [PATHS.page(paper) for paper in CLAIMING] if "all_papers" in COMMAND_LINE.targets else []
+    after = [*all_pages, f"{PATHS.results}/claims/claims.md"] if all_pages and page == "index" else []
+    return list(dict.fromkeys([*files, *overlaps, *claimed, *verdicts, *after]))
 
 
 def beside(page):

@@ -13,7 +13,7 @@ if "methods" in PLAN.papers:
         input:
             [
                 path
-                for name in (LEAGUE, f"{LEAGUE}_frontier", f"{LEAGUE}_tree")
+                for name in (LEAGUE, f"{LEAGUE}_frontier", f"{LEAGUE}_tree", f"{LEAGUE}_profile")
                 for path in PATHS.item(PLAN, "methods", name)
             ],
         localrule: True
@@ -35,6 +35,16 @@ for paper in PLAN.papers:
         input:
             [path for name in companions(PLAN.papers[paper]) for path in PATHS.item(PLAN, paper, name)],
         localrule: True
+
+
+rule all_papers:
+    # The papers' comparisons, a verdict on each claim, and the overview of all.
+    input:
+        [path for paper in CLAIMING for name in asked_for(PLAN, paper) for path in PATHS.item(PLAN, paper, name)],
+        [PATHS.page(paper) for paper in CLAIMING],
+        rules.claims.output,
+        PATHS.entrance(),
+    localrule: True
 
 
 onstart:

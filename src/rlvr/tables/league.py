@@ -1,6 +1,7 @@
 """A league of methods: each beside all others at one learning rate and at equal pass@1, with its rank and its cost.
 
-Its companions are the frontier over learning rates and a tree of the methods that cannot be told apart.
+Its companions are the frontier over learning rates, a tree of the methods that cannot be told apart, and performance
+profiles.
 """
 
 from typing import Any
@@ -13,7 +14,7 @@ from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.fields import Positive
 from rlvr.config.schema.items import ItemConfig, Row
-from rlvr.figures import frontier, league_tree
+from rlvr.figures import frontier, league_tree, performance_profile
 from rlvr.items.inputs import Solutions
 from rlvr.items.layout import with_scores
 from rlvr.items.scope import Scope
@@ -43,7 +44,7 @@ class Config(BenchmarksTable):
 
 
 def companions(name: str, config: Config, scope: Scope) -> tuple[dict[str, ItemConfig], dict[str, ItemConfig]]:
-    """The frontier of every method, and the tree."""
+    """The frontier of every method, the tree, and performance profiles."""
     sweep = look_up(scope.paper.sweeps, config.matched, "sweep", f"{scope.place}.matched")
     if sweep.times != "rl.learning_rate":
         raise ConfigError(f"{scope.place}.matched: {config.matched!r} is no sweep with `times: rl.learning_rate`")
@@ -64,7 +65,11 @@ def companions(name: str, config: Config, scope: Scope) -> tuple[dict[str, ItemC
         **common, title=f"Methods that cannot be told apart: {config.title}", kind="league_tree", arms=arms, k=k,
         matched=config.matched, compare_with=config.compare_with, seeds=config.seeds,
     )  # fmt: skip
-    return {}, {f"{name}_frontier": curves, f"{name}_tree": tree}
+    profile = performance_profile.Config(
+        **common, title=f"Performance profiles: {config.title}", kind="performance_profile", arms=arms, k=k[:1],
+        compare_with=config.compare_with, seeds=config.seeds,
+    )  # fmt: skip
+    return {}, {f"{name}_frontier": curves, f"{name}_tree": tree, f"{name}_profile": profile}
 
 
 def expand(name: str, config: Config, scope: Scope) -> Item:

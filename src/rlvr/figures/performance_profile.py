@@ -1,0 +1,110 @@
+"""Performance profiles: the share of runs and problems solved at more than a rate, each method against a baseline.
+
+The score distributions of Agarwal et al. 2021 (sec. 4.2), with the problems of a benchmark for tasks. A mean can hide
+who gains on hard problems and who on easy ones; a profile shows both.
+"""
+
+from typing import Any
+
+import pandas as pd
+
+from rlvr.config.plan import Item, Plan
+from rlvr.config.schema.items import Row
+from rlvr.figures import _scored
+from rlvr.figures._looks import Figure
+from rlvr.items import FIGURES
+from rlvr.items.layout import with_scores
+from rlvr.items.scope import Scope
+from rlvr.statistics.intervals import SeedsAndProblems
+from rlvr.statistics.league import scores_of
+from rlvr.statistics.run_rows import cell_columns
+from rlvr.statistics.scores import Scores
+from rlvr.statistics.table_rows import frames_of
+
+CAPTION = (
+    "First panel: the baseline's profile, the share of its runs × problems with more than a share of samples correct. "
+    "Others: a method's profile less that one, in points. 95 % intervals over {seeds} training seeds × problems "
+    "(Student's t), each share of samples alone."
+)
+RATES = tuple(i / 16 for i in range(16))
+COLUMNS = 6
+PERCENT = 100.0
+
+
+class Config(_scored.ScoredFigure):
+    compare_with: str
+
+
+def expand(name: str, config: Config, scope: Scope) -> Item:
+    models, rows = scope.models(config.models), [Row(arm=arm, label=scope.label_with_value(arm)) for arm in config.arms]
+    evaluations = scope.evaluations(config.over(), models, config.k)
+    cells = scope.cells(models, rows, seeds=config.seeds)
+    return Item(FIGURES, name, config, cells, evaluations, tuple(config.over()))
+
+
+def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+    return with_scores(item, plan, paper)
+
+
+def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
+    """One row per model, method and rate tau: share(c / n > tau) of runs and problems, and its gain on the baseline's.
+
+    In percent and points, with intervals; the baseline's own gain is missing.
+    """
+    (panel,) = layout["panels"]
+    intervals, rows = SeedsAndProblems(layout["statistics"]["confidence"]), []
+    for model in dict.fromkeys(cell["model"] for cell in layout["cells"]):
+        cells = [cell for cell in layout["cells"] if cell["model"] == model]
+        baseline = next(cell for cell in cells if cell["arm"] == layout["compare_with"])
+        frames = frames_of(scores, cells, panel["evaluations"][model])
+        base_SN = scores_of(baseline, frames, 1)
+        for cell in cells:
+            rate_SN = scores_of(cell, frames, 1)
+            for tau in RATES:
+                above_SN, of_base_SN = (1.0 * (rates > tau) for rates in (rate_SN, base_SN))
+                gain = None if cell is baseline else intervals.of_difference(above_SN, of_base_SN)
+                columns = {**cell_columns(cell), "benchmark": panel["name"], "seeds": len(rate_SN), "tau": tau}
+                rows.append({**columns, **_percent("value", intervals.of(above_SN)), **_percent("gain", gain)})
+    return pd.DataFrame(rows)
+
+
+def _percent(name: str, interval: Any) -> dict[str, float | None]:
+    parts = [None] * 3 if interval is None else [interval.estimate, interval.low, interval.high]
+    return {
+        name + end: None if part is None else PERCENT * part
+        for end, part in zip(("", "_low", "_high"), parts, strict=True)
+    }
+
+
+def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
+    """The figure: a panel per method, of one scale, with the methods that gain most on hard problems first."""
+    import matplotlib.pyplot as plt
+
+    frame, baseline = frames[0], layout["compare_with"]
+    others = frame[frame["arm"] != baseline]
+    order = others[others["tau"] == 0].sort_values("gain", ascending=False)
+    panels = [(model, arm) for model, arm in zip(order["model"], order["arm"], strict=True)]
+    first = list(dict.fromkeys(frame["model"]))
+    columns = min(COLUMNS, len(panels) + len(first))
+    rows = -(-(len(panels) + len(first)) // columns)
+    figure, grid = plt.subplots(
+        rows, columns, figsize=(1.75 * columns + 0.4, 1.45 * rows + 0.5), squeeze=False, sharex=True
+    )
+    for unused in grid.flat[len(panels) + len(first) :]:
+        unused.set_axis_off()
+    limit = 1.05 * others[["gain_low", "gain_high"]].abs().to_numpy().max()
+    for axes, (model, arm) in zip(grid.flat, [*((model, baseline) for model in first), *panels], strict=False):
+        own = frame[(frame["model"] == model) & (frame["arm"] == arm)].sort_values("tau")
+        name, color = ("value", "0.2") if arm == baseline else ("gain", "C0")
+        axes.fill_between(PERCENT * own["tau"], own[f"{name}_low"], own[f"{name}_high"], color=color, alpha=0.25, lw=0)
+        axes.plot(PERCENT * own["tau"], own[name], color=color, linewidth=1.2)
+        axes.set_title(str(own["label"].iloc[0]), fontsize=8)
+        axes.tick_params(labelsize=7)
+        if arm == baseline:
+            axes.set(ylim=(0, 100))
+        else:
+            axes.axhline(0, color="0.5", linewidth=0.6)
+            axes.set(ylim=(-limit, limit))
+    figure.supxlabel("more than this share of a problem's samples is correct (%)", fontsize=8)
+    figure.supylabel(f"share of runs × problems (%); others: less {layout['compare_label']}'s (points)", fontsize=8)
+    return figure
