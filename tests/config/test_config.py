@@ -331,6 +331,13 @@ def test_what_would_be_ignored_or_lost_is_an_error(copy, paper, file, old, new, 
         ("papers/ace.yaml", "arms:\n", "arms:\n  base: {}\n", r"arms.base: an arm cannot have this name"),
         ("papers/ace.yaml", "  readings:", "  core_matched:",
          r"tables.core_matched: the table 'core' has an item of this name"),
+        # A family that is tested out of domain.
+        ("datasets.yaml", "unseen: first", "unseen: frist",
+         r"unseen: operator_chain has no 'frist'; did you mean 'first'"),
+        ("datasets.yaml", "part: hard, levels: [4], unseen: first", "part: train, levels: [4], unseen: first",
+         r"chain-unseen-first.* the part 'train' is learned from"),
+        ("datasets.yaml", "operators-hard: {", "operators-hard: {unseen: first, ",
+         r"unseen: operator_fill has no 'first'"),
         # A verifier that would judge something else.
         ("datasets.yaml", "operators-train: {task", "operators-train: {verifier: math, task",
          r"operators-train.verifier: operator_fill is graded by 'operators' \(got 'math'\)"),

@@ -60,6 +60,7 @@ DEFAULTS = {
     "Synthetic.max_chance": None,
     "Synthetic.max_solutions": None,
     "Synthetic.random_share": 0.0,
+    "Synthetic.unseen": None,
     "Synthetic.verifier": "operators",
 }
 # The same of the settings of estimators that came after runs were made; all others are written into every identity.

@@ -47,6 +47,24 @@ def test_the_verifier_agrees_with_pythons_arithmetic_on_every_candidate(problem)
     assert right >= 1, "a problem has a solution with all values in range"
 
 
+@pytest.mark.parametrize("family", operator_chain.UNSEEN)
+def test_an_unseen_family_has_one_digit_that_no_other_problem_has(family):
+    """Its problems are solvable, in range, and graded as the others; the chance is theirs too."""
+    made = generate_problems("hard", [1, 3], 40, 1, np.random.default_rng(3), unseen=family)
+    assert len({problem.prompt for problem in made}) == 40
+    for problem in made:
+        first, stretches = parse(problem.prompt)
+        digits = [first, *(digit for stretch in stretches for digit in stretch.digits)]
+        places = [i for i, digit in enumerate(digits) if digit not in operator_chain.DIGITS]
+        assert len(places) == 1 and digits[places[0]] in operator_chain.UNSEEN_DIGITS
+        assert (places[0] == 0) == (family == "first")
+        assert 0 < chance(problem.prompt) < 1
+    usual = generate_problems("sft", [1, 3], 40, None, np.random.default_rng(3))
+    assert all(
+        digit in operator_chain.DIGITS for problem in usual for s in parse(problem.prompt)[1] for digit in s.digits
+    )
+
+
 @given(problems())
 def test_chance_is_what_a_blind_guesser_meets(problem):
     """A guesser of a stretch draws among those in range; here by counting the sequences, stretch by stretch."""

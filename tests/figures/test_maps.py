@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from scores_by_hand import LAYOUT, on_x
 
-from rlvr.figures import heatmap, performance_profile, solution_map
+from rlvr.figures import bars, heatmap, performance_profile, solution_map
 
 
 def test_a_heatmap_has_a_row_a_method_and_its_numbers():
@@ -114,3 +114,21 @@ def test_a_performance_profile_is_shares_of_runs_and_problems_by_hand():
     assert frame[frame["arm"] == "a"]["gain"].isna().all()
     figure = performance_profile.draw(layout, [frame])
     assert [axes.get_title() for axes in figure.axes if axes.axison] == ["a", "b"]
+
+
+def test_bars_have_their_heights_their_intervals_and_a_blind_guess():
+    rows = [
+        {"model": "M", "stand_in": "m", "benchmark": b, "arm": a, "label": a, "score": "pass", "k": k}
+        | {"value": 10.0 * i + k, "value_low": 10.0 * i + k - 2, "value_high": 10.0 * i + k + 3}
+        for b in ("x", "y")
+        for i, a in enumerate(("blind", "one", "two"))
+        for k in (1, 4)
+    ]
+    figure = bars.draw({}, [pd.DataFrame(rows)])
+    (axes,) = figure.axes
+    assert [round(bar.get_height()) for bar in axes.patches] == [11, 11, 21, 21], "by method, then by benchmark"
+    assert [t.get_text() for t in axes.get_xticklabels()] == ["x\nstand-in", "y\nstand-in"]
+    assert axes.get_ylabel() == "pass@1 (%)"
+    whiskers = axes.collections[0].get_segments()
+    assert whiskers[0][:, 1].tolist() == [9.0, 14.0]
+    assert sum(len(c.get_segments()) for c in axes.collections if c.get_linestyle()[0][1] is not None) == 2

@@ -50,8 +50,9 @@ def _content(
 def _generate(data: Synthetic, out: Path) -> dict[str, Any]:
     generator = np.random.Generator(np.random.PCG64(data.seed))
     task = tasks.load(data.task)
+    family = {} if data.unseen is None else {"unseen": data.unseen}
     problems = task.generate_problems(
-        data.part, data.levels, data.problems, data.max_solutions, generator, data.max_chance
+        data.part, data.levels, data.problems, data.max_solutions, generator, data.max_chance, **family
     )
     demonstrations = None
     if data.demonstrations is not None:

@@ -3,35 +3,14 @@
 from typing import Any
 
 import pandas as pd
-from pydantic import Field
 
-from rlvr import items
-from rlvr.config.layers import ConfigError, look_up
-from rlvr.config.plan import Item, Plan
-from rlvr.config.schema.items import ItemConfig
-from rlvr.figures._looks import Figure, with_looks
-from rlvr.items import FIGURES, TABLES
-from rlvr.items.layout import common
-from rlvr.items.scope import Scope
+from rlvr.figures import _of_tables
+from rlvr.figures._looks import Figure
 
 CAPTION = "Means over {seeds} training seeds; the table has their intervals."
 DARK = 0.6  # of the scale, from where on numbers are white
 
-
-class Config(ItemConfig):
-    tables: list[str] = Field(min_length=1)  # pass@k tables
-
-
-def expand(name: str, config: Config, scope: Scope) -> Item:
-    for table in config.tables:
-        item = look_up(scope.planned.tables, table, "table", f"{scope.place}.tables")
-        if not items.hook(items.load(TABLES, item.content.kind), "CURVES", False):
-            raise ConfigError(f"{scope.place}.tables: {table!r} has no pass@k; name a pass@k table")
-    return Item(FIGURES, name, config, sources=tuple(config.tables))
-
-
-def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
-    return {**common(item, plan), **with_looks(plan, paper)}
+Config, expand, lay_out = _of_tables.Config, _of_tables.expand, _of_tables.lay_out
 
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:

@@ -125,6 +125,7 @@ class Synthetic(Named):
     problems: Positive
     max_solutions: Positive | None = None
     max_chance: Fraction | None = None  # of a blind guess
+    unseen: str | None = None  # a family that is left out of training, for tests out of domain
     demonstrations: Positive | None = None
     random_share: Fraction = 0.0
     seed: Natural
@@ -139,6 +140,15 @@ class Synthetic(Named):
             if item not in valid:
                 raise ValueError(f"{info.data['task']} has no {item!r}{nearest(item, valid)}")
         return value
+
+    @model_validator(mode="after")
+    def unseen_problems_are_not_learned(self):
+        families = constant("data/tasks", self.task, "UNSEEN", ())
+        if self.unseen is not None and self.unseen not in families:
+            raise ValueError(f"unseen: {self.task} has no {self.unseen!r}{nearest(self.unseen, families)}")
+        if self.unseen is not None and self.part in ("train", "sft"):
+            raise ValueError(f"unseen: the part {self.part!r} is learned from")
+        return self
 
     @model_validator(mode="after")
     def is_graded_as_the_task_says(self):

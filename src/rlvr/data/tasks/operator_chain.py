@@ -9,6 +9,9 @@ Level m is the number of targets, with two operators each, so 9^m candidates. Ea
 two operators lead there has to be seen before the first is written. A blind guesser meets all of them with a
 probability that falls exponentially in m (`chance`), so wrong answers far outnumber the rollouts of a group, as in the
 papers' mathematics. In a demonstration a share of the targets is guessed blindly.
+
+Two families are left out of demonstrations and training, for tests out of domain: problems with one `unseen` digit,
+of 7 to 9, as the first number or as one of the others. The words are known, as values; computing with them is not.
 """
 
 from functools import cache
@@ -24,6 +27,8 @@ DECISIONS, ANSWER = OPERATORS, "\\boxed{"
 LARGEST = 31  # every value is in 0..LARGEST
 GAPS = 2  # operators before each target
 DIGITS = range(2, 7)
+UNSEEN = ("first", "operand")  # families that no demonstration and no training set has: where the unseen digit stands
+UNSEEN_DIGITS = range(7, 10)
 SPECIAL_TOKENS = ("<pad>", "<bos>", "<eos>", "<unk>")
 VOCABULARY = (*SPECIAL_TOKENS, *(str(i) for i in range(LARGEST + 1)), *OPERATORS, "=", "\\boxed{", "}")
 
@@ -77,27 +82,31 @@ def generate_problems(
     max_solutions: int | None,
     generator: np.random.Generator,
     max_chance: float | None = None,
+    unseen: str | None = None,
 ) -> list[Problem]:
     """Up to `count` different problems of one part, shared evenly between the levels (numbers of targets), in turn.
 
     A level whose part holds fewer problems than its share (m = 1 has about 2,000 in all) gives those that are found.
     `max_solutions` keeps only problems with at most that many correct operator sequences, `max_chance` only those that
-    a blind guess hits with at most this probability.
+    a blind guess hits with at most this probability. `unseen` is one of UNSEEN.
     """
 
     def fits(text: str) -> bool:
         return part_of(text, PARTS) == part and (max_chance is None or chance(text) <= max_chance)
 
     def drawn(level: int, share: int) -> list[Problem]:
-        texts = different(share, lambda: _draw(level, max_solutions, generator), fits, PATIENCE)
+        texts = different(share, lambda: _draw(level, max_solutions, generator, unseen), fits, PATIENCE)
         return [Problem(f"{part}-{text}", text, text, LABEL.format(level)) for text in texts]
 
     return in_turn(levels, count, drawn)
 
 
-def _draw(level: int, max_solutions: int | None, generator: np.random.Generator) -> str | None:
+def _draw(level: int, max_solutions: int | None, generator: np.random.Generator, unseen: str | None) -> str | None:
     """A random problem, its targets drawn among the values in reach; None if `max_solutions` leaves no target."""
     digits = generator.integers(DIGITS.start, DIGITS.stop, size=1 + GAPS * level).tolist()
+    if unseen is not None:
+        place = 0 if unseen == "first" else int(generator.integers(1, len(digits)))
+        digits[place] = int(generator.integers(UNSEEN_DIGITS.start, UNSEEN_DIGITS.stop))
     value, solutions, words = digits[0], 1, [str(digits[0])]
     for i in range(1, len(digits), GAPS):
         reached = ways(value, tuple(digits[i : i + GAPS]))
