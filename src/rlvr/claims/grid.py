@@ -30,6 +30,7 @@ LOOKS = [  # of verdicts: marker, colour, filled, words
 COLUMN, ROW, TEXT = 0.62, 0.2, 4.1  # inches: a column, a row, and the words of a claim
 ABOVE, ENTRY, LINE = 0.95, 2.1, 0.24  # inches: heads of columns; an entry of the legend, and a line of entries
 LETTERS = 62  # of a claim
+ACROSS = 3  # papers side by side
 
 
 def draw(frame: pd.DataFrame) -> Figure:
@@ -44,27 +45,38 @@ def draw(frame: pd.DataFrame) -> Figure:
         figure.text(0.5, 0.5, "No claim was judged.", ha="center", va="center")
         return figure
     efforts = list(dict.fromkeys(zip(frame["scale"], frame["effort"], strict=True)))
-    papers = {short: claims for short, claims in frame.groupby("short", sort=False)}
-    rows = max(claims["claim"].nunique() for claims in papers.values())
-    width = TEXT + COLUMN * (1 + len(efforts))
+    papers = {str(short): claims for short, claims in frame.groupby("short", sort=False)}
+    stacks = _stacks({short: ABOVE + ROW * claims["claim"].nunique() for short, claims in papers.items()})
+    marks = COLUMN * (1 + len(efforts))
     entries = _legend(frame)
-    columns = min(len(entries), int(width * len(papers) / ENTRY))
-    below = LINE * (math.ceil(len(entries) / columns) + 1)
-    size = width * len(papers), ROW * rows + ABOVE + below
-    figure, panels = plt.subplots(1, len(papers), figsize=size, squeeze=False)
-    for axes, (short, claims) in zip(panels[0], papers.items(), strict=True):
-        _panel(axes, short, claims, efforts, rows)
-    figure.legend(handles=entries, loc="lower center", ncols=columns, frameon=False, fontsize=9)
-    figure.subplots_adjust(
-        left=TEXT / size[0], right=0.995, wspace=TEXT / (width - TEXT), top=1 - ABOVE / size[1], bottom=below / size[1]
-    )
+    across = min(len(entries), int((TEXT + marks) * len(stacks) / ENTRY))
+    below = LINE * (math.ceil(len(entries) / across) + 1)
+    width, height = (TEXT + marks) * len(stacks), below + max(sum(stack.values()) for stack in stacks)
+    figure = plt.figure(figsize=(width, height))
+    for i, stack in enumerate(stacks):
+        top = height
+        for short, tall in stack.items():
+            left, bottom = (TEXT + marks) * i + TEXT, top - tall
+            place = (left / width, bottom / height, marks / width, (tall - ABOVE) / height)
+            _panel(figure.add_axes(place), short, papers[short], efforts)
+            top -= tall
+    figure.legend(handles=entries, loc="lower center", ncols=across, frameon=False, fontsize=9)
     return figure
 
 
-def _panel(axes: Axes, short: str, claims: pd.DataFrame, efforts: list[tuple[str, str]], rows: int) -> None:
+def _stacks(heights: dict[str, float]) -> list[dict[str, float]]:
+    """The papers side by side, at most ACROSS, and below each other where that adds least; the tallest are above."""
+    stacks: list[dict[str, float]] = [{} for _ in range(min(ACROSS, len(heights)))]
+    for short in sorted(heights, key=lambda short: -heights[short]):
+        min(stacks, key=lambda stack: sum(stack.values()))[short] = heights[short]
+    order = list(heights)
+    return sorted(stacks, key=lambda stack: order.index(next(iter(stack))))
+
+
+def _panel(axes: Axes, short: str, claims: pd.DataFrame, efforts: list[tuple[str, str]]) -> None:
     names = list(dict.fromkeys(claims["claim"]))
     sentences = [claims[claims["claim"] == name]["says"].iloc[0] for name in names]
-    axes.set(xlim=(-0.6, len(efforts) + 0.6), ylim=(rows - 0.4, -0.6))
+    axes.set(xlim=(-0.6, len(efforts) + 0.6), ylim=(len(names) - 0.5, -0.5))
     axes.set_yticks(range(len(names)), [textwrap.shorten(text, LETTERS, placeholder=" …") for text in sentences])
     axes.set_xticks(range(len(efforts) + 1), [PUBLISHED, *(f"{scale},\n{_words(effort)}" for scale, effort in efforts)])
     axes.tick_params(length=0, labelsize=7.5, top=False, labeltop=True, bottom=False, labelbottom=False)

@@ -1,0 +1,30 @@
+"""The picture of all claims: every paper has its place, and no two share one."""
+
+from itertools import combinations
+
+import pandas as pd
+from conftest import ROOT
+
+from rlvr.claims import grid
+
+
+def test_papers_stand_beside_and_below_each_other_without_overlap():
+    frame = pd.read_csv(ROOT / "docs" / "results" / "claims.csv")
+    figure = grid.draw(frame)
+    panels = {axes.get_title(): axes.get_position() for axes in figure.axes}
+    assert set(panels) == set(frame["short"])
+    for (_, one), (_, other) in combinations(panels.items(), 2):
+        apart = one.x1 <= other.x0 or other.x1 <= one.x0 or one.y1 <= other.y0 or other.y1 <= one.y0
+        assert apart
+    assert all(0 <= box.x0 < box.x1 <= 1.001 and 0 <= box.y0 < box.y1 <= 1 for box in panels.values())
+    assert len({round(box.x0, 3) for box in panels.values()}) == grid.ACROSS
+
+
+def test_every_claim_is_a_line_of_the_same_height():
+    frame = pd.read_csv(ROOT / "docs" / "results" / "claims.csv")
+    figure = grid.draw(frame)
+    tall = figure.get_size_inches()[1]
+    for axes in figure.axes:
+        claims = frame[frame["short"] == axes.get_title()]["claim"].nunique()
+        assert len(axes.get_yticks()) == claims
+        assert abs(axes.get_position().height * tall / claims - grid.ROW) < 1e-6
