@@ -93,6 +93,46 @@ def test_plain_programs_share_a_sandbox_and_are_not_run_again(monkeypatch):
     assert len(runs) == 1
 
 
+def other_gold(tests: list, **more) -> str:
+    return json.dumps({**json.loads(GOLD), "tests": tests, **more})
+
+
+def test_programs_of_several_problems_share_a_sandbox_each_with_its_own_inputs(monkeypatch):
+    code._RUNS.clear()
+    runs = []
+    real = sandbox.run
+    monkeypatch.setattr(sandbox, "run", lambda *given, **more: runs.append(given[0]) or real(*given, **more))
+    reverses, sorts = PLAIN[0], "def f(x): return sorted(x)"
+    golds = [
+        GOLD,
+        other_gold([{"input": [[7, 8]], "output": [8, 7]}]),
+        other_gold([{"input": [[8, 7]], "output": [7, 8]}]),
+    ]
+    with Pool("code") as pool:
+        found = [v.status for v in pool.judge((told(p), gold) for gold in golds for p in (reverses, sorts))]
+    assert found == ["correct", "wrong", "correct", "wrong", "correct", "correct"] and len(runs) == 1
+
+
+def test_of_several_problems_one_that_takes_long_costs_the_others_no_verdict(monkeypatch):
+    """All together, then each problem's, then those of its problem alone; so one program is ended three times."""
+    code._RUNS.clear()
+    runs = []
+    real = sandbox.run
+    monkeypatch.setattr(sandbox, "run", lambda *given, **more: runs.append(given[0]) or real(*given, **more))
+    endless = "def f(x): return sum([a for a in range(999999) if not [b for b in range(999999) if b < 0]])"
+    assert _plain.is_plain(endless, "f")
+    golds = [GOLD, other_gold([{"input": [[7, 8]], "output": [8, 7]}])]
+    asked = [
+        (told(PLAIN[0]), golds[0]),
+        (told(endless), golds[0]),
+        (told(PLAIN[0]), golds[1]),
+        (told(PLAIN[1]), golds[1]),
+    ]
+    with Pool("code") as pool:
+        assert [v.status for v in pool.judge(asked)] == ["correct", "timeout", "correct", "wrong"]
+    assert sum(program == _plain.HARNESS for program in runs) == 3 and len(runs) == 5
+
+
 def test_a_plain_program_that_takes_all_memory_ends_the_shared_sandbox_and_no_verdict_changes():
     code._RUNS.clear()
     bomb = "def f(x): return [a for a in range(999999) for b in range(999999) for c in [x]]"

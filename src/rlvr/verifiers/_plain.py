@@ -19,6 +19,7 @@ KEYWORDS = ("return", "for", "in", "if", "else", "and", "or", "not", "pass")
 WORDS = (*BUILTINS, *KEYWORDS, *"abcijknxyz")
 SIGNS = r"[\[\](),:;=+\-*/%<>!]"  # no point, quote, underscore, backslash or at
 LONGEST = 2_000  # characters
+Run = tuple[str, str]  # a program, and the JSON of its calls: a list of lists of arguments
 _BODY = re.compile(rf" ?(?:(?:{'|'.join(WORDS)})(?![a-zA-Z0-9_])|[0-9]{{1,6}}(?![0-9._])|{SIGNS}| )*+")
 
 # Runs in the sandbox as a script. A program that fails has the result null; running out of memory ends the script.
@@ -27,11 +28,11 @@ import json as _json, sys as _sys
 _request = _json.loads(_sys.stdin.read())
 _allowed = {{name: getattr(__import__("builtins"), name) for name in {BUILTINS!r}}}
 _results = []
-for _program in _request["programs"]:
+for _program, _calls in _request["runs"]:
     _names = {{"__builtins__": dict(_allowed)}}
     try:
         exec(compile(_program, "/program.py", "exec"), _names)
-        _results.append([_json.dumps(_names[_request["entry"]](*call)) for call in _json.loads(_request["calls"])])
+        _results.append([_json.dumps(_names[_request["entry"]](*call)) for call in _json.loads(_calls)])
     except MemoryError:
         raise
     except Exception:
@@ -53,13 +54,9 @@ def is_plain(program: str, entry: str) -> bool:
     return _BODY.fullmatch(program, opening.end()) is not None
 
 
-def results(programs: Sequence[str], calls: str, entry: str, limits: sandbox.Limits) -> list[str | None] | None:
-    """What `sandbox.run` writes for each program's calls, None for one that fails; None where the sandbox was stopped.
-
-    `calls` is the JSON of a list of lists of arguments.
-    """
-    request = json.dumps({"programs": list(programs), "calls": calls, "entry": entry}).encode()
-    outcome = sandbox.run(HARNESS, request, limits)
+def results(runs: Sequence[Run], entry: str, limits: sandbox.Limits) -> list[str | None] | None:
+    """What `sandbox.run` writes for the calls of each, None for one that fails; None where the sandbox was stopped."""
+    outcome = sandbox.run(HARNESS, json.dumps({"runs": runs, "entry": entry}).encode(), limits)
     if outcome.stopped or outcome.code != 0:
         return None
     return [None if lines is None else "".join(f"{line}\n" for line in lines) for lines in json.loads(outcome.output)]

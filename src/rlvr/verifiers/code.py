@@ -11,9 +11,11 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -27,6 +29,7 @@ ISOLATED = True
 SECONDS = 600.0  # of a whole judgement; each test has its own limit
 MEMORY_MB = None  # a worker waits for sandboxes, and a test's own limit may be higher
 LONGEST = 200_000  # characters of a program worth running
+TOGETHER = 1.0  # seconds of CPU for plain programs of several problems in one sandbox
 REMEMBERED = 32 << 20  # bytes of programs with their inputs and outputs
 THOUGHT = "</think>"
 _RUNS: Memory[tuple[str, str, sandbox.Limits, str], tuple[str, str]] = Memory(REMEMBERED)
@@ -134,8 +137,12 @@ def judge(text: str, gold: str) -> Judgement:
 
 
 def ahead(questions: Sequence[tuple[str, str]]) -> None:
-    """Run the plain programs of these questions, those with equal calls in one sandbox, and remember their outputs."""
-    waiting: dict[tuple[str, sandbox.Limits, str], dict[str, None]] = {}
+    """Run the plain programs of these questions in one sandbox, and remember their outputs.
+
+    A program that takes long or takes memory ends the sandbox for all: then those with equal calls share one, and where
+    that ends too, each runs alone.
+    """
+    waiting: dict[tuple[sandbox.Limits, str], dict[_plain.Run, None]] = {}
     for text, gold in questions:
         tests = read_gold(gold)
         program = tests.program(text) if tests.together else None
@@ -143,11 +150,23 @@ def ahead(questions: Sequence[tuple[str, str]]) -> None:
             continue
         data = _calls(tests.tests)
         if _RUNS.get((program, data, tests.limits(), tests.entry)) is None:
-            waiting.setdefault((data, tests.limits(), tests.entry), {})[program] = None
-    for (data, limits, entry), programs in waiting.items():
-        outputs = _plain.results(list(programs), data, entry, limits) if len(programs) > 1 else None
-        for program, output in zip(programs, outputs or (), strict=False):
-            _RUNS.put((program, data, limits, entry), ("wrong", "") if output is None else ("", output))
+            waiting.setdefault((tests.limits(), tests.entry), {})[program, data] = None
+    for (limits, entry), runs in waiting.items():
+        shares = [list(equal) for _, equal in groupby(sorted(runs, key=itemgetter(1)), key=itemgetter(1))]
+        shorter = replace(limits, seconds=min(limits.seconds, TOGETHER))
+        if len(shares) > 1 and _all_ended(list(runs), limits, entry, shorter):
+            continue
+        for share in shares:
+            if len(share) > 1:
+                _all_ended(share, limits, entry, limits)
+
+
+def _all_ended(runs: list[_plain.Run], limits: sandbox.Limits, entry: str, allowed: sandbox.Limits) -> bool:
+    """Whether all came to their ends in one sandbox with the limits `allowed`; then what they gave is remembered."""
+    outputs = _plain.results(runs, entry, allowed)
+    for (program, data), output in zip(runs, outputs or (), strict=False):
+        _RUNS.put((program, data, limits, entry), ("wrong", "") if output is None else ("", output))
+    return outputs is not None
 
 
 def _calls(run: tuple[_Test, ...]) -> str:
