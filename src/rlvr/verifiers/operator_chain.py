@@ -3,6 +3,8 @@
 Between two targets the value may leave the range of the task: the box is judged, not the working (`false_working`).
 """
 
+from functools import lru_cache
+from operator import add, mul, sub
 from typing import NamedTuple
 
 from rlvr.verifiers import Judgement, VerifierError, last_boxed
@@ -11,6 +13,7 @@ from rlvr.verifiers.memory import remembered
 VERSION = 1
 OF_A_TASK = True
 OPERATORS = "+-*"
+OPERATIONS = {"+": add, "-": sub, "*": mul}
 REMEMBERED = 16 << 20  # bytes of boxes and their verdicts; rollouts of one problem repeat each other
 
 
@@ -21,7 +24,8 @@ class Stretch(NamedTuple):
     target: int
 
 
-def parse(text: str) -> tuple[int, list[Stretch]]:
+@lru_cache(maxsize=4096)  # a problem has many rollouts
+def parse(text: str) -> tuple[int, tuple[Stretch, ...]]:
     """A problem's first digit and its stretches. Raises ValueError for any other text."""
     first, *rest = text.split()
     words, digits, stretches = iter(rest), [], []
@@ -35,12 +39,12 @@ def parse(text: str) -> tuple[int, list[Stretch]]:
         digits = []
     if digits or not stretches:
         raise ValueError(f"digits without a target: {text!r}")
-    return int(first), stretches
+    return int(first), tuple(stretches)
 
 
 def after(value: int, operator: str, digit: int) -> int:
     """The value after one operation; an operator that is none of the three is a KeyError."""
-    return {"+": value + digit, "-": value - digit, "*": value * digit}[operator]
+    return OPERATIONS[operator](value, digit)
 
 
 def check_gold(gold: str) -> None:
@@ -62,7 +66,7 @@ def _judged(extracted: str, gold: str) -> Judgement:
     check_gold(gold)
     value, stretches = parse(gold)
     operators = extracted.split()
-    if len(operators) != sum(len(digits) for digits, _ in stretches) or not set(operators) <= set(OPERATORS):
+    if len(operators) != sum(len(digits) for digits, _ in stretches) or not OPERATIONS.keys() >= set(operators):
         return "unparsable", extracted
     following = iter(operators)
     for digits, target in stretches:

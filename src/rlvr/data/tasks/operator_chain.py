@@ -21,7 +21,7 @@ import numpy as np
 
 from rlvr.data.tasks._splits import different, in_turn, part_of
 from rlvr.records import Demonstration, Problem
-from rlvr.verifiers.operator_chain import OPERATORS, after, parse
+from rlvr.verifiers.operator_chain import OPERATIONS, OPERATORS, after, parse
 
 DECISIONS, ANSWER = OPERATORS, "\\boxed{"
 LARGEST = 31  # every value is in 0..LARGEST
@@ -161,6 +161,6 @@ def false_working(prompt: str, response: str) -> bool:
             return True
         for digit in digits:
             operator, result = next(words, ""), next(words, None)
-            if operator not in set(OPERATORS) or result != str(value := after(value, operator, digit)):
+            if operator not in OPERATIONS or result != str(value := after(value, operator, digit)):
                 return True
     return next(words, None) is not None
