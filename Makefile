@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 TORCH := torch==2.13.0
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: help run smoke snapshot test test-methods test-package test-cluster test-verl test-vllm lint bench doctor clean
+.PHONY: help run smoke snapshot snapshot-league test test-methods test-package test-cluster test-verl test-vllm lint bench doctor clean
 .PHONY: test-slow install install-test install-lint install-bench install-cluster bench-gpu check-gpu
 help: ## print this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 17
@@ -30,6 +30,9 @@ smoke: install ## run every stage once in two minutes; the numbers mean nothing
 
 snapshot: install ## write the results of a laptop run to docs/results/, as small files
 	@$(BIN)/python -m rlvr.report.snapshot
+
+snapshot-league: install ## write the results of `snakemake league` to docs/league/, as small files
+	@$(BIN)/python -m rlvr.report.snapshot --papers methods --out docs/league --item league --item league_profile --item league_tree --item league_frontier
 
 test: install-test ## run all fast tests, with the whole chain once at smoke scale
 	@$(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder

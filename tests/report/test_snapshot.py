@@ -12,6 +12,7 @@ from PIL import Image
 from rlvr.claims import grid
 from rlvr.claims.contrasts import layout, needs
 from rlvr.claims.table import markdown
+from rlvr.config.layers import ConfigError
 from rlvr.config.paths import Paths
 from rlvr.config.plan import asked_for
 from rlvr.planning.expansion import make_plan
@@ -130,6 +131,18 @@ def test_what_was_not_made_is_named_and_nothing_is_replaced(plan, results, tmp_p
     with pytest.raises(Missing, match=r"table1\.md is missing"):
         take(plan, Paths(str(results), "smoke"), out)
     assert (out / "kept").exists()
+
+
+def test_items_by_name_stand_alone_and_without_claims(plan, results, tmp_path):
+    out = tmp_path / "docs"
+    assert take(plan, Paths(str(results), "smoke"), out, items=["table1"]) == ["lens"]
+    assert sorted(file.name for file in out.rglob("*") if file.is_file()) == ["README.md", "runs.csv", "table1.md"]
+    policies = set(plan.papers["lens"].item("table1").policies())
+    assert set(pd.read_csv(out / "runs.csv")["policy"]) == policies
+    page = (out / "README.md").read_text()
+    assert "(lens/table1.md)" in page and "claims" not in page
+    with pytest.raises(ConfigError, match="--item: unknown table or figure 'tabel1'; did you mean 'table1'"):
+        take(plan, Paths(str(results), "smoke"), out, items=["tabel1"])
 
 
 def test_runs_csv_says_what_each_policy_is(plan, results, tmp_path):

@@ -1,4 +1,4 @@
-"""`make snapshot`: results for visitors, as small files for version control.
+"""`make snapshot`, `make snapshot-league`: results for visitors, as small files for version control.
 
 Tables (Markdown), figures, claims and, for every policy behind them, its seed, steps, seconds, commit and lock file.
 """
@@ -20,7 +20,7 @@ from rlvr.claims.contrasts import layout, needs
 from rlvr.claims.table import gather, markdown, numbers
 from rlvr.claims.verdicts import DECIDED, VERDICTS
 from rlvr.config import identity
-from rlvr.config.layers import ConfigError
+from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.paths import Paths
 from rlvr.config.plan import Plan, asked_for
 from rlvr.config.schema.specs import PolicySpec, RunSpec
@@ -35,19 +35,20 @@ class Missing(Exception):
     """A file of a snapshot is missing."""
 
 
-def take(plan: Plan, paths: Paths, out: Path, others: Sequence[Plan] = ()) -> list[str]:
+def take(plan: Plan, paths: Paths, out: Path, others: Sequence[Plan] = (), items: Sequence[str] = ()) -> list[str]:
     """The papers of a new snapshot, which replaces `out`.
 
     It has tables and figures at one scale, and claims at every evaluated scale; `others` are the plans of the other
-    scales.
+    scales. With `items` it has those, of each paper of the plan, and no claims.
     """
-    papers = [name for name, made in plan.papers.items() if made.paper.claims]
+    papers = [name for name, made in plan.papers.items() if made.paper.claims or items]
     policies: dict[str, str] = {}
     copies: dict[Path, Path] = {}
     sections = []
     for name in papers:
         made, lines = plan.papers[name], []
-        for item in asked_for(plan, name):
+        for item in items or asked_for(plan, name):
+            look_up(made.all_items(), item, "table or figure", f"{name}: --item")
             is_table, source = item in made.tables, Path(paths.item(plan, name, item)[1])  # .md or .png
             copies[source] = target = out / name / source.name
             title = made.item(item).content.title
@@ -57,10 +58,10 @@ def take(plan: Plan, paths: Paths, out: Path, others: Sequence[Plan] = ()) -> li
         sections.append(f"## {made.paper.short}\n\n{made.paper.title} ({made.paper.authors}, {made.paper.year})\n\n")
         sections[-1] += "\n".join(lines)
     missing = [path for path in copies if not path.is_file()]
-    claims = gather(Path(paths.results) / "claims")
-    if claims.empty:
+    claims = gather(Path(paths.results) / "claims") if not items else pd.DataFrame()
+    if claims.empty and not items:
         missing.append(Path(paths.results) / "claims" / "claims.csv")
-    else:
+    elif not items:
         claims = claims[claims["paper"].isin(papers)]
         for other in others:
             policies |= _behind(other, claims)
@@ -71,16 +72,21 @@ def take(plan: Plan, paths: Paths, out: Path, others: Sequence[Plan] = ()) -> li
     for source, target in copies.items():
         target.parent.mkdir(parents=True, exist_ok=True)
         copy(source, target)
+    if not items:
+        _publish_claims(claims, out)
+    runs = pd.DataFrame([_provenance(_manifest(paths, stage), policy) for policy, stage in policies.items()])
+    publish(out / "runs.csv", runs.to_csv(index=False, lineterminator="\n"))
+    publish(out / "README.md", _readme([plan, *others], [] if items else _verdicts(claims), runs, sections))
+    return papers
+
+
+def _publish_claims(claims: pd.DataFrame, out: Path) -> None:
     publish(out / "claims.md", markdown(claims))
     with tempfile.TemporaryDirectory() as folder:
         picture = Path(folder) / "claims.png"
         grid.publish(claims, picture)
         copy(picture, out / "claims.png")
     publish(out / "claims.csv", claims.to_csv(index=False, lineterminator="\n"))
-    runs = pd.DataFrame([_provenance(_manifest(paths, stage), policy) for policy, stage in policies.items()])
-    publish(out / "runs.csv", runs.to_csv(index=False, lineterminator="\n"))
-    publish(out / "README.md", _readme([plan, *others], claims, runs, sections))
-    return papers
 
 
 def _behind(plan: Plan, claims: pd.DataFrame) -> dict[str, str]:
@@ -131,9 +137,7 @@ def described(manifest: dict[str, Any]) -> dict[str, Any]:
     return {"method": "", "model": model, "learning_rate": "", "settings": ""}
 
 
-def _readme(plans: list[Plan], claims: pd.DataFrame, runs: pd.DataFrame, sections: list[str]) -> str:
-    counts = claims.groupby(["short", "scale", "effort"], sort=False)["verdict"].value_counts().unstack(fill_value=0)
-    counts = counts[[verdict for verdict in VERDICTS if verdict in counts]]
+def _readme(plans: list[Plan], verdicts: list[str], runs: pd.DataFrame, sections: list[str]) -> str:
     facts = {fact: ", ".join(dict.fromkeys(str(value) for value in runs[fact])) for fact in FACTS[:3]}
     hours = float(pd.to_numeric(runs["seconds"], errors="coerce").sum()) / 3600
     last = max((str(value) for value in runs["finished"] if value != origins.NOT_RECORDED), default="unknown")
@@ -148,20 +152,29 @@ def _readme(plans: list[Plan], claims: pd.DataFrame, runs: pd.DataFrame, section
             f"{facts['device']}; the last finished {last}. Commit {facts['commit']}, lock file "
             f"{facts['lock']}. Made by `make snapshot`; the pages of the run say more.",
             "",
-            "![Each claim of each paper: whether its own numbers say so, and what was found here](claims.png)",
-            "",
-            "Verdicts on what the papers claim ([claims.md](claims.md), [claims.csv](claims.csv)):",
-            "",
-            tabulate(counts.reset_index(), headers="keys", tablefmt="pipe", showindex=False),
-            "",
-            "Those that were decided, with the contrast that decides:",
-            "",
-            *(_decided(row) for _, row in claims[claims["verdict"].isin(DECIDED)].iterrows()),
-            "",
+            *verdicts,
             *sections,
             "",
         ]
     )
+
+
+def _verdicts(claims: pd.DataFrame) -> list[str]:
+    """The picture of the claims, their numbers, and those that were decided, as lines."""
+    counts = claims.groupby(["short", "scale", "effort"], sort=False)["verdict"].value_counts().unstack(fill_value=0)
+    counts = counts[[verdict for verdict in VERDICTS if verdict in counts]]
+    return [
+        "![Each claim of each paper: whether its own numbers say so, and what was found here](claims.png)",
+        "",
+        "Verdicts on what the papers claim ([claims.md](claims.md), [claims.csv](claims.csv)):",
+        "",
+        tabulate(counts.reset_index(), headers="keys", tablefmt="pipe", showindex=False),
+        "",
+        "Those that were decided, with the contrast that decides:",
+        "",
+        *(_decided(row) for _, row in claims[claims["verdict"].isin(DECIDED)].iterrows()),
+        "",
+    ]
 
 
 def _decided(row: pd.Series) -> str:
@@ -174,20 +187,24 @@ def main(
     papers: Annotated[str, typer.Option(help="Papers, separated by commas.")] = "ace,lens,agrae,fade,pacs",
     results: Annotated[Path, typer.Option(help="The results folder.")] = Path("results"),
     out: Annotated[Path, typer.Option(help="Folder to write; replaces an earlier snapshot.")] = Path("docs/results"),
+    items: Annotated[
+        list[str] | None, typer.Option("--item", help="Only this table or figure, and no claims; may be repeated.")
+    ] = None,
 ) -> None:
     """Copy tables, figures and verdicts with their provenance into a folder for visitors."""
     names = papers.split(",")
-    claims = gather(results / "claims")
+    claims = gather(results / "claims") if not items else pd.DataFrame()
     scales = [] if claims.empty else [other for other in dict.fromkeys(claims["scale"]) if other != scale]
     try:
         plan = make_plan(Path(), scale, names)
         others = [make_plan(Path(), other, names) for other in scales]
-        papers_taken = take(plan, Paths(str(results), scale), out, others)
+        papers_taken = take(plan, Paths(str(results), scale), out, others, items or ())
     except Missing as error:
-        targets = " ".join(f"paper_{name}" for name in names)
-        raise SystemExit(f"{error}; first: snakemake {targets} claims --config scale={scale}") from error
+        targets = " ".join(f"paper_{name}" for name in names) + " claims" if not items else "league"
+        raise SystemExit(f"{error}; first: snakemake {targets} --config scale={scale}") from error
     except ConfigError as error:  # e.g. claims of a scale that config/ no longer has
-        raise SystemExit(f"{error} (claims are below {results / 'claims'})") from error
+        where = f" (claims are below {results / 'claims'})" if scales else ""
+        raise SystemExit(f"{error}{where}") from error
     print(f"{out}/README.md: {', '.join(papers_taken)}")
 
 
