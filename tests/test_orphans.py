@@ -79,12 +79,13 @@ def until(condition, seconds: float = 60.0):
 
 
 def busy(process: psutil.Process, name: str, count: int, seconds: float = 0.3) -> bool:
-    """Whether so many descendants whose command line has the name have used so much time of the CPU."""
+    """Whether so many descendants whose command line has the name have used so much time of the CPU, in the kernel or not."""
     used = []
     for child in process.children(recursive=True):
         with suppress(psutil.NoSuchProcess):
             if name in " ".join(child.cmdline()) and child.name() != "bwrap":
-                used.append(child.cpu_times().user)
+                times = child.cpu_times()
+                used.append(times.user + times.system)
     return sum(seconds < one for one in used) >= count
 
 
