@@ -79,7 +79,7 @@ def until(condition, seconds: float = 60.0):
 
 
 def busy(process: psutil.Process, name: str, count: int, seconds: float = 0.3) -> bool:
-    """Whether so many descendants whose command line has the name have used so much time of the CPU, in the kernel or not."""
+    """Whether so many descendants with the name in their command line have used so much of the CPU, kernel included."""
     used = []
     for child in process.children(recursive=True):
         with suppress(psutil.NoSuchProcess):

@@ -41,6 +41,12 @@ IS_MAIN = (
 )
 
 
+# With a limit on jobs per time Snakemake 9.27 looks at all open jobs once more per timespan for each finished job
+# (`JobScheduler._schedule_reevalutation`), and waits a timespan at its end. On this machine nothing needs the limit.
+if IS_MAIN and workflow.nodes is None and workflow.scheduling_settings is not None:
+    workflow.scheduling_settings.max_jobs_per_timespan = None
+
+
 def own_file(path):
     """The path of a file of this workflow for jobs: relative if they run in the workflow's folder."""
     return str(path if ROOT == Path.cwd() else ROOT / path)
