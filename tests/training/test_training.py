@@ -275,7 +275,7 @@ def test_a_controllers_state_is_in_the_checkpoint(workbench, tmp_path, name):
 
 
 def test_the_reference_can_be_reset(workbench, tmp_path):
-    """With a reset each step the policy starts every step at its reference; a checkpoint carries the reference."""
+    """With a reset each step the policy starts every step at its reference; a checkpoint carries one reset before it."""
     one_thread()
 
     def made(every):
@@ -283,14 +283,16 @@ def test_the_reference_can_be_reset(workbench, tmp_path):
         started.spec = changed(started.spec, rl={"reference_reset": every})
         return started
 
-    never, each, again = made(0), made(1), made(1)
-    shifted, still = ([t.advance() for _ in range(3)][-1] for t in (never, each))
+    never, each, some, again = made(0), made(1), made(2), made(2)
+    shifted, still, _ = ([t.advance() for _ in range(3)][-1] for t in (never, each, some))
     assert shifted["oef"] > 0 and still["oef"] == 0  # no error is above its reference where that is the policy itself
     checkpoints = Checkpoints(tmp_path, {"run": "reset"})
     with checkpoints.lease():
-        checkpoints.save(each.snapshot())
+        checkpoints.save(some.snapshot())
         again.restore(checkpoints.latest())
-    assert without_time(again.advance()) == without_time(each.advance())
+    for name, tensor in again.reference_model.state_dict().items():
+        assert torch.equal(tensor, some.reference_model.state_dict()[name]), name
+    assert without_time(again.advance()) == without_time(some.advance())
 
 
 def without_time(row: dict) -> dict:
