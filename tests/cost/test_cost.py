@@ -168,6 +168,17 @@ def test_a_run_by_hand(ace):
     assert made.seconds == pytest.approx(sum(seconds for _, seconds in made.phases))
 
 
+@pytest.mark.parametrize(("scale", "device"), [("laptop", "cpu-core"), ("paper", "h100")])
+def test_a_critic_is_scored_and_updated_whatever_the_backend(scale, device):
+    """A step of PPO has the values' pass and a second update."""
+    plan, costs = make_plan(ROOT, scale, ["pacs"]), Costs(HARDWARE, device, CLUSTER)
+    ppo = next(name for name, spec in plan.runs.items() if spec.critic is not None)
+    grpo = next(name for name, spec in plan.runs.items() if spec.estimator["name"] == "grpo" and spec.critic is None)
+    both, one = (dict(costs.run(plan.runs[name], plan.executions[name]).phases) for name in (ppo, grpo))
+    assert both["update"] == pytest.approx(2 * one["update"])
+    assert both["log-probabilities"] > one["log-probabilities"]
+
+
 def test_dynamic_sampling_draws_more_and_trains_on_as_much(ace):
     costs = Costs(HARDWARE, "h100", CLUSTER)
     name, spec = next((n, s) for n, s in ace.runs.items() if not s.rollout.dynamic_sampling)

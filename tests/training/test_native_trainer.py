@@ -75,7 +75,7 @@ def test_it_takes_the_steps_of_torch(workbench, spec):
     expected = theirs.model.state_dict()
     for name, tensor in ours.model.state_dict().items():
         moved = (expected[name] - start[name]).norm()
-        # A critic's rounding enters the weights; where the reference is the policy that sampled, scores start at rounding.
+        # A critic's rounding enters the weights; scores against the policy that sampled start at rounding.
         bound = 5e-3 if spec.critic or spec.rl.reference_reset == 1 else 2e-3
         assert moved > 0 and (tensor - expected[name]).norm() < bound * moved, name
 

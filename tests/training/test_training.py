@@ -275,7 +275,7 @@ def test_a_controllers_state_is_in_the_checkpoint(workbench, tmp_path, name):
 
 
 def test_the_reference_can_be_reset(workbench, tmp_path):
-    """With a reset each step the policy starts every step at its reference; a checkpoint carries one reset before it."""
+    """With a reset each step the policy starts a step at its reference; a checkpoint carries one reset before it."""
     one_thread()
 
     def made(every):

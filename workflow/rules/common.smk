@@ -42,9 +42,11 @@ IS_MAIN = (
 
 
 # With a limit on jobs per time Snakemake 9.27 looks at all open jobs once more per timespan for each finished job
-# (`JobScheduler._schedule_reevalutation`), and waits a timespan at its end. On this machine nothing needs the limit.
-if IS_MAIN and workflow.nodes is None and workflow.scheduling_settings is not None:
-    workflow.scheduling_settings.max_jobs_per_timespan = None
+# (`JobScheduler._schedule_reevalutation`), and waits a timespan at its end. Jobs on this machine need no default limit.
+if IS_MAIN and workflow.nodes is None and getattr(workflow.scheduling_settings, "max_jobs_per_timespan", None):
+    limit = workflow.scheduling_settings.max_jobs_per_timespan
+    if (limit.max_jobs, limit.timespan) == (100, 1):
+        workflow.scheduling_settings.max_jobs_per_timespan = None
 
 
 def own_file(path):

@@ -169,7 +169,7 @@ class Passes:
     def of(cls, spec: RunSpec, execution: Execution, *, on_gpu: bool, padding: float) -> Self:
         critic = spec.critic is not None
         if spec.rl.backend != "verl":
-            return cls(1, 1, int(on_gpu), 1, 1.0)
+            return cls(1 + critic, 1, int(on_gpu), 1 + critic, 1.0)
         padded = padding if execution.attention == "sdpa" else 1.0
         reference = int(spec.needs_reference)
         return cls(1 + reference + critic, 1 + reference, 1, 1 + critic, padded)
