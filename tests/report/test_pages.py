@@ -213,6 +213,28 @@ def test_the_overview_has_a_matrix_of_all_papers(by_hand):
     assert 'id="p-claims"' not in text, "a paper's list is on its own page"
 
 
+def test_the_overview_begins_with_the_picture_of_all_claims(by_hand):
+    text = Page(page_layout("index"), by_hand).render()
+    body = text[text.index("<h1>") :]
+    places = [body.index(part) for part in ('<figure class="grid">', 'id="papers"', 'id="claims"')]
+    assert places == sorted(places)
+
+
+def test_a_papers_page_has_its_part_of_the_ledger(by_hand):
+    missing = Page(page_layout("p", ["p"]), by_hand).render()
+    assert 'id="p-theory"' not in missing
+    rows = [("P", "Eq. 1", "It is <even>.", "fails", "at 3", "for 2"), ("Q", "Eq. 2", "Other.", "holds", "", "")]
+    names = ["paper", "place", "statement", "verdict", "condition_or_counterexample", "holds_in_this_reading"]
+    path = by_hand / "theory" / "ledger.csv"
+    path.parent.mkdir()
+    pd.DataFrame(rows, columns=names).to_csv(path, index=False)
+    (section,) = re.findall(
+        r'<h3 id="p-theory">(.*?)</ul>', Page(page_layout("p", ["p"]), by_hand).render(), flags=re.DOTALL
+    )
+    assert "Eq. 1: fails." in section and "It is &lt;even&gt;." in section and "at 3." in section
+    assert "It holds in this reading: for 2." in section and "Other." not in section
+
+
 def test_a_page_without_claims_says_how_to_get_them(tmp_path):
     assert Claims(tmp_path).of("p") == [] and Claims(tmp_path).matrix(["p"])["papers"] == []
     assert "None was evaluated so far: <code>snakemake claims</code>" in Page(page_layout("index"), tmp_path).render()
@@ -276,7 +298,7 @@ def test_rows_of_a_published_table_are_marked_as_not_run(tmp_path):
     rows = [("m", "A", "x", 1, 1.5), ("m", "A", "y", 1, 2.0), ("m", "B", "x", 1, 3.25), ("n", "A", "y", 1, 4.0)]
     frame = pd.DataFrame(rows, columns=["model", "method", "benchmark", "k", "value"])
     frame.to_csv(tmp_path / "published.csv", index=False)
-    shown = render({"title": "T", "note": "Why."}, tmp_path / "published.csv")
+    shown = render({"title": "T", "note": "Why.", "others": False}, tmp_path / "published.csv")
     assert list(shown.frame.columns) == ["Model", "Method", "ours", "x (published)", "y (published)"]
     assert shown.frame.to_numpy().tolist() == [
         ["m", "A", NOT_RUN, "1.5", "2.0"],
@@ -285,8 +307,10 @@ def test_rows_of_a_published_table_are_marked_as_not_run(tmp_path):
     ]
     assert shown.notes == ["3 rows not yet run. Why."] and "nothing of this table was run" in shown.markdown()
     pd.concat([frame, frame.assign(k=8)]).to_csv(tmp_path / "published.csv", index=False)
-    several = render({"title": "T", "note": None}, tmp_path / "published.csv")
+    several = render({"title": "T", "note": None, "others": False}, tmp_path / "published.csv")
     assert "x @8 (published)" in several.frame.columns
+    others = render({"title": "T", "note": "Theirs.", "others": True}, tmp_path / "published.csv")
+    assert "ours" not in others.frame.columns and others.notes == ["Theirs."]
 
 
 def test_table_3_of_a_grae_is_set_by_the_stages_command(tmp_path):
@@ -294,7 +318,7 @@ def test_table_3_of_a_grae_is_set_by_the_stages_command(tmp_path):
     reference = ROOT / "config/reference/agrae_table3.csv"
     spec = tmp_path / "spec.json"
     spec.write_text(
-        json.dumps({"layout": {"kind": "published", "title": "T", "note": ""}, "reference": str(reference)})
+        json.dumps({"layout": {"kind": "published", "title": "T", "note": "", "others": False}, "reference": str(reference)})
     )
     run_module("rlvr.items.table", f"--spec={spec}", *(f"--out={path}" for path in out))
     table, published = pd.read_csv(out[0]), pd.read_csv(reference)

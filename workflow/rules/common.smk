@@ -350,7 +350,9 @@ def beside(page):
     """
     own = page_files(page)
     shown = seen.overview(PLAN, PATHS, own) if page == "index" else []
-    return [shown, seen.claims(PATHS, own, paper="" if page == "index" else page)]
+    paper = "" if page == "index" else page
+    theory = seen.ledger(PATHS, paper=paper)
+    return [shown, seen.claims(PATHS, own, paper=paper), *([theory] if theory else [])]
 
 
 def scales_with_pages():
