@@ -41,12 +41,15 @@ IS_MAIN = (
 )
 
 
-# With a limit on jobs per time Snakemake 9.27 looks at all open jobs once more per timespan for each finished job
-# (`JobScheduler._schedule_reevalutation`), and waits a timespan at its end. Jobs on this machine need no default limit.
-if IS_MAIN and workflow.nodes is None and getattr(workflow.scheduling_settings, "max_jobs_per_timespan", None):
+def without_default_rate():
+    """Take away Snakemake's default limit of 100 jobs a second, which is meant for clusters, where jobs run on this machine.
+
+    With a limit Snakemake 9.27 looks at all open jobs once more per timespan for each finished job
+    (`JobScheduler._schedule_reevalutation`): in a large plan nearly always, and a timespan longer at its end.
+    """
     limit = workflow.scheduling_settings.max_jobs_per_timespan
-    if (limit.max_jobs, limit.timespan) == (100, 1):
-        workflow.scheduling_settings.max_jobs_per_timespan = None
+    if workflow.local_exec and limit and (limit.max_jobs, limit.timespan) == (100, 1):
+        workflow.scheduler.job_rate_limiter = None
 
 
 def own_file(path):
