@@ -6,6 +6,7 @@ import pandas as pd
 from conftest import ROOT
 
 from rlvr.claims import grid
+from rlvr.claims.verdicts import VERDICTS
 
 
 def test_papers_stand_beside_and_below_each_other_without_overlap():
@@ -18,6 +19,11 @@ def test_papers_stand_beside_and_below_each_other_without_overlap():
         assert apart
     assert all(0 <= box.x0 < box.x1 <= 1.001 and 0 <= box.y0 < box.y1 <= 1 for box in panels.values())
     assert len({round(box.x0, 3) for box in panels.values()}) == grid.ACROSS
+
+
+def test_every_verdict_has_a_look_of_its_own():
+    looks = {verdict: tuple(sorted(grid._look(verdict).items())) for verdict in VERDICTS}
+    assert len(set(looks.values())) == len(grid.LOOKS) and set(looks) == {v for look in grid.LOOKS for v in look[0]}
 
 
 def test_every_claim_is_a_line_of_the_same_height():

@@ -22,9 +22,9 @@ from rlvr.claims.verdicts import (
     INCONCLUSIVE,
     NOT_COMPARABLE,
     NOT_RUN,
-    OF_STAND_INS,
     REPRODUCED,
     false_discoveries,
+    of_stand_ins,
     p_of_claim,
     together,
     verdict_of,
@@ -132,7 +132,7 @@ def test_the_deciding_contrast_has_the_worst_verdict_and_then_the_smallest_margi
     )
     made = claim("within", left="mid", right=["low", "high"], k=[2], threshold=20)
     summary = summarise(described(made)[0], found(made), "smoke")
-    assert summary["deciding"].startswith("mid − low @2 with") and summary["verdict"] == "opposite direction"
+    assert summary["deciding"].startswith("mid − low @2 with") and summary["verdict"] == "farther apart"
     assert (summary["reproduced_contrasts"], summary["contradicted_contrasts"]) == (1, 1)
 
 
@@ -166,11 +166,42 @@ def test_different_arms_are_told_apart(seeds, least):
 
 def test_words_are_of_the_papers_models_where_these_were_run():
     rows = evaluate(one := plain((1,)), Evidence(noisy(1, shift=0.4)))
-    assert summarise(one, rows, "laptop")["verdict"] == OF_STAND_INS[rows[0]["verdict"]] == "same direction"
+    assert (rows[0]["verdict"], summarise(one, rows, "laptop")["verdict"]) == (REPRODUCED, "same direction")
     for contrast in one["contrasts"]:
         contrast["stand_in"] = contrast["model"]
     summary = summarise(one, evaluate(one, Evidence(noisy(1, shift=0.4))), "paper")
     assert (summary["verdict"], summary["deciding"]) == (REPRODUCED, "left − right @1 with M on x, in place of b")
+
+
+@pytest.mark.parametrize(
+    ("bounds", "threshold", "near", "said"),
+    [
+        ((0.3, 1.9), 10.2, False, "smaller than claimed"),
+        ((-0.2, 0.3), 2.2, False, "smaller than claimed"),
+        ((-0.9, 0.0), 2.2, False, "smaller than claimed"),
+        ((-0.9, -0.1), 2.2, False, "opposite direction"),
+        ((-0.9, -0.1), 0.0, False, "opposite direction"),
+        ((-0.9, -0.6), 0.5, True, "farther apart"),
+        ((0.6, 0.9), 0.5, True, "farther apart"),
+        ((2.3, 2.4), 2.2, False, "same direction"),
+        ((2.1, 2.4), 2.2, False, "undecided"),
+    ],
+)
+def test_a_direction_is_opposite_only_below_0(bounds, threshold, near, said):
+    low, high = bounds
+    estimate = Estimate((low + high) / 2, low, high, low, high, 3, 40, "u")
+    assert of_stand_ins(verdict_of(estimate, threshold, near), high, near) == said
+
+
+def test_an_opposite_direction_decides_before_a_small_size():
+    ends = ("estimate", "low", "high", "low_of_all", "high_of_all")
+    small, opposite = (-0.5, -1.2, 0.2, -1.3, 0.3), (-0.4, -0.6, -0.2, -0.7, -0.1)
+    head, *rows = evaluate(one := plain((1, 2, 4), threshold=2.2), Evidence(noisy(1)))
+    for row, values in zip(rows, (small, opposite), strict=True):
+        row.update(zip(ends, values, strict=True), verdict=CONTRADICTED)
+    found = summarise(one, [head, *rows], "laptop")
+    assert (found["verdict"], found["estimate"]) == ("opposite direction", -0.4)
+    assert summarise(one, [head, rows[0]], "laptop")["verdict"] == "smaller than claimed"
 
 
 def test_where_blind_guesses_score_much_nothing_is_judged():

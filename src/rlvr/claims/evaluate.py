@@ -1,6 +1,7 @@
 """Stage: claims. The contrasts of each claim of a paper at one scale, with intervals, and its verdict."""
 
 import importlib
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,12 +12,15 @@ from rlvr import stages
 from rlvr.claims._contrast import Estimate, Evidence, NotComparable
 from rlvr.claims.contrasts import needs
 from rlvr.claims.verdicts import (
-    CONTRADICTED,
-    INCONCLUSIVE,
+    APART,
+    JUDGED,
     NOT_COMPARABLE,
     NOT_RUN,
-    OF_STAND_INS,
-    REPRODUCED,
+    OPPOSITE,
+    SAME,
+    SMALLER,
+    UNDECIDED,
+    of_stand_ins,
     p_of_claim,
     together,
     verdict_of,
@@ -102,15 +106,19 @@ def _published_value(reference: pd.DataFrame, contrast: dict[str, Any], term: di
 
 
 def summarise(claim: dict[str, Any], rows: list[dict[str, Any]], scale: str) -> dict[str, Any]:
-    """The row of a claim: its verdict, and the contrast that decides it, which has the smallest margin."""
+    """The row of a claim: its verdict, and the contrast that decides it.
+
+    That is the one with the worst verdict, an opposite direction before a small size, and then the smallest margin.
+    """
     judged = [row for row in rows if row["verdict"] not in (NOT_RUN, NOT_COMPARABLE)]
-    order = [CONTRADICTED, INCONCLUSIVE, REPRODUCED]
     near = claim["predicate"] == "within"
-    decisive = min(
-        judged,
-        key=lambda row: (order.index(row["verdict"]), -abs(row["estimate"]) if near else row["estimate"]),
-        default={},
-    )
+    order = [OPPOSITE, SMALLER, APART, UNDECIDED, SAME]
+
+    def rank(row: dict[str, Any]) -> tuple[int, float]:
+        margin = -abs(row["estimate"]) if near else row["estimate"]
+        return order.index(of_stand_ins(row["verdict"], row["high_of_all"], near)), margin
+
+    decisive = min(judged, key=rank, default={})
     verdict = together([row["verdict"] for row in rows])
     stand_ins = any(row["stand_in"] != row["model"] for row in rows)
     reasons = dict.fromkeys(row["reason"] for row in rows if row["verdict"] == NOT_COMPARABLE)
@@ -118,10 +126,10 @@ def summarise(claim: dict[str, Any], rows: list[dict[str, Any]], scale: str) -> 
         "scale": scale,
         **{key: claim[key] for key in ("paper", "short", "claim", "says", "place", "over", "effort", "predicate")},
         "threshold": claim["threshold"],
-        "verdict": OF_STAND_INS.get(verdict, verdict) if stand_ins else verdict,
+        "verdict": of_stand_ins(verdict, decisive.get("high_of_all", math.nan), near) if stand_ins else verdict,
         "contrasts": len(rows),
         "run": len(judged),
-        **{f"{name}_contrasts": sum(row["verdict"] == name for row in rows) for name in order[::-1]},
+        **{f"{name}_contrasts": sum(row["verdict"] == name for row in rows) for name in JUDGED},
         "not_comparable_contrasts": sum(row["verdict"] == NOT_COMPARABLE for row in rows),
         "reason": "; ".join(reasons),
         "deciding": f"{decisive['says']} {_where(decisive)}" if decisive else "",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from rlvr.claims.verdicts import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, OPEN
+from rlvr.claims.verdicts import APART, CONTRADICTED, HOLDS, NOT_COMPARABLE, NOT_RUN, OPEN, OPPOSITE, SMALLER
 from rlvr.config.colors import COLORS
 from rlvr.files import whole
 
@@ -22,7 +22,9 @@ PUBLISHED = "paper's\nnumbers"
 IN_ITS_TABLE = {"holds in its own table": "s", "does not hold in its own table": "x"}
 LOOKS = [  # of verdicts: marker, colour, filled, words
     (HOLDS, "o", "green", True),
-    (FAILS, "v", "vermilion", True),
+    ((CONTRADICTED, OPPOSITE), "v", "vermilion", True),
+    ((SMALLER,), "v", "vermilion", False),
+    ((APART,), "X", "vermilion", True),
     (OPEN, "o", "grey", False),
     ((NOT_COMPARABLE,), "D", "purple", False),
     ((NOT_RUN,), "_", "grey", False),

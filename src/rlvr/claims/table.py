@@ -8,15 +8,17 @@ import typer
 from tabulate import tabulate
 
 from rlvr.claims import grid
-from rlvr.claims.verdicts import DECIDED, HOLDS, NOT_RUN, OF_STAND_INS, VERDICTS, false_discoveries
+from rlvr.claims.verdicts import APART, DECIDED, HOLDS, NOT_RUN, OF_STAND_INS, SMALLER, VERDICTS, false_discoveries
 from rlvr.files import RecordError, publish
 
 NOTES = [
     "Reproduced: the 95 % interval of every contrast of the claim lies where the claim says. Contradicted: that of "
     "one, widened for all contrasts of the claim that were judged (max-t; given beside it), lies elsewhere. "
     "Inconclusive: neither. A contrast is a model, a benchmark and a k.",
-    f"At a scale with stand-ins for the paper's models and data the words are {', '.join(OF_STAND_INS.values())}: such "
-    "a verdict is on what was run, which the deciding contrast names, and not on the paper's models.",
+    f"At a scale with stand-ins for the paper's models and data the words are {', '.join(OF_STAND_INS)}: such a "
+    "verdict is on what was run, which the deciding contrast names, and not on the paper's models.",
+    f"{SMALLER.capitalize()}: the claim asks for a gain of a size, and the gain found is below that; that it is below "
+    f"0 is not shown. {APART.capitalize()}: the claim says that two methods are near each other, and they are not.",
     "Not comparable: at this k blind guesses score too much, or no learning rate of a method has the baseline's "
     "pass@1. Such contrasts are not judged. What was not run says nothing.",
     "Paper's setting: one learning rate for all methods, as the paper has it (at a scale with stand-ins, the scale's). "
