@@ -222,3 +222,23 @@ def test_shares_of_collapsed_runs_have_newcombes_interval():
     assert evaluate({**one, "collapse": rule}, Evidence({}, {}, all_of_them))[0]["verdict"] == REPRODUCED
     swapped = {run: healthy if run.startswith("left") else collapsed for run in metrics}
     assert evaluate({**one, "collapse": rule}, Evidence({}, {}, swapped))[0]["verdict"] == CONTRADICTED
+
+
+def test_the_share_of_one_method_has_the_interval_of_its_table():
+    """None of eight runs collapses: Clopper and Pearson's upper end is 36.9 %, so fewer than half do."""
+    healthy, collapsed = batches(np.linspace(0.6, 0.2, 40)), batches([*np.linspace(0.6, 0.2, 20), *[0.9] * 20])
+    rule = {"window": 0.1, "factor": 1.5, "share": 0.1}
+    one = {**plain(("",), predicate="not_below", threshold=0.5), "module": "rlvr.claims.of_collapse", "collapse": rule}
+    term = {
+        **one["contrasts"][0]["terms"][0],
+        "weight": -1.0,
+        "rates": [{"learning_rate": None, "policies": [*"abcdefgh"]}],
+    }
+    one["contrasts"][0]["terms"] = [term]
+    for lost, verdict in (("", REPRODUCED), ("abc", INCONCLUSIVE), ("abcdefgh", CONTRADICTED)):
+        metrics = {run: collapsed if run in lost else healthy for run in "abcdefgh"}
+        (row,) = evaluate(one, Evidence(metrics=metrics))
+        ends = stats.binomtest(len(lost), 8).proportion_ci(0.95, "exact")
+        assert (row["estimate"], row["low"], row["high"]) == pytest.approx((-len(lost) / 8, -ends.high, -ends.low))
+        assert row["verdict"] == verdict
+        assert row["p"] == pytest.approx(stats.binomtest(len(lost), 8, 0.5, "less").pvalue)

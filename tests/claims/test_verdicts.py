@@ -193,6 +193,17 @@ def test_a_direction_is_opposite_only_below_0(bounds, threshold, near, said):
     assert of_stand_ins(verdict_of(estimate, threshold, near), high, near) == said
 
 
+def test_not_below_allows_the_threshold():
+    """At most two points below: reproduced from the lower end on, contradicted by the upper end of all."""
+    for shift, expected in ((0.0, REPRODUCED), (-0.4, CONTRADICTED)):
+        scores = noisy(5, shift=shift)
+        (row,) = evaluate(plain(predicate="not_below", threshold=15.0), Evidence(scores))
+        assert row["verdict"] == expected and (row["p"] <= 0.025) == (expected == REPRODUCED)
+        assert (row["low"] > -15, row["high_of_all"] < -15) == (expected == REPRODUCED, expected == CONTRADICTED)
+    summary = summarise(one := plain(predicate="not_below", threshold=15.0), evaluate(one, Evidence(scores)), "laptop")
+    assert summary["verdict"] == "opposite direction" and summary["p"] <= 0.05
+
+
 def test_an_opposite_direction_decides_before_a_small_size():
     ends = ("estimate", "low", "high", "low_of_all", "high_of_all")
     small, opposite = (-0.5, -1.2, 0.2, -1.3, 0.3), (-0.4, -0.6, -0.2, -0.7, -0.1)

@@ -101,6 +101,11 @@ def of_runs(says: str, claim: Claim, item: Item) -> list[Contrast]:
     ]
 
 
+def bound(claim: dict[str, Any]) -> float:
+    """What a contrast must be above: the threshold, or minus it where the claim says `not_below`."""
+    return -claim["threshold"] if claim["predicate"] == "not_below" else claim["threshold"]
+
+
 def seeds_of(terms: list[dict[str, Any]]) -> int:
     """The number of training seeds of a contrast."""
     return max(len(rate["policies"]) for term in terms for rate in term["rates"])
@@ -132,7 +137,7 @@ def with_joint_bounds(found: list[Found], claim: dict[str, Any]) -> list[Estimat
     options: dict[str, Any] = {"confidence": settings.confidence, "resamples": settings.resamples}
     together = joint([one.cell for one in found], **options, generator=np.random.default_rng(settings.seed))
     tail = (1 - settings.confidence) / 2
-    near, threshold = claim["predicate"] == "within", claim["threshold"]
+    near, threshold = claim["predicate"] == "within", bound(claim)
     estimates = []
     for i, (one, own, of_all) in enumerate(zip(found, together.spreads, together.half_widths(), strict=True)):
         half = own.half_width(tail)

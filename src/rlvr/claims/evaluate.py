@@ -9,7 +9,7 @@ import pandas as pd
 import typer
 
 from rlvr import stages
-from rlvr.claims._contrast import Estimate, Evidence, NotComparable
+from rlvr.claims._contrast import Estimate, Evidence, NotComparable, bound
 from rlvr.claims.contrasts import needs
 from rlvr.claims.verdicts import (
     APART,
@@ -55,7 +55,7 @@ def evaluate(claim: dict[str, Any], inputs: Evidence) -> list[dict[str, Any]]:
         rows.append(
             {
                 **row,
-                **{"verdict": verdict_of(estimate, claim["threshold"], claim["predicate"] == "within")},
+                **{"verdict": verdict_of(estimate, bound(claim), claim["predicate"] == "within")},
                 **{"estimate": estimate.value, "low": estimate.low, "high": estimate.high},
                 **{"low_of_all": estimate.low_of_all, "high_of_all": estimate.high_of_all},
                 **{"p": estimate.p, "p_of_all": estimate.p_of_all},
@@ -83,7 +83,7 @@ def published(claim: dict[str, Any], reference: pd.DataFrame | None) -> dict[str
             margins.append((contrast, float(total)))
     if not margins:
         return {"published": SILENT, "published_cells": "", "published_exceptions": ""}
-    near, threshold = claim["predicate"] == "within", claim["threshold"]
+    near, threshold = claim["predicate"] == "within", bound(claim)
     failures = [
         (contrast, total)
         for contrast, total in margins

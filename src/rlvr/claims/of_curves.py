@@ -40,7 +40,7 @@ def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None
     if claim.measure is None:
         raise ConfigError(f"{place}.measure: curves need one of {', '.join(config.measures)}")
     look_up(dict.fromkeys(config.measures), claim.measure, "measure", f"{place}.measure")
-    if claim.predicate not in ("greater", "within", "ordering"):
+    if claim.predicate not in ("greater", "not_below", "within", "ordering"):
         raise ConfigError(f"{place}.predicate: {claim.predicate!r} needs k or hard levels, which curves lack")
     if not claim.each_checkpoint:
         return
