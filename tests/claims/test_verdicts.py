@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from rlvr.claims._contrast import Estimate, Evidence
 from rlvr.claims.evaluate import evaluate, summarise
+from rlvr.claims.table import discoveries
 from rlvr.claims.verdicts import (
     CONTRADICTED,
     INCONCLUSIVE,
@@ -244,6 +245,22 @@ def test_false_discoveries_are_benjamini_and_yekutielis():
     p = pd.Series([0.01, np.nan, 0.5, 0.02])
     c = 1 + 1 / 2 + 1 / 3
     np.testing.assert_allclose(false_discoveries(p), [0.03 * c, np.nan, 0.5 * c, 0.03 * c])
+
+
+def test_all_scales_and_efforts_are_corrected_together_too():
+    """Two of four are decided; each family keeps its own, together none (0.01 x 4 x (1 + 1/2 + 1/3 + 1/4) = 0.083)."""
+    head = {"scale": "laptop", "published": "", "p_of_all_claims": 0.03}
+    rows = [
+        ("a", 0.01, "same direction"),
+        ("a", 0.9, "undecided"),
+        ("b", 0.02, "smaller than claimed"),
+        ("b", 0.8, "undecided"),
+    ]
+    frame = pd.DataFrame([{**head, "effort": effort, "p": p, "verdict": verdict} for effort, p, verdict in rows])
+    *families, of_all = discoveries(frame)
+    assert all("1 of 2 claims are decided, each at 5 %; 1 of them stay" in text for text in families)
+    assert of_all == "All of these together: 2 of 4 are decided, and 0 stay."
+    assert discoveries(frame[frame["effort"] == "a"]) == families[:1], "one family has no other beside it"
 
 
 def test_a_claim_holds_everywhere_only_where_each_contrast_has_a_p():

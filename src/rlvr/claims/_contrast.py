@@ -84,9 +84,13 @@ def models(claim: Claim, item: Item) -> list[str]:
 
 def sums(claim: Claim, item: Item) -> list[tuple[str, dict[str, float]]]:
     """The weighted sums of arms of a claim, in words and as weights."""
+
+    def part(weight: float, label: str) -> str:
+        return f"{'−' if weight < 0 else '+'} {'' if abs(weight) == 1 else f'{abs(weight):g} '}{label}"
+
     labels = {cell.row.arm: cell.row.label for cell in item.cells}
     if claim.weights:
-        parts = [f"{'−' if w < 0 else '+'} {abs(w):g} {labels.get(arm, arm)}" for arm, w in claim.weights.items()]
+        parts = [part(weight, labels.get(arm, arm)) for arm, weight in claim.weights.items()]
         return [(" ".join(parts).removeprefix("+ "), claim.weights)]
     pairs = list(pairwise(claim.arms)) or [(str(claim.left), right) for right in claim.right]
     return [(f"{labels.get(a, a)} − {labels.get(b, b)}", {a: 1.0, b: -1.0}) for a, b in pairs]

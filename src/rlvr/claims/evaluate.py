@@ -144,7 +144,7 @@ def _where(row: dict[str, Any]) -> str:
     """What was run, and in whose place: "with qwen2-chain on chain-easy, for MATH-500 with Qwen2.5-Math-7B"."""
     pairs = [(row["stand_in"], row["model"], "with"), (row["data"], row["benchmark"], "on")]
     run = " ".join(f"{word} {here}" for here, _, word in pairs if here)
-    meant = [of_paper for here, of_paper, _ in pairs if here and here != of_paper]
+    meant = [of_paper for here, of_paper, _ in pairs if here and of_paper and here != of_paper]
     return run + (f", in place of {' and '.join(meant)}" if meant else "")
 
 

@@ -4,6 +4,7 @@ Suffixes: S training seeds, C checkpoints (one where a claim is about a mean).
 """
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -76,10 +77,12 @@ def _is_hard(claim: Claim) -> bool:
 
 
 def contrasts(claim: Claim, item: Item, ks: list[int]) -> list[Contrast]:
-    """One contrast per model and sum of arms."""
-    change = ", late against early" if claim.since else ""
+    """One contrast per model and sum of arms: "GRPO, fall of entropy", or "A − B, change of entropy"."""
+    changes = {(1.0,): "rise of ", (-1.0,): "fall of "} if claim.since else {}
+    change = changes.get(tuple(claim.weights.values()), "change of " if claim.since else "")
     checkpoints = ", lowest of all checkpoints" if claim.each_checkpoint else ""
-    return of_runs(f"{{}}, {claim.measure}{change}{checkpoints}", claim, item)
+    found = of_runs(f"{{}}, {change}{curve(str(claim.measure)).name}{checkpoints}", claim, item)
+    return [replace(one, says=one.says.removeprefix("− ")) for one in found] if change == "fall of " else found
 
 
 def estimates(

@@ -48,7 +48,7 @@ def gather(folder: Path) -> pd.DataFrame:
 
 
 def discoveries(frame: pd.DataFrame) -> list[str]:
-    """A sentence per scale and effort: how many verdicts stay when all claims are tested together."""
+    """A sentence per scale and effort, and one of all: how many verdicts stay when all claims are tested together."""
     texts = []
     for (scale, effort), claims in frame.groupby(["scale", "effort"], sort=False):
         decided = claims[claims["verdict"].isin(DECIDED)]
@@ -59,6 +59,12 @@ def discoveries(frame: pd.DataFrame) -> list[str]:
                 f"{scale}, {effort}: {len(decided)} of {tested} claims are decided, each at 5 %; {kept} of them stay "
                 f"where at most {100 * LEVEL:g} % of all decisions may be false (Benjamini & Yekutieli 2001)."
             )
+    if len(texts) > 1:
+        decided, p = frame["verdict"].isin(DECIDED), false_discoveries(frame["p"])
+        texts.append(
+            f"All of these together: {int(decided.sum())} of {int(p.notna().sum())} are decided, and "
+            f"{int((p[decided] <= LEVEL).sum())} stay."
+        )
     return texts
 
 
@@ -121,12 +127,14 @@ def published(row: pd.Series) -> str:
 
 
 def sentence(frame: pd.DataFrame) -> str:
-    """How many claims were judged, and the verdicts on them, in one sentence."""
+    """How many claims were judged, on what was run, and the verdicts on them, in one sentence."""
     texts = []
     for (short, scale, effort), claims in frame.groupby(["short", "scale", "effort"], sort=False):
         counts = [(verdict, int((claims["verdict"] == verdict).sum())) for verdict in VERDICTS]
         words = ", ".join(f"{count} {verdict}" for verdict, count in counts if count)
-        texts.append(f"{short} at {scale} scale, {effort}: of {len(claims)} claims {words}")
+        ran = grid.what_ran(claims)
+        where = f"{short} at {scale} scale{f' with {ran}' if ran else ''}, {effort}"
+        texts.append(f"{where}: of {len(claims)} claims {words}")
     return "; ".join(texts) + "." if texts else "No claim was judged."
 
 
