@@ -59,7 +59,10 @@ def results(tmp_path_factory, lens):
         measured["pass_rate_by_level"] = {"n=2": measured["pass_rate"]}
         measured["problems_by_level"] = {"n=2": 4}
         write_rows(folder_of_run / "probe.jsonl", [{"step": step, **measured} for step in (0, 1, 2)])
-        write_rows(folder_of_run / "metrics.jsonl", [{"step": step, "all_wrong": 0.3} for step in (1, 2)])
+        write_rows(
+            folder_of_run / "metrics.jsonl",
+            [{"step": step, "all_wrong": 0.3, "unsolved": 1, "prompts_drawn": 4} for step in (1, 2)],
+        )
     out, spec = paths.claims("lens"), folder / "spec.json"
     references = str(ROOT / "config/reference")
     spec.write_text(json.dumps({"scale": "smoke", "claims": layout(lens, "lens"), "references": references}))
@@ -109,7 +112,7 @@ def claims_row(**changes) -> dict:
         **{"over": "t", "effort": PAPER, "predicate": "greater", "threshold": 0.0, "verdict": "reproduced"},
         **{"contrasts": 4, "run": 2, "deciding": "A − B @1 on b", "estimate": 1.25, "low": -0.5, "high": 3.0},
         **{"seeds": 3, "problems": 90, "unit": "training seeds × problems", "learning_rates": "A 1e-05"},
-        **{"low_of_all": -1.04, "high_of_all": 3.5, "p": 0.04, "reason": ""},
+        **{"low_of_all": -1.04, "high_of_all": 3.5, "p": 0.04, "reason": "", "stand_in": "m", "data": "d"},
         **{"published": "holds in its own table", "published_cells": "2 of 2", "published_exceptions": ""},
     }
     return {**row, **changes}
@@ -269,7 +272,8 @@ def test_sentences_of_a_table_of_several_benchmarks_name_each():
         "M on x, pass@1 against A: B +1.0 [+1.0, +1.0], higher.",
         "M on y, pass@1 against A: B −1.0 [−1.0, −1.0], lower.",
     ]
-    assert sentences(frame[frame["benchmark"] == "x"], 0.05)[0].startswith("M, pass@1")
+    on_stand_in = sentences(frame[frame["benchmark"] == "x"].assign(stand_in="m", data="d"), 0.05)
+    assert on_stand_in[0].startswith("m on d (in place of M on x), pass@1"), "with one benchmark too"
 
 
 # ---- published tables that nothing was run of ----

@@ -11,6 +11,7 @@ from scores_by_hand import LAYOUT, scores
 from rlvr.statistics.frontier import Point, at_pass_1
 from rlvr.statistics.intervals import SeedsAndProblems
 from rlvr.statistics.table_rows import pass_at_k_rows as summarise
+from rlvr.tables import _scored
 from rlvr.tables.pass_at_k import render
 
 
@@ -120,3 +121,13 @@ def test_a_base_policy_stands_as_it_is_in_such_a_table():
     frames = {(name, "x"): scores(name, correct) for name, correct in {"z": [1, 0], "a1": [2, 2], "a2": [2, 3]}.items()}
     table = summarise({**LAYOUT, "cells": cells}, frames, None).set_index(["arm", "k"])
     assert table.loc[("base", 1), "value"] == pytest.approx(12.5) and table["difference"].isna().all()
+
+
+def test_false_working_is_said_to_be_of_policies_that_exist():
+    row = {"benchmark": "b", "model": "M", "label": "A", "false_working": 0.125}
+    for cells, words in (
+        ([{}], "in percent: "),
+        ([{"rates": []}], "in percent, of the policies at the paper's setting: "),
+    ):
+        (note,) = _scored._false_working({"cells": cells}, pd.DataFrame([row]))
+        assert note == f"Correct answers with a false step in their working, {words}M on b: A 12.5."

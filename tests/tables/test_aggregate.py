@@ -159,7 +159,7 @@ def test_the_table_and_the_page_say_what_it_covers():
     assert list(shown.frame.columns) == ["Model", "Method", "", "mean @1", "IQM @1"]
     assert "on x, y: 3 problems" in shown.notes[0] and "not other benchmarks" in shown.notes[2]
     assert sentences(table, 0.05)[0].startswith(
-        "m (in place of M), IQM of pass@1 over the benchmarks against a: b +31.2"
+        "m on x, y (in place of M on x, y), IQM of pass@1 over the benchmarks against a: b +31.2"
     )
 
 

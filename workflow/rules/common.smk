@@ -284,10 +284,14 @@ def reference_file(name):
     return own_file(f"config/reference/{name}")
 
 
+def references_of(paper, name):
+    """The paths of the published tables of a table, its own first."""
+    return [reference_file(named) for named in PLAN.papers[paper].item(name).references()]
+
+
 def reference_of(paper, name):
-    """The path of the published table of a table."""
-    named = getattr(PLAN.papers[paper].item(name).content, "reference", None)
-    return reference_file(named) if named else None
+    """The path of a table's own published table."""
+    return next(iter(references_of(paper, name)), None)
 
 
 # Papers with claims, and the inputs of their claims.

@@ -12,7 +12,7 @@ from typing import Any
 from rlvr import items
 from rlvr.claims._contrast import Contrast
 from rlvr.config.layers import ConfigError, look_up
-from rlvr.config.measures import WEIGHTS, curve
+from rlvr.config.measures import PROBE, WEIGHTS, curve
 from rlvr.config.plan import Cell, Item, PaperPlan, Plan, asked_for
 from rlvr.config.schema.items import Claim
 
@@ -164,7 +164,7 @@ def _described(
         "model": contrast.model,
         "stand_in": plan.stand_ins.get(contrast.model, contrast.model),
         "benchmark": contrast.benchmark,
-        "data": plan.evaluations[evaluation].data.name if evaluation else None,
+        "data": plan.evaluations[evaluation].data.name if evaluation else _of_training(plan, claim, contrast, cells),
         **equal,
         "terms": [
             {
@@ -211,6 +211,14 @@ def _evaluation(plan: Plan, item: Item, contrast: Contrast) -> tuple[str | None,
         return None, []
     evaluation = item.evaluations[contrast.model][item.benchmarks.index(contrast.benchmark)]
     return evaluation, plan.evaluations[evaluation].data.about.hard_levels
+
+
+def _of_training(plan: Plan, claim: Claim, contrast: Contrast, cells: dict[str, Cell]) -> str | None:
+    """The set that a measure of training is of: held-out problems for probes, else what the arms are trained on."""
+    policies = [policy for term in contrast.terms if term.arm in cells for policy, _ in cells[term.arm].policies]
+    runs = [plan.runs[policy] for policy in policies if policy in plan.runs]
+    probed = claim.measure is not None and curve(claim.measure).rows == PROBE
+    return ", ".join(dict.fromkeys((run.validation if probed else run.data).name for run in runs)) or None
 
 
 def _rates(cell: Cell) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ Suffixes: S training seeds, C checkpoints (one where a claim is about a mean).
 """
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None
     if claim.measure is None:
         raise ConfigError(f"{place}.measure: curves need one of {', '.join(config.measures)}")
     look_up(dict.fromkeys(config.measures), claim.measure, "measure", f"{place}.measure")
-    if claim.predicate not in ("greater", "within", "ordering"):
+    if claim.predicate not in ("greater", "not_below", "within", "ordering"):
         raise ConfigError(f"{place}.predicate: {claim.predicate!r} needs k or hard levels, which curves lack")
     if not claim.each_checkpoint:
         return
@@ -76,10 +77,12 @@ def _is_hard(claim: Claim) -> bool:
 
 
 def contrasts(claim: Claim, item: Item, ks: list[int]) -> list[Contrast]:
-    """One contrast per model and sum of arms."""
-    change = ", late against early" if claim.since else ""
+    """One contrast per model and sum of arms: "GRPO, fall of entropy", or "A − B, change of entropy"."""
+    changes = {(1.0,): "rise of ", (-1.0,): "fall of "} if claim.since else {}
+    change = changes.get(tuple(claim.weights.values()), "change of " if claim.since else "")
     checkpoints = ", lowest of all checkpoints" if claim.each_checkpoint else ""
-    return of_runs(f"{{}}, {claim.measure}{change}{checkpoints}", claim, item)
+    found = of_runs(f"{{}}, {change}{curve(str(claim.measure)).name}{checkpoints}", claim, item)
+    return [replace(one, says=one.says.removeprefix("− ")) for one in found] if change == "fall of " else found
 
 
 def estimates(

@@ -41,7 +41,7 @@ def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None
     if claim.measure is None:
         raise ConfigError(f"{place}.measure: a table of diversity needs one of {', '.join(MEASURES)}")
     look_up(dict.fromkeys(MEASURES), claim.measure, "measure", f"{place}.measure")
-    if claim.predicate not in ("greater", "within", "ordering"):
+    if claim.predicate not in ("greater", "not_below", "within", "ordering"):
         raise ConfigError(f"{place}.predicate: {claim.predicate!r} needs k or hard levels, which diversity lacks")
     for benchmark in claim.benchmarks:
         look_up(dict.fromkeys(item.benchmarks), benchmark, "benchmark", f"{place}.benchmarks")

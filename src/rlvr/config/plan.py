@@ -67,6 +67,11 @@ class Item:
     def policies(self) -> list[str]:
         return list(dict.fromkeys(policy for cell in self.cells for policy, _ in cell.candidates()))
 
+    def references(self) -> list[str]:
+        """The files of config/reference/ that the item shows: its own first, then those of single rows."""
+        named = [getattr(self.content, "reference", None), *(cell.row.reference for cell in self.cells)]
+        return list(dict.fromkeys(name for name in named if name is not None))
+
     def in_one_block(self) -> Self:
         """The item with the cells of models that have the same policies and evaluations once, for the first of them.
 

@@ -69,7 +69,7 @@ def pass_at_k_rows(layout: dict[str, Any], scores: Scores, reference: pd.DataFra
                 rows.append(row)
         rows += _blind_rows(layout, cells[0], panel["name"], first, units, samples)
     frame = pd.DataFrame(rows)
-    return frame.assign(difference_p_holm=holm(frame["difference_p"]))
+    return frame.assign(difference_p_holm=holm(frame["difference_p"]), data=frame["benchmark"].map(sets_of(layout)))
 
 
 def _at_equal_pass_1(
@@ -123,6 +123,11 @@ def blocks(layout: dict[str, Any]) -> Iterator[tuple[dict[str, Any], list[dict[s
         for model in dict.fromkeys(cell["model"] for cell in layout["cells"]):
             cells = [cell for cell in layout["cells"] if cell["model"] == model]
             yield panel, cells, next((cell for cell in cells if cell["arm"] == layout["compare_with"]), None)
+
+
+def sets_of(layout: dict[str, Any]) -> dict[str, str]:
+    """The data set that is run for each benchmark."""
+    return {panel["name"]: panel["stand_in"] for panel in layout["panels"]}
 
 
 def frames_of(

@@ -13,7 +13,7 @@ from rlvr.items.layout import with_scores
 from rlvr.items.scope import Scope
 from rlvr.statistics.aggregate import Aggregate, Matrix, RunsAndProblemsByBenchmark, iqm, mean
 from rlvr.statistics.scores import Scores, blind, matrix, pass_at, units_of
-from rlvr.statistics.table_rows import NOT_PUBLISHED, blind_row, blocks, frames_of, head, holm, numbers, sizes
+from rlvr.statistics.table_rows import NOT_PUBLISHED, blind_row, blocks, frames_of, head, holm, numbers, sets_of, sizes
 from rlvr.tables import _scored
 from rlvr.tables._methods import MethodsTable
 
@@ -79,7 +79,7 @@ def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
                     value = float(aggregate(np.array([guesses], dtype=float)))
                     rows.append(blind_row(cells[0], names, name, k, value, **size))
     frame = pd.DataFrame(rows)
-    return frame.assign(difference_p_holm=holm(frame["difference_p"]))
+    return frame.assign(difference_p_holm=holm(frame["difference_p"]), data=", ".join(sets_of(layout).values()))
 
 
 def _matrices(by_benchmark: list[dict[str, pd.DataFrame]], cell: dict[str, Any], k: int) -> list[Matrix]:

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.plan import Item, Plan
+from rlvr.config.published import plain
 from rlvr.config.schema.fields import Positive
 from rlvr.config.schema.items import ItemConfig
 from rlvr.figures import frontier
@@ -97,16 +98,26 @@ def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
 
 
 def statistics(layout: dict[str, Any], scores: Scores, reference: Path | None) -> pd.DataFrame:
-    return pass_at_k_rows(layout, scores, pd.read_csv(reference) if reference else None)
+    return pass_at_k_rows(layout, scores, _published(layout, reference) if reference else None)
+
+
+def _published(layout: dict[str, Any], reference: Path) -> pd.DataFrame:
+    """The published table, with the methods of rows that have a file of their own beside it."""
+    named = [
+        (reference.parent / cell["reference"], cell["published"]) for cell in layout["cells"] if "reference" in cell
+    ]
+    others = [frame[frame["method"] == method] for path, method in named for frame in [pd.read_csv(path)]]
+    return pd.concat([pd.read_csv(reference), *others], ignore_index=True)
 
 
 def render(layout: dict[str, Any], statistics: pd.DataFrame, reference: Path | None) -> Rendered:
-    return _scored.render(WORDS, layout, statistics, _consistency(reference) if reference else [])
+    return _scored.render(WORDS, layout, statistics, _consistency(layout, reference) if reference else [])
 
 
-def _consistency(reference: Path) -> list[str]:
-    """A note on published rows that violate the laws of pass@k."""
+def _consistency(layout: dict[str, Any], reference: Path) -> list[str]:
+    """A note on published rows of the table's benchmarks that violate the laws of pass@k."""
     table = pd.read_csv(reference, dtype=str, keep_default_na=False)
+    table = table[table["benchmark"].map(plain).isin([plain(panel["published"]) for panel in layout["panels"]])]
     impossible = in_words(check_table(pass_at_k_cells(table)))
     if not impossible:
         return []

@@ -29,6 +29,7 @@ class Row(Strict):
     arm: str
     label: str
     published: str | None = None
+    reference: str | None = None  # another file of config/reference/ with this method, for a table of pass@k
 
 
 class Claim(Strict):
@@ -39,6 +40,7 @@ class Claim(Strict):
 
     - greater: `left` minus each of `right` (or `weights`) is above the threshold
     - ordering: each of `arms` minus the next one is above the threshold
+    - not_below: `left` minus each of `right` (or `weights`) is above minus the threshold
     - within: `left` minus `right` is at most the threshold away from 0
     - crossing: `right` is ahead at the first k, `left` at the last, each by more than the threshold
     - slope: `left` minus `right` at each later k is above that at the first, by more than the threshold
@@ -54,7 +56,7 @@ class Claim(Strict):
     says: str
     place: str
     over: str
-    predicate: Literal["greater", "within", "ordering", "crossing", "slope", "harder"]
+    predicate: Literal["greater", "not_below", "within", "ordering", "crossing", "slope", "harder"]
     left: str | None = None
     right: list[str] = []
     weights: dict[str, float] = {}
@@ -73,11 +75,13 @@ class Claim(Strict):
         if self.predicate == "ordering":
             good = len(self.arms) > 1 and not (self.left or self.right or self.weights)
         elif self.weights:
-            good = self.predicate == "greater" and not (self.left or self.right or self.arms)
+            good = self.predicate in ("greater", "not_below") and not (self.left or self.right or self.arms)
         else:
             good = self.left is not None and bool(self.right) and not self.arms
         if not good:
             raise ValueError("ordering needs `arms`; others need `left` and `right`, or greater `weights`")
+        if self.predicate == "not_below" and self.threshold == 0:
+            raise ValueError("not_below needs a threshold, by which `left` may be lower; without one use greater")
         if self.predicate == "crossing" and (len(self.k) != 2 or self.k[0] >= self.k[1]):
             raise ValueError("crossing needs two `k`, the first and the last")
         if self.predicate == "slope" and (len(self.k) < 2 or self.k != sorted(set(self.k))):
