@@ -51,11 +51,12 @@ def pass_at_k_rows(layout: dict[str, Any], scores: Scores, reference: pd.DataFra
         at_equal = any(cell.get("rates") for cell in cells)
         for cell in cells:
             for score, k, measure in _columns(layout, samples):
-                of_cell, of_baseline = (_at_equal_pass_1(one, baseline, frames, measure) for one in (cell, baseline))
+                against = _with_seeds_of(cell, baseline)
+                of_cell, of_baseline = (_at_equal_pass_1(one, against, frames, measure) for one in (cell, against))
                 difference = None
                 # At equal pass@1 methods do not differ in pass@1, and the base policy stands elsewhere.
                 alike = at_equal and (cell["arm"] == BASE or (score, k) == ("pass", 1))
-                if baseline not in (None, cell) and of_cell and of_baseline and not alike:
+                if against not in (None, cell) and of_cell and of_baseline and not alike:
                     difference = intervals.of_difference(of_cell.score_SN, of_baseline.score_SN)
                 shown = {**cell, "learning_rate": of_cell.rate if of_cell else None}
                 row = {
@@ -70,6 +71,15 @@ def pass_at_k_rows(layout: dict[str, Any], scores: Scores, reference: pd.DataFra
         rows += _blind_rows(layout, cells[0], panel["name"], first, units, samples)
     frame = pd.DataFrame(rows)
     return frame.assign(difference_p_holm=holm(frame["difference_p"]))
+
+
+def _with_seeds_of(cell: dict[str, Any], baseline: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The baseline with the seeds of a cell, which at equal pass@1 may have the first of them alone."""
+    if baseline is None or not cell.get("rates") or len(cell["policies"]) >= len(baseline["policies"]):
+        return baseline
+    first = {"policies": baseline["policies"][: len(cell["policies"])]}
+    rates = [{**rate, "policies": rate["policies"][: len(cell["policies"])]} for rate in baseline["rates"]]
+    return {**baseline, **first, "rates": rates}
 
 
 def _at_equal_pass_1(
