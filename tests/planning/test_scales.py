@@ -86,7 +86,7 @@ def test_a_scale_that_is_like_another_has_its_sizes_and_its_runs(laptop):
     more = set(full.runs) - set(laptop.runs)
     assert {full.runs[run].seed for run in more} == set(range(11, 26)), "repeats: 25 in place of the paper's 10"
     for paper in full.papers:
-        by_name = {"readings_matched", "readings_frontier"} if paper == "ace" else set()
+        by_name = {"readings_matched", "readings_frontier"} if paper == "ace" else {"regime"}
         asked, every = set(asked_for(full, paper)), set(full.papers[paper].all_items())
         assert set(asked_for(laptop, paper)) < asked == every - by_name
         assert set(runs_of(laptop, paper)) < set(runs_of(full, paper))
@@ -123,6 +123,13 @@ def test_a_part_without_rates_or_of_an_unknown_model_is_refused(copy):
     write(copy, "mine", like="smoke", about="", matched={"models": ["qwen2.5-math-7"]})
     with pytest.raises(ConfigError, match=r"mine.yaml: matched.models: .*did you mean 'qwen2.5-math-7b'"):
         make_plan(copy, "mine", ["ace"])
+
+
+def test_lens_on_its_harder_set_is_a_target_at_laptop_scale_by_name(laptop):
+    made = laptop.papers["lens"]
+    trained = {laptop.runs[run].data.name for cell in made.tables["table3"].cells[1:] for run, _ in cell.policies}
+    assert trained == {"chain-train-harder"} and "table3" not in asked_for(laptop, "lens")
+    assert len({cell.model for cell in made.tables["regime"].cells}) == 3 and "regime" not in asked_for(laptop, "lens")
 
 
 def write(root, name: str, **content) -> None:
@@ -209,8 +216,8 @@ def test_the_default_is_the_first_items_and_a_laptop_makes_cores(laptop):
 def test_runs_that_papers_share_are_planned_once(laptop):
     """Each paper has its own minibatches and groups on a laptop; where sizes are the same, runs of two papers are."""
     runs = {paper: set(runs_of(laptop, paper)) for paper in laptop.papers}
-    assert {paper: len(own) for paper, own in runs.items()} == {"ace": 120, "lens": 64, "agrae": 136}
-    assert len(set().union(*runs.values())) == 120 + 64 + 136
+    assert {paper: len(own) for paper, own in runs.items()} == {"ace": 136, "lens": 64, "agrae": 136}
+    assert len(set().union(*runs.values())) == 136 + 64 + 136
     equal = make_plan(ROOT, "smoke", ["lens", "agrae"])
     shared = set(runs_of(equal, "lens")) & set(runs_of(equal, "agrae"))
     assert shared and {equal.runs[run].estimator["name"] for run in shared} == {"grpo"}

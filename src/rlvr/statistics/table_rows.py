@@ -28,6 +28,7 @@ PERCENT = 100.0
 NO_INTERVAL = Interval(float("nan"), float("nan"), float("nan"))
 BASE = "base"  # the arm of the policy before training
 BLIND = "blind"  # the arm of rows that say what blind guesses score
+BLIND_LABEL = "Blind guess (exact)"
 NOT_PUBLISHED: dict[str, float | None] = {"published": None, "published_ci": None}
 
 
@@ -74,12 +75,12 @@ def pass_at_k_rows(layout: dict[str, Any], scores: Scores, reference: pd.DataFra
 
 
 def _with_seeds_of(cell: dict[str, Any], baseline: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The baseline with the seeds of a cell, which at equal pass@1 may have the first of them alone."""
-    if baseline is None or not cell.get("rates") or len(cell["policies"]) >= len(baseline["policies"]):
+    """The baseline with the seeds of a cell, which may have the first of them alone (`matched` of a scale)."""
+    seeds = len(cell["policies"])
+    if baseline is None or cell["arm"] == BASE or seeds >= len(baseline["policies"]):
         return baseline
-    first = {"policies": baseline["policies"][: len(cell["policies"])]}
-    rates = [{**rate, "policies": rate["policies"][: len(cell["policies"])]} for rate in baseline["rates"]]
-    return {**baseline, **first, "rates": rates}
+    rates = [{**rate, "policies": rate["policies"][:seeds]} for rate in baseline.get("rates", [])]
+    return {**baseline, "policies": baseline["policies"][:seeds], "rates": rates}
 
 
 def _at_equal_pass_1(
@@ -117,7 +118,7 @@ def _blind_rows(
 
 def blind_row(cell: dict[str, Any], benchmark: str, score: str, k: int, value: float, **size: int) -> dict[str, Any]:
     """A row of blind guesses beside those of a cell's model. It is exact: no interval."""
-    guesser = {**cell, "arm": BLIND, "label": "Blind guess (exact)", "learning_rate": None, "policies": []}
+    guesser = {**cell, "arm": BLIND, "label": BLIND_LABEL, "learning_rate": None, "policies": []}
     return {
         **head(guesser, benchmark, score, k),
         **numbers(Interval(value, np.nan, np.nan), None),
