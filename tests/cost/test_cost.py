@@ -19,7 +19,7 @@ from rlvr.config.explain import validate
 from rlvr.config.layers import read_yaml
 from rlvr.config.load import ConfigError
 from rlvr.config.order import items_in_order, needs, priorities, ranks
-from rlvr.config.plan import asked_for, core_items, first_items
+from rlvr.config.plan import asked_for, core_items, first_items, runs_of
 from rlvr.cost import hardware, summary
 from rlvr.cost.jobs import evaluation_name, shard_names, work_of
 from rlvr.cost.model import Costs, Sampling, Throughput, forward_flops, probe_steps, update_flops
@@ -313,8 +313,8 @@ def test_an_evaluation_over_several_jobs_is_the_same_samples_and_more_starts(ace
 def test_sft_comes_before_the_runs_that_start_from_it():
     plan = make_plan(ROOT, "full-laptop", ["ace"])
     work = work_of(plan, Costs(HARDWARE, "cpu-core", CLUSTER))
-    assert work.count("sft") == 3 * (1 + 8) and work.count("run") == len(plan.runs)
-    for run in plan.runs:
+    assert work.count("sft") == 3 * (1 + 8) and work.count("run") == len(runs_of(plan, "ace"))
+    for run in runs_of(plan, "ace"):
         (base,) = work.jobs[run].after
         assert base == plan.base_of(run) and work.jobs[base].after == (plan.before(base)[-1],)
 

@@ -322,7 +322,9 @@ def test_table_3_of_a_grae_is_set_by_the_stages_command(tmp_path):
     reference = ROOT / "config/reference/agrae_table3.csv"
     spec = tmp_path / "spec.json"
     spec.write_text(
-        json.dumps({"layout": {"kind": "published", "title": "T", "note": "", "others": False}, "reference": str(reference)})
+        json.dumps(
+            {"layout": {"kind": "published", "title": "T", "note": "", "others": False}, "reference": str(reference)}
+        )
     )
     run_module("rlvr.items.table", f"--spec={spec}", *(f"--out={path}" for path in out))
     table, published = pd.read_csv(out[0]), pd.read_csv(reference)

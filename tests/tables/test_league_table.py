@@ -60,6 +60,20 @@ def test_it_is_in_the_order_of_ranks_and_says_which_method_when(frame):
     assert words.startswith("For one answer, b has the highest pass@1") and "no method is above a at k = 4" in words
 
 
+def test_blind_guesses_and_false_steps_are_in_it_where_they_are_known(frame):
+    assert "blind" not in set(frame["arm"]) and "false working (%)" not in render(layout(), frame).frame
+    known = {pair: one.assign(chance=0.5, false_working=[0, 0, 0, 1]) for pair, one in on_x(COUNTS).items()}
+    found = statistics(layout(), known, training(), solutions({"s": 1}))
+    of = found.set_index(["arm", "measure"])["value"]
+    assert dict(of["blind"]) == {"pass_1": 50, "pass_k": pytest.approx(100 * (1 - 0.5**4))}
+    assert of["a", "false_working"] == pytest.approx(100 / 8) and of["b", "false_working"] == pytest.approx(100 / 15)
+    last = render(layout(), found).frame.iloc[-1]
+    assert (last["Method"], last["@1"], last["rank"], last["entropy"]) == ("Blind guess (exact)", "50.0", "", "")
+    assert (
+        last["false working (%)"] == "" and render(layout(), found).frame["false working (%)"][0] == "12.5 [12.5, 12.5]"
+    )
+
+
 def test_a_method_out_of_reach_has_no_rank_and_comes_last():
     counts = {**COUNTS, "b1": [0, 0, 1, 0], "b2": [0, 1, 0, 0]}
     frame = statistics(layout(), on_x(counts), training(), solutions({"s": 1}))

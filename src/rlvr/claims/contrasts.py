@@ -86,9 +86,10 @@ def layout(plan: Plan, paper: str, of: list[str] | None = None) -> list[dict[str
     for claim in planned.paper.claims:
         item = planned.item(claim.over)
         for effort in [PAPER, *([EQUAL] if _matched(planned, item) else [])]:
-            parts = [_described(plan, planned, claim, item, contrast, effort) for contrast in contrasts(claim, item)]
+            every = contrasts(claim, item)
             if effort == EQUAL:
-                parts = [part for part in parts if part["terms"]] if claim.predicate != "crossing" else []
+                every = _at_equal_pass_1(every, claim, planned, item)
+            parts = [_described(plan, planned, claim, item, contrast, effort) for contrast in every]
             if not parts:
                 continue
             for part in parts:
@@ -139,24 +140,37 @@ def _matched(planned: PaperPlan, item: Item) -> Item | None:
     return next((table for table in companions if any(cell.rates for cell in table.cells)), None)
 
 
+def _at_equal_pass_1(every: list[Contrast], claim: Claim, planned: PaperPlan, item: Item) -> list[Contrast]:
+    """The contrasts with a meaning at equal pass@1.
+
+    The base policy stands at no other pass@1 than its own, at k = 1 all methods are equal, and a crossing joins two k.
+    """
+    matched = _matched(planned, item)
+    assert matched is not None
+    swept = {cell.row.arm for cell in matched.cells if cell.rates}
+    return [
+        contrast
+        for contrast in (every if claim.predicate != "crossing" else [])
+        if any(term.k != 1 for term in contrast.terms) and {term.arm for term in contrast.terms} <= swept
+    ]
+
+
 def _described(
     plan: Plan, planned: PaperPlan, claim: Claim, item: Item, contrast: Contrast, effort: str
 ) -> dict[str, Any]:
     """A contrast with its policies and evaluations; no terms where an arm has no cell.
 
-    At equal pass@1 `at` are the baseline's policies. The base policy stands at no other pass@1 than its own, and at
-    k = 1 all methods are equal: such contrasts have no terms there.
+    At equal pass@1 `at` are the baseline's policies, and each term has the seeds that all of them have.
     """
     source = item if effort == PAPER else _matched(planned, item)
     assert source is not None
     cells = {cell.row.arm: cell for cell in source.cells if cell.model == contrast.model}
     complete = all(term.arm in cells for term in contrast.terms)
-    equal = {}
-    if effort == EQUAL:
-        complete &= all(cells[term.arm].rates for term in contrast.terms if term.arm in cells)
-        complete &= any(term.k != 1 for term in contrast.terms)
+    equal, seeds = {}, None
+    if effort == EQUAL and complete:
         baseline = cells[source.content.compare_with]  # type: ignore[attr-defined]
-        equal = {"at": [policy for policy, _ in baseline.policies], "at_label": baseline.row.label}
+        seeds = min(len(cell.policies) for cell in [baseline, *(cells[term.arm] for term in contrast.terms)])
+        equal = {"at": [policy for policy, _ in baseline.policies[:seeds]], "at_label": baseline.row.label}
     evaluation, levels = _evaluation(plan, item, contrast)
     hard = getattr(item.content, "hard_levels", False)
     return {
@@ -174,7 +188,7 @@ def _described(
                 "k": term.k,
                 "levels": levels if term.hard or hard else None,
                 "evaluation": evaluation,
-                "rates": _rates(cells[term.arm]),
+                "rates": _rates(cells[term.arm], seeds),
             }
             for term in (contrast.terms if complete else ())
         ],
@@ -221,10 +235,10 @@ def _of_training(plan: Plan, claim: Claim, contrast: Contrast, cells: dict[str, 
     return ", ".join(dict.fromkeys((run.validation if probed else run.data).name for run in runs)) or None
 
 
-def _rates(cell: Cell) -> list[dict[str, Any]]:
-    """The policies at each learning rate; one at the paper's setting."""
+def _rates(cell: Cell, seeds: int | None) -> list[dict[str, Any]]:
+    """The policies at each learning rate, of the first seeds; one rate at the paper's setting."""
     rates = cell.rates or ((cell.learning_rate, cell.policies),)
-    return [{"learning_rate": rate, "policies": [policy for policy, _ in pairs]} for rate, pairs in rates]
+    return [{"learning_rate": rate, "policies": [policy for policy, _ in pairs[:seeds]]} for rate, pairs in rates]
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ class PaperPlan:
     def by_name(self, name: str) -> bool:
         """Whether an item, or the one it comes with, is made only where it is asked for by name."""
         item = self.item(name)
-        return self.by_name(item.companion_of) if item.companion_of else item.content.by_name
+        return item.content.by_name or (item.companion_of is not None and self.by_name(item.companion_of))
 
     def all_items(self) -> list[str]:
         return [*self.tables, *self.figures]

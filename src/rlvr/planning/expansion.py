@@ -54,7 +54,7 @@ def _add_mine(sources: Sources, arm: str) -> None:
 def _expand(sources: Sources, plan: Plan, name: str) -> PaperPlan:
     paper, layer = sources.papers[name]
     check.names(paper, sources, layer)
-    arms = Arms(paper, layer)
+    arms = Arms(paper, layer, sources.scale.matched)
     paper = paper.model_copy(update={"sweeps": arms.sweeps})
     runs = PaperRuns(sources, plan, paper, layer, arms)
     planned = PaperPlan(paper, settings=runs.settings, methods={arm: arms.method(arm) for arm in arms.swept})
@@ -106,7 +106,7 @@ class ItemScope:
 
     def __init__(self, place: str, runs: PaperRuns, planned: PaperPlan):
         self.place, self.runs, self.planned = place, runs, planned
-        self.paper, self.plan = planned.paper, runs.plan
+        self.paper, self.plan, self.matched = planned.paper, runs.plan, runs.scale.matched
 
     def models(self, names: list[str]) -> list[str]:
         for model in names:
@@ -175,3 +175,6 @@ class ItemScope:
 
     def swept(self, arm: str, sweep: str) -> list[str]:
         return self.runs.arms.of_sweep(arm, sweep)
+
+    def in_full(self, arm: str) -> bool:
+        return self.runs.arms.in_full(arm)

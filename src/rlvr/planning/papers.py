@@ -138,6 +138,8 @@ def _with_stand_ins(scale: Scale, sources: dict[str, dict[str, Any]], layers: li
             for name, stand_in in layer.content.get(key, {}).items():
                 look_up(entries, name, what, layer.place((key, name)))
                 look_up(entries, stand_in, what, layer.place((key, name)))
+    for name in scale.matched.models:
+        look_up(sources["models"], name, "model", place_of(layers, ("matched", "models")))
     return scale.model_copy(update={key: found[key] | getattr(scale, key) for key in found})
 
 

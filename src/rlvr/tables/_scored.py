@@ -161,7 +161,8 @@ def _notes(words: Words, layout: dict[str, Any], statistics: pd.DataFrame, kind_
         f"In brackets: {confidence} interval over {seeds} {words.drawn}{_base(statistics)}.",
     ]
     if any("rates" in cell for cell in layout["cells"]):
-        notes += [EQUAL.format(baseline=layout["compare_label"]), *_out_of_reach(layout, statistics)]
+        notes += [EQUAL.format(baseline=layout["compare_label"]), *_fewer_seeds(statistics, seeds)]
+        notes += _out_of_reach(layout, statistics)
     notes += [*_false_working(layout, statistics), *kind_notes]
     notes += [words.about[score] for score in dict.fromkeys(statistics["score"]) if score in words.about]
     count = int(statistics["difference_p"].notna().sum())
@@ -194,6 +195,13 @@ def _false_working(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str
         texts.append(f"{model} on {benchmark}: {methods}")
     at = ", of the policies at the paper's setting" if any("rates" in cell for cell in layout["cells"]) else ""
     return [f"Correct answers with a false step in their working, in percent{at}: {'; '.join(texts)}."]
+
+
+def _fewer_seeds(statistics: pd.DataFrame, most: int) -> list[str]:
+    """A note on methods with fewer seeds than others, which are compared over their own."""
+    fewer = statistics[statistics["seeds"].between(1, most - 1)]
+    texts = [f"{label} {rows['seeds'].iloc[0]}" for label, rows in fewer.groupby("label", sort=False)]
+    return [f"Fewer seeds, and compared over these alone: {', '.join(texts)}."] if texts else []
 
 
 def _out_of_reach(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:

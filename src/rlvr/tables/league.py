@@ -21,8 +21,8 @@ from rlvr.items.scope import Scope
 from rlvr.statistics.intervals import Interval, SeedsAndProblems, over_seeds
 from rlvr.statistics.league import at_equal, probability_of_improvement, ranks, scores_of
 from rlvr.statistics.run_rows import Runs, cell_columns, value_of
-from rlvr.statistics.scores import Matrix, Scores
-from rlvr.statistics.table_rows import frames_of
+from rlvr.statistics.scores import Matrix, Scores, blind, false_working
+from rlvr.statistics.table_rows import BLIND, BLIND_LABEL, frames_of
 from rlvr.tables import _scored
 from rlvr.tables._methods import BenchmarksTable
 from rlvr.tables._rendered import Rendered, scale_line
@@ -100,7 +100,8 @@ def statistics(layout: dict[str, Any], scores: Scores, training: Runs, solutions
     `equal_gain` its difference from the baseline; `rank` is that of `equal` (`rlvr.statistics.league`), where
     a method has it; `better` the probability that a run has a higher pass@k than one of the baseline; `entropy` and
     `seconds` (of a step) are means over the last tenth of training; `distinct` is the expected number of different
-    correct solutions among m correct samples.
+    correct solutions among m correct samples; `false_working` is the share of correct samples with a false step, in
+    percent, where the working is checked. Blind guesses have `pass_1` and `pass_k` alone, where their chance is known.
     """
     (panel,) = layout["panels"]
     settings, rows = layout["statistics"], []
@@ -131,20 +132,39 @@ def statistics(layout: dict[str, Any], scores: Scores, training: Runs, solutions
                 "entropy": over_seeds(_over_last(training, cell, _entropy), confidence),
                 "distinct": over_seeds(_distinct(solutions, cell, evaluation, layout["distinct"]), confidence),
                 "seconds": over_seeds(_over_last(training, cell, _seconds), confidence),
+                "false_working": _false_working(frames, cell, confidence),
             }
             columns = {**cell_columns(cell), "benchmark": panel["name"], "k": large, "problems": first.shape[1]}
             columns |= {"seeds": len(first), "samples": int(frames[cell["policies"][0]]["n"].min())}
-            rows += [
-                {
-                    **columns,
-                    "measure": name,
-                    "value": None if one is None else one.estimate,
-                    "value_low": None if one is None else one.low,
-                    "value_high": None if one is None else one.high,
-                }
-                for name, one in found.items()
-            ]
+            rows += _rows(columns, found)
+        rows += _blind_rows(rows[-1], layout["k"], frames[baseline["policies"][0]])
     return pd.DataFrame(rows)
+
+
+def _rows(columns: dict[str, Any], found: dict[str, Interval | None]) -> list[dict[str, Any]]:
+    """A row per measure."""
+    none = Interval(*3 * [float("nan")])
+    parts = [(name, one or none) for name, one in found.items()]
+    keys = ("value", "value_low", "value_high")
+    return [
+        {**columns, "measure": name, **dict(zip(keys, (one.estimate, one.low, one.high), strict=True))}
+        for name, one in parts
+    ]
+
+
+def _blind_rows(of_model: dict[str, Any], k: list[int], frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """What blind guesses score, exactly; `of_model` is a row of a method on their model."""
+    values = {name: blind(frame, at) for name, at in zip(("pass_1", "pass_k"), k, strict=True)}
+    guesser = {**of_model, "arm": BLIND, "label": BLIND_LABEL, "learning_rate": None, "seeds": 0}
+    known = {name: Interval(PERCENT * value, np.nan, np.nan) for name, value in values.items() if value is not None}
+    return _rows(guesser, dict(known))
+
+
+def _false_working(frames: dict[str, pd.DataFrame], cell: dict[str, Any], confidence: float) -> Interval | None:
+    """In percent, over seeds; None where no seed has a checked working."""
+    shares = [false_working([frames[policy]]) for policy in cell["policies"]]
+    known = np.array([share for share in shares if share is not None])
+    return _percent(over_seeds(known, confidence)) if len(known) else None
 
 
 def _better(ours: Matrix, base: Matrix, settings: dict[str, Any]) -> Interval:
@@ -204,9 +224,11 @@ def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
         "distinct": f"distinct @{layout['distinct']}",
         "seconds": "seconds a step",
     }
+    checked = statistics.loc[statistics["measure"] == "false_working", "value"].notna().any()
+    headers |= {"false_working": "false working (%)"} if checked else {}
     lines = []
     for (model, _), rows in statistics.groupby(["model", "arm"], sort=False):
-        of = rows.set_index("measure")
+        of = rows.set_index("measure").reindex(headers)
         order = (
             model,
             of.loc["rank", "value"] if not pd.isna(of.loc["rank", "value"]) else 1e9,
@@ -226,6 +248,7 @@ def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
         f"{layout['compare_label']} at the common learning rate. Ranks are of this number. A method without a rank has "
         "that pass@1 at none of its rates.",
         "Entropy (nats per token of training rollouts) and seconds are means over the last tenth of training.",
+        *(["False working: correct samples with a false step, as a share of all correct ones."] if checked else []),
         *_in_two_sentences(layout, statistics),
         *([layout["note"]] if layout["note"] else []),
     ]

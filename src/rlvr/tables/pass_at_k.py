@@ -57,7 +57,10 @@ class AtEqualPass1(Config):
 
 
 def companions(name: str, config: Config, scope: Scope) -> tuple[dict[str, ItemConfig], dict[str, ItemConfig]]:
-    """The table at equal pass@1, and the frontier: the smallest against the largest k, over learning rates."""
+    """The table at equal pass@1, and the frontier: the smallest against the largest k, over learning rates.
+
+    Both are of the models, seeds and rates that the scale has at equal pass@1.
+    """
     if config.matched is None:
         return {}, {}
     sweep = look_up(scope.paper.sweeps, config.matched, "sweep", f"{scope.place}.matched")
@@ -69,14 +72,24 @@ def companions(name: str, config: Config, scope: Scope) -> tuple[dict[str, ItemC
     rows = [row for row in every if row.arm == "base" or row.arm in sweep.like]
     if all(row.arm == "base" for row in rows):
         raise ConfigError(f"{scope.place}.matched: the sweep {config.matched!r} is over no arm of the table's rows")
+    part = scope.matched
+    if not all(scope.swept(row.arm, config.matched) for row in rows if row.arm != "base"):
+        rates = ", ".join(f"{rate:g}" for rate in part.rates)
+        of_scale = f"(matched of scale/{scope.plan.scale}.yaml)"
+        raise ConfigError(
+            f"{scope.place}.matched: the sweep {config.matched!r} has none of the learning rates {rates} {of_scale}"
+        )
+    some = [model for model in config.models if model in part.models] or config.models[: 1 if part.models else None]
+    common = {"models": some, "by_name": config.by_name or name in part.by_name}
     changes = {"title": f"{config.title}, at equal pass@1", "rows": rows, "sweep": None, "every_arm": False}
-    matched = AtEqualPass1.model_construct(**{**dict(config), **changes})
+    matched = AtEqualPass1.model_construct(**{**dict(config), **changes, **common})
     k, arms = scope.largest(config.k), [row.arm for row in every]
     swept = [arm for like in arms for arm in scope.swept(like, config.matched)]
     curves = frontier.Config(
         title=f"Pass@{k[0]} against pass@{k[-1]} over learning rates: {config.title}",
         kind="frontier",
-        models=config.models,
+        **common,
+        seeds=None if all(scope.in_full(row.arm) for row in rows if row.arm != "base") else part.seeds,
         benchmark=config.benchmark,
         benchmarks=config.benchmarks,
         arms=[*(arm for arm in arms if arm == "base"), *swept],
