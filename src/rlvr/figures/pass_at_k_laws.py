@@ -1,6 +1,6 @@
 """Laws of pass@k over k, fitted up to a budget and drawn beyond it (FADE, Figures 11 and 12)."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -18,12 +18,14 @@ from rlvr.statistics.scores import Scores, pass_at
 from rlvr.statistics.table_rows import blocks, frames_of
 
 CAPTION = "Points: means over {seeds} training seeds. Lines: fits to them, drawn beyond the k that they saw."
+CLAIMS = "of_laws"
 LINES = {"shifted power law": "-", "power law": "--", "exponential law": ":"}
 
 
 class Config(_scored.ScoredFigure):
     budgets: list[Positive] = Field(min_length=1)  # the largest k of each fit
     by_level: bool = False  # one panel per level of the problems
+    laws: list[Literal["shifted power law", "power law", "exponential law"]] = Field(list(LAWS), min_length=1)
 
     @model_validator(mode="after")
     def has_all_keys(self):
@@ -36,7 +38,8 @@ expand = _scored.expand
 
 def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
     config: Any = item.content
-    return {**_scored.lay_out(item, plan, paper), "budgets": config.budgets, "by_level": config.by_level}
+    keys = {"budgets": config.budgets, "by_level": config.by_level, "laws": config.laws}
+    return {**_scored.lay_out(item, plan, paper), **keys}
 
 
 def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
@@ -71,7 +74,7 @@ def _of_curves(head: dict[str, Any], curves_SK: np.ndarray, layout: dict[str, An
     ]
     for budget in layout["budgets"]:
         seen = ks <= budget
-        for law in LAWS:
+        for law in layout["laws"]:
             if int(seen.sum()) < len(LAWS[law].names):
                 continue  # fewer points than parameters
             whole = fit(law, ks[seen], mean_K[seen])
@@ -122,7 +125,7 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
             axes.set_title(f"{rows['stand_in'].iloc[0]}, {where}\nfitted up to k = {budget}")
             axes.set_xlabel("k")
         line[0].set_ylabel("pass@k (%)")
-    for law, style in LINES.items():
-        grid[0][0].plot([], [], style, color="0.3", label=law)
+    for law in layout["laws"]:
+        grid[0][0].plot([], [], LINES[law], color="0.3", label=law)
     legend(figure, grid.flat)
     return figure
