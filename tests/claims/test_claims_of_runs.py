@@ -228,7 +228,7 @@ def test_shares_of_collapsed_runs_have_newcombes_interval():
 
 
 def test_sooner_is_the_share_of_training_at_which_both_reach_the_last_value_of_the_right_one():
-    """`high` reaches 5, the last value of `low`, halfway between shares 0.4 and 0.5; `mid` never does and stands at 1."""
+    """`high` reaches 5, the last value of `low`, halfway between shares 0.4 and 0.5; `mid` never does: it is at 1."""
     rises = {"high": [1, 2, 3, 4, 6, 7, 8, 9, 9, 9], "low": [0, 1, 1, 2, 2, 3, 3, 4, 4, 5], "mid": [0] * 10}
     probes = {f"{arm}{s}": [{"step": 0, "entropy": 0.0}, *curve(v)[1:]] for arm, v in rises.items() for s in (1, 2, 3)}
     made = claim("sooner", left="high", right=["low"], measure="probe.entropy")

@@ -184,7 +184,7 @@ def _over_training(
 
 
 def _reaches(series: list[tuple[float, float]], level: float) -> float:
-    """The share of training at which a curve first reaches a level, linear between its points; 1 where it never does."""
+    """The share of training at which a curve, linear between its points, first reaches a level; 1 if it never does."""
     before, low = series[0]
     for share, value in series:
         if value >= level:
