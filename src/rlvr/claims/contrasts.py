@@ -221,12 +221,19 @@ def _rates(cell: Cell) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Needs:
-    """What claims read: scores and diversity of (policy, evaluation); rows and changes of weights of runs."""
+    """What claims read: scores and diversity of (policy, evaluation); rows, weights, hidden states of runs."""
 
     scores: dict[tuple[str, str], None] = field(default_factory=dict)
     diversity: dict[tuple[str, str], None] = field(default_factory=dict)
     runs: dict[str, None] = field(default_factory=dict)
     changes: dict[str, None] = field(default_factory=dict)
+    hidden: dict[str, None] = field(default_factory=dict)
+
+
+def _rows_of(claim: dict[str, Any]) -> str:
+    """The rows of runs that a claim over curves or collapses reads."""
+    of_weights = claim["measure"] is not None and curve(claim["measure"]).rows == WEIGHTS
+    return "changes" if of_weights else "runs"
 
 
 def needs(claims: list[dict[str, Any]]) -> Needs:
@@ -238,8 +245,7 @@ def needs(claims: list[dict[str, Any]]) -> Needs:
             for term in contrast["terms"]:
                 policies = [policy for rate in term["rates"] for policy in rate["policies"]]
                 if term["evaluation"] is None:
-                    of_weights = claim["measure"] is not None and curve(claim["measure"]).rows == WEIGHTS
-                    (found.changes if of_weights else found.runs).update(dict.fromkeys(policies))
+                    getattr(found, claim.get("rows") or _rows_of(claim)).update(dict.fromkeys(policies))
                 else:
                     pairs.update(dict.fromkeys((policy, term["evaluation"]) for policy in policies))
     return found

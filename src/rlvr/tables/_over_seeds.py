@@ -14,7 +14,7 @@ from rlvr.items import TABLES
 from rlvr.items.layout import with_cells
 from rlvr.items.scope import Scope
 from rlvr.statistics.intervals import over_seeds
-from rlvr.statistics.run_rows import cell_columns
+from rlvr.statistics.run_rows import by_seed, cell_columns
 from rlvr.tables._methods import MethodsTable
 from rlvr.tables._rendered import Rendered, scale_line
 
@@ -46,12 +46,15 @@ def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
 
 
 def rows_of(layout: dict[str, Any], parts: Mapping[str, Mapping[str, Value]]) -> list[dict[str, Any]]:
-    """One row per cell, part of training and measure, with Student's t over seeds, of the seeds that have a value."""
+    """One row per cell, part of training and measure, with Student's t over seeds, of the seeds that have a value.
+
+    `by_seed` holds the value of each run.
+    """
     rows = []
     for cell in layout["cells"]:
         for part, measures in parts.items():
             for measure, value in measures.items():
-                found = [number for run in cell["policies"] if (number := value(run)) is not None]
+                found = [math.nan if (number := value(run)) is None else number for run in cell["policies"]]
                 numbers = np.array([number for number in found if not math.isnan(number)])
                 interval = over_seeds(numbers, layout["statistics"]["confidence"]) if numbers.size else None
                 rows.append(
@@ -61,6 +64,7 @@ def rows_of(layout: dict[str, Any], parts: Mapping[str, Mapping[str, Value]]) ->
                         "value_low": interval.low if interval else math.nan,
                         "value_high": interval.high if interval else math.nan,
                         "seeds": numbers.size,
+                        "by_seed": by_seed(found),
                     }
                 )
     return rows

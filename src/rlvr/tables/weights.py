@@ -30,6 +30,8 @@ PUBLISHED = {
     "rank1_pct": "rank_1_share",
     "inner_pct": "layer_share",
 }
+CLAIMS = "of_parts"
+PARTS = (EARLY, LATE)
 
 
 class Config(RunsTable):
@@ -37,6 +39,11 @@ class Config(RunsTable):
 
 
 expand, lay_out = _over_seeds.expand, _over_seeds.lay_out
+
+
+def measures(config: Config) -> tuple[str, ...]:
+    """The measures of its claims."""
+    return tuple(COLUMNS)
 
 
 def check_published(config: Config, file: PublishedTable, paper: Paper, place: str) -> None:

@@ -64,7 +64,8 @@ class Claim(Strict):
     models: list[str] = []  # empty: all of the table
     benchmarks: list[str] = []  # empty: all of the table
     k: list[Positive] = []  # empty: all of the table; for crossing and slope: the first and the last (slope: or more)
-    measure: str | None = None  # for a figure of curves
+    measure: str | None = None  # for a figure of curves or laws, and a table of measures of runs
+    part: str | None = None  # for a table of measures of runs: the part of training; default: its end
     during: Two = (0.0, 1.0)  # for curves: the part of the training steps that is averaged
     since: Two | None = None  # for curves: the earlier part whose mean is subtracted
     each_checkpoint: bool = False  # for curves: every checkpoint of the part, not its mean
