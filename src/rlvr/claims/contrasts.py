@@ -5,6 +5,7 @@ of the hard levels), or a measure of an arm's training. A claim holds if all its
 """
 
 import importlib
+import json
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
@@ -87,6 +88,7 @@ def layout(plan: Plan, paper: str, of: list[str] | None = None) -> list[dict[str
         item = planned.item(claim.over)
         for effort in [PAPER, *([EQUAL] if _matched(planned, item) else [])]:
             parts = [_described(plan, planned, claim, item, contrast, effort) for contrast in contrasts(claim, item)]
+            parts = _once(parts)
             if effort == EQUAL:
                 parts = [part for part in parts if part["terms"]] if claim.predicate != "crossing" else []
             if not parts:
@@ -106,6 +108,16 @@ def layout(plan: Plan, paper: str, of: list[str] | None = None) -> list[dict[str
                 }
             )
     return claims
+
+
+def _once(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Contrasts with equal terms as one, of all their benchmarks: a scale may put one set in the place of several."""
+    found: dict[str, dict[str, Any]] = {}
+    for i, part in enumerate(parts):
+        key = json.dumps([part["model"], part["says"], part["terms"]]) if part["terms"] else str(i)
+        first = found.get(key)
+        found[key] = part if first is None else {**first, "benchmark": f"{first['benchmark']}, {part['benchmark']}"}
+    return list(found.values())
 
 
 def _within_reach(plan: Plan, paper: str, of: list[str] | None) -> Any:

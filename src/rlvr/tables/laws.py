@@ -57,12 +57,12 @@ def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
         )
     table = pd.DataFrame(lines)
     one = [name for name in ("Benchmark", "Model") if table[name].nunique() == 1]
+    confidence = f"{100 * layout['statistics']['confidence']:g} %"
     notes = [
         "Shifted power law: exp(−a (k + c)^−b); power law: c = 0; exponential law: 1 − a exp(−b k). Beta-binomial: "
         "solve rates from Beta(a, b); two: from Beta(a1, b1) with weight w, else from Beta(a2, b2), the harder first.",
         "MSE (times 10⁴) of pass@k over the k that a fit saw, and over those beyond. A value is of the fit to all "
-        f"seeds together; in brackets: {100 * layout['statistics']['confidence']:g} % intervals of Student's t over fits "
-        "of each seed.",
+        f"seeds together; in brackets: {confidence} intervals of Student's t over fits of each seed.",
     ]
     notes += [f"On {benchmark}." for benchmark in statistics["benchmark"].unique()] if "Benchmark" in one else []
     notes += [layout["note"]] if layout["note"] else []
