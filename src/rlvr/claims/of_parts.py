@@ -92,7 +92,7 @@ def _inputs(kind: ModuleType, inputs: Evidence) -> dict[str, Any]:
         "runs": Runs(training),
         "weights": Runs({run: {WEIGHTS: rows} for run, rows in inputs.weights.items()}),
         "hidden": Runs({run: {"hidden": rows} for run, rows in inputs.hidden.items()}),
-        "reference": None,
+        **{"reference": None, "changes": {}},  # published values, and words
     }
     return {name: every[name] for name in items.parameters(kind, "statistics")}
 

@@ -13,7 +13,7 @@ from rlvr.figures._looks import Figure, legend
 from rlvr.figures._looks import looks as looks_of
 from rlvr.statistics.intervals import over_seeds
 from rlvr.statistics.run_rows import cell_columns
-from rlvr.statistics.scaling import LAWS, MIXTURES, fit, fit_solve_rates, names, pass_at_k_of
+from rlvr.statistics.scaling import LAWS, fit, fit_solve_rates, names, pass_at_k_of
 from rlvr.statistics.scores import Scores, pass_at
 from rlvr.statistics.table_rows import blocks, frames_of
 
@@ -27,12 +27,13 @@ LINES = {
     "two Beta-binomials": (0, (4, 1, 1, 1, 1, 1)),
 }
 Laws = list[Literal["shifted power law", "power law", "exponential law", "Beta-binomial", "two Beta-binomials"]]
+EVERY: Laws = ["shifted power law", "power law", "exponential law", "Beta-binomial", "two Beta-binomials"]
 
 
 class Config(_scored.ScoredFigure):
     budgets: list[Positive] = Field(min_length=1)  # the largest k of each fit
     by_level: bool = False  # one panel per level of the problems
-    laws: Laws = Field([*LAWS, *MIXTURES], min_length=1)
+    laws: Laws = Field(EVERY, min_length=1)
 
     @model_validator(mode="after")
     def has_all_keys(self):
@@ -69,7 +70,7 @@ def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
 
 
 def _of_level(frame: pd.DataFrame, level: str) -> pd.DataFrame:
-    return frame[frame["level"] == level] if level else frame
+    return pd.DataFrame(frame[frame["level"] == level]) if level else frame
 
 
 def _of_seeds(head: dict[str, Any], frames: list[pd.DataFrame], layout: dict[str, Any]) -> list[dict[str, Any]]:

@@ -70,6 +70,18 @@ def rows_of(layout: dict[str, Any], parts: Mapping[str, Mapping[str, Value]]) ->
     return rows
 
 
+def with_heads(rows: list[dict[str, Any]], layout: dict[str, Any], changes: Mapping[str, Any]) -> pd.DataFrame:
+    """The rows with the kind of output head of each cell's model: its own, or tied to the embedding."""
+    heads = {(c["model"], c["arm"]): changes.get(c["policies"][0], {}).get("head", "") for c in layout["cells"]}
+    return pd.DataFrame([{**row, "head": heads[row["model"], row["arm"]]} for row in rows])
+
+
+def of_heads(frame: pd.DataFrame) -> list[str]:
+    """The note that says which models have a tied output head."""
+    heads = frame.fillna({"head": ""}).groupby("stand_in", sort=False)["head"].first()
+    return [f"Output head: {', '.join(f'{head} ({model})' for model, head in heads.items())}."] if any(heads) else []
+
+
 def rendered(layout: dict[str, Any], frame: pd.DataFrame, columns: Mapping[str, Column], notes: list[str]) -> Rendered:
     """The table; a published value stands behind ours where the statistics have one."""
     lines: list[dict[str, str]] = []
@@ -101,7 +113,9 @@ def _cell(row: pd.Series, column: Column) -> str:
     text = f"{value:.{column.digits}f}"
     text += f" [{low:.{column.digits}f}, {high:.{column.digits}f}]" if not math.isnan(low) else ""
     published = row.get("published")
-    return text if published is None or pd.isna(published) else f"{text} (published {published:g})"
+    if published is None or pd.isna(published):
+        return text
+    return f"{text} (published {published if isinstance(published, str) else f'{published:g}'})"
 
 
 def _range(seeds: list[int]) -> str:

@@ -10,7 +10,6 @@ from rlvr.config.schema.fields import Positive
 from rlvr.figures import pass_at_k_laws
 from rlvr.items.layout import with_scores
 from rlvr.items.scope import Scope
-from rlvr.statistics.scaling import LAWS, MIXTURES
 from rlvr.statistics.scores import Scores
 from rlvr.tables import _scored
 from rlvr.tables._methods import BenchmarksTable
@@ -20,7 +19,7 @@ from rlvr.tables._rendered import Rendered, scale_line
 class Config(BenchmarksTable):
     k: list[Positive] = Field(min_length=1)
     budgets: list[Positive] = Field(min_length=1)  # the largest k of each fit
-    laws: pass_at_k_laws.Laws = Field([*LAWS, *MIXTURES], min_length=1)
+    laws: pass_at_k_laws.Laws = Field(pass_at_k_laws.EVERY, min_length=1)
 
 
 def expand(name: str, config: Config, scope: Scope) -> Item:
