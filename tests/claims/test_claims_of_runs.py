@@ -249,3 +249,36 @@ def test_the_share_of_one_method_has_the_interval_of_its_table():
         assert (row["estimate"], row["low"], row["high"]) == pytest.approx((-len(lost) / 8, -ends.high, -ends.low))
         assert row["verdict"] == verdict
         assert row["p"] == pytest.approx(stats.binomtest(len(lost), 8, 0.5, "less").pvalue)
+
+
+# ---- claims about a time ----
+
+
+def test_sooner_is_the_share_of_training_at_which_both_reach_the_last_value_of_the_right_one():
+    """`high` reaches 5, the last value of `low`, halfway between shares 0.4 and 0.5; `mid` never does: it is at 1."""
+    rises = {"high": [1, 2, 3, 4, 6, 7, 8, 9, 9, 9], "low": [0, 1, 1, 2, 2, 3, 3, 4, 4, 5], "mid": [0] * 10}
+    probes = {f"{arm}{s}": [{"step": 0, "entropy": 0.0}, *curve(v)[1:]] for arm, v in rises.items() for s in (1, 2, 3)}
+    made = claim("sooner", left="high", right=["low"], measure="probe.entropy")
+    (row,) = evaluate(with_grid(made), Evidence({}, probes, {}))
+    assert (row["estimate"], row["verdict"]) == (pytest.approx(1 - 0.45), REPRODUCED)
+    (row,) = evaluate(with_grid(made.model_copy(update={"left": "mid"})), Evidence({}, probes, {}))
+    assert (row["estimate"], row["verdict"]) == (0.0, INCONCLUSIVE), "both at the end"
+    probes |= {f"high{s}": curve([math.nan] * 10) for s in (1, 2, 3)}
+    del probes["high1"][0], probes["high2"][0], probes["high3"][0]
+    (row,) = evaluate(with_grid(made), Evidence({}, probes, {}))
+    assert row["verdict"] == NOT_COMPARABLE
+    for wrong in ({"during": (0.5, 1.0)}, {"since": (0.0, 0.0)}, {"each_checkpoint": True}):
+        with pytest.raises(ValueError, match="whole of training"):
+            claim("sooner", left="high", right=["low"], measure="probe.entropy", **wrong)
+
+
+def test_two_arms_of_one_law_are_equally_soon_in_the_mean():
+    generator = np.random.default_rng(0)
+    probes = {f"{arm}{s}": curve(generator.normal(0, 1, 10)) for arm in ("high", "low") for s in range(1, 2001)}
+    one = with_grid(claim("sooner", left="high", right=["low"], measure="probe.entropy"))
+    for term, arm in zip(one["contrasts"][0]["terms"], ("high", "low"), strict=True):
+        term["rates"] = [{"learning_rate": None, "policies": [f"{arm}{s}" for s in range(1, 2001)]}]
+    for rows in probes.values():
+        del rows[0]
+    (row,) = evaluate(one, Evidence({}, probes, {}))
+    assert abs(row["estimate"]) < 0.03 and row["low"] < 0 < row["high"]

@@ -15,7 +15,7 @@ from rlvr.config.load import ConfigError
 from rlvr.config.schema.items import Claim
 from rlvr.planning.expansion import make_plan
 
-PAPERS = ["ace", "lens", "agrae"]
+PAPERS = ["ace", "lens", "agrae", "fade"]
 
 
 @pytest.fixture(scope="module")

@@ -320,6 +320,7 @@ def claims_files(paper, first=False):
     files += [PATHS.diversity(*pair) for pair in needed.diversity]
     files += [path for run in needed.runs for path in PATHS.rows(run)]
     files += [PATHS.weights(run) for run in needed.changes]
+    files += [PATHS.hidden(run) for run in needed.hidden]
     return files + [reference_file(name) for name in dict.fromkeys(claim["reference"] for claim in laid) if name]
 
 

@@ -47,6 +47,7 @@ class Evidence:
     metrics: Rows = field(default_factory=dict)
     weights: Rows = field(default_factory=dict)
     diversity: Scores = field(default_factory=dict)
+    hidden: Rows = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ of the hard levels), or a measure of an arm's training. A claim holds if all its
 """
 
 import importlib
+import json
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
@@ -89,7 +90,7 @@ def layout(plan: Plan, paper: str, of: list[str] | None = None) -> list[dict[str
             every = contrasts(claim, item)
             if effort == EQUAL:
                 every = _at_equal_pass_1(every, claim, planned, item)
-            parts = [_described(plan, planned, claim, item, contrast, effort) for contrast in every]
+            parts = _once([_described(plan, planned, claim, item, contrast, effort) for contrast in every])
             if not parts:
                 continue
             for part in parts:
@@ -107,6 +108,16 @@ def layout(plan: Plan, paper: str, of: list[str] | None = None) -> list[dict[str
                 }
             )
     return claims
+
+
+def _once(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Contrasts with equal terms as one, of all their benchmarks: a scale may put one set in the place of several."""
+    found: dict[str, dict[str, Any]] = {}
+    for i, part in enumerate(parts):
+        key = json.dumps([part["model"], part["says"], part["terms"]]) if part["terms"] else str(i)
+        first = found.get(key)
+        found[key] = part if first is None else {**first, "benchmark": f"{first['benchmark']}, {part['benchmark']}"}
+    return list(found.values())
 
 
 def _within_reach(plan: Plan, paper: str, of: list[str] | None) -> Any:
@@ -243,12 +254,19 @@ def _rates(cell: Cell, seeds: int | None) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Needs:
-    """What claims read: scores and diversity of (policy, evaluation); rows and changes of weights of runs."""
+    """What claims read: scores and diversity of (policy, evaluation); rows, weights, hidden states of runs."""
 
     scores: dict[tuple[str, str], None] = field(default_factory=dict)
     diversity: dict[tuple[str, str], None] = field(default_factory=dict)
     runs: dict[str, None] = field(default_factory=dict)
     changes: dict[str, None] = field(default_factory=dict)
+    hidden: dict[str, None] = field(default_factory=dict)
+
+
+def _rows_of(claim: dict[str, Any]) -> str:
+    """The rows of runs that a claim over curves or collapses reads."""
+    of_weights = claim["measure"] is not None and curve(claim["measure"]).rows == WEIGHTS
+    return "changes" if of_weights else "runs"
 
 
 def needs(claims: list[dict[str, Any]]) -> Needs:
@@ -260,8 +278,7 @@ def needs(claims: list[dict[str, Any]]) -> Needs:
             for term in contrast["terms"]:
                 policies = [policy for rate in term["rates"] for policy in rate["policies"]]
                 if term["evaluation"] is None:
-                    of_weights = claim["measure"] is not None and curve(claim["measure"]).rows == WEIGHTS
-                    (found.changes if of_weights else found.runs).update(dict.fromkeys(policies))
+                    getattr(found, claim.get("rows") or _rows_of(claim)).update(dict.fromkeys(policies))
                 else:
                     pairs.update(dict.fromkeys((policy, term["evaluation"]) for policy in policies))
     return found

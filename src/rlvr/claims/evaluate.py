@@ -167,7 +167,8 @@ def main(
     diversity = read_all([Path(paths.diversity(*pair)) for pair in needed.diversity])
     probes, metrics = ({run: list(read_lines(Path(paths.rows(run)[i]))) for run in needed.runs} for i in (0, 1))
     weights = {run: list(read_lines(Path(paths.weights(run)))) for run in needed.changes}
-    inputs = Evidence(scores, probes, metrics, weights, diversity)
+    hidden = {run: list(read_lines(Path(paths.hidden(run)))) for run in needed.hidden}
+    inputs = Evidence(scores, probes, metrics, weights, diversity, hidden)
     summaries, contrasts = [], []
     for claim in claims:
         rows = evaluate(claim, inputs)

@@ -116,7 +116,7 @@ def _behind(plan: Plan, claims: pd.DataFrame) -> dict[str, str]:
     papers = dict.fromkeys(claims[claims["scale"] == plan.scale]["paper"])
     inputs = [needs(layout(plan, paper)) for paper in papers]
     scored = [policy for found in inputs for policy, _ in chain(found.scores, found.diversity)]
-    named = [*scored, *(run for found in inputs for run in chain(found.runs, found.changes))]
+    named = [*scored, *(run for found in inputs for run in chain(found.runs, found.changes, found.hidden))]
     return {policy: plan.stage(policy) for policy in named}
 
 

@@ -44,6 +44,8 @@ class Claim(Strict):
     - within: `left` minus `right` is at most the threshold away from 0
     - crossing: `right` is ahead at the first k, `left` at the last, each by more than the threshold
     - slope: `left` minus `right` at each later k is above that at the first, by more than the threshold
+    - sooner: `left` reaches the last value of each of `right` earlier than that arm does, by more than the threshold, a
+      share of training (over a figure of curves)
     - harder: `left` minus `right` on the hard levels is above that on all problems, by more than the threshold
 
     Over a figure of curves an arm has the mean of `measure` over the part `during` of the steps that the figure shows
@@ -56,7 +58,7 @@ class Claim(Strict):
     says: str
     place: str
     over: str
-    predicate: Literal["greater", "not_below", "within", "ordering", "crossing", "slope", "harder"]
+    predicate: Literal["greater", "not_below", "within", "ordering", "crossing", "slope", "harder", "sooner"]
     left: str | None = None
     right: list[str] = []
     weights: dict[str, float] = {}
@@ -64,7 +66,8 @@ class Claim(Strict):
     models: list[str] = []  # empty: all of the table
     benchmarks: list[str] = []  # empty: all of the table
     k: list[Positive] = []  # empty: all of the table; for crossing and slope: the first and the last (slope: or more)
-    measure: str | None = None  # for a figure of curves
+    measure: str | None = None  # for a figure of curves or laws, and a table of measures of runs
+    part: str | None = None  # for a table of measures of runs: the part of training; default: its end
     during: Two = (0.0, 1.0)  # for curves: the part of the training steps that is averaged
     since: Two | None = None  # for curves: the earlier part whose mean is subtracted
     each_checkpoint: bool = False  # for curves: every checkpoint of the part, not its mean
@@ -86,6 +89,8 @@ class Claim(Strict):
             raise ValueError("crossing needs two `k`, the first and the last")
         if self.predicate == "slope" and (len(self.k) < 2 or self.k != sorted(set(self.k))):
             raise ValueError("slope needs two `k` or more, the smallest first")
+        if self.predicate == "sooner" and (self.since or self.during != (0.0, 1.0) or self.each_checkpoint):
+            raise ValueError("sooner is over the whole of training: remove during, since and each_checkpoint")
         return self
 
     @model_validator(mode="after")
