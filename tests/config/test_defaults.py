@@ -42,6 +42,7 @@ DEFAULTS = {
     "Published.since": None,
     "Published.slack": 0.02,
     "Published.special_judges": [],
+    "Published.thinks": False,
     "Published.until": None,
     "Rl.backend": "in_process",
     "Rl.last_layers": 0,

@@ -182,7 +182,8 @@ def test_metrics_hold_what_a_reader_needs(uninterrupted):
               "grad_norm", "oef", "false_working", "overconfidence_mean", "overconfidence_sum", "logprob_gap",
               "timing"}  # fmt: skip
     assert wanted <= set(rows[0])
-    assert {"rollout", "reference", "update", "step", "tokens_per_second"} <= set(rows[0]["timing"])
+    assert {"rollout", "verify", "reference", "update", "step", "tokens_per_second"} <= set(rows[0]["timing"])
+    assert all(0 < row["timing"]["verify"] <= row["timing"]["rollout"] for row in rows)
     for row in rows:
         groups, drawn = len(row["solve_rates"]) - 1, row["prompts_drawn"]
         assert sum(row["solve_rates"]) == drawn and row["unsolved"] == row["solve_rates"][0] == drawn * row["all_wrong"]

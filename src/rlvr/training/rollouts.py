@@ -4,6 +4,7 @@ Dimensions: P prompts, G rollouts per prompt, T response tokens.
 """
 
 import math
+import time
 from dataclasses import dataclass
 
 import torch
@@ -32,6 +33,7 @@ class Batch:
     statuses: dict[str, int]
     rounds: int
     position: int  # position in the training set's order after this step
+    verify_seconds: float  # on the clock
 
 
 class Problems:
@@ -122,7 +124,7 @@ def collect(
     spare: list[tuple[Groups, Samples, Tensor]] = []
     pass_rates: list[float] = []
     statuses: dict[str, int] = {}
-    rounds, missing = 0, prompts
+    rounds, missing, seconds = 0, prompts, 0.0
     while missing > 0 and rounds < (rollout.max_sampling_rounds if rollout.dynamic_sampling else 1):
         share = max(0.25, (prompts - missing) / len(pass_rates)) if pass_rates else 1.0
         count = math.ceil(missing / share)
@@ -136,7 +138,9 @@ def collect(
             max_tokens=rollout.max_response_tokens,
             temperature=rollout.temperature,
         )
+        began = time.perf_counter()
         graded = verify(policy, drawn, [problems.problems[row].gold for row in rows], verifier)
+        seconds += time.perf_counter() - began
         correct_PG = torch.tensor([[float(s == "correct") for s in row] for row in graded], device=policy.model.device)
         for status in (s for row in graded for s in row):
             statuses[status] = statuses.get(status, 0) + 1
@@ -152,7 +156,7 @@ def collect(
     groups, drawn, correct_PG = _join([*informative, *spare], prompts, policy.pad)
     longest, penalty = rollout.max_response_tokens, reward.overlong_penalty
     penalty_PG = overlong_penalty(groups.lengths_PG, limit=longest, buffer=reward.overlong_buffer, penalty=penalty)
-    return Batch(groups, drawn, correct_PG, correct_PG + penalty_PG, pass_rates, statuses, rounds, position)
+    return Batch(groups, drawn, correct_PG, correct_PG + penalty_PG, pass_rates, statuses, rounds, position, seconds)
 
 
 def _join(parts: list[tuple[Groups, Samples, Tensor]], prompts: int, pad: int) -> tuple[Groups, Samples, Tensor]:

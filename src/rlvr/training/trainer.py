@@ -136,7 +136,8 @@ class Trainer:
         if self.estimator_state:
             row["estimator"] = self.estimator_state
         tokens, seconds = int(batch.groups.lengths_PG.sum()), sum(timer.seconds.values())
-        row["timing"] = {**timer.seconds, "step": round(seconds, 4), "tokens_per_second": round(tokens / seconds, 1)}
+        row["timing"] = {**timer.seconds, "verify": round(batch.verify_seconds, 4), "step": round(seconds, 4)}
+        row["timing"]["tokens_per_second"] = round(tokens / seconds, 1)
         self.metrics.append(row)
         return row
 

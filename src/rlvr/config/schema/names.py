@@ -194,7 +194,15 @@ class Published(Named, Files):
     until: Day | None = None
     originals: dict[str, Original] = {}  # "<set>/<split>" as rows name it
     verifier: Literal[GENERAL]  # type: ignore[valid-type]
+    thinks: bool = False  # accept an answer behind the response's </think> alone
     about: About = About()
+
+    @model_validator(mode="after")
+    def knows_thoughts(self):
+        if self.thinks and not constant("verifiers", self.verifier, "THINKS", False):
+            able = ", ".join(name for name in GENERAL if constant("verifiers", name, "THINKS", False))
+            raise ValueError(f"thinks: the verifier {self.verifier} does not look for thoughts; {able} do")
+        return self
 
     @property
     def pinned(self) -> bool:

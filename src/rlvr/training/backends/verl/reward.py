@@ -1,5 +1,6 @@
 """verl's reward manager over this package's verifiers: the same verdicts and rewards as in process."""
 
+import time
 from typing import Any
 
 import torch
@@ -30,6 +31,7 @@ class Verified(RewardManagerBase):
         return await self.loop.run_in_executor(None, self._judge, tokens, gold)
 
     def _judge(self, tokens: list[int], gold: str) -> dict[str, Any]:
+        began = time.perf_counter()
         text = self.tokenizer.decode(tokens, skip_special_tokens=True)
         (verdict,) = self.pool.judge([(text, gold)])
         self.pool.errors.check()
@@ -41,4 +43,5 @@ class Verified(RewardManagerBase):
             buffer=self.settings.overlong_buffer,
             penalty=self.settings.overlong_penalty,
         )
-        return {"reward_score": correct + float(penalty), "reward_extra_info": {"acc": correct, "status": status}}
+        information = {"acc": correct, "status": status, "seconds": time.perf_counter() - began}
+        return {"reward_score": correct + float(penalty), "reward_extra_info": information}

@@ -30,6 +30,7 @@ class Rollouts:
         rollout_infos = [infos[row] for row in grid.rows_PG.flatten().tolist()]
         self.correct_PG = torch.tensor([info["acc"] for info in rollout_infos]).view(grid.rows_PG.shape)
         statuses = [info["status"] for info in rollout_infos]
+        self.verify_seconds = sum(info["seconds"] for info in rollout_infos)  # of all workers, beside the sampling
         self.statuses = {status: statuses.count(status) for status in sorted(set(statuses))}
 
     @classmethod

@@ -273,6 +273,7 @@ class VerlTrainer(PPOTrainerSync):
         }
         timing = {phase: round(sum(timing_raw.get(name, 0.0) for name in names), 4) for phase, names in phases.items()}
         whole = sum(timing.values())
+        timing["verify"] = round(rollouts.verify_seconds, 4)
         count = int(inputs.lengths_PG.sum())
         row["timing"] = {**timing, "step": round(whole, 4), "tokens_per_second": round(count / whole, 1)}
         return row
