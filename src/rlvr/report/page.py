@@ -120,9 +120,9 @@ class Page:
         else:
             image = (folder / "figures" / f"{item['name']}.png").read_bytes()
             entry["image"] = base64.b64encode(image).decode()
-            seeds = int(frames[0]["seeds"].max()) if frames and "seeds" in frames[0] else 0
+            counts = [int(frame["seeds"].max()) for frame in frames[:1] if "seeds" in frame and len(frame)]
             at = "" if item["analytic"] else f" Made at {self.layout['scale']} scale."
-            entry["caption"] = items.hook(kind, "CAPTION", "").format(seeds=seeds) + at
+            entry["caption"] = items.hook(kind, "CAPTION", "").format(seeds=max(counts, default=0)) + at
         return entry
 
     def _sources(self, frame: pd.DataFrame) -> list[dict[str, Any]]:
