@@ -4,6 +4,7 @@ Its companions are the frontier over learning rates, a tree of the methods that 
 profiles.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -126,7 +127,8 @@ class _Values:
     """The values of methods at a place: of pass@k a matrix (S, N), of other measures (S,); None out of reach."""
 
     def __init__(self, methods: Methods, training: Runs, solutions: Solutions, m: int):
-        self.methods, self.training, self.solutions, self.m = methods, training, solutions, m
+        self.methods, self.training = methods, training
+        self.distinct = {policy: _distinct(solutions[policy, methods.evaluation], m) for policy in methods.frames}
 
     def at_common(self, cell: dict[str, Any], what: str | int) -> Matrix | None:
         policies = cell["policies"]
@@ -142,20 +144,20 @@ class _Values:
     def _of(self, measure: str, policies: list[str], cell: dict[str, Any]) -> Matrix:
         """A measure of each policy. The base policy's entropy is that of the first step of a method's runs."""
         if measure == "distinct":
-            return np.array([self._distinct(policy) for policy in policies])
+            return np.array([self.distinct[policy] for policy in policies])
         if measure == "entropy" and policies[0] not in self.training:
             return np.array([_entropy(self.training[run]["metrics"][:1], run) for run in cell["policies"]])
         of = _entropy if measure == "entropy" else _seconds
         return np.array([of(_last(self.training[run]["metrics"]), run) for run in policies])
 
-    def _distinct(self, policy: str) -> float:
-        """The mean over the policy's problems with m correct samples."""
-        from rlvr.scoring.diversity import rarefied
 
-        by_problem = self.solutions[policy, self.methods.evaluation].values()
-        values = [rarefied(list(counts.values()), self.m) for counts in by_problem]
-        known = [value for value in values if not np.isnan(value)]
-        return float(np.mean(known)) if known else np.nan
+def _distinct(by_problem: dict[str, Counter[str]], m: int) -> float:
+    """The mean over a policy's problems with m correct samples."""
+    from rlvr.scoring.diversity import rarefied
+
+    values = [rarefied(list(counts.values()), m) for counts in by_problem.values()]
+    known = [value for value in values if not np.isnan(value)]
+    return float(np.mean(known)) if known else np.nan
 
 
 def _last(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
