@@ -8,6 +8,7 @@ import pytest
 from conftest import run_module
 from scores_by_hand import LAYOUT, scores
 
+from rlvr.figures import frontier
 from rlvr.statistics.frontier import Point, at_pass_1
 from rlvr.statistics.intervals import SeedsAndProblems
 from rlvr.statistics.table_rows import pass_at_k_rows as summarise
@@ -120,3 +121,24 @@ def test_a_base_policy_stands_as_it_is_in_such_a_table():
     frames = {(name, "x"): scores(name, correct) for name, correct in {"z": [1, 0], "a1": [2, 2], "a2": [2, 3]}.items()}
     table = summarise({**LAYOUT, "cells": cells}, frames, None).set_index(["arm", "k"])
     assert table.loc[("base", 1), "value"] == pytest.approx(12.5) and table["difference"].isna().all()
+
+
+def test_of_many_methods_each_has_a_panel_beside_the_baseline():
+    """Thirteen methods, two of one label: a panel for each but the baseline; without one, all in one panel."""
+    rows = [
+        {"model": "M", "stand_in": "m", "benchmark": "x", "arm": f"{arm}-lr-{rate}", "label": label, "seeds": 3}
+        | {"learning_rate": rate, "k": k, "value": v, "value_low": v - 1, "value_high": v + 1}
+        for arm, label in [("grpo", "GRPO"), ("one", "same"), ("two", "same"), *((f"m{i}", f"m{i}") for i in range(10))]
+        for rate in (1.0, 2.0)
+        for k, v in ((1, 40 + rate), (64, 90 - rate))
+    ]
+    frame = pd.DataFrame(rows)
+    layout = {"methods": {arm: arm.split("-")[0] for arm in frame["arm"]}, "arms": []}
+    figure = frontier.draw({**layout, "baseline": "grpo"}, [frame])
+    titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
+    assert titles == ["same", "same", *(f"m{i}" for i in range(10))]
+    assert len(figure.axes[0].collections[0].get_segments()) == 13, "all curves in grey"
+    assert "dashed: GRPO" in figure.get_supxlabel()
+    (axes,) = frontier.draw(layout, [frame]).axes
+    assert len({line.get_label() for line in axes.lines if not str(line.get_label()).startswith("_")}) == 12
+    assert len([line for line in axes.lines if len(np.atleast_1d(line.get_xdata())) == 2]) == 13

@@ -66,6 +66,7 @@ def companions(name: str, config: Config, scope: Scope) -> tuple[dict[str, ItemC
         seeds=config.seeds,
         arms=swept,
         k=k,
+        baseline=config.compare_with,
         note=frontier.NOTE,
     )
     tree = league_tree.Config(
