@@ -45,6 +45,7 @@ class Page:
             title=self._title(shorts),
             papers=papers,
             overview=overview,
+            leagues=self._leagues(),
             grid=self.claims.picture([paper["name"] for paper in self.layout["every_paper"]]),
             matrix=self.claims.matrix([paper["name"] for paper in self.layout["every_paper"]]),
             about_verdicts=NOTES,
@@ -55,9 +56,16 @@ class Page:
             devices=origins.each(self.manifests.values(), origins.device),
         )
 
+    def _leagues(self) -> dict[str, str]:
+        """The overview's links to pages of items that are made by name alone, where there are any."""
+        pages = {Path(self.paths.page(name)): title for name, title in self.layout["leagues"].items()}
+        return {path.name: title for path, title in pages.items() if path.is_file()}
+
     def _title(self, shorts: str) -> str:
         if not self.manifests:
             return f"{shorts}: closed forms"
+        if self.layout["title"]:
+            return self.layout["title"]
         return f"{shorts}: tables, figures, claims" if self.layout["page"] != "index" else "RLVR papers: what was run"
 
     def _paper(self, paper: dict[str, Any]) -> dict[str, Any]:
