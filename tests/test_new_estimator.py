@@ -104,6 +104,7 @@ def test_the_command_writes_one_that_holds_the_laws_and_can_be_ranked(copy):
     assert re.search(r"PASSED tests/estimators/test_\w+\.py::test_masses\w+\[\S*my_weight", out)
     league = ("-n", "--cores", "1", "--config", "scale=smoke", "mine=my_weight", "--", "league")
     planned = call(copy, sys.executable, "-m", "snakemake", *league)
+    assert "results/report/smoke/mine.html" in planned
     runs = set(re.findall(r"results/runs/(\S+?)/manifest.json", planned))
     assert len(runs) == 6 * 2 * 2, "six methods, two seeds, two rates"
     assert len([run for run in runs if "my_weight" in run]) == 4

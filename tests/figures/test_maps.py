@@ -45,6 +45,21 @@ def test_a_heatmap_has_a_row_a_method_and_its_numbers():
     assert first.get_title() == "m\nx stand-in" and [t.get_text() for t in second.get_xticklabels()] == ["1", "4"]
 
 
+def test_a_heatmap_of_models_with_different_benchmarks_has_a_row_a_model():
+    common = {"stand_in": "m", "score": "pass", "value": 1.0}
+    rows = [
+        {**common, "model": model, "benchmark": benchmark, "arm": arm, "label": "one name", "k": k}
+        for model, benchmarks in {"M": "xyz", "N": "xz"}.items()
+        for benchmark in benchmarks
+        for arm in "ab"
+        for k in (1, 4)
+    ]
+    figure = heatmap.draw({}, [pd.DataFrame(rows)])
+    assert [axes.get_visible() for axes in figure.axes] == [True] * 5 + [False]
+    assert [len(axes.texts) for axes in figure.axes] == [4] * 5 + [0], "two arms of one label are two rows"
+    assert [len([t for t in axes.get_yticklabels() if t.get_text()]) for axes in figure.axes[:5]] == [2, 0, 0, 2, 0]
+
+
 class Encoder:
     """Vectors by hand: a text is its numbers."""
 
@@ -77,6 +92,28 @@ def test_a_map_is_the_principal_components_of_centred_correct_solutions(monkeypa
     figure = solution_map.draw({"arms": [["a", "blue"], ["b", "orange"]], "methods": {}}, [frame])
     assert figure.axes[0].get_title() == "p"
     assert solution_map.statistics(layout(problems=2), given).equals(frame)
+
+
+def test_a_map_without_problems_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr("rlvr.scoring.diversity.encoder_of", lambda name: Encoder())
+    given = {(f"{a}1", "x"): {"q": Counter({"1 1 1": 9})} for a in "ab"}
+    solution_map.statistics(layout(), given).to_csv(tmp_path / "map.csv", index=False)
+    read = pd.read_csv(tmp_path / "map.csv")
+    assert read.empty and {"model", "arm", "policies", "x", "seeds"} <= set(read.columns)
+    (axes,) = solution_map.draw({}, [read]).axes
+    assert axes.texts[0].get_text() == "No problem has 3 different correct solutions of each method."
+
+
+def test_a_map_has_a_row_a_model():
+    rows = [
+        {"model": m, "stand_in": m, "arm": "a", "label": "a", "problem": p, "x": x, "y": x * x, "count": 1, "seeds": 1}
+        for m, problems in {"M": "pq", "N": "r"}.items()
+        for p in problems
+        for x in (-1.0, 0.0, 1.0)
+    ]
+    axes = solution_map.draw({"arms": [], "methods": {}}, [pd.DataFrame(rows)]).axes
+    assert [one.get_title() for one in axes if one.get_visible()] == ["M\np", "M\nq", "N\nr"]
+    assert [one.get_visible() for one in axes] == [True, True, True, False]
 
 
 def test_correct_solutions_are_counted_from_completions_and_grades(tmp_path):

@@ -16,6 +16,7 @@ from rlvr.claims.table import gather, numbers
 from rlvr.config.paths import Paths
 from rlvr.files import RecordError
 from rlvr.planning.expansion import make_plan
+from rlvr.report import layout as pages
 from rlvr.report.page import Page, _folded
 from rlvr.statistics.scores import read_all
 from rlvr.tables.pass_at_k import sentences
@@ -177,6 +178,8 @@ def page_layout(page: str, papers=("p", "q")) -> dict:
             {"name": name, "short": name.upper(), "title": "", "claims": 2, "items": 0, "runs": [], "evaluations": []}
             for name in (("p", "q") if page == "index" else ())
         ],
+        "title": "",
+        "leagues": {"league": "A league"} if page == "index" else {},
         "papers": [
             {"name": name, "short": name.upper(), "title": "Title", "authors": "A", "deviations": [], "sets": False}
             | {"arms": {}, "items": []}
@@ -241,6 +244,18 @@ def test_a_papers_page_has_its_part_of_the_ledger(by_hand):
 def test_a_page_without_claims_says_how_to_get_them(tmp_path):
     assert Claims(tmp_path).of("p") == [] and Claims(tmp_path).matrix(["p"])["papers"] == []
     assert "None was evaluated so far: <code>snakemake claims</code>" in Page(page_layout("index"), tmp_path).render()
+
+
+def test_a_league_has_a_page_that_the_overview_links_where_it_exists(tmp_path):
+    plan = make_plan(ROOT, "smoke", ["methods"])
+    assert {"index", "methods", "league", "mine"} == set(pages.names(plan))
+    items = [name for _, name in pages.items_of_page(plan, "league")]
+    assert items == ["league", "league_frontier", "league_tree", "league_profile"]
+    assert pages.of_page(plan, "league")["title"] == "A league of every policy weight"
+    assert 'href="league.html"' not in Page(page_layout("index"), tmp_path).render()
+    (tmp_path / "report/laptop").mkdir(parents=True)
+    (tmp_path / "report/laptop/league.html").write_text("")
+    assert '<a href="league.html">A league</a>' in Page(page_layout("index"), tmp_path).render()
 
 
 def test_real_claims_on_a_page(results):

@@ -8,6 +8,7 @@ import pytest
 from conftest import run_module
 from scores_by_hand import LAYOUT, on_x, scores
 
+from rlvr.figures import frontier
 from rlvr.statistics.frontier import Point, at_pass_1
 from rlvr.statistics.intervals import SeedsAndProblems
 from rlvr.statistics.table_rows import pass_at_k_rows as summarise
@@ -149,3 +150,24 @@ def test_a_method_with_fewer_seeds_is_compared_over_its_own():
     head = {"title": "T", "scale": "laptop", "about_scale": "", "note": "", "compare_label": "a", "sampling": "t"}
     shown = render({**LAYOUT, **head, "cells": cells}, table, None)
     assert "Fewer seeds, and compared over these alone: b 1." in shown.notes
+
+
+def test_of_many_methods_each_has_a_panel_beside_the_baseline():
+    """Thirteen methods, two of one label: a panel for each but the baseline; without one, all in one panel."""
+    rows = [
+        {"model": "M", "stand_in": "m", "benchmark": "x", "arm": f"{arm}-lr-{rate}", "label": label, "seeds": 3}
+        | {"learning_rate": rate, "k": k, "value": v, "value_low": v - 1, "value_high": v + 1}
+        for arm, label in [("grpo", "GRPO"), ("one", "same"), ("two", "same"), *((f"m{i}", f"m{i}") for i in range(10))]
+        for rate in (1.0, 2.0)
+        for k, v in ((1, 40 + rate), (64, 90 - rate))
+    ]
+    frame = pd.DataFrame(rows)
+    layout = {"methods": {arm: arm.split("-")[0] for arm in frame["arm"]}, "arms": []}
+    figure = frontier.draw({**layout, "baseline": "grpo"}, [frame])
+    titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
+    assert titles == ["same", "same", *(f"m{i}" for i in range(10))]
+    assert len(figure.axes[0].collections[0].get_segments()) == 13, "all curves in grey"
+    assert "dashed: GRPO" in figure.get_supxlabel()
+    (axes,) = frontier.draw(layout, [frame]).axes
+    assert len({line.get_label() for line in axes.lines if not str(line.get_label()).startswith("_")}) == 12
+    assert len([line for line in axes.lines if len(np.atleast_1d(line.get_xdata())) == 2]) == 13

@@ -7,7 +7,9 @@ from scipy import stats
 from scores_by_hand import LAYOUT, on_x
 
 from rlvr.figures import league_tree
-from rlvr.statistics.league import at_equal, probability_of_improvement, ranks
+from rlvr.statistics.intervals import SeedsAndProblems
+from rlvr.statistics.league import methods_at, probability_of_improvement, ranks
+from rlvr.statistics.table_rows import false_discovery
 
 
 def generator():
@@ -53,39 +55,67 @@ def test_probability_of_improvement_at_its_ends():
         assert expected in (0.5, found.low, found.high)
 
 
+def cell(arm: str, policies: list[str], **more) -> dict:
+    return {"model": "M", "stand_in": "m", "arm": arm, "label": arm, "learning_rate": 1.0, "policies": policies, **more}
+
+
 def test_without_rates_a_method_stands_where_it_is_and_out_of_reach_it_has_none():
-    frames = {
-        policy: frame for (policy, _), frame in on_x({"a1": [2, 2], "b1": [1, 1], "b2": [4, 4], "c": [0, 0]}).items()
-    }
-    baseline, plain = {"policies": ["a1"]}, {"policies": ["b1"]}
-    np.testing.assert_allclose(at_equal(plain, baseline, frames, 1), [[0.25, 0.25]])
+    scores = on_x({"a1": [2, 2], "b1": [1, 1], "b2": [4, 4], "c": [0, 0]})
     rates = [{"learning_rate": 0.0, "policies": ["c"]}, {"learning_rate": 1.0, "policies": ["b2"]}]
-    found = at_equal({"policies": ["b2"], "rates": rates}, baseline, frames, 1)
-    assert found is not None and found.mean() == pytest.approx(0.5), "between 0 and 1 the curve has the baseline's"
     short = [{"learning_rate": 0.0, "policies": ["c"]}, {"learning_rate": 1.0, "policies": ["b1"]}]
-    assert at_equal({"policies": ["b1"], "rates": short}, baseline, frames, 2) is None
+    cells = [cell("a", ["a1"]), cell("b", ["b1"]), cell("c", ["b2"], rates=rates), cell("d", ["b1"], rates=short)]
+    (methods,) = methods_at({**LAYOUT, "cells": cells}, scores)
+    _, plain, curve, beyond = cells
+    np.testing.assert_allclose(methods.at_equal(1, plain), [[0.25, 0.25]])
+    found = methods.at_equal(1, curve)
+    assert found is not None and found.mean() == pytest.approx(0.5), "between 0 and 1 the curve has the baseline's"
+    assert methods.at_equal(2, beyond) is None
+    value = {"c": 0.8, "b2": 0.2, "b1": 9.0}
+    assert methods.measure_at_equal(lambda p: np.array([value[one] for one in p]), curve) == pytest.approx([0.5])
+    assert methods.measure_at_equal(lambda p: np.array([value[one] for one in p]), beyond) is None
 
 
 def test_the_tree_joins_what_differs_least():
     """Two methods alike and one far away: alike ones are joined left of the line, the third right of it."""
     counts = {"a": [2, 2, 2, 2] * 5, "b": [2, 2, 2, 3] + [2] * 16, "c": [4, 4, 4, 3] * 5}
-    cells = [
-        {
-            "model": "M",
-            "stand_in": "m",
-            "arm": a,
-            "label": a,
-            "learning_rate": 1.0,
-            "policies": [f"{a}{s}" for s in (1, 2, 3)],
-        }
-        for a in counts
-    ]
-    scores = on_x({f"{a}{s}": given for a, given in counts.items() for s in (1, 2, 3)})
-    layout = {**LAYOUT, "cells": cells, "k": [1, 2]}
+    scores = on_x({f"{a}{s}": given for a, given in counts.items() for s in (1, 2, 3)} | {"base": [0] * 20})
+    lost = [{"learning_rate": 0.0, "policies": ["base"]}] * 2
+    cells = [*(cell(a, [f"{a}{s}" for s in (1, 2, 3)]) for a in counts), cell("lost", ["a1"], rates=lost)]
+    layout = {**LAYOUT, "cells": cells, "k": [1, 2], "compare_label": "a"}
     frame = league_tree.statistics(layout, scores)
     assert list(zip(frame["label"], frame["other_label"], strict=True)) == [("a", "b"), ("a", "c"), ("b", "c")]
-    p = frame.set_index(["label", "other_label"])["p_holm"]
-    assert p["a", "b"] > 0.05 > max(p["a", "c"], p["b", "c"])
+    q = frame.set_index(["label", "other_label"])["q"]
+    assert q["a", "b"] > 0.05 > max(q["a", "c"], q["b", "c"])
     figure = league_tree.draw(layout, [pd.DataFrame(frame)])
     (axes,) = figure.axes
     assert {text.get_text() for text in axes.get_yticklabels()} == {"a", "b", "c"}
+    words = figure.get_supxlabel()
+    assert "2 of 3 pairs differ at pass@2" in words and "At no learning rate with the pass@1 of a: lost." in words
+
+
+def test_a_tree_of_fewer_than_two_methods_says_so(tmp_path):
+    """The baseline alone reaches its pass@1: no pair, columns nevertheless, as a file and as a picture."""
+    lost = [{"learning_rate": 0.0, "policies": ["c"]}] * 2
+    cells = [cell("a", ["a1"]), cell("b", ["b1"], rates=lost)]
+    layout = {**LAYOUT, "cells": cells, "compare_label": "GRPO"}
+    frame = league_tree.statistics(layout, on_x({"a1": [2, 2], "b1": [1, 1], "c": [0, 0]}))
+    frame.to_csv(tmp_path / "tree.csv", index=False)
+    read = pd.read_csv(tmp_path / "tree.csv")
+    assert read.empty and {"arm", "other", "p", "q", "detectable", "seeds"} <= set(read.columns)
+    (axes,) = league_tree.draw(layout, [read]).axes
+    assert [text.get_text() for text in axes.texts] == ["No two methods have the pass@1 of GRPO."]
+
+
+def test_false_discoveries_among_pairs_are_few_and_differences_are_found():
+    """Six methods, two of them higher: of the pairs told apart few are false, and most true ones are found."""
+    draw, intervals, shares, found = np.random.default_rng(2), SeedsAndProblems(0.95), [], []
+    higher = np.array([0, 0, 0, 0, 1, 1])
+    pairs = [(i, j) for i in range(6) for j in range(i)]
+    differ = np.array([higher[i] != higher[j] for i, j in pairs])
+    for _ in range(60):
+        common = draw.normal(0, 0.2, 40)
+        scores = [0.08 * up + common + draw.normal(0, 0.02, (5, 1)) + draw.normal(0, 0.05, (5, 40)) for up in higher]
+        told = false_discovery(pd.Series([intervals.of_difference(scores[i], scores[j]).p for i, j in pairs])) <= 0.05
+        shares.append((told & ~differ).sum() / max(1, told.sum()))
+        found.append(told[differ].mean())
+    assert np.mean(shares) <= 0.05 and np.mean(found) > 0.8

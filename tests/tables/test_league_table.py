@@ -30,7 +30,7 @@ def training() -> Runs:
 
 
 def solutions(of_b: dict[str, int]) -> dict:
-    made = {(policy, "x"): {"p0": Counter({"s": 3})} for policy in ("a1", "a2")}
+    made = {(policy, "x"): {"p0": Counter({"s": 3})} for policy in ("a1", "a2", "base1")}
     return {**made, **{(policy, "x"): {"p0": Counter(of_b)} for policy in ("b1", "b2")}}
 
 
@@ -40,47 +40,80 @@ def frame() -> pd.DataFrame:
 
 
 def test_numbers_by_hand(frame):
-    of = frame.set_index(["arm", "measure"])["value"]
-    assert of["a", "pass_1"] == pytest.approx(50) and of["b", "pass_1"] == pytest.approx(100 * 30 / 32)
-    assert of["a", "pass_k"] == of["b", "pass_k"] == 100
+    of = frame.set_index(["at", "arm", "measure"])["value"]
+    assert of["common", "a", "pass_1"] == pytest.approx(50) and of["common", "b", "pass_1"] == pytest.approx(3000 / 32)
+    assert of["common", "a", "pass_k"] == of["common", "b", "pass_k"] == of["common", "b", "iqm"] == 100
+    assert of["common", "b", "gain"] == 0 and of["common", "b", "rank"] == 1.5, "both solve everything in four samples"
+    assert of["common", "a", "rank_1"] == 2 and of["common", "b", "better"] == 0.5
     # Between the base policy (1/16 and 1/4) and its own (15/16 and 1), b has a pass@1 of 1/2 at half of the way.
-    assert of["b", "equal"] == pytest.approx(62.5) and of["b", "equal_gain"] == pytest.approx(-37.5)
-    assert of["a", "rank"] == 1 and of["b", "rank"] == 2 and pd.isna(of["a", "equal_gain"])
-    assert of["b", "better"] == 0.5, "both solve everything in four samples"
-    assert of["a", "entropy"] == pytest.approx(1.0), "the last tenth of ten steps"
-    assert of["a", "distinct"] == pytest.approx(1) and of["b", "distinct"] == pytest.approx(2)
-    assert of["a", "seconds"] == 2
+    assert of["equal", "b", "pass_1"] == pytest.approx(50) and of["equal", "b", "pass_k"] == pytest.approx(62.5)
+    assert of["equal", "b", "gain"] == pytest.approx(-37.5) and of["equal", "b", "better"] == 0
+    assert of["equal", "a", "rank"] == 1 and of["equal", "b", "rank"] == 2 and pd.isna(of["equal", "a", "gain"])
+    assert of["common", "a", "entropy"] == pytest.approx(1.0), "the last tenth of ten steps"
+    assert of["equal", "b", "entropy"] == pytest.approx((0.1 + 1.0) / 2), "half of the way from the first step's"
+    assert of["common", "a", "distinct"] == pytest.approx(1) and of["common", "b", "distinct"] == pytest.approx(2)
+    assert of["equal", "b", "distinct"] == pytest.approx(1.5) and of["common", "a", "seconds"] == 2
+
+
+def test_bounds_of_differences_hold_all_methods_together():
+    """With ten more methods the bounds of the same difference are wider."""
+    given, of_b = layout(), {"s": 1}
+    more = [{**given["cells"][1], "arm": f"c{i}", "label": "c"} for i in range(10)]
+    counts = {"a1": [2, 2, 1, 3], "a2": [2, 1, 2, 3], "b1": [3, 0, 1, 1], "b2": [2, 0, 0, 2], "base1": COUNTS["base1"]}
+
+    def width(cells: list) -> float:
+        made = statistics({**given, "cells": cells}, on_x(counts), training(), solutions(of_b))
+        of = made.set_index(["at", "arm", "measure"]).loc[("common", "b", "gain")]
+        return of["value_high"] - of["value_low"]
+
+    alone, among = width(given["cells"]), width([*given["cells"], *more])
+    assert alone < among
 
 
 def test_it_is_in_the_order_of_ranks_and_says_which_method_when(frame):
     shown = render(layout(), frame)
-    assert list(shown.frame["Method"]) == ["a", "b"] and shown.frame["rank"].str.startswith(("1", "2")).all()
-    assert shown.frame.loc[0, "against a"] == "" and shown.frame.loc[1, "against a"].startswith("−37.5")
+    assert list(shown.frame["Method"]) == ["a", "", "b", ""] and shown.frame["rank"].str.startswith(("1", "2")).all()
+    assert list(shown.frame[""]) == ["at equal pass@1", "at the common rate"] * 2
+    gains = shown.frame["@4 less a's"]
+    assert gains[0] == gains[1] == "" and gains[2].startswith("−37.5") and gains[3].startswith("+0.0")
     words = shown.notes[-1]
-    assert words.startswith("For one answer, b has the highest pass@1") and "no method is above a at k = 4" in words
+    assert "pass@1 at the common learning rate may be that of b (" in words and "no method is above a at k = 4" in words
+    assert "the highest may be a; there entropy is 0.550 to 1.000 nats (a: 1.000)" in words
+
+
+def test_two_arms_of_one_label_are_two_methods(frame):
+    same = frame.assign(label="a")
+    assert "may be that of a (" in render(layout(), same).notes[-1] and len(render(layout(), same).frame) == 4
+
+
+def test_a_sentence_names_every_method_that_may_be_first_or_counts_them(frame):
+    """Ten methods with the scores of b: six by name, the other four as a number."""
+    of_b = frame[frame["arm"] == "b"]
+    many = pd.concat([frame, *(of_b.assign(arm=f"b{i}", label=f"b{i}") for i in range(9))])
+    assert "may be that of b, b0, b1, b2, b3, b4 and 4 more (" in render(layout(), many).notes[-1]
 
 
 def test_blind_guesses_and_false_steps_are_in_it_where_they_are_known(frame):
     assert "blind" not in set(frame["arm"]) and "false working (%)" not in render(layout(), frame).frame
     known = {pair: one.assign(chance=0.5, false_working=[0, 0, 0, 1]) for pair, one in on_x(COUNTS).items()}
     found = statistics(layout(), known, training(), solutions({"s": 1}))
-    of = found.set_index(["arm", "measure"])["value"]
+    of = found[found["at"] == "common"].set_index(["arm", "measure"])["value"]
     assert dict(of["blind"]) == {"pass_1": 50, "pass_k": pytest.approx(100 * (1 - 0.5**4))}
     assert of["a", "false_working"] == pytest.approx(100 / 8) and of["b", "false_working"] == pytest.approx(100 / 15)
-    last = render(layout(), found).frame.iloc[-1]
+    shown = render(layout(), found).frame
+    last = shown.iloc[-1]
     assert (last["Method"], last["@1"], last["rank"], last["entropy"]) == ("Blind guess (exact)", "50.0", "", "")
-    assert (
-        last["false working (%)"] == "" and render(layout(), found).frame["false working (%)"][0] == "12.5 [12.5, 12.5]"
-    )
+    assert last["false working (%)"] == "" and "12.5 [12.5, 12.5]" in set(shown["false working (%)"])
 
 
 def test_a_method_out_of_reach_has_no_rank_and_comes_last():
     counts = {**COUNTS, "b1": [0, 0, 1, 0], "b2": [0, 1, 0, 0]}
     frame = statistics(layout(), on_x(counts), training(), solutions({"s": 1}))
-    of = frame.set_index(["arm", "measure"])["value"]
-    assert pd.isna(of["b", "equal"]) and pd.isna(of["b", "rank"]) and of["a", "rank"] == 1
-    assert pd.isna(of["b", "distinct"]), "no problem has two correct samples"
-    assert list(render(layout(), frame).frame["rank"])[1] == ""
+    of = frame.set_index(["at", "arm", "measure"])["value"]
+    assert of["equal", "b"].isna().all() and of["equal", "a", "rank"] == 1 and of["common", "b", "rank"] == 2
+    assert pd.isna(of["common", "b", "distinct"]), "no problem has two correct samples"
+    shown = render(layout(), frame)
+    assert list(shown.frame["rank"])[2] == "" and "No learning rate has the pass@1 of a: b." in shown.notes
 
 
 def test_the_league_is_made_by_name_alone_and_mine_adds_a_row():

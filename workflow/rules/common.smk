@@ -24,7 +24,7 @@ from rlvr.claims import contrasts
 from rlvr.report import layout as pages
 from rlvr.config.registries import environment, members
 from rlvr.config.order import items_in_order, priorities
-from rlvr.config.plan import asked_for, companions, core_items, first_items, runs_of
+from rlvr.config.plan import asked_for, by_name, companions, core_items, first_items, runs_of
 from rlvr.training import backends
 from rlvr.verifiers import hook
 from rlvr.workflow import gated, locks, seen, spec_files, targets, writable
@@ -329,8 +329,8 @@ def claims_spec(paper, first=False):
     return spec_file({**content, "references": own_file("config/reference")})
 
 
-# Pages: index.html is the overview, <paper>.html the page of one paper.
-PAGES = {page: pages.items_of_page(PLAN, page) for page in ("index", *PLAN.papers)}
+# Pages: index.html is the overview, <paper>.html the page of one paper, league.html that of the league.
+PAGES = {page: pages.items_of_page(PLAN, page) for page in pages.names(PLAN)}
 
 
 @cache

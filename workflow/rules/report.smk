@@ -1,4 +1,4 @@
-# Pages: index.html is the overview, <paper>.html the page of one paper.
+# Pages: index.html is the overview, <paper>.html the page of one paper, league.html that of the league.
 rule report:
     input:
         lambda w: page_files(w.page),

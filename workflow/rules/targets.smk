@@ -11,11 +11,8 @@ if "methods" in PLAN.papers:
     rule league:
         # Every policy weight, or with --config mine=NAME a method of yours and five others.
         input:
-            [
-                path
-                for name in (LEAGUE, f"{LEAGUE}_frontier", f"{LEAGUE}_tree", f"{LEAGUE}_profile")
-                for path in PATHS.item(PLAN, "methods", name)
-            ],
+            [path for paper, name in by_name(PLAN)[LEAGUE] for path in PATHS.item(PLAN, paper, name)],
+            PATHS.page(LEAGUE),
         localrule: True
 
 

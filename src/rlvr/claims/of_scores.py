@@ -27,7 +27,7 @@ from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.items import Claim
 from rlvr.config.schema.settings import Statistics
 from rlvr.files import RecordError
-from rlvr.statistics.frontier import Point, at_pass_1
+from rlvr.statistics.frontier import on_curve
 from rlvr.statistics.intervals import linearised
 from rlvr.statistics.joint import Cell
 from rlvr.statistics.scores import Matrix, Measure, Scores, blind, matrix, pass_at, problems_of, units_of
@@ -120,7 +120,7 @@ def _found(contrast: dict[str, Any], claim: dict[str, Any], inputs: Evidence) ->
         scores_SC = _scores_of(term, contrast.get("at"), inputs.scores)
         if scores_SC is None:
             return NotComparable(f"no learning rate of {term['label']} has the pass@1 of {contrast['at_label']}")
-        sum_SC = sum_SC + term["weight"] * linearised(scores_SC)
+        sum_SC = sum_SC + term["weight"] * scores_SC
     return Found(Cell(PERCENT * sum_SC, contrast["model"], evaluation), seeds, len(first), UNIT)
 
 
@@ -128,15 +128,12 @@ def _scores_of(term: dict[str, Any], at: list[str] | None, scores: Scores) -> Ma
     """pass@k (S, C) of a term, at the pass@1 of the policies `at` if there are any; None where it is out of reach."""
 
     def of(policies: list[str], k: int) -> Matrix:
-        return matrix([scores[policy, term["evaluation"]] for policy in policies], _pass_at(k, term["levels"]))
+        frames = [scores[policy, term["evaluation"]] for policy in policies]
+        return linearised(matrix(frames, _pass_at(k, term["levels"])))
 
     if at is None:
         return of(term["rates"][0]["policies"], term["k"])
-    points = [
-        Point(rate["learning_rate"], linearised(of(rate["policies"], 1)), linearised(of(rate["policies"], term["k"])))
-        for rate in term["rates"]
-    ]
-    found = at_pass_1(points, linearised(of(at, 1)))
+    found = on_curve(term["rates"], at, lambda policies: of(policies, 1), lambda policies: of(policies, term["k"]))
     return None if found is None else found.score_SN
 
 

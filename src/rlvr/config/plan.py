@@ -191,6 +191,16 @@ def asked_for(plan: Plan, paper: str) -> list[str]:
     return core or [name for name in every if name not in left_out]
 
 
+def by_name(plan: Plan) -> dict[str, list[tuple[str, str]]]:
+    """Each item that is made by name alone, such as `league`, with its companions, as (paper, item) pairs."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for paper, paper_plan in plan.papers.items():
+        for name in paper_plan.all_items():
+            if paper_plan.by_name(name):
+                groups.setdefault(paper_plan.item(name).companion_of or name, []).append((paper, name))
+    return groups
+
+
 def runs_of(plan: Plan, paper: str) -> list[str]:
     """The RL runs that `paper_<name>` needs at this scale, each once, in the order of its items."""
     paper_plan = plan.papers[paper]

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +75,25 @@ def _variant(look: Look, variants: list[str], arm: str) -> Look:
     red, green, blue = to_rgb(look.color)
     mixed = to_hex((red + (1 - red) * pale, green + (1 - green) * pale, blue + (1 - blue) * pale))
     return Look(mixed, LINES[(len(variants) - 1 - place) % len(LINES)])
+
+
+def nothing(text: str) -> Figure:
+    """A figure that says in one sentence why there is nothing to draw."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(5.2, 1.2))
+    axes.set_axis_off()
+    axes.text(0.5, 0.5, text, ha="center", va="center", wrap=True)
+    return figure
+
+
+def in_rows(grid: Any, rows: dict[Any, list[Any]]) -> Iterator[tuple[Axes, Any, Any]]:
+    """The panel of each (row, entry) of a grid, which is as wide as its longest row; hides the others."""
+    for line, (row, entries) in zip(grid, rows.items(), strict=True):
+        for axes in line[len(entries) :]:
+            axes.set_visible(False)
+        for axes, entry in zip(line, entries, strict=False):
+            yield axes, row, entry
 
 
 def legend(figure: Figure, panels: Iterable[Axes]) -> None:

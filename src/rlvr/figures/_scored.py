@@ -51,6 +51,18 @@ def expand(name: str, config: Any, scope: Scope) -> Item:
     return Item(FIGURES, name, config, cells, evaluations, tuple(config.over()))
 
 
+def expand_methods(name: str, config: Any, scope: Scope) -> Item:
+    """The item of a figure that compares methods with a baseline, at `matched` also over its learning rates."""
+    models, rows = scope.models(config.models), [Row(arm=arm, label=scope.label_with_value(arm)) for arm in config.arms]
+    evaluations = scope.evaluations(config.over(), models, config.k)
+    cells = scope.cells(models, rows, matched=getattr(config, "matched", None), seeds=config.seeds)
+    return Item(FIGURES, name, config, cells, evaluations, tuple(config.over()))
+
+
+def lay_out_methods(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+    return with_scores(item, plan, paper)
+
+
 def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
     layout = with_scores(item, plan, paper) if item.cells else common(item, plan)
     return {**layout, **with_looks(plan, paper)}

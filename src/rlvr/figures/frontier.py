@@ -2,12 +2,15 @@
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from pydantic import model_validator
 
+from rlvr.config.plan import Item, Plan
 from rlvr.figures import _scored
-from rlvr.figures._looks import Figure, legend, looks
+from rlvr.figures._looks import Axes, Figure, Look, legend, looks
 
+MANY, COLUMNS = 12, 6  # more curves than these have a panel each, so many in a row
 SPREAD = {"elinewidth": 0.6, "alpha": 0.45}
 NOTE = (
     "A method that is better, and not merely bolder or shyer in its steps, lies to the upper right of the other "
@@ -16,6 +19,8 @@ NOTE = (
 
 
 class Config(_scored.ScoredFigure):
+    baseline: str | None = None  # of many methods: the one that the panel of each other shows too
+
     @model_validator(mode="after")
     def has_all_keys(self):
         self.has_curves()
@@ -24,26 +29,34 @@ class Config(_scored.ScoredFigure):
 
 CAPTION = _scored.CAPTION
 expand = _scored.expand
-lay_out = _scored.lay_out
 statistics = _scored.statistics
 
 
+def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+    baseline = item.content.baseline  # type: ignore[attr-defined]
+    return {**_scored.lay_out(item, plan, paper), **({} if baseline is None else {"baseline": baseline})}
+
+
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
-    """The figure, with intervals in both directions.
+    """The figure, with intervals in both directions; of many methods a panel each.
 
     The larger a dot, the larger its learning rate; the first panel has the legend. A base policy has no rate.
     """
+    frame = frames[0].query("arm != 'blind'")  # whose pass rates would press the others together
+    method_of = layout.get("methods", {})
+    frame = frame.assign(method=[method_of.get(arm, arm) for arm in frame["arm"]])
+    many = layout.get("baseline") is not None and frame["method"].nunique() > MANY
+    return _a_panel_each(frame, layout["baseline"]) if many else _together(frame, layout)
+
+
+def _together(frame: pd.DataFrame, layout: dict[str, Any]) -> Figure:
+    """A panel per model and benchmark, with the curves of all methods."""
     import matplotlib.pyplot as plt
     from matplotlib.lines import Line2D
 
-    frame = frames[0].query("arm != 'blind'")  # whose pass rates would press the others together
     low_k, high_k = frame["k"].min(), frame["k"].max()
-    curves = list(dict.fromkeys(frame["label"]))
-    arms = {str(label): str(rows_of_panel["arm"].iloc[0]) for label, rows_of_panel in frame.groupby("label")}
-    styles = looks([arms[label] for label in curves], layout)
-    rates, size = _rates(frame)
-    steps = sorted(rates.dropna().unique())
-    sizes = {rate: 3.0 + 6.0 * i / max(1, len(steps) - 1) for i, rate in enumerate(steps)}
+    styles = looks(frame["method"], layout)
+    sizes, name = _sizes(frame)
     panels = list(dict.fromkeys(zip(frame["model"], frame["benchmark"], strict=True)))
     columns = min(3, len(panels))
     rows = -(-len(panels) // columns)
@@ -52,28 +65,77 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
         unused.set_axis_off()
     for axes, (model, benchmark) in zip(grid.flat, panels, strict=False):
         rows_of_panel = frame[(frame["model"] == model) & (frame["benchmark"] == benchmark)]
-        for label, cells in rows_of_panel.groupby("label", sort=False):
-            x, y = (cells[cells["k"] == k].sort_values("learning_rate") for k in (low_k, high_k))
-            look = styles[arms[str(label)]]
-            errors = [[(p["value"] - p["value_low"]), (p["value_high"] - p["value"])] for p in (x, y)]
-            style = {"color": look.color, "linestyle": look.linestyle}
-            axes.errorbar(x["value"], y["value"], errors[1], errors[0], fmt="none", ecolor=look.color, **SPREAD)
-            axes.plot(x["value"], y["value"], label=label, **style, marker="o", markersize=4 if x.shape[0] == 1 else 0)
-            for across, up, rate in zip(x["value"], y["value"], rates[x.index], strict=True):
-                if rate in sizes:
-                    axes.plot(across, up, color=look.color, marker="o", markersize=sizes[rate])
+        for method, cells in rows_of_panel.groupby("method", sort=False):
+            _curve(axes, cells, styles[str(method)], sizes, label=str(cells["label"].iloc[0]))
         title = str(rows_of_panel["stand_in"].iloc[0]) + (f", {benchmark}" if frame["benchmark"].nunique() > 1 else "")
         axes.set(xlabel=f"pass@{low_k} (%)", ylabel=f"pass@{high_k} (%)", title=title)
-    dots = [Line2D([], [], color="0.4", linestyle="", marker="o", markersize=sizes[r], label=f"{r:.2g}") for r in steps]
-    grid[0][0].legend(handles=dots, title=size, loc="lower right", fontsize=7, title_fontsize=7)
+    sized = sorted({(size, rate) for rate, size in zip(_rates(frame)[0], sizes, strict=True) if size})
+    dots = [
+        Line2D([], [], color="0.4", linestyle="", marker="o", markersize=s, label=f"{rate:.2g}") for s, rate in sized
+    ]
+    grid[0][0].legend(handles=dots, title=name, loc="lower right", fontsize=7, title_fontsize=7)
     legend(figure, grid[0])
     return figure
+
+
+def _a_panel_each(frame: pd.DataFrame, baseline: str) -> Figure:
+    """A panel per method, beside the baseline, with all others in grey."""
+    import matplotlib.pyplot as plt
+    from matplotlib.collections import LineCollection
+
+    low_k, high_k = frame["k"].min(), frame["k"].max()
+    curves, sizes = dict(list(frame.groupby("method", sort=False))), _sizes(frame)[0]
+    others = [method for method in curves if method != baseline]
+    lines = [np.column_stack([of["value"] for of in _two(cells)]) for cells in curves.values()]
+    rows = -(-len(others) // COLUMNS)
+    size = (1.75 * COLUMNS + 0.4, 1.5 * rows + 0.6)
+    figure, grid = plt.subplots(rows, COLUMNS, figsize=size, squeeze=False, sharex=True, sharey=True)
+    for unused in grid.flat[len(others) :]:
+        unused.set_axis_off()
+    for axes, method in zip(grid.flat, others, strict=False):
+        axes.add_collection(LineCollection(lines, colors="0.85", linewidths=0.6, zorder=1))
+        _curve(axes, curves[baseline], Look("0.25", "--"), sizes * 0.6, intervals=False)
+        _curve(axes, curves[method], Look("C0"), sizes * 0.6)
+        axes.set_title(str(curves[method]["label"].iloc[0]), fontsize=8)
+        axes.tick_params(labelsize=7)
+    name = curves[baseline]["label"].iloc[0]
+    figure.supxlabel(f"pass@{low_k} (%)          dashed: {name}; grey: all others", fontsize=8)
+    figure.supylabel(f"pass@{high_k} (%)", fontsize=8)
+    return figure
+
+
+def _curve(
+    axes: Axes, cells: pd.DataFrame, look: Look, sizes: pd.Series, *, intervals: bool = True, label: str | None = None
+) -> None:
+    """A method's curve over its learning rates."""
+    x, y = _two(cells)
+    style = {"color": look.color, "linestyle": look.linestyle}
+    if intervals:
+        errors = [[(p["value"] - p["value_low"]), (p["value_high"] - p["value"])] for p in (x, y)]
+        axes.errorbar(x["value"], y["value"], errors[1], errors[0], fmt="none", ecolor=look.color, **SPREAD)
+    axes.plot(x["value"], y["value"], label=label, **style, marker="o", markersize=4 if x.shape[0] == 1 else 0)
+    for across, up, size in zip(x["value"], y["value"], sizes[x.index], strict=True):
+        if size:
+            axes.plot(across, up, color=look.color, marker="o", markersize=size)
+
+
+def _two(cells: pd.DataFrame) -> list[pd.DataFrame]:
+    """The rows of pass@1 and of pass@(largest k), in the order of rates."""
+    return [cells[cells["k"] == k].sort_values("learning_rate") for k in (cells["k"].min(), cells["k"].max())]
+
+
+def _sizes(frame: pd.DataFrame) -> tuple[pd.Series, str]:
+    """The size of each row's dot, 0 for one without a rate, and what sizes show."""
+    rates, name = _rates(frame)
+    steps = sorted(rates.dropna().unique())
+    sizes = {rate: 3.0 + 6.0 * i / max(1, len(steps) - 1) for i, rate in enumerate(steps)}
+    return pd.Series([sizes.get(rate, 0.0) for rate in rates], index=frame.index), name
 
 
 def _rates(frame: pd.DataFrame) -> tuple[pd.Series, str]:
     """What a dot's size says of its row, and its name: the rate, or its share of a method's largest if they differ."""
     rates = pd.Series(frame["learning_rate"])
-    of_method = frame.dropna(subset="learning_rate").groupby(["model", "label"])["learning_rate"]
+    of_method = frame.dropna(subset="learning_rate").groupby(["model", "method"])["learning_rate"]
     if of_method.apply(frozenset).nunique() <= 1:
         return rates, "learning rate"
     shares = pd.Series(rates / of_method.transform("max"))

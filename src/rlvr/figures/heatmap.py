@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 
 from rlvr.figures import _of_tables
-from rlvr.figures._looks import Figure
+from rlvr.figures._looks import Figure, in_rows
 
 CAPTION = "Means over {seeds} training seeds; the table has their intervals."
 DARK = 0.6  # of the scale, from where on numbers are white
@@ -14,19 +14,20 @@ Config, expand, lay_out = _of_tables.Config, _of_tables.expand, _of_tables.lay_o
 
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
-    """The figure: one panel per model and benchmark, each with its own shades, from its lowest value to its highest."""
+    """The figure: a row per model, a panel per benchmark with its own shades, from its lowest value to its highest."""
     import matplotlib.pyplot as plt
 
     frame = pd.concat(frames)
     frame = frame.loc[(frame["score"] == "pass") & (frame["arm"] != "blind")]
-    panels = list(frame.groupby(["model", "benchmark"], sort=False))
-    models = frame["model"].nunique()
-    across = -(-len(panels) // models)
+    benchmarks = {model: list(dict.fromkeys(of["benchmark"])) for model, of in frame.groupby("model", sort=False)}
+    models, across = len(benchmarks), max(map(len, benchmarks.values()))
     rows, columns = frame["arm"].nunique(), frame["k"].nunique()
     size = ((0.62 * columns + 0.9) * across + 0.6, (0.36 * rows + 1.1) * models + 0.5)
     figure, grid = plt.subplots(models, across, figsize=size, squeeze=False)
-    for axes, ((model, benchmark), cells) in zip(grid.flat, panels, strict=True):
-        wide = cells.pivot_table(index="label", columns="k", values="value", sort=False)
+    labels = dict(zip(frame["arm"], frame["label"], strict=True))
+    for axes, model, benchmark in in_rows(grid, benchmarks):
+        cells = frame[(frame["model"] == model) & (frame["benchmark"] == benchmark)]
+        wide = cells.pivot_table(index="arm", columns="k", values="value", sort=False)
         low, high = wide.min().min(), wide.max().max()
         axes.imshow(wide, cmap="cividis_r", aspect="auto", vmin=low, vmax=high)
         for y, x in ((y, x) for y in range(len(wide)) for x in range(len(wide.columns))):
@@ -34,7 +35,8 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
             color = "white" if shade > DARK else "black"
             axes.text(x, y, f"{wide.iloc[y, x]:.1f}", ha="center", va="center", color=color, fontsize="small")
         axes.set_xticks(range(len(wide.columns)), [str(k) for k in wide.columns])
-        axes.set_yticks(range(len(wide)), list(wide.index) if axes in grid[:, 0] else [""] * len(wide))
+        names = [labels[arm] if benchmark == benchmarks[model][0] else "" for arm in wide.index]
+        axes.set_yticks(range(len(wide)), names)
         axes.grid(visible=False)
         stand_in = cells["stand_in"].iloc[0]
         axes.set_title(f"{stand_in}\n{benchmark} stand-in" if stand_in != model else f"{model}\n{benchmark}")

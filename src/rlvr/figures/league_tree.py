@@ -1,5 +1,6 @@
 """A tree of methods at equal pass@1: those joined below the line cannot be told apart."""
 
+import textwrap
 from itertools import combinations
 from typing import Any
 
@@ -7,20 +8,25 @@ import numpy as np
 import pandas as pd
 
 from rlvr.config.layers import look_up
-from rlvr.config.plan import Item, Plan
-from rlvr.config.schema.items import Row
+from rlvr.config.plan import Item
 from rlvr.figures import _scored
-from rlvr.figures._looks import Figure
-from rlvr.items import FIGURES
-from rlvr.items.layout import with_scores
+from rlvr.figures._looks import Figure, nothing
 from rlvr.items.scope import Scope
-from rlvr.statistics.intervals import SeedsAndProblems
-from rlvr.statistics.league import at_equal
+from rlvr.statistics.intervals import SeedsAndProblems, spread
+from rlvr.statistics.league import methods_at
 from rlvr.statistics.run_rows import cell_columns
 from rlvr.statistics.scores import Scores
-from rlvr.statistics.table_rows import frames_of, holm
+from rlvr.statistics.table_rows import false_discovery
 
-CAPTION = "Of {seeds} training seeds. Left of the line: no pair of a branch differs at 5 % after Holm's correction."
+CAPTION = (
+    "Of {seeds} training seeds. Left of the line: no pair of a branch differs; of those that do, at most 5 % are "
+    "expected to be false (Benjamini & Hochberg)."
+)
+POWER = 0.8
+COLUMNS = [
+    *("model", "stand_in", "arm", "label", "policies", "other", "other_label", "benchmark"),
+    *("value", "value_low", "value_high", "p", "seeds"),
+]
 
 
 class Config(_scored.ScoredFigure):
@@ -30,38 +36,39 @@ class Config(_scored.ScoredFigure):
 
 def expand(name: str, config: Config, scope: Scope) -> Item:
     look_up(scope.paper.sweeps, config.matched, "sweep", f"{scope.place}.matched")
-    models, rows = scope.models(config.models), [Row(arm=arm, label=scope.label_with_value(arm)) for arm in config.arms]
-    evaluations = scope.evaluations(config.over(), models, config.k)
-    cells = scope.cells(models, rows, matched=config.matched, seeds=config.seeds)
-    return Item(FIGURES, name, config, cells, evaluations, tuple(config.over()))
+    return _scored.expand_methods(name, config, scope)
 
 
-def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
-    return with_scores(item, plan, paper)
+lay_out = _scored.lay_out_methods
 
 
 def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
-    """One row per model and pair of methods: the difference at equal pass@1, its p, and Holm's of all pairs."""
-    (panel,) = layout["panels"]
-    intervals, rows = SeedsAndProblems(layout["statistics"]["confidence"]), []
-    for model in dict.fromkeys(cell["model"] for cell in layout["cells"]):
-        cells = [cell for cell in layout["cells"] if cell["model"] == model]
-        baseline = next(cell for cell in cells if cell["arm"] == layout["compare_with"])
-        frames = frames_of(scores, cells, panel["evaluations"][model])
-        found = [(cell, at_equal(cell, baseline, frames, layout["k"][-1])) for cell in cells]
+    """One row per model and pair of methods: the difference at equal pass@1, its p, and q, adjusted for all pairs.
+
+    q is Benjamini & Hochberg's. `detectable` is the difference that a pair of its spread shows in 80 % of repetitions,
+    at the p up to which q is at most 5 %: its t beyond which that p lies, plus the t with 80 % below, errors each.
+    """
+    confidence, rows, spreads = layout["statistics"]["confidence"], [], []
+    intervals = SeedsAndProblems(confidence)
+    for methods in methods_at(layout, scores):
+        found = [(cell, methods.at_equal(layout["k"][-1], cell)) for cell in methods.cells]
         reached = [(cell, values) for cell, values in found if values is not None]
         for (left, ours), (right, theirs) in combinations(reached, 2):
             difference = intervals.of_difference(ours, theirs)
+            spreads.append(spread(ours - theirs))
             rows.append(
                 {
                     **cell_columns({**left, "policies": [*left["policies"], *right["policies"]]}),
-                    **{"other": right["arm"], "other_label": right["label"], "benchmark": panel["name"]},
+                    **{"other": right["arm"], "other_label": right["label"], "benchmark": methods.benchmark},
                     **{"value": 100 * difference.estimate, "value_low": 100 * difference.low},
                     **{"value_high": 100 * difference.high, "p": difference.p, "seeds": len(ours)},
                 }
             )
-    frame = pd.DataFrame(rows)
-    return frame.assign(p_holm=holm(frame["p"]))
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    frame = frame.assign(q=false_discovery(frame["p"]))
+    apart = int((frame["q"] <= 1 - confidence).sum())
+    p = (1 - confidence) * max(apart, 1) / max(len(frame), 1)
+    return frame.assign(detectable=[100 * (one.half_width(p / 2) + one.half_width(1 - POWER)) for one in spreads])
 
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
@@ -70,21 +77,41 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     from scipy.cluster.hierarchy import dendrogram, linkage
 
     frame, level = frames[0], 1 - layout["statistics"]["confidence"]
+    if frame.empty:
+        return nothing(f"No two methods have the pass@1 of {layout['compare_label']}.")
     models = list(dict.fromkeys(frame["model"]))
-    names = list(dict.fromkeys([*frame["label"], *frame["other_label"]]))
-    figure, grid = plt.subplots(1, len(models), figsize=(5.6 * len(models) + 1, 0.24 * len(names) + 1.3), squeeze=False)
+    label_of = dict(zip([*frame["arm"], *frame["other"]], [*frame["label"], *frame["other_label"]], strict=True))
+    size = (5.6 * len(models) + 1, 0.24 * len(label_of) + 1.8)
+    figure, grid = plt.subplots(1, len(models), figsize=size, squeeze=False)
     for axes, model in zip(grid[0], models, strict=True):
         rows = frame[frame["model"] == model]
-        labels = [name for name in names if name in {*rows["label"], *rows["other_label"]}]
-        apart = np.zeros((len(labels), len(labels)))
+        arms = [arm for arm in label_of if arm in {*rows["arm"], *rows["other"]}]
+        apart = np.zeros((len(arms), len(arms)))
         for row in rows.to_dict("records"):
-            i, j = labels.index(row["label"]), labels.index(row["other_label"])
-            apart[i, j] = apart[j, i] = 1 - row["p_holm"]
-        joined = linkage(apart[np.triu_indices(len(labels), 1)], "complete")
+            i, j = arms.index(row["arm"]), arms.index(row["other"])
+            apart[i, j] = apart[j, i] = 1 - row["q"]
+        joined = linkage(apart[np.triu_indices(len(arms), 1)], "complete")
+        labels = [label_of[arm] for arm in arms]
         dendrogram(
             joined, orientation="left", labels=labels, ax=axes, color_threshold=1 - level, above_threshold_color="0.6"
         )
         axes.axvline(1 - level, color="0.3", linestyle="--", linewidth=0.8)
-        axes.set(xlabel="1 − p of a difference (Holm)", title=str(rows["stand_in"].iloc[0]))
+        axes.set(xlabel="1 − q of a difference", title=str(rows["stand_in"].iloc[0]))
         axes.grid(False)
+    width = int(17 * figure.get_figwidth())
+    figure.supxlabel("\n".join(textwrap.fill(line, width) for line in _notes(layout, frame, level)), fontsize=8)
     return figure
+
+
+def _notes(layout: dict[str, Any], frame: pd.DataFrame, level: float) -> list[str]:
+    """What the pairs could show, and the methods that are in none."""
+    apart = frame.loc[frame["q"] <= level]
+    smallest = f", by {apart['value'].abs().min():.1f} points and more" if len(apart) else ""
+    notes = [
+        f"{len(apart)} of {len(frame)} pairs differ at pass@{layout['k'][-1]}{smallest}. A difference of "
+        f"{frame['detectable'].median():.1f} points is found with {100 * POWER:.0f} % power (the median pair)."
+    ]
+    shown = {*zip(frame["model"], frame["arm"], strict=True), *zip(frame["model"], frame["other"], strict=True)}
+    lost = [cell["label"] for cell in layout["cells"] if (cell["model"], cell["arm"]) not in shown]
+    reach = f"At no learning rate with the pass@1 of {layout['compare_label']}"
+    return [*notes, *([f"{reach}: {', '.join(lost)}."] if lost else [])]

@@ -8,18 +8,12 @@ from typing import Any
 
 import pandas as pd
 
-from rlvr.config.plan import Item, Plan
-from rlvr.config.schema.items import Row
 from rlvr.figures import _scored
 from rlvr.figures._looks import Figure
-from rlvr.items import FIGURES
-from rlvr.items.layout import with_scores
-from rlvr.items.scope import Scope
 from rlvr.statistics.intervals import SeedsAndProblems
-from rlvr.statistics.league import scores_of
+from rlvr.statistics.league import methods_at
 from rlvr.statistics.run_rows import cell_columns
 from rlvr.statistics.scores import Scores
-from rlvr.statistics.table_rows import frames_of
 
 CAPTION = (
     "First panel: the baseline's profile, the share of its runs × problems with more than a share of samples correct. "
@@ -35,15 +29,7 @@ class Config(_scored.ScoredFigure):
     compare_with: str
 
 
-def expand(name: str, config: Config, scope: Scope) -> Item:
-    models, rows = scope.models(config.models), [Row(arm=arm, label=scope.label_with_value(arm)) for arm in config.arms]
-    evaluations = scope.evaluations(config.over(), models, config.k)
-    cells = scope.cells(models, rows, seeds=config.seeds)
-    return Item(FIGURES, name, config, cells, evaluations, tuple(config.over()))
-
-
-def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
-    return with_scores(item, plan, paper)
+expand, lay_out = _scored.expand_methods, _scored.lay_out_methods
 
 
 def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
@@ -51,19 +37,15 @@ def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
 
     In percent and points, with intervals; the baseline's own gain is missing.
     """
-    (panel,) = layout["panels"]
     intervals, rows = SeedsAndProblems(layout["statistics"]["confidence"]), []
-    for model in dict.fromkeys(cell["model"] for cell in layout["cells"]):
-        cells = [cell for cell in layout["cells"] if cell["model"] == model]
-        baseline = next(cell for cell in cells if cell["arm"] == layout["compare_with"])
-        frames = frames_of(scores, cells, panel["evaluations"][model])
-        base_SN = scores_of(baseline, frames, 1)
-        for cell in cells:
-            rate_SN = scores_of(cell, frames, 1)
+    for methods in methods_at(layout, scores):
+        base_SN = methods.pass_at(1, methods.baseline["policies"])
+        for cell in methods.cells:
+            rate_SN = methods.pass_at(1, cell["policies"])
             for tau in RATES:
                 above_SN, of_base_SN = (1.0 * (rates > tau) for rates in (rate_SN, base_SN))
-                gain = None if cell is baseline else intervals.of_difference(above_SN, of_base_SN)
-                columns = {**cell_columns(cell), "benchmark": panel["name"], "seeds": len(rate_SN), "tau": tau}
+                gain = None if cell is methods.baseline else intervals.of_difference(above_SN, of_base_SN)
+                columns = {**cell_columns(cell), "benchmark": methods.benchmark, "seeds": len(rate_SN), "tau": tau}
                 rows.append({**columns, **_percent("value", intervals.of(above_SN)), **_percent("gain", gain)})
     return pd.DataFrame(rows)
 

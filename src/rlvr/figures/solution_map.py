@@ -10,7 +10,7 @@ from pydantic import Field
 from rlvr.config.layers import ConfigError
 from rlvr.config.plan import Item, Plan
 from rlvr.figures import _scored
-from rlvr.figures._looks import Axes, Figure, legend, looks
+from rlvr.figures._looks import Axes, Figure, in_rows, legend, looks, nothing
 from rlvr.items.inputs import Solutions
 from rlvr.items.scope import Scope
 from rlvr.statistics.run_rows import cell_columns
@@ -18,6 +18,7 @@ from rlvr.statistics.run_rows import cell_columns
 CAPTION = "Correct solutions of the first training seed; larger dots are solutions drawn more often."
 LEVELS = (0.25, 0.5, 0.75)  # shares of the solutions that lie outside a contour
 FEWEST = 3  # different correct solutions of each method
+COLUMNS = ["model", "stand_in", "arm", "label", "policies", "benchmark", "problem", "x", "y", "count", "seeds"]
 
 
 class Config(_scored.ScoredFigure):
@@ -61,7 +62,7 @@ def statistics(layout: dict[str, Any], solutions: Solutions) -> pd.DataFrame:
                     {**columns, "problem": problem, "x": x, "y": y, "count": int(n), "seeds": 1}
                     for (x, y), n in zip(points_N2, count_N, strict=True)
                 ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def _components(vectors: list[NDArray[Any]], counts: list[NDArray[Any]]) -> list[NDArray[Any]]:
@@ -77,15 +78,18 @@ def _components(vectors: list[NDArray[Any]], counts: list[NDArray[Any]]) -> list
 
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
-    """The figure: one panel per model and problem, with each method's solutions and contours of their density."""
+    """The figure: a row per model, a panel per problem with each method's solutions and contours of their density."""
     import matplotlib.pyplot as plt
 
     frame = frames[0]
-    panels = list(frame.groupby(["model", "problem"], sort=False))
-    models, styles = frame["model"].nunique(), looks(frame["arm"], layout)
-    across = -(-len(panels) // models)
-    figure, grid = plt.subplots(models, across, figsize=(2.9 * across + 0.5, 2.9 * models + 0.9), squeeze=False)
-    for axes, ((_, problem), points) in zip(grid.flat, panels, strict=False):
+    if frame.empty:
+        return nothing(f"No problem has {FEWEST} different correct solutions of each method.")
+    rows = {model: list(dict.fromkeys(of["problem"])) for model, of in frame.groupby("model", sort=False)}
+    across, styles = max(map(len, rows.values())), looks(frame["arm"], layout)
+    size = (2.9 * across + 0.5, 2.9 * len(rows) + 0.9)
+    figure, grid = plt.subplots(len(rows), across, figsize=size, squeeze=False)
+    for axes, model, problem in in_rows(grid, rows):
+        points = frame[(frame["model"] == model) & (frame["problem"] == problem)]
         for arm, of_arm in points.groupby("arm", sort=False):
             color, label = styles[str(arm)].color, of_arm["label"].iloc[0]
             axes.scatter(
@@ -93,11 +97,9 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
             )
             _contours(axes, of_arm, color)
         short = str(problem) if len(str(problem)) < 28 else f"{str(problem)[:26]}…"
-        axes.set_title(f"{points['stand_in'].iloc[0]}\n{short}" if models > 1 else short, fontsize="small")
+        axes.set_title(f"{points['stand_in'].iloc[0]}\n{short}" if len(rows) > 1 else short, fontsize="small")
         axes.margins(0.15)
         axes.set(xlabel="first component", ylabel="second" if axes in grid[:, 0] else None)
-    for axes in grid.flat[len(panels) :]:
-        axes.set_visible(False)
     legend(figure, grid.flat)
     return figure
 

@@ -50,15 +50,12 @@ def _read_samples(files: Sequence[Path]) -> Samples:
     return {(path.parts[-3], path.parts[-2]): tuple(map(_rows, (path, *rest))) for path, *rest in parts}
 
 
-def _own_runs(item: Item, plan: Plan) -> list[str]:
-    """The runs of the item's cells at the paper's setting, without those at other learning rates."""
-    return list(dict.fromkeys(policy for cell in item.cells for policy, _ in cell.policies if policy in plan.runs))
+def _trained(item: Item, paths: Paths, plan: Plan) -> list[str]:
+    return [file for policy in item.policies() if policy in plan.runs for file in paths.rows(policy)]
 
 
-def _drawn_by_own_runs(item: Item, paths: Paths, plan: Plan) -> list[str]:
-    runs = set(_own_runs(item, plan))
-    pairs = dict.fromkeys(pair for pair in item.scored() if pair[0] in runs)
-    return [file for pair in pairs for file in paths.samples(*pair)]
+def _drawn(item: Item, paths: Paths, plan: Plan) -> list[str]:
+    return [file for pair in item.scored() for file in paths.samples(*pair)]
 
 
 def _read_solutions(files: Sequence[Path]) -> Solutions:
@@ -85,11 +82,9 @@ INPUTS = {
     "diversity": Input(lambda item, paths, plan: [paths.diversity(*pair) for pair in item.scored()], read_all),
     # probe.jsonl and metrics.jsonl of each run
     "runs": Input(lambda item, paths, plan: [file for run in item.policies() for file in paths.rows(run)], _read_runs),
-    # the same of the runs at the paper's setting alone; and the correct solutions that those wrote
-    "training": Input(
-        lambda item, paths, plan: [file for run in _own_runs(item, plan) for file in paths.rows(run)], _read_runs
-    ),
-    "solutions": Input(_drawn_by_own_runs, _read_solutions),
+    # the same without base policies, which have none; and the correct solutions of each policy on each evaluation
+    "training": Input(_trained, _read_runs),
+    "solutions": Input(_drawn, _read_solutions),
     # what each run changed in the weights: weights.jsonl by step, summary.json at the end; hidden.jsonl by step
     "weights": Input(lambda item, paths, plan: [paths.weights(run) for run in item.policies()], _read_runs),
     "changes": Input(lambda item, paths, plan: [paths.change(run) for run in item.policies()], _read_by_run),

@@ -3,12 +3,19 @@
 from typing import Any
 
 from rlvr import items
-from rlvr.config.plan import Plan, asked_for, first_items, runs_of
+from rlvr.config.plan import Plan, asked_for, by_name, first_items, runs_of
 
 
 def items_of_page(plan: Plan, page: str) -> list[tuple[str, str]]:
-    """The (paper, item) pairs of a page: those of the default target, or what `paper_<name>` makes."""
-    return first_items(plan) if page == "index" else [(page, item) for item in asked_for(plan, page)]
+    """The (paper, item) pairs of a page: of the default target, of what `paper_<name>` makes, or of a league."""
+    if page == "index":
+        return first_items(plan)
+    return [(page, item) for item in asked_for(plan, page)] if page in plan.papers else by_name(plan)[page]
+
+
+def names(plan: Plan) -> list[str]:
+    """Every page: the overview, one per paper, one per item that is made by name alone."""
+    return ["index", *plan.papers, *by_name(plan)]
 
 
 def of_page(plan: Plan, page: str) -> dict[str, Any]:
@@ -22,6 +29,8 @@ def of_page(plan: Plan, page: str) -> dict[str, Any]:
         "stand_ins": {"models": plan.stand_ins, "data": plan.data_stand_ins},
         "methods": {name: paper_plan.methods for name, paper_plan in plan.papers.items()},
         "every_paper": [_in_short(plan, name) for name in plan.papers] if page == "index" else [],
+        "title": _leagues(plan).get(page, ""),
+        "leagues": _leagues(plan) if page == "index" else {},
         "papers": [
             {
                 **plan.papers[name].paper.model_dump(include={"name", "short", "title", "authors", "deviations"}),
@@ -35,6 +44,11 @@ def of_page(plan: Plan, page: str) -> dict[str, Any]:
             for name in dict.fromkeys(paper for paper, _ in pairs)
         ],
     }
+
+
+def _leagues(plan: Plan) -> dict[str, str]:
+    """The title of each page of an item that is made by name alone."""
+    return {name: plan.papers[pairs[0][0]].item(name).content.title for name, pairs in by_name(plan).items()}
 
 
 def _in_short(plan: Plan, paper: str) -> dict[str, Any]:

@@ -45,6 +45,7 @@ class Page:
             title=self._title(shorts),
             papers=papers,
             overview=overview,
+            leagues=self._leagues(),
             grid=self.claims.picture([paper["name"] for paper in self.layout["every_paper"]]),
             matrix=self.claims.matrix([paper["name"] for paper in self.layout["every_paper"]]),
             about_verdicts=NOTES,
@@ -55,9 +56,16 @@ class Page:
             devices=origins.each(self.manifests.values(), origins.device),
         )
 
+    def _leagues(self) -> dict[str, str]:
+        """The overview's links to pages of items that are made by name alone, where there are any."""
+        pages = {Path(self.paths.page(name)): title for name, title in self.layout["leagues"].items()}
+        return {path.name: title for path, title in pages.items() if path.is_file()}
+
     def _title(self, shorts: str) -> str:
         if not self.manifests:
             return f"{shorts}: closed forms"
+        if self.layout["title"]:
+            return self.layout["title"]
         return f"{shorts}: tables, figures, claims" if self.layout["page"] != "index" else "RLVR papers: what was run"
 
     def _paper(self, paper: dict[str, Any]) -> dict[str, Any]:
@@ -129,9 +137,9 @@ class Page:
         else:
             image = (folder / "figures" / f"{item['name']}.png").read_bytes()
             entry["image"] = base64.b64encode(image).decode()
-            seeds = int(frames[0]["seeds"].max()) if frames and "seeds" in frames[0] else 0
+            counts = [int(frame["seeds"].max()) for frame in frames[:1] if "seeds" in frame and len(frame)]
             at = "" if item["analytic"] else f" Made at {self.layout['scale']} scale."
-            entry["caption"] = items.hook(kind, "CAPTION", "").format(seeds=seeds) + at
+            entry["caption"] = items.hook(kind, "CAPTION", "").format(seeds=max(counts, default=0)) + at
         return entry
 
     def _sources(self, frame: pd.DataFrame) -> list[dict[str, Any]]:

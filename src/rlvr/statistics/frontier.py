@@ -8,9 +8,10 @@ that the baseline has at the paper's setting. No rate is chosen: the point on th
 Dimensions: S training seeds, N problems (or clusters).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from rlvr.statistics.intervals import Matrix
 
@@ -33,6 +34,21 @@ class AtEqualPass1:
 
     score_SN: Matrix
     rate: float
+
+
+def on_curve(
+    rates: Sequence[dict[str, Any]],
+    at: list[str],
+    pass_1: Callable[[list[str]], Matrix],
+    score: Callable[[list[str]], Matrix],
+) -> AtEqualPass1 | None:
+    """The score of a method at the pass@1 of the policies `at`; None beyond the ends of its curve.
+
+    `rates` has its learning rates in order (the base policy's is 0), each with its policies; `pass_1` and `score` give
+    the matrix (S, N) of policies.
+    """
+    points = [Point(one["learning_rate"], pass_1(one["policies"]), score(one["policies"])) for one in rates]
+    return at_pass_1(points, pass_1(at))
 
 
 def at_pass_1(points: Sequence[Point], baseline_SN: Matrix) -> AtEqualPass1 | None:

@@ -3,16 +3,18 @@
 Dimensions: A methods, S training seeds, N problems, B draws.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rlvr.statistics.frontier import Point, at_pass_1
+from rlvr.statistics.frontier import on_curve
 from rlvr.statistics.intervals import Interval, Matrix
-from rlvr.statistics.scores import matrix, pass_at
+from rlvr.statistics.scores import Scores, matrix, pass_at
+from rlvr.statistics.table_rows import at_equal, blocks, frames_of
 
 DRAWS = 2000
 
@@ -63,16 +65,40 @@ def _drawn(runs_S: NDArray[np.float64], generator: np.random.Generator) -> NDArr
     return runs_S[generator.integers(len(runs_S), size=(DRAWS, len(runs_S)))]
 
 
-def at_equal(cell: dict[str, Any], baseline: dict[str, Any], frames: dict[str, pd.DataFrame], k: int) -> Matrix | None:
-    """pass@k (S, N) where a method has the baseline's pass@1; None where no learning rate has it."""
-    if not cell.get("rates"):
-        return scores_of(cell, frames, k)
-    points = [
-        Point(rate["learning_rate"], scores_of(rate, frames, 1), scores_of(rate, frames, k)) for rate in cell["rates"]
-    ]
-    found = at_pass_1(points, scores_of(baseline, frames, 1))
-    return None if found is None else found.score_SN
+@dataclass(frozen=True)
+class Methods:
+    """The methods of one model and benchmark, one of them the baseline, and the scores of their policies."""
+
+    benchmark: str
+    evaluation: str
+    cells: list[dict[str, Any]]
+    baseline: dict[str, Any]
+    frames: dict[str, pd.DataFrame]
+
+    def pass_at(self, k: int, policies: list[str]) -> Matrix:
+        """pass@k (S, N) of policies."""
+        return matrix([self.frames[policy] for policy in policies], pass_at(k))
+
+    def at_equal(self, k: int, cell: dict[str, Any]) -> Matrix | None:
+        """pass@k (S, N) where a method has the baseline's pass@1; None where no learning rate has it."""
+        found = at_equal(cell, self.baseline, self.frames, pass_at(k))
+        return None if found is None else found.score_SN
+
+    def measure_at_equal(self, value: Callable[[list[str]], Matrix], cell: dict[str, Any]) -> Matrix | None:
+        """A measure of runs (S,), `value` of policies, at the baseline's pass@1, with that one's noise."""
+        if not cell.get("rates"):
+            return value(cell["policies"])
+        found = on_curve(
+            cell["rates"],
+            self.baseline["policies"],
+            lambda policies: self.pass_at(1, policies).mean(axis=1, keepdims=True),
+            lambda policies: value(policies)[:, None],
+        )
+        return None if found is None else found.score_SN[:, 0]
 
 
-def scores_of(cell: dict[str, Any], frames: dict[str, pd.DataFrame], k: int) -> Matrix:
-    return matrix([frames[policy] for policy in cell["policies"]], pass_at(k))
+def methods_at(layout: dict[str, Any], scores: Scores) -> Iterator[Methods]:
+    """The methods of each model and benchmark of a layout with a baseline."""
+    for panel, cells, baseline in blocks(layout):
+        evaluation = panel["evaluations"][cells[0]["model"]]
+        yield Methods(panel["name"], evaluation, cells, baseline, frames_of(scores, cells, evaluation))  # type: ignore[arg-type]

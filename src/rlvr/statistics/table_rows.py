@@ -1,6 +1,6 @@
 """Rows of tables of scores: pass@k with intervals and differences, and parts for tables of other measures."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,7 @@ import pandas as pd
 
 from rlvr.config.published import plain
 from rlvr.files import RecordError
-from rlvr.statistics.frontier import AtEqualPass1, Point, at_pass_1
+from rlvr.statistics.frontier import AtEqualPass1, on_curve
 from rlvr.statistics.intervals import Difference, Interval, SeedsAndProblems
 from rlvr.statistics.scores import (
     Matrix,
@@ -49,14 +49,15 @@ def pass_at_k_rows(layout: dict[str, Any], scores: Scores, reference: pd.DataFra
         first = frames[cells[0]["policies"][0]]
         units, samples = int(units_of(first).max()) + 1, int(first["n"].min())
         intervals = SeedsAndProblems(layout["statistics"]["confidence"])
-        at_equal = any(cell.get("rates") for cell in cells)
+        on_curves = any(cell.get("rates") for cell in cells)
         for cell in cells:
             for score, k, measure in _columns(layout, samples):
                 against = _with_seeds_of(cell, baseline)
-                of_cell, of_baseline = (_at_equal_pass_1(one, against, frames, measure) for one in (cell, against))
+                of_cell = at_equal(cell, against, frames, measure)
+                of_baseline = against and at_equal(against, against, frames, measure)
                 difference = None
                 # At equal pass@1 methods do not differ in pass@1, and the base policy stands elsewhere.
-                alike = at_equal and (cell["arm"] == BASE or (score, k) == ("pass", 1))
+                alike = on_curves and (cell["arm"] == BASE or (score, k) == ("pass", 1))
                 if against not in (None, cell) and of_cell and of_baseline and not alike:
                     difference = intervals.of_difference(of_cell.score_SN, of_baseline.score_SN)
                 shown = {**cell, "learning_rate": of_cell.rate if of_cell else None}
@@ -83,19 +84,17 @@ def _with_seeds_of(cell: dict[str, Any], baseline: dict[str, Any] | None) -> dic
     return {**baseline, "policies": baseline["policies"][:seeds], "rates": rates}
 
 
-def _at_equal_pass_1(
-    cell: dict[str, Any] | None, baseline: dict[str, Any] | None, frames: dict[str, pd.DataFrame], measure: Measure
+def at_equal(
+    cell: dict[str, Any], baseline: dict[str, Any] | None, frames: dict[str, pd.DataFrame], measure: Measure
 ) -> AtEqualPass1 | None:
-    """A cell's scores: its own, or at the baseline's pass@1 where the cell has several rates."""
-    if cell is None:
-        return None
+    """A cell's scores: its own, or at the baseline's pass@1 where the cell has several rates; None out of reach."""
+
+    def of(one: Measure) -> Callable[[list[str]], Matrix]:
+        return lambda policies: matrix([frames[policy] for policy in policies], one)
+
     if not cell.get("rates") or baseline is None:
-        return AtEqualPass1(_matrix(cell, frames, measure), cell["learning_rate"])
-    points = [
-        Point(rate["learning_rate"], _matrix(rate, frames, pass_at(1)), _matrix(rate, frames, measure))
-        for rate in cell["rates"]
-    ]
-    return at_pass_1(points, _matrix(baseline, frames, pass_at(1)))
+        return AtEqualPass1(of(measure)(cell["policies"]), cell["learning_rate"])
+    return on_curve(cell["rates"], baseline["policies"], of(pass_at(1)), of(measure))
 
 
 def _minus_published(row: dict[str, Any], cell: dict[str, Any]) -> float | None:
@@ -155,16 +154,24 @@ def frames_of(
     return frames
 
 
-def _matrix(cell: dict[str, Any], frames: dict[str, pd.DataFrame], measure: Measure) -> Matrix:
-    return matrix([frames[policy] for policy in cell["policies"]], measure)
-
-
 def holm(p: pd.Series) -> pd.Series:
     """Holm's adjusted p-values of one family; NaN stays NaN."""
+    return _adjusted(p, "holm")
+
+
+def false_discovery(p: pd.Series) -> pd.Series:
+    """Benjamini & Hochberg's (1995) adjusted p-values of one family; NaN stays NaN.
+
+    Those up to 5 % hold on average at most 5 % of differences that are none.
+    """
+    return _adjusted(p, "fdr_bh")
+
+
+def _adjusted(p: pd.Series, method: str) -> pd.Series:
     from statsmodels.stats.multitest import multipletests  # slow to import
 
     p_values = p.dropna().astype(float)
-    adjusted = multipletests(p_values, method="holm")[1] if len(p_values) else p_values
+    adjusted = multipletests(p_values, method=method)[1] if len(p_values) else p_values
     return pd.Series(adjusted, index=p_values.index, dtype=float).reindex(p.index)
 
 

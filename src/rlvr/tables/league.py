@@ -4,6 +4,8 @@ Its companions are the frontier over learning rates, a tree of the methods that 
 profiles.
 """
 
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,17 +20,23 @@ from rlvr.figures import frontier, league_tree, performance_profile
 from rlvr.items.inputs import Solutions
 from rlvr.items.layout import with_scores
 from rlvr.items.scope import Scope
+from rlvr.statistics.aggregate import RunsAndProblemsByBenchmark, iqm
 from rlvr.statistics.intervals import Interval, SeedsAndProblems, over_seeds
-from rlvr.statistics.league import at_equal, probability_of_improvement, ranks, scores_of
+from rlvr.statistics.joint import Cell, joint
+from rlvr.statistics.league import Methods, methods_at, probability_of_improvement, ranks
 from rlvr.statistics.run_rows import Runs, cell_columns, value_of
 from rlvr.statistics.scores import Matrix, Scores, blind, false_working
-from rlvr.statistics.table_rows import BLIND, BLIND_LABEL, frames_of
+from rlvr.statistics.table_rows import BLIND, BLIND_LABEL
 from rlvr.tables import _scored
 from rlvr.tables._methods import BenchmarksTable
 from rlvr.tables._rendered import Rendered, scale_line
 
 LAST = 0.1  # of a run's steps, over which entropy and seconds are means
 PERCENT = 100.0
+PLACES = {"equal": "at equal pass@1", "common": "at the common rate"}
+NAMED = 6  # methods in a sentence; of others it says how many
+
+Place = Callable[[dict[str, Any], str | int], Matrix | None]  # of a cell: a measure, or pass@k
 
 
 class Config(BenchmarksTable):
@@ -59,6 +67,7 @@ def companions(name: str, config: Config, scope: Scope) -> tuple[dict[str, ItemC
         seeds=config.seeds,
         arms=swept,
         k=k,
+        baseline=config.compare_with,
         note=frontier.NOTE,
     )
     tree = league_tree.Config(
@@ -94,77 +103,133 @@ def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
 
 
 def statistics(layout: dict[str, Any], scores: Scores, training: Runs, solutions: Solutions) -> pd.DataFrame:
-    """One row per model, method and measure.
+    """One row per model, method, place and measure.
 
-    `pass_1` and `pass_k` at the common learning rate; `equal` is pass@k where the method has the baseline's pass@1, and
-    `equal_gain` its difference from the baseline; `rank` is that of `equal` (`rlvr.statistics.league`), where
-    a method has it; `better` the probability that a run has a higher pass@k than one of the baseline; `entropy` and
-    `seconds` (of a step) are means over the last tenth of training; `distinct` is the expected number of different
-    correct solutions among m correct samples; `false_working` is the share of correct samples with a false step, in
-    percent, where the working is checked. Blind guesses have `pass_1` and `pass_k` alone, where their chance is known.
+    `at` is the place: `common`, the common learning rate, or `equal`, where the method has the baseline's pass@1 (no
+    value where none of its rates has it). `pass_1`, `pass_k` and `iqm`, its interquartile mean over runs; `gain`, the
+    difference in pass@k from the baseline, with bounds that hold all methods' together (`rlvr.statistics.joint`);
+    `rank` by pass@k, and `rank_1` by pass@1; `better`, the probability that a run has a higher pass@k than one of the
+    baseline; `entropy` and `seconds` (of a step), means over the last tenth of training; `distinct`, the expected
+    number of different correct solutions among m correct samples; `false_working`, the share of correct samples with a
+    false step, in percent, where the working is checked. Blind guesses have `pass_1` and `pass_k`, where their chance
+    is known.
     """
-    (panel,) = layout["panels"]
-    settings, rows = layout["statistics"], []
-    intervals, confidence = SeedsAndProblems(settings["confidence"]), settings["confidence"]
-    for model in dict.fromkeys(cell["model"] for cell in layout["cells"]):
-        cells = [cell for cell in layout["cells"] if cell["model"] == model]
-        baseline = next(cell for cell in cells if cell["arm"] == layout["compare_with"])
-        evaluation, (_, large) = panel["evaluations"][model], layout["k"]
-        frames = frames_of(scores, cells, evaluation)
-        generator = np.random.default_rng(settings["seed"])
-        equal = {cell["arm"]: at_equal(cell, baseline, frames, large) for cell in cells}
-        reached = [arm for arm, found in equal.items() if found is not None]
-        placed = ranks([equal[arm] for arm in reached], confidence=confidence, generator=generator)  # type: ignore[misc]
-        rank_of = dict(zip(reached, placed, strict=True))
-        of_baseline = scores_of(baseline, frames, large)
-        for cell in cells:
-            first, last = (scores_of(cell, frames, k) for k in layout["k"])
-            ours, base, compared = equal[cell["arm"]], equal[baseline["arm"]], cell is not baseline
-            found: dict[str, Interval | None] = {
-                "pass_1": _percent(intervals.of(first)),
-                "pass_k": _percent(intervals.of(last)),
-                "equal": None if ours is None else _percent(intervals.of(ours)),
-                "equal_gain": None
-                if ours is None or cell is baseline
-                else _percent(intervals.of_difference(ours, base)),
-                "rank": rank_of.get(cell["arm"]),
-                "better": _better(last, of_baseline, settings) if compared else None,
-                "entropy": over_seeds(_over_last(training, cell, _entropy), confidence),
-                "distinct": over_seeds(_distinct(solutions, cell, evaluation, layout["distinct"]), confidence),
-                "seconds": over_seeds(_over_last(training, cell, _seconds), confidence),
-                "false_working": _false_working(frames, cell, confidence),
-            }
-            columns = {**cell_columns(cell), "benchmark": panel["name"], "k": large, "problems": first.shape[1]}
-            columns |= {"seeds": len(first), "samples": int(frames[cell["policies"][0]]["n"].min())}
-            rows += _rows(columns, found)
-        rows += _blind_rows(rows[-1], layout["k"], frames[baseline["policies"][0]])
+    rows = []
+    for methods in methods_at(layout, scores):
+        values = _Values(methods, training, solutions, layout["distinct"])
+        for at, place in (("common", values.at_common), ("equal", values.at_equal)):
+            found = _measures(methods, place, layout)
+            rows += [
+                {**_columns(methods, cell, layout), "at": at, "measure": measure, **_numbers(of_arm.get(cell["arm"]))}
+                for cell in methods.cells
+                for measure, of_arm in found.items()
+            ]
+        rows += _blind_rows(rows[-1], methods, layout["k"])
     return pd.DataFrame(rows)
 
 
-def _rows(columns: dict[str, Any], found: dict[str, Interval | None]) -> list[dict[str, Any]]:
-    """A row per measure."""
-    none = Interval(*3 * [float("nan")])
-    parts = [(name, one or none) for name, one in found.items()]
-    keys = ("value", "value_low", "value_high")
-    return [
-        {**columns, "measure": name, **dict(zip(keys, (one.estimate, one.low, one.high), strict=True))}
-        for name, one in parts
-    ]
-
-
-def _blind_rows(of_model: dict[str, Any], k: list[int], frame: pd.DataFrame) -> list[dict[str, Any]]:
+def _blind_rows(of_model: dict[str, Any], methods: Methods, k: list[int]) -> list[dict[str, Any]]:
     """What blind guesses score, exactly; `of_model` is a row of a method on their model."""
+    frame = methods.frames[methods.baseline["policies"][0]]
+    guesser = {**of_model, "arm": BLIND, "label": BLIND_LABEL, "learning_rate": None, "seeds": 0, "at": "common"}
     values = {name: blind(frame, at) for name, at in zip(("pass_1", "pass_k"), k, strict=True)}
-    guesser = {**of_model, "arm": BLIND, "label": BLIND_LABEL, "learning_rate": None, "seeds": 0}
-    known = {name: Interval(PERCENT * value, np.nan, np.nan) for name, value in values.items() if value is not None}
-    return _rows(guesser, dict(known))
+    exact = {name: Interval(PERCENT * value, np.nan, np.nan) for name, value in values.items() if value is not None}
+    return [{**guesser, "measure": name, **_numbers(found)} for name, found in exact.items()]
 
 
-def _false_working(frames: dict[str, pd.DataFrame], cell: dict[str, Any], confidence: float) -> Interval | None:
-    """In percent, over seeds; None where no seed has a checked working."""
-    shares = [false_working([frames[policy]]) for policy in cell["policies"]]
-    known = np.array([share for share in shares if share is not None])
-    return _percent(over_seeds(known, confidence)) if len(known) else None
+class _Values:
+    """The values of methods at a place: of pass@k a matrix (S, N), of other measures (S,); None out of reach."""
+
+    def __init__(self, methods: Methods, training: Runs, solutions: Solutions, m: int):
+        self.methods, self.training = methods, training
+        self.distinct = {policy: _distinct(solutions[policy, methods.evaluation], m) for policy in methods.frames}
+
+    def at_common(self, cell: dict[str, Any], what: str | int) -> Matrix | None:
+        policies = cell["policies"]
+        return self.methods.pass_at(what, policies) if isinstance(what, int) else self._of(what, policies, cell)
+
+    def at_equal(self, cell: dict[str, Any], what: str | int) -> Matrix | None:
+        if isinstance(what, int):
+            return self.methods.at_equal(what, cell)
+        if what == "seconds":  # a base policy has none
+            return None
+        return self.methods.measure_at_equal(lambda policies: self._of(what, policies, cell), cell)
+
+    def _of(self, measure: str, policies: list[str], cell: dict[str, Any]) -> Matrix:
+        """A measure of each policy. The base policy's entropy is that of the first step of a method's runs."""
+        if measure == "distinct":
+            return np.array([self.distinct[policy] for policy in policies])
+        if measure == "false_working":
+            shares = [false_working([self.methods.frames[policy]]) for policy in policies]
+            return np.array([np.nan if share is None else PERCENT * share for share in shares])
+        if measure == "entropy" and policies[0] not in self.training:
+            return np.array([_entropy(self.training[run]["metrics"][:1], run) for run in cell["policies"]])
+        of = _entropy if measure == "entropy" else _seconds
+        return np.array([of(_last(self.training[run]["metrics"]), run) for run in policies])
+
+
+def _distinct(by_problem: dict[str, Counter[str]], m: int) -> float:
+    """The mean over a policy's problems with m correct samples."""
+    from rlvr.scoring.diversity import rarefied
+
+    values = [rarefied(list(counts.values()), m) for counts in by_problem.values()]
+    known = [value for value in values if not np.isnan(value)]
+    return float(np.mean(known)) if known else np.nan
+
+
+def _last(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return rows[-max(1, round(LAST * len(rows))) :]
+
+
+def _entropy(rows: list[dict[str, Any]], run: str) -> float:
+    return float(np.mean([value_of(row, "entropy", run) for row in rows]))
+
+
+def _seconds(rows: list[dict[str, Any]], run: str) -> float:
+    return float(np.mean([row["timing"]["step"] for row in rows]))
+
+
+def _measures(methods: Methods, place: Place, layout: dict[str, Any]) -> dict[str, dict[str, Interval]]:
+    """Each measure of the methods at a place, by arm."""
+    settings, (_, k), base = layout["statistics"], layout["k"], methods.baseline["arm"]
+    confidence, intervals = settings["confidence"], SeedsAndProblems(settings["confidence"])
+    generator = np.random.default_rng(settings["seed"])
+
+    def reached(what: str | int) -> dict[str, Matrix]:
+        values = ((cell["arm"], place(cell, what)) for cell in methods.cells)
+        return {arm: of for arm, of in values if of is not None}
+
+    first, last = reached(1), reached(k)
+    others = {arm: values for arm, values in last.items() if arm != base and base in last}
+    middle = {arm: RunsAndProblemsByBenchmark(len(of), confidence).of(iqm, [of]) for arm, of in last.items()}
+    return {
+        "pass_1": {arm: _percent(intervals.of(values)) for arm, values in first.items()},
+        "pass_k": {arm: _percent(intervals.of(values)) for arm, values in last.items()},
+        "iqm": {arm: _percent(interval) for arm, interval in middle.items()},
+        "gain": _gains({arm: values - last[base] for arm, values in others.items()}, methods, settings),
+        "rank": _ranks(last, confidence, generator),
+        "rank_1": _ranks(first, confidence, generator),
+        "better": {arm: _better(values, last[base], settings) for arm, values in others.items()},
+        **{
+            name: {arm: over_seeds(values, confidence) for arm, values in reached(name).items()}
+            for name in ("entropy", "distinct", "seconds", "false_working")
+        },
+    }
+
+
+def _gains(differences: dict[str, Matrix], methods: Methods, settings: dict[str, Any]) -> dict[str, Interval]:
+    """Differences from the baseline in points, with bounds that hold all of them together."""
+    cells = [Cell(PERCENT * values, methods.baseline["model"], methods.evaluation) for values in differences.values()]
+    generator = np.random.default_rng(settings["seed"])
+    found = joint(cells, confidence=settings["confidence"], resamples=settings["resamples"], generator=generator)
+    pairs = zip(found.spreads, found.half_widths(), strict=True)
+    return dict(zip(differences, (Interval(s.mean, s.mean - half, s.mean + half) for s, half in pairs), strict=True))
+
+
+def _ranks(values: dict[str, Matrix], confidence: float, generator: np.random.Generator) -> dict[str, Interval]:
+    if not values:
+        return {}
+    return dict(zip(values, ranks(list(values.values()), confidence=confidence, generator=generator), strict=True))
 
 
 def _better(ours: Matrix, base: Matrix, settings: dict[str, Any]) -> Interval:
@@ -178,81 +243,78 @@ def _percent(interval: Interval) -> Interval:
     return Interval(*(PERCENT * part for part in (interval.estimate, interval.low, interval.high)))
 
 
-def _over_last(training: Runs, cell: dict[str, Any], value: Any) -> np.ndarray:
-    """A value's mean over the last tenth of each seed's steps."""
-    means = []
-    for run in cell["policies"]:
-        rows = training[run]["metrics"]
-        means.append(np.mean([value(row, run) for row in rows[-max(1, round(LAST * len(rows))) :]]))
-    return np.array(means)
+def _columns(methods: Methods, cell: dict[str, Any], layout: dict[str, Any]) -> dict[str, Any]:
+    frame, k = methods.frames[cell["policies"][0]], layout["k"][-1]
+    counts = {"problems": len(frame), "seeds": len(cell["policies"]), "samples": int(frame["n"].min())}
+    return {**cell_columns(cell), "benchmark": methods.benchmark, "k": k, **counts}
 
 
-def _entropy(row: dict[str, Any], run: str) -> float:
-    return value_of(row, "entropy", run)
-
-
-def _seconds(row: dict[str, Any], run: str) -> float:
-    return row["timing"]["step"]
-
-
-def _distinct(solutions: Any, cell: dict[str, Any], evaluation: str, m: int) -> np.ndarray:
-    """Of each seed: the mean over its problems with m correct samples."""
-    from rlvr.scoring.diversity import rarefied
-
-    means = []
-    for policy in cell["policies"]:
-        values = [rarefied(list(counts.values()), m) for counts in solutions[policy, evaluation].values()]
-        known = [value for value in values if not np.isnan(value)]
-        means.append(np.mean(known) if known else np.nan)
-    return np.array(means)
+def _numbers(found: Interval | None) -> dict[str, float | None]:
+    parts = (None,) * 3 if found is None else (found.estimate, found.low, found.high)
+    return dict(zip(("value", "value_low", "value_high"), parts, strict=True))
 
 
 # ---- rendering ----
 
 
 def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
-    """The table, the highest rank first; methods without a rank at the end, by pass@k."""
+    """The table, the highest rank first, two lines per method; methods without a rank at the end, by pass@k."""
     k, digits = layout["k"][-1], {"entropy": 3, "better": 2, "distinct": 2, "seconds": 2}
+    baseline, confidence = layout["compare_label"], f"{100 * layout['statistics']['confidence']:g} %"
     headers = {
         "rank": "rank",
-        "equal": f"@{k} at equal pass@1",
-        "equal_gain": f"against {layout['compare_label']}",
         "pass_1": "@1",
         "pass_k": f"@{k}",
-        "better": f"P(@{k} above {layout['compare_label']})",
+        "gain": f"@{k} less {baseline}'s",
+        "iqm": f"IQM of @{k}",
+        "better": f"P(@{k} above {baseline})",
         "entropy": "entropy",
         "distinct": f"distinct @{layout['distinct']}",
         "seconds": "seconds a step",
     }
     checked = statistics.loc[statistics["measure"] == "false_working", "value"].notna().any()
     headers |= {"false_working": "false working (%)"} if checked else {}
+    is_blind = statistics["arm"] == BLIND
+    blind_guesses, statistics = statistics.loc[is_blind], statistics.loc[~is_blind]
     lines = []
     for (model, _), rows in statistics.groupby(["model", "arm"], sort=False):
-        of = rows.set_index("measure").reindex(headers)
-        order = (
-            model,
-            of.loc["rank", "value"] if not pd.isna(of.loc["rank", "value"]) else 1e9,
-            -of.loc["pass_k", "value"],
+        of = rows.set_index(["at", "measure"]).sort_index()
+        rank = of.loc[("equal", "rank"), "value"]
+        order = (model, 1e9 if pd.isna(rank) else rank, -of.loc[("common", "pass_k"), "value"])
+        for at, place in PLACES.items():
+            texts = {header: _text(of.loc[at, name], digits.get(name, 1), name) for name, header in headers.items()}
+            name = rows["label"].iloc[0] if at == "equal" else ""
+            lines.append((order, {"Method": name, "": place, **texts}))
+    for model, rows in blind_guesses.groupby("model", sort=False):
+        exact = {headers[row["measure"]]: _text(row, 1, row["measure"]) for row in rows.to_dict("records")}
+        lines.append(
+            ((model, np.inf, 0.0), {"Method": BLIND_LABEL, **dict.fromkeys(["", *headers.values()], ""), **exact})
         )
-        cells = {header: _text(of.loc[name], digits.get(name, 1), name) for name, header in headers.items()}
-        lines.append((order, {"Method": rows["label"].iloc[0], **cells}))
     frame = pd.DataFrame([line for _, line in sorted(lines, key=lambda pair: pair[0])])
-    first, confidence = statistics.iloc[0], f"{100 * layout['statistics']['confidence']:g} %"
+    first = statistics.iloc[0]
     notes = [
         f"{layout['panels'][0]['name']} (here {layout['panels'][0]['stand_in']}), {first['problems']} problems, "
         f"n = {first['samples']}; {layout['sampling']}. In brackets: {confidence} intervals over "
         f"{statistics['seeds'].max()} training seeds × problems (two-way random effects, Student's t); of ranks and "
-        "probabilities percentiles of 2,000 draws of seeds and problems; of entropy, distinct solutions and seconds "
-        "Student's t over seeds.",
+        "probabilities percentiles of 2,000 draws of seeds and problems; of entropy and distinct solutions "
+        f"Student's t over seeds. Differences from {baseline} have bounds that hold all methods' together (max-t).",
         f"At equal pass@1: where a method's curve over its learning rates, from the base policy on, has the pass@1 of "
-        f"{layout['compare_label']} at the common learning rate. Ranks are of this number. A method without a rank has "
-        "that pass@1 at none of its rates.",
-        "Entropy (nats per token of training rollouts) and seconds are means over the last tenth of training.",
+        f"{baseline} at the common learning rate; entropy and distinct solutions are interpolated by the same share. "
+        f"Ranks are by pass@{k}.",
+        *_out_of_reach(statistics, baseline),
+        "IQM: the mean of the middle half of runs. Entropy (nats per token of training rollouts) and seconds are "
+        "means over the last tenth of training.",
         *(["False working: correct samples with a false step, as a share of all correct ones."] if checked else []),
-        *_in_two_sentences(layout, statistics),
+        *_in_short(layout, statistics),
         *([layout["note"]] if layout["note"] else []),
     ]
     return Rendered(layout["title"], scale_line(layout), frame, notes)
+
+
+def _out_of_reach(statistics: pd.DataFrame, baseline: str) -> list[str]:
+    ranked = statistics[(statistics["at"] == "equal") & (statistics["measure"] == "rank")]
+    lost = ranked[ranked["value"].isna()]["label"]
+    return [f"No learning rate has the pass@1 of {baseline}: {', '.join(lost)}."] if len(lost) else []
 
 
 def _text(row: Any, digits: int, name: str) -> str:
@@ -260,23 +322,33 @@ def _text(row: Any, digits: int, name: str) -> str:
         return ""
     if name == "rank":
         return f"{row['value']:g} [{row['value_low']:.0f}, {row['value_high']:.0f}]"
-    sign = "+" if name == "equal_gain" else ""
+    sign = "+" if name == "gain" else ""
     value, low, high = (f"{row[key]:{sign}.{digits}f}" for key in ("value", "value_low", "value_high"))
-    if name == "seconds" or pd.isna(row["value_low"]):
-        return value
-    return f"{value} [{low}, {high}]".replace("-", "−")
+    text = value if name == "seconds" or pd.isna(row["value_low"]) else f"{value} [{low}, {high}]"
+    return text.replace("-", "−")
 
 
-def _in_two_sentences(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:
+def _in_short(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:
     """Which method to use when, as far as these runs can tell."""
-    wide = statistics.pivot_table(index="label", columns="measure", values=["value", "value_low"], sort=False)
     k, baseline = layout["k"][-1], layout["compare_label"]
-    best = wide["value"]["pass_1"].idxmax()
-    gains = wide["value_low"]["equal_gain"] if "equal_gain" in wide["value_low"] else pd.Series(dtype=float)
-    above = [str(label) for label in gains.index if gains[label] > 0]
+    labels = dict(zip(statistics["arm"], statistics["label"], strict=True))
+    wide = statistics.pivot(index="arm", columns=["at", "measure"], values=["value", "value_low"]).reindex(labels)
+    value, low = wide["value"].astype(float), wide["value_low"].astype(float)
+
+    def first_by(at: str, rank: str) -> str:
+        """The methods whose rank may be 1, the highest first; equal methods share a rank of at most 1.5."""
+        order = value[at].sort_values("pass_1" if rank == "rank_1" else "pass_k", ascending=False, kind="stable").index
+        names = [labels[arm] for arm in order if low[at][rank][arm] < 2]
+        return f"{', '.join(names[:NAMED])}{f' and {len(names) - NAMED} more' if len(names) > NAMED else ''}"
+
+    above = [labels[arm] for arm in value.index if low["equal"]["gain"][arm] > 0]
     many = f"{', '.join(above)} {'is' if len(above) == 1 else 'are'}" if above else "no method is"
+    entropy, seconds = value["equal"]["entropy"].dropna(), value["common"]["seconds"]
+    base = layout["compare_with"]
     return [
-        f"For one answer, {best} has the highest pass@1 at the common learning rate. For many answers, {many} above "
-        f"{baseline} at k = {k} where all have its pass@1, each by its own interval, without a correction for "
-        "their number."
+        f"For one answer, the highest pass@1 at the common learning rate may be that of {first_by('common', 'rank_1')} "
+        f"(a rank's interval holds 1). For many answers, {many} above {baseline} at k = {k} where all have its pass@1 "
+        f"(bounds for all methods together), and the highest may be {first_by('equal', 'rank')}; there entropy is "
+        f"{entropy.min():.3f} to {entropy.max():.3f} nats ({baseline}: {entropy[base]:.3f}), and a step takes "
+        f"{seconds.min():.2f} to {seconds.max():.2f} seconds ({baseline}: {seconds[base]:.2f})."
     ]

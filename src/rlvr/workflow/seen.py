@@ -6,7 +6,7 @@ Their digest is a parameter of the rule: when such a file appears or changes, th
 from pathlib import Path
 
 from rlvr.config.paths import Paths
-from rlvr.config.plan import Plan, asked_for, runs_of
+from rlvr.config.plan import Plan, asked_for, by_name, runs_of
 from rlvr.files import sha256
 
 
@@ -23,8 +23,8 @@ def ledger(paths: Paths, *, paper: str = "") -> dict[str, str]:
 
 
 def overview(plan: Plan, paths: Paths, inputs: list[str]) -> list[str]:
-    """The existing manifests of every paper's runs, scores of its evaluations, and its page."""
-    candidates: dict[str, None] = {}
+    """The existing manifests of every paper's runs, scores of its evaluations, its page, and pages of leagues."""
+    candidates: dict[str, None] = dict.fromkeys(paths.page(name) for name in by_name(plan))
     for paper, paper_plan in plan.papers.items():
         candidates |= dict.fromkeys(paths.manifest(plan, run) for run in runs_of(plan, paper))
         pairs = (pair for name in asked_for(plan, paper) for pair in paper_plan.item(name).scored())
