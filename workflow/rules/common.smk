@@ -63,12 +63,17 @@ KNOWN = {
     "results": "results",
     "cluster": own_file("config/cluster.yaml"),
     "mine": "",  # an arm of config/papers/methods.yaml, for `league`
+    "own": "",  # a file of `rlvr train` or `rlvr evaluate`: models, data and a paper of your own
     "gpus": "",  # GPUs of a job at most; empty: as the cluster's file says
 }
 for key in config:
     if key not in KNOWN:
         sys.exit(f"--config {key}: unknown key{nearest(key, KNOWN)}")
 
+if "own" in config:  # its scale is part of it, and its paper has its name
+    if "scale" in config or "papers" in config:
+        sys.exit("--config own: this file has a scale and a paper of its own; leave out `scale` and `papers`")
+    KNOWN |= {"scale": "own", "papers": Path(config["own"]).stem}
 SETTING = {key: str(value) for key, value in {**KNOWN, **config}.items()}
 SCALES = sorted(path.stem for path in (ROOT / "config/scale").glob("*.yaml"))
 # What the command line asks for; empty in a job of another Snakemake, or in a module.
@@ -79,7 +84,7 @@ SLICING = [name for name in members("sampling/engines") if environment(name)]
 BY_BACKEND = [f"{stage}.{name}" for stage in ("sft", "rl") for name in registries.backends()]
 PATHS = Paths(SETTING["results"], SETTING["scale"])
 try:
-    PLAN = make_plan(ROOT, SETTING["scale"], SETTING["papers"].split(","), SETTING["mine"])
+    PLAN = make_plan(ROOT, SETTING["scale"], SETTING["papers"].split(","), SETTING["mine"], SETTING["own"])
     CLUSTER = read_cluster(
         Path(SETTING["cluster"]),
         ROOT,
@@ -93,7 +98,8 @@ try:
         if not (SETTING["gpus"].isdecimal() and int(SETTING["gpus"]) > 0):
             sys.exit(f"--config gpus={SETTING['gpus']}: a whole number of GPUs, at least 1")
         CLUSTER = CLUSTER.with_gpus(int(SETTING["gpus"]))
-    refusals.check(PLAN, CLUSTER, ROOT)
+    if not SETTING["own"]:  # config/hardware.yaml knows published models alone
+        refusals.check(PLAN, CLUSTER, ROOT)
 except ConfigError as error:
     sys.exit(str(error))
 
@@ -191,6 +197,8 @@ AT_ONCE = len(items_in_order(PLAN)) + 1
 
 # Models of the hub need a GPU; the tiny ones do not.
 GPU = "gpu" if any(model.source == "hub" for model in PLAN.models.values()) else "cpu"
+if SETTING["own"]:
+    GPU = PLAN.execution.device
 # So does an embedding model of the hub; the small one is a package.
 OF_THE_HUB = "/" in PLAN.diversity.embedding
 EMBEDDING = GPU if OF_THE_HUB else "cpu"
@@ -269,6 +277,11 @@ def spec_of(spec):
 def execution_of(run):
     """The file of a run's execution settings: a resource, not a parameter, since a change makes no run stale."""
     return spec_file(PLAN.executions[run].model_dump(mode="json"))
+
+
+def source_of(kind):
+    """The path of a local data set or model: a resource, not a parameter, since a moved file makes no run stale."""
+    return lambda w: getattr({"data": PLAN.data, "model": PLAN.models}[kind][w[kind]], "path", "")
 
 
 def manifest(policy):

@@ -9,11 +9,13 @@ from rlvr.commands import data, models, state
 from rlvr.commands.consistency import consistency
 from rlvr.commands.diversity import diversity
 from rlvr.commands.entry import Commands
+from rlvr.commands.evaluate import evaluate
 from rlvr.commands.grade import grade
 from rlvr.commands.new_estimator import new_estimator
 from rlvr.commands.passk import passk
 from rlvr.commands.plan import plan
 from rlvr.commands.power import power
+from rlvr.commands.train import train
 from rlvr.commands.verl_config import verl_config
 from rlvr.commands.weigh import EPILOG, weigh
 
@@ -41,6 +43,8 @@ def _rlvr(
     pass
 
 
+app.command()(train)
+app.command()(evaluate)
 app.command(epilog=EPILOG)(weigh)
 app.command()(passk)
 app.command()(grade)

@@ -75,7 +75,7 @@ class Arms:
             raise ConfigError(f"{self._place('arms', name)}: `like` is circular: {' -> '.join((*seen, name))}")
         arm = look_up(self.own, name, "arm", self._place("arms", *seen[-1:], "like"))
         above = self._layers(arm.like, (*seen, name)) if arm.like else []
-        return [*above, Layer(self.layer.file, f"arms.{name}.settings", arm.settings)]
+        return [*above, self.layer.below(f"arms.{name}.settings", arm.settings)]
 
     def _data(self, name: str) -> str | None:
         """The training set of an arm: its own, else that of its `like`, else the paper's."""
@@ -120,7 +120,7 @@ class Arms:
         changed: Any = int(swept.value) if swept.value.is_integer() else swept.value
         for part in reversed((sweep.set or "").split(".")):
             changed = {part: changed}
-        layer = Layer(self.layer.file, f"sweeps.{swept.sweep}", changed)
+        layer = self.layer.below(f"sweeps.{swept.sweep}", changed)
         check_part(Settings, layer)
         return ArmLayers((*base.layers, layer), base.data, base.times)
 

@@ -23,12 +23,13 @@ from rlvr.planning.papers import Sources, read_sources
 from rlvr.planning.runs import PaperRuns
 
 
-def make_plan(root: Path | str, scale: str, papers: list[str], mine: str = "") -> Plan:
+def make_plan(root: Path | str, scale: str, papers: list[str], mine: str = "", own: str = "") -> Plan:
     """The plan of a configuration. Raises ConfigError, which names file and key.
 
-    `mine` is an arm of config/papers/methods.yaml that its table `mine` ranks beside the others there.
+    `mine` is an arm of config/papers/methods.yaml that its table `mine` ranks beside the others there; `own` is a file
+    with a scale, models, data and a paper of one's own.
     """
-    sources = read_sources(Path(root), scale, papers)
+    sources = read_sources(Path(root), scale, papers, own)
     if mine:
         _add_mine(sources, mine)
     settings, spec = validate(Settings, [sources.defaults, *sources.of_scale()]), sources.scale

@@ -49,8 +49,8 @@ class PaperRuns:
         entry = look_up(self.paper.models, model, "model", self._place("models"))
         return [
             self.sources.defaults,
-            Layer(self.layer.file, "settings", self.paper.settings),
-            Layer(self.layer.file, f"models.{model}.settings", entry.settings),
+            self.layer.below("settings", self.paper.settings),
+            self.layer.below(f"models.{model}.settings", entry.settings),
         ]
 
     def _model_layers(self, model: str) -> list[Layer]:
