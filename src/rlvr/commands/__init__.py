@@ -15,6 +15,7 @@ from rlvr.commands.new_estimator import new_estimator
 from rlvr.commands.passk import passk
 from rlvr.commands.plan import plan
 from rlvr.commands.power import power
+from rlvr.commands.show import show
 from rlvr.commands.train import train
 from rlvr.commands.verl_config import verl_config
 from rlvr.commands.weigh import EPILOG, weigh
@@ -52,6 +53,7 @@ app.command()(consistency)
 app.command()(diversity)
 app.command()(plan)
 app.command()(power)
+app.command()(show)
 app.command("new-estimator")(new_estimator)
 app.command("verl-config")(verl_config)
 app.add_typer(data.app, name="data")
