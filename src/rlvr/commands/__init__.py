@@ -6,6 +6,7 @@ import typer
 
 import rlvr
 from rlvr.commands import data, models, state
+from rlvr.commands.compare import compare
 from rlvr.commands.consistency import consistency
 from rlvr.commands.diversity import diversity
 from rlvr.commands.entry import Commands
@@ -54,6 +55,7 @@ app.command()(diversity)
 app.command()(plan)
 app.command()(power)
 app.command()(show)
+app.command()(compare)
 app.command("new-estimator")(new_estimator)
 app.command("verl-config")(verl_config)
 app.add_typer(data.app, name="data")

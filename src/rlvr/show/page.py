@@ -4,8 +4,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from rlvr.show import sparks
+from rlvr.show.comparison import Comparison
 from rlvr.show.groups import Shown
-from rlvr.show.pieces import pieces, printable
+from rlvr.show.pieces import percent, pieces, printable, signed
 
 
 def render(template: str, **content: Any) -> str:
@@ -15,13 +17,18 @@ def render(template: str, **content: Any) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=jinja2.StrictUndefined
     )
-    environment.filters["printable"] = printable
+    environment.filters |= {"printable": printable, "percent": percent, "signed": signed}
     return environment.get_template(template).render(**content)
 
 
 def groups_page(title: str, groups: Iterable[Shown], notes: list[str]) -> str:
     """A page of groups: each rollout beside the others, with a bar per method's weight."""
     return render("groups.html.j2", title=title, groups=[_group(shown) for shown in groups], notes=notes)
+
+
+def comparison_page(of: Comparison) -> str:
+    """A page of how two runs or evaluations differ."""
+    return render("compare.html.j2", of=of, curves=[(curve, *sparks.points(curve, 300, 80)) for curve in of.curves])
 
 
 def _group(shown: Shown) -> dict[str, Any]:

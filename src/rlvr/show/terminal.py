@@ -9,11 +9,14 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from rlvr.show import sparks
+from rlvr.show.comparison import Comparison, Scores
 from rlvr.show.groups import Shown
-from rlvr.show.pieces import pieces, printable
+from rlvr.show.pieces import percent, pieces, printable, signed
 
 WIDE = 160  # columns where the output is no terminal
 LONGEST = 600  # characters of a response
+FLIPS = 20  # problems
 FALSE = "bold underline red"
 
 
@@ -71,9 +74,58 @@ def verdict(status: str, extracted: str | None) -> Text:
 
 def _response(shown: Shown, rollout: int) -> Text:
     before, false, after = pieces(shown, rollout)
-    text = Text.assemble(before, (false, FALSE), after)
+    text = Text.assemble(before, (f"✗{false}" if false else "", FALSE), after)  # the sign is for pipes, without colours
     if len(text) <= LONGEST:
         return text
     start = max(0, min(len(before) - LONGEST // 2, len(text) - LONGEST)) if false else 0
     cut = f" … of {len(text):,} characters; --html has them all"
     return Text.assemble("… " if start else "", text[start : start + LONGEST], (cut, "dim"))
+
+
+def show_comparison(of: Comparison) -> None:
+    """Print how two runs or evaluations differ."""
+    out = console()
+    out.print(Text.assemble(("A ", "bold blue"), of.a, ("\nB ", "bold yellow"), of.b))
+    for table in (_settings(of), *map(_scores, of.scores), *map(_flips, of.scores), _curves(of)):
+        if table.row_count:
+            out.print(table)
+    if not of.settings:
+        out.print(Text("No setting differs.", style="dim"))
+
+
+def _settings(of: Comparison) -> Table:
+    table = _titled("Settings that differ", "setting", "A", "B")
+    for setting in of.settings:
+        table.add_row(*(Text("not there" if text is None else text) for text in (setting.key, setting.a, setting.b)))
+    return table
+
+
+def _scores(scores: Scores) -> Table:
+    table = _titled(f"{scores.evaluation}: {scores.problems} problems", "k", "pass@k of A", "pass@k of B", "B - A", "p")
+    for at in scores.at_k:
+        table.add_row(str(at.k), percent(at.a), percent(at.b), signed(at.difference), f"{at.difference.p:.3f}")
+    return table
+
+
+def _flips(scores: Scores) -> Table:
+    table = _titled(f"{scores.evaluation}: problems that flipped", "problem", "A", "B", "change of pass@1")
+    most = scores.flips if len(scores.flips) <= FLIPS else [*scores.flips[: FLIPS // 2], *scores.flips[-FLIPS // 2 :]]
+    for flip in most:
+        counts = (f"{correct} of {n}" for correct, n in (flip.a, flip.b))
+        table.add_row(Text(printable(flip.problem)), *counts, f"{100 * flip.gain:+.1f}")
+    if len(most) < len(scores.flips):
+        table.caption = f"{len(scores.flips)} in all; those with the largest changes"
+    return table
+
+
+def _curves(of: Comparison) -> Table:
+    table = _titled("Curves, and their means over the last quarter", "measure", "steps", "A", "B", "", "", "B - A")
+    for curve in of.curves:
+        (a, b), (ours, theirs) = curve.ends, sparks.lines(curve)
+        numbers = (f"{a:.4g}", f"{b:.4g}", f"{b - a:+.3g}")
+        table.add_row(curve.label, f"{curve.steps[0]}-{curve.steps[-1]}", ours, theirs, *numbers)
+    return table
+
+
+def _titled(title: str, *columns: str) -> Table:
+    return Table(*columns, box=box.SIMPLE_HEAD, title=Text(title, style="bold"), title_justify="left")
