@@ -23,7 +23,7 @@ from rlvr.statistics.scaling import pass_at_ks
 
 CAPTION = (
     "Means over {seeds} training seeds, of the held-out problems of the probes, not of a benchmark. In the legend: "
-    "pass@k minus the baseline's where a method has the baseline's last pass@1 (95 % intervals over seeds, Student's t)."
+    "pass@k minus the baseline's where a method has the baseline's last pass@1 (95 % intervals over seeds, Student t)."
 )
 PERCENT = 100.0
 PASS, GAIN = "pass", "gain at equal pass@1"
