@@ -113,7 +113,8 @@ def test_measures_by_brute_force():
     h, v = torch.randn(9, 4, generator=generator), torch.randn(9, 6, generator=generator)
     advantages = torch.randn(9, generator=generator)
     correct = torch.tensor([True] * 4 + [False] * 5)
-    row = hidden.measures(h, v, advantages, correct)
+    parts = [slice(0, 3), slice(3, 9)]
+    row = hidden.measures(hidden.summed((h[i], v[i], advantages[i], correct[i]) for i in parts))
     u = np.linalg.svd(h.double().numpy())[2][0]
     rest = h.numpy() - np.outer(h.numpy() @ u, u)
     residual = sum(np.outer(v[i].numpy(), rest[i]) for i in range(4)) / 4
@@ -123,7 +124,24 @@ def test_measures_by_brute_force():
     rest = h.numpy() - np.outer(h.numpy() @ w, w)
     assert row["rho_failed_gradient"] == pytest.approx(hidden._mean_cosine(torch.tensor(rest[4:])), abs=1e-5)
     assert row["clt"] == pytest.approx((4 / 5) ** 0.5) and (row["tokens_correct"], row["tokens_failed"]) == (4, 5)
-    assert hidden.measures(h, v, advantages, ~torch.zeros(9, dtype=torch.bool))["clt"] is None
+    assert hidden.measures(hidden.summed([(h, v, advantages, ~torch.zeros(9, dtype=torch.bool))]))["clt"] is None
+
+
+def test_rows_apart_have_the_states_of_rows_together(monkeypatch):
+    from conftest import tiny
+
+    policy = tiny("qwen2")
+    tokens = torch.tensor([[[8, 9, 2], [10, 2, 0]], [[11, 2, 0], [12, 13, 14]]])
+    groups = Groups(*pad_prompts([[1, 5, 6], [1, 7]], policy.pad, "cpu"), tokens, torch.tensor([[3, 2], [2, 3]]))
+    correct = torch.tensor([[True, False], [False, False]])
+    with torch.no_grad():
+        whole = hidden.measures(hidden.summed(hidden._with_weights(policy.model, groups, correct)))
+        monkeypatch.setattr(hidden, "AT_ONCE", 1)
+        rows = list(hidden._with_weights(policy.model, groups, correct))
+        apart = hidden.measures(hidden.summed(rows))
+    assert [len(h) for h, *_ in rows] == [3, 2, 2, 3] and [a[0].item() for _, _, a, _ in rows] == [0.5, -0.5, 0, 0]
+    assert apart == pytest.approx(whole, rel=1e-3, abs=1e-6)
+    assert (whole["tokens_correct"], whole["tokens_failed"]) == (3, 7)
 
 
 def test_states_are_those_that_logits_come_from():
@@ -135,7 +153,9 @@ def test_states_are_those_that_logits_come_from():
     lengths = torch.tensor([[3, 2], [2, 3]])
     groups = Groups(*pad_prompts(prompts, policy.pad, "cpu"), tokens, lengths)
     with torch.no_grad():
-        h, v = hidden.states(policy.model, groups)
+        h, v = (
+            torch.cat(parts) for parts in zip(*(part[2:] for part in hidden.states(policy.model, groups)), strict=True)
+        )
         assert len(h) == int(lengths.sum())
         logits = policy.model(torch.tensor([[1, 7, 12, 13, 14]])).logits[0]
     error = -logits[2].softmax(-1)

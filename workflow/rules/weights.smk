@@ -29,7 +29,7 @@ rule hidden:
         f"{PATHS.results}/logs/weights/{{run}}/hidden.log",
     priority: AT_ONCE
     resources:
-        **cluster("hidden"),
+        **cluster("hidden", GPU),
     shell:
         "python -m rlvr.weights.hidden --base {input.base:q} --run {input.run:q} --problems {input.problems:q} "
         "--out {output.rows:q} > {log:q} 2>&1"

@@ -83,7 +83,8 @@ def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
     """The table."""
     what = "of all hidden states" if layout["direction"] == "hidden" else "of the batch's gradient at the head"
     notes = [
-        "Tokens of responses to 64 training prompts, last hidden states h; their component along the first right "
+        "Tokens of responses to 64 training prompts (fewer, if these have 131,072 tokens), last hidden states h; their "
+        "component along the first right "
         f"singular vector {what} is projected out (h⊥).",
         "ρ: mean cosine of two tokens' h⊥."
         if layout["shows"] == "correlation"
