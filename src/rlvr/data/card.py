@@ -66,8 +66,9 @@ def of_published(spec: Published, source: SourceFiles, tally: Tally) -> dict[str
     }
 
 
-def of_mixture(spec: Mixture, shares: dict[str, int]) -> dict[str, Any]:
-    return _common(spec, licence_of(spec)) | {"shares": shares, "problems": sum(shares.values())}
+def of_mixture(spec: Mixture, shares: dict[str, int], demonstrations: int) -> dict[str, Any]:
+    counts = {"demonstrations": demonstrations} if demonstrations else {}
+    return _common(spec, licence_of(spec)) | {"shares": shares, "problems": sum(shares.values())} | counts
 
 
 def _common(spec: Synthetic | Published | Mixture, licence: str) -> dict[str, Any]:

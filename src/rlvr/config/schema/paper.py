@@ -135,7 +135,10 @@ class Scale(Strict):
     repeats: Positive | None = None  # the number of seeds of items with `repeats`
     largest_k: Positive | None = None  # tables leave out larger k
     items: Literal["core", "all", "published"] = "all"  # what `paper_<name>` makes; published: not at equal pass@1
-    sft: bool
+    sft: bool | list[str]  # models that are fine-tuned before RL: all, none, or those of papers' `models` by name
     settings: dict[str, Any] = {}
     papers: dict[str, dict[str, Any]] = {}
     hardware: Machine = Machine()
+
+    def fine_tunes(self, model: str) -> bool:
+        return self.sft if isinstance(self.sft, bool) else model in self.sft
