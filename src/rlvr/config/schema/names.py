@@ -234,7 +234,7 @@ class Mixture(Named):
     @model_validator(mode="after")
     def one_verifier(self):
         if len({data.verifier for data in self.graded}) > 1:
-            raise ValueError("all sets of a mixture that have golds must have the same verifier")
+            raise ValueError("all sets of a mixture must have the same verifier, unless they have no golds")
         return self
 
     @property
