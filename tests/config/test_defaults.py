@@ -55,6 +55,7 @@ DEFAULTS = {
     "ScratchModel.task": "operator_fill",
     "Sft.backend": "in_process",
     "Sft.each_seed": None,
+    "Sft.max_tokens": None,
     "Share.problems": None,
     "Share.skip": 0,
     "Synthetic.demonstrations": None,

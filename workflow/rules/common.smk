@@ -17,7 +17,7 @@ from rlvr.config import registries
 from rlvr.config.cluster import read_cluster
 from rlvr.cost import refusals
 from rlvr.planning.expansion import make_plan
-from rlvr.config.identity import policy_id, what_is_made
+from rlvr.config.identity import data_id, policy_id, what_is_made
 from rlvr.config.load import ConfigError
 from rlvr.config.paths import Paths
 from rlvr.claims import contrasts
@@ -140,7 +140,7 @@ def known(name, names):
     return name
 
 
-WITH_DEMONSTRATIONS = {name for name, data in PLAN.data.items() if getattr(data, "demonstrations", None)}
+WITH_DEMONSTRATIONS = {data_id(spec.sft_data) for spec in PLAN.policies.values() if spec.sft_data}
 
 
 def places(folder, names_of):

@@ -70,8 +70,9 @@ def of_local(spec: LocalData, problems: int) -> dict[str, Any]:
     return _common(spec, licence_of(spec)) | {"problems": problems, "file": {"sha256": spec.sha256}}
 
 
-def of_mixture(spec: Mixture, shares: dict[str, int]) -> dict[str, Any]:
-    return _common(spec, licence_of(spec)) | {"shares": shares, "problems": sum(shares.values())}
+def of_mixture(spec: Mixture, shares: dict[str, int], demonstrations: int) -> dict[str, Any]:
+    counts = {"demonstrations": demonstrations} if demonstrations else {}
+    return _common(spec, licence_of(spec)) | {"shares": shares, "problems": sum(shares.values())} | counts
 
 
 def _common(spec: Synthetic | Published | Mixture | LocalData, licence: str) -> dict[str, Any]:

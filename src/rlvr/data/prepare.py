@@ -18,7 +18,7 @@ from rlvr.config.schema.names import Data, LocalData, Mixture, Published, Synthe
 from rlvr.data import card, golds, local, overlap, published, sources, tasks
 from rlvr.data.rows import DataError
 from rlvr.files import sha256
-from rlvr.records import Problem, publish_records, read_records
+from rlvr.records import Demonstration, Problem, publish_records, read_records
 
 LOCAL = Path("data")
 AnyData = Synthetic | Published | Mixture | LocalData
@@ -62,8 +62,12 @@ def _generate(data: Synthetic, out: Path) -> dict[str, Any]:
 
 
 def _mix(data: Mixture, out: Path, any_count: bool) -> dict[str, Any]:
-    """The card of a mixture: its seed shuffles each set, takes the shares, and shuffles all of them."""
+    """The card of a mixture: its seed shuffles each set, takes the shares, and shuffles all of them.
+
+    Demonstrations come along with their problems.
+    """
     mixed: list[Problem] = []
+    shown: dict[str, Demonstration] = {}  # by problem
     counts: dict[str, int] = {}
     for share in data.shares:
         name = share.data.name
@@ -73,6 +77,8 @@ def _mix(data: Mixture, out: Path, any_count: bool) -> dict[str, Any]:
             except DataError as error:
                 raise DataError(f"{name}: {error}") from error
             problems = read_records(Path(folder) / "problems.jsonl", Problem)
+            path = Path(folder) / "demonstrations.jsonl"
+            demonstrations = read_records(path, Demonstration) if path.exists() else []
         order = np.random.default_rng([data.seed, *name.encode()]).permutation(len(problems))
         end = None if share.problems is None else share.skip + share.problems
         taken = [problems[i] for i in order[share.skip : end]]
@@ -81,10 +87,15 @@ def _mix(data: Mixture, out: Path, any_count: bool) -> dict[str, Any]:
         if any(problem.images for problem in taken):
             raise DataError(f"{name} has pictures, which a mixture does not carry along")
         mixed += [replace(problem, id=f"{name}/{problem.id}") for problem in taken]
+        shown |= {f"{name}/{d.id}": replace(d, id=f"{name}/{d.id}") for d in demonstrations}
         counts[name] = counts.get(name, 0) + len(taken)
     order = np.random.default_rng(data.seed).permutation(len(mixed))
-    publish_records(out / "problems.jsonl", [mixed[i] for i in order])
-    return card.of_mixture(data, counts)
+    mixed = [mixed[i] for i in order]
+    publish_records(out / "problems.jsonl", mixed)
+    demonstrated = [shown[problem.id] for problem in mixed if problem.id in shown]
+    if demonstrated:
+        publish_records(out / "demonstrations.jsonl", demonstrated)
+    return card.of_mixture(data, counts, len(demonstrated))
 
 
 def _with_about(data: Any) -> Any:

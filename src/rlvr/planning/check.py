@@ -15,6 +15,8 @@ SHARED = ("statistics", "collapse", "diversity")  # one for all models of a pape
 
 def names(paper: Paper, sources: Sources, layer: Layer) -> None:
     """Raises ConfigError for an unknown model, data set or prompt, and for misleading names."""
+    for model in sources.scale.sft if isinstance(sources.scale.sft, list) else []:
+        look_up(sources.models, model, "model", f"config/scale/{sources.scale.name}.yaml: sft")
     for model, entry in paper.models.items():
         look_up(sources.models, model, "model", layer.place(("models", model)))
         if entry.prompt is not None:

@@ -59,7 +59,7 @@ def _expand(sources: Sources, plan: Plan, name: str) -> PaperPlan:
     paper = paper.model_copy(update={"sweeps": arms.sweeps})
     runs = PaperRuns(sources, plan, paper, layer, arms)
     planned = PaperPlan(paper, settings=runs.settings, methods={arm: arms.method(arm) for arm in arms.swept})
-    _plan_data(planned, runs, with_sft=sources.scale.sft)
+    _plan_data(planned, runs, with_sft=any(map(sources.scale.fine_tunes, paper.models)))
     for model, arm in ((model, arm) for model in [*paper.models][:1] for arm in arms.by_name):
         runs.settings_of_arm(model, arm, layer.place(("arms",)))
     tables, figures, owners = _with_companions(paper, layer, runs, planned)

@@ -85,7 +85,7 @@ class PaperRuns:
 
     def base(self, model: str, seed: int) -> tuple[PolicySpec, str]:
         """The base policy of every arm on a model, and its id: no arm changes its SFT, which a seed may continue."""
-        sft = self.settings[model].sft if self.scale.sft else None
+        sft = self.settings[model].sft if self.scale.fine_tunes(model) else None
         key = model, seed if sft and sft.each_seed else None
         if key not in self.bases:
             spec = PolicySpec(

@@ -5,6 +5,7 @@ from pathlib import Path
 from rlvr.config.schema.settings import Sft
 from rlvr.config.schema.specs import PolicySpec
 from rlvr.records import PicturesUnread, Problem, read_records, text_alone
+from rlvr.verifiers import THINK
 
 
 def problems_of(*paths: Path) -> list[list[Problem]]:
@@ -13,6 +14,12 @@ def problems_of(*paths: Path) -> list[list[Problem]]:
         return [text_alone(read_records(path, Problem), path) for path in paths]
     except PicturesUnread as error:
         raise SystemExit(str(error)) from error
+
+
+def continued(template: str, response: str) -> str:
+    """A demonstration's response, without the <think> that opens at the end of the prompt's template."""
+    opened = template.rstrip().endswith(THINK) and response.lstrip().startswith(THINK)
+    return response.lstrip().removeprefix(THINK).lstrip("\n") if opened else response
 
 
 def sft_of(spec: Path) -> tuple[PolicySpec, Sft]:

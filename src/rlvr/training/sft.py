@@ -18,7 +18,7 @@ from rlvr.training import backends
 from rlvr.training.batches import Groups, PromptOrder, chunks, pad_prompts, token_logprobs
 from rlvr.training.checkpoint import Checkpoints, Snapshot
 from rlvr.training.deterministic import one_thread
-from rlvr.training.inputs import sft_of
+from rlvr.training.inputs import continued, sft_of
 from rlvr.training.outcome import TrainedPolicy
 from rlvr.training.passes import Microbatch, Pass, adamw, microbatch, training_pass
 from rlvr.training.progress import TO_BE_CONTINUED, Bar, Saves, StopRequest
@@ -39,9 +39,22 @@ def encode(policy: Policy, demonstrations: list[Demonstration]) -> Groups:
     """Demonstrations as groups of one; each response ends with the end-of-sequence token."""
     where = policy.model.device
     prompts_PL, prompt_lengths_P = pad_prompts(policy.encode([d.prompt for d in demonstrations]), policy.pad, where)
-    tokens = policy.tokenizer([d.response for d in demonstrations], add_special_tokens=False)["input_ids"]
+    texts = [continued(policy.template, d.response) for d in demonstrations]
+    tokens = policy.tokenizer(texts, add_special_tokens=False)["input_ids"]
     responses, lengths_P = pad_prompts([[*t, policy.eos] for t in tokens], policy.pad, where)  # type: ignore[misc]
     return Groups(prompts_PL, prompt_lengths_P, responses[:, None], lengths_P[:, None])
+
+
+def within(groups: Groups, most: int | None) -> Groups:
+    """The demonstrations of at most so many tokens, prompt included; says how many are left out. None: all."""
+    tokens_P = groups.prompt_lengths_P + groups.lengths_PG[:, 0]
+    kept = torch.nonzero(tokens_P <= (most or tokens_P.max())).squeeze(-1)
+    if not len(kept):
+        raise SystemExit(f"no demonstration has at most sft.max_tokens = {most} tokens")
+    if len(kept) == len(tokens_P):
+        return groups
+    print(f"{len(tokens_P) - len(kept)} of {len(tokens_P)} demonstrations have more than {most} tokens: left out")
+    return groups.select(kept)
 
 
 def step_loss(forward: Pass, groups: Groups, limits: Microbatch) -> torch.Tensor:
@@ -57,7 +70,8 @@ def step_loss(forward: Pass, groups: Groups, limits: Microbatch) -> torch.Tensor
 
 def train(policy: Policy, spec: Sft, demonstrations: list[Demonstration], checkpoints: Checkpoints, saves: Saves):
     """One row of metrics per step, after training in place. Exits with 75 after saving when asked to stop."""
-    groups, order = encode(policy, demonstrations), PromptOrder(len(demonstrations), spec.seed)
+    groups = within(encode(policy, demonstrations), spec.max_tokens)
+    order = PromptOrder(len(groups.lengths_PG), spec.seed)
     model, forward = policy.model, training_pass(policy.model)
     limits = microbatch(model, SEQUENCES_PER_CHUNK, TOKENS_PER_GPU)
     optimizer = adamw(model, lr=spec.learning_rate, betas=spec.betas, weight_decay=spec.weight_decay)

@@ -149,7 +149,10 @@ class Scale(Strict):
     largest_k: Positive | None = None  # tables leave out larger k
     matched: Matched = Matched()
     items: Literal["core", "all", "published"] = "all"  # what `paper_<name>` makes; published: not at equal pass@1
-    sft: bool
+    sft: bool | list[str]  # models that are fine-tuned before RL: all, none, or those of papers' `models` by name
     settings: dict[str, Any] = {}
     papers: dict[str, dict[str, Any]] = {}
     hardware: Machine = Machine()
+
+    def fine_tunes(self, model: str) -> bool:
+        return self.sft if isinstance(self.sft, bool) else model in self.sft

@@ -46,6 +46,7 @@ class Sft(Strict):
     max_grad_norm: Rate
     seed: Natural
     backend: Backend = "in_process"
+    max_tokens: Positive | None = None  # of prompt and response; longer demonstrations are left out, and counted
     each_seed: SftOfEachSeed | None = None  # continues, for each training seed, what all seeds have in common
 
 

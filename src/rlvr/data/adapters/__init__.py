@@ -1,9 +1,9 @@
 """Row adapters: a published row -> a problem. One module per published format; its name is the entry's `adapter`.
 
 A module has `FIELDS`: our name -> the field's name in the published file (an entry's `fields` may rename them);
-`OPTIONAL`: our names that a file may lack; and the pure `adapt(row, spec) -> Draft`, which reads fields by our names
-and types, and raises `LeftOut` with a reason for a row without a problem. `facts(spec)` is optional: lines for the card
-on settings of this format.
+`OPTIONAL`: our names that a file may lack; `GOLDS = False` if its problems have none; and the pure `adapt(row, spec)
+-> Draft`, which reads fields by our names and types, and raises `LeftOut` with a reason for a row without a problem.
+`facts(spec)` is optional: lines for the card on settings of this format.
 """
 
 import importlib

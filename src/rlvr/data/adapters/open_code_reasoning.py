@@ -16,6 +16,7 @@ FIELDS = {
     "level": "difficulty",
 }
 OPTIONAL = {"judgement", "level"}
+GOLDS = False
 
 
 def adapt(row: Row, spec: Published) -> Draft:

@@ -6,6 +6,7 @@ from typing import Any
 from rlvr.files import publish
 from rlvr.policies.store import Location, load_tokenizer
 from rlvr.records import Demonstration, Problem
+from rlvr.training.inputs import continued
 
 # Prompts are wrapped with the policy's own template before they reach verl. verl counts their tokens through the
 # tokenizer's chat template, so that template, like the agent loop, must not change them.
@@ -41,7 +42,10 @@ def write_demonstrations(path: Path, demonstrations: list[Demonstration], templa
     """Write a parquet file for `rlvr.training.backends.verl.sft_data`: wrapped prompts, and responses."""
     import pandas as pd
 
-    rows = [{"prompt": template.replace("{problem}", d.prompt), "response": d.response} for d in demonstrations]
+    rows = [
+        {"prompt": template.replace("{problem}", d.prompt), "response": continued(template, d.response)}
+        for d in demonstrations
+    ]
     path.parent.mkdir(parents=True, exist_ok=True)
     pd.DataFrame(rows).to_parquet(path)
 
