@@ -22,8 +22,8 @@ from rlvr.statistics.run_rows import Runs, cell_columns
 from rlvr.statistics.scaling import pass_at_ks
 
 CAPTION = (
-    "Means over {seeds} training seeds, of the held-out problems of the probes, not of a benchmark. In the legend: "
-    "pass@k minus the baseline's where a method has the baseline's last pass@1 (95 % intervals over seeds, Student's t)."
+    "Means over {seeds} training seeds, of the probes' held-out problems, not of a benchmark. In the legend: pass@k "
+    "minus the baseline's where a method has the baseline's last pass@1 (95 % intervals over seeds, Student's t)."
 )
 PERCENT = 100.0
 PASS, GAIN = "pass", "gain at equal pass@1"
