@@ -122,4 +122,5 @@ def _label(rows: pd.DataFrame) -> str:
     if gains.empty:
         return label
     value, low, high = gains[["value", "value_low", "value_high"]].iloc[0]
-    return f"{label} {value:+.1f} [{low:+.1f}, {high:+.1f}]".replace("-", "−")
+    numbers = f"{value:+.1f} [{low:+.1f}, {high:+.1f}]".replace("-", "−")
+    return f"{label} {numbers}"
