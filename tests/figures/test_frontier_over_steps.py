@@ -28,7 +28,7 @@ LAYOUT = {
             "model": "M",
             "stand_in": "m",
             "arm": arm,
-            "label": arm,
+            "label": f"a-{arm}",
             "learning_rate": 1.0,
             "policies": [f"{arm}1", f"{arm}2"],
         }
