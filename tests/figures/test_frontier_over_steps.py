@@ -28,7 +28,7 @@ LAYOUT = {
             "model": "M",
             "stand_in": "m",
             "arm": arm,
-            "label": arm,
+            "label": f"a-{arm}",
             "learning_rate": 1.0,
             "policies": [f"{arm}1", f"{arm}2"],
         }
@@ -46,7 +46,7 @@ def test_methods_are_compared_at_the_baselines_last_pass_1_by_hand():
     assert gain["arm"] == "other" and gain["step"] == pytest.approx(10 / 3) and gain["seeds"] == 2
     assert (gain["value"], gain["value_low"]) == (pytest.approx(-100 / 12), pytest.approx(-100 / 12)), "equal seeds"
     labels = [line.get_label() for line in draw(LAYOUT, [frame]).axes[0].get_lines()]
-    assert "other −8.3 [−8.3, −8.3]" in labels and "low" in labels, "never at that pass@1, so without a number"
+    assert "a-other −8.3 [−8.3, −8.3]" in labels and "a-low" in labels, "never at that pass@1, so without a number"
 
 
 def test_it_is_planned_in_three_papers_and_refused_without_its_baseline():

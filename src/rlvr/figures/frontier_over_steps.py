@@ -22,8 +22,8 @@ from rlvr.statistics.run_rows import Runs, cell_columns
 from rlvr.statistics.scaling import pass_at_ks
 
 CAPTION = (
-    "Means over {seeds} training seeds, of the held-out problems of the probes, not of a benchmark. In the legend: "
-    "pass@k minus the baseline's where a method has the baseline's last pass@1 (95 % intervals over seeds, Student t)."
+    "Means over {seeds} training seeds, of the probes' held-out problems, not of a benchmark. In the legend: pass@k "
+    "minus the baseline's where a method has the baseline's last pass@1 (95 % intervals over seeds, Student's t)."
 )
 PERCENT = 100.0
 PASS, GAIN = "pass", "gain at equal pass@1"
@@ -122,4 +122,5 @@ def _label(rows: pd.DataFrame) -> str:
     if gains.empty:
         return label
     value, low, high = gains[["value", "value_low", "value_high"]].iloc[0]
-    return f"{label} {value:+.1f} [{low:+.1f}, {high:+.1f}]".replace("-", "−")
+    numbers = f"{value:+.1f} [{low:+.1f}, {high:+.1f}]".replace("-", "−")
+    return f"{label} {numbers}"
