@@ -34,6 +34,7 @@ MAY_IMPORT = {
     "cost": {"config", "data", "planning"},
     "report": {"claims", "config", "items", "planning"},
     "workflow": {"config", "planning"},
+    "adapters": {"estimators", "training"},
     "commands": {
         *("claims", "config", "cost", "data", "estimators", "planning", "records"),
         *("sampling", "scoring", "statistics", "training", "verifiers", "workflow"),

@@ -5,6 +5,7 @@ Runs in TRL's own environment: trl_steps.py POLICY SCRATCH ESTIMATOR SETTINGS [o
 
 import json
 import sys
+from typing import ClassVar
 
 import torch
 from datasets import Dataset
@@ -29,8 +30,8 @@ def reward(completions, **_):
 class Watched(GRPOTrainer):
     """Computes what its estimator should give from TRL's rewards and a forward pass of its own."""
 
-    seen: list = []
-    state: dict = {}
+    seen: ClassVar[list] = []
+    wanted_state: ClassVar[dict] = {}
 
     def _generate_and_score_completions(self, inputs):
         output = super()._generate_and_score_completions(inputs)
@@ -47,7 +48,7 @@ class Watched(GRPOTrainer):
             return (found[:, -mask.size(1) :] * mask).view(*rewards_PG.shape, -1)
 
         step = inputs_of_step(logps(self.model), logps(self.ref_model), mask.sum(1).view(rewards_PG.shape).long())
-        wanted_PG, self.state = Estimator(name, json.loads(settings)).step(rewards_PG, step, self.state)
+        wanted_PG, self.wanted_state = Estimator(name, json.loads(settings)).step(rewards_PG, step, self.wanted_state)
         row = {"weights": output["advantages"].tolist(), "wanted": wanted_PG.flatten().tolist()}
         self.seen.append({**row, "rewards": rewards_PG.flatten().tolist(), "state": self.estimator_state})
         return output
