@@ -24,7 +24,7 @@ data = Dataset.from_list([{"prompt": f"<bos> {a} {b} = {a + b}"} for a in range(
 
 def reward(completions, **_):
     """1 for every second kind of response, so that groups differ."""
-    return [float(len(text) % 2) for text in completions]
+    return [float(sum(map(ord, text)) % 2) for text in completions]
 
 
 class Watched(GRPOTrainer):
@@ -82,5 +82,5 @@ trainer = Watched(
 )
 before = [parameter.detach().clone() for parameter in trainer.model.parameters()]
 trainer.train()
-moved = max(float((a - b).abs().max()) for a, b in zip(before, trainer.model.parameters(), strict=True))
+moved = max(float((a - b).detach().abs().max()) for a, b in zip(before, trainer.model.parameters(), strict=True))
 print("RESULT " + json.dumps({"steps": trainer.seen, "moved": moved, "logged": list(trainer._logs["advantages"])}))

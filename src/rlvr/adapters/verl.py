@@ -33,7 +33,7 @@ class Weights:
             name = self.estimator.name
             raise ValueError(f"{name} needs the reference policy: set actor_rollout_ref.actor.use_kl_loss=True")
         old_NT = batch["old_log_probs"]
-        reference_NT = batch["ref_log_prob"] if "ref_log_prob" in batch else old_NT
+        reference_NT = batch.get("ref_log_prob", old_NT)
         grid = Grid.of(data.non_tensor_batch["uid"], mask_NT.bool().any(-1))
         step = EstimatorInputs.of(grid, mask_NT, batch["token_level_rewards"], old_NT, reference_NT)
         weights_PG, self.state = self.estimator.step(step.rewards_PG, step.values, self.state)

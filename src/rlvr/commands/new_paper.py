@@ -11,7 +11,7 @@ from rlvr.commands.checkout import ConfigFolder
 from rlvr.commands.checkout import config_folder as folder_of
 from rlvr.commands.lines import fail
 
-PAPER = """# {label} as data: what it trains on, its methods, its tables. Sizes are the paper's; config/scale/ changes them.
+PAPER = """# {label} as data: training, methods, tables. Sizes are the paper's; config/scale/ changes them.
 
 name: {name}
 short: {label}
