@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 TORCH := torch==2.13.0
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: help run smoke results snapshot snapshot-league test test-methods test-package test-cluster test-verl test-vllm lint bench doctor clean
+.PHONY: help run smoke results snapshot snapshot-league test test-methods test-package test-cluster test-verl test-trl test-vllm lint bench doctor clean
 .PHONY: test-slow install install-test install-lint install-bench install-cluster bench-gpu check-gpu
 help: ## print this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 17
@@ -55,7 +55,10 @@ test-cluster: install-test ## test the slurm profile and its failures on a real 
 	@$(BIN)/python -m pytest -m cluster tests/workflow/test_cluster.py tests/workflow/test_cluster_faults.py tests/workflow/test_cluster_gpus.py tests/workflow/test_controller.py tests/training/test_ray_nodes.py
 
 test-verl: $(VENV)-verl/.verl ## test the real verl on a CPU: configurations, SFT, RL; ten minutes and 2 GiB
-	@OMP_NUM_THREADS=1 PYTHONPATH=src $(VENV)-verl/bin/python -m pytest -m verl tests/training/test_verl.py tests/training/test_critic.py tests/training/test_verl_padded.py tests/training/test_verl_training.py tests/test_locks.py
+	@OMP_NUM_THREADS=1 PYTHONPATH=src $(VENV)-verl/bin/python -m pytest -m verl tests/training/test_verl.py tests/training/test_critic.py tests/training/test_verl_padded.py tests/training/test_verl_training.py tests/test_locks.py tests/adapters/test_verl.py
+
+test-trl: install-test install-bench ## test the estimators in the real TRL on a CPU; two minutes
+	@RLVR_TRL_PYTHON=$(VENV)-bench/bin/python $(BIN)/python -m pytest -m trl tests/adapters/test_trl.py
 
 test-vllm: $(VENV)/.main $(VENV)-vllm/.vllm ## test the real vLLM on a CPU; ten minutes and 3.5 GiB
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(VENV)-vllm/bin/python -m pytest -m vllm tests/sampling/test_vllm.py

@@ -35,6 +35,7 @@ MAY_IMPORT = {
     "report": {"claims", "config", "items", "planning"},
     "workflow": {"config", "planning"},
     "show": {"config", "data", "estimators", "records", "scoring", "statistics", "training"},
+    "adapters": {"estimators", "training"},
     "commands": {
         *("claims", "config", "cost", "data", "estimators", "planning", "records"),
         *("sampling", "scoring", "show", "statistics", "training", "verifiers", "workflow"),

@@ -9,7 +9,7 @@ from scores_by_hand import scores
 from statsmodels.stats.power import TTestPower
 
 from rlvr.statistics.intervals import SeedsAndProblems
-from rlvr.statistics.power import Components, components, power_at, smallest_difference
+from rlvr.statistics.power import Components, components, power_at, seeds_needed, smallest_difference
 
 
 def test_components_are_found_again():
@@ -48,6 +48,17 @@ def test_more_of_either_finds_more():
     of = Components(1.0, 16.0, 80.0)
     found = [smallest_difference(of, *design, power=0.8, level=0.05) for design in ((3, 150), (8, 150), (8, 450))]
     assert found == sorted(found, reverse=True)
+
+
+@pytest.mark.parametrize("of", [Components(1.0, 4.0, 80.0), Components(4.0, 0.0, 0.0), Components(0.0, 0.0, 400.0)])
+def test_seeds_needed_are_the_fewest(of):
+    needed = seeds_needed(1.5, of, 150, power=0.8, level=0.05)
+    found = [smallest_difference(of, seeds, 150, power=0.8, level=0.05) for seeds in range(2, 60)]
+    assert needed == 2 + next(i for i, smallest in enumerate(found) if smallest <= 1.5)
+
+
+def test_no_number_of_seeds_makes_up_for_too_few_problems():
+    assert seeds_needed(1.0, Components(1.0, 400.0, 80.0), 20, power=0.8, level=0.05) is None
 
 
 def test_the_command_reads_scores(tmp_path):

@@ -13,6 +13,7 @@ from rlvr.commands.entry import Commands
 from rlvr.commands.evaluate import evaluate
 from rlvr.commands.grade import grade
 from rlvr.commands.new_estimator import new_estimator
+from rlvr.commands.new_paper import new_paper
 from rlvr.commands.passk import passk
 from rlvr.commands.plan import plan
 from rlvr.commands.power import power
@@ -57,6 +58,7 @@ app.command()(power)
 app.command()(show)
 app.command()(compare)
 app.command("new-estimator")(new_estimator)
+app.command("new-paper")(new_paper)
 app.command("verl-config")(verl_config)
 app.add_typer(data.app, name="data")
 app.add_typer(models.app, name="models")

@@ -51,6 +51,20 @@ def smallest_difference(of: Components, seeds: int, problems: int, *, power: flo
     return float(special.stdtrit(freedom, 1 - level / 2) + special.stdtrit(freedom, power)) * error
 
 
+def seeds_needed(
+    difference: float, of: Components, problems: int, *, power: float, level: float, most: int = 1000
+) -> int | None:
+    """The fewest seeds, two or more, that find a difference with this power on so many problems; None above `most`."""
+    if smallest_difference(of, most, problems, power=power, level=level) > difference:
+        return None
+    low, high = 1, most  # more seeds find smaller differences: `high` are enough, `low` are not
+    while high - low > 1:
+        middle = (low + high) // 2
+        enough = smallest_difference(of, middle, problems, power=power, level=level) <= difference
+        low, high = (low, middle) if enough else (middle, high)
+    return high
+
+
 def power_at(difference: float, of: Components, seeds: int, problems: int, *, level: float) -> float:
     """The power of that test at a true difference, by the noncentral t distribution."""
     from scipy import stats

@@ -1,0 +1,47 @@
+"""TRL's real trainer takes the weights of this package: ACE, FADE, LENS, A-GRAE, and GRPO as TRL computes it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+pytestmark = pytest.mark.trl
+PYTHON = os.environ.get("RLVR_TRL_PYTHON", str(ROOT / ".venv-bench" / "bin" / "python"))
+MEMBERS = [
+    ("grpo", {"std": "unbiased", "epsilon": 1e-4}, "one-update"),
+    ("ace", {"alpha": 2.0}, "one-update"),
+    ("ace", {"alpha": 2.0}, "two-updates"),
+    ("lens", {}, "two-updates"),
+    ("fade", {}, "two-updates"),
+    ("a_grae", {}, "one-update"),
+]
+
+
+def steps(policy: Path, scratch: Path, name: str, settings: dict, updates: str) -> subprocess.CompletedProcess:
+    script = str(ROOT / "tests/adapters/trl_steps.py")
+    command = [PYTHON, script, str(policy), str(scratch), name, json.dumps(settings), updates]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
+
+
+@pytest.mark.parametrize(("name", "settings", "updates"), MEMBERS, ids=str)
+def test_advantages_are_the_estimators(workbench, tmp_path, name, settings, updates):
+    done = steps(workbench.base.parent / "policy", tmp_path, name, settings, updates)
+    assert done.returncode == 0, done.stderr[-3000:]
+    line = next(line for line in done.stdout.splitlines() if line.startswith("RESULT "))
+    result = json.loads(line.removeprefix("RESULT "))
+    assert len(result["steps"]) == 2 and result["moved"] > 0
+    for step in result["steps"]:
+        assert step["weights"] == pytest.approx(step["wanted"], abs=1e-4) and len(set(step["rewards"])) == 2
+    assert result["logged"] == result["steps"][-1]["weights"]
+    assert bool(result["steps"][-1]["state"]) == (name == "fade")
+
+
+def test_weights_that_follow_the_policy_are_refused(workbench, tmp_path):
+    done = steps(workbench.base.parent / "policy", tmp_path, "pacs", {}, "one-update")
+    assert done.returncode and "pacs: its weights follow the policy within a batch" in done.stderr
