@@ -111,7 +111,7 @@ def test_what_is_missing_is_named(say, results):
         (("show", "run-a", "--prompt", "p7"), "'p7': no kept rollout is of this problem; did you mean 'p[01]'"),
         (("show", EVALUATION, "--prompt", "q7"), "'q7': .* has no such problem; did you mean 'q[012]'"),
         (("show", EVALUATION, "--step", "1"), "is an evaluation, which has no steps"),
-        (("show", EVALUATION, "--weigh", "lens"), "lens: needs log pi_ref, which these rollouts do not have"),
+        (("show", EVALUATION, "--weigh", "ace"), "ace: needs log pi_ref, which these rollouts do not have"),
         (("show", "run-a", "--weigh", "lends"), "unknown method 'lends'; did you mean 'lens'"),
         (
             ("show", "run-a", "--weigh", "ace:alpah=1"),
@@ -125,6 +125,13 @@ def test_what_is_missing_is_named(say, results):
     assert "run-a has no rollouts.jsonl.gz: it was made by an earlier version" in say("show", "run-a", code=2)
     (results / EVALUATION.replace("run-a", "evaluations/run-a") / "grades.jsonl.gz").unlink()
     assert "has no grades.jsonl.gz: it is not graded yet" in say("show", EVALUATION, code=2)
+
+
+def test_a_device_is_not_replaced_by_a_file(say, tmp_path):
+    for words in (("show", "run-a", "--html"), ("show", "run-a", "--parquet"), ("compare", "run-a", "run-b", "--html")):
+        assert f"{tmp_path} is no file" in say(*words, str(tmp_path), code=2)
+    both = ("--html", str(tmp_path / "h"), "--parquet", str(tmp_path / "p"))
+    assert "give one of them" in say("show", "run-a", *both, code=2)
 
 
 def test_a_run_that_goes_on_shows_what_its_checkpoints_hold(say, results):

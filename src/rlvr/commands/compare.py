@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from rlvr.commands.lines import fail
+from rlvr.commands.lines import fail, to_write
 from rlvr.files import RecordError, publish
 
 
@@ -23,6 +23,7 @@ def compare(
     from rlvr.show.comparison import compare as comparison
     from rlvr.show.names import Missing, find
 
+    to_write("compare", "--html", html)
     try:
         of = comparison(results, find(results, a), find(results, b))
     except (Missing, RecordError, ValueError) as error:

@@ -35,6 +35,12 @@ def fail(command: str, message: str) -> NoReturn:
     raise typer.Exit(2)
 
 
+def to_write(command: str, option: str, path: Path | None) -> None:
+    """Exits where an option names a folder, a pipe or a device: the new file would replace it."""
+    if path is not None and path.exists() and not path.is_file():
+        fail(command, f"{option}: {path} is no file")
+
+
 def read(command: str, file: Path | None) -> list[tuple[int, str]]:
     """The nonempty lines of a file or of standard input, with their numbers."""
     return [(number, line) for number, line in enumerate(text_of(command, file).split("\n"), 1) if line.strip()]

@@ -8,7 +8,7 @@ import typer
 
 from rlvr.commands.checkout import ConfigFolder
 from rlvr.commands.checkout import config_folder as folder_of
-from rlvr.commands.lines import fail, say
+from rlvr.commands.lines import fail, say, to_write
 
 OPTIONS = {"device": "--device", "nodes": "--nodes", "per_node": "--gpus-per-node"}
 
@@ -66,8 +66,7 @@ def plan(
     from rlvr.planning.expansion import make_plan
 
     folder = folder_of("plan", config_folder)
-    if order is not None and order.exists() and not order.is_file():  # a file would replace a device
-        fail("plan", f"--order: {order} is no file")
+    to_write("plan", "--order", order)
     try:
         names = papers or sorted(path.stem for path in folder.glob("papers/*.yaml"))
         paper_plans = make_plan(folder.parent, scale, names)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rlvr.commands.lines import fail
+from rlvr.commands.lines import fail, to_write
 from rlvr.commands.weigh import parse_settings
 from rlvr.estimators import Estimator, SettingError
 from rlvr.files import RecordError, publish
@@ -47,6 +47,10 @@ def show(
     from rlvr.show import groups as reading
     from rlvr.show.names import Missing, find
 
+    to_write("show", "--html", html)
+    to_write("show", "--parquet", parquet)
+    if html and parquet:
+        fail("show", "--html and --parquet: give one of them")
     methods = {words: _estimator(words) for words in weigh or []}
     most = limit or (None if parquet else ON_A_PAGE if html else ON_A_TERMINAL)
     try:
