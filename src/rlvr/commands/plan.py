@@ -38,7 +38,10 @@ def plan(
             help="GPUs or cores per run that can shard.", min=1, max=4096, show_default="config/cluster.yaml's"
         ),
     ] = None,
-    table: Annotated[str | None, typer.Option(metavar="NAME", help="Only this table or figure, also one made by name alone (league).")] = None,
+    table: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Only this table or figure, also one made by name alone (league)."),
+    ] = None,
     price: Annotated[
         float | None, typer.Option(help="Price per hour of one GPU or core, in any currency.", min=0, max=1e9)
     ] = None,
