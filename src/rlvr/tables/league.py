@@ -297,7 +297,7 @@ def _text(row: Any, digits: int, name: str) -> str:
     if pd.isna(row["value"]):
         return ""
     if name == "rank":
-        return f"{row['value']:g} [{row['value_low']:.0f}, {row['value_high']:.0f}]"
+        return f"{row['value']:g} [{row['value_low']:g}, {row['value_high']:g}]"
     sign = "+" if name == "gain" else ""
     value, low, high = (f"{row[key]:{sign}.{digits}f}" for key in ("value", "value_low", "value_high"))
     text = value if name == "seconds" or pd.isna(row["value_low"]) else f"{value} [{low}, {high}]"
