@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 TORCH := torch==2.13.0
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: help run smoke snapshot snapshot-league test test-methods test-package test-cluster test-verl test-vllm lint bench doctor clean
+.PHONY: help run smoke results snapshot snapshot-league test test-methods test-package test-cluster test-verl test-vllm lint bench doctor clean
 .PHONY: test-slow install install-test install-lint install-bench install-cluster bench-gpu check-gpu
 help: ## print this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 17
@@ -30,6 +30,11 @@ smoke: install ## run every stage once in two minutes; the numbers mean nothing
 
 snapshot: install ## write the results of a laptop run to docs/results/, as small files
 	@$(BIN)/python -m rlvr.report.snapshot
+
+results: install ## run the papers' cores and claims, then make snapshot, at the commit that is checked out; two hours
+	@git diff --quiet HEAD || { echo "results are made at one commit; commit your changes first" >&2; exit 1; }
+	$(BIN)/snakemake --cores $(CORES) -- paper_ace paper_lens paper_agrae paper_fade paper_pacs claims
+	$(BIN)/python -m rlvr.report.snapshot
 
 snapshot-league: install ## write the results of `snakemake league` to docs/league/, as small files
 	@$(BIN)/python -m rlvr.report.snapshot --papers methods --out docs/league --item league --item league_profile --item league_tree --item league_frontier

@@ -11,6 +11,5 @@ def changed(spec, **sections):
 
 def same_results(left, right, steps=12):
     assert without_timing(left / "metrics.jsonl") == without_timing(right / "metrics.jsonl")
-    assert (left / "probe.jsonl").read_bytes() == (right / "probe.jsonl").read_bytes()
-    weights = f"policy-step{steps}/model.safetensors"
-    assert (left / weights).read_bytes() == (right / weights).read_bytes()
+    for name in ("probe.jsonl", "rollouts.jsonl.gz", f"policy-step{steps}/model.safetensors"):
+        assert (left / name).read_bytes() == (right / name).read_bytes(), name

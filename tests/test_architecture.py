@@ -34,9 +34,10 @@ MAY_IMPORT = {
     "cost": {"config", "data", "planning"},
     "report": {"claims", "config", "items", "planning"},
     "workflow": {"config", "planning"},
+    "show": {"config", "data", "estimators", "records", "scoring", "statistics", "training"},
     "commands": {
         *("claims", "config", "cost", "data", "estimators", "planning", "records"),
-        *("sampling", "scoring", "statistics", "training", "verifiers", "workflow"),
+        *("sampling", "scoring", "show", "statistics", "training", "verifiers", "workflow"),
     },
     "__main__": {"commands"},
 }
@@ -62,6 +63,9 @@ WITHOUT_TORCH = (
     "rlvr.scoring.grade",
     "rlvr.scoring.score",
     "rlvr.scoring.diversity",
+    "rlvr.show.terminal",
+    "rlvr.show.page",
+    "rlvr.show.rows",
 )
 
 

@@ -22,6 +22,7 @@ import pytest
 import typer
 import yaml
 from conftest import ROOT
+from kept_by_hand import lay_evaluation, lay_run
 from members import fields
 from test_package import ANSWERS, COUNTS, PROBLEMS, SAMPLES
 
@@ -85,6 +86,7 @@ PLACEHOLDERS = {
     "<policy>/<evaluation>": lambda copy: "/".join(copy.an_evaluation()),
     "<paper>": lambda copy: "ace",
     "RUN": lambda copy: copy.a_run(),
+    "OTHER": lambda copy: copy.another_run(),
     "SET": lambda copy: "aime-2025",
     "NAME": lambda copy: "aime-2025",
     "FILE ...": lambda copy: "test.jsonl",
@@ -257,6 +259,9 @@ class Copy:
     def a_run(self) -> str:
         return next(iter(self.plan("paper").runs))
 
+    def another_run(self) -> str:
+        return list(self.plan("paper").runs)[1]
+
     def an_evaluation(self) -> tuple[str, str]:
         """A policy and an evaluation of it, in the default scale."""
         plan = self.plan("laptop")
@@ -393,6 +398,11 @@ def check(command: str, copy: Copy) -> None:
 def run(command: str, copy: Copy) -> None:
     if "rlvr state" in command:
         copy.lay_a_run()
+    if re.search("rlvr (show|compare)", command):
+        for name in (copy.a_run(), copy.another_run()):
+            lay_run(copy.folder / "results", name)
+        policy, evaluation = copy.an_evaluation()
+        lay_evaluation(copy.folder / "results", policy, evaluation=evaluation)
     if "answers.jsonl" in command:
         copy.write("answers.jsonl", answers(command))
     if NEEDS_THE_HUB.search(command) or ("code" in command and not shutil.which("bwrap")):

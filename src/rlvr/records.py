@@ -77,6 +77,32 @@ class Grade:
     extracted: str | None
 
 
+@dataclass(frozen=True)
+class KeptGroup:
+    """A prompt of a training step with all its rollouts; a tuple has one entry per rollout.
+
+    `weights` are the estimator's, at the policy that sampled and under this step's `state`; with a critic, the mean
+    over its tokens. `lengths` counts tokens. `logp` is log pi of the response before the update, and `log_ratio` is
+    log pi - log pi_ref (ACE, Def. 1: the confidence shift c), or None without a reference; both in nats. `entropy` is
+    the step's mean surprisal in nats per token. `prompt` is the text that the policy read.
+    """
+
+    step: int
+    problem: str
+    prompt: str
+    gold: str
+    responses: tuple[str, ...]
+    statuses: tuple[str, ...]
+    extracted: tuple[str | None, ...]
+    rewards: tuple[float, ...]
+    weights: tuple[float, ...]
+    lengths: tuple[int, ...]
+    logp: tuple[float, ...]
+    log_ratio: tuple[float, ...] | None
+    entropy: float
+    state: dict[str, float]
+
+
 class PicturesUnread(RuntimeError):
     """Problems with pictures for a stage that reads only text."""
 
@@ -91,7 +117,7 @@ def text_alone(problems: list[Problem], where: Path | str) -> list[Problem]:
     return problems
 
 
-Record = TypeVar("Record", Problem, Demonstration, Completion, Tokens, Grade)
+Record = TypeVar("Record", Problem, Demonstration, Completion, Tokens, Grade, KeptGroup)
 
 
 def row_of(record: Record) -> dict[str, Any]:

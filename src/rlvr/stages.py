@@ -14,6 +14,7 @@ Demonstrations = Annotated[Path, Option(help="demonstrations.jsonl")]
 Problems = Annotated[Path, Option(help="problems.jsonl to train on, or of the benchmark.")]
 Validation = Annotated[Path, Option(help="problems.jsonl for held-out measurements.")]
 
+Source = Annotated[str, Option(help="The file or folder of a local data set or model; empty for others.")]
 Manifest = Annotated[Path, Option("--out", help="Manifest to write; its files are written beside it.")]
 State = Annotated[Path, Option(help="Folder of state to resume from; survives a failed job.")]
 

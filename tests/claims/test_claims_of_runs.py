@@ -15,7 +15,7 @@ from claims_by_hand import (
 from scipy import stats
 
 from rlvr.claims._contrast import Evidence
-from rlvr.claims.evaluate import evaluate
+from rlvr.claims.evaluate import evaluate, summarise
 from rlvr.claims.verdicts import (
     CONTRADICTED,
     INCONCLUSIVE,
@@ -81,7 +81,8 @@ def test_the_part_of_training_and_the_rows_that_a_measure_is_from():
 def with_grid(made: Claim, content=CURVES, every=10) -> dict:
     """The layout of a claim over curves whose runs are probed every so many steps, with one hard level."""
     probe = SimpleNamespace(every=every)
-    run = SimpleNamespace(probe=probe, validation=SimpleNamespace(about=About(hard_levels=["5"])))
+    held_out = SimpleNamespace(name="held-out", about=About(hard_levels=["5"]))
+    run = SimpleNamespace(probe=probe, validation=held_out, data=SimpleNamespace(name="train"))
     runs = {f"{arm}{seed}": run for arm in COUNTS for seed in (1, 2, 3)}
     return described(made, content, runs=runs)[0]
 
@@ -114,9 +115,15 @@ def test_a_change_is_the_late_mean_minus_the_early_one():
     one = with_grid(claim("greater", weights={"high": 1.0}, **parts))
     (row,) = evaluate(one, Evidence({}, probes, {}))
     assert (row["estimate"], row["verdict"]) == (16, REPRODUCED)
-    assert row["says"] == "1 high, probe.entropy, late against early"
+    assert (row["says"], row["data"]) == ("high, rise of entropy", "held-out")
+    assert summarise(one, [row], "laptop")["deciding"] == "high, rise of entropy with m on held-out, in place of M"
+    (of_batches,) = with_grid(claim("greater", weights={"high": 1.0}, measure="metrics.correct"))["contrasts"]
+    assert (of_batches["says"], of_batches["data"]) == ("high, correct", "train")
+    (row,) = evaluate(with_grid(claim("greater", weights={"high": -1.0}, **parts)), Evidence({}, probes, {}))
+    assert (row["says"], row["verdict"]) == ("high, fall of entropy", CONTRADICTED)
     (row,) = evaluate(with_grid(claim("greater", left="low", right=["high"], **parts)), Evidence({}, probes, {}))
     assert (row["estimate"], row["verdict"]) == (-8, CONTRADICTED)
+    assert row["says"] == "low − high, change of entropy"
 
 
 def test_a_part_of_training_without_a_probe_is_not_comparable():
@@ -222,3 +229,56 @@ def test_shares_of_collapsed_runs_have_newcombes_interval():
     assert evaluate({**one, "collapse": rule}, Evidence({}, {}, all_of_them))[0]["verdict"] == REPRODUCED
     swapped = {run: healthy if run.startswith("left") else collapsed for run in metrics}
     assert evaluate({**one, "collapse": rule}, Evidence({}, {}, swapped))[0]["verdict"] == CONTRADICTED
+
+
+def test_the_share_of_one_method_has_the_interval_of_its_table():
+    """None of eight runs collapses: Clopper and Pearson's upper end is 36.9 %, so fewer than half do."""
+    healthy, collapsed = batches(np.linspace(0.6, 0.2, 40)), batches([*np.linspace(0.6, 0.2, 20), *[0.9] * 20])
+    rule = {"window": 0.1, "factor": 1.5, "share": 0.1}
+    one = {**plain(("",), predicate="not_below", threshold=0.5), "module": "rlvr.claims.of_collapse", "collapse": rule}
+    term = {
+        **one["contrasts"][0]["terms"][0],
+        "weight": -1.0,
+        "rates": [{"learning_rate": None, "policies": [*"abcdefgh"]}],
+    }
+    one["contrasts"][0]["terms"] = [term]
+    for lost, verdict in (("", REPRODUCED), ("abc", INCONCLUSIVE), ("abcdefgh", CONTRADICTED)):
+        metrics = {run: collapsed if run in lost else healthy for run in "abcdefgh"}
+        (row,) = evaluate(one, Evidence(metrics=metrics))
+        ends = stats.binomtest(len(lost), 8).proportion_ci(0.95, "exact")
+        assert (row["estimate"], row["low"], row["high"]) == pytest.approx((-len(lost) / 8, -ends.high, -ends.low))
+        assert row["verdict"] == verdict
+        assert row["p"] == pytest.approx(stats.binomtest(len(lost), 8, 0.5, "less").pvalue)
+
+
+# ---- claims about a time ----
+
+
+def test_sooner_is_the_share_of_training_at_which_both_reach_the_last_value_of_the_right_one():
+    """`high` reaches 5, the last value of `low`, halfway between shares 0.4 and 0.5; `mid` never does: it is at 1."""
+    rises = {"high": [1, 2, 3, 4, 6, 7, 8, 9, 9, 9], "low": [0, 1, 1, 2, 2, 3, 3, 4, 4, 5], "mid": [0] * 10}
+    probes = {f"{arm}{s}": [{"step": 0, "entropy": 0.0}, *curve(v)[1:]] for arm, v in rises.items() for s in (1, 2, 3)}
+    made = claim("sooner", left="high", right=["low"], measure="probe.entropy")
+    (row,) = evaluate(with_grid(made), Evidence({}, probes, {}))
+    assert (row["estimate"], row["verdict"]) == (pytest.approx(1 - 0.45), REPRODUCED)
+    (row,) = evaluate(with_grid(made.model_copy(update={"left": "mid"})), Evidence({}, probes, {}))
+    assert (row["estimate"], row["verdict"]) == (0.0, INCONCLUSIVE), "both at the end"
+    probes |= {f"high{s}": curve([math.nan] * 10) for s in (1, 2, 3)}
+    del probes["high1"][0], probes["high2"][0], probes["high3"][0]
+    (row,) = evaluate(with_grid(made), Evidence({}, probes, {}))
+    assert row["verdict"] == NOT_COMPARABLE
+    for wrong in ({"during": (0.5, 1.0)}, {"since": (0.0, 0.0)}, {"each_checkpoint": True}):
+        with pytest.raises(ValueError, match="whole of training"):
+            claim("sooner", left="high", right=["low"], measure="probe.entropy", **wrong)
+
+
+def test_two_arms_of_one_law_are_equally_soon_in_the_mean():
+    generator = np.random.default_rng(0)
+    probes = {f"{arm}{s}": curve(generator.normal(0, 1, 10)) for arm in ("high", "low") for s in range(1, 2001)}
+    one = with_grid(claim("sooner", left="high", right=["low"], measure="probe.entropy"))
+    for term, arm in zip(one["contrasts"][0]["terms"], ("high", "low"), strict=True):
+        term["rates"] = [{"learning_rate": None, "policies": [f"{arm}{s}" for s in range(1, 2001)]}]
+    for rows in probes.values():
+        del rows[0]
+    (row,) = evaluate(one, Evidence({}, probes, {}))
+    assert abs(row["estimate"]) < 0.03 and row["low"] < 0 < row["high"]

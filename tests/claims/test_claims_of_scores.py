@@ -91,7 +91,7 @@ def test_contrasts_in_words_and_at_the_largest_k_that_a_scale_has():
         *((1, "high", 1, True), (-1, "low", 1, True), (-1, "high", 1, False), (1, "low", 1, False))
     ]
     weighted = said(claim("greater", weights={"high": 1, "mid": -0.5}, k=[1]))
-    assert weighted[0][0] == "1 high − 0.5 mid @1"
+    assert weighted[0][0] == "high − 0.5 mid @1"
 
 
 @pytest.mark.parametrize("right", ["right", "base"])

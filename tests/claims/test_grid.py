@@ -6,6 +6,7 @@ import pandas as pd
 from conftest import ROOT
 
 from rlvr.claims import grid
+from rlvr.claims.verdicts import VERDICTS
 
 
 def test_papers_stand_beside_and_below_each_other_without_overlap():
@@ -18,6 +19,34 @@ def test_papers_stand_beside_and_below_each_other_without_overlap():
         assert apart
     assert all(0 <= box.x0 < box.x1 <= 1.001 and 0 <= box.y0 < box.y1 <= 1 for box in panels.values())
     assert len({round(box.x0, 3) for box in panels.values()}) == grid.ACROSS
+
+
+def test_every_verdict_has_a_look_of_its_own():
+    looks = {verdict: tuple(sorted(grid._look(verdict).items())) for verdict in VERDICTS}
+    assert len(set(looks.values())) == len(grid.LOOKS) and set(looks) == {v for look in grid.LOOKS for v in look[0]}
+
+
+def test_no_two_claims_of_a_paper_look_alike():
+    frame = pd.read_csv(ROOT / "docs" / "results" / "claims.csv")
+    for _, claims in frame.groupby("paper"):
+        sentences = list(dict.fromkeys(claims["says"]))
+        shown = [grid._wrapped(text) for text in sentences]
+        assert len(set(shown)) == len(sentences) and all(text.count("\n") < grid.LINES for text in shown)
+    long = "word " * 40
+    assert grid._wrapped(long).endswith(" …") and grid._wrapped("A is above B") == "A is above B"
+
+
+def test_a_picture_names_what_was_run_and_explains_each_marker():
+    frame = pd.read_csv(ROOT / "docs" / "results" / "claims.csv")
+    ace = frame[frame["paper"] == "ace"]
+    figure = grid.draw(ace)
+    (axes,) = figure.axes
+    assert grid.what_ran(ace).startswith("qwen2-chain on chain-easy, chain-hard")
+    assert any(" ".join(text.get_text().split()) == grid.what_ran(ace) for text in axes.texts)
+    entries = {text.get_text() for text in figure.legends[0].get_texts()}
+    assert entries == set(ace["published"]) | set(ace["verdict"])
+    drawn = sum(bool(line.get_xdata()[0] == 0) for line in axes.lines)
+    assert drawn == ace["claim"].nunique(), "a claim without published numbers has a marker too"
 
 
 def test_every_claim_is_a_line_of_the_same_height():

@@ -15,7 +15,7 @@ from rlvr.config.load import ConfigError
 from rlvr.config.schema.items import Claim
 from rlvr.planning.expansion import make_plan
 
-PAPERS = ["ace", "lens", "agrae"]
+PAPERS = ["ace", "lens", "agrae", "fade"]
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +129,15 @@ def test_claims_of_a_grae_in_its_own_tables(at_paper_scale):
     assert (others["published"], others["published_cells"]) == (FAILS, cells) and (cells, ties) == ("40 of 54", 5)
     assert "GRPO-LEAD" not in others["published_exceptions"], "all against W-REINFORCE"
     parts = [(f"{full} (full)", f"{full} ({level} level)") for level in ("group", "sample")]
+    for variant, wins in {"DAPO": ("40 of 54", 2), "Dr.GRPO": ("47 of 54", 2)}.items():
+        pairs = [(f"{variant} + A-GRAE", other) for other in ("W-REINFORCE", "GRPO-LEAD")]
+        assert count(table2, pairs) == wins
+        assert found[f"a_grae_{variant.lower().replace('.', '_')}_over_others"]["published_cells"] == wins[0]
+    ddas = [
+        table6[b, "GRPO + DDAS (sample level)", k] - table6[b, "Hard-Focused", k] for b, m, k in table6 if m == "GRPO"
+    ]
+    assert sum(gap > -1 for gap in ddas) == 25 and min(ddas) == Decimal("-5.0")
+    assert found["sample_level_as_hard"]["published_cells"] == "25 of 27"
     cells, ties = count(table5, parts)
     best = found["full_best"]
     assert (best["published"], best["published_cells"]) == (FAILS, cells) and (cells, ties) == ("41 of 54", 0)
@@ -154,7 +163,9 @@ def test_claims_of_a_grae_in_its_own_tables(at_paper_scale):
     assert at_1["published_exceptions"].endswith("Hard-Focused @1 = -0.9") and "AIME" in at_1["published_exceptions"]
     fails = {name for name, one in found.items() if one["published"] == FAILS}
     of_deepseek = {f"deepseek_over_{arm}" for arm in ("grpo", "dapo", "dr_grpo")}
-    assert fails == {"a_grae_over_others", "full_best", "sample_level_second", "sample_level_at_1", *of_deepseek}
+    variants = {f"a_grae{variant}_over_others" for variant in ("", "_dapo", "_dr_grpo")}
+    parts = {"full_best", "sample_level_second", "sample_level_at_1", "sample_level_as_hard"}
+    assert fails == {*variants, *parts, *of_deepseek}
     llama = {name for name in found if name.startswith("llama_")}
     assert len(llama) == 4 and all(found[name]["published"] == SILENT for name in llama), "in figures alone"
     for base, cells in {"grpo": "27 of 27", "dapo": "27 of 27", "dr_grpo": "27 of 27"}.items():
@@ -235,6 +246,9 @@ def copy(tmp_path):
             r"claims.negative_groups_remain.each_checkpoint: 'metrics.all_wrong' is of training batches",
         ),
         ("all_k", {"predicate": "graeter"}, r"claims.0.predicate: Input should be 'greater'"),
+        ("all_k", {"predicate": "not_below"}, r"claims.0: not_below needs a threshold"),
+        ("stable", {"weights": {"lens": 1.0}}, r"claims.stable.weights: use left and right, .* or one arm with"),
+        ("stable", {"threshold": 2.0}, r"claims.stable.threshold: a share of runs is at most 1"),
         ("all_k", {"treshold": 1}, r"claims.0.treshold: unknown key; did you mean 'threshold'"),
     ],
 )
@@ -295,7 +309,7 @@ def test_harder_needs_sets_that_have_hard_levels(copy):
         ({"predicate": "harder"}, r"claims.collapse.predicate: 'harder' needs k"),
         (
             {"left": None, "right": [], "weights": {"ass": 2.0}},
-            r"claims.collapse.weights: use left and right: shares",
+            r"claims.collapse.weights: use left and right, since shares",
         ),
         ({"right": ["as"]}, r"claims.collapse \(over collapse\): unknown arm 'as'; did you mean 'ass'"),
     ],

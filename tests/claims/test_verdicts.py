@@ -17,14 +17,15 @@ from hypothesis import strategies as st
 
 from rlvr.claims._contrast import Estimate, Evidence
 from rlvr.claims.evaluate import evaluate, summarise
+from rlvr.claims.table import discoveries
 from rlvr.claims.verdicts import (
     CONTRADICTED,
     INCONCLUSIVE,
     NOT_COMPARABLE,
     NOT_RUN,
-    OF_STAND_INS,
     REPRODUCED,
     false_discoveries,
+    of_stand_ins,
     p_of_claim,
     together,
     verdict_of,
@@ -132,7 +133,7 @@ def test_the_deciding_contrast_has_the_worst_verdict_and_then_the_smallest_margi
     )
     made = claim("within", left="mid", right=["low", "high"], k=[2], threshold=20)
     summary = summarise(described(made)[0], found(made), "smoke")
-    assert summary["deciding"].startswith("mid − low @2 with") and summary["verdict"] == "opposite direction"
+    assert summary["deciding"].startswith("mid − low @2 with") and summary["verdict"] == "farther apart"
     assert (summary["reproduced_contrasts"], summary["contradicted_contrasts"]) == (1, 1)
 
 
@@ -166,11 +167,53 @@ def test_different_arms_are_told_apart(seeds, least):
 
 def test_words_are_of_the_papers_models_where_these_were_run():
     rows = evaluate(one := plain((1,)), Evidence(noisy(1, shift=0.4)))
-    assert summarise(one, rows, "laptop")["verdict"] == OF_STAND_INS[rows[0]["verdict"]] == "same direction"
+    assert (rows[0]["verdict"], summarise(one, rows, "laptop")["verdict"]) == (REPRODUCED, "same direction")
     for contrast in one["contrasts"]:
         contrast["stand_in"] = contrast["model"]
     summary = summarise(one, evaluate(one, Evidence(noisy(1, shift=0.4))), "paper")
     assert (summary["verdict"], summary["deciding"]) == (REPRODUCED, "left − right @1 with M on x, in place of b")
+
+
+@pytest.mark.parametrize(
+    ("bounds", "threshold", "near", "said"),
+    [
+        ((0.3, 1.9), 10.2, False, "smaller than claimed"),
+        ((-0.2, 0.3), 2.2, False, "smaller than claimed"),
+        ((-0.9, 0.0), 2.2, False, "smaller than claimed"),
+        ((-0.9, -0.1), 2.2, False, "opposite direction"),
+        ((-0.9, -0.1), 0.0, False, "opposite direction"),
+        ((-0.9, -0.6), 0.5, True, "farther apart"),
+        ((0.6, 0.9), 0.5, True, "farther apart"),
+        ((2.3, 2.4), 2.2, False, "same direction"),
+        ((2.1, 2.4), 2.2, False, "undecided"),
+    ],
+)
+def test_a_direction_is_opposite_only_below_0(bounds, threshold, near, said):
+    low, high = bounds
+    estimate = Estimate((low + high) / 2, low, high, low, high, 3, 40, "u")
+    assert of_stand_ins(verdict_of(estimate, threshold, near), high, near) == said
+
+
+def test_not_below_allows_the_threshold():
+    """At most two points below: reproduced from the lower end on, contradicted by the upper end of all."""
+    for shift, expected in ((0.0, REPRODUCED), (-0.4, CONTRADICTED)):
+        scores = noisy(5, shift=shift)
+        (row,) = evaluate(plain(predicate="not_below", threshold=15.0), Evidence(scores))
+        assert row["verdict"] == expected and (row["p"] <= 0.025) == (expected == REPRODUCED)
+        assert (row["low"] > -15, row["high_of_all"] < -15) == (expected == REPRODUCED, expected == CONTRADICTED)
+    summary = summarise(one := plain(predicate="not_below", threshold=15.0), evaluate(one, Evidence(scores)), "laptop")
+    assert summary["verdict"] == "opposite direction" and summary["p"] <= 0.05
+
+
+def test_an_opposite_direction_decides_before_a_small_size():
+    ends = ("estimate", "low", "high", "low_of_all", "high_of_all")
+    small, opposite = (-0.5, -1.2, 0.2, -1.3, 0.3), (-0.4, -0.6, -0.2, -0.7, -0.1)
+    head, *rows = evaluate(one := plain((1, 2, 4), threshold=2.2), Evidence(noisy(1)))
+    for row, values in zip(rows, (small, opposite), strict=True):
+        row.update(zip(ends, values, strict=True), verdict=CONTRADICTED)
+    found = summarise(one, [head, *rows], "laptop")
+    assert (found["verdict"], found["estimate"]) == ("opposite direction", -0.4)
+    assert summarise(one, [head, rows[0]], "laptop")["verdict"] == "smaller than claimed"
 
 
 def test_where_blind_guesses_score_much_nothing_is_judged():
@@ -202,6 +245,22 @@ def test_false_discoveries_are_benjamini_and_yekutielis():
     p = pd.Series([0.01, np.nan, 0.5, 0.02])
     c = 1 + 1 / 2 + 1 / 3
     np.testing.assert_allclose(false_discoveries(p), [0.03 * c, np.nan, 0.5 * c, 0.03 * c])
+
+
+def test_all_scales_and_efforts_are_corrected_together_too():
+    """Two of four are decided; each family keeps its own, together none (0.01 x 4 x (1 + 1/2 + 1/3 + 1/4) = 0.083)."""
+    head = {"scale": "laptop", "published": "", "p_of_all_claims": 0.03}
+    rows = [
+        ("a", 0.01, "same direction"),
+        ("a", 0.9, "undecided"),
+        ("b", 0.02, "smaller than claimed"),
+        ("b", 0.8, "undecided"),
+    ]
+    frame = pd.DataFrame([{**head, "effort": effort, "p": p, "verdict": verdict} for effort, p, verdict in rows])
+    *families, of_all = discoveries(frame)
+    assert all("1 of 2 claims are decided, each at 5 %; 1 of them stay" in text for text in families)
+    assert of_all == "All of these together: 2 of 4 are decided, and 0 stay."
+    assert discoveries(frame[frame["effort"] == "a"]) == families[:1], "one family has no other beside it"
 
 
 def test_a_claim_holds_everywhere_only_where_each_contrast_has_a_p():

@@ -7,8 +7,11 @@ from conftest import ROOT
 from typer.testing import CliRunner
 
 from rlvr.commands import app
+from rlvr.items.layout import of as layout_of
+from rlvr.planning.expansion import make_plan
 from rlvr.statistics.consistency import Printed, check, check_table, granularity
 from rlvr.statistics.pass_at_k import pass_at_k
+from rlvr.tables.pass_at_k import _consistency, _published
 
 REFERENCE = sorted((ROOT / "config" / "reference").glob("*.csv"))
 
@@ -193,4 +196,25 @@ def test_findings_are_footnotes_where_the_numbers_stand():
 
     frame = pd.read_csv(ROOT / "config/reference/ace_table2.csv", dtype=str, keep_default_na=False)
     words = in_words(check_table(pass_at_k_cells(frame)))
-    assert len(words) == 5 and words[0].startswith("Llama-3.1-8B-Instruct, Base: not ") and "0.7 > 2 x 0.2" in words[0]
+    assert (
+        len(words) == 5
+        and words[0].startswith("Llama-3.1-8B-Instruct, Base on AIME2025: not ")
+        and "0.7 > 2 x 0.2" in words[0]
+    )
+
+
+def test_a_table_has_footnotes_on_its_own_benchmarks_alone():
+    """MATH's row is not concave, and neither is one of AIME 2025."""
+    plan, reference = make_plan(ROOT, "paper", ["agrae"]), ROOT / "config/reference/agrae_table6.csv"
+    (of_math,), (of_all,) = (_consistency(layout_of(plan, "agrae", name), reference) for name in ("core", "table6"))
+    assert "(group level) on MATH: not concave" in of_math and "AIME" not in of_math
+    assert of_all.startswith(of_math.removesuffix(".")) and "Easy-Focused on AIME2025: not concave" in of_all
+
+
+def test_a_row_has_the_numbers_of_a_table_of_its_own():
+    plan, reference = make_plan(ROOT, "laptop", ["agrae"]), ROOT / "config/reference/agrae_table6.csv"
+    table = _published(layout_of(plan, "agrae", "core"), reference)
+    full = table[(table["method"] == "GRPO + A-GRAE") & (table["benchmark"] == "MATH") & (table["k"] == 1)]
+    assert full["value"].tolist() == [78.3] and full["table"].tolist() == ["T2"]
+    assert table.groupby(["method", "benchmark", "k"]).size().eq(1).all(), "no number is there twice"
+    assert plan.papers["agrae"].item("core").references() == ["agrae_table6.csv", "agrae_table2.csv"]

@@ -42,6 +42,7 @@ DEFAULTS = {
     "Published.since": None,
     "Published.slack": 0.02,
     "Published.special_judges": [],
+    "Published.thinks": False,
     "Published.until": None,
     "Rl.backend": "in_process",
     "Rl.last_layers": 0,
@@ -64,7 +65,10 @@ DEFAULTS = {
     "Synthetic.verifier": "operators",
 }
 # The same of the settings of estimators that came after runs were made; all others are written into every identity.
-LATER = {"pacs.std": "biased", "pacs.actor": False, "pacs.over": "sum", "power_alpha.focus": "hard"}
+LATER = {
+    **{"pacs.std": "biased", "pacs.actor": False, "pacs.over": "sum"},
+    **{"power_alpha.focus": "hard", "fade.unit": "nats"},
+}
 SAID_ONLY = ("about", "stand_in")  # in no identity
 WHAT_TO_DO = (
     "runs with this default keep their id and get other numbers: raise NUMERICS in src/rlvr/config/identity.py, or "

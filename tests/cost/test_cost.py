@@ -19,7 +19,7 @@ from rlvr.config.explain import validate
 from rlvr.config.layers import read_yaml
 from rlvr.config.load import ConfigError
 from rlvr.config.order import items_in_order, needs, priorities, ranks
-from rlvr.config.plan import asked_for, core_items, first_items
+from rlvr.config.plan import asked_for, core_items, first_items, runs_of
 from rlvr.cost import hardware, summary
 from rlvr.cost.jobs import evaluation_name, shard_names, work_of
 from rlvr.cost.model import Costs, Sampling, Throughput, forward_flops, probe_steps, update_flops
@@ -168,6 +168,17 @@ def test_a_run_by_hand(ace):
     assert made.seconds == pytest.approx(sum(seconds for _, seconds in made.phases))
 
 
+@pytest.mark.parametrize(("scale", "device"), [("laptop", "cpu-core"), ("paper", "h100")])
+def test_a_critic_is_scored_and_updated_whatever_the_backend(scale, device):
+    """A step of PPO has the values' pass and a second update."""
+    plan, costs = make_plan(ROOT, scale, ["pacs"]), Costs(HARDWARE, device, CLUSTER)
+    ppo = next(name for name, spec in plan.runs.items() if spec.critic is not None)
+    grpo = next(name for name, spec in plan.runs.items() if spec.estimator["name"] == "grpo" and spec.critic is None)
+    both, one = (dict(costs.run(plan.runs[name], plan.executions[name]).phases) for name in (ppo, grpo))
+    assert both["update"] == pytest.approx(2 * one["update"])
+    assert both["log-probabilities"] > one["log-probabilities"]
+
+
 def test_dynamic_sampling_draws_more_and_trains_on_as_much(ace):
     costs = Costs(HARDWARE, "h100", CLUSTER)
     name, spec = next((n, s) for n, s in ace.runs.items() if not s.rollout.dynamic_sampling)
@@ -302,8 +313,8 @@ def test_an_evaluation_over_several_jobs_is_the_same_samples_and_more_starts(ace
 def test_sft_comes_before_the_runs_that_start_from_it():
     plan = make_plan(ROOT, "full-laptop", ["ace"])
     work = work_of(plan, Costs(HARDWARE, "cpu-core", CLUSTER))
-    assert work.count("sft") == 3 * (1 + 8) and work.count("run") == len(plan.runs)
-    for run in plan.runs:
+    assert work.count("sft") == 3 * (1 + 8) and work.count("run") == len(runs_of(plan, "ace"))
+    for run in runs_of(plan, "ace"):
         (base,) = work.jobs[run].after
         assert base == plan.base_of(run) and work.jobs[base].after == (plan.before(base)[-1],)
 

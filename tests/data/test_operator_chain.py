@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rlvr import verifiers
 from rlvr.config.registries import members
 from rlvr.data import tasks
-from rlvr.data.tasks import operator_chain
+from rlvr.data.tasks import first_false, operator_chain
 from rlvr.data.tasks.operator_chain import chance, demonstrate, false_working, generate_problems, parse
 
 judge = verifiers.load("operator_chain")
@@ -183,4 +183,11 @@ def test_every_task_says_chance_and_false_working(name):
         right = np.mean([grade(guess.response, problem.gold)[0] == "correct" for guess in guesses])
         assert right == pytest.approx(task.chance(problem.prompt), abs=0.07)
         assert not any(task.false_working(guess.prompt, guess.response) for guess in guesses[:20])
-        assert task.false_working(problem.prompt, guesses[0].response.replace(task.ANSWER, f"7 {task.ANSWER}", 1))
+        right, working = guesses[0].response, len(guesses[0].response.split(task.ANSWER)[0].split())
+        more = right.replace(task.ANSWER, f"7 {task.ANSWER}", 1)
+        assert task.false_working(problem.prompt, more)
+        assert first_false(task, problem.prompt, right) is None and first_false(task, problem.prompt, more) == working
+        for place in range(working):  # a word that fits nowhere is the first false one, and so is the end of a part
+            words = right.split()
+            assert first_false(task, problem.prompt, " ".join([*words[:place], "?", *words[place + 1 :]])) == place
+            assert first_false(task, problem.prompt, " ".join(words[:place])) == place

@@ -56,6 +56,16 @@ def test_fade_targets_and_ablations():
             fade(steps, **wrong)
 
 
+def test_fade_with_entropy_as_a_share_acts_alike_whatever_the_initial_entropy():
+    """Entropy falls to 70 %, H* is 85 %: delta is 0.85, where nats of a tenth leave it above 0.98."""
+    for scale in (0.1, 1.0, 3.0):
+        states = fade([(0.5, scale), (0.5, 0.7 * scale)], rate=0.0, unit="share", target_share=0.85)
+        assert (states[0]["delta"], states[1]["delta"]) == (1.0, pytest.approx(0.85))
+    in_nats = fade([(0.5, 0.1), (0.5, 0.07)], rate=0.0, target_share=0.85)[-1]["delta"]
+    assert in_nats == pytest.approx(1 - 0.015)
+    assert fade([(0.5, 0.0)] * 2, unit="share")[-1]["delta"] == 1.0, "no entropy from the start: nothing to keep"
+
+
 def test_fade_baselines_differ():
     """p = 0.2 in a batch of mean 0.5, alpha = 2: per-prompt masses 0.128 each, or 0.05 and 0.20 (batch mean)."""
     rewards = torch.tensor([[1.0, 0, 0, 0, 0], [1, 1, 1, 1, 0]], dtype=torch.float64)

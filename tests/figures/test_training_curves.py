@@ -273,6 +273,26 @@ PICTURES = {
     "masses": layout("masses", ["grpo", "lens", "mine"]),
     "collapse": layout("collapse", ARMS[:4], seeds=6),
 }
+NUMBERS = [{"arm": "grpo", "at": 0.0, "value": 0.45}, {"arm": "grpo", "at": 1.0, "value": 0.8}]
+
+
+@pytest.mark.parametrize("name", ["over_steps", "collapse"])
+def test_the_papers_numbers_are_crosses_at_their_steps(name):
+    content = PICTURES[name] | {"published": NUMBERS}
+    figure = LOADED[name].draw(content, [KINDS[name](content, made(content))])
+    crosses = [(line, axes) for axes in figure.axes for line in axes.lines if line.get_marker() == "x"]
+    assert [line.get_xydata().tolist() for line, _ in crosses] == [[[0.0, 0.45]], [[STEPS, 0.8]]]
+    assert len({axes for _, axes in crosses}) == 1 and crosses[0][1].get_ylim()[1] >= 0.8
+    texts = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    assert texts.count("the paper's number") == 1
+
+
+def test_a_published_number_names_an_arm_of_the_figure():
+    config = {"title": "", "kind": "over_steps", "models": ["m"], "arms": ["grpo"], "measures": ["unsolved"]}
+    with pytest.raises(ValueError, match=r"published.0.arm: no arm 'gpro' in this figure; did you mean 'grpo'"):
+        LOADED["over_steps"].Config(**config, published=[{"arm": "gpro", "at": 0, "value": 0.1}])
+    with pytest.raises(ValueError, match=r"less than or equal to 1"):
+        LOADED["over_steps"].Config(**config, published=[{"arm": "grpo", "at": 50, "value": 0.1}])
 
 
 @pytest.mark.parametrize("name", PICTURES)

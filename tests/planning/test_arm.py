@@ -106,3 +106,19 @@ def test_the_layout_is_plain_data():
     plan = make_plan(ROOT, "smoke", ["ace"])
     made = layout_of_arm(plan, "ace", "ace_grpo")
     assert json.loads(json.dumps(made)) == made and str(ROOT) not in json.dumps(made)
+
+
+def test_blind_guesses_have_a_row_where_their_chance_is_known():
+    made = of_arm(layout(), {pair: frame.assign(chance=0.5) for pair, frame in SCORES.items()})
+    blind = made[made["arm"] == "blind"]
+    assert blind["k"].tolist() == [1, 2] and blind["value"].tolist() == pytest.approx([50, 75])
+    assert set(blind["seed"]) == {"all"} and set(blind["seeds"]) == {0} and blind["compare_with"].isna().all()
+    own = made[made["arm"] == "mine"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(own, of_arm(layout(), SCORES), check_dtype=False)
+
+
+def test_an_arm_with_fewer_seeds_is_compared_over_its_own():
+    part = layout()
+    part["models"][0]["cells"][0] |= {"policies": ["a"], "seeds": [1]}
+    over = of_arm(part, SCORES).query("seed == 'all'")
+    assert over["difference"].tolist() == pytest.approx([25, 100 / 12]), "against c, not c and d"

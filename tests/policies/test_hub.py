@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -112,6 +113,12 @@ def test_every_model_of_the_hub_has_licence_and_context_with_a_source():
     assert len(about) == 10 and {name for name, entry in about.items() if entry.gated} == {
         *("llama-3.1-8b-instruct", "llama-3.2-3b-instruct")
     }
+
+
+def test_every_model_of_the_hub_is_a_commit():
+    entries = yaml.safe_load((ROOT / "config/models.yaml").read_text())
+    revisions = {name: entry["revision"] for name, entry in entries.items() if entry["source"] == "hub"}
+    assert {name: r for name, r in revisions.items() if re.fullmatch("[0-9a-f]{40}", r) is None} == {}
 
 
 @pytest.fixture

@@ -60,7 +60,10 @@ def results(tmp_path_factory, lens):
         measured["pass_rate_by_level"] = {"n=2": measured["pass_rate"]}
         measured["problems_by_level"] = {"n=2": 4}
         write_rows(folder_of_run / "probe.jsonl", [{"step": step, **measured} for step in (0, 1, 2)])
-        write_rows(folder_of_run / "metrics.jsonl", [{"step": step, "all_wrong": 0.3} for step in (1, 2)])
+        write_rows(
+            folder_of_run / "metrics.jsonl",
+            [{"step": step, "all_wrong": 0.3, "unsolved": 1, "prompts_drawn": 4} for step in (1, 2)],
+        )
     out, spec = paths.claims("lens"), folder / "spec.json"
     references = str(ROOT / "config/reference")
     spec.write_text(json.dumps({"scale": "smoke", "claims": layout(lens, "lens"), "references": references}))
@@ -110,7 +113,7 @@ def claims_row(**changes) -> dict:
         **{"over": "t", "effort": PAPER, "predicate": "greater", "threshold": 0.0, "verdict": "reproduced"},
         **{"contrasts": 4, "run": 2, "deciding": "A − B @1 on b", "estimate": 1.25, "low": -0.5, "high": 3.0},
         **{"seeds": 3, "problems": 90, "unit": "training seeds × problems", "learning_rates": "A 1e-05"},
-        **{"low_of_all": -1.04, "high_of_all": 3.5, "p": 0.04, "reason": ""},
+        **{"low_of_all": -1.04, "high_of_all": 3.5, "p": 0.04, "reason": "", "stand_in": "m", "data": "d"},
         **{"published": "holds in its own table", "published_cells": "2 of 2", "published_exceptions": ""},
     }
     return {**row, **changes}
@@ -216,6 +219,28 @@ def test_the_overview_has_a_matrix_of_all_papers(by_hand):
     assert 'id="p-claims"' not in text, "a paper's list is on its own page"
 
 
+def test_the_overview_begins_with_the_picture_of_all_claims(by_hand):
+    text = Page(page_layout("index"), by_hand).render()
+    body = text[text.index("<h1>") :]
+    places = [body.index(part) for part in ('<figure class="grid">', 'id="papers"', 'id="claims"')]
+    assert places == sorted(places)
+
+
+def test_a_papers_page_has_its_part_of_the_ledger(by_hand):
+    missing = Page(page_layout("p", ["p"]), by_hand).render()
+    assert 'id="p-theory"' not in missing
+    rows = [("P", "Eq. 1", "It is <even>.", "fails", "at 3", "for 2"), ("Q", "Eq. 2", "Other.", "holds", "", "")]
+    names = ["paper", "place", "statement", "verdict", "condition_or_counterexample", "holds_in_this_reading"]
+    path = by_hand / "theory" / "ledger.csv"
+    path.parent.mkdir()
+    pd.DataFrame(rows, columns=names).to_csv(path, index=False)
+    (section,) = re.findall(
+        r'<h3 id="p-theory">(.*?)</ul>', Page(page_layout("p", ["p"]), by_hand).render(), flags=re.DOTALL
+    )
+    assert "Eq. 1: fails." in section and "It is &lt;even&gt;." in section and "at 3." in section
+    assert "It holds in this reading: for 2." in section and "Other." not in section
+
+
 def test_a_page_without_claims_says_how_to_get_them(tmp_path):
     assert Claims(tmp_path).of("p") == [] and Claims(tmp_path).matrix(["p"])["papers"] == []
     assert "None was evaluated so far: <code>snakemake claims</code>" in Page(page_layout("index"), tmp_path).render()
@@ -262,7 +287,8 @@ def test_sentences_of_a_table_of_several_benchmarks_name_each():
         "M on x, pass@1 against A: B +1.0 [+1.0, +1.0], higher.",
         "M on y, pass@1 against A: B −1.0 [−1.0, −1.0], lower.",
     ]
-    assert sentences(frame[frame["benchmark"] == "x"], 0.05)[0].startswith("M, pass@1")
+    on_stand_in = sentences(frame[frame["benchmark"] == "x"].assign(stand_in="m", data="d"), 0.05)
+    assert on_stand_in[0].startswith("m on d (in place of M on x), pass@1"), "with one benchmark too"
 
 
 # ---- published tables that nothing was run of ----
@@ -291,7 +317,7 @@ def test_rows_of_a_published_table_are_marked_as_not_run(tmp_path):
     rows = [("m", "A", "x", 1, 1.5), ("m", "A", "y", 1, 2.0), ("m", "B", "x", 1, 3.25), ("n", "A", "y", 1, 4.0)]
     frame = pd.DataFrame(rows, columns=["model", "method", "benchmark", "k", "value"])
     frame.to_csv(tmp_path / "published.csv", index=False)
-    shown = render({"title": "T", "note": "Why."}, tmp_path / "published.csv")
+    shown = render({"title": "T", "note": "Why.", "others": False}, tmp_path / "published.csv")
     assert list(shown.frame.columns) == ["Model", "Method", "ours", "x (published)", "y (published)"]
     assert shown.frame.to_numpy().tolist() == [
         ["m", "A", NOT_RUN, "1.5", "2.0"],
@@ -300,8 +326,10 @@ def test_rows_of_a_published_table_are_marked_as_not_run(tmp_path):
     ]
     assert shown.notes == ["3 rows not yet run. Why."] and "nothing of this table was run" in shown.markdown()
     pd.concat([frame, frame.assign(k=8)]).to_csv(tmp_path / "published.csv", index=False)
-    several = render({"title": "T", "note": None}, tmp_path / "published.csv")
+    several = render({"title": "T", "note": None, "others": False}, tmp_path / "published.csv")
     assert "x @8 (published)" in several.frame.columns
+    others = render({"title": "T", "note": "Theirs.", "others": True}, tmp_path / "published.csv")
+    assert "ours" not in others.frame.columns and others.notes == ["Theirs."]
 
 
 def test_table_3_of_a_grae_is_set_by_the_stages_command(tmp_path):
@@ -309,7 +337,9 @@ def test_table_3_of_a_grae_is_set_by_the_stages_command(tmp_path):
     reference = ROOT / "config/reference/agrae_table3.csv"
     spec = tmp_path / "spec.json"
     spec.write_text(
-        json.dumps({"layout": {"kind": "published", "title": "T", "note": ""}, "reference": str(reference)})
+        json.dumps(
+            {"layout": {"kind": "published", "title": "T", "note": "", "others": False}, "reference": str(reference)}
+        )
     )
     run_module("rlvr.items.table", f"--spec={spec}", *(f"--out={path}" for path in out))
     table, published = pd.read_csv(out[0]), pd.read_csv(reference)

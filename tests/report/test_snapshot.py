@@ -1,6 +1,7 @@
 """`make snapshot`: what it copies, what it says, and what it refuses."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 from PIL import Image
+from scores_by_hand import LAYOUT, on_x
 
 from rlvr.claims import grid
 from rlvr.claims.contrasts import layout, needs
@@ -15,8 +17,12 @@ from rlvr.claims.table import markdown
 from rlvr.config.layers import ConfigError
 from rlvr.config.paths import Paths
 from rlvr.config.plan import asked_for
+from rlvr.files import publish
 from rlvr.planning.expansion import make_plan
-from rlvr.report.snapshot import FACTS, Missing, copy, described, take
+from rlvr.report import kept
+from rlvr.report.history import objections
+from rlvr.report.snapshot import FACTS, Missing, Refused, copy, described, take
+from rlvr.statistics.table_rows import pass_at_k_rows
 
 PROVENANCE = {"commit": "c0ffee", "lock_sha256": "beef", "processor": "a core", "finished": "2026-11-21T10:00:00Z"}
 CLAIM = {
@@ -32,7 +38,7 @@ CLAIM = {
     **{"deciding": "LENS − GRPO @1", "estimate": 0.5, "low": -1.0, "high": 2.0, "seeds": 2, "problems": 12},
     **{"unit": "training seeds × problems", "published": "holds in its own table", "published_cells": "10 of 10"},
     **{"published_exceptions": "", "learning_rates": "", "low_of_all": -2.0, "high_of_all": 3.0, "p": 0.4},
-    **{"reason": ""},
+    **{"reason": "", "stand_in": "qwen2-tiny", "data": "operators"},
 }
 
 
@@ -57,6 +63,9 @@ def results(plan, tmp_path):
     for name in asked_for(plan, "lens"):
         file = Path((paths.table if name in made.tables else paths.figure)("lens", name)[1])
         file.parent.mkdir(parents=True, exist_ok=True)
+        for statistics in kept.files(plan, "lens", name, paths):
+            statistics.parent.mkdir(parents=True, exist_ok=True)
+            statistics.write_text("a,b\n1,2\n")
         if name in made.tables:
             file.write_text(name)
         else:
@@ -82,17 +91,19 @@ def results(plan, tmp_path):
 def test_it_holds_every_item_with_its_provenance(plan, results, tmp_path):
     out = tmp_path / "docs"
     (out / "gone").mkdir(parents=True)
-    assert take(plan, Paths(str(results), "smoke"), out) == ["lens"]
+    assert take(plan, Paths(str(results), "smoke"), out, allow="by hand") == ["lens"]
     assert not (out / "gone").exists()
     names = asked_for(plan, "lens")
-    copied = {path.stem: path for path in (out / "lens").iterdir()}
+    copied = {path.stem: path for path in (out / "lens").iterdir() if path.is_file()}
     assert set(copied) == set(names)
     assert all(copied[name].read_text() == name for name in names if name in plan.papers["lens"].tables)
     for name in plan.papers["lens"].figures:
         with Image.open(copied[name]) as shown:
             assert (shown.format, shown.mode, shown.size) == ("PNG", "P", (256, 256))
     page = (out / "README.md").read_text()
-    assert all(f"(lens/{path.name})" in page for path in (out / "lens").iterdir())
+    assert all(f"(lens/{path.name})" in page for path in copied.values())
+    assert {file.stem for file, _ in kept.items(out)} == set(names)
+    assert "Taken although" in page and "c0ffee is no ancestor of HEAD" in page and "reason: by hand." in page
     runs = pd.read_csv(out / "runs.csv")
     wanted = {policy for name in names for policy in plan.papers["lens"].item(name).policies()}
     assert set(runs["policy"]) == wanted and set(runs["commit"]) == {"c0ffee"} and len(runs) == len(wanted)
@@ -108,7 +119,7 @@ def test_claims_of_another_scale_bring_the_policies_behind_them(plan, results, t
     claims.parent.mkdir()
     pd.DataFrame([{**CLAIM, "scale": "full-laptop"}]).to_csv(claims, index=False)
     with pytest.raises(Missing, match=r"manifest\.json is missing"):
-        take(plan, Paths(str(results), "smoke"), tmp_path / "docs", [other])
+        take(plan, Paths(str(results), "smoke"), tmp_path / "docs", [other], allow="by hand")
     found = needs(layout(other, "lens"))
     pairs, runs = found.scores, found.runs
     behind = {*runs, *(policy for policy, _ in pairs)}
@@ -116,7 +127,7 @@ def test_claims_of_another_scale_bring_the_policies_behind_them(plan, results, t
         manifest = results / other.stage(policy) / "manifest.json"
         manifest.parent.mkdir(parents=True, exist_ok=True)
         manifest.write_text(manifest_of(other, policy))
-    take(plan, Paths(str(results), "smoke"), tmp_path / "docs", [other])
+    take(plan, Paths(str(results), "smoke"), tmp_path / "docs", [other], allow="by hand")
     policies = set(pd.read_csv(tmp_path / "docs" / "runs.csv")["policy"])
     assert behind < policies and len(behind) > 90 and not any("-ace-" in policy for policy in policies)
     page = (tmp_path / "docs" / "README.md").read_text()
@@ -129,26 +140,27 @@ def test_what_was_not_made_is_named_and_nothing_is_replaced(plan, results, tmp_p
     table = Path(Paths(str(results), "smoke").table("lens", "table1")[1])
     table.unlink()
     with pytest.raises(Missing, match=r"table1\.md is missing"):
-        take(plan, Paths(str(results), "smoke"), out)
+        take(plan, Paths(str(results), "smoke"), out, allow="by hand")
     assert (out / "kept").exists()
 
 
 def test_items_by_name_stand_alone_and_without_claims(plan, results, tmp_path):
     out = tmp_path / "docs"
-    assert take(plan, Paths(str(results), "smoke"), out, items=["table1"]) == ["lens"]
-    assert sorted(file.name for file in out.rglob("*") if file.is_file()) == ["README.md", "runs.csv", "table1.md"]
+    assert take(plan, Paths(str(results), "smoke"), out, items=["table1"], allow="by hand") == ["lens"]
+    files = [file.name for file in out.rglob("*") if file.is_file()]
+    assert sorted(files) == ["README.md", "runs.csv", "table1.csv", "table1.json", "table1.md"]
     policies = set(plan.papers["lens"].item("table1").policies())
     assert set(pd.read_csv(out / "runs.csv")["policy"]) == policies
     page = (out / "README.md").read_text()
     assert "(lens/table1.md)" in page and "claims" not in page
     with pytest.raises(ConfigError, match="--item: unknown table or figure 'tabel1'; did you mean 'table1'"):
-        take(plan, Paths(str(results), "smoke"), out, items=["tabel1"])
+        take(plan, Paths(str(results), "smoke"), out, items=["tabel1"], allow="by hand")
 
 
 def test_runs_csv_says_what_each_policy_is(plan, results, tmp_path):
     """Method, model, learning rate and settings, as the run's own name has them."""
     out = tmp_path / "docs"
-    take(plan, Paths(str(results), "smoke"), out)
+    take(plan, Paths(str(results), "smoke"), out, allow="by hand")
     runs = pd.read_csv(out / "runs.csv", keep_default_na=False).set_index("policy")
     columns = ["method", "model", "learning_rate", "settings", "stage", "seed", "step", "seconds"]
     assert list(runs.columns) == [*columns, *FACTS]
@@ -177,14 +189,94 @@ def test_a_method_names_what_it_modulates_and_dynamic_sampling():
     assert (shown["method"], shown["settings"]) == ("ace_grpo", "aggregation = sum, dapo")
 
 
+def test_results_of_other_code_are_refused_and_nothing_is_replaced(plan, results, tmp_path):
+    out = tmp_path / "docs"
+    (out / "kept").mkdir(parents=True)
+    with pytest.raises(Refused, match="c0ffee is no ancestor of HEAD, or not in this repository"):
+        take(plan, Paths(str(results), "smoke"), out)
+    assert (out / "kept").exists()
+
+
+def test_results_are_of_head_where_the_code_that_makes_them_is_the_same(tmp_path):
+    def git(*arguments: str) -> str:
+        names = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
+        return subprocess.run(
+            ["git", *names, *arguments], cwd=tmp_path, check=True, capture_output=True, text=True
+        ).stdout
+
+    def commit(file: str, content: str) -> str:
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(content)
+        git("add", "-A")
+        git("commit", "-qm", "x")
+        return git("rev-parse", "--short=12", "HEAD").strip()
+
+    git("init", "-q")
+    first = commit("src/rlvr/training/rl.py", "1")
+    second = commit("src/rlvr/tables/one.py", "1")
+    assert objections([first, second], tmp_path) == []
+    assert objections([f"{first}+changes"], tmp_path) == [f"runs of {first} were made with changes that no commit has"]
+    commit("src/rlvr/training/rl.py", "2")
+    (differs,) = objections([second, second], tmp_path)
+    assert differs.startswith("src/rlvr/training/rl.py and 0 other files") and second in differs
+    (tmp_path / "src/rlvr/tables/one.py").write_text("2")
+    assert objections([], tmp_path) == ["tracked files differ from HEAD"]
+
+
+def assert_same_picture(made: Path, committed: Path) -> None:
+    """Few pixels differ: a marker has ten times as many as may, and edges may round differently."""
+    with Image.open(made) as ours, Image.open(committed) as theirs:
+        assert ours.size == theirs.size, committed
+        difference = np.abs(np.asarray(ours.convert("L"), int) - np.asarray(theirs.convert("L"), int))
+    assert (difference > 64).mean() < 1e-5, committed
+
+
+def assert_as_rendered(folder: Path, scratch: Path) -> int:
+    """Renders every item of a snapshot that has its data, and returns their number."""
+    found = list(kept.items(folder))
+    for spec, shown in found:
+        made = scratch / shown.name
+        kept.render(spec, made, ROOT)
+        if shown.suffix == ".md":
+            assert made.read_text() == shown.read_text(), shown
+        else:
+            copy(made, scratch / "copied.png")
+            assert_same_picture(scratch / "copied.png", shown)
+    return len(found)
+
+
+def test_kept_items_are_rendered_again(tmp_path):
+    """A table with published values, and a figure, from what a snapshot keeps."""
+    plan, out = make_plan(ROOT, "smoke", ["ace"]), tmp_path / "docs"
+    paths = Paths(str(tmp_path), "smoke")
+    rows = pass_at_k_rows(LAYOUT, on_x({name: [1, 2] for name in ("a1", "a2", "b1", "b2")}), None)
+    for paper, item, shown in (("ace", "table1", "table1.md"), ("ace", "core_frontier", "core_frontier.png")):
+        for file in kept.files(plan, paper, item, paths):
+            publish(file, rows.to_csv(index=False))
+        kept.keep(plan, paper, item, paths, out / paper)
+        kept.render(out / paper / ".data" / f"{item}.json", tmp_path / shown, ROOT)
+        copy(tmp_path / shown, out / paper / shown)
+    assert assert_as_rendered(out, tmp_path) == 2
+    table = out / "ace" / "table1.md"
+    table.write_text(table.read_text().replace("Method", "method", 1))
+    with pytest.raises(AssertionError, match=r"table1\.md"):
+        assert_as_rendered(out, tmp_path)
+
+
+def test_large_statistics_are_compressed(plan, results, tmp_path):
+    (file,) = kept.files(plan, "lens", "table1", Paths(str(results), "smoke"))
+    file.write_text("a\n" + "1234567\n" * 10_000)
+    kept.keep(plan, "lens", "table1", Paths(str(results), "smoke"), tmp_path / "lens")
+    (copied,) = (tmp_path / "lens" / ".data").glob("table1.csv*")
+    assert copied.name == "table1.csv.gz" and copied.stat().st_size < 2_000 and len(pd.read_csv(copied)) == 10_000
+
+
 def test_the_committed_snapshot_is_what_the_code_renders(tmp_path):
-    """Its claims, rendered again, give the same words and the same picture; else `make snapshot` is due."""
+    """Its claims, tables and figures, rendered again, give the same words and pictures; else `make snapshot` is due."""
     folder = ROOT / "docs" / "results"
     claims = pd.read_csv(folder / "claims.csv")
     assert markdown(claims) == (folder / "claims.md").read_text()
     grid.publish(claims, tmp_path / "claims.png")
     copy(tmp_path / "claims.png", tmp_path / "copied.png")
-    with Image.open(tmp_path / "copied.png") as made, Image.open(folder / "claims.png") as committed:
-        assert made.size == committed.size
-        difference = np.abs(np.asarray(made.convert("L"), int) - np.asarray(committed.convert("L"), int))
-    assert (difference > 64).mean() < 1e-5, "a marker has ten times as many pixels; edges may round differently"
+    assert_same_picture(tmp_path / "copied.png", folder / "claims.png")
+    assert_as_rendered(folder, tmp_path)

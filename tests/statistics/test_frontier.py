@@ -6,12 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import run_module
-from scores_by_hand import LAYOUT, scores
+from scores_by_hand import LAYOUT, on_x, scores
 
 from rlvr.figures import frontier
 from rlvr.statistics.frontier import Point, at_pass_1
 from rlvr.statistics.intervals import SeedsAndProblems
 from rlvr.statistics.table_rows import pass_at_k_rows as summarise
+from rlvr.tables import _scored
 from rlvr.tables.pass_at_k import render
 
 
@@ -121,6 +122,34 @@ def test_a_base_policy_stands_as_it_is_in_such_a_table():
     frames = {(name, "x"): scores(name, correct) for name, correct in {"z": [1, 0], "a1": [2, 2], "a2": [2, 3]}.items()}
     table = summarise({**LAYOUT, "cells": cells}, frames, None).set_index(["arm", "k"])
     assert table.loc[("base", 1), "value"] == pytest.approx(12.5) and table["difference"].isna().all()
+
+
+def test_false_working_is_said_to_be_of_policies_that_exist():
+    row = {"benchmark": "b", "model": "M", "label": "A", "false_working": 0.125}
+    for cells, words in (
+        ([{}], "in percent: "),
+        ([{"rates": []}], "in percent, of the policies at the paper's setting: "),
+    ):
+        (note,) = _scored._false_working({"cells": cells}, pd.DataFrame([row]))
+        assert note == f"Correct answers with a false step in their working, {words}M on b: A 12.5."
+
+
+def test_a_method_with_fewer_seeds_is_compared_over_its_own():
+    """Pass@1 of a is 1/2 with its first seed, 1 with both; b has one seed, and 0 before training, 1 after."""
+    first, second = LAYOUT["cells"]
+    cells = [
+        {**first, "rates": rates(r0=["z1", "z2"], r1=["a1", "a2"])},
+        {**second, "policies": ["b1"], "rates": rates(r0=["z1"], r1=["b1"])},
+    ]
+    frames = on_x({"z1": [0, 0], "z2": [0, 0], "a1": [2, 2], "a2": [4, 4], "b1": [4, 4]})
+    table = summarise({**LAYOUT, "cells": cells}, frames, None)
+    found = table.set_index(["arm", "k"])
+    assert found.loc[("b", 1), "value"] == pytest.approx(50), "the pass@1 of the baseline's first seed"
+    assert found.loc[("b", 2), "difference"] == pytest.approx(100 * (1 / 2 - 5 / 6)), "and its pass@2"
+    assert found.loc[("a", 1), "value"] == pytest.approx(75) and list(table["seeds"]) == [2, 2, 1, 1]
+    head = {"title": "T", "scale": "laptop", "about_scale": "", "note": "", "compare_label": "a", "sampling": "t"}
+    shown = render({**LAYOUT, **head, "cells": cells}, table, None)
+    assert "Fewer seeds, and compared over these alone: b 1." in shown.notes
 
 
 def test_of_many_methods_each_has_a_panel_beside_the_baseline():

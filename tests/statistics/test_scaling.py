@@ -49,3 +49,24 @@ def test_pass_at_k_of_a_mixture_is_its_integral():
             for w, (a, b) in zip(law.weights, law.shapes, strict=True)
         ]
         assert float(law.pass_at_k(np.array([k]))[0]) == pytest.approx(sum(parts), rel=1e-5)
+
+
+def test_a_mixtures_parameters_are_ordered_and_make_it_again():
+    law = scaling.Mixture((0.6, 0.4), ((6.0, 1.2), (0.5, 4.0)), 0.0)
+    assert law.parameters == (0.4, 0.5, 4.0, 6.0, 1.2), "harder problems first"
+    assert scaling.Mixture.of(law.parameters).pass_at_k(KS) == pytest.approx(law.pass_at_k(KS))
+    one = scaling.Mixture((1.0,), ((0.5, 2.0),), 0.0)
+    assert one.parameters == (0.5, 2.0) and scaling.Mixture.of((0.5, 2.0)).pass_at_k(KS) == pytest.approx(
+        one.pass_at_k(KS)
+    )
+
+
+def test_a_planted_distribution_is_found_in_fewer_samples():
+    """Of 40 samples of Beta(0.7, 2.5) ten are seen: pass@40 follows from them."""
+    law = scaling.Mixture((1.0,), ((0.7, 2.5),), 0.0)
+    counts = np.round(1e7 * law.shares(40)).astype(int)
+    found = scaling.fit_solve_rates("Beta-binomial", counts, 10)
+    assert found == pytest.approx((0.7, 2.5), rel=1e-3)
+    assert scaling.pass_at_k_of("Beta-binomial", np.array([40.0]), found) == pytest.approx(
+        scaling.pass_at_ks(counts, [40]), abs=1e-4
+    )

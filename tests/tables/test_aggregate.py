@@ -150,6 +150,15 @@ def test_blind_guesses_are_a_row_across_benchmarks_too():
     assert "blind" not in set(summarise(across(), by_pair())["arm"])
 
 
+def test_false_steps_are_counted_over_all_benchmarks():
+    scores = {pair: table.assign(false_working=(table["correct"] > 3).astype(int)) for pair, table in by_pair().items()}
+    words = {"title": "T", "scale": "laptop", "about_scale": "", "note": "", "compare_label": "a", "sampling": "t"}
+    table = summarise(across(), scores)
+    assert table.groupby("arm")["false_working"].first().to_dict() == pytest.approx({"a": 2 / 13, "b": 3 / 19})
+    note = "Correct answers with a false step in their working, in percent: M on x, y: a 15.4, b 15.8."
+    assert note in render(across(**words), table).notes
+
+
 def test_the_table_and_the_page_say_what_it_covers():
     from rlvr.tables.across_benchmarks import sentences
 
@@ -159,7 +168,7 @@ def test_the_table_and_the_page_say_what_it_covers():
     assert list(shown.frame.columns) == ["Model", "Method", "", "mean @1", "IQM @1"]
     assert "on x, y: 3 problems" in shown.notes[0] and "not other benchmarks" in shown.notes[2]
     assert sentences(table, 0.05)[0].startswith(
-        "m (in place of M), IQM of pass@1 over the benchmarks against a: b +31.2"
+        "m on x, y (in place of M on x, y), IQM of pass@1 over the benchmarks against a: b +31.2"
     )
 
 

@@ -93,6 +93,19 @@ def test_a_sentence_names_every_method_that_may_be_first_or_counts_them(frame):
     assert "may be that of b, b0, b1, b2, b3, b4 and 4 more (" in render(layout(), many).notes[-1]
 
 
+def test_blind_guesses_and_false_steps_are_in_it_where_they_are_known(frame):
+    assert "blind" not in set(frame["arm"]) and "false working (%)" not in render(layout(), frame).frame
+    known = {pair: one.assign(chance=0.5, false_working=[0, 0, 0, 1]) for pair, one in on_x(COUNTS).items()}
+    found = statistics(layout(), known, training(), solutions({"s": 1}))
+    of = found[found["at"] == "common"].set_index(["arm", "measure"])["value"]
+    assert dict(of["blind"]) == {"pass_1": 50, "pass_k": pytest.approx(100 * (1 - 0.5**4))}
+    assert of["a", "false_working"] == pytest.approx(100 / 8) and of["b", "false_working"] == pytest.approx(100 / 15)
+    shown = render(layout(), found).frame
+    last = shown.iloc[-1]
+    assert (last["Method"], last["@1"], last["rank"], last["entropy"]) == ("Blind guess (exact)", "50.0", "", "")
+    assert last["false working (%)"] == "" and "12.5 [12.5, 12.5]" in set(shown["false working (%)"])
+
+
 def test_a_method_out_of_reach_has_no_rank_and_comes_last():
     counts = {**COUNTS, "b1": [0, 0, 1, 0], "b2": [0, 1, 0, 0]}
     frame = statistics(layout(), on_x(counts), training(), solutions({"s": 1}))

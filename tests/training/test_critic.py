@@ -82,7 +82,7 @@ def models(tmp_path):
 def chain(length: int) -> tuple[Groups, torch.Tensor, torch.Tensor]:
     """All responses of `length` tokens over two letters, each once: a uniform policy's; their rewards; their values.
 
-    The reward is 1 where the responses has more of the second letter, and V_t its mean over all ends: a random walk.
+    The reward is 1 where the response has more of the second letter, and V_t its mean over all ends: a random walk.
     """
     words = list(product((5, 6), repeat=length))
     rewards = torch.tensor([[float(word.count(6) > length / 2) for word in words]])

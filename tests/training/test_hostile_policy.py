@@ -1,8 +1,10 @@
 """A policy that writes hostile programs: in training they do no harm, earn nothing, and are stopped at their limits."""
 
 import json
+import shutil
 import socket
 from collections import Counter
+from pathlib import Path
 
 import psutil
 import pytest
@@ -12,6 +14,10 @@ from runs_by_hand import changed
 from rlvr.data.tasks.list_program import STATEMENTS
 from rlvr.files import read_json, sha256
 from rlvr.planning.expansion import make_plan
+from rlvr.records import Problem, read_records
+from rlvr.training import backends
+from rlvr.training.trainer import Trainer
+from rlvr.verifiers import _plain, sandbox
 
 HONEST = "x=x[::-1];"  # what the policy writes for it stays as it is
 HONEST_SHARE = 0.1  # of rollouts right at most: the policy writes it in a sixth, and is right with a part of those
@@ -38,25 +44,36 @@ def programs(tmp_path_factory):
     return Workbench.made(tmp_path_factory.mktemp("programs"), spec, plan.execution)
 
 
-def corrupt(workbench: Workbench, statements: list[str]) -> None:
-    """What the base policy writes for the task's statements is something else: its vocabulary has other words."""
-    path = workbench.base.parent / "policy" / "tokenizer.json"
+PLAIN = [  # hostile statements of plain programs, which share a sandbox; the last two are the task's
+    "x=[(a)for(a)in(range(999999))for(b)in(range(999999))if(a<0)];",
+    "x=[max(range(999999))for(a)in(range(999999))];",  # a second and more within functions of C
+    "x=[(x)for(a)in(range(999999))for(b)in(range(999999))];",  # memory
+    *list(STATEMENTS)[-2:],
+]
+
+
+def corrupted(workbench: Workbench, statements: list[str], folder: Path) -> Workbench:
+    """With a base policy that writes something else for the task's statements: its vocabulary has other words."""
+    shutil.copytree(workbench.base.parent, folder)
+    base = folder / workbench.base.name
+    path = folder / "policy" / "tokenizer.json"
     tokenizer = json.loads(path.read_text())
     vocabulary = tokenizer["model"]["vocab"]
     words = dict(zip((word for word in STATEMENTS if word != HONEST), statements, strict=True))
     tokenizer["model"]["vocab"] = {words.get(word, word): index for word, index in vocabulary.items()}
     path.write_text(json.dumps(tokenizer))
-    manifest = read_json(workbench.base)
+    manifest = read_json(base)
     manifest["files"]["tokenizer.json"] = sha256(path)
-    workbench.base.write_text(json.dumps(manifest))
+    base.write_text(json.dumps(manifest))
+    return Workbench(workbench.folder, workbench.spec, base, workbench.execution)
 
 
 def test_hostile_programs_inside_a_training_run(programs, tmp_path):
     forged = tmp_path / "forged"
     with socket.create_server(("127.0.0.1", 0)) as server:
-        corrupt(programs, hostile(str(forged), server.getsockname()[1]))
+        policy = corrupted(programs, hostile(str(forged), server.getsockname()[1]), tmp_path / "base")
         before = {process.pid for process in psutil.process_iter()}
-        programs.train(changed(programs.spec, rl={"steps": 3}), tmp_path / "run")
+        policy.train(changed(programs.spec, rl={"steps": 3}), tmp_path / "run")
         server.settimeout(0)
         with pytest.raises(BlockingIOError):
             server.accept()
@@ -68,3 +85,26 @@ def test_hostile_programs_inside_a_training_run(programs, tmp_path):
     print(statuses)
     assert len(rows) == 3 and {"timeout", "out_of_memory", "wrong"} <= set(statuses)
     assert statuses["correct"] <= HONEST_SHARE * statuses.total()
+
+
+def test_hostile_plain_programs_cost_about_their_limits(programs, tmp_path, monkeypatch):
+    """CPU seconds in the sandbox: one that ends the shared sandbox costs its own limit, and a tenth of it before."""
+    policy, limit, ended = corrupted(programs, PLAIN, tmp_path / "base"), 1.0, []
+    run = sandbox.run
+
+    def recorded(program, *given, **more):
+        ended.append((program, run(program, *given, **more)))
+        return ended[-1][1]
+
+    monkeypatch.setattr(sandbox, "run", recorded)
+    models = (backends.load(policy.spec.rl.backend).policy(policy.base) for _ in range(2))
+    problems = read_records(policy.folder / policy.spec.data.name / "problems.jsonl", Problem)
+    trainer = Trainer(changed(policy.spec, probe={"problems": 0}), *models, problems, [])
+    row = trainer.advance()
+    trainer.verifier.close()
+    alone = [outcome for program, outcome in ended if program != _plain.HARNESS]
+    stopped = [outcome.stopped for outcome in alone if outcome.stopped or outcome.code]  # "" for a MemoryError
+    seconds = sum(outcome.seconds for _, outcome in ended)
+    print(row["statuses"], Counter(stopped), seconds)
+    assert {"timeout", "out_of_memory", "wrong"} <= set(row["statuses"]) and stopped.count("time") >= 2
+    assert limit * stopped.count("time") <= seconds <= 1.2 * limit * len(stopped)

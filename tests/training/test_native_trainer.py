@@ -75,21 +75,27 @@ def test_it_takes_the_steps_of_torch(workbench, spec):
     expected = theirs.model.state_dict()
     for name, tensor in ours.model.state_dict().items():
         moved = (expected[name] - start[name]).norm()
-        assert moved > 0 and (tensor - expected[name]).norm() < 5e-3 * moved, name
+        # A critic's rounding enters the weights; scores against the policy that sampled start at rounding.
+        bound = 5e-3 if spec.critic or spec.rl.reference_reset == 1 else 2e-3
+        assert moved > 0 and (tensor - expected[name]).norm() < bound * moved, name
 
 
 def test_a_checkpoint_carries_all_that_a_run_has(workbench, spec, tmp_path):
-    """Three steps are two steps, a checkpoint on disk, and one step: to the bit, references and critics included."""
+    """Four steps are three steps, a checkpoint on disk, and one step: to the bit, references and critics included.
+
+    A reference that is reset every two steps is neither the base policy nor the checkpoint's policy after three.
+    """
     whole, first, second = (trainer(workbench, spec, "native") for _ in range(3))
     checkpoints = Checkpoints(tmp_path, {"run": "checkpoint"})
     with whole.verifier, first.verifier, second.verifier:
-        expected = [whole.advance() for _ in range(3)][-1]
+        expected = [whole.advance() for _ in range(4)][-1]
         with checkpoints.lease():
-            for _ in range(2):
+            for _ in range(3):
                 first.advance()
             checkpoints.save(first.snapshot())
             second.restore(checkpoints.latest())
         found = second.advance()
+        assert torch.equal(second.reference_model.flat, whole.reference_model.flat)
     assert {k: v for k, v in found.items() if k != "timing"} == {k: v for k, v in expected.items() if k != "timing"}
     assert torch.equal(second.model.flat, whole.model.flat)
     if spec.critic is not None:

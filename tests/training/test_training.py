@@ -182,7 +182,8 @@ def test_metrics_hold_what_a_reader_needs(uninterrupted):
               "grad_norm", "oef", "false_working", "overconfidence_mean", "overconfidence_sum", "logprob_gap",
               "timing"}  # fmt: skip
     assert wanted <= set(rows[0])
-    assert {"rollout", "reference", "update", "step", "tokens_per_second"} <= set(rows[0]["timing"])
+    assert {"rollout", "verify", "reference", "update", "step", "tokens_per_second"} <= set(rows[0]["timing"])
+    assert all(0 < row["timing"]["verify"] <= row["timing"]["rollout"] for row in rows)
     for row in rows:
         groups, drawn = len(row["solve_rates"]) - 1, row["prompts_drawn"]
         assert sum(row["solve_rates"]) == drawn and row["unsolved"] == row["solve_rates"][0] == drawn * row["all_wrong"]
@@ -275,7 +276,7 @@ def test_a_controllers_state_is_in_the_checkpoint(workbench, tmp_path, name):
 
 
 def test_the_reference_can_be_reset(workbench, tmp_path):
-    """With a reset each step the policy starts every step at its reference; a checkpoint carries the reference."""
+    """With a reset each step the policy starts a step at its reference; a checkpoint carries one reset before it."""
     one_thread()
 
     def made(every):
@@ -283,14 +284,16 @@ def test_the_reference_can_be_reset(workbench, tmp_path):
         started.spec = changed(started.spec, rl={"reference_reset": every})
         return started
 
-    never, each, again = made(0), made(1), made(1)
-    shifted, still = ([t.advance() for _ in range(3)][-1] for t in (never, each))
+    never, each, some, again = made(0), made(1), made(2), made(2)
+    shifted, still, _ = ([t.advance() for _ in range(3)][-1] for t in (never, each, some))
     assert shifted["oef"] > 0 and still["oef"] == 0  # no error is above its reference where that is the policy itself
     checkpoints = Checkpoints(tmp_path, {"run": "reset"})
     with checkpoints.lease():
-        checkpoints.save(each.snapshot())
+        checkpoints.save(some.snapshot())
         again.restore(checkpoints.latest())
-    assert without_time(again.advance()) == without_time(each.advance())
+    for name, tensor in again.reference_model.state_dict().items():
+        assert torch.equal(tensor, some.reference_model.state_dict()[name]), name
+    assert without_time(again.advance()) == without_time(some.advance())
 
 
 def without_time(row: dict) -> dict:

@@ -34,6 +34,8 @@ EXECUTION = Execution(
     shards=1,
     verifier_errors=0.01,
     failed_groups=0.1,
+    kept_prompts=2,
+    kept_mb=64,
 )
 PAPERS = sorted(path.stem for path in (ROOT / "config" / "papers").glob("*.yaml"))
 

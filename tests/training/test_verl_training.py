@@ -15,11 +15,14 @@ import torch
 import yaml
 from conftest import ROOT, spec_file
 
+from rlvr import verifiers
 from rlvr.config.schema.specs import EvaluationSpec, RunSpec
+from rlvr.estimators import Estimator
 from rlvr.files import read_json, read_lines
 from rlvr.planning.expansion import make_plan
 from rlvr.policies.store import load
-from rlvr.records import Completion, Problem, read_records
+from rlvr.records import Completion, KeptGroup, Problem, read_records
+from rlvr.show.weights import under_its_state
 
 pytestmark = pytest.mark.verl
 LIMIT = 600  # seconds of one process, generous for a busy machine: a failed run of verl may hang
@@ -229,6 +232,24 @@ def test_two_steps_resumed_merged_and_evaluated(run_of, workbench):
     completions = read_records(folder / "completions.jsonl.gz", Completion)
     assert len(completions) == sampling.sampling.samples * len(read_records(problems, Problem))
     assert sum(c.finished for c in completions) > len(completions) / 2
+
+
+def test_the_rollouts_that_it_keeps_are_of_both_steps_with_their_weights(run_of, workbench):
+    """Step 2 was repeated after a kill: its rollouts are there once."""
+    spec, folder = run_of
+    groups = read_records(folder / "rollouts.jsonl.gz", KeptGroup)
+    assert [group.step for group in groups] == [1, 1, 2, 2]
+    problems = {p.id: p for p in read_records(workbench.folder / spec.data.name / "problems.jsonl", Problem)}
+    judge = verifiers.load(spec.data.verifier)
+    for group in groups:
+        assert group.prompt == problems[group.problem].prompt and group.gold == problems[group.problem].gold
+        assert len(group.responses) == spec.rollout.samples_per_prompt
+        for response, *verdict in zip(group.responses, group.statuses, group.extracted, strict=True):
+            judged = judge(response, group.gold)
+            assert tuple(verdict) in (judged, verifiers.settle(judged, False))
+        if spec.critic is None:
+            estimator = Estimator.of_run(spec.estimator, spec.steps)
+            assert under_its_state(estimator, group) == pytest.approx(group.weights, rel=1e-3, abs=1e-5)
 
 
 def spec_evaluation():

@@ -4,6 +4,8 @@ import json
 import time
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rlvr.verifiers import _plain, code, sandbox
 from rlvr.verifiers.pool import Pool
@@ -74,6 +76,28 @@ def test_verdicts_are_those_of_each_program_alone():
     assert together == alone and together[0] == "correct" and together.count("correct") == 3
 
 
+ENDLESS = "def f(x): return sum([a for a in range(999999) if not [b for b in range(999999) if b < 0]])"
+BOMB = "def f(x): return [a for a in range(999999) for b in range(999999) for c in [x]]"
+
+
+@pytest.fixture(scope="module")
+def alone():
+    """The verdict of each program alone, with a limit of 0.15 s."""
+    gold = other_gold(json.loads(GOLD)["tests"], seconds=0.15)
+    return gold, {program: code.judge(told(program), gold) for program in [*PLAIN, ENDLESS, BOMB]}
+
+
+@settings(max_examples=12, derandomize=True)
+@given(st.data())
+def test_a_result_does_not_depend_on_the_programs_that_share_its_sandbox(alone, data):
+    gold, verdicts = alone
+    programs = data.draw(st.lists(st.sampled_from(sorted(verdicts)), min_size=2, max_size=8, unique=True))
+    code._RUNS.clear()
+    with Pool("code") as pool:
+        together = [(v.status, v.extracted) for v in pool.judge((told(program), gold) for program in programs)]
+    assert together == [verdicts[program] for program in programs]
+
+
 def test_one_worker_here_and_two_elsewhere_agree():
     code._RUNS.clear()
     questions = [(told(p), GOLD) for p in PLAIN]
@@ -114,31 +138,29 @@ def test_programs_of_several_problems_share_a_sandbox_each_with_its_own_inputs(m
 
 
 def test_of_several_problems_one_that_takes_long_costs_the_others_no_verdict(monkeypatch):
-    """All together, then each problem's, then those of its problem alone; so one program is ended three times."""
+    """All up to it share a sandbox, it runs alone, and those behind it share another."""
     code._RUNS.clear()
     runs = []
     real = sandbox.run
     monkeypatch.setattr(sandbox, "run", lambda *given, **more: runs.append(given[0]) or real(*given, **more))
-    endless = "def f(x): return sum([a for a in range(999999) if not [b for b in range(999999) if b < 0]])"
-    assert _plain.is_plain(endless, "f")
+    assert _plain.is_plain(ENDLESS, "f")
     golds = [GOLD, other_gold([{"input": [[7, 8]], "output": [8, 7]}])]
     asked = [
         (told(PLAIN[0]), golds[0]),
-        (told(endless), golds[0]),
+        (told(ENDLESS), golds[0]),
         (told(PLAIN[0]), golds[1]),
         (told(PLAIN[1]), golds[1]),
     ]
     with Pool("code") as pool:
         assert [v.status for v in pool.judge(asked)] == ["correct", "timeout", "correct", "wrong"]
-    assert sum(program == _plain.HARNESS for program in runs) == 3 and len(runs) == 5
+    assert [program == _plain.HARNESS for program in runs] == [True, False, True]
 
 
 def test_a_plain_program_that_takes_all_memory_ends_the_shared_sandbox_and_no_verdict_changes():
     code._RUNS.clear()
-    bomb = "def f(x): return [a for a in range(999999) for b in range(999999) for c in [x]]"
-    assert _plain.is_plain(bomb, "f")
+    assert _plain.is_plain(BOMB, "f")
     with Pool("code") as pool:
-        statuses = [v.status for v in pool.judge((told(p), GOLD) for p in [PLAIN[0], bomb, PLAIN[1]])]
+        statuses = [v.status for v in pool.judge((told(p), GOLD) for p in [PLAIN[0], BOMB, PLAIN[1]])]
     assert statuses[0] == "correct" and statuses[1] in ("timeout", "out_of_memory") and statuses[2] == "wrong"
 
 

@@ -41,6 +41,8 @@ def test_shares_of_squared_norms_sum_to_one(tmp_path):
     assert row["head_share"] == pytest.approx(square["lm_head.weight"] / whole)
     rest = (square["model.embed_tokens.weight"] + square["model.norm.weight"]) / whole
     assert row["head_share"] + sum(row["layer_shares"]) + rest == pytest.approx(1.0)
+    assert sum(made.shares().values()) == pytest.approx(1.0)
+    assert made.shares()["lm_head.weight"] == pytest.approx(row["head_share"])
     assert row["layer_share"] == pytest.approx(sum(row["layer_shares"]) / 2)
     delta = (after["lm_head.weight"] - before["lm_head.weight"]).double().numpy()
     s = np.linalg.svd(delta, compute_uv=False)

@@ -41,10 +41,15 @@ IS_MAIN = (
 )
 
 
-# With a limit on jobs per time Snakemake 9.27 looks at all open jobs once more per timespan for each finished job
-# (`JobScheduler._schedule_reevalutation`), and waits a timespan at its end. On this machine nothing needs the limit.
-if IS_MAIN and workflow.nodes is None and workflow.scheduling_settings is not None:
-    workflow.scheduling_settings.max_jobs_per_timespan = None
+def without_default_rate():
+    """Take away Snakemake's default limit of 100 jobs a second, which is meant for clusters, where jobs run on this machine.
+
+    With a limit Snakemake 9.27 looks at all open jobs once more per timespan for each finished job
+    (`JobScheduler._schedule_reevalutation`): in a large plan nearly always, and a timespan longer at its end.
+    """
+    limit = workflow.scheduling_settings.max_jobs_per_timespan
+    if workflow.local_exec and limit and (limit.max_jobs, limit.timespan) == (100, 1):
+        workflow.scheduler.job_rate_limiter = None
 
 
 def own_file(path):
@@ -58,12 +63,17 @@ KNOWN = {
     "results": "results",
     "cluster": own_file("config/cluster.yaml"),
     "mine": "",  # an arm of config/papers/methods.yaml, for `league`
+    "own": "",  # a file of `rlvr train` or `rlvr evaluate`: models, data and a paper of your own
     "gpus": "",  # GPUs of a job at most; empty: as the cluster's file says
 }
 for key in config:
     if key not in KNOWN:
         sys.exit(f"--config {key}: unknown key{nearest(key, KNOWN)}")
 
+if "own" in config:  # its scale is part of it, and its paper has its name
+    if "scale" in config or "papers" in config:
+        sys.exit("--config own: this file has a scale and a paper of its own; leave out `scale` and `papers`")
+    KNOWN |= {"scale": "own", "papers": Path(config["own"]).stem}
 SETTING = {key: str(value) for key, value in {**KNOWN, **config}.items()}
 SCALES = sorted(path.stem for path in (ROOT / "config/scale").glob("*.yaml"))
 # What the command line asks for; empty in a job of another Snakemake, or in a module.
@@ -74,7 +84,7 @@ SLICING = [name for name in members("sampling/engines") if environment(name)]
 BY_BACKEND = [f"{stage}.{name}" for stage in ("sft", "rl") for name in registries.backends()]
 PATHS = Paths(SETTING["results"], SETTING["scale"])
 try:
-    PLAN = make_plan(ROOT, SETTING["scale"], SETTING["papers"].split(","), SETTING["mine"])
+    PLAN = make_plan(ROOT, SETTING["scale"], SETTING["papers"].split(","), SETTING["mine"], SETTING["own"])
     CLUSTER = read_cluster(
         Path(SETTING["cluster"]),
         ROOT,
@@ -88,7 +98,8 @@ try:
         if not (SETTING["gpus"].isdecimal() and int(SETTING["gpus"]) > 0):
             sys.exit(f"--config gpus={SETTING['gpus']}: a whole number of GPUs, at least 1")
         CLUSTER = CLUSTER.with_gpus(int(SETTING["gpus"]))
-    refusals.check(PLAN, CLUSTER, ROOT)
+    if not SETTING["own"]:  # config/hardware.yaml knows published models alone
+        refusals.check(PLAN, CLUSTER, ROOT)
 except ConfigError as error:
     sys.exit(str(error))
 
@@ -186,6 +197,8 @@ AT_ONCE = len(items_in_order(PLAN)) + 1
 
 # Models of the hub need a GPU; the tiny ones do not.
 GPU = "gpu" if any(model.source == "hub" for model in PLAN.models.values()) else "cpu"
+if SETTING["own"]:
+    GPU = PLAN.execution.device
 # So does an embedding model of the hub; the small one is a package.
 OF_THE_HUB = "/" in PLAN.diversity.embedding
 EMBEDDING = GPU if OF_THE_HUB else "cpu"
@@ -266,6 +279,11 @@ def execution_of(run):
     return spec_file(PLAN.executions[run].model_dump(mode="json"))
 
 
+def source_of(kind):
+    """The path of a local data set or model: a resource, not a parameter, since a moved file makes no run stale."""
+    return lambda w: getattr({"data": PLAN.data, "model": PLAN.models}[kind][w[kind]], "path", "")
+
+
 def manifest(policy):
     if policy not in PLAN.runs:
         known(policy, [*PLAN.policies, *PLAN.runs])
@@ -279,10 +297,14 @@ def reference_file(name):
     return own_file(f"config/reference/{name}")
 
 
+def references_of(paper, name):
+    """The paths of the published tables of a table, its own first."""
+    return [reference_file(named) for named in PLAN.papers[paper].item(name).references()]
+
+
 def reference_of(paper, name):
-    """The path of the published table of a table."""
-    named = getattr(PLAN.papers[paper].item(name).content, "reference", None)
-    return reference_file(named) if named else None
+    """The path of a table's own published table."""
+    return next(iter(references_of(paper, name)), None)
 
 
 # Papers with claims, and the inputs of their claims.
@@ -311,6 +333,7 @@ def claims_files(paper, first=False):
     files += [PATHS.diversity(*pair) for pair in needed.diversity]
     files += [path for run in needed.runs for path in PATHS.rows(run)]
     files += [PATHS.weights(run) for run in needed.changes]
+    files += [PATHS.hidden(run) for run in needed.hidden]
     return files + [reference_file(name) for name in dict.fromkeys(claim["reference"] for claim in laid) if name]
 
 
@@ -348,7 +371,9 @@ def beside(page):
     """
     own = page_files(page)
     shown = seen.overview(PLAN, PATHS, own) if page == "index" else []
-    return [shown, seen.claims(PATHS, own, paper="" if page == "index" else page)]
+    paper = "" if page == "index" else page
+    theory = seen.ledger(PATHS, paper=paper)
+    return [shown, seen.claims(PATHS, own, paper=paper), *([theory] if theory else [])]
 
 
 def scales_with_pages():

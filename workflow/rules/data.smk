@@ -13,11 +13,12 @@ rule data:
     priority: AT_ONCE
     resources:
         **cluster("data"),
+        source=source_of("data"),
     params:
         spec=lambda w: spec_of(PLAN.data[w.data]),
         folder=lambda w, output: os.path.dirname(output.problems),
     shell:
-        "python -m rlvr.data.prepare --spec {params.spec:q} --out {params.folder:q} > {log:q} 2>&1"
+        "python -m rlvr.data.prepare --spec {params.spec:q} --out {params.folder:q} --source {resources.source:q} > {log:q} 2>&1"
 
 
 use rule data as demonstrations with:
@@ -29,6 +30,7 @@ use rule data as demonstrations with:
         data=one_of(WITH_DEMONSTRATIONS),
     resources:
         **cluster("demonstrations"),
+        source="",
 
 
 rule overlap:

@@ -9,7 +9,7 @@ rule statistics:
     # The specification names the input files: a command line cannot hold hundreds of paths.
     input:
         lambda w: [file for files in items_statistics.files(PLAN, w.paper, w.item, PATHS).values() for file in files],
-        reference=lambda w: filter(None, [reference_of(w.paper, w.item)]),
+        reference=lambda w: references_of(w.paper, w.item),
     output:
         f"{PATHS.papers}/{{paper}}/statistics/{{item}}.csv",
     log:
@@ -28,7 +28,7 @@ rule statistics:
 rule table:
     input:
         statistics=lambda w: [PATHS.statistics(w.paper, name) for name in PLAN.papers[w.paper].statistics_of(w.table)],
-        reference=lambda w: filter(None, [reference_of(w.paper, w.table)]),
+        reference=lambda w: references_of(w.paper, w.table),
     output:
         f"{PATHS.papers}/{{paper}}/tables/{{table}}.csv",
         report(

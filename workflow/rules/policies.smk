@@ -9,10 +9,11 @@ rule model:
     retries: 1
     resources:
         **cluster("model"),
+        source=source_of("model"),
     params:
         spec=lambda w: spec_of(PLAN.models[w.model]),
     shell:
-        "python -m rlvr.policies.build --spec {params.spec:q} --out {output:q} > {log:q} 2>&1"
+        "python -m rlvr.policies.build --spec {params.spec:q} --out {output:q} --source {resources.source:q} > {log:q} 2>&1"
 
 
 rule models:

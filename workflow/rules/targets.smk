@@ -45,6 +45,7 @@ rule all_papers:
 
 
 onstart:
+    without_default_rate()
     if COMMAND_LINE.runs:
         held = getattr(workflow.persistence, "_lockfile", {}).values()
         locks.holds(OWNER, map(os.path.basename, held))

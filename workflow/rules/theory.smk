@@ -1,7 +1,7 @@
 # Checks of the papers' statements: `snakemake theory`.
 rule ledger:
     output:
-        f"{PATHS.results}/theory/ledger.csv",
+        PATHS.ledger(),
         report(
             f"{PATHS.results}/theory/ledger.md",
             caption="../report/table.rst",
@@ -19,6 +19,6 @@ rule ledger:
 
 rule theory:
     input:
-        f"{PATHS.results}/theory/ledger.csv",
+        PATHS.ledger(),
         f"{PATHS.results}/theory/ledger.md",
     localrule: True

@@ -47,6 +47,7 @@ class Evidence:
     metrics: Rows = field(default_factory=dict)
     weights: Rows = field(default_factory=dict)
     diversity: Scores = field(default_factory=dict)
+    hidden: Rows = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -84,9 +85,13 @@ def models(claim: Claim, item: Item) -> list[str]:
 
 def sums(claim: Claim, item: Item) -> list[tuple[str, dict[str, float]]]:
     """The weighted sums of arms of a claim, in words and as weights."""
+
+    def part(weight: float, label: str) -> str:
+        return f"{'−' if weight < 0 else '+'} {'' if abs(weight) == 1 else f'{abs(weight):g} '}{label}"
+
     labels = {cell.row.arm: cell.row.label for cell in item.cells}
     if claim.weights:
-        parts = [f"{'−' if w < 0 else '+'} {abs(w):g} {labels.get(arm, arm)}" for arm, w in claim.weights.items()]
+        parts = [part(weight, labels.get(arm, arm)) for arm, weight in claim.weights.items()]
         return [(" ".join(parts).removeprefix("+ "), claim.weights)]
     pairs = list(pairwise(claim.arms)) or [(str(claim.left), right) for right in claim.right]
     return [(f"{labels.get(a, a)} − {labels.get(b, b)}", {a: 1.0, b: -1.0}) for a, b in pairs]
@@ -99,6 +104,11 @@ def of_runs(says: str, claim: Claim, item: Item) -> list[Contrast]:
         for model in models(claim, item)
         for text, weights in sums(claim, item)
     ]
+
+
+def bound(claim: dict[str, Any]) -> float:
+    """What a contrast must be above: the threshold, or minus it where the claim says `not_below`."""
+    return -claim["threshold"] if claim["predicate"] == "not_below" else claim["threshold"]
 
 
 def seeds_of(terms: list[dict[str, Any]]) -> int:
@@ -132,7 +142,7 @@ def with_joint_bounds(found: list[Found], claim: dict[str, Any]) -> list[Estimat
     options: dict[str, Any] = {"confidence": settings.confidence, "resamples": settings.resamples}
     together = joint([one.cell for one in found], **options, generator=np.random.default_rng(settings.seed))
     tail = (1 - settings.confidence) / 2
-    near, threshold = claim["predicate"] == "within", claim["threshold"]
+    near, threshold = claim["predicate"] == "within", bound(claim)
     estimates = []
     for i, (one, own, of_all) in enumerate(zip(found, together.spreads, together.half_widths(), strict=True)):
         half = own.half_width(tail)

@@ -5,6 +5,7 @@ of the hard levels), or a measure of an arm's training. A claim holds if all its
 """
 
 import importlib
+import json
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from rlvr import items
 from rlvr.claims._contrast import Contrast
 from rlvr.config.layers import ConfigError, look_up
-from rlvr.config.measures import WEIGHTS, curve
+from rlvr.config.measures import PROBE, WEIGHTS, curve
 from rlvr.config.plan import Cell, Item, PaperPlan, Plan, asked_for
 from rlvr.config.schema.items import Claim
 
@@ -86,9 +87,10 @@ def layout(plan: Plan, paper: str, of: list[str] | None = None) -> list[dict[str
     for claim in planned.paper.claims:
         item = planned.item(claim.over)
         for effort in [PAPER, *([EQUAL] if _matched(planned, item) else [])]:
-            parts = [_described(plan, planned, claim, item, contrast, effort) for contrast in contrasts(claim, item)]
+            every = contrasts(claim, item)
             if effort == EQUAL:
-                parts = [part for part in parts if part["terms"]] if claim.predicate != "crossing" else []
+                every = _at_equal_pass_1(every, claim, planned, item)
+            parts = _once([_described(plan, planned, claim, item, contrast, effort) for contrast in every])
             if not parts:
                 continue
             for part in parts:
@@ -106,6 +108,16 @@ def layout(plan: Plan, paper: str, of: list[str] | None = None) -> list[dict[str
                 }
             )
     return claims
+
+
+def _once(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Contrasts with equal terms as one, of all their benchmarks: a scale may put one set in the place of several."""
+    found: dict[str, dict[str, Any]] = {}
+    for i, part in enumerate(parts):
+        key = json.dumps([part["model"], part["says"], part["terms"]]) if part["terms"] else str(i)
+        first = found.get(key)
+        found[key] = part if first is None else {**first, "benchmark": f"{first['benchmark']}, {part['benchmark']}"}
+    return list(found.values())
 
 
 def _within_reach(plan: Plan, paper: str, of: list[str] | None) -> Any:
@@ -139,24 +151,37 @@ def _matched(planned: PaperPlan, item: Item) -> Item | None:
     return next((table for table in companions if any(cell.rates for cell in table.cells)), None)
 
 
+def _at_equal_pass_1(every: list[Contrast], claim: Claim, planned: PaperPlan, item: Item) -> list[Contrast]:
+    """The contrasts with a meaning at equal pass@1.
+
+    The base policy stands at no other pass@1 than its own, at k = 1 all methods are equal, and a crossing joins two k.
+    """
+    matched = _matched(planned, item)
+    assert matched is not None
+    swept = {cell.row.arm for cell in matched.cells if cell.rates}
+    return [
+        contrast
+        for contrast in (every if claim.predicate != "crossing" else [])
+        if any(term.k != 1 for term in contrast.terms) and {term.arm for term in contrast.terms} <= swept
+    ]
+
+
 def _described(
     plan: Plan, planned: PaperPlan, claim: Claim, item: Item, contrast: Contrast, effort: str
 ) -> dict[str, Any]:
     """A contrast with its policies and evaluations; no terms where an arm has no cell.
 
-    At equal pass@1 `at` are the baseline's policies. The base policy stands at no other pass@1 than its own, and at
-    k = 1 all methods are equal: such contrasts have no terms there.
+    At equal pass@1 `at` are the baseline's policies, and each term has the seeds that all of them have.
     """
     source = item if effort == PAPER else _matched(planned, item)
     assert source is not None
     cells = {cell.row.arm: cell for cell in source.cells if cell.model == contrast.model}
     complete = all(term.arm in cells for term in contrast.terms)
-    equal = {}
-    if effort == EQUAL:
-        complete &= all(cells[term.arm].rates for term in contrast.terms if term.arm in cells)
-        complete &= any(term.k != 1 for term in contrast.terms)
+    equal, seeds = {}, None
+    if effort == EQUAL and complete:
         baseline = cells[source.content.compare_with]  # type: ignore[attr-defined]
-        equal = {"at": [policy for policy, _ in baseline.policies], "at_label": baseline.row.label}
+        seeds = min(len(cell.policies) for cell in [baseline, *(cells[term.arm] for term in contrast.terms)])
+        equal = {"at": [policy for policy, _ in baseline.policies[:seeds]], "at_label": baseline.row.label}
     evaluation, levels = _evaluation(plan, item, contrast)
     hard = getattr(item.content, "hard_levels", False)
     return {
@@ -164,7 +189,7 @@ def _described(
         "model": contrast.model,
         "stand_in": plan.stand_ins.get(contrast.model, contrast.model),
         "benchmark": contrast.benchmark,
-        "data": plan.evaluations[evaluation].data.name if evaluation else None,
+        "data": plan.evaluations[evaluation].data.name if evaluation else _of_training(plan, claim, contrast, cells),
         **equal,
         "terms": [
             {
@@ -174,7 +199,7 @@ def _described(
                 "k": term.k,
                 "levels": levels if term.hard or hard else None,
                 "evaluation": evaluation,
-                "rates": _rates(cells[term.arm]),
+                "rates": _rates(cells[term.arm], seeds),
             }
             for term in (contrast.terms if complete else ())
         ],
@@ -213,20 +238,35 @@ def _evaluation(plan: Plan, item: Item, contrast: Contrast) -> tuple[str | None,
     return evaluation, plan.evaluations[evaluation].data.about.hard_levels
 
 
-def _rates(cell: Cell) -> list[dict[str, Any]]:
-    """The policies at each learning rate; one at the paper's setting."""
+def _of_training(plan: Plan, claim: Claim, contrast: Contrast, cells: dict[str, Cell]) -> str | None:
+    """The set that a measure of training is of: held-out problems for probes, else what the arms are trained on."""
+    policies = [policy for term in contrast.terms if term.arm in cells for policy, _ in cells[term.arm].policies]
+    runs = [plan.runs[policy] for policy in policies if policy in plan.runs]
+    probed = claim.measure is not None and curve(claim.measure).rows == PROBE
+    return ", ".join(dict.fromkeys((run.validation if probed else run.data).name for run in runs)) or None
+
+
+def _rates(cell: Cell, seeds: int | None) -> list[dict[str, Any]]:
+    """The policies at each learning rate, of the first seeds; one rate at the paper's setting."""
     rates = cell.rates or ((cell.learning_rate, cell.policies),)
-    return [{"learning_rate": rate, "policies": [policy for policy, _ in pairs]} for rate, pairs in rates]
+    return [{"learning_rate": rate, "policies": [policy for policy, _ in pairs[:seeds]]} for rate, pairs in rates]
 
 
 @dataclass(frozen=True)
 class Needs:
-    """What claims read: scores and diversity of (policy, evaluation); rows and changes of weights of runs."""
+    """What claims read: scores and diversity of (policy, evaluation); rows, weights, hidden states of runs."""
 
     scores: dict[tuple[str, str], None] = field(default_factory=dict)
     diversity: dict[tuple[str, str], None] = field(default_factory=dict)
     runs: dict[str, None] = field(default_factory=dict)
     changes: dict[str, None] = field(default_factory=dict)
+    hidden: dict[str, None] = field(default_factory=dict)
+
+
+def _rows_of(claim: dict[str, Any]) -> str:
+    """The rows of runs that a claim over curves or collapses reads."""
+    of_weights = claim["measure"] is not None and curve(claim["measure"]).rows == WEIGHTS
+    return "changes" if of_weights else "runs"
 
 
 def needs(claims: list[dict[str, Any]]) -> Needs:
@@ -238,8 +278,7 @@ def needs(claims: list[dict[str, Any]]) -> Needs:
             for term in contrast["terms"]:
                 policies = [policy for rate in term["rates"] for policy in rate["policies"]]
                 if term["evaluation"] is None:
-                    of_weights = claim["measure"] is not None and curve(claim["measure"]).rows == WEIGHTS
-                    (found.changes if of_weights else found.runs).update(dict.fromkeys(policies))
+                    getattr(found, claim.get("rows") or _rows_of(claim)).update(dict.fromkeys(policies))
                 else:
                     pairs.update(dict.fromkeys((policy, term["evaluation"]) for policy in policies))
     return found

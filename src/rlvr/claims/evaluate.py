@@ -1,6 +1,7 @@
 """Stage: claims. The contrasts of each claim of a paper at one scale, with intervals, and its verdict."""
 
 import importlib
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,15 +9,18 @@ import pandas as pd
 import typer
 
 from rlvr import stages
-from rlvr.claims._contrast import Estimate, Evidence, NotComparable
+from rlvr.claims._contrast import Estimate, Evidence, NotComparable, bound
 from rlvr.claims.contrasts import needs
 from rlvr.claims.verdicts import (
-    CONTRADICTED,
-    INCONCLUSIVE,
+    APART,
+    JUDGED,
     NOT_COMPARABLE,
     NOT_RUN,
-    OF_STAND_INS,
-    REPRODUCED,
+    OPPOSITE,
+    SAME,
+    SMALLER,
+    UNDECIDED,
+    of_stand_ins,
     p_of_claim,
     together,
     verdict_of,
@@ -51,7 +55,7 @@ def evaluate(claim: dict[str, Any], inputs: Evidence) -> list[dict[str, Any]]:
         rows.append(
             {
                 **row,
-                **{"verdict": verdict_of(estimate, claim["threshold"], claim["predicate"] == "within")},
+                **{"verdict": verdict_of(estimate, bound(claim), claim["predicate"] == "within")},
                 **{"estimate": estimate.value, "low": estimate.low, "high": estimate.high},
                 **{"low_of_all": estimate.low_of_all, "high_of_all": estimate.high_of_all},
                 **{"p": estimate.p, "p_of_all": estimate.p_of_all},
@@ -79,7 +83,7 @@ def published(claim: dict[str, Any], reference: pd.DataFrame | None) -> dict[str
             margins.append((contrast, float(total)))
     if not margins:
         return {"published": SILENT, "published_cells": "", "published_exceptions": ""}
-    near, threshold = claim["predicate"] == "within", claim["threshold"]
+    near, threshold = claim["predicate"] == "within", bound(claim)
     failures = [
         (contrast, total)
         for contrast, total in margins
@@ -102,15 +106,19 @@ def _published_value(reference: pd.DataFrame, contrast: dict[str, Any], term: di
 
 
 def summarise(claim: dict[str, Any], rows: list[dict[str, Any]], scale: str) -> dict[str, Any]:
-    """The row of a claim: its verdict, and the contrast that decides it, which has the smallest margin."""
+    """The row of a claim: its verdict, and the contrast that decides it.
+
+    That is the one with the worst verdict, an opposite direction before a small size, and then the smallest margin.
+    """
     judged = [row for row in rows if row["verdict"] not in (NOT_RUN, NOT_COMPARABLE)]
-    order = [CONTRADICTED, INCONCLUSIVE, REPRODUCED]
     near = claim["predicate"] == "within"
-    decisive = min(
-        judged,
-        key=lambda row: (order.index(row["verdict"]), -abs(row["estimate"]) if near else row["estimate"]),
-        default={},
-    )
+    order = [OPPOSITE, SMALLER, APART, UNDECIDED, SAME]
+
+    def rank(row: dict[str, Any]) -> tuple[int, float]:
+        margin = -abs(row["estimate"]) if near else row["estimate"]
+        return order.index(of_stand_ins(row["verdict"], row["high_of_all"], near)), margin
+
+    decisive = min(judged, key=rank, default={})
     verdict = together([row["verdict"] for row in rows])
     stand_ins = any(row["stand_in"] != row["model"] for row in rows)
     reasons = dict.fromkeys(row["reason"] for row in rows if row["verdict"] == NOT_COMPARABLE)
@@ -118,10 +126,10 @@ def summarise(claim: dict[str, Any], rows: list[dict[str, Any]], scale: str) -> 
         "scale": scale,
         **{key: claim[key] for key in ("paper", "short", "claim", "says", "place", "over", "effort", "predicate")},
         "threshold": claim["threshold"],
-        "verdict": OF_STAND_INS.get(verdict, verdict) if stand_ins else verdict,
+        "verdict": of_stand_ins(verdict, decisive.get("high_of_all", math.nan), near) if stand_ins else verdict,
         "contrasts": len(rows),
         "run": len(judged),
-        **{f"{name}_contrasts": sum(row["verdict"] == name for row in rows) for name in order[::-1]},
+        **{f"{name}_contrasts": sum(row["verdict"] == name for row in rows) for name in JUDGED},
         "not_comparable_contrasts": sum(row["verdict"] == NOT_COMPARABLE for row in rows),
         "reason": "; ".join(reasons),
         "deciding": f"{decisive['says']} {_where(decisive)}" if decisive else "",
@@ -136,7 +144,7 @@ def _where(row: dict[str, Any]) -> str:
     """What was run, and in whose place: "with qwen2-chain on chain-easy, for MATH-500 with Qwen2.5-Math-7B"."""
     pairs = [(row["stand_in"], row["model"], "with"), (row["data"], row["benchmark"], "on")]
     run = " ".join(f"{word} {here}" for here, _, word in pairs if here)
-    meant = [of_paper for here, of_paper, _ in pairs if here and here != of_paper]
+    meant = [of_paper for here, of_paper, _ in pairs if here and of_paper and here != of_paper]
     return run + (f", in place of {' and '.join(meant)}" if meant else "")
 
 
@@ -159,7 +167,8 @@ def main(
     diversity = read_all([Path(paths.diversity(*pair)) for pair in needed.diversity])
     probes, metrics = ({run: list(read_lines(Path(paths.rows(run)[i]))) for run in needed.runs} for i in (0, 1))
     weights = {run: list(read_lines(Path(paths.weights(run)))) for run in needed.changes}
-    inputs = Evidence(scores, probes, metrics, weights, diversity)
+    hidden = {run: list(read_lines(Path(paths.hidden(run)))) for run in needed.hidden}
+    inputs = Evidence(scores, probes, metrics, weights, diversity, hidden)
     summaries, contrasts = [], []
     for claim in claims:
         rows = evaluate(claim, inputs)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from rlvr.claims.verdicts import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, OPEN
+from rlvr.claims.verdicts import APART, CONTRADICTED, HOLDS, NOT_COMPARABLE, NOT_RUN, OPEN, OPPOSITE, SMALLER
 from rlvr.config.colors import COLORS
 from rlvr.files import whole
 
@@ -19,17 +19,23 @@ else:  # tables of claims need no matplotlib
     Axes = Figure = Any
 
 PUBLISHED = "paper's\nnumbers"
-IN_ITS_TABLE = {"holds in its own table": "s", "does not hold in its own table": "x"}
+IN_ITS_TABLE = {  # marker, colour
+    "holds in its own table": ("s", "blue"),
+    "does not hold in its own table": ("x", "orange"),
+    "no published numbers": (".", "grey"),
+}
 LOOKS = [  # of verdicts: marker, colour, filled, words
     (HOLDS, "o", "green", True),
-    (FAILS, "v", "vermilion", True),
+    ((CONTRADICTED, OPPOSITE), "v", "vermilion", True),
+    ((SMALLER,), "v", "vermilion", False),
+    ((APART,), "X", "vermilion", True),
     (OPEN, "o", "grey", False),
     ((NOT_COMPARABLE,), "D", "purple", False),
     ((NOT_RUN,), "_", "grey", False),
 ]
-COLUMN, ROW, TEXT = 0.62, 0.2, 4.1  # inches: a column, a row, and the words of a claim
+COLUMN, ROW, TEXT = 0.62, 0.25, 4.1  # inches: a column, a row, and the words of a claim
 ABOVE, ENTRY, LINE = 0.95, 2.1, 0.24  # inches: heads of columns; an entry of the legend, and a line of entries
-LETTERS = 62  # of a claim
+LETTERS, LINES = 62, 2  # of a claim
 ACROSS = 3  # papers side by side
 
 
@@ -73,26 +79,58 @@ def _stacks(heights: dict[str, float]) -> list[dict[str, float]]:
     return sorted(stacks, key=lambda stack: order.index(next(iter(stack))))
 
 
+def what_ran(claims: pd.DataFrame) -> str:
+    """The models and data of the deciding contrasts: "qwen2-chain on chain-easy, chain-hard"."""
+    rows = claims.dropna(subset=["stand_in"])
+    texts = []
+    for model, of_model in rows.groupby("stand_in", sort=False):
+        sets = ", ".join(sorted(dict.fromkeys(of_model["data"].dropna())))
+        texts.append(f"{model} on {sets}" if sets else str(model))
+    return "; ".join(texts)
+
+
 def _panel(axes: Axes, short: str, claims: pd.DataFrame, efforts: list[tuple[str, str]]) -> None:
     names = list(dict.fromkeys(claims["claim"]))
     sentences = [claims[claims["claim"] == name]["says"].iloc[0] for name in names]
     axes.set(xlim=(-0.6, len(efforts) + 0.6), ylim=(len(names) - 0.5, -0.5))
-    axes.set_yticks(range(len(names)), [textwrap.shorten(text, LETTERS, placeholder=" …") for text in sentences])
+    axes.set_yticks(range(len(names)), [_wrapped(text) for text in sentences], linespacing=0.95)
     axes.set_xticks(range(len(efforts) + 1), [PUBLISHED, *(f"{scale},\n{_words(effort)}" for scale, effort in efforts)])
     axes.tick_params(length=0, labelsize=7.5, top=False, labeltop=True, bottom=False, labelbottom=False)
     axes.set_title(short, fontsize=11, pad=8)
+    marks = COLUMN * (1 + len(efforts))
+    axes.text(
+        *(-TEXT / marks + 0.02, 1 + 0.08 / (ROW * len(names)), textwrap.fill(what_ran(claims), LETTERS)),
+        **{"transform": axes.transAxes, "fontsize": 7.5, "style": "italic", "va": "bottom"},
+    )
     for side in axes.spines.values():
         side.set_visible(False)
     for y, (name, shade) in enumerate(zip(names, cycle((0.97, 1.0)), strict=False)):
         axes.axhspan(y - 0.5, y + 0.5, color=str(shade), zorder=0)
         own = claims[claims["claim"] == name]
-        marker = IN_ITS_TABLE.get(own["published"].iloc[0])
-        if marker:
-            axes.plot(0, y, marker, color=COLORS["blue" if marker == "s" else "orange"], markersize=6, mew=2)
+        axes.plot(0, y, **_published(own["published"].iloc[0]))
         for x, effort in enumerate(efforts, 1):
             found = own[(own["scale"] == effort[0]) & (own["effort"] == effort[1])]
             for verdict in found["verdict"]:
                 axes.plot(x, y, **_look(verdict))
+
+
+def _wrapped(sentence: str) -> str:
+    """The sentence in as few lines as it needs, of about equal length, at most LINES."""
+    fewest = min(LINES, len(textwrap.wrap(sentence, LETTERS)))
+    widths = range(len(sentence) // fewest, LETTERS)
+    width = next((width for width in widths if len(textwrap.wrap(sentence, width)) <= fewest), LETTERS)
+    return "\n".join(textwrap.wrap(sentence, width, max_lines=LINES, placeholder=" …"))
+
+
+def _published(words: str) -> dict[str, Any]:
+    marker, color = IN_ITS_TABLE[words]
+    return {
+        "marker": marker,
+        "color": COLORS[color],
+        "linestyle": "",
+        "markersize": 6,
+        "mew": 2 if marker == "x" else 1,
+    }
 
 
 def _words(effort: str) -> str:
@@ -117,9 +155,7 @@ def _legend(frame: pd.DataFrame) -> list[Any]:
     from matplotlib.lines import Line2D
 
     published = [
-        Line2D([], [], marker=marker, linestyle="", color=COLORS["blue" if marker == "s" else "orange"], label=words)
-        for words, marker in IN_ITS_TABLE.items()
-        if words in set(frame["published"])
+        Line2D([], [], label=words, **_published(words)) for words in IN_ITS_TABLE if words in set(frame["published"])
     ]
     found = [verdict for verdicts, *_ in LOOKS for verdict in verdicts if verdict in set(frame["verdict"])]
     return [*published, *(Line2D([], [], label=verdict, **_look(verdict)) for verdict in found)]

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from rlvr.claims._contrast import SEEDS, Contrast, Estimate, Evidence, NotComparable, of_runs
+from rlvr.claims._contrast import SEEDS, Contrast, Estimate, Evidence, NotComparable, bound, of_runs
 from rlvr.config.layers import ConfigError
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.items import Claim
@@ -12,17 +12,20 @@ from rlvr.config.schema.settings import Settings, Statistics
 from rlvr.statistics.collapse import judge, unsolved_shares
 
 WHAT = "a table of collapses"
-IGNORED = ("k", "benchmarks", "during", "since", "each_checkpoint")  # keys of a claim that have no meaning here
+IGNORED = ("k", "benchmarks", "during", "since", "each_checkpoint", "part")  # keys of a claim that have no meaning here
 
 
 def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None:
     """Raises ConfigError where a claim names something that the table lacks."""
     if claim.measure is not None:
         raise ConfigError(f"{place}.measure: remove this key: {claim.over} is a table of shares of collapsed runs")
-    if claim.predicate not in ("greater", "within", "ordering"):
+    if claim.predicate not in ("greater", "not_below", "within", "ordering"):
         raise ConfigError(f"{place}.predicate: {claim.predicate!r} needs k, which a share of runs lacks")
-    if claim.weights:
-        raise ConfigError(f"{place}.weights: use left and right: shares of runs are compared in pairs")
+    if claim.weights and list(claim.weights.values()) != [1.0 if claim.predicate == "greater" else -1.0]:
+        one = "one arm with a weight of 1 (greater) or -1 (not_below: its share is below the threshold)"
+        raise ConfigError(f"{place}.weights: use left and right, since shares of runs are compared in pairs, or {one}")
+    if claim.threshold > 1:
+        raise ConfigError(f"{place}.threshold: a share of runs is at most 1")
 
 
 def layout_keys(claim: Claim, item: Item, plan: Plan, settings: Settings) -> dict[str, Any]:
@@ -40,22 +43,46 @@ def estimates(
 ) -> list[Estimate | NotComparable]:
     """Differences of two methods' shares of collapsed runs, with Newcombe's (1998) score interval.
 
-    The wider intervals are Bonferroni's. p is that of Fisher's exact test where the threshold is 0.
+    One method's share has Clopper and Pearson's (1934), as in the table. The wider intervals are Bonferroni's. p is
+    that of Fisher's exact test where the threshold is 0, and that of the exact binomial test for one share.
     """
-    return [_estimate(contrast["terms"], claim, inputs, len(contrasts)) for contrast in contrasts]
+    return [
+        (_of_pair if len(contrast["terms"]) > 1 else _of_one)(contrast["terms"], claim, inputs, len(contrasts))
+        for contrast in contrasts
+    ]
 
 
-def _estimate(terms: list[dict[str, Any]], claim: dict[str, Any], inputs: Evidence, count: int) -> Estimate:
+def _collapsed(runs: list[str], claim: dict[str, Any], inputs: Evidence) -> int:
+    rows = inputs.metrics
+    return sum(judge(np.array(unsolved_shares(rows[run], run)), **claim["collapse"]).collapsed for run in runs)
+
+
+def _of_one(terms: list[dict[str, Any]], claim: dict[str, Any], inputs: Evidence, count: int) -> Estimate:
+    from scipy import stats
+
+    settings, (term,) = Statistics.model_validate(claim["statistics"]), terms
+    runs, sign = term["rates"][0]["policies"], term["weight"]
+    collapsed, n, least = _collapsed(runs, claim, inputs), len(runs), sign * bound(claim)
+
+    def interval(confidence: float) -> list[float]:
+        found = stats.binomtest(collapsed, n).proportion_ci(confidence, method="exact")
+        return sorted((sign * found.low, sign * found.high))
+
+    low, high = interval(settings.confidence)
+    low_of_all, high_of_all = interval(1 - (1 - settings.confidence) / count)
+    sides = ("greater", "less") if sign > 0 else ("less", "greater")
+    p, against = (float(stats.binomtest(collapsed, n, least, side).pvalue) for side in sides)
+    p_of_all = min(1.0, 2 * count * against)
+    return Estimate(sign * collapsed / n, low, high, low_of_all, high_of_all, n, None, SEEDS, p, p_of_all)
+
+
+def _of_pair(terms: list[dict[str, Any]], claim: dict[str, Any], inputs: Evidence, count: int) -> Estimate:
     from scipy import stats
     from statsmodels.stats.proportion import confint_proportions_2indep
 
     settings = Statistics.model_validate(claim["statistics"])
     left, right = (term["rates"][0]["policies"] for term in sorted(terms, key=lambda term: -term["weight"]))
-    rule, rows = claim["collapse"], inputs.metrics
-    first, second = (
-        sum(judge(np.array(unsolved_shares(rows[run], run)), **rule).collapsed for run in runs)
-        for runs in (left, right)
-    )
+    first, second = (_collapsed(runs, claim, inputs) for runs in (left, right))
     n, m = len(left), len(right)
 
     def interval(alpha: float) -> tuple[float, float]:

@@ -4,6 +4,7 @@ Suffixes: S training seeds, C checkpoints (one where a claim is about a mean).
 """
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ from rlvr.statistics.scores import Matrix
 WHAT = "a figure of curves"
 ENDS = ("low", "high", "low_of_all", "high_of_all")
 NOWHERE = "these runs have no value of the measure in the claimed part of training"
-IGNORED = ("k", "benchmarks")  # keys of a claim that have no meaning here
+IGNORED = ("k", "benchmarks", "part")  # keys of a claim that have no meaning here
 
 
 def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None:
@@ -40,8 +41,10 @@ def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None
     if claim.measure is None:
         raise ConfigError(f"{place}.measure: curves need one of {', '.join(config.measures)}")
     look_up(dict.fromkeys(config.measures), claim.measure, "measure", f"{place}.measure")
-    if claim.predicate not in ("greater", "within", "ordering"):
+    if claim.predicate not in ("greater", "not_below", "within", "ordering", "sooner"):
         raise ConfigError(f"{place}.predicate: {claim.predicate!r} needs k or hard levels, which curves lack")
+    if claim.predicate == "sooner" and curve(claim.measure).rows != PROBE:
+        raise ConfigError(f"{place}.measure: 'sooner' needs a measure of probes, not {claim.measure!r}")
     if not claim.each_checkpoint:
         return
     where = f"{place}.each_checkpoint"
@@ -76,10 +79,14 @@ def _is_hard(claim: Claim) -> bool:
 
 
 def contrasts(claim: Claim, item: Item, ks: list[int]) -> list[Contrast]:
-    """One contrast per model and sum of arms."""
-    change = ", late against early" if claim.since else ""
+    """One contrast per model and sum of arms: "GRPO, fall of entropy", or "A − B, change of entropy"."""
+    if claim.predicate == "sooner":
+        return of_runs(f"{{}}, how much sooner at the latter's last {claim.measure} (share of training)", claim, item)
+    changes = {(1.0,): "rise of ", (-1.0,): "fall of "} if claim.since else {}
+    change = changes.get(tuple(claim.weights.values()), "change of " if claim.since else "")
     checkpoints = ", lowest of all checkpoints" if claim.each_checkpoint else ""
-    return of_runs(f"{{}}, {claim.measure}{change}{checkpoints}", claim, item)
+    found = of_runs(f"{{}}, {change}{curve(str(claim.measure)).name}{checkpoints}", claim, item)
+    return [replace(one, says=one.says.removeprefix("− ")) for one in found] if change == "fall of " else found
 
 
 def estimates(
@@ -87,12 +94,15 @@ def estimates(
 ) -> list[Estimate | NotComparable]:
     """Sums of means over a part of training, or their smallest values over checkpoints, with t over paired seeds.
 
+    With `sooner`, differences of the shares of training at which both arms reach the right one's last value.
+
     Of several checkpoints, each end is the smallest of their ends: the lower end is above a threshold where that of
     every checkpoint is. The wider interval is of all checkpoints together.
     """
     measure = curve(claim["measure"])
     rows = {PROBE: inputs.probes, METRICS: inputs.metrics, WEIGHTS: inputs.weights}[measure.rows]
-    values = [_values(contrast["terms"], claim, measure, rows) for contrast in contrasts]
+    of_terms = _sooner if claim["predicate"] == "sooner" else _values
+    values = [of_terms(contrast["terms"], claim, measure, rows) for contrast in contrasts]
     found = [
         Found(Cell(values_SC[:, [i]], contrast["model"], None), len(values_SC), None, SEEDS)
         for contrast, values_SC in zip(contrasts, values, strict=True)
@@ -151,6 +161,39 @@ def _of_run(rows: list[dict[str, Any]], claim: dict[str, Any], measure: Curve, r
     if claim["every"] is None:
         return {0: _mean(late) - early}
     return {step: value - early for step, value in late.items() if step % claim["every"] == 0}
+
+
+def _sooner(terms: list[dict[str, Any]], claim: dict[str, Any], measure: Curve, rows: dict[str, Any]) -> Matrix:
+    """How much earlier the left arm reaches the right one's last value than the right one, by seed (S, 1).
+
+    An arm that never reaches it stands at 1, the end of training. So two arms of one law differ by 0 in the mean.
+    """
+    left, right = (term["rates"][0]["policies"] for term in sorted(terms, key=lambda term: -term["weight"]))
+    series = {run: _over_training(rows[run], claim, measure, run) for run in [*left, *right]}
+    if not all(series.values()):
+        return np.empty((len(left), 0))  # a run has no value
+    last = {run: series[run][-1][1] for run in right}
+    pairs = zip(left, right, strict=True)
+    return np.array([[_reaches(series[b], last[b]) - _reaches(series[a], last[b])] for a, b in pairs])
+
+
+def _over_training(
+    rows: list[dict[str, Any]], claim: dict[str, Any], measure: Curve, run: str
+) -> list[tuple[float, float]]:
+    """(share of training, value) of a run from the base policy on, where it has a value."""
+    steps = in_range([row["step"] for row in rows], claim["up_to_step"])
+    found = [(row["step"] / max(steps), value_at(row, measure.name, claim["hard_levels"], run)) for row in rows]
+    return [(share, value) for share, value in found if share <= 1 and not math.isnan(value)]
+
+
+def _reaches(series: list[tuple[float, float]], level: float) -> float:
+    """The share of training at which a curve, linear between its points, first reaches a level; 1 if it never does."""
+    before, low = series[0]
+    for share, value in series:
+        if value >= level:
+            return share if share == before else before + (share - before) * (level - low) / (value - low)
+        before, low = share, value
+    return 1.0
 
 
 def _mean(series: dict[int, float]) -> float:

@@ -30,7 +30,7 @@ from rlvr.statistics.joint import Cell
 from rlvr.statistics.scores import matrix, problems_of
 
 WHAT = "a table of diversity"
-IGNORED = ("k", "during", "since", "each_checkpoint")  # keys of a claim that have no meaning here
+IGNORED = ("k", "during", "since", "each_checkpoint", "part")  # keys of a claim that have no meaning here
 MEASURES = ("s_div", "distinct_at_m", "answer_entropy")
 FEWEST = 0.05  # of the problems: where fewer have two different correct solutions, nothing can be diverse
 PUBLISHED = {"s_div": "{} S_div"}  # by measure: a benchmark's column in published tables
@@ -41,7 +41,7 @@ def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None
     if claim.measure is None:
         raise ConfigError(f"{place}.measure: a table of diversity needs one of {', '.join(MEASURES)}")
     look_up(dict.fromkeys(MEASURES), claim.measure, "measure", f"{place}.measure")
-    if claim.predicate not in ("greater", "within", "ordering"):
+    if claim.predicate not in ("greater", "not_below", "within", "ordering"):
         raise ConfigError(f"{place}.predicate: {claim.predicate!r} needs k or hard levels, which diversity lacks")
     for benchmark in claim.benchmarks:
         look_up(dict.fromkeys(item.benchmarks), benchmark, "benchmark", f"{place}.benchmarks")

@@ -33,7 +33,7 @@ from rlvr.statistics.joint import Cell
 from rlvr.statistics.scores import Matrix, Measure, Scores, blind, matrix, pass_at, problems_of, units_of
 
 WHAT = "a table of scores"
-IGNORED = ("during", "since", "each_checkpoint")  # keys of a claim that have no meaning here
+IGNORED = ("during", "since", "each_checkpoint", "part")  # keys of a claim that have no meaning here
 UNIT = "training seeds × problems"
 PERCENT = 100.0
 
@@ -42,6 +42,8 @@ def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None
     """Raises ConfigError where a claim names something that the table in the paper's file lacks."""
     if claim.measure is not None:
         raise ConfigError(f"{place}.measure: remove this key: {claim.over} is a table of pass@k")
+    if claim.predicate == "sooner":
+        raise ConfigError(f"{place}.predicate: 'sooner' is of curves; name a figure of the kind over_steps")
     benchmarks = list(item.benchmarks)
     for benchmark in claim.benchmarks:
         look_up(dict.fromkeys(benchmarks), benchmark, "benchmark", f"{place}.benchmarks")

@@ -8,15 +8,17 @@ import typer
 from tabulate import tabulate
 
 from rlvr.claims import grid
-from rlvr.claims.verdicts import DECIDED, HOLDS, NOT_RUN, OF_STAND_INS, VERDICTS, false_discoveries
+from rlvr.claims.verdicts import APART, DECIDED, HOLDS, NOT_RUN, OF_STAND_INS, SMALLER, VERDICTS, false_discoveries
 from rlvr.files import RecordError, publish
 
 NOTES = [
     "Reproduced: the 95 % interval of every contrast of the claim lies where the claim says. Contradicted: that of "
     "one, widened for all contrasts of the claim that were judged (max-t; given beside it), lies elsewhere. "
     "Inconclusive: neither. A contrast is a model, a benchmark and a k.",
-    f"At a scale with stand-ins for the paper's models and data the words are {', '.join(OF_STAND_INS.values())}: such "
-    "a verdict is on what was run, which the deciding contrast names, and not on the paper's models.",
+    f"At a scale with stand-ins for the paper's models and data the words are {', '.join(OF_STAND_INS)}: such a "
+    "verdict is on what was run, which the deciding contrast names, and not on the paper's models.",
+    f"{SMALLER.capitalize()}: the claim asks for a gain of a size, and the gain found is below that; that it is below "
+    f"0 is not shown. {APART.capitalize()}: the claim says that two methods are near each other, and they are not.",
     "Not comparable: at this k blind guesses score too much, or no learning rate of a method has the baseline's "
     "pass@1. Such contrasts are not judged. What was not run says nothing.",
     "Paper's setting: one learning rate for all methods, as the paper has it (at a scale with stand-ins, the scale's). "
@@ -46,7 +48,7 @@ def gather(folder: Path) -> pd.DataFrame:
 
 
 def discoveries(frame: pd.DataFrame) -> list[str]:
-    """A sentence per scale and effort: how many verdicts stay when all claims are tested together."""
+    """A sentence per scale and effort, and one of all: how many verdicts stay when all claims are tested together."""
     texts = []
     for (scale, effort), claims in frame.groupby(["scale", "effort"], sort=False):
         decided = claims[claims["verdict"].isin(DECIDED)]
@@ -57,6 +59,12 @@ def discoveries(frame: pd.DataFrame) -> list[str]:
                 f"{scale}, {effort}: {len(decided)} of {tested} claims are decided, each at 5 %; {kept} of them stay "
                 f"where at most {100 * LEVEL:g} % of all decisions may be false (Benjamini & Yekutieli 2001)."
             )
+    if len(texts) > 1:
+        decided, p = frame["verdict"].isin(DECIDED), false_discoveries(frame["p"])
+        texts.append(
+            f"All of these together: {int(decided.sum())} of {int(p.notna().sum())} are decided, and "
+            f"{int((p[decided] <= LEVEL).sum())} stay."
+        )
     return texts
 
 
@@ -119,12 +127,14 @@ def published(row: pd.Series) -> str:
 
 
 def sentence(frame: pd.DataFrame) -> str:
-    """How many claims were judged, and the verdicts on them, in one sentence."""
+    """How many claims were judged, on what was run, and the verdicts on them, in one sentence."""
     texts = []
     for (short, scale, effort), claims in frame.groupby(["short", "scale", "effort"], sort=False):
         counts = [(verdict, int((claims["verdict"] == verdict).sum())) for verdict in VERDICTS]
         words = ", ".join(f"{count} {verdict}" for verdict, count in counts if count)
-        texts.append(f"{short} at {scale} scale, {effort}: of {len(claims)} claims {words}")
+        ran = grid.what_ran(claims)
+        where = f"{short} at {scale} scale{f' with {ran}' if ran else ''}, {effort}"
+        texts.append(f"{where}: of {len(claims)} claims {words}")
     return "; ".join(texts) + "." if texts else "No claim was judged."
 
 

@@ -11,17 +11,30 @@ from rlvr.claims._contrast import Estimate
 
 REPRODUCED, CONTRADICTED, INCONCLUSIVE = "reproduced", "contradicted", "inconclusive"
 NOT_COMPARABLE, NOT_RUN = "not comparable", "not run"
-OF_STAND_INS = {REPRODUCED: "same direction", CONTRADICTED: "opposite direction", INCONCLUSIVE: "undecided"}
-VERDICTS = (REPRODUCED, CONTRADICTED, INCONCLUSIVE, *OF_STAND_INS.values(), NOT_COMPARABLE, NOT_RUN)
-HOLDS = (REPRODUCED, OF_STAND_INS[REPRODUCED])
-FAILS = (CONTRADICTED, OF_STAND_INS[CONTRADICTED])
-OPEN = (INCONCLUSIVE, OF_STAND_INS[INCONCLUSIVE])
-DECIDED = (*HOLDS, *FAILS)
+SAME, OPPOSITE, UNDECIDED = "same direction", "opposite direction", "undecided"  # of stand-ins, and
+SMALLER, APART = "smaller than claimed", "farther apart"  # where no direction is opposite: a size, or two arms alike
+OF_STAND_INS = {SAME: REPRODUCED, OPPOSITE: CONTRADICTED, SMALLER: CONTRADICTED, APART: CONTRADICTED}
+OF_STAND_INS |= {UNDECIDED: INCONCLUSIVE}  # with what they mean
+JUDGED = (REPRODUCED, INCONCLUSIVE, CONTRADICTED)
+VERDICTS = (REPRODUCED, CONTRADICTED, INCONCLUSIVE, *OF_STAND_INS, NOT_COMPARABLE, NOT_RUN)
+HOLDS, OPEN = (REPRODUCED, SAME), (INCONCLUSIVE, UNDECIDED)
+DECIDED = (*HOLDS, CONTRADICTED, OPPOSITE, SMALLER, APART)
 
 
 def meaning(verdict: str) -> str:
     """The verdict in the words for the paper's models."""
-    return {said: meant for meant, said in OF_STAND_INS.items()}.get(verdict, verdict)
+    return OF_STAND_INS.get(verdict, verdict)
+
+
+def of_stand_ins(verdict: str, high_of_all: float, near: bool) -> str:
+    """The verdict in the words for stand-ins, by the upper end of the wider interval (NaN where nothing was judged).
+
+    The direction of a contradicted claim is opposite where this whole interval is below 0. Between 0 and the threshold
+    the effect is smaller than claimed, and arms that should be near each other (`near`) are farther apart.
+    """
+    if verdict == CONTRADICTED:
+        return APART if near else SMALLER if high_of_all >= 0 else OPPOSITE
+    return {REPRODUCED: SAME, INCONCLUSIVE: UNDECIDED}.get(verdict, verdict)
 
 
 def verdict_of(estimate: Estimate, threshold: float, near: bool) -> str:

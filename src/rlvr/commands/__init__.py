@@ -6,14 +6,18 @@ import typer
 
 import rlvr
 from rlvr.commands import data, models, state
+from rlvr.commands.compare import compare
 from rlvr.commands.consistency import consistency
 from rlvr.commands.diversity import diversity
 from rlvr.commands.entry import Commands
+from rlvr.commands.evaluate import evaluate
 from rlvr.commands.grade import grade
 from rlvr.commands.new_estimator import new_estimator
 from rlvr.commands.passk import passk
 from rlvr.commands.plan import plan
 from rlvr.commands.power import power
+from rlvr.commands.show import show
+from rlvr.commands.train import train
 from rlvr.commands.verl_config import verl_config
 from rlvr.commands.weigh import EPILOG, weigh
 
@@ -41,6 +45,8 @@ def _rlvr(
     pass
 
 
+app.command()(train)
+app.command()(evaluate)
 app.command(epilog=EPILOG)(weigh)
 app.command()(passk)
 app.command()(grade)
@@ -48,6 +54,8 @@ app.command()(consistency)
 app.command()(diversity)
 app.command()(plan)
 app.command()(power)
+app.command()(show)
+app.command()(compare)
 app.command("new-estimator")(new_estimator)
 app.command("verl-config")(verl_config)
 app.add_typer(data.app, name="data")

@@ -8,6 +8,7 @@ OF_MODULE = {
     "datasketch": "data",
     "huggingface_hub": "data",
     "pyarrow": "data",
+    "jinja2": "workflow",
 }
 OF_COMMAND = {"diversity": "diversity"}
 

@@ -90,11 +90,15 @@ def masses(rewards_PG: Tensor, weights_PG: Tensor) -> dict[str, list[float]]:
     }
 
 
-def parse_settings(name: str, settings: list[str]) -> dict[str, Any]:
+def parse_settings(name: str, settings: list[str], command: str = "weigh") -> dict[str, Any]:
     """KEY=VALUE words in the types of the method's settings. Raises SettingError; exits for an unknown method."""
     if name not in estimators.names():
-        message = f"unknown method {name!r}{nearest(name, estimators.names())}" if name else "name a method; see --list"
-        fail("weigh", message)
+        message = (
+            f"unknown method {name!r}{nearest(name, estimators.names())}"
+            if name
+            else "name a method; see `rlvr weigh --list`"
+        )
+        fail(command, message)
     valid, parsed = estimators.signature(name).settings, {}
     for word in settings:
         key, equals, value = word.partition("=")

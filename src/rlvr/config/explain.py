@@ -61,7 +61,7 @@ def named_entries(kind: Any, layer: Layer, aliases: dict[str, str] | None = None
             raise ConfigError(f"{layer.place((name,))}: must be a mapping of keys to values (got {content!r})")
         if "name" in content:
             raise ConfigError(f"{layer.place((name, 'name'))}: unknown key; the key above is the name")
-        place = Layer(layer.file, name, content)
+        place = layer.below(name, content)
         try:
             entries[name] = adapter.validate_python({"name": name, **content})
         except ValidationError as error:

@@ -47,7 +47,7 @@ def made_by(spec: Strict) -> dict[str, int]:
     return {key: version for key, version in versions.items() if version != 1}
 
 
-SAID = ("about", "stand_in")  # of a model or a data set, and not what it is
+SAID = ("about", "stand_in", "path")  # of a model or a data set, and not what it is
 
 
 def what_is_made(node: Any) -> Any:

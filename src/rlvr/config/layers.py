@@ -25,8 +25,15 @@ class Layer:
     content: dict[str, Any]
 
     def place(self, location: tuple[Any, ...] = ()) -> str:
-        dotted = ".".join(str(part) for part in (*filter(None, [self.key]), *location))
+        dotted = self._dotted(location)
         return f"{self.file}: {dotted}" if dotted else self.file
+
+    def below(self, key: str, content: Any) -> "Layer":
+        """Content below a dotted key of this layer, which may differ from what the file has there."""
+        return Layer(self.file, self._dotted((key,)), content)
+
+    def _dotted(self, location: tuple[Any, ...]) -> str:
+        return ".".join(str(part) for part in (*filter(None, [self.key]), *location))
 
     def holds(self, location: tuple[Any, ...]) -> bool:
         node: Any = self.content

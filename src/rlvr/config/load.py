@@ -25,8 +25,12 @@ def find_folder() -> Path | None:
 
 
 def read_data(folder: Path, root: Path) -> dict[str, Any]:
-    """Every data set of config/datasets.yaml, by name; each share of a mixture holds its `set`."""
-    layer = read_yaml(folder / "datasets.yaml", root)
+    """Every data set of config/datasets.yaml, by name."""
+    return data_of(read_yaml(folder / "datasets.yaml", root))
+
+
+def data_of(layer: Layer) -> dict[str, Any]:
+    """The data sets of a layer, by name; each share of a mixture holds its `set`."""
     mixtures = {
         name: content
         for name, content in layer.content.items()
@@ -99,11 +103,15 @@ def _at_commit(model: Any, pin: Revision | None) -> Any:
 
 
 def models_as_written(folder: Path, root: Path, prompts: dict[str, Prompt]) -> dict[str, Any]:
-    """Every model of config/models.yaml, by name, with the template that its `prompt` names.
+    """Every model of config/models.yaml, by name."""
+    return models_of(read_yaml(folder / "models.yaml", root), prompts)
+
+
+def models_of(layer: Layer, prompts: dict[str, Prompt]) -> dict[str, Any]:
+    """The models of a layer, by name, with the template that its `prompt` names.
 
     An entry has `prompt` or its own `template`, not both.
     """
-    layer = read_yaml(folder / "models.yaml", root)
     resolved = {}
     for name, content in layer.content.items():
         if isinstance(content, dict) and "prompt" in content and "template" not in content:

@@ -103,6 +103,10 @@ class Paths:
         """A page of the report: `index` for the overview, or a paper."""
         return f"{self.results}/report/{self.scale}/{page}.html"
 
+    def ledger(self) -> str:
+        """The findings on the papers' exact statements; of every scale."""
+        return f"{self.results}/theory/ledger.csv"
+
     def entrance(self) -> str:
         """The page that leads to the overview of each scale."""
         return f"{self.results}/report/index.html"

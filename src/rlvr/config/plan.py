@@ -67,6 +67,11 @@ class Item:
     def policies(self) -> list[str]:
         return list(dict.fromkeys(policy for cell in self.cells for policy, _ in cell.candidates()))
 
+    def references(self) -> list[str]:
+        """The files of config/reference/ that the item shows: its own first, then those of single rows."""
+        named = [getattr(self.content, "reference", None), *(cell.row.reference for cell in self.cells)]
+        return list(dict.fromkeys(name for name in named if name is not None))
+
     def in_one_block(self) -> Self:
         """The item with the cells of models that have the same policies and evaluations once, for the first of them.
 
@@ -110,7 +115,7 @@ class PaperPlan:
     def by_name(self, name: str) -> bool:
         """Whether an item, or the one it comes with, is made only where it is asked for by name."""
         item = self.item(name)
-        return self.by_name(item.companion_of) if item.companion_of else item.content.by_name
+        return item.content.by_name or (item.companion_of is not None and self.by_name(item.companion_of))
 
     def all_items(self) -> list[str]:
         return [*self.tables, *self.figures]

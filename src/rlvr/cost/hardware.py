@@ -10,7 +10,7 @@ from rlvr.config.layers import ConfigError, Layer, look_up, read_yaml
 from rlvr.config.load import read_models, read_prompts
 from rlvr.config.registries import constant
 from rlvr.config.schema.fields import Name, Positive, Rate, Strict
-from rlvr.config.schema.names import ARCHITECTURES, HubModel, ScratchModel
+from rlvr.config.schema.names import ARCHITECTURES, HubModel, Model, ScratchModel
 from rlvr.data import tasks
 
 
@@ -126,21 +126,21 @@ class Hardware(Strict):
         """The assumptions for a device: its own, else the common ones."""
         return self.assumptions.model_copy(update=self.devices[device].assumptions)
 
-    def measured_on(self, device: str, model: ScratchModel | HubModel) -> Measured | None:
+    def measured_on(self, device: str, model: Model) -> Measured | None:
         """The last entry for a model on a device, or None."""
         entries = [m for m in self.measured if m.device == device and m.model in (model.name, published(model))]
         return entries[-1] if entries else None
 
-    def shape(self, model: ScratchModel | HubModel) -> Shape:
+    def shape(self, model: Model) -> Shape:
         """The sizes of a model. Raises ConfigError where the file lacks those of a published model."""
-        if isinstance(model, HubModel):
-            return look_up(self.shapes, model.repo, "shape of the model", "config/hardware.yaml: shapes")
+        if not isinstance(model, ScratchModel):
+            return look_up(self.shapes, published(model), "shape of the model", "config/hardware.yaml: shapes")
         sizes = model.model_dump(include=set(Shape.model_fields))
         vocabulary = len(tasks.load(model.task).VOCABULARY)
         return Shape(**sizes, head_dim=model.hidden_size // model.heads, vocabulary=vocabulary)
 
 
-def published(model: ScratchModel | HubModel) -> str:
+def published(model: Model) -> str:
     return model.repo if isinstance(model, HubModel) else model.name
 
 

@@ -12,7 +12,7 @@ from typing import Self
 
 from rlvr.config.cluster import Cluster
 from rlvr.config.load import ConfigError
-from rlvr.config.schema.names import HubModel, ScratchModel, Synthetic
+from rlvr.config.schema.names import Model, Synthetic
 from rlvr.config.schema.settings import Execution
 from rlvr.config.schema.specs import EvaluationSpec, PolicySpec, RunSpec
 from rlvr.cost import memory
@@ -84,7 +84,7 @@ class Sampling:
 class Throughput:
     """The speed of a model on devices of one type, from assumptions or measured rates."""
 
-    def __init__(self, hardware: Hardware, device: str, model: ScratchModel | HubModel, precision: str, use: float):
+    def __init__(self, hardware: Hardware, device: str, model: Model, precision: str, use: float):
         self.device, self.assumed = hardware.devices[device], hardware.assumed(device)
         self.shape, self.precision, self.use = hardware.shape(model), precision, use
         self.measured = hardware.measured_on(device, model)
@@ -169,7 +169,7 @@ class Passes:
     def of(cls, spec: RunSpec, execution: Execution, *, on_gpu: bool, padding: float) -> Self:
         critic = spec.critic is not None
         if spec.rl.backend != "verl":
-            return cls(1, 1, int(on_gpu), 1, 1.0)
+            return cls(1 + critic, 1, int(on_gpu), 1 + critic, 1.0)
         padded = padding if execution.attention == "sdpa" else 1.0
         reference = int(spec.needs_reference)
         return cls(1 + reference + critic, 1 + reference, 1, 1 + critic, padded)
@@ -274,9 +274,7 @@ class Costs:
         tokens = spec.sft.steps * demonstrations.tokens
         return Estimate(seconds, gpus, tokens, flops, disk, spec.sft.steps, checkpoints=kept)
 
-    def evaluation(
-        self, spec: EvaluationSpec, model: ScratchModel | HubModel, execution: Execution, *, shards: int = 1
-    ) -> Estimate:
+    def evaluation(self, spec: EvaluationSpec, model: Model, execution: Execution, *, shards: int = 1) -> Estimate:
         """The estimate of one job that samples a policy on a benchmark, without grading, on the fewest devices."""
         sampling = spec.sampling
         rates = Throughput(self.hardware, self.device, model, sampling.precision, execution.gpu_memory_utilization)

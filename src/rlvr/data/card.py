@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rlvr.config.identity import data_id
-from rlvr.config.schema.names import Mixture, Published, Synthetic
+from rlvr.config.schema.names import LocalData, Mixture, Published, Synthetic
 from rlvr.data import adapters
 from rlvr.data.published import Tally, fields_of, rows_named
 from rlvr.data.rows import DataError
@@ -29,9 +29,9 @@ class Card(BaseModel):
 LICENCE = "Apache-2.0"
 
 
-def licence_of(spec: Synthetic | Published | Mixture) -> str:
+def licence_of(spec: Synthetic | Published | Mixture | LocalData) -> str:
     """The licence of a set's entry; for a mixture, each licence with its sets."""
-    if isinstance(spec, Published):
+    if isinstance(spec, Published | LocalData):
         return spec.about.licence
     if isinstance(spec, Synthetic):
         return LICENCE
@@ -66,11 +66,15 @@ def of_published(spec: Published, source: SourceFiles, tally: Tally) -> dict[str
     }
 
 
+def of_local(spec: LocalData, problems: int) -> dict[str, Any]:
+    return _common(spec, licence_of(spec)) | {"problems": problems, "file": {"sha256": spec.sha256}}
+
+
 def of_mixture(spec: Mixture, shares: dict[str, int]) -> dict[str, Any]:
     return _common(spec, licence_of(spec)) | {"shares": shares, "problems": sum(shares.values())}
 
 
-def _common(spec: Synthetic | Published | Mixture, licence: str) -> dict[str, Any]:
+def _common(spec: Synthetic | Published | Mixture | LocalData, licence: str) -> dict[str, Any]:
     return {"name": spec.name, "identity": data_id(spec), "spec": spec.model_dump(mode="json"), "licence": licence}
 
 

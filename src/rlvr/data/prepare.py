@@ -14,18 +14,17 @@ from pydantic import TypeAdapter
 from rlvr import provenance, stages
 from rlvr.config.identity import data_id
 from rlvr.config.load import find_folder, read_data
-from rlvr.config.schema.names import Data, Mixture, Published, Synthetic
-from rlvr.data import card, golds, overlap, published, sources, tasks
+from rlvr.config.schema.names import Data, LocalData, Mixture, Published, Synthetic
+from rlvr.data import card, golds, local, overlap, published, sources, tasks
 from rlvr.data.rows import DataError
 from rlvr.files import sha256
 from rlvr.records import Problem, publish_records, read_records
 
 LOCAL = Path("data")
+AnyData = Synthetic | Published | Mixture | LocalData
 
 
-def make(
-    data: Synthetic | Published | Mixture, out: Path, files: list[Path] | None = None, *, any_count: bool = False
-) -> dict[str, Any]:
+def make(data: AnyData, out: Path, files: list[Path] | None = None, *, any_count: bool = False) -> dict[str, Any]:
     """The card of a set that this makes or fetches into `out`. Raises DataError for a missing or unfit file.
 
     `any_count` accepts a file whose number of problems differs from the published one.
@@ -36,11 +35,11 @@ def make(
     return content | ({"golds": checked} if checked else {}) | {"provenance": provenance.at_once(origin)}
 
 
-def _content(
-    data: Synthetic | Published | Mixture, out: Path, files: list[Path] | None = None, any_count: bool = False
-) -> dict[str, Any]:
+def _content(data: AnyData, out: Path, files: list[Path] | None = None, any_count: bool = False) -> dict[str, Any]:
     if isinstance(data, Synthetic):
         return _generate(data, out)
+    if isinstance(data, LocalData):
+        return card.of_local(data, local.write(data, out))
     if isinstance(data, Mixture):
         return _mix(data, out, any_count)
     source = sources.find(data, LOCAL, files)
@@ -118,9 +117,11 @@ def overlap_with_siblings(out: Path) -> dict[str, Any]:
 def main(
     spec: stages.Spec,
     out: Annotated[Path, typer.Option(help="Folder for problems.jsonl, demonstrations.jsonl and the card.")],
+    source: stages.Source = "",
 ) -> None:
-    """Make one data set, or fetch it from data/<set>/ (original files or prepared ones) or the hub."""
+    """Make one data set, or fetch it from data/<set>/ (original files or prepared ones), the hub or `source`."""
     data = _with_about(TypeAdapter(Data).validate_json(spec.read_bytes()))
+    data = data.model_copy(update={"path": source}) if isinstance(data, LocalData) else data
     home = LOCAL / data.name
     try:
         content = prepared(data, home) if isinstance(data, Published) and not sources.brought(data, home) else None

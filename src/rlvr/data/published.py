@@ -6,7 +6,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +156,7 @@ def _distinct(spec: Published, paths: tuple[Path, ...], folder: Path, tally: Tal
 def _drafts(spec: Published, paths: tuple[Path, ...], folder: Path, tally: Tally) -> Iterator[Draft]:
     adapter, wanted = adapters.load(spec.adapter), fields_of(spec)
     check_gold = verifiers.hook(spec.verifier, "check_gold", verifiers.nothing)
+    after_think = verifiers.hook(spec.verifier, "after_think", verifiers.nothing)
     originals, special = joins.questions(spec, folder), frozenset(spec.special_judges)
     for path in paths:
         for number, values in enumerate(read(path, wanted, adapter.OPTIONAL), 1):
@@ -168,6 +169,8 @@ def _drafts(spec: Published, paths: tuple[Path, ...], folder: Path, tally: Tally
                 draft = adapter.adapt(Row(row, wanted), spec)
                 for text in (draft.prompt, draft.gold, draft.level, draft.cluster, draft.response or ""):
                     text.encode()  # no file holds half of a surrogate pair, which JSON can hold
+                if draft.gold and spec.thinks:
+                    draft = replace(draft, gold=after_think(draft.gold))
                 if draft.gold:  # a set of demonstrations has none
                     check_gold(draft.gold)
             except LeftOut as reason:

@@ -9,6 +9,8 @@ from torch import Tensor
 from rlvr.estimators import _groups
 from rlvr.estimators.power_alpha import power
 
+LATER = ("unit",)
+
 
 def advantages(
     rewards_PG: Tensor, *, alpha: float, delta: float, baseline: Literal["prompt", "batch"] = "prompt"
@@ -33,6 +35,7 @@ def controller(
     entropy: float,
     target_entropy: float | None = None,
     target_share: float = 0.5,
+    unit: Literal["nats", "share"] = "nats",
     alpha_max: float = 3.0,
     ema: Literal["paper", "smooth"] = "paper",
     rate: float = 0.02,
@@ -48,6 +51,8 @@ def controller(
         alpha = clip(3 (1 - p_hat) / (2 p_hat), 1, alpha_max)      delta = clip(1 + h_hat - H*, delta_min, 1)
 
     H* is `target_entropy` in nats; null is `target_share` of h_0, since half the initial entropy "worked best".
+    With `unit="share"` (ours) delta = clip(1 + (h_hat - H*) / h_0, delta_min, 1): in nats, delta stays at 1 - H* or
+    more, so a policy that begins with a tenth of a nat has no delta of note, whatever its entropy does.
     `ema="paper"` is Algorithm 2 as printed, p_hat <- rate p_hat + (1 - rate) new, which at rate 0.02 forgets
     98 % in a step; `smooth` is p_hat <- (1 - rate) p_hat + rate new, a half-life of 34 steps, as the text describes.
     The printed form is the default because no number of the paper tells them apart.
@@ -69,7 +74,8 @@ def controller(
     h_hat = keep * state.get("h_hat", h_0) + (1 - keep) * entropy
     target = target_share * h_0 if target_entropy is None else target_entropy
     alpha = clip(1.5 * (1 - p_hat) / p_hat if p_hat > 0 else alpha_max, 1.0, alpha_max)
-    delta = clip(1 + h_hat - target, delta_min, 1.0)
+    nats = h_0 if unit == "share" and h_0 > 0 else 1.0  # what the distance from H* is measured in
+    delta = clip(1 + (h_hat - target) / nats, delta_min, 1.0)
     if control == "alpha":
         delta = 1.0
     elif control == "delta":

@@ -1,18 +1,19 @@
 """Figures of training: the common keys, planning and panels of their kinds."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any
 
 import pandas as pd
 from pydantic import Field, model_validator
 
 from rlvr.config.plan import Item, Plan
-from rlvr.config.schema.fields import Positive
+from rlvr.config.schema.fields import Positive, Strict
 from rlvr.config.schema.items import ItemConfig, Row
 from rlvr.figures._looks import Axes, Figure, with_looks
 from rlvr.items import FIGURES
 from rlvr.items.layout import with_cells
 from rlvr.items.scope import Scope
+from rlvr.words import nearest
 
 ACROSS = 5  # panels per row
 
@@ -33,6 +34,31 @@ class TrainingFigure(ItemConfig):
         return self
 
 
+class Published(Strict):
+    """A number that the paper gives of a figure: an arm's, at a part of the training steps (0 to 1)."""
+
+    arm: str
+    at: Annotated[float, Field(ge=0, le=1)]
+    value: float
+
+
+class WithPublished(TrainingFigure):
+    """Such a figure of one model with numbers of the paper, of its first measure."""
+
+    published: list[Published] = []
+
+    @model_validator(mode="after")
+    def has_their_arms(self):
+        for i, point in enumerate(self.published):
+            if point.arm not in self.arms:
+                raise ValueError(
+                    f"published.{i}.arm: no arm {point.arm!r} in this figure{nearest(point.arm, self.arms)}"
+                )
+        if self.published and len(self.models) > 1:
+            raise ValueError("published: for a figure of one model")
+        return self
+
+
 def expand(name: str, config: Any, scope: Scope) -> Item:
     """The item: one cell per model and arm."""
     rows = [Row(arm=arm, label=scope.label_with_value(arm)) for arm in scope.arms(config)]
@@ -41,7 +67,20 @@ def expand(name: str, config: Any, scope: Scope) -> Item:
 
 def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
     up_to_step = item.content.up_to_step  # type: ignore[attr-defined]
-    return {**with_cells(item, plan, paper), **with_looks(plan, paper), "up_to_step": up_to_step}
+    numbers = [point.model_dump() for point in getattr(item.content, "published", [])]
+    keys = {"up_to_step": up_to_step, **({"published": numbers} if numbers else {})}
+    return {**with_cells(item, plan, paper), **with_looks(plan, paper), **keys}
+
+
+def draw_published(axes: Axes, layout: dict[str, Any], arms: Iterable[str], last_step: int, styles: Any) -> None:
+    """The paper's numbers of these arms as crosses."""
+    for point in layout.get("published", []):
+        if point["arm"] in arms:
+            color = styles[point["arm"]].color
+            place = ([point["at"] * last_step], [point["value"]])
+            axes.plot(
+                *place, "x", color=color, markersize=8, mew=2, clip_on=False, zorder=4, label="the paper's number"
+            )
 
 
 def panels(

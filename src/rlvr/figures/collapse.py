@@ -14,7 +14,7 @@ from rlvr.statistics.run_rows import Runs, cell_columns, in_range, running_mean
 
 CAPTION = "A line per run."
 FAINT = "#a8a8a8"
-Config = _training.TrainingFigure
+Config = _training.WithPublished
 expand = _training.expand
 
 
@@ -54,7 +54,7 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     frame = frames[0]
     styles = looks(frame["arm"], layout)
     figure, panels = _training.panels(frame, height=2.4, sharex=True, sharey=True)
-    highest = float(frame["value"].max())
+    highest = max([float(frame["value"].max()), *(point["value"] for point in layout.get("published", []))])
     for axes, cell, first in panels:
         tint = styles[str(cell["arm"].iloc[0])].color
         runs = [run for _, run in cell.groupby("policies", sort=False)]
@@ -62,6 +62,7 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
             colour = tint if run["collapsed"].iloc[0] else FAINT
             axes.plot(run["step"], run["value"], color=colour, linewidth=0.5, alpha=0.4)
             axes.plot(run["step"], run["running_mean"], color=colour, linewidth=1.5)
+        _training.draw_published(axes, layout, set(cell["arm"]), cell["step"].max(), styles)
         collapsed = sum(bool(run["collapsed"].iloc[0]) for run in runs)
         axes.set_title(f"{axes.get_title()}: {collapsed} of {len(runs)} collapsed")
         axes.set(xlabel="training step", ylabel="share of prompts without\na correct response" if first else None)
@@ -72,5 +73,7 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
         Line2D([], [], color=FAINT, linewidth=1.5, label=f"a run (running mean over {window}; thin: each step)"),
         Line2D([], [], color="#1A1A1A", linewidth=1.5, label="a run that collapsed, in its method's colour"),
     ]
+    if layout.get("published"):
+        handles.append(Line2D([], [], color="#1A1A1A", marker="x", linestyle="", mew=2, label="the paper's number"))
     figure.legend(handles=handles, loc="outside lower center", ncols=2 if figure.get_figwidth() > 7 else 1)
     return figure

@@ -1,4 +1,5 @@
-"""Entropy at the end of training against the ratio of the weights' masses, over methods (FADE, Figure 4)."""
+"""Entropy at the end of training against the ratio of the weights' masses, and against held-out pass@k and learning
+speed, over methods (FADE, Figure 4)."""
 
 from typing import Any
 
@@ -6,17 +7,21 @@ import numpy as np
 import pandas as pd
 
 from rlvr.config.measures import METRICS
-from rlvr.figures import _training
+from rlvr.figures import _curves_of_counts, _training
 from rlvr.figures._looks import Figure, legend, looks
 from rlvr.statistics.intervals import over_seeds
-from rlvr.statistics.run_rows import Runs, cell_columns, value_of
+from rlvr.statistics.run_rows import Runs, cell_columns, in_range, value_of
+from rlvr.statistics.scaling import pass_at_ks
 
 CAPTION = "Bars: 95 % intervals over {seeds} training seeds (Student's t)."
 LATE = 0.9  # the part of training from which values are means
-RATIOS = {
+AGAINST = {
     "ratio": "m_S p / (m_F q), the paper's Table 7",
     "ratio_of_weights": "m_S q / (m_F p), the ratio of mean weights",
+    "pass_at_most": "held-out pass@k at the end, largest k of the probes",
+    "speed": "gain of held-out pass@1, mean over training",
 }
+RATIOS = ("ratio", "ratio_of_weights")  # on logarithmic axes
 Config = _training.TrainingFigure
 expand, lay_out = _training.expand, _training.lay_out
 
@@ -24,17 +29,17 @@ expand, lay_out = _training.expand, _training.lay_out
 def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
     """One row per model, arm and measure: entropy of the last tenth of training, and both ratios over the whole of it.
 
-    Masses and solve rates are as realised. An arm without negative (or positive) mass has no ratio. `rank_correlation`
-    is Spearman's, of entropy and the ratio over the arms of a model, with Student's t over seeds, cut at -1 and 1.
+    Masses and solve rates are as realised. An arm without negative (or positive) mass has no ratio. `pass_at_most` is
+    of the last probe, at a k of all its samples; `speed` is the mean pass@1 of the probes after the base policy's,
+    less its own. `rank_correlation` is Spearman's, of entropy and another measure over the arms of a model, with
+    Student's t over seeds, cut at -1 and 1.
     """
-    from scipy.stats import spearmanr
-
     rows = []
     for model in dict.fromkeys(cell["model"] for cell in layout["cells"]):
         cells = [cell for cell in layout["cells"] if cell["model"] == model]
         values = {cell["arm"]: [_of_run(runs, run, layout["up_to_step"]) for run in cell["policies"]] for cell in cells}
         for cell in cells:
-            for measure in ("entropy", *RATIOS):
+            for measure in ("entropy", *AGAINST):
                 numbers_S = np.array([one[measure] for one in values[cell["arm"]]])
                 if np.isfinite(numbers_S).all():
                     interval = over_seeds(numbers_S, layout["statistics"]["confidence"])
@@ -44,17 +49,19 @@ def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
                             **{"value_low": interval.low, "value_high": interval.high, "seeds": numbers_S.size},
                         }
                     )
-        for name in RATIOS:
+        for name in AGAINST:
             known = [cell["arm"] for cell in cells if all(np.isfinite(one[name]) for one in values[cell["arm"]])]
             seeds = min(len(values[arm]) for arm in known) if known else 0
             if len(known) < 3:
                 continue
             rho_S = np.array(
                 [
-                    spearmanr([values[a][s][name] for a in known], [values[a][s]["entropy"] for a in known]).statistic  # type: ignore[attr-defined]
+                    _spearman([(v[s][name], v[s]["entropy"]) for v in (values[arm] for arm in known)])
                     for s in range(seeds)
                 ]
             )
+            if np.isnan(rho_S).any():
+                continue  # all arms have one value
             interval = over_seeds(rho_S, layout["statistics"]["confidence"])
             rows.append(
                 {
@@ -66,6 +73,14 @@ def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def _spearman(pairs: list[tuple[float, float]]) -> float:
+    """Spearman's rank correlation; NaN where one side does not vary."""
+    from scipy.stats import spearmanr
+
+    x, y = np.array(pairs).T
+    return float("nan") if not (np.ptp(x) and np.ptp(y)) else float(spearmanr(x, y).statistic)  # type: ignore[attr-defined]
+
+
 def _of_run(runs: Runs, run: str, up_to: int | None) -> dict[str, float]:
     rows = [row for row in runs[run][METRICS] if up_to is None or row["step"] <= up_to]
     last = rows[-1]["step"]
@@ -74,25 +89,31 @@ def _of_run(runs: Runs, run: str, up_to: int | None) -> dict[str, float]:
         float(np.mean([value_of(row, name, run) for row in rows]))
         for name in ("positive_mass", "negative_mass", "pass_rate")
     )
+    curves = _curves_of_counts.counts_by_step(runs, run)
+    steps = in_range(sorted(curves), up_to)
+    last_counts = curves[steps[-1]]
+    rates = [pass_at_ks(curves[step], [1])[0] for step in steps]
     possible = negative > 0 and positive > 0 and 0 < p < 1
     return {
         "entropy": float(np.mean([value_of(row, "entropy", run) for row in late])),
         "ratio": positive * p / (negative * (1 - p)) if possible else float("nan"),
         "ratio_of_weights": positive * (1 - p) / (negative * p) if possible else float("nan"),
+        "pass_at_most": float(pass_at_ks(last_counts, [len(last_counts) - 1])[0]),
+        "speed": float(np.mean(rates[1:]) - rates[0]) if len(rates) > 1 else float("nan"),
     }
 
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
-    """The figure: one row per model, one column per ratio, one point per arm."""
+    """The figure: one row per model, one column per measure, one point per arm."""
     import matplotlib.pyplot as plt
 
     frame = frames[0].fillna({"arm": "", "label": ""})
     models = list(dict.fromkeys(frame["model"]))
     arms = frame[frame["arm"] != ""]
     styles = looks(arms["arm"], layout)
-    figure, grid = plt.subplots(len(models), len(RATIOS), figsize=(9.4, 3.3 * len(models) + 0.9), squeeze=False)
+    figure, grid = plt.subplots(len(models), len(AGAINST), figsize=(17.6, 3.3 * len(models) + 0.9), squeeze=False)
     for line, model in zip(grid, models, strict=True):
-        for axes, (name, words) in zip(line, RATIOS.items(), strict=True):
+        for axes, (name, words) in zip(line, AGAINST.items(), strict=True):
             rows = arms[arms["model"] == model]
             for arm, cell in rows.groupby("arm", sort=False):
                 by = cell.set_index("measure")
@@ -109,7 +130,7 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
                 f"{rho['value_high'].iloc[0]:+.2f}]"
             )  # fmt: skip
             axes.set_title(f"{rows['stand_in'].iloc[0]}{found}")
-            axes.set_xscale("log")
+            axes.set_xscale("log" if name in RATIOS else "linear")
             axes.set(xlabel=words, ylabel="entropy, last tenth (nats)")
     legend(figure, grid.flat)
     return figure

@@ -10,14 +10,20 @@ from rlvr.config.schema.fields import Positive
 from rlvr.figures import _training
 from rlvr.figures._looks import Figure, legend, looks
 from rlvr.statistics.intervals import over_seeds
-from rlvr.statistics.run_rows import Runs, cell_columns, value_of
+from rlvr.statistics.run_rows import Runs, by_seed, cell_columns, value_of
 
 CAPTION = "Bars: 95 % intervals over {seeds} training seeds (Student's t)."
+CLAIMS, PARTS = "of_parts", ()
 PREDICTIONS = {"eq7": "Eq. 7: (m_S − m_F) H − Cov(A, log π)", "covariance": "−Cov(A, log π) alone"}
 
 
 class Config(_training.TrainingFigure):
     window: Positive = 5  # steps over which both sides are summed: one step's entropy is noisy
+
+
+def measures(config: Config) -> tuple[str, ...]:
+    """The measures of its claims."""
+    return ("change", *PREDICTIONS, *(f"correlation_{name}" for name in PREDICTIONS), "correlation_gain")
 
 
 expand = _training.expand
@@ -32,7 +38,8 @@ def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
 
     `change` is the measured change of a response's entropy (nats) over training, by means of the first and last
     window; `eq7` and `covariance` are the sums of what each predicts per unit of eta; `correlation_*` are those over
-    a run's windows of the measured change and a prediction. A run shorter than two windows is cut into two halves.
+    a run's windows of the measured change and a prediction; `correlation_gain` is that of the covariance term minus
+    that of Eq. 7, 0 where a method has no drift term (m_S = m_F). A run shorter than two windows is cut into halves.
     """
     rows = []
     for cell in layout["cells"]:
@@ -45,6 +52,7 @@ def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
                     {
                         **{**cell_columns(cell), "measure": measure, "value": interval.estimate},
                         **{"value_low": interval.low, "value_high": interval.high, "seeds": values_S.size},
+                        "by_seed": by_seed(values_S),
                     }
                 )
     return pd.DataFrame(rows)
@@ -63,10 +71,12 @@ def _of_run(runs: Runs, run: str, window: int, up_to: int | None) -> dict[str, f
     )
     predicted = {"eq7": drift - covariance, "covariance": -covariance}
     changes = np.diff(entropy)
+    correlations = {name: _correlation(changes, values[:-1]) for name, values in predicted.items()}
     return {
         "change": float(entropy[-1] - entropy[0]),
         **{name: float(window * values[:-1].sum()) for name, values in predicted.items()},
-        **{f"correlation_{name}": _correlation(changes, values[:-1]) for name, values in predicted.items()},
+        **{f"correlation_{name}": value for name, value in correlations.items()},
+        "correlation_gain": correlations["covariance"] - correlations["eq7"],
     }
 
 

@@ -23,7 +23,7 @@ CAPTION = "Bands: 95 % intervals over {seeds} training seeds (Student's t)."
 CLAIMS = "of_curves"
 
 
-class Config(_training.TrainingFigure):
+class Config(_training.WithPublished):
     measures: list[str] = Field(min_length=1)
     smooth: Positive | None = None  # steps of the running mean of measures on training batches
 
@@ -119,7 +119,11 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
                 axes.fill_between(cell["step"], cell["value_low"], cell["value_high"], color=look.color, alpha=band)
             axes.set(xlabel="training step", ylabel="\n".join(fill(part, 40) for part in measure["label"].splitlines()))
             if len(rows):
-                _cut(axes, rows["value"], share=measure["share"])
+                first = measure is layout["measures"][0]
+                numbers = [point["value"] for point in layout.get("published", [])] if first else []
+                _cut(axes, pd.concat([rows["value"], pd.Series(numbers, dtype=float)]), share=measure["share"])
+                if first:
+                    _training.draw_published(axes, layout, set(rows["arm"]), rows["step"].max(), styles)
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
             axes.set_title(str(rows["stand_in"].iloc[0]) if len(rows) else model)
     legend(figure, grid.flat)

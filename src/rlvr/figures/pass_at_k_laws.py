@@ -1,6 +1,6 @@
 """Laws of pass@k over k, fitted up to a budget and drawn beyond it (FADE, Figures 11 and 12)."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -13,17 +13,27 @@ from rlvr.figures._looks import Figure, legend
 from rlvr.figures._looks import looks as looks_of
 from rlvr.statistics.intervals import over_seeds
 from rlvr.statistics.run_rows import cell_columns
-from rlvr.statistics.scaling import LAWS, fit
+from rlvr.statistics.scaling import LAWS, fit, fit_solve_rates, names, pass_at_k_of
 from rlvr.statistics.scores import Scores, pass_at
 from rlvr.statistics.table_rows import blocks, frames_of
 
 CAPTION = "Points: means over {seeds} training seeds. Lines: fits to them, drawn beyond the k that they saw."
-LINES = {"shifted power law": "-", "power law": "--", "exponential law": ":"}
+CLAIMS = "of_laws"
+LINES = {
+    "shifted power law": "-",
+    "power law": "--",
+    "exponential law": ":",
+    "Beta-binomial": "-.",
+    "two Beta-binomials": (0, (4, 1, 1, 1, 1, 1)),
+}
+Laws = list[Literal["shifted power law", "power law", "exponential law", "Beta-binomial", "two Beta-binomials"]]
+EVERY: Laws = ["shifted power law", "power law", "exponential law", "Beta-binomial", "two Beta-binomials"]
 
 
 class Config(_scored.ScoredFigure):
     budgets: list[Positive] = Field(min_length=1)  # the largest k of each fit
     by_level: bool = False  # one panel per level of the problems
+    laws: Laws = Field(EVERY, min_length=1)
 
     @model_validator(mode="after")
     def has_all_keys(self):
@@ -36,13 +46,15 @@ expand = _scored.expand
 
 def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
     config: Any = item.content
-    return {**_scored.lay_out(item, plan, paper), "budgets": config.budgets, "by_level": config.by_level}
+    keys = {"budgets": config.budgets, "by_level": config.by_level, "laws": config.laws}
+    return {**_scored.lay_out(item, plan, paper), **keys}
 
 
 def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
     """One row per benchmark, level, model, arm, budget and law: its parameters with Student's t over fits of each seed.
 
-    `mse` is of the law through the mean curve: over the k of the budget, and in `mse_beyond` over the k above it.
+    `mse` is of the law through the mean curve: over the k of the budget, and in `mse_beyond` over the k above it. The
+    distributions of solve rates are fitted to the numbers of correct samples among as many as the budget has.
     Rows of the law "observed" hold the mean curve itself, by k.
     """
     rows: list[dict[str, Any]] = []
@@ -52,39 +64,47 @@ def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
         for level in sorted(set(first["level"])) if layout["by_level"] else [""]:
             for cell in cells:
                 head = {**cell_columns(cell), "benchmark": panel["name"], "level": level}
-                curves_SK = np.array([_curve(frames[policy], level, layout["k"]) for policy in cell["policies"]])
-                rows += _of_curves(head, curves_SK, layout)
+                chosen = [_of_level(frames[policy], level) for policy in cell["policies"]]
+                rows += _of_seeds(head, chosen, layout)
     return pd.DataFrame(rows)
 
 
-def _curve(frame: pd.DataFrame, level: str, ks: list[int]) -> np.ndarray:
-    chosen = frame[frame["level"] == level] if level else frame
-    return np.array([float(pass_at(k)(chosen).mean()) for k in ks])
+def _of_level(frame: pd.DataFrame, level: str) -> pd.DataFrame:
+    return pd.DataFrame(frame[frame["level"] == level]) if level else frame
 
 
-def _of_curves(head: dict[str, Any], curves_SK: np.ndarray, layout: dict[str, Any]) -> list[dict[str, Any]]:
-    ks = np.array(layout["k"], float)
-    mean_K, seeds = curves_SK.mean(axis=0), len(curves_SK)
+def _of_seeds(head: dict[str, Any], frames: list[pd.DataFrame], layout: dict[str, Any]) -> list[dict[str, Any]]:
+    ks, seeds = np.array(layout["k"], float), len(frames)
+    curves_SK = np.array([[float(pass_at(k)(frame).mean()) for k in layout["k"]] for frame in frames])
+    counts = [np.bincount(frame["correct"], minlength=int(frame["n"].max()) + 1) for frame in frames]
+    mean_K = curves_SK.mean(axis=0)
     rows: list[dict[str, Any]] = [
         {**head, "law": "observed", "budget": 0, "parameter": "", "k": k, "value": value, "seeds": seeds}
         for k, value in zip(layout["k"], mean_K, strict=True)
     ]
+
+    def parameters(law: str, budget: int, curve_K: np.ndarray, of: np.ndarray) -> tuple[float, ...]:
+        seen = ks <= budget
+        return fit(law, ks[seen], curve_K[seen]).parameters if law in LAWS else fit_solve_rates(law, of, budget)
+
     for budget in layout["budgets"]:
         seen = ks <= budget
-        for law in LAWS:
-            if int(seen.sum()) < len(LAWS[law].names):
+        for law in layout["laws"]:
+            if int(seen.sum()) < len(names(law)) and law in LAWS:
                 continue  # fewer points than parameters
-            whole = fit(law, ks[seen], mean_K[seen])
-            of_seeds = [fit(law, ks[seen], curve_K[seen]).parameters for curve_K in curves_SK]
-            beyond = float(np.mean((whole.at(ks[~seen]) - mean_K[~seen]) ** 2)) if (~seen).any() else float("nan")
-            for i, name in enumerate(LAWS[law].names):
+            whole = parameters(law, budget, mean_K, np.sum(counts, axis=0))
+            of_seeds = [parameters(law, budget, *pair) for pair in zip(curves_SK, counts, strict=True)]
+            errors_K = (pass_at_k_of(law, ks, whole) - mean_K) ** 2
+            mse = float(errors_K[seen].mean())
+            beyond = float(errors_K[~seen].mean()) if (~seen).any() else float("nan")
+            for i, name in enumerate(names(law)):
                 interval = over_seeds(np.array([found[i] for found in of_seeds]), layout["statistics"]["confidence"])
                 rows.append(
                     {
                         **head,
-                        **{"law": law, "budget": budget, "parameter": name, "value": whole.parameters[i]},
+                        **{"law": law, "budget": budget, "parameter": name, "value": whole[i]},
                         **{"value_low": interval.low, "value_high": interval.high, "seeds": seeds},
-                        **{"mse": whole.mse, "mse_beyond": beyond},
+                        **{"mse": mse, "mse_beyond": beyond},
                     }
                 )
     return rows
@@ -112,7 +132,7 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
                 for law, fitted in cell[cell["budget"] == budget].groupby("law", sort=False):
                     if law == "observed":
                         continue
-                    values = LAWS[str(law)].function(dense, *fitted["value"])
+                    values = pass_at_k_of(str(law), dense, fitted["value"].tolist())
                     axes.plot(dense, 100 * values, LINES[str(law)], color=look.color, linewidth=1)
             axes.axvline(budget, color="0.7", linewidth=0.8)
             axes.set_xscale("log")
@@ -122,7 +142,7 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
             axes.set_title(f"{rows['stand_in'].iloc[0]}, {where}\nfitted up to k = {budget}")
             axes.set_xlabel("k")
         line[0].set_ylabel("pass@k (%)")
-    for law, style in LINES.items():
-        grid[0][0].plot([], [], style, color="0.3", label=law)
+    for law in layout["laws"]:
+        grid[0][0].plot([], [], LINES[law], color="0.3", label=law)
     legend(figure, grid.flat)
     return figure

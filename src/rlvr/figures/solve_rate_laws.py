@@ -9,10 +9,11 @@ from rlvr.figures import _curves_of_counts, _training
 from rlvr.figures._looks import Figure, legend
 from rlvr.statistics.intervals import over_seeds
 from rlvr.statistics.run_rows import Runs, cell_columns
-from rlvr.statistics.scaling import fit_mixture
+from rlvr.statistics.scaling import MIXTURES, fit_mixture
 
 CAPTION = "Bars: shares of held-out problems, over {seeds} training seeds together; lines: fits to them."
 FITS = {1: ("Beta-binomial", "--"), 2: ("two Beta-binomials", "-")}
+PARAMETERS = dict(enumerate(MIXTURES.values(), 1))  # by the number of components
 PARTS = (0.0, 0.5, 1.0)  # of the probed steps
 Config = _training.TrainingFigure
 expand, lay_out = _training.expand, _training.lay_out
@@ -41,8 +42,8 @@ def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
                         **{**head, "measure": name, "correct": c, "value": share, "mse": found.mse},
                         **{"mse_low": interval.low, "mse_high": interval.high},
                         "parameters": " ".join(
-                            f"{w:.3g}*Beta({a:.3g},{b:.3g})"
-                            for w, (a, b) in zip(found.weights, found.shapes, strict=True)
+                            f"{name}={value:.3g}"
+                            for name, value in zip(PARAMETERS[components], found.parameters, strict=True)
                         ),
                     }
                     for c, share in enumerate(found.shares(len(together) - 1))

@@ -18,6 +18,7 @@ shows only published values or closed forms. A kind may also define
     check_published(config, file, paper, place)            whether a published table has the names that it looks for
     sentences(statistics, level) -> list[str]              what a page says in short above a table
     CLAIMS = "<module of rlvr.claims>"                     what contrasts of its cells are made of
+    measures(config), PARTS                                for claims "of_parts": the measures, the parts of training
     FLOATS = "%.9g"                                        how its statistics are written
     AS_TEXT = True                                         whether `render` gets its statistics as text
     CURVES = True                                          whether a figure can draw its rows over k

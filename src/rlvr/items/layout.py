@@ -53,6 +53,7 @@ def _cell(cell: Cell, item: Item, plan: Plan, paper: str) -> dict[str, Any]:
         "learning_rate": cell.learning_rate,
         "policies": [policy for policy, _ in cell.policies],
         **_rates(cell),
+        **({"reference": cell.row.reference} if cell.row.reference else {}),
     }
 
 

@@ -4,7 +4,7 @@ from typing import Any, Protocol
 
 from rlvr.config.plan import Cell, PaperPlan, Plan
 from rlvr.config.schema.items import Row
-from rlvr.config.schema.paper import Paper
+from rlvr.config.schema.paper import Matched, Paper
 
 
 class Scope(Protocol):
@@ -14,6 +14,7 @@ class Scope(Protocol):
     paper: Paper
     plan: Plan  # of all papers
     planned: PaperPlan  # the tables, then the figures before this one
+    matched: Matched  # the part of comparisons at equal pass@1 that the scale makes
 
     def models(self, names: list[str]) -> list[str]:
         """The models. Raises ConfigError for one that the paper lacks."""
@@ -56,5 +57,9 @@ class Scope(Protocol):
         ...
 
     def swept(self, arm: str, sweep: str) -> list[str]:
-        """The arms of a sweep over one arm; none where the sweep does not cover that arm."""
+        """The arms of a sweep over one arm, of learning rates those that the scale has; none of another arm's sweep."""
+        ...
+
+    def in_full(self, arm: str) -> bool:
+        """Whether an arm has every seed and rate at equal pass@1."""
         ...

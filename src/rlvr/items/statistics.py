@@ -12,7 +12,16 @@ from rlvr.files import publish, read_json
 from rlvr.items import layout
 from rlvr.items.inputs import INPUTS, REFERENCE
 
-SHOWN = ("name", "title", "note", "scale", "about_scale", "arms", "methods")  # what only a table or a picture tells
+SHOWN = (
+    "name",
+    "title",
+    "note",
+    "scale",
+    "about_scale",
+    "arms",
+    "methods",
+    "published",
+)  # what only a table or a picture tells
 FLOATS = "%.6g"  # how numbers are written, where a kind does not say
 
 

@@ -8,11 +8,12 @@ from rlvr.config.explain import check_part
 from rlvr.config.layers import ConfigError, Layer, look_up
 from rlvr.config.load import check_section
 from rlvr.config.plan import SweptArm
-from rlvr.config.schema.paper import Paper
+from rlvr.config.schema.paper import Matched, Paper
 from rlvr.config.schema.settings import OF_A_RUN, Settings
 from rlvr.words import nearest
 
 BASE = "base"  # the policy before training, an arm of tables
+RATE = "rl.learning_rate"  # the setting whose sweeps serve comparisons at equal pass@1
 
 
 @dataclass(frozen=True)
@@ -25,10 +26,13 @@ class ArmLayers:
 
 
 class Arms:
-    """A paper's arms by name, including those of its sweeps. `sweeps` have their patterns resolved."""
+    """A paper's arms by name, including those of its sweeps. `sweeps` have their patterns resolved.
 
-    def __init__(self, paper: Paper, layer: Layer):
-        self.own, self.layer = paper.arms, layer
+    `matched` is the part of comparisons at equal pass@1 that a scale makes.
+    """
+
+    def __init__(self, paper: Paper, layer: Layer, matched: Matched):
+        self.own, self.layer, self.matched = paper.arms, layer, matched
         self.paper = paper
         self.by_name = {
             name: ArmLayers(tuple(self._layers(name, ())), self._data(name), tuple(self._times(name)))
@@ -51,16 +55,27 @@ class Arms:
         return self.layer.place(keys)
 
     def of_sweep(self, arm: str, sweep: str) -> list[str]:
-        """The arms of a sweep over one arm; none where the sweep does not cover that arm."""
-        values = self.sweeps[sweep].values if arm in self.sweeps[sweep].like else []
+        """The arms of a sweep over one arm, of learning rates those that the scale has; none of another arm's sweep."""
+        over = self.sweeps[sweep]
+        some = [] if over.times != RATE or self.in_full(arm) else self.matched.rates
+        values = [value for value in over.values if value in some or not some] if arm in over.like else []
         return [SweptArm(arm, sweep, value).name for value in values]
+
+    def in_full(self, arm: str) -> bool:
+        """Whether an arm has every seed and rate at equal pass@1."""
+        kept = self.sweeps.get(self.matched.all_of or "")
+        return kept is not None and arm in kept.like
+
+    def matched_seeds(self, arm: str) -> int | None:
+        """The number of an arm's seeds at equal pass@1; None: all of the paper's."""
+        return None if arm == BASE or self.in_full(arm) else self.matched.seeds
 
     def _layers(self, name: str, seen: tuple[str, ...]) -> list[Layer]:
         if name in seen:
             raise ConfigError(f"{self._place('arms', name)}: `like` is circular: {' -> '.join((*seen, name))}")
         arm = look_up(self.own, name, "arm", self._place("arms", *seen[-1:], "like"))
         above = self._layers(arm.like, (*seen, name)) if arm.like else []
-        return [*above, Layer(self.layer.file, f"arms.{name}.settings", arm.settings)]
+        return [*above, self.layer.below(f"arms.{name}.settings", arm.settings)]
 
     def _data(self, name: str) -> str | None:
         """The training set of an arm: its own, else that of its `like`, else the paper's."""
@@ -105,7 +120,7 @@ class Arms:
         changed: Any = int(swept.value) if swept.value.is_integer() else swept.value
         for part in reversed((sweep.set or "").split(".")):
             changed = {part: changed}
-        layer = Layer(self.layer.file, f"sweeps.{swept.sweep}", changed)
+        layer = self.layer.below(f"sweeps.{swept.sweep}", changed)
         check_part(Settings, layer)
         return ArmLayers((*base.layers, layer), base.data, base.times)
 

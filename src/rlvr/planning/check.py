@@ -78,6 +78,9 @@ def published(paper: Paper, tables: dict[str, Item], *, sources: Sources, layer:
         rows = getattr(table, "rows", [])
         if isinstance(rows, list):
             _rows(rows, file, files, place)
+            for i, row in enumerate(rows):
+                if row.reference is not None:
+                    _own_reference(row, file, sources, f"{place}.rows.{i}")
         if file is not None and getattr(table, "sweep", None) is not None:
             swept = [cell.row for cell in tables[name].cells if cell.row not in rows]
             _swept(swept, file, layer.place(("sweeps", getattr(table, "sweep", ""), "published")))
@@ -91,7 +94,7 @@ def _reference(table: ItemConfig) -> Any:
 def _rows(rows: list[Row], file: PublishedTable | None, files: dict[Any, PublishedTable], place: str) -> None:
     """Raises ConfigError for unknown methods of a table's rows; without a reference, any table's count."""
     for i, row in enumerate(rows):
-        if row.published is None:
+        if row.published is None or row.reference is not None:
             continue
         if not files:
             why = "no table of this paper has a `reference` with published methods"
@@ -101,6 +104,13 @@ def _rows(rows: list[Row], file: PublishedTable | None, files: dict[Any, Publish
         else:
             methods = [method for other in files.values() for method in other.methods]
             look_up(methods, row.published, "method of a published table", f"{place}.rows.{i}.published")
+
+
+def _own_reference(row: Row, file: PublishedTable | None, sources: Sources, place: str) -> None:
+    """Raises ConfigError where a row's own file lacks its method, or the table's has it already."""
+    if file is None or row.published in (None, *file.methods):
+        raise ConfigError(f"{place}.reference: only for a published method that the table's own reference lacks")
+    read(sources.root, str(row.reference), f"{place}.reference").check_method(str(row.published), f"{place}.published")
 
 
 def _swept(rows: list[Row], file: PublishedTable, place: str) -> None:

@@ -23,12 +23,13 @@ from rlvr.planning.papers import Sources, read_sources
 from rlvr.planning.runs import PaperRuns
 
 
-def make_plan(root: Path | str, scale: str, papers: list[str], mine: str = "") -> Plan:
+def make_plan(root: Path | str, scale: str, papers: list[str], mine: str = "", own: str = "") -> Plan:
     """The plan of a configuration. Raises ConfigError, which names file and key.
 
-    `mine` is an arm of config/papers/methods.yaml that its table `mine` ranks beside the others there.
+    `mine` is an arm of config/papers/methods.yaml that its table `mine` ranks beside the others there; `own` is a file
+    with a scale, models, data and a paper of one's own.
     """
-    sources = read_sources(Path(root), scale, papers)
+    sources = read_sources(Path(root), scale, papers, own)
     if mine:
         _add_mine(sources, mine)
     settings, spec = validate(Settings, [sources.defaults, *sources.of_scale()]), sources.scale
@@ -54,7 +55,7 @@ def _add_mine(sources: Sources, arm: str) -> None:
 def _expand(sources: Sources, plan: Plan, name: str) -> PaperPlan:
     paper, layer = sources.papers[name]
     check.names(paper, sources, layer)
-    arms = Arms(paper, layer)
+    arms = Arms(paper, layer, sources.scale.matched)
     paper = paper.model_copy(update={"sweeps": arms.sweeps})
     runs = PaperRuns(sources, plan, paper, layer, arms)
     planned = PaperPlan(paper, settings=runs.settings, methods={arm: arms.method(arm) for arm in arms.swept})
@@ -106,7 +107,7 @@ class ItemScope:
 
     def __init__(self, place: str, runs: PaperRuns, planned: PaperPlan):
         self.place, self.runs, self.planned = place, runs, planned
-        self.paper, self.plan = planned.paper, runs.plan
+        self.paper, self.plan, self.matched = planned.paper, runs.plan, runs.scale.matched
 
     def models(self, names: list[str]) -> list[str]:
         for model in names:
@@ -175,3 +176,6 @@ class ItemScope:
 
     def swept(self, arm: str, sweep: str) -> list[str]:
         return self.runs.arms.of_sweep(arm, sweep)
+
+    def in_full(self, arm: str) -> bool:
+        return self.runs.arms.in_full(arm)

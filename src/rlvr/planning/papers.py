@@ -11,6 +11,8 @@ from rlvr.config.load import (
     check_papers_of_data,
     check_section,
     check_settings,
+    data_of,
+    models_of,
     read_data,
     read_defaults,
     read_models,
@@ -25,15 +27,19 @@ from rlvr.words import nearest
 
 
 def read_paper(folder: Path, name: str, root: Path) -> tuple[Paper, Layer]:
-    """A checked paper and its layer; every layer of settings is checked, used or not."""
-    layer = read_yaml(folder / "papers" / f"{name}.yaml", root)
+    """A checked paper of config/papers/ and its layer."""
+    return check_paper(read_yaml(folder / "papers" / f"{name}.yaml", root), name)
+
+
+def check_paper(layer: Layer, name: str) -> tuple[Paper, Layer]:
+    """The paper of a layer; every layer of settings is checked, used or not."""
     paper = validate(Paper, [_with_items(layer)])
     _check_name(paper.name, name, layer)
-    check_settings(Layer(layer.file, "settings", paper.settings))
+    check_settings(layer.below("settings", paper.settings))
     for model, entry in paper.models.items():
-        check_settings(Layer(layer.file, f"models.{model}.settings", entry.settings))
+        check_settings(layer.below(f"models.{model}.settings", entry.settings))
     for arm, entry in paper.arms.items():
-        arm_layer = Layer(layer.file, f"arms.{arm}.settings", entry.settings)
+        arm_layer = layer.below(f"arms.{arm}.settings", entry.settings)
         for section in entry.settings:
             check_section(section, arm_layer.place((section,)))
         check_part(Settings, arm_layer)  # the estimator's name may come from another arm: the expansion checks it
@@ -52,7 +58,7 @@ def _with_items(layer: Layer) -> Layer:
 def _item(layer: Layer, folder: str, name: str, content: Any) -> Any:
     if not isinstance(content, dict):
         return content  # the schema reports it
-    place = Layer(layer.file, f"{folder}.{name}", content)
+    place = layer.below(f"{folder}.{name}", content)
     kind = content.get("kind", items.default(folder))
     if kind is None:
         kinds = ", ".join(items.names(folder))
@@ -71,8 +77,11 @@ def _check_name(own_name: str, name: str, layer: Layer) -> None:
 
 
 def read_scale(folder: Path, name: str, root: Path) -> tuple[Scale, list[Layer]]:
-    """A scale, and its checked layers: the files that it is `like`, then its own."""
-    layers = _scale_layers(folder / "scale", name, root)
+    """A scale of config/scale/, and its checked layers: the files that it is `like`, then its own."""
+    return _check_scale(_scale_layers(folder / "scale", name, root), name, folder, root)
+
+
+def _check_scale(layers: list[Layer], name: str, folder: Path, root: Path) -> tuple[Scale, list[Layer]]:
     for layer in layers:
         check_part(Scale, layer)
         for paper in (None, *layer.content.get("papers", {})):
@@ -115,7 +124,7 @@ def settings_of(layer: Layer, paper: str | None = None) -> list[Layer]:
     node: Any = layer.content
     for key in keys:
         node = node.get(key, {})
-    return [Layer(layer.file, ".".join(keys), node)] if node else []
+    return [layer.below(".".join(keys), node)] if node else []
 
 
 def _with_stand_ins(scale: Scale, sources: dict[str, dict[str, Any]], layers: list[Layer], folder: Path) -> Scale:
@@ -138,6 +147,8 @@ def _with_stand_ins(scale: Scale, sources: dict[str, dict[str, Any]], layers: li
             for name, stand_in in layer.content.get(key, {}).items():
                 look_up(entries, name, what, layer.place((key, name)))
                 look_up(entries, stand_in, what, layer.place((key, name)))
+    for name in scale.matched.models:
+        look_up(sources["models"], name, "model", place_of(layers, ("matched", "models")))
     return scale.model_copy(update={key: found[key] | getattr(scale, key) for key in found})
 
 
@@ -169,12 +180,31 @@ class Sources:
         return [part for layer in self.scale_layers for part in settings_of(layer, paper)]
 
 
-def read_sources(root: Path, scale: str, papers: list[str]) -> Sources:
-    """The content of config/ below `root` for one scale and some papers."""
+SECTIONS = ("scale", "models", "data", "paper")  # of a file of one's own
+OWN = "own"  # the name of its scale
+
+
+def read_own(path: Path, root: Path) -> dict[str, Layer]:
+    """The sections of a file of one's own (docs/commands.md). Raises ConfigError for an unknown or missing one."""
+    layer = read_yaml(path if path.is_absolute() else root / path, root)
+    for key in layer.content:
+        look_up(SECTIONS, key, "section", layer.place((key,)))
+    for key in SECTIONS:
+        if not isinstance(layer.content.get(key), dict):
+            raise ConfigError(f"{layer.place((key,))}: must be a mapping of keys to values")
+    name = {"scale": {"name": OWN}, "paper": {"name": path.stem}}
+    return {key: layer.below(key, {**name.get(key, {}), **layer.content[key]}) for key in SECTIONS}
+
+
+def read_sources(root: Path, scale: str, papers: list[str], own: str = "") -> Sources:
+    """The content of config/ below `root` for one scale and some papers; `own` is a file with more of all of them."""
     folder = root / "config"
-    of, layers = read_scale(folder, scale, root)
+    sections = read_own(Path(own), root) if own else {}
+    of, layers = _check_scale([sections["scale"]], OWN, folder, root) if own else read_scale(folder, scale, root)
     prompts = read_prompts(folder, root)
     models, data = read_models(folder, root, prompts), read_data(folder, root)
+    if own:  # its own entries come first where names are equal
+        models, data = models | models_of(sections["models"], prompts), data | data_of(sections["data"])
     sources = Sources(
         root,
         read_defaults(folder, root),
@@ -183,7 +213,7 @@ def read_sources(root: Path, scale: str, papers: list[str]) -> Sources:
         data,
         _with_stand_ins(of, {"models": models, "data": data}, layers, folder),
         layers,
-        {name: read_paper(folder, name, root) for name in papers},
+        {name: check_paper(sections["paper"], name) if own else read_paper(folder, name, root) for name in papers},
     )
     names = sorted(path.stem for path in (folder / "papers").glob("*.yaml"))
     datasets = Layer(str((folder / "datasets.yaml").relative_to(root)), "", {})

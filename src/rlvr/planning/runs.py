@@ -49,8 +49,8 @@ class PaperRuns:
         entry = look_up(self.paper.models, model, "model", self._place("models"))
         return [
             self.sources.defaults,
-            Layer(self.layer.file, "settings", self.paper.settings),
-            Layer(self.layer.file, f"models.{model}.settings", entry.settings),
+            self.layer.below("settings", self.paper.settings),
+            self.layer.below(f"models.{model}.settings", entry.settings),
         ]
 
     def _model_layers(self, model: str) -> list[Layer]:
@@ -114,15 +114,19 @@ class PaperRuns:
     # ---- runs ----
 
     def cell(self, model: str, row: Row, place: str, *, seeds: list[int] | None = None, matched: str | None) -> Cell:
-        """The cell of a row; with `matched`, also its policies at each learning rate of this sweep and before it."""
+        """The cell of a row; with `matched`, also its policies at each learning rate of this sweep and before it.
+
+        Without `seeds` it has the paper's, with `matched` those that the scale has at equal pass@1.
+        """
+        seeds = seeds or self.seeds[: self.arms.matched_seeds(row.arm) if matched else None]
         if row.arm == BASE:
-            return Cell(model, row, self._bases(model, seeds or self.seeds))
+            return Cell(model, row, self._bases(model, seeds))
         runs, rate = self._runs(model, row.arm, place, seeds)
         arms = self.arms.of_sweep(row.arm, matched) if matched else []
         swept = sorted((self._runs(model, arm, place, seeds) for arm in arms), key=lambda made: made[1])
         if not swept:
             return Cell(model, row, runs, rate)
-        before = (0.0, self._bases(model, seeds or self.seeds))
+        before = (0.0, self._bases(model, seeds))
         return Cell(model, row, runs, rate, (before, *((rate, made) for made, rate in swept)))
 
     def _bases(self, model: str, seeds: list[int]) -> Policies:
@@ -132,9 +136,9 @@ class PaperRuns:
             return ((names[seeds[0]], None),)
         return tuple((name, seed) for seed, name in names.items())
 
-    def _runs(self, model: str, arm: str, place: str, seeds: list[int] | None) -> tuple[Policies, float]:
+    def _runs(self, model: str, arm: str, place: str, seeds: list[int]) -> tuple[Policies, float]:
         """The runs of an arm, one per seed, and their learning rate."""
-        runs = tuple((self._run(model, arm, seed, place), seed) for seed in seeds or self.seeds)
+        runs = tuple((self._run(model, arm, seed, place), seed) for seed in seeds)
         return runs, self.plan.runs[runs[0][0]].rl.learning_rate
 
     def _run(self, model: str, arm: str, seed: int, place: str) -> str:

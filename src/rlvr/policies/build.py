@@ -1,5 +1,6 @@
-"""Stage: model. Makes a tiny model from scratch, or fetches a published one into the hub's cache."""
+"""Stage: model. Makes a tiny model from scratch, checks a local one, or fetches a published one to the hub's cache."""
 
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -11,9 +12,9 @@ from transformers import PreTrainedTokenizerFast
 
 from rlvr import provenance, stages
 from rlvr.config.registries import constant
-from rlvr.config.schema.names import Model, ScratchModel
+from rlvr.config.schema.names import LocalModel, Model, ScratchModel
 from rlvr.data import tasks
-from rlvr.files import publish_json
+from rlvr.files import publish_json, sha256
 from rlvr.policies import hub
 from rlvr.policies.store import Policy, publish_manifest, save
 
@@ -56,7 +57,7 @@ def scratch_policy(spec: ScratchModel) -> Policy:
     return Policy(model, tokenizer, "<bos> {problem}")
 
 
-def main(spec: stages.Spec, out: stages.Manifest) -> None:
+def main(spec: stages.Spec, out: stages.Manifest, source: stages.Source = "") -> None:
     """Make one model."""
     origin = provenance.collect()
     model = TypeAdapter(Model).validate_json(spec.read_bytes())
@@ -67,6 +68,12 @@ def main(spec: stages.Spec, out: stages.Manifest) -> None:
         sums = save(policy, folder)
         entries = {"parameters": parameters, "provenance": provenance.at_once(origin)}
         publish_manifest(out, folder, sums, policy.template, **entries)
+    elif isinstance(model, LocalModel):
+        folder = Path(source).resolve()
+        for name, expected in model.files.items():
+            if not (folder / name).is_file() or sha256(folder / name) != expected:
+                raise SystemExit(f"{folder / name}: changed since this run was planned; give the same command again")
+        publish_manifest(out, folder, model.files, model.template, provenance=provenance.at_once(origin))
     else:
         if not model.pinned:  # a branch changes, and no identity would show it
             raise SystemExit(
@@ -77,8 +84,8 @@ def main(spec: stages.Spec, out: stages.Manifest) -> None:
             snapshot = hub.fetch(model)
         except hub.HubError as error:
             raise SystemExit(str(error)) from error
-        source = {"repo": model.repo, "commit": model.revision, "dtype": model.dtype}
-        entries = {"hub": source, "snapshot": snapshot, "template": model.template}
+        hub_source = {"repo": model.repo, "commit": model.revision, "dtype": model.dtype}
+        entries = {"hub": hub_source, "snapshot": snapshot, "template": model.template}
         publish_json(out, {**entries, "provenance": provenance.at_once(origin)})
 
 

@@ -76,7 +76,16 @@ class Page:
             "arms": [arm for name, arm in paper["arms"].items() if name in visible_arms],
             "claims": self.claims.of(paper["name"]) if self.layout["page"] != "index" else [],
             "overlap": self._overlap(paper["name"]) if paper["sets"] else "",
+            "theory": self._theory(paper["short"]),
         }
+
+    def _theory(self, short: str) -> list[dict[str, Any]]:
+        """The ledger's findings on a paper; none on the overview, nor before the ledger was made."""
+        path = Path(self.paths.ledger())
+        if self.layout["page"] == "index" or not path.is_file():
+            return []
+        ledger = pd.read_csv(path, keep_default_na=False)
+        return ledger[ledger["paper"] == short].to_dict("records")
 
     def _in_short(self, paper: dict[str, Any]) -> dict[str, Any]:
         """The overview's row of a paper: how much of it ran at this scale, and the cost."""

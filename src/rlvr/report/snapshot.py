@@ -1,6 +1,7 @@
 """`make snapshot`, `make snapshot-league`: results for visitors, as small files for version control.
 
-Tables (Markdown), figures, claims and, for every policy behind them, its seed, steps, seconds, commit and lock file.
+Tables (Markdown), figures, claims, the statistics that they are rendered from (`.data`) and, for every policy behind
+them, its seed, steps, seconds, commit and lock file.
 """
 
 import shutil
@@ -26,7 +27,9 @@ from rlvr.config.plan import Plan, asked_for
 from rlvr.config.schema.specs import PolicySpec, RunSpec
 from rlvr.files import publish, read_json
 from rlvr.planning.expansion import make_plan
-from rlvr.report import origins
+from rlvr.provenance import ROOT
+from rlvr.report import kept, origins
+from rlvr.report.history import objections
 
 FACTS = ("commit", "lock", "device", "finished")
 
@@ -35,15 +38,23 @@ class Missing(Exception):
     """A file of a snapshot is missing."""
 
 
-def take(plan: Plan, paths: Paths, out: Path, others: Sequence[Plan] = (), items: Sequence[str] = ()) -> list[str]:
+class Refused(Exception):
+    """The results are not those of this checkout's code."""
+
+
+def take(
+    plan: Plan, paths: Paths, out: Path, others: Sequence[Plan] = (), items: Sequence[str] = (), allow: str = ""
+) -> list[str]:
     """The papers of a new snapshot, which replaces `out`.
 
     It has tables and figures at one scale, and claims at every evaluated scale; `others` are the plans of the other
-    scales. With `items` it has those, of each paper of the plan, and no claims.
+    scales. With `items` it has those, of each paper of the plan, and no claims. Raises Refused where the policies
+    are not of this checkout's code (`rlvr.report.history`), unless `allow` gives the reason, which the page then has.
     """
     papers = [name for name, made in plan.papers.items() if made.paper.claims or items]
     policies: dict[str, str] = {}
     copies: dict[Path, Path] = {}
+    read: list[Path] = []
     sections = []
     for name in papers:
         made, lines = plan.papers[name], []
@@ -51,13 +62,14 @@ def take(plan: Plan, paths: Paths, out: Path, others: Sequence[Plan] = (), items
             look_up(made.all_items(), item, "table or figure", f"{name}: --item")
             is_table, source = item in made.tables, Path(paths.item(plan, name, item)[1])  # .md or .png
             copies[source] = target = out / name / source.name
+            read += kept.files(plan, name, item, paths)
             title = made.item(item).content.title
             link = f"{name}/{target.name}"
             lines.append(f"- [{title}]({link})" if is_table else f"\n**{title}**\n\n![{title}]({link})\n")
             policies |= {policy: plan.stage(policy) for policy in made.item(item).policies()}
         sections.append(f"## {made.paper.short}\n\n{made.paper.title} ({made.paper.authors}, {made.paper.year})\n\n")
         sections[-1] += "\n".join(lines)
-    missing = [path for path in copies if not path.is_file()]
+    missing = [path for path in [*copies, *read] if not path.is_file()]
     claims = gather(Path(paths.results) / "claims") if not items else pd.DataFrame()
     if claims.empty and not items:
         missing.append(Path(paths.results) / "claims" / "claims.csv")
@@ -68,7 +80,14 @@ def take(plan: Plan, paths: Paths, out: Path, others: Sequence[Plan] = (), items
     missing += [path for stage in policies.values() if not (path := _manifest(paths, stage)).is_file()]
     if missing:
         raise Missing(f"{missing[0]} is missing ({len(missing)} missing files in all)")
+    manifests = [read_json(_manifest(paths, stage)) for stage in policies.values()]
+    against = objections((origins.commit(part) for one in manifests for part in origins.entries(one)), ROOT)
+    if against and not allow:
+        raise Refused("; ".join(against))
     shutil.rmtree(out, ignore_errors=True)
+    for name in papers:
+        for item in items or asked_for(plan, name):
+            kept.keep(plan, name, item, paths, out / name)
     for source, target in copies.items():
         target.parent.mkdir(parents=True, exist_ok=True)
         copy(source, target)
@@ -76,7 +95,10 @@ def take(plan: Plan, paths: Paths, out: Path, others: Sequence[Plan] = (), items
         _publish_claims(claims, out)
     runs = pd.DataFrame([_provenance(_manifest(paths, stage), policy) for policy, stage in policies.items()])
     publish(out / "runs.csv", runs.to_csv(index=False, lineterminator="\n"))
-    publish(out / "README.md", _readme([plan, *others], [] if items else _verdicts(claims), runs, sections))
+    publish(
+        out / "README.md",
+        _readme([plan, *others], [] if items else _verdicts(claims), runs, sections, _allowed(against, allow)),
+    )
     return papers
 
 
@@ -94,7 +116,7 @@ def _behind(plan: Plan, claims: pd.DataFrame) -> dict[str, str]:
     papers = dict.fromkeys(claims[claims["scale"] == plan.scale]["paper"])
     inputs = [needs(layout(plan, paper)) for paper in papers]
     scored = [policy for found in inputs for policy, _ in chain(found.scores, found.diversity)]
-    named = [*scored, *(run for found in inputs for run in chain(found.runs, found.changes))]
+    named = [*scored, *(run for found in inputs for run in chain(found.runs, found.changes, found.hidden))]
     return {policy: plan.stage(policy) for policy in named}
 
 
@@ -137,7 +159,11 @@ def described(manifest: dict[str, Any]) -> dict[str, Any]:
     return {"method": "", "model": model, "learning_rate": "", "settings": ""}
 
 
-def _readme(plans: list[Plan], verdicts: list[str], runs: pd.DataFrame, sections: list[str]) -> str:
+def _allowed(against: list[str], reason: str) -> list[str]:
+    return [f"Taken although {'; '.join(against)}. The reason: {reason}.", ""] if against else []
+
+
+def _readme(plans: list[Plan], verdicts: list[str], runs: pd.DataFrame, sections: list[str], allowed: list[str]) -> str:
     facts = {fact: ", ".join(dict.fromkeys(str(value) for value in runs[fact])) for fact in FACTS[:3]}
     hours = float(pd.to_numeric(runs["seconds"], errors="coerce").sum()) / 3600
     last = max((str(value) for value in runs["finished"] if value != origins.NOT_RECORDED), default="unknown")
@@ -152,6 +178,7 @@ def _readme(plans: list[Plan], verdicts: list[str], runs: pd.DataFrame, sections
             f"{facts['device']}; the last finished {last}. Commit {facts['commit']}, lock file "
             f"{facts['lock']}. Made by `make snapshot`; the pages of the run say more.",
             "",
+            *allowed,
             *verdicts,
             *sections,
             "",
@@ -190,6 +217,9 @@ def main(
     items: Annotated[
         list[str] | None, typer.Option("--item", help="Only this table or figure, and no claims; may be repeated.")
     ] = None,
+    allow: Annotated[
+        str, typer.Option(metavar="REASON", help="Take results of other code too; the page gets the reason.")
+    ] = "",
 ) -> None:
     """Copy tables, figures and verdicts with their provenance into a folder for visitors."""
     names = papers.split(",")
@@ -198,10 +228,12 @@ def main(
     try:
         plan = make_plan(Path(), scale, names)
         others = [make_plan(Path(), other, names) for other in scales]
-        papers_taken = take(plan, Paths(str(results), scale), out, others, items or ())
+        papers_taken = take(plan, Paths(str(results), scale), out, others, items or (), allow)
     except Missing as error:
         targets = " ".join(f"paper_{name}" for name in names) + " claims" if not items else "league"
         raise SystemExit(f"{error}; first: snakemake {targets} --config scale={scale}") from error
+    except Refused as error:
+        raise SystemExit(f"{error}; make the results anew, or give a reason: --allow REASON") from error
     except ConfigError as error:  # e.g. claims of a scale that config/ no longer has
         where = f" (claims are below {results / 'claims'})" if scales else ""
         raise SystemExit(f"{error}{where}") from error

@@ -1,4 +1,4 @@
-"""Stage: statistics. One arm: pass@k per training seed, the difference from a baseline, and both over seeds."""
+"""Stage: statistics. One arm: pass@k per training seed, the difference from a baseline, both over seeds."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +9,7 @@ import typer
 from rlvr import stages
 from rlvr.files import publish, read_json
 from rlvr.statistics.scores import Scores, matrix, pass_at, read_all
-from rlvr.statistics.table_rows import PERCENT, frames_of, pass_at_k_rows
+from rlvr.statistics.table_rows import BLIND, PERCENT, frames_of, pass_at_k_rows
 
 OVER_SEEDS = "all"  # in the column `seed`
 INTERVALS = ("value_low", "value_high", "difference_low", "difference_high", "difference_p")
@@ -24,7 +24,8 @@ def of_arm(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
     """Per model, benchmark and k, one row per training seed, then one over seeds; in percent.
 
     `difference` is from the baseline's run of the same seed. The row over seeds equals that of a table of both arms,
-    with intervals over seeds and problems (`rlvr.statistics.table_rows`). Rows of single runs have no intervals.
+    with intervals over seeds and problems (`rlvr.statistics.table_rows`). Rows of single runs have no intervals. Where
+    the chance of blind guesses is known, they have a row (arm `blind`, 0 seeds).
     """
     tables = [_of_model(part, scores) for part in layout["models"]]
     return pd.concat(tables, ignore_index=True)[list(COLUMNS)]
@@ -33,10 +34,11 @@ def of_arm(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
 def _of_model(part: dict[str, Any], scores: Scores) -> pd.DataFrame:
     arm = part["cells"][0]["arm"]
     table = pass_at_k_rows(part, scores, None)
-    pooled = table[table["arm"] == arm].rename(columns={"samples": "n"}).assign(seed=OVER_SEEDS)
-    baseline = part["compare_with"]
+    table = table.rename(columns={"samples": "n"}).assign(seed=OVER_SEEDS, compare_with=None)
+    pooled, blind = (table[table["arm"] == name] for name in (arm, BLIND))
     rows = [row for _, over in pooled.iterrows() for row in (*_of_seeds(part, scores, over), dict(over))]
-    return pd.DataFrame(rows).assign(compare_with=baseline)
+    own = pd.DataFrame(rows).assign(compare_with=part["compare_with"])
+    return pd.concat([own, *([blind] if len(blind) else [])])
 
 
 def _of_seeds(part: dict[str, Any], scores: Scores, over: pd.Series) -> list[dict[str, Any]]:

@@ -105,7 +105,8 @@ def in_words(findings: pd.DataFrame) -> list[str]:
     sentences = []
     for _, part in findings.groupby(list(ROW), sort=False):
         first, laws = part.iloc[0], " and ".join(dict.fromkeys(part["law"]))
-        sentences.append(f"{first['model']}, {first['method']}: not {laws} ({'; '.join(part['where'].head(2))})")
+        row = f"{first['model']}, {first['method']} on {first['benchmark']}"
+        sentences.append(f"{row}: not {laws} ({'; '.join(part['where'].head(2))})")
     return sentences
 
 

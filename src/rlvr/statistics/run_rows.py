@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rlvr.config.measures import HARD
 
@@ -50,6 +51,16 @@ def running_mean(values: list[float], window: int) -> list[float]:
     """The running mean of the last `window` values without NaN, of fewer at the start; NaN where there is none."""
     parts = [np.array(values[max(0, i + 1 - window) : i + 1], dtype=float) for i in range(len(values))]
     return [float(np.nanmean(part)) if (~np.isnan(part)).any() else math.nan for part in parts]
+
+
+def by_seed(values: Iterable[float]) -> str:
+    """One value per run, NaN where it has none, as the text of one column, in the order of `policies`."""
+    return " ".join(f"{value:.9g}" for value in values)
+
+
+def of_seeds(text: str) -> NDArray[np.float64]:
+    """The values of `by_seed`."""
+    return np.array(text.split(), dtype=float)
 
 
 def cell_columns(cell: dict[str, Any]) -> dict[str, Any]:

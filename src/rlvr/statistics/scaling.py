@@ -1,7 +1,8 @@
 """Laws of pass@k over k, and distributions of solve rates (FADE, sec. 4.3 and 12)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,6 +112,21 @@ class Mixture:
         k = np.asarray(k, float)
         return 1 - np.sum([w * np.exp(betaln(a, b + k) - betaln(a, b)) for w, (a, b) in self._parts()], axis=0)
 
+    @property
+    def parameters(self) -> tuple[float, ...]:
+        """(a, b), or (w, a1, b1, a2, b2) with w the weight of the first; the component of harder problems is first."""
+        parts = sorted(self._parts(), key=lambda part: part[1][0] / sum(part[1]))
+        shapes = [number for _, shape in parts for number in shape]
+        return tuple(shapes if len(parts) == 1 else [parts[0][0], *shapes])
+
+    @classmethod
+    def of(cls, parameters: Sequence[float]) -> Self:
+        """The mixture with these `parameters`."""
+        if len(parameters) == 2:
+            return cls((1.0,), (tuple(parameters),), float("nan"))  # type: ignore[arg-type]
+        w, a1, b1, a2, b2 = parameters
+        return cls((w, 1 - w), ((a1, b1), (a2, b2)), float("nan"))
+
     def _parts(self) -> list[tuple[float, tuple[float, float]]]:
         return list(zip(self.weights, self.shapes, strict=True))
 
@@ -144,3 +160,30 @@ def fit_mixture(counts: NDArray[np.int64], components: int) -> Mixture:
     )
     made = mixture(found.x)
     return Mixture(made.weights, made.shapes, float(2 * found.cost / (n + 1)))
+
+
+# ---- both, as curves of pass@k ----------------------------------------------------------------------
+
+MIXTURES = {"Beta-binomial": ("a", "b"), "two Beta-binomials": ("w", "a1", "b1", "a2", "b2")}
+
+
+def names(law: str) -> tuple[str, ...]:
+    """The parameters of a law of pass@k, or of a distribution of solve rates."""
+    return LAWS[law].names if law in LAWS else MIXTURES[law]
+
+
+def pass_at_k_of(law: str, k: Vector, parameters: Sequence[float]) -> Vector:
+    """pass@k by a law or a distribution of solve rates with these parameters."""
+    return LAWS[law].function(k, *parameters) if law in LAWS else Mixture.of(parameters).pass_at_k(k)
+
+
+def fit_solve_rates(law: str, counts: NDArray[np.int64], samples: int) -> tuple[float, ...]:
+    """The parameters of a distribution of solve rates that has seen some of the n samples of each problem.
+
+    Of c correct among n, the share of draws of `samples` with j correct is hypergeometric.
+    """
+    from scipy.stats import hypergeom
+
+    n = len(counts) - 1
+    of_c = np.array([hypergeom.pmf(np.arange(samples + 1), n, c, samples) for c in range(n + 1)])
+    return fit_mixture(counts @ of_c, 1 if law == "Beta-binomial" else 2).parameters

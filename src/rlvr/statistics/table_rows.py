@@ -28,6 +28,7 @@ PERCENT = 100.0
 NO_INTERVAL = Interval(float("nan"), float("nan"), float("nan"))
 BASE = "base"  # the arm of the policy before training
 BLIND = "blind"  # the arm of rows that say what blind guesses score
+BLIND_LABEL = "Blind guess (exact)"
 NOT_PUBLISHED: dict[str, float | None] = {"published": None, "published_ci": None}
 
 
@@ -51,12 +52,13 @@ def pass_at_k_rows(layout: dict[str, Any], scores: Scores, reference: pd.DataFra
         on_curves = any(cell.get("rates") for cell in cells)
         for cell in cells:
             for score, k, measure in _columns(layout, samples):
-                of_cell = at_equal(cell, baseline, frames, measure)
-                of_baseline = baseline and at_equal(baseline, baseline, frames, measure)
+                against = _with_seeds_of(cell, baseline)
+                of_cell = at_equal(cell, against, frames, measure)
+                of_baseline = against and at_equal(against, against, frames, measure)
                 difference = None
                 # At equal pass@1 methods do not differ in pass@1, and the base policy stands elsewhere.
                 alike = on_curves and (cell["arm"] == BASE or (score, k) == ("pass", 1))
-                if baseline not in (None, cell) and of_cell and of_baseline and not alike:
+                if against not in (None, cell) and of_cell and of_baseline and not alike:
                     difference = intervals.of_difference(of_cell.score_SN, of_baseline.score_SN)
                 shown = {**cell, "learning_rate": of_cell.rate if of_cell else None}
                 row = {
@@ -70,7 +72,16 @@ def pass_at_k_rows(layout: dict[str, Any], scores: Scores, reference: pd.DataFra
                 rows.append(row)
         rows += _blind_rows(layout, cells[0], panel["name"], first, units, samples)
     frame = pd.DataFrame(rows)
-    return frame.assign(difference_p_holm=holm(frame["difference_p"]))
+    return frame.assign(difference_p_holm=holm(frame["difference_p"]), data=frame["benchmark"].map(sets_of(layout)))
+
+
+def _with_seeds_of(cell: dict[str, Any], baseline: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The baseline with the seeds of a cell, which may have the first of them alone (`matched` of a scale)."""
+    seeds = len(cell["policies"])
+    if baseline is None or cell["arm"] == BASE or seeds >= len(baseline["policies"]):
+        return baseline
+    rates = [{**rate, "policies": rate["policies"][:seeds]} for rate in baseline.get("rates", [])]
+    return {**baseline, "policies": baseline["policies"][:seeds], "rates": rates}
 
 
 def at_equal(
@@ -106,7 +117,7 @@ def _blind_rows(
 
 def blind_row(cell: dict[str, Any], benchmark: str, score: str, k: int, value: float, **size: int) -> dict[str, Any]:
     """A row of blind guesses beside those of a cell's model. It is exact: no interval."""
-    guesser = {**cell, "arm": BLIND, "label": "Blind guess (exact)", "learning_rate": None, "policies": []}
+    guesser = {**cell, "arm": BLIND, "label": BLIND_LABEL, "learning_rate": None, "policies": []}
     return {
         **head(guesser, benchmark, score, k),
         **numbers(Interval(value, np.nan, np.nan), None),
@@ -122,6 +133,11 @@ def blocks(layout: dict[str, Any]) -> Iterator[tuple[dict[str, Any], list[dict[s
         for model in dict.fromkeys(cell["model"] for cell in layout["cells"]):
             cells = [cell for cell in layout["cells"] if cell["model"] == model]
             yield panel, cells, next((cell for cell in cells if cell["arm"] == layout["compare_with"]), None)
+
+
+def sets_of(layout: dict[str, Any]) -> dict[str, str]:
+    """The data set that is run for each benchmark."""
+    return {panel["name"]: panel["stand_in"] for panel in layout["panels"]}
 
 
 def frames_of(

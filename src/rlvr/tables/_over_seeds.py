@@ -14,7 +14,7 @@ from rlvr.items import TABLES
 from rlvr.items.layout import with_cells
 from rlvr.items.scope import Scope
 from rlvr.statistics.intervals import over_seeds
-from rlvr.statistics.run_rows import cell_columns
+from rlvr.statistics.run_rows import by_seed, cell_columns
 from rlvr.tables._methods import MethodsTable
 from rlvr.tables._rendered import Rendered, scale_line
 
@@ -46,12 +46,15 @@ def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
 
 
 def rows_of(layout: dict[str, Any], parts: Mapping[str, Mapping[str, Value]]) -> list[dict[str, Any]]:
-    """One row per cell, part of training and measure, with Student's t over seeds, of the seeds that have a value."""
+    """One row per cell, part of training and measure, with Student's t over seeds, of the seeds that have a value.
+
+    `by_seed` holds the value of each run.
+    """
     rows = []
     for cell in layout["cells"]:
         for part, measures in parts.items():
             for measure, value in measures.items():
-                found = [number for run in cell["policies"] if (number := value(run)) is not None]
+                found = [math.nan if (number := value(run)) is None else number for run in cell["policies"]]
                 numbers = np.array([number for number in found if not math.isnan(number)])
                 interval = over_seeds(numbers, layout["statistics"]["confidence"]) if numbers.size else None
                 rows.append(
@@ -61,9 +64,22 @@ def rows_of(layout: dict[str, Any], parts: Mapping[str, Mapping[str, Value]]) ->
                         "value_low": interval.low if interval else math.nan,
                         "value_high": interval.high if interval else math.nan,
                         "seeds": numbers.size,
+                        "by_seed": by_seed(found),
                     }
                 )
     return rows
+
+
+def with_heads(rows: list[dict[str, Any]], layout: dict[str, Any], changes: Mapping[str, Any]) -> pd.DataFrame:
+    """The rows with the kind of output head of each cell's model: its own, or tied to the embedding."""
+    heads = {(c["model"], c["arm"]): changes.get(c["policies"][0], {}).get("head", "") for c in layout["cells"]}
+    return pd.DataFrame([{**row, "head": heads[row["model"], row["arm"]]} for row in rows])
+
+
+def of_heads(frame: pd.DataFrame) -> list[str]:
+    """The note that says which models have a tied output head."""
+    heads = frame.fillna({"head": ""}).groupby("stand_in", sort=False)["head"].first()
+    return [f"Output head: {', '.join(f'{head} ({model})' for model, head in heads.items())}."] if any(heads) else []
 
 
 def rendered(layout: dict[str, Any], frame: pd.DataFrame, columns: Mapping[str, Column], notes: list[str]) -> Rendered:
@@ -97,7 +113,9 @@ def _cell(row: pd.Series, column: Column) -> str:
     text = f"{value:.{column.digits}f}"
     text += f" [{low:.{column.digits}f}, {high:.{column.digits}f}]" if not math.isnan(low) else ""
     published = row.get("published")
-    return text if published is None or pd.isna(published) else f"{text} (published {published:g})"
+    if published is None or pd.isna(published):
+        return text
+    return f"{text} (published {published if isinstance(published, str) else f'{published:g}'})"
 
 
 def _range(seeds: list[int]) -> str:

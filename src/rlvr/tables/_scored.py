@@ -161,8 +161,9 @@ def _notes(words: Words, layout: dict[str, Any], statistics: pd.DataFrame, kind_
         f"In brackets: {confidence} interval over {seeds} {words.drawn}{_base(statistics)}.",
     ]
     if any("rates" in cell for cell in layout["cells"]):
-        notes += [EQUAL.format(baseline=layout["compare_label"]), *_out_of_reach(layout, statistics)]
-    notes += [*_false_working(statistics), *kind_notes]
+        notes += [EQUAL.format(baseline=layout["compare_label"]), *_fewer_seeds(statistics, seeds)]
+        notes += _out_of_reach(layout, statistics)
+    notes += [*_false_working(layout, statistics), *kind_notes]
     notes += [words.about[score] for score in dict.fromkeys(statistics["score"]) if score in words.about]
     count = int(statistics["difference_p"].notna().sum())
     if count:
@@ -180,8 +181,11 @@ def _notes(words: Words, layout: dict[str, Any], statistics: pd.DataFrame, kind_
     return [*notes, *([layout["note"]] if layout["note"] else [])]
 
 
-def _false_working(statistics: pd.DataFrame) -> list[str]:
-    """A note on the correct answers that rest on false steps, where the working is checked."""
+def _false_working(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:
+    """A note on the correct answers that rest on false steps, where the working is checked.
+
+    They are of policies that exist: at equal pass@1 a method's point lies between two.
+    """
     if "false_working" not in statistics or statistics["false_working"].isna().all():
         return []
     texts = []
@@ -189,7 +193,15 @@ def _false_working(statistics: pd.DataFrame) -> list[str]:
         shares = rows.dropna(subset="false_working").groupby("label", sort=False)["false_working"].first()
         methods = ", ".join(f"{label} {100 * share:.1f}" for label, share in shares.items())
         texts.append(f"{model} on {benchmark}: {methods}")
-    return [f"Correct answers with a false step in their working, in percent: {'; '.join(texts)}."]
+    at = ", of the policies at the paper's setting" if any("rates" in cell for cell in layout["cells"]) else ""
+    return [f"Correct answers with a false step in their working, in percent{at}: {'; '.join(texts)}."]
+
+
+def _fewer_seeds(statistics: pd.DataFrame, most: int) -> list[str]:
+    """A note on methods with fewer seeds than others, which are compared over their own."""
+    fewer = statistics[statistics["seeds"].between(1, most - 1)]
+    texts = [f"{label} {rows['seeds'].iloc[0]}" for label, rows in fewer.groupby("label", sort=False)]
+    return [f"Fewer seeds, and compared over these alone: {', '.join(texts)}."] if texts else []
 
 
 def _out_of_reach(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:
@@ -251,7 +263,6 @@ def sentences(words: Words, frame: pd.DataFrame, level: float | None) -> list[st
         return texts
     frame = frame.loc[frame["score"] == words.short]
     last, digits = frame[frame["k"] == frame["k"].max()], words.digits.get(words.short, 1)
-    several = last["benchmark"].nunique() > 1
     for (benchmark, model), cells in last.groupby(["benchmark", "model"], sort=False):
         baseline = cells[cells["difference"].isna()]["label"].iloc[0]
         parts = []
@@ -262,9 +273,9 @@ def sentences(words: Words, frame: pd.DataFrame, level: float | None) -> list[st
                 verdict += " in this cell alone, not over the whole table"
             numbers = f"{cell['difference']:+.{digits}f} [{low:+.{digits}f}, {high:+.{digits}f}]".replace("-", "−")
             parts.append(f"{cell['label']} {numbers}, {verdict}")
-        stand_in = cells["stand_in"].iloc[0]
-        name = model if stand_in == model else f"{stand_in} (in place of {model})"
-        name += f" on {benchmark}" if several else ""
+        stand_in, data = cells["stand_in"].iloc[0], cells["data"].iloc[0] if "data" in cells else benchmark
+        name = f"{stand_in} on {data}"
+        name += "" if (stand_in, data) == (model, benchmark) else f" (in place of {model} on {benchmark})"
         short = words.short_words.format(k=frame["k"].max())
         texts.append(f"{name}, {short} against {baseline}: " + "; ".join(parts) + ".")
     return texts

@@ -12,8 +12,8 @@ from rlvr.config.schema.fields import Positive
 from rlvr.items.layout import with_scores
 from rlvr.items.scope import Scope
 from rlvr.statistics.aggregate import Aggregate, Matrix, RunsAndProblemsByBenchmark, iqm, mean
-from rlvr.statistics.scores import Scores, blind, matrix, pass_at, units_of
-from rlvr.statistics.table_rows import NOT_PUBLISHED, blind_row, blocks, frames_of, head, holm, numbers, sizes
+from rlvr.statistics.scores import Scores, blind, false_working, matrix, pass_at, units_of
+from rlvr.statistics.table_rows import NOT_PUBLISHED, blind_row, blocks, frames_of, head, holm, numbers, sets_of, sizes
 from rlvr.tables import _scored
 from rlvr.tables._methods import MethodsTable
 
@@ -71,7 +71,8 @@ def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
                 for name, aggregate in AGGREGATES.items():
                     difference = None if base is None else intervals.of_difference(aggregate, ours, base)
                     row = {**head(cell, names, name, k), **numbers(intervals.of(aggregate, ours), difference)}
-                    rows.append({**row, **NOT_PUBLISHED, **sizes(cell, **size), "minus_published": None})
+                    row |= {**NOT_PUBLISHED, **sizes(cell, **size), "minus_published": None}
+                    rows.append({**row, "false_working": _false_working(by_benchmark, cell)})
         for k in layout["k"]:
             guesses = [blind(first, k) for first in firsts]
             if None not in guesses:
@@ -79,7 +80,12 @@ def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
                     value = float(aggregate(np.array([guesses], dtype=float)))
                     rows.append(blind_row(cells[0], names, name, k, value, **size))
     frame = pd.DataFrame(rows)
-    return frame.assign(difference_p_holm=holm(frame["difference_p"]))
+    return frame.assign(difference_p_holm=holm(frame["difference_p"]), data=", ".join(sets_of(layout).values()))
+
+
+def _false_working(by_benchmark: list[dict[str, pd.DataFrame]], cell: dict[str, Any]) -> float | None:
+    """The share of correct samples with a false step, of all benchmarks together."""
+    return false_working([frames[policy] for frames in by_benchmark for policy in cell["policies"]])
 
 
 def _matrices(by_benchmark: list[dict[str, pd.DataFrame]], cell: dict[str, Any], k: int) -> list[Matrix]:

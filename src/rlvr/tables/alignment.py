@@ -27,7 +27,7 @@ class Config(RunsTable):
 expand, lay_out = _over_seeds.expand, _over_seeds.lay_out
 
 
-def statistics(layout: dict[str, Any], weights: Runs) -> pd.DataFrame:
+def statistics(layout: dict[str, Any], weights: Runs, changes: dict[str, Any]) -> pd.DataFrame:
     """One row per model, method, kept step and measure."""
 
     def value(name: str, step: int, run: str) -> float | None:
@@ -37,7 +37,7 @@ def statistics(layout: dict[str, Any], weights: Runs) -> pd.DataFrame:
         {row["step"] for cell in layout["cells"] for run in cell["policies"] for row in weights[run][WEIGHTS]}
     )
     parts = {f"step {step}": {name: partial(value, name, step) for name in COLUMNS} for step in steps}
-    return pd.DataFrame(_over_seeds.rows_of(layout, parts))
+    return _over_seeds.with_heads(_over_seeds.rows_of(layout, parts), layout, changes)
 
 
 def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
@@ -46,4 +46,4 @@ def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
         "|cos| between the leading left singular vectors of ΔW at a step and at the end: of the output head, and means "
         "over the matrices of the layers in thirds. Two random directions in n dimensions have about 0.8 / √n.",
     ]
-    return _over_seeds.rendered(layout, statistics, COLUMNS, notes)
+    return _over_seeds.rendered(layout, statistics, COLUMNS, notes + _over_seeds.of_heads(statistics))

@@ -13,7 +13,7 @@ from rlvr.items.layout import with_scores
 from rlvr.items.scope import Scope
 from rlvr.statistics.intervals import SeedsAndKnownProblems
 from rlvr.statistics.scores import Measure, Scores, matrix, units_of
-from rlvr.statistics.table_rows import blocks, frames_of, head, holm, numbers, published, sizes
+from rlvr.statistics.table_rows import blocks, frames_of, head, holm, numbers, published, sets_of, sizes
 from rlvr.tables import _scored
 from rlvr.tables._methods import BenchmarksTable
 
@@ -86,7 +86,7 @@ def statistics(layout: dict[str, Any], diversity: Scores, reference: Path | None
                 row["minus_published"] = row["value"] - row["published"] if row["published"] is not None else None
                 rows.append(row)
     frame = pd.DataFrame(rows)
-    return frame.assign(difference_p_holm=holm(frame["difference_p"]))
+    return frame.assign(difference_p_holm=holm(frame["difference_p"]), data=frame["benchmark"].map(sets_of(layout)))
 
 
 def _column(name: str) -> Measure:

@@ -11,6 +11,7 @@ from rlvr.tables import _over_seeds
 from rlvr.tables._over_seeds import Column, RunsTable
 from rlvr.tables._rendered import Rendered
 
+BEFORE, HALFWAY, END = "base policy", "halfway", "end"
 SHOWN = {
     "correlation": {
         "rho_correct": Column("ρ correct", 1, 3),
@@ -22,8 +23,13 @@ SHOWN = {
         "norm_failed": Column("‖R_F‖", 1, 4),
         "norm_ratio": Column("‖R_F‖ / ‖R_S‖", 1, 3),
         "clt": Column("√(N_S / N_F)", 1, 3),
+        "norm_over_clt": Column("ratio of the two", 1, 2),
     },
 }
+CLAIMED = {"correlation": ("rho_excess",), "norms": ()}  # measures of claims alone
+TIMES = 3.0  # correct responses are 3 to 4 times as correlated as failed ones (App. 15.2)
+CLAIMS = "of_parts"
+PARTS = (BEFORE, HALFWAY, END)
 
 
 class Config(RunsTable):
@@ -34,31 +40,43 @@ class Config(RunsTable):
 expand = _over_seeds.expand
 
 
+def measures(config: Config) -> tuple[str, ...]:
+    """The measures of its claims."""
+    return (*SHOWN[config.shows], *CLAIMED[config.shows])
+
+
 def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
     config: Any = item.content
     return {**_over_seeds.lay_out(item, plan, paper), "shows": config.shows, "direction": config.direction}
 
 
 def statistics(layout: dict[str, Any], hidden: Runs) -> pd.DataFrame:
-    """One row per model, method, part of training (base policy, between, end) and measure."""
+    """One row per model, method, part of training and measure; `rho_excess` is ρ of correct minus 3 ρ of failed."""
 
     def value(name: str, part: str, run: str) -> float | None:
         rows = hidden[run]["hidden"]
-        place = {"base policy": 0, "halfway": 1 if len(rows) > 2 else None, "end": len(rows) - 1}[part]
-        if place is None:
-            return None
-        row = rows[place]
-        if name == "rho_ratio":
-            right, wrong = (row[f"rho_{group}_{layout['direction']}"] for group in ("correct", "failed"))
-            return right / wrong if right is not None and wrong else None
-        return row[name] if name in row else row[f"{name}_{layout['direction']}"]
+        place = {BEFORE: 0, HALFWAY: 1 if len(rows) > 2 else None, END: len(rows) - 1}[part]
+        return None if place is None else _value(rows[place], name, layout["direction"])
 
     halfway = any(len(hidden[run]["hidden"]) > 2 for cell in layout["cells"] for run in cell["policies"])
-    names = SHOWN[layout["shows"]]
-    parts = ["base policy", *(["halfway"] if halfway else []), "end"]
+    names = [*SHOWN[layout["shows"]], *CLAIMED[layout["shows"]]]
+    parts = [BEFORE, *([HALFWAY] if halfway else []), END]
     return pd.DataFrame(
         _over_seeds.rows_of(layout, {part: {name: partial(value, name, part) for name in names} for part in parts})
     )
+
+
+def _value(row: dict[str, Any], name: str, direction: str) -> float | None:
+    """A measure of a row with one direction projected out; None where a group has too few tokens."""
+    right, wrong = row[f"rho_correct_{direction}"], row[f"rho_failed_{direction}"]
+    if name == "rho_ratio":
+        return right / wrong if right is not None and wrong else None
+    if name == "rho_excess":
+        return right - TIMES * wrong if right is not None and wrong is not None else None
+    if name == "norm_over_clt":
+        ratio = row[f"norm_ratio_{direction}"]
+        return ratio / row["clt"] if ratio is not None and row["clt"] else None
+    return row[name] if name in row else row[f"{name}_{direction}"]
 
 
 def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:

@@ -25,8 +25,8 @@ from rlvr.statistics.intervals import Interval, SeedsAndProblems, over_seeds
 from rlvr.statistics.joint import Cell, joint
 from rlvr.statistics.league import Methods, methods_at, probability_of_improvement, ranks
 from rlvr.statistics.run_rows import Runs, cell_columns, value_of
-from rlvr.statistics.scores import Matrix, Scores
-from rlvr.statistics.table_rows import BLIND
+from rlvr.statistics.scores import Matrix, Scores, blind, false_working
+from rlvr.statistics.table_rows import BLIND, BLIND_LABEL
 from rlvr.tables import _scored
 from rlvr.tables._methods import BenchmarksTable
 from rlvr.tables._rendered import Rendered, scale_line
@@ -110,7 +110,9 @@ def statistics(layout: dict[str, Any], scores: Scores, training: Runs, solutions
     difference in pass@k from the baseline, with bounds that hold all methods' together (`rlvr.statistics.joint`);
     `rank` by pass@k, and `rank_1` by pass@1; `better`, the probability that a run has a higher pass@k than one of the
     baseline; `entropy` and `seconds` (of a step), means over the last tenth of training; `distinct`, the expected
-    number of different correct solutions among m correct samples.
+    number of different correct solutions among m correct samples; `false_working`, the share of correct samples with a
+    false step, in percent, where the working is checked. Blind guesses have `pass_1` and `pass_k`, where their chance
+    is known.
     """
     rows = []
     for methods in methods_at(layout, scores):
@@ -122,7 +124,17 @@ def statistics(layout: dict[str, Any], scores: Scores, training: Runs, solutions
                 for cell in methods.cells
                 for measure, of_arm in found.items()
             ]
+        rows += _blind_rows(rows[-1], methods, layout["k"])
     return pd.DataFrame(rows)
+
+
+def _blind_rows(of_model: dict[str, Any], methods: Methods, k: list[int]) -> list[dict[str, Any]]:
+    """What blind guesses score, exactly; `of_model` is a row of a method on their model."""
+    frame = methods.frames[methods.baseline["policies"][0]]
+    guesser = {**of_model, "arm": BLIND, "label": BLIND_LABEL, "policies": "", "seeds": 0, "at": "common"}
+    values = {name: blind(frame, at) for name, at in zip(("pass_1", "pass_k"), k, strict=True)}
+    exact = {name: Interval(PERCENT * value, np.nan, np.nan) for name, value in values.items() if value is not None}
+    return [{**guesser, "measure": name, **_numbers(found)} for name, found in exact.items()]
 
 
 class _Values:
@@ -147,6 +159,9 @@ class _Values:
         """A measure of each policy. The base policy's entropy is that of the first step of a method's runs."""
         if measure == "distinct":
             return np.array([self.distinct[policy] for policy in policies])
+        if measure == "false_working":
+            shares = [false_working([self.methods.frames[policy]]) for policy in policies]
+            return np.array([np.nan if share is None else PERCENT * share for share in shares])
         if measure == "entropy" and policies[0] not in self.training:
             return np.array([_entropy(self.training[run]["metrics"][:1], run) for run in cell["policies"]])
         of = _entropy if measure == "entropy" else _seconds
@@ -197,7 +212,7 @@ def _measures(methods: Methods, place: Place, layout: dict[str, Any]) -> dict[st
         "better": {arm: _better(values, last[base], settings) for arm, values in others.items()},
         **{
             name: {arm: over_seeds(values, confidence) for arm, values in reached(name).items()}
-            for name in ("entropy", "distinct", "seconds")
+            for name in ("entropy", "distinct", "seconds", "false_working")
         },
     }
 
@@ -257,6 +272,10 @@ def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
         "distinct": f"distinct @{layout['distinct']}",
         "seconds": "seconds a step",
     }
+    checked = statistics.loc[statistics["measure"] == "false_working", "value"].notna().any()
+    headers |= {"false_working": "false working (%)"} if checked else {}
+    is_blind = statistics["arm"] == BLIND
+    blind_guesses, statistics = statistics.loc[is_blind], statistics.loc[~is_blind]
     lines = []
     for (model, _), rows in statistics.groupby(["model", "arm"], sort=False):
         of = rows.set_index(["at", "measure"]).sort_index()
@@ -266,6 +285,11 @@ def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
             texts = {header: _text(of.loc[at, name], digits.get(name, 1), name) for name, header in headers.items()}
             name = rows["label"].iloc[0] if at == "equal" else ""
             lines.append((order, {"Method": name, "": place, **texts}))
+    for model, rows in blind_guesses.groupby("model", sort=False):
+        exact = {headers[row["measure"]]: _text(row, 1, row["measure"]) for row in rows.to_dict("records")}
+        lines.append(
+            ((model, np.inf, 0.0), {"Method": BLIND_LABEL, **dict.fromkeys(["", *headers.values()], ""), **exact})
+        )
     frame = pd.DataFrame([line for _, line in sorted(lines, key=lambda pair: pair[0])])
     first = statistics.iloc[0]
     notes = [
@@ -281,6 +305,7 @@ def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
         *_out_of_reach(statistics, baseline),
         "IQM: the mean of the middle half of runs. Entropy (nats per token of training rollouts) and seconds are "
         "means over the last tenth of training.",
+        *(["False working: correct samples with a false step, as a share of all correct ones."] if checked else []),
         " ".join(sentences(statistics, None)),
         *([layout["note"]] if layout["note"] else []),
     ]

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.plan import Item, Plan
+from rlvr.config.published import plain
 from rlvr.config.schema.fields import Positive
 from rlvr.config.schema.items import ItemConfig
 from rlvr.figures import frontier
@@ -56,7 +57,10 @@ class AtEqualPass1(Config):
 
 
 def companions(name: str, config: Config, scope: Scope) -> tuple[dict[str, ItemConfig], dict[str, ItemConfig]]:
-    """The table at equal pass@1, and the frontier: the smallest against the largest k, over learning rates."""
+    """The table at equal pass@1, and the frontier: the smallest against the largest k, over learning rates.
+
+    Both are of the models, seeds and rates that the scale has at equal pass@1.
+    """
     if config.matched is None:
         return {}, {}
     sweep = look_up(scope.paper.sweeps, config.matched, "sweep", f"{scope.place}.matched")
@@ -68,14 +72,24 @@ def companions(name: str, config: Config, scope: Scope) -> tuple[dict[str, ItemC
     rows = [row for row in every if row.arm == "base" or row.arm in sweep.like]
     if all(row.arm == "base" for row in rows):
         raise ConfigError(f"{scope.place}.matched: the sweep {config.matched!r} is over no arm of the table's rows")
+    part = scope.matched
+    if not all(scope.swept(row.arm, config.matched) for row in rows if row.arm != "base"):
+        rates = ", ".join(f"{rate:g}" for rate in part.rates)
+        of_scale = f"(matched of scale/{scope.plan.scale}.yaml)"
+        raise ConfigError(
+            f"{scope.place}.matched: the sweep {config.matched!r} has none of the learning rates {rates} {of_scale}"
+        )
+    some = [model for model in config.models if model in part.models] or config.models[: 1 if part.models else None]
+    common = {"models": some, "by_name": config.by_name or name in part.by_name}
     changes = {"title": f"{config.title}, at equal pass@1", "rows": rows, "sweep": None, "every_arm": False}
-    matched = AtEqualPass1.model_construct(**{**dict(config), **changes})
+    matched = AtEqualPass1.model_construct(**{**dict(config), **changes, **common})
     k, arms = scope.largest(config.k), [row.arm for row in every]
     swept = [arm for like in arms for arm in scope.swept(like, config.matched)]
     curves = frontier.Config(
         title=f"Pass@{k[0]} against pass@{k[-1]} over learning rates: {config.title}",
         kind="frontier",
-        models=config.models,
+        **common,
+        seeds=None if all(scope.in_full(row.arm) for row in rows if row.arm != "base") else part.seeds,
         benchmark=config.benchmark,
         benchmarks=config.benchmarks,
         arms=[*(arm for arm in arms if arm == "base"), *swept],
@@ -97,16 +111,26 @@ def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
 
 
 def statistics(layout: dict[str, Any], scores: Scores, reference: Path | None) -> pd.DataFrame:
-    return pass_at_k_rows(layout, scores, pd.read_csv(reference) if reference else None)
+    return pass_at_k_rows(layout, scores, _published(layout, reference) if reference else None)
+
+
+def _published(layout: dict[str, Any], reference: Path) -> pd.DataFrame:
+    """The published table, with the methods of rows that have a file of their own beside it."""
+    named = [
+        (reference.parent / cell["reference"], cell["published"]) for cell in layout["cells"] if "reference" in cell
+    ]
+    others = [frame[frame["method"] == method] for path, method in named for frame in [pd.read_csv(path)]]
+    return pd.concat([pd.read_csv(reference), *others], ignore_index=True)
 
 
 def render(layout: dict[str, Any], statistics: pd.DataFrame, reference: Path | None) -> Rendered:
-    return _scored.render(WORDS, layout, statistics, _consistency(reference) if reference else [])
+    return _scored.render(WORDS, layout, statistics, _consistency(layout, reference) if reference else [])
 
 
-def _consistency(reference: Path) -> list[str]:
-    """A note on published rows that violate the laws of pass@k."""
+def _consistency(layout: dict[str, Any], reference: Path) -> list[str]:
+    """A note on published rows of the table's benchmarks that violate the laws of pass@k."""
     table = pd.read_csv(reference, dtype=str, keep_default_na=False)
+    table = table[table["benchmark"].map(plain).isin([plain(panel["published"]) for panel in layout["panels"]])]
     impossible = in_words(check_table(pass_at_k_cells(table)))
     if not impossible:
         return []

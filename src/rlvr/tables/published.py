@@ -17,6 +17,7 @@ NOT_RUN = "not yet run"
 
 class Config(ItemConfig):
     reference: str  # the published table, a file of config/reference/
+    others: bool = False  # whether its rows are models that others trained, which nothing here runs
 
 
 def expand(name: str, config: Config, scope: Scope) -> Item:
@@ -24,7 +25,7 @@ def expand(name: str, config: Config, scope: Scope) -> Item:
 
 
 def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
-    return common(item, plan)
+    return {**common(item, plan), "others": item.config.others}
 
 
 def render(layout: dict[str, Any], reference: Path) -> Rendered:
@@ -36,9 +37,12 @@ def render(layout: dict[str, Any], reference: Path) -> Rendered:
         index=["model", "method"], columns="column", values="value", aggfunc="first", sort=False
     )
     wide = wide[list(dict.fromkeys(names))].reset_index()
-    wide.insert(2, "ours", NOT_RUN)
-    columns = ["Model", "Method", "ours", *(f"{name} (published)" for name in wide.columns[3:])]
+    columns = [f"{name} (published)" for name in wide.columns[2:]]
+    notes = [layout["note"]] if layout["note"] else []
+    if not layout["others"]:
+        wide.insert(2, "ours", NOT_RUN)
+        columns = ["ours", *columns]
+        notes = [f"{len(wide)} rows {NOT_RUN}. " + (layout["note"] or "")]
     text = wide.astype(object).where(wide.notna(), "").astype(str)
-    notes = [f"{len(wide)} rows {NOT_RUN}. " + (layout["note"] or "")]
     alone = "Published values alone: nothing of this table was run."
-    return Rendered(layout["title"], alone, text.set_axis(columns, axis=1), notes)
+    return Rendered(layout["title"], alone, text.set_axis(["Model", "Method", *columns], axis=1), notes)

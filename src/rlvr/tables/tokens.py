@@ -30,7 +30,8 @@ def statistics(layout: dict[str, Any], changes: dict[str, Any]) -> pd.DataFrame:
 
     rows = _over_seeds.rows_of(layout, {"": {name: partial(value, name) for name in COLUMNS}})
     first = {cell["arm"]: changes[cell["policies"][0]]["tokens"]["lowered"] for cell in layout["cells"]}
-    return pd.DataFrame([{**row, "part": "end", "lowered": " ".join(first[row["arm"]])} for row in rows])
+    rows = [{**row, "part": "end", "lowered": " ".join(first[row["arm"]])} for row in rows]
+    return _over_seeds.with_heads(rows, layout, changes)
 
 
 def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
@@ -39,6 +40,6 @@ def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
         "u₁: the first left singular vector of the output head's ΔW, one number per token; its sign is chosen so that "
         "most tokens are lowered. The share of tokens with half the energy is 50 % if all change alike.",
     ]
-    table = _over_seeds.rendered(layout, statistics, COLUMNS, notes)
+    table = _over_seeds.rendered(layout, statistics, COLUMNS, notes + _over_seeds.of_heads(statistics))
     lowered = statistics.drop_duplicates(["model", "arm"])["lowered"].tolist()
     return Rendered(table.title, table.scale, table.frame.assign(**{"most lowered, first seed": lowered}), table.notes)

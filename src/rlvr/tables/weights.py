@@ -30,6 +30,8 @@ PUBLISHED = {
     "rank1_pct": "rank_1_share",
     "inner_pct": "layer_share",
 }
+CLAIMS = "of_parts"
+PARTS = (EARLY, LATE)
 
 
 class Config(RunsTable):
@@ -37,6 +39,11 @@ class Config(RunsTable):
 
 
 expand, lay_out = _over_seeds.expand, _over_seeds.lay_out
+
+
+def measures(config: Config) -> tuple[str, ...]:
+    """The measures of its claims."""
+    return tuple(COLUMNS)
 
 
 def check_published(config: Config, file: PublishedTable, paper: Paper, place: str) -> None:
@@ -47,8 +54,8 @@ def check_published(config: Config, file: PublishedTable, paper: Paper, place: s
             file.check_model(name, f"{place}.models (or published_as.{model})")
 
 
-def statistics(layout: dict[str, Any], weights: Runs, reference: Path | None) -> pd.DataFrame:
-    """One row per model, method, part of training and measure; `published` in the table's unit."""
+def statistics(layout: dict[str, Any], weights: Runs, changes: dict[str, Any], reference: Path | None) -> pd.DataFrame:
+    """One row per model, method, part of training and measure; `published` as printed, in the table's unit."""
 
     def value(name: str, early: bool, run: str) -> float | None:
         rows = weights[run][WEIGHTS]
@@ -68,13 +75,16 @@ def statistics(layout: dict[str, Any], weights: Runs, reference: Path | None) ->
     names = {cell["arm"]: cell["published"] for cell in layout["cells"]}
     for row in rows:
         row["published"] = values.get((names[row["arm"]], row["part"], row["measure"]))
-    return pd.DataFrame(rows)
+    return _over_seeds.with_heads(rows, layout, changes)
 
 
-def _published(reference: Path) -> dict[tuple[str, str, str], float]:
-    """By method, part and measure: the table's first and last step of each method."""
+def _published(reference: Path) -> dict[tuple[str, str, str], str]:
+    """By method, part and measure: the table's first and last step of each method. Ranges have no step and are late."""
     found = {}
-    for method, rows in pd.read_csv(reference).dropna(subset="k").groupby("method"):  # ranges have no step
+    table = pd.read_csv(reference, dtype={"value": str})
+    for row in table[table["k"].isna()].to_dict("records"):
+        found[row["method"], LATE, PUBLISHED[row["benchmark"]]] = row["value"].replace("-", "–")
+    for method, rows in table.dropna(subset="k").groupby("method"):
         steps = sorted(rows["k"].unique(), key=lambda step: int(str(step).removesuffix("k")))
         for part, step in ((EARLY, steps[0]), (LATE, steps[-1])):
             for row in rows[rows["k"] == step].to_dict("records"):
@@ -91,4 +101,4 @@ def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
         "mean over the matrices of all layers. srank: the least k whose k largest singular values sum to 99 % of all "
         "(Kumar et al. 2020).",
     ]
-    return _over_seeds.rendered(layout, statistics, COLUMNS, notes)
+    return _over_seeds.rendered(layout, statistics, COLUMNS, notes + _over_seeds.of_heads(statistics))

@@ -8,13 +8,14 @@ from rlvr.config.schema.settings import Execution
 from rlvr.config.schema.specs import RunSpec
 from rlvr.files import sha256
 from rlvr.offspring import end_with_caller
+from rlvr.policies import store
 from rlvr.policies.errors import NonFinite
 from rlvr.policies.manifest import fingerprint
-from rlvr.policies.store import KEPT, save, save_kept
 from rlvr.training import backends
 from rlvr.training.checkpoint import Checkpoints
 from rlvr.training.deterministic import one_thread
 from rlvr.training.inputs import problems_of
+from rlvr.training.kept_rollouts import KeptRollouts
 from rlvr.training.outcome import TrainedPolicy
 from rlvr.training.progress import TO_BE_CONTINUED, Bar, Saves, Stopped, StopRequest
 from rlvr.training.trainer import Trainer
@@ -32,6 +33,8 @@ def train(trainer: Trainer, checkpoints: Checkpoints, saves: Saves) -> None:
     if (snapshot := checkpoints.latest()) is not None:
         trainer.restore(snapshot)
         saved = trainer.step
+    if trainer.kept_rollouts is not None:
+        trainer.kept_rollouts.resume(trainer.step)
     steps, stop = trainer.spec.steps, StopRequest()
     with Bar("rl", steps, trainer.step) as bar:
         try:
@@ -44,7 +47,7 @@ def train(trainer: Trainer, checkpoints: Checkpoints, saves: Saves) -> None:
                 with stop.at_once():
                     trainer.probe_if_due()
                 if saves.due(trainer.step) or trainer.step == steps:
-                    checkpoints.save(trainer.snapshot())
+                    save(trainer, checkpoints)
                     saves.made()
                     saved = trainer.step
                 bar.advance(pass_rate=row["pass_rate"], entropy=row["entropy"], seconds=row["timing"]["step"])
@@ -52,9 +55,16 @@ def train(trainer: Trainer, checkpoints: Checkpoints, saves: Saves) -> None:
                     raise Stopped
         except Stopped:
             if saved != trainer.step:
-                checkpoints.save(trainer.snapshot())
+                save(trainer, checkpoints)
             print(f"asked to stop: saved at step {trainer.step}, to be continued", flush=True)
             raise SystemExit(TO_BE_CONTINUED) from None
+
+
+def save(trainer: Trainer, checkpoints: Checkpoints) -> None:
+    """Save a checkpoint, and before it the rollouts of its steps."""
+    if trainer.kept_rollouts is not None:
+        trainer.kept_rollouts.flush()
+    checkpoints.save(trainer.snapshot())
 
 
 def main(
@@ -87,6 +97,7 @@ def main(
             judges=options.judges,
             verifier_errors=options.verifier_errors,
             tokens_per_gpu=options.tokens_per_gpu,
+            kept_rollouts=KeptRollouts.of(state, run.steps, options),
         )
     except VerifierError as error:
         raise SystemExit(str(error)) from error
@@ -105,11 +116,13 @@ def main(
             raise SystemExit(f"{error} (in the problems of {problems} or {validation}, where it is a gold)") from error
         step = trainer.select()
         folder = out.parent / f"policy-step{step}"
-        sums = save(policy, folder)
+        sums = store.save(policy, folder)
         if trainer.kept:
-            save_kept(out.parent / KEPT, trainer.kept)
+            store.save_kept(out.parent / store.KEPT, trainer.kept)
         rows = {"metrics": trainer.metrics, "probe": trainer.probes}
         outcome = TrainedPolicy(folder, sums, policy.template, rows, checkpoints.history)
+        if trainer.kept_rollouts is not None:
+            trainer.kept_rollouts.publish(out)
         outcome.publish_run(out, run, step, trainer.problems.left_out)
         checkpoints.retire()
 

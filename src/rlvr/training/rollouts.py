@@ -4,6 +4,7 @@ Dimensions: P prompts, G rollouts per prompt, T response tokens.
 """
 
 import math
+import time
 from dataclasses import dataclass
 
 import torch
@@ -17,6 +18,7 @@ from rlvr.policies.store import Policy
 from rlvr.records import Problem
 from rlvr.training.batches import Groups, PromptOrder, pad_prompts
 from rlvr.training.passes import Sampler
+from rlvr.verifiers import Judgement
 from rlvr.verifiers.pool import Pool
 
 
@@ -32,6 +34,9 @@ class Batch:
     statuses: dict[str, int]
     rounds: int
     position: int  # position in the training set's order after this step
+    problems: list[Problem]  # of each prompt
+    verdicts: list[list[Judgement]]  # of each prompt's rollouts
+    verify_seconds: float  # on the clock
 
 
 class Problems:
@@ -73,19 +78,24 @@ def sample_prompts(
     return Groups(prompts_PL, prompt_lengths_P, drawn.tokens_PGT, drawn.lengths_PG), drawn
 
 
-def verify(policy: Policy, drawn: Samples, golds: list[str], verifier: Pool) -> list[list[str]]:
-    """A status for each of P x G rollouts. Raises TooManyErrors if the verifier fails too often."""
+def verify(policy: Policy, drawn: Samples, golds: list[str], verifier: Pool) -> list[list[Judgement]]:
+    """Status and extracted answer of each of P x G rollouts. Raises TooManyErrors if the verifier fails too often."""
     prompts, rollouts = drawn.lengths_PG.shape
     lengths = drawn.lengths_PG.flatten().tolist()
     rows = [row[:length] for row, length in zip(drawn.tokens_PGT.flatten(0, 1).cpu().numpy(), lengths, strict=True)]
     texts, finished = policy.decode(rows), drawn.finished_PG.flatten().tolist()
     verdicts = verifier.judge((text, golds[i // rollouts]) for i, text in enumerate(texts))
-    statuses = [
-        verifiers.settle((verdict.status, verdict.extracted), done)[0]
+    settled = [
+        verifiers.settle((verdict.status, verdict.extracted), done)
         for verdict, done in zip(verdicts, finished, strict=True)
     ]
     verifier.errors.check()
-    return [statuses[p * rollouts : (p + 1) * rollouts] for p in range(prompts)]
+    return [settled[p * rollouts : (p + 1) * rollouts] for p in range(prompts)]
+
+
+def correct(verdicts: list[list[Judgement]], device: torch.device) -> Tensor:
+    """1.0 for a correct rollout, else 0.0 (P, G)."""
+    return torch.tensor([[float(status == "correct") for status, _ in row] for row in verdicts], device=device)
 
 
 def overlong_penalty(lengths_PG: Tensor, *, limit: int, buffer: float, penalty: float) -> Tensor:
@@ -118,11 +128,11 @@ def collect(
     the informative share suggests, for at most `max_sampling_rounds` rounds. Dropped groups, whose weights are mostly
     zero, then fill the remaining places.
     """
-    informative: list[tuple[Groups, Samples, Tensor]] = []
-    spare: list[tuple[Groups, Samples, Tensor]] = []
+    informative: list[_Part] = []
+    spare: list[_Part] = []
     pass_rates: list[float] = []
     statuses: dict[str, int] = {}
-    rounds, missing = 0, prompts
+    rounds, missing, seconds = 0, prompts, 0.0
     while missing > 0 and rounds < (rollout.max_sampling_rounds if rollout.dynamic_sampling else 1):
         share = max(0.25, (prompts - missing) / len(pass_rates)) if pass_rates else 1.0
         count = math.ceil(missing / share)
@@ -136,47 +146,58 @@ def collect(
             max_tokens=rollout.max_response_tokens,
             temperature=rollout.temperature,
         )
-        graded = verify(policy, drawn, [problems.problems[row].gold for row in rows], verifier)
-        correct_PG = torch.tensor([[float(s == "correct") for s in row] for row in graded], device=policy.model.device)
-        for status in (s for row in graded for s in row):
+        asked = [problems.problems[row] for row in rows]
+        began = time.perf_counter()
+        verdicts = verify(policy, drawn, [problem.gold for problem in asked], verifier)
+        seconds += time.perf_counter() - began
+        correct_PG = correct(verdicts, policy.model.device)
+        for status in (status for row in verdicts for status, _ in row):
             statuses[status] = statuses.get(status, 0) + 1
         rates = correct_PG.mean(dim=1)
         informs = (rates > 0) & (rates < 1) if rollout.dynamic_sampling else torch.ones_like(rates, dtype=torch.bool)
         for chosen, store in ((informs, informative), (~informs, spare)):
             if (index := torch.nonzero(chosen).squeeze(-1)).numel():
                 part = Samples(**{name: tensor[index] for name, tensor in vars(drawn).items()})
-                store.append((groups.select(index), part, correct_PG[index]))
+                of_prompts = [(asked[p], verdicts[p]) for p in index.tolist()]
+                store.append((groups.select(index), part, correct_PG[index], of_prompts))
         missing -= int(informs.sum())
         pass_rates += rates.tolist()
         position, rounds = position + count, rounds + 1
-    groups, drawn, correct_PG = _join([*informative, *spare], prompts, policy.pad)
+    groups, drawn, correct_PG, of_prompts = _join([*informative, *spare], prompts, policy.pad)
     longest, penalty = rollout.max_response_tokens, reward.overlong_penalty
     penalty_PG = overlong_penalty(groups.lengths_PG, limit=longest, buffer=reward.overlong_buffer, penalty=penalty)
-    return Batch(groups, drawn, correct_PG, correct_PG + penalty_PG, pass_rates, statuses, rounds, position)
+    counts = pass_rates, statuses, rounds, position
+    of_problems, of_rollouts = [problem for problem, _ in of_prompts], [verdicts for _, verdicts in of_prompts]
+    return Batch(groups, drawn, correct_PG, correct_PG + penalty_PG, *counts, of_problems, of_rollouts, seconds)
 
 
-def _join(parts: list[tuple[Groups, Samples, Tensor]], prompts: int, pad: int) -> tuple[Groups, Samples, Tensor]:
+# Groups with their samples, which are correct (P, G), and each prompt's problem with its rollouts' verdicts.
+_Part = tuple[Groups, Samples, Tensor, list[tuple[Problem, list[Judgement]]]]
+
+
+def _join(parts: list[_Part], prompts: int, pad: int) -> _Part:
     """The first `prompts` groups of all parts, padded to one shape."""
-    longest_prompt = max(groups.prompts_PL.shape[1] for groups, _, _ in parts)
-    longest = max(drawn.tokens_PGT.shape[2] for _, drawn, _ in parts)
+    longest_prompt = max(groups.prompts_PL.shape[1] for groups, *_ in parts)
+    longest = max(drawn.tokens_PGT.shape[2] for _, drawn, *_ in parts)
 
     def joined(tensors: list[Tensor], width: int, value: float) -> Tensor:
         padded = [torch.nn.functional.pad(t, (0, width - t.shape[-1]), value=value) for t in tensors]
         return torch.cat(padded)[:prompts]
 
-    tokens_PGT = joined([drawn.tokens_PGT for _, drawn, _ in parts], longest, pad)
-    lengths_PG = torch.cat([drawn.lengths_PG for _, drawn, _ in parts])[:prompts]
+    tokens_PGT = joined([drawn.tokens_PGT for _, drawn, *_ in parts], longest, pad)
+    lengths_PG = torch.cat([drawn.lengths_PG for _, drawn, *_ in parts])[:prompts]
     groups = Groups(
-        joined([groups.prompts_PL for groups, _, _ in parts], longest_prompt, pad),
-        torch.cat([groups.prompt_lengths_P for groups, _, _ in parts])[:prompts],
+        joined([groups.prompts_PL for groups, *_ in parts], longest_prompt, pad),
+        torch.cat([groups.prompt_lengths_P for groups, *_ in parts])[:prompts],
         tokens_PGT,
         lengths_PG,
     )
     drawn = Samples(
         tokens_PGT,
-        joined([drawn.logprobs_PGT for _, drawn, _ in parts], longest, 0.0),
-        joined([drawn.entropy_PGT for _, drawn, _ in parts], longest, 0.0),
+        joined([drawn.logprobs_PGT for _, drawn, *_ in parts], longest, 0.0),
+        joined([drawn.entropy_PGT for _, drawn, *_ in parts], longest, 0.0),
         lengths_PG,
-        torch.cat([drawn.finished_PG for _, drawn, _ in parts])[:prompts],
+        torch.cat([drawn.finished_PG for _, drawn, *_ in parts])[:prompts],
     )
-    return groups, drawn, torch.cat([correct for _, _, correct in parts])[:prompts]
+    of_prompts = [pair for *_, pairs in parts for pair in pairs][:prompts]
+    return groups, drawn, torch.cat([correct_PG for _, _, correct_PG, _ in parts])[:prompts], of_prompts

@@ -12,14 +12,16 @@ from rlvr.policies.errors import NonFinite
 from rlvr.policies.noise import STREAM_PROBE
 from rlvr.policies.sampler import Samples
 from rlvr.policies.store import EMBEDDING, HEAD, Policy, last_layers
-from rlvr.records import Problem
+from rlvr.records import KeptGroup, Problem
 from rlvr.training import measures
 from rlvr.training.batches import Groups, PromptOrder, all_logprobs, autocast
 from rlvr.training.checkpoint import Snapshot
 from rlvr.training.critic import Estimates, ValueModel
+from rlvr.training.kept_rollouts import KeptRollouts, group
 from rlvr.training.passes import Optimizer, adamw, microbatch, sampler, training_pass
-from rlvr.training.rollouts import Batch, Problems, collect, sample_prompts, verify
+from rlvr.training.rollouts import Batch, Problems, collect, correct, sample_prompts, verify
 from rlvr.training.update import Coupled, Totals, update
+from rlvr.verifiers import Judgement
 from rlvr.verifiers.pool import Pool
 
 
@@ -61,6 +63,7 @@ class Trainer:
         judges: int = 1,
         verifier_errors: float = 1.0,
         tokens_per_gpu: int = 16384,
+        kept_rollouts: KeptRollouts | None = None,
     ):
         self.spec, self.policy = spec, policy
         self.model = policy.model
@@ -83,6 +86,7 @@ class Trainer:
         self.probes: list[dict[str, Any]] = []
         self.best: dict[str, Any] | None = None  # the best probed step so far, if the run selects one
         self.kept: dict[int, dict[str, torch.Tensor]] = {}  # the weights of probed steps, if the run keeps them
+        self.kept_rollouts = kept_rollouts
 
     # ---- one step ----
 
@@ -136,9 +140,41 @@ class Trainer:
         if self.estimator_state:
             row["estimator"] = self.estimator_state
         tokens, seconds = int(batch.groups.lengths_PG.sum()), sum(timer.seconds.values())
-        row["timing"] = {**timer.seconds, "step": round(seconds, 4), "tokens_per_second": round(tokens / seconds, 1)}
+        row["timing"] = {**timer.seconds, "verify": round(batch.verify_seconds, 4), "step": round(seconds, 4)}
+        row["timing"]["tokens_per_second"] = round(tokens / seconds, 1)
         self.metrics.append(row)
+        if self.kept_rollouts is not None:
+            self._keep_rollouts(self.kept_rollouts, batch, inputs, advantages_PG)
         return row
+
+    def _keep_rollouts(
+        self, kept: KeptRollouts, batch: Batch, inputs: dict[str, Any], advantages_PG: torch.Tensor
+    ) -> None:
+        groups = batch.groups
+
+        def kept_group(p: int) -> KeptGroup:
+            lengths, length = groups.lengths_PG[p].tolist(), int(groups.prompt_lengths_P[p])
+            rows = [
+                groups.prompts_PL[p, :length],
+                *(row[:n] for row, n in zip(groups.tokens_PGT[p], lengths, strict=True)),
+            ]
+            prompt, *responses = self.policy.decode([row.cpu().numpy() for row in rows])
+            return group(
+                p,
+                step=self.step,
+                problem=batch.problems[p].id,
+                gold=batch.problems[p].gold,
+                prompt=prompt,
+                responses=responses,
+                verdicts=batch.verdicts[p],
+                rewards_PG=batch.rewards_PG,
+                weights_PG=advantages_PG,
+                lengths_PG=groups.lengths_PG,
+                inputs=inputs,
+                state=self.estimator_state,
+            )
+
+        kept.add(self.step, [problem.id for problem in batch.problems], kept_group)
 
     def _critic_learns_alone(self) -> bool:
         return self.critic is not None and self.step < self.critic.settings.warmup
@@ -260,9 +296,9 @@ class Trainer:
         """Sample held-out problems at temperature 1; record pass rates, entropy, overconfidence (ACE sec. 5.3, 5.4)."""
         assert self.held_out is not None
         spec, held_out = self.spec, self.held_out
-        groups, drawn, graded = self._sample_held_out(held_out, spec.probe.samples)
+        groups, drawn, verdicts = self._sample_held_out(held_out, spec.probe.samples)
         reference_PGT = all_logprobs(self.reference, groups, self.microbatch)
-        correct_PG = torch.tensor([[float(s == "correct") for s in row] for row in graded], device=self.model.device)
+        correct_PG = correct(verdicts, self.model.device)
         rates = correct_PG.mean(dim=1).tolist()
         log_ratio_PG = (drawn.logprobs_PGT - reference_PGT).sum(-1)
         if self.spec.selection.rule == "best_validation" and self.step:
@@ -285,13 +321,13 @@ class Trainer:
 
     def _greedy(self, held_out: Problems) -> float:
         """Pass rate of one response per problem at temperature 0, independent of noise."""
-        _, _, graded = self._sample_held_out(held_out, 1, temperature=0.0)
-        return sum(status == "correct" for (status,) in graded) / len(graded)
+        _, _, verdicts = self._sample_held_out(held_out, 1, temperature=0.0)
+        return sum(status == "correct" for ((status, _),) in verdicts) / len(verdicts)
 
     def _sample_held_out(
         self, held_out: Problems, rollouts: int, temperature: float = 1.0
-    ) -> tuple[Groups, Samples, list[list[str]]]:
-        """Responses to the held-out problems, and their statuses."""
+    ) -> tuple[Groups, Samples, list[list[Judgement]]]:
+        """Responses to the held-out problems, and their verdicts."""
         groups, drawn = sample_prompts(
             self.policy,
             sampler(self.model),

@@ -11,6 +11,8 @@ A module may also define
     check()             raises VerifierError if this machine lacks what the verifier needs
     check_gold(gold)    raises VerifierError for a gold that the verifier cannot read
     itself(gold)        how a gold compares with itself: `correct`, or the reason in one word; if golds are answers
+    after_think(gold)   the gold that accepts an answer behind the response's thought alone (`behind_thought`)
+    THINKS              True if it has `after_think`
     ISOLATED            True if `judge` cannot hang, crash or fill memory, since what may do so has processes of its
                         own: then a single worker is the caller's process
     close()             ends what it has started, where the only worker is the caller's process
@@ -31,6 +33,7 @@ from typing import Any
 STATUSES = ("correct", "wrong", "unparsable", "truncated", "timeout", "out_of_memory", "error")
 
 OPEN = "\\boxed{"
+THINK, THOUGHT = "<think>", "</think>"
 
 Judgement = tuple[str, str | None]
 Judge = Callable[[str, str], Judgement]
@@ -69,6 +72,12 @@ def check_golds(verifier: str, golds: Iterable[tuple[str, str]]) -> None:
 
 def nothing(*_: object) -> None:
     """None: the default of optional hooks."""
+
+
+def behind_thought(text: str) -> str | None:
+    """What follows the last </think>; None without one, or where another <think> opens behind it."""
+    _, mark, answer = text.rpartition(THOUGHT)
+    return answer if mark and THINK not in answer else None
 
 
 def last_boxed(text: str) -> str | None:

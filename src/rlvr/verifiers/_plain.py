@@ -2,9 +2,10 @@
 
 A program is plain if it is one line, `def NAME(x): ...`, of the words in WORDS, small integers and the signs of lists
 and arithmetic. So it has no attribute, import, text, exception or second function, and of Python's functions it can
-name those in BUILTINS alone. It reaches no object that it did not make, leaves nothing behind, and
-cannot change what the next program computes. It may still take long or take memory, which ends the whole sandbox; then
-each program runs alone (`rlvr.verifiers.code`). A pattern decides, since Python's parser takes ten times as long.
+name those in BUILTINS alone. It reaches no object that it did not make, leaves nothing behind,
+prints nothing, and cannot change what the next program computes. It may still take long or take memory, which ends the
+sandbox; then it runs alone, and those behind it share another (`rlvr.verifiers.code`). A pattern decides, since
+Python's parser takes ten times as long.
 """
 
 import json
@@ -22,22 +23,23 @@ LONGEST = 2_000  # characters
 Run = tuple[str, str]  # a program, and the JSON of its calls: a list of lists of arguments
 _BODY = re.compile(rf" ?(?:(?:{'|'.join(WORDS)})(?![a-zA-Z0-9_])|[0-9]{{1,6}}(?![0-9._])|{SIGNS}| )*+")
 
-# Runs in the sandbox as a script. A program that fails has the result null; running out of memory ends the script.
+# Runs in the sandbox as a script; writes each result at once, so that what follows takes none away. A program that
+# fails has the result null; running out of memory ends the script.
 HARNESS = f"""
-import json as _json, sys as _sys
+import json as _json, marshal as _marshal, sys as _sys
 _request = _json.loads(_sys.stdin.read())
 _allowed = {{name: getattr(__import__("builtins"), name) for name in {BUILTINS!r}}}
-_results = []
+_inputs = {{calls: _marshal.dumps(_json.loads(calls)) for _, calls in _request["runs"]}}
 for _program, _calls in _request["runs"]:
     _names = {{"__builtins__": dict(_allowed)}}
     try:
         exec(compile(_program, "/program.py", "exec"), _names)
-        _results.append([_json.dumps(_names[_request["entry"]](*call)) for call in _json.loads(_calls)])
+        _result = [_json.dumps(_names[_request["entry"]](*call)) for call in _marshal.loads(_inputs[_calls])]
     except MemoryError:
         raise
     except Exception:
-        _results.append(None)
-print(_json.dumps(_results))
+        _result = None
+    print(_json.dumps(_result), flush=True)
 """
 
 
@@ -54,9 +56,9 @@ def is_plain(program: str, entry: str) -> bool:
     return _BODY.fullmatch(program, opening.end()) is not None
 
 
-def results(runs: Sequence[Run], entry: str, limits: sandbox.Limits) -> list[str | None] | None:
-    """What `sandbox.run` writes for the calls of each, None for one that fails; None where the sandbox was stopped."""
+def results(runs: Sequence[Run], entry: str, limits: sandbox.Limits) -> list[str | None]:
+    """What `sandbox.run` writes for the calls of each, None for one that fails; up to one that ends the sandbox."""
     outcome = sandbox.run(HARNESS, json.dumps({"runs": runs, "entry": entry}).encode(), limits)
-    if outcome.stopped or outcome.code != 0:
-        return None
-    return [None if lines is None else "".join(f"{line}\n" for line in lines) for lines in json.loads(outcome.output)]
+    *lines, _ = outcome.output.decode().split("\n")  # the last one is empty, or was cut off
+    ended = map(json.loads, lines)
+    return [None if values is None else "".join(f"{value}\n" for value in values) for values in ended]

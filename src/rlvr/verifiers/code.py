@@ -2,9 +2,10 @@ r"""Programs, judged by unit tests as LiveCodeBench poses them: standard input a
 
 The gold is JSON: {"kind": "stdin" | "call", "entry": NAME, "tests": [{"input": ..., "output": ...}, ...]}, with
 "seconds" and "memory_mb" per test, a "tolerance" and a "checker" if the set has them, and its "form": whether a
-response ends in a code block, or is a program after its </think>. The program runs in `sandbox` once per test, or once
-for all calls ("together"), and sees only inputs; this module compares its output. A run of a program on an input is
-remembered, since the rollouts of tiny policies repeat each other. docs/grading.md says when two outputs are equal.
+response ends in a code block, in one behind its thought, or is a program after its </think>. The program runs in
+`sandbox` once per test, or once for all calls ("together"), and sees only inputs; this module compares its output. A
+run of a program on an input is remembered, since the rollouts of tiny policies repeat each other. docs/grading.md says
+when two outputs are equal.
 """
 
 import json
@@ -13,25 +14,23 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import lru_cache
-from itertools import groupby
-from operator import itemgetter
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from rlvr.verifiers import Judgement, VerifierError, _plain, sandbox
+from rlvr.verifiers import THOUGHT, Judgement, VerifierError, _plain, behind_thought, sandbox
 from rlvr.verifiers.memory import Memory
 
 VERSION = 2
 SLOW = True
 ISOLATED = True
+THINKS = True
 SECONDS = 600.0  # of a whole judgement; each test has its own limit
 MEMORY_MB = None  # a worker waits for sandboxes, and a test's own limit may be higher
 LONGEST = 200_000  # characters of a program worth running
-TOGETHER = 1.0  # seconds of CPU for plain programs of several problems in one sandbox
+TOGETHER = 0.1  # seconds of CPU for plain programs in one sandbox; those of a training step take 0.02
 REMEMBERED = 32 << 20  # bytes of programs with their inputs and outputs
-THOUGHT = "</think>"
 _RUNS: Memory[tuple[str, str, sandbox.Limits, str], tuple[str, str]] = Memory(REMEMBERED)
 
 # A file may follow a block's language: python:main.py
@@ -62,7 +61,7 @@ class Gold(_Strict):
 
     `checker` compares texts line by line, as LiveCodeBench does, or as one row of tokens, as CodeContests does.
     `together` makes all calls in one process, within the limits of one test. `form`: the program is the response's
-    last code block, or all that follows its last </think>.
+    last code block, the last one that follows its thought, or all that follows its last </think>.
     """
 
     kind: Literal["stdin", "call"]
@@ -73,7 +72,7 @@ class Gold(_Strict):
     tolerance: Annotated[float, Field(ge=0, le=1)] | None = None
     checker: Literal["lines", "tokens"] = "lines"
     together: bool = False
-    form: Literal["block", "after_think"] = "block"
+    form: Literal["block", "block_after_think", "after_think"] = "block"
 
     @model_validator(mode="after")
     def kinds_agree(self):
@@ -92,12 +91,26 @@ class Gold(_Strict):
 
     def program(self, text: str) -> str | None:
         """The program of a response; None if it has none."""
-        return last_program(text) if self.form == "block" else after_thought(text)
+        if self.form == "after_think":
+            return after_thought(text)
+        answer = text if self.form == "block" else behind_thought(text)
+        return None if answer is None else last_program(answer)
 
     def runs(self) -> Iterator[tuple[_Test, ...]]:
         """The tests of each run of the program."""
         return iter([self.tests] if self.together else [(test,) for test in self.tests])
 
+    @cached_property
+    def calls(self) -> str:
+        """The arguments of all tests, as JSON."""
+        return _calls(self.tests)
+
+    @cached_property
+    def results(self) -> str:
+        """What a right program of calls writes, as long as it writes numbers as Python does."""
+        return "".join(f"{json.dumps(test.output)}\n" for test in self.tests)
+
+    @cached_property
     def limits(self) -> sandbox.Limits:
         settings = {"seconds": self.seconds, "memory_mb": self.memory_mb}
         return sandbox.Limits(**{name: value for name, value in settings.items() if value})
@@ -108,6 +121,10 @@ check = sandbox.check
 
 def check_gold(gold: str) -> None:
     read_gold(gold)
+
+
+def after_think(gold: str) -> str:
+    return json.dumps({**json.loads(gold), "form": "block_after_think"}, ensure_ascii=False)
 
 
 def prepare() -> None:
@@ -128,9 +145,10 @@ def judge(text: str, gold: str) -> Judgement:
     if program is None or len(program) > LONGEST:
         return "unparsable", None
     for run in tests.runs():
-        data = _calls(run) if tests.entry else run[0].input
-        stopped, output = _ran(program, data, tests.limits(), tests.entry or "")
-        status = stopped or ("correct" if _as_wanted(output, run, tests) else "wrong")
+        data = (tests.calls if tests.together else _calls(run)) if tests.entry else run[0].input
+        stopped, output = _ran(program, data, tests.limits, tests.entry or "")
+        right = not stopped and ((tests.together and output == tests.results) or _as_wanted(output, run, tests))
+        status = stopped or ("correct" if right else "wrong")
         if status != "correct":
             return status, program
     return "correct", program
@@ -139,34 +157,32 @@ def judge(text: str, gold: str) -> Judgement:
 def ahead(questions: Sequence[tuple[str, str]]) -> None:
     """Run the plain programs of these questions in one sandbox, and remember their outputs.
 
-    A program that takes long or takes memory ends the sandbox for all: then those with equal calls share one, and where
-    that ends too, each runs alone.
+    A program that takes long or takes memory ends the sandbox: then it runs alone, and those behind it share another.
+    So it costs its own limit and TOGETHER at most.
     """
     waiting: dict[tuple[sandbox.Limits, str], dict[_plain.Run, None]] = {}
-    for text, gold in questions:
+    for text, gold in dict.fromkeys(questions):
         tests = read_gold(gold)
         program = tests.program(text) if tests.together else None
-        if program is None or tests.entry is None or not _plain.is_plain(program, tests.entry):
+        if program is None or tests.entry is None:
             continue
-        data = _calls(tests.tests)
-        if _RUNS.get((program, data, tests.limits(), tests.entry)) is None:
-            waiting.setdefault((tests.limits(), tests.entry), {})[program, data] = None
+        known = _RUNS.get((program, tests.calls, tests.limits, tests.entry))
+        if known is None and _plain.is_plain(program, tests.entry):
+            waiting.setdefault((tests.limits, tests.entry), {})[program, tests.calls] = None
     for (limits, entry), runs in waiting.items():
-        shares = [list(equal) for _, equal in groupby(sorted(runs, key=itemgetter(1)), key=itemgetter(1))]
-        shorter = replace(limits, seconds=min(limits.seconds, TOGETHER))
-        if len(shares) > 1 and _all_ended(list(runs), limits, entry, shorter):
-            continue
-        for share in shares:
-            if len(share) > 1:
-                _all_ended(share, limits, entry, limits)
+        _run_together(list(runs), limits, entry)
 
 
-def _all_ended(runs: list[_plain.Run], limits: sandbox.Limits, entry: str, allowed: sandbox.Limits) -> bool:
-    """Whether all came to their ends in one sandbox with the limits `allowed`; then what they gave is remembered."""
-    outputs = _plain.results(runs, entry, allowed)
-    for (program, data), output in zip(runs, outputs or (), strict=False):
-        _RUNS.put((program, data, limits, entry), ("wrong", "") if output is None else ("", output))
-    return outputs is not None
+def _run_together(runs: list[_plain.Run], limits: sandbox.Limits, entry: str) -> None:
+    """Run plain programs, the last one or one that ends a shared sandbox alone; remember what they gave."""
+    shared = replace(limits, seconds=min(limits.seconds, TOGETHER))
+    while runs:
+        outputs = _plain.results(runs, entry, shared) if len(runs) > 1 else []
+        for (program, data), output in zip(runs, outputs, strict=False):
+            _RUNS.put((program, data, limits, entry), ("wrong", "") if output is None else ("", output))
+        for program, data in runs[len(outputs) : len(outputs) + 1]:
+            _ran(program, data, limits, entry)
+        runs = runs[len(outputs) + 1 :]
 
 
 def _calls(run: tuple[_Test, ...]) -> str:

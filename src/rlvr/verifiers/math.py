@@ -1,5 +1,6 @@
 r"""Mathematical answers: plain numbers at once, everything else by math-verify on a cleaned answer.
 
+A gold that begins with `</think>` accepts an answer behind the response's thought alone (`after_think`).
 docs/grading.md lists the decisions made before math-verify, and where they differ from its own. A judgement may never
 end on a hostile answer (towers of powers, huge factorials): run it in `rlvr.verifiers.pool`. Without a pool,
 math-verify's own time-out of 5 seconds applies in the main thread, which gets its SIGALRM.
@@ -7,7 +8,7 @@ math-verify's own time-out of 5 seconds applies in the main thread, which gets i
 
 import re
 
-from rlvr.verifiers import OPEN, Judgement, VerifierError, _math_verify, final_box, last_boxed
+from rlvr.verifiers import OPEN, THOUGHT, Judgement, VerifierError, _math_verify, behind_thought, final_box, last_boxed
 from rlvr.verifiers._answer import (
     approximations,
     domain,
@@ -25,6 +26,7 @@ from rlvr.verifiers._latex import plain
 from rlvr.verifiers.memory import remembered
 
 VERSION = 5
+THINKS = True
 LONGEST = 2_000  # characters of an answer worth parsing
 REMEMBERED = 32 << 20  # bytes of answers and their verdicts, in each process
 
@@ -40,6 +42,7 @@ SHORTEST_WORD = 5  # letters; fewer without \text are a product of variables
 
 def check_gold(gold: str) -> None:
     """Raise VerifierError for a gold that is too long, empty, or says that there is no answer."""
+    gold = gold.removeprefix(THOUGHT)
     if len(gold) > LONGEST:
         raise VerifierError(f"a gold of more than {LONGEST:,} characters: {gold[:40]!r}...")
     if not plain(gold) or _NO_ANSWER.fullmatch(plain(gold)):
@@ -50,7 +53,7 @@ def itself(gold: str) -> str:
     """How a gold compares with itself: `correct` as mathematics, `text` if only its text can be compared."""
     from math_verify.errors import TimeoutException
 
-    answer = measure(plain(gold))[0]
+    answer = measure(plain(gold.removeprefix(THOUGHT)))[0]
     if _INTEGER.fullmatch(answer):
         return "correct"
     try:
@@ -62,14 +65,31 @@ def itself(gold: str) -> str:
         return "error"
 
 
-def reads(text: str) -> str:
-    r"""The text that a verdict depends on: the last box (`\boxed{` if it is open), else the end of the text."""
+def after_think(gold: str) -> str:
+    return THOUGHT + gold
+
+
+def reads(text: str) -> str | tuple[str | None, ...]:
+    r"""The text that a verdict depends on: the last box (`\boxed{` if it is open), else the end of the text.
+
+    Where a thought ends, also that of what follows it.
+    """
+    if THOUGHT not in text:
+        return _read(text)
+    answer = behind_thought(text)
+    return _read(text), None if answer is None else _read(answer)
+
+
+def _read(text: str) -> str:
     box = final_box(text)
     return text[-LONGEST:] if box is None else box
 
 
 def quick(text: str, gold: str) -> Judgement | None:
     """The judgement of integers and of answers equal to the gold's text; None if it needs mathematics."""
+    if gold.startswith(THOUGHT):
+        answer = behind_thought(text)
+        return ("unparsable", None) if answer is None else quick(answer, gold.removeprefix(THOUGHT))
     box = final_box(text)
     if box is None:
         return None
@@ -104,7 +124,10 @@ def _integer(text: str) -> tuple[bool, str]:
 
 def judge(text: str, gold: str) -> Judgement:
     """Judges the last box, else the answer that math-verify extracts; `unparsable` if there is none."""
-    return quick(text, gold) or _judged(reads(text), gold)
+    if gold.startswith(THOUGHT):
+        answer = behind_thought(text)
+        return ("unparsable", None) if answer is None else judge(answer, gold.removeprefix(THOUGHT))
+    return quick(text, gold) or _judged(_read(text), gold)
 
 
 @remembered(REMEMBERED)

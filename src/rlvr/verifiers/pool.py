@@ -179,14 +179,16 @@ class Pool:
             raise
         except Exception as error:
             return Verdict("error", None, 0.0, reason(error))
-        if decided is not None:
-            return Verdict(*decided, 0.0)
-        return _judge(self.verifier, text, gold) if self._here else None
+        return None if decided is None else Verdict(*decided, 0.0)
 
     def _ask(self, text: str, gold: str, verdicts: Memory, pending: dict[Question, Pending]) -> Verdict | Pending:
-        """The verdict of a question that was answered before, else its pending judgement."""
+        """The verdict of a question that was answered before, or is answered in this process; else its judgement."""
         question = (self._reads(text), gold)  # not the whole text: the texts of a run may take gigabytes
         if (verdict := verdicts.get(question)) is not None:
+            return verdict
+        if self._here:
+            verdict = _judge(self.verifier, text, gold)
+            verdicts.put(question, verdict)
             return verdict
         if question not in pending:
             future = self._pool.schedule(_judge, args=(self.verifier, text, gold), timeout=self.seconds)

@@ -29,7 +29,7 @@ import time
 import weakref
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from io import FileIO
 from pathlib import Path
@@ -83,6 +83,7 @@ class Outcome:
     errors: str
     code: int | None
     stopped: str
+    seconds: float = field(default=0.0, compare=False)  # of CPU time, its start included
 
 
 def check() -> str:
@@ -243,7 +244,7 @@ class _Zygote:
         if answer["failed"]:
             raise _Lost(answer["failed"])
         stopped = stopped or answer["stopped"]
-        return Outcome(b"".join(parts), errors.decode("utf-8", "replace"), answer["code"], stopped)
+        return Outcome(b"".join(parts), errors.decode("utf-8", "replace"), answer["code"], stopped, answer["seconds"])
 
     def _send(self, message: bytes, files: Sequence[int] = ()) -> None:
         try:

@@ -61,7 +61,7 @@ def serve(channel: socket.socket, filters: bytes) -> None:
 
 
 def judge(channel: socket.socket, filters: bytes, request: dict, files: list[int]) -> dict:
-    """How a test ended: its exit code, the limit that stopped it, and any failure before the program began."""
+    """How a test ended: exit code, the limit that stopped it, any failure before the program began, CPU seconds."""
     status, to_status = os.pipe()
     init = _LIBC.syscall(_CLONE, _NEW | signal.SIGCHLD, 0, 0, 0, 0)  # a fork; os.fork makes no namespaces
     if init == 0:
@@ -71,19 +71,20 @@ def judge(channel: socket.socket, filters: bytes, request: dict, files: list[int
         os.close(fd)
     if init < 0:
         os.close(status)
-        return {"code": None, "stopped": "", "failed": f"no namespaces for a test: {error}"}
-    report, stopped = watch(channel, init, status, request)
+        return {"code": None, "stopped": "", "failed": f"no namespaces for a test: {error}", "seconds": 0.0}
+    report, stopped, used = watch(channel, init, status, request)
     os.close(status)
     os.kill(init, signal.SIGKILL)
     _, ended, usage = os.wait4(init, 0)
     started, _, rest = report.partition(b"started\n")
     code = int(rest) if rest.endswith(b"\n") else None
-    if not stopped and usage.ru_utime + usage.ru_stime > request["seconds"]:
+    seconds = max(used, usage.ru_utime + usage.ru_stime)  # of what was killed only the watch knows
+    if not stopped and seconds > request["seconds"]:
         stopped = "time"
     elif not stopped and (code == -signal.SIGKILL or os.WIFSIGNALED(ended)):
         stopped = "memory"  # the kernel kills when memory runs out; a program that kills itself counts the same
     failed = "" if report.startswith(b"started\n") else started.decode("utf-8", "replace") or "its init ended"
-    return {"code": code, "stopped": stopped, "failed": failed}
+    return {"code": code, "stopped": stopped, "failed": failed, "seconds": seconds}
 
 
 # ---- in the namespaces of a test -----------------------------------------------------------------
@@ -205,8 +206,10 @@ def _checked(returned: int, what: str) -> None:
 # ---- the watch -----------------------------------------------------------------------------------
 
 
-def watch(channel: socket.socket, init: int, status: int, request: dict) -> tuple[bytes, str]:
-    """The init's report until it ended, and the limit that the test exceeded; the judge may stop it too.
+def watch(channel: socket.socket, init: int, status: int, request: dict) -> tuple[bytes, str, float]:
+    """The init's report until it ended, the limit that the test exceeded, and its CPU seconds at the last look.
+
+    The judge may stop it too.
 
     The clock counts the test's CPU time and the time in which none of its processes wants a CPU. Time in which one of
     them waits for a CPU does not count: so no neighbour, honest or not, changes a verdict.
@@ -214,19 +217,19 @@ def watch(channel: socket.socket, init: int, status: int, request: dict) -> tupl
     poller = select.poll()
     poller.register(channel, select.POLLIN)
     poller.register(status, select.POLLIN)
-    report, waited = b"", 0.0
+    report, waited, used = b"", 0.0, 0.0
     began = last = time.monotonic()
     while True:
         ready = {fd for fd, _ in poller.poll(LOOK_EVERY * 1000)}
         if status in ready:
             chunk = os.read(status, 4096)
             if not chunk:
-                return report, ""
+                return report, "", used
             report += chunk
         if channel.fileno() in ready:
             if not channel.recv(16):
                 os._exit(0)  # the judge is gone; when this process ends, the kernel ends all others
-            return report, "told"
+            return report, "told", used
         now = time.monotonic()
         if now - last < LOOK_EVERY:
             continue
@@ -234,10 +237,10 @@ def watch(channel: socket.socket, init: int, status: int, request: dict) -> tupl
         waited += 0.0 if wants else min(now - last, 2 * LOOK_EVERY)
         last = now
         if memory_kb > request["memory_mb"] << 10:
-            return report, "memory"
+            return report, "memory", used
         over = used > request["seconds"] or used + waited > request["clock"]
         if over or now - began > request["longest"]:
-            return report, "time"
+            return report, "time", used
 
 
 def look(init: int) -> tuple[float, int, bool]:

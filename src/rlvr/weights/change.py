@@ -107,6 +107,11 @@ class Change:
             "s1_over_s2_inner": _mean([s.gap for s in inner]),
         }
 
+    def shares(self) -> dict[str, float]:
+        """The share of each weight in |Delta|^2; empty where nothing changed."""
+        whole = sum(self.squares.values())
+        return {name: square / whole for name, square in self.squares.items()} if whole else {}
+
     def alignment(self, last: Change) -> dict[str, float | None]:
         """|cos| of leading left singular vectors with those of the last step (FADE, Table 12), by thirds of layers."""
 
@@ -194,6 +199,7 @@ def main(
         "head": "its own" if before.head == HEAD else "tied to the embedding",
         "parameters": sum(math.prod(before[name].shape) for name in before),
         "layers": {name: [s.rank_1_share, s.gap] for name, s in last.spectra.items()},
+        "shares": last.shares(),
         "tokens": suppressed(last.spectra[last.head], words),
         "sketch": sketch(before, result),
         "provenance": provenance.at_once(origin),

@@ -77,8 +77,8 @@ def of_policy(policy: store.Policy, run: RunSpec, problems: list[Problem], step:
             temperature=run.rollout.temperature,
         )
         with Pool(run.data.verifier) as verifier:
-            graded = verify(policy, drawn, [problem.gold for problem in chosen.problems], verifier)
-        correct_PG = torch.tensor([[status == "correct" for status in row] for row in graded])
+            verdicts = verify(policy, drawn, [problem.gold for problem in chosen.problems], verifier)
+        correct_PG = torch.tensor([[status == "correct" for status, _ in row] for row in verdicts])
         h_ND, v_NV = states(policy.model, groups)
     lengths = groups.lengths_PG.flatten()
     centred_PG = correct_PG.float() - correct_PG.float().mean(dim=1, keepdim=True)

@@ -16,6 +16,12 @@ def claims(paths: Paths, inputs: list[str], *, paper: str = "") -> dict[str, str
     return {path: sha256(path) for path in files if path not in set(inputs)}
 
 
+def ledger(paths: Paths, *, paper: str = "") -> dict[str, str]:
+    """The theory ledger, with its checksum, where a paper's page shows it."""
+    path = paths.ledger()
+    return {path: sha256(path)} if paper and Path(path).is_file() else {}
+
+
 def overview(plan: Plan, paths: Paths, inputs: list[str]) -> list[str]:
     """The existing manifests of every paper's runs, scores of its evaluations, its page, and pages of leagues."""
     candidates: dict[str, None] = dict.fromkeys(paths.page(name) for name in by_name(plan))

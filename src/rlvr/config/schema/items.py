@@ -29,6 +29,7 @@ class Row(Strict):
     arm: str
     label: str
     published: str | None = None
+    reference: str | None = None  # another file of config/reference/ with this method, for a table of pass@k
 
 
 class Claim(Strict):
@@ -39,9 +40,12 @@ class Claim(Strict):
 
     - greater: `left` minus each of `right` (or `weights`) is above the threshold
     - ordering: each of `arms` minus the next one is above the threshold
+    - not_below: `left` minus each of `right` (or `weights`) is above minus the threshold
     - within: `left` minus `right` is at most the threshold away from 0
     - crossing: `right` is ahead at the first k, `left` at the last, each by more than the threshold
     - slope: `left` minus `right` at each later k is above that at the first, by more than the threshold
+    - sooner: `left` reaches the last value of each of `right` earlier than that arm does, by more than the threshold, a
+      share of training (over a figure of curves)
     - harder: `left` minus `right` on the hard levels is above that on all problems, by more than the threshold
 
     Over a figure of curves an arm has the mean of `measure` over the part `during` of the steps that the figure shows
@@ -54,7 +58,7 @@ class Claim(Strict):
     says: str
     place: str
     over: str
-    predicate: Literal["greater", "within", "ordering", "crossing", "slope", "harder"]
+    predicate: Literal["greater", "not_below", "within", "ordering", "crossing", "slope", "harder", "sooner"]
     left: str | None = None
     right: list[str] = []
     weights: dict[str, float] = {}
@@ -62,7 +66,8 @@ class Claim(Strict):
     models: list[str] = []  # empty: all of the table
     benchmarks: list[str] = []  # empty: all of the table
     k: list[Positive] = []  # empty: all of the table; for crossing and slope: the first and the last (slope: or more)
-    measure: str | None = None  # for a figure of curves
+    measure: str | None = None  # for a figure of curves or laws, and a table of measures of runs
+    part: str | None = None  # for a table of measures of runs: the part of training; default: its end
     during: Two = (0.0, 1.0)  # for curves: the part of the training steps that is averaged
     since: Two | None = None  # for curves: the earlier part whose mean is subtracted
     each_checkpoint: bool = False  # for curves: every checkpoint of the part, not its mean
@@ -73,15 +78,19 @@ class Claim(Strict):
         if self.predicate == "ordering":
             good = len(self.arms) > 1 and not (self.left or self.right or self.weights)
         elif self.weights:
-            good = self.predicate == "greater" and not (self.left or self.right or self.arms)
+            good = self.predicate in ("greater", "not_below") and not (self.left or self.right or self.arms)
         else:
             good = self.left is not None and bool(self.right) and not self.arms
         if not good:
             raise ValueError("ordering needs `arms`; others need `left` and `right`, or greater `weights`")
+        if self.predicate == "not_below" and self.threshold == 0:
+            raise ValueError("not_below needs a threshold, by which `left` may be lower; without one use greater")
         if self.predicate == "crossing" and (len(self.k) != 2 or self.k[0] >= self.k[1]):
             raise ValueError("crossing needs two `k`, the first and the last")
         if self.predicate == "slope" and (len(self.k) < 2 or self.k != sorted(set(self.k))):
             raise ValueError("slope needs two `k` or more, the smallest first")
+        if self.predicate == "sooner" and (self.since or self.during != (0.0, 1.0) or self.each_checkpoint):
+            raise ValueError("sooner is over the whole of training: remove during, since and each_checkpoint")
         return self
 
     @model_validator(mode="after")

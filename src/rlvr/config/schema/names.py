@@ -78,6 +78,19 @@ class HubModel(Named):
         return is_commit(self.revision)
 
 
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class LocalModel(Named):
+    """A model in a folder of this machine, told apart by the checksums of its files; `path` is in no identity."""
+
+    source: Literal["local"]
+    path: str = ""  # of the folder
+    files: Annotated[dict[str, Sha256], Field(min_length=1)]
+    template: str
+    about: AboutModel | None = None
+
+
 class Revision(Strict):
     """The commit of a branch of a model's repository on a day, written by `rlvr models resolve`."""
 
@@ -103,7 +116,7 @@ class Prompt(Strict):
         return self
 
 
-Model = Annotated[ScratchModel | HubModel, Field(discriminator="source")]
+Model = Annotated[ScratchModel | HubModel | LocalModel, Field(discriminator="source")]
 
 
 class About(Strict):
@@ -194,7 +207,15 @@ class Published(Named, Files):
     until: Day | None = None
     originals: dict[str, Original] = {}  # "<set>/<split>" as rows name it
     verifier: Literal[GENERAL]  # type: ignore[valid-type]
+    thinks: bool = False  # accept an answer behind the response's </think> alone
     about: About = About()
+
+    @model_validator(mode="after")
+    def knows_thoughts(self):
+        if self.thinks and not constant("verifiers", self.verifier, "THINKS", False):
+            able = ", ".join(name for name in GENERAL if constant("verifiers", name, "THINKS", False))
+            raise ValueError(f"thinks: the verifier {self.verifier} does not look for thoughts; {able} do")
+        return self
 
     @property
     def pinned(self) -> bool:
@@ -234,4 +255,22 @@ class Mixture(Named):
         return self.shares[0].data.verifier
 
 
-Data = Annotated[Synthetic | Published | Mixture, Field(discriminator="task")]
+class LocalData(Named):
+    """Problems of a JSON-lines file of this machine (rlvr.data.local), told apart by its checksum; `path` is in no
+    identity.
+
+    Takes `problems` of them after `skip`, in an order drawn by `seed` (null: the file's): two entries with the same
+    seed divide a file.
+    """
+
+    task: Literal["local"]
+    path: str = ""
+    sha256: Sha256
+    verifier: Literal[VERIFIERS]  # type: ignore[valid-type]
+    problems: Positive
+    skip: Natural = 0
+    seed: Natural | None = None
+    about: About = About()
+
+
+Data = Annotated[Synthetic | Published | Mixture | LocalData, Field(discriminator="task")]

@@ -123,6 +123,19 @@ class Machine(Strict):
     per_node: Positive | None = None
 
 
+class Matched(Strict):
+    """The part of what stands at equal pass@1 that a scale makes; by default all of it.
+
+    What is left out is no run of the scale. Verdicts that need it are "not run".
+    """
+
+    models: list[str] = []  # of a table's models these alone; of a table without any of them its first
+    seeds: Positive | None = None  # as many of the paper's seeds
+    rates: list[float] = []  # of a sweep's values these alone
+    all_of: Name | None = None  # a sweep of papers whose arms keep all seeds and rates
+    by_name: list[str] = []  # tables whose companions are made only where they are asked for by name
+
+
 class Scale(Strict):
     """Sizes for all papers, and further ones per paper (`papers`)."""
 
@@ -134,6 +147,7 @@ class Scale(Strict):
     seeds: Positive | None = None
     repeats: Positive | None = None  # the number of seeds of items with `repeats`
     largest_k: Positive | None = None  # tables leave out larger k
+    matched: Matched = Matched()
     items: Literal["core", "all", "published"] = "all"  # what `paper_<name>` makes; published: not at equal pass@1
     sft: bool
     settings: dict[str, Any] = {}

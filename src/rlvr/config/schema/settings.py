@@ -218,6 +218,8 @@ class Execution(Strict):
     shards: Annotated[int, Field(ge=1, le=SLICES)]
     verifier_errors: Annotated[float, Field(ge=0, le=1)]
     failed_groups: Annotated[float, Field(ge=0, le=1)]
+    kept_prompts: Annotated[int, Field(ge=0)]
+    kept_mb: Annotated[float, Field(gt=0)]
 
 
 class Settings(Strict):

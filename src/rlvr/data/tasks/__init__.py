@@ -6,6 +6,7 @@ A module has
     demonstrate(problems, count, random_share, generator) -> demonstrations
     chance(prompt) -> the probability that a blind guess is correct
     false_working(prompt, response) -> whether a step that the response writes is false
+    false_step(prompt, words) -> the same of the words of its working, read up to the first that is false
     PARTS, LEVELS, LABEL   the values of `part` and of `levels`, and the name of a level; read from source
     UNSEEN                 families that training and demonstrations lack, if it has some: `generate_problems` takes one
                            of them as `unseen`; read from source
@@ -15,7 +16,7 @@ A module has
 """
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import ModuleType
 
 from rlvr.config.registries import members
@@ -23,6 +24,23 @@ from rlvr.config.registries import members
 
 def load(name: str) -> ModuleType:
     return importlib.import_module(f"rlvr.data.tasks.{name}")
+
+
+def first_false(task: ModuleType, prompt: str, response: str) -> int | None:
+    """The place, in words, of the first false one in a response's working, or behind the last if a step is missing.
+
+    None where all steps are there and hold.
+    """
+    words, place = response.split(task.ANSWER)[0].split(), -1
+
+    def read() -> Iterator[str]:
+        nonlocal place
+        for word in words:
+            place += 1
+            yield word
+        place += 1
+
+    return place if task.false_step(prompt, read()) else None
 
 
 def of_vocabulary(words: Iterable[str]) -> ModuleType | None:

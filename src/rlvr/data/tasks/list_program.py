@@ -15,6 +15,7 @@ demonstration a share of the statements is guessed blindly.
 """
 
 import json
+from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise, product
 
@@ -189,17 +190,21 @@ def _demonstration(problem: Problem, random_share: float, generator: np.random.G
 
 def false_working(prompt: str, response: str) -> bool:
     """Whether the working between the marks has a step that is false, missing or unreadable."""
+    return false_step(prompt, iter(response.split(ANSWER)[0].split()))
+
+
+def false_step(prompt: str, words: Iterator[str]) -> bool:
+    """The same of the working's words; reads them up to the first that is false."""
     x, *targets = parse(prompt)
-    words = iter(response.split(ANSWER)[0].split())
-    if [next(words, None) for _ in range(1 + LENGTH)] != [THINK, *map(str, x)]:
+    if any(next(words, None) != word for word in (THINK, *map(str, x))):
         return True
     for mark, target in zip(MARKS, targets, strict=False):
-        if [next(words, None) for _ in (mark, *target)] != [mark, *map(str, target)]:
+        if any(next(words, None) != word for word in (mark, *map(str, target))):
             return True
         statement = STATEMENTS.get(next(words, ""))
         if statement is None:
             return True
         x = statement(x)
-        if [next(words, None) for _ in x] != list(map(str, x)):
+        if any(next(words, None) != str(number) for number in x):
             return True
     return next(words, None) is not None

@@ -14,6 +14,7 @@ Two families are left out of demonstrations and training, for tests out of domai
 of 7 to 9, as the first number or as one of the others. The words are known, as values; computing with them is not.
 """
 
+from collections.abc import Iterator
 from functools import cache
 from itertools import product
 
@@ -152,15 +153,19 @@ def _demonstration(problem: Problem, random_share: float, generator: np.random.G
 
 def false_working(prompt: str, response: str) -> bool:
     """Whether the working before the box has a step that is false, missing or unreadable."""
+    return false_step(prompt, iter(response.split(ANSWER)[0].split()))
+
+
+def false_step(prompt: str, words: Iterator[str]) -> bool:
+    """The same of the working's words; reads them up to the first that is false."""
     value, stretches = parse(prompt)
-    words = iter(response.split("\\boxed{")[0].split())
     if next(words, None) != str(value):
         return True
     for digits, target in stretches:
-        if [next(words, None) for _ in (*digits, target)] != [*map(str, digits), str(target)]:
+        if any(next(words, None) != str(number) for number in (*digits, target)):
             return True
         for digit in digits:
-            operator, result = next(words, ""), next(words, None)
-            if operator not in OPERATIONS or result != str(value := after(value, operator, digit)):
+            operator = next(words, "")
+            if operator not in OPERATIONS or next(words, None) != str(value := after(value, operator, digit)):
                 return True
     return next(words, None) is not None

@@ -156,16 +156,20 @@ def chance(prompt: str) -> float:
 
 def false_working(prompt: str, response: str) -> bool:
     """Whether the working before the box has a step that is false, missing or unreadable."""
+    return false_step(prompt, iter(response.split(ANSWER)[0].split()))
+
+
+def false_step(prompt: str, words: Iterator[str]) -> bool:
+    """The same of the working's words; reads them up to the first that is false."""
     numbers = prompt.split(" = ")[0].split()
-    words = iter(response.split("\\boxed{")[0].split())
     if next(words, None) != numbers[0]:
         return True
     value = int(numbers[0])
     for number in numbers[1:]:
-        operator, shown, equals, result = (next(words, "") for _ in range(4))
-        if operator not in set(OPERATORS) or (shown, equals) != (number, "="):
+        operator = next(words, "")
+        if operator not in set(OPERATORS) or any(next(words, "") != word for word in (number, "=")):
             return True
         value = {"+": value + int(number), "-": value - int(number), "*": value * int(number)}[operator]
-        if result != str(value):
+        if next(words, "") != str(value):
             return True
     return next(words, None) is not None

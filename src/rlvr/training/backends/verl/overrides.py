@@ -248,6 +248,8 @@ def _loss(spec: RunSpec, _: Places, execution: Execution) -> dict[str, Any]:
         "+rlvr.record_rollouts": False,  # whether to save each step's rollouts beside the checkpoints
         "+rlvr.keep_checkpoints": execution.keep_checkpoints,
         "+rlvr.save_minutes": execution.save_minutes,
+        "+rlvr.kept_prompts": execution.kept_prompts,
+        "+rlvr.kept_mb": execution.kept_mb,
     }
     if loss.aggregation == "sequence_sum":
         keys[f"{ACTOR}.loss_scale_factor"] = spec.rollout.max_response_tokens

@@ -1,5 +1,6 @@
 """verl's reward manager over this package's verifiers: the same verdicts and rewards as in process."""
 
+import time
 from typing import Any
 
 import torch
@@ -27,13 +28,16 @@ class Verified(RewardManagerBase):
         responses, mask = item.batch["responses"], item.batch["attention_mask"]
         tokens = responses[: int(mask[-responses.shape[-1] :].sum())].tolist()
         gold = item.non_tensor_batch["reward_model"]["ground_truth"]
-        return await self.loop.run_in_executor(None, self._judge, tokens, gold)
+        judged = await self.loop.run_in_executor(None, self._judge, tokens, gold)
+        judged["reward_extra_info"] |= {"problem": item.non_tensor_batch["extra_info"]["id"], "gold": gold}
+        return judged
 
     def _judge(self, tokens: list[int], gold: str) -> dict[str, Any]:
+        began = time.perf_counter()
         text = self.tokenizer.decode(tokens, skip_special_tokens=True)
         (verdict,) = self.pool.judge([(text, gold)])
         self.pool.errors.check()
-        status, _ = settle((verdict.status, verdict.extracted), tokens[-1:] == [self.tokenizer.eos_token_id])
+        status, extracted = settle((verdict.status, verdict.extracted), tokens[-1:] == [self.tokenizer.eos_token_id])
         correct = float(status == "correct")
         penalty = overlong_penalty(
             torch.tensor([[float(len(tokens))]]),
@@ -41,4 +45,6 @@ class Verified(RewardManagerBase):
             buffer=self.settings.overlong_buffer,
             penalty=self.settings.overlong_penalty,
         )
-        return {"reward_score": correct + float(penalty), "reward_extra_info": {"acc": correct, "status": status}}
+        seconds = time.perf_counter() - began
+        info = {"acc": correct, "status": status, "extracted": extracted, "seconds": seconds}
+        return {"reward_score": correct + float(penalty), "reward_extra_info": info}

@@ -26,6 +26,7 @@ from rlvr.training.backends.verl.overrides import VERL, Places, Unsupported, ove
 from rlvr.training.backends.verl.requirements import check_version
 from rlvr.training.backends.verl.state import HISTORY, RunFolder, free, history_of, keep_only
 from rlvr.training.inputs import problems_of
+from rlvr.training.kept_rollouts import KeptRollouts
 from rlvr.training.lease import lease
 from rlvr.training.outcome import TrainedPolicy
 from rlvr.training.progress import TO_BE_CONTINUED
@@ -119,8 +120,9 @@ def main(
         data.write_problems(Path(places.validation), held_out, start.template, run.validation.name)
         data.write_tokenizer(Path(places.tokenizer), start.location, **start.options)
         data.write_agent_loop(Path(places.agent_loop))
+        options = Execution.model_validate_json(execution.read_bytes())
         try:
-            lines = overrides(run, places, Execution.model_validate_json(execution.read_bytes()))
+            lines = overrides(run, places, options)
         except Unsupported as error:
             raise SystemExit(str(error)) from error
         history = history_of(run_folder.folder, (run_folder.steps() or [0])[-1], origin)
@@ -135,6 +137,8 @@ def main(
         folder = out.parent / f"policy-step{run.steps}"
         sums = merge(run_folder.step(run.steps) / "actor", start, folder)
         outcome = TrainedPolicy(folder, sums, start.template, rows, history, backend=f"verl {VERL}")
+        if (kept := KeptRollouts.of(run_folder.folder, run.steps, options)) is not None:
+            kept.publish(out)
         outcome.publish_run(out, run, run.steps, data.too_long(train_set, start, run.rollout.max_prompt_tokens))
         if not run_folder.recorded.exists():  # they are replayed against the optimizer's moments
             free(run_folder.folder, run_folder.step(run.steps))

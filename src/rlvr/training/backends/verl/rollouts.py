@@ -7,8 +7,10 @@ import torch
 import transfer_queue as tq
 from transfer_queue import KVBatchMeta
 
+from rlvr.records import KeptGroup
 from rlvr.training import measures
 from rlvr.training.backends.verl.adapter import EstimatorInputs, Grid
+from rlvr.training.kept_rollouts import KeptRollouts, group
 
 
 class Rollouts:
@@ -27,9 +29,11 @@ class Rollouts:
         grid = inputs.grid
         self.prompts = [prompts_N[row].tolist() for row in grid.rows_PG[:, 0].tolist()]
         self.uids = [uids[row] for row in grid.rows_PG[:, 0].tolist()]  # one per prompt
-        rollout_infos = [infos[row] for row in grid.rows_PG.flatten().tolist()]
-        self.correct_PG = torch.tensor([info["acc"] for info in rollout_infos]).view(grid.rows_PG.shape)
-        statuses = [info["status"] for info in rollout_infos]
+        self.infos = [[infos[row] for row in rows] for rows in grid.rows_PG.tolist()]  # of each prompt's rollouts
+        self.correct_PG = torch.tensor([[info["acc"] for info in row] for row in self.infos])
+        statuses = [info["status"] for row in self.infos for info in row]
+        # Of all workers, beside the sampling.
+        self.verify_seconds = sum(info["seconds"] for row in self.infos for info in row)
         self.statuses = {status: statuses.count(status) for status in sorted(set(statuses))}
 
     @classmethod
@@ -59,6 +63,34 @@ class Rollouts:
         }
         path.parent.mkdir(parents=True, exist_ok=True)
         torch.save(content, path)
+
+    def keep(
+        self, kept: KeptRollouts, step: int, tokenizer: Any, weights_PG: torch.Tensor, state: dict[str, float]
+    ) -> None:
+        """Keep the rollouts of some prompts."""
+        inputs, infos = self.inputs, self.infos
+
+        def kept_group(p: int) -> KeptGroup:
+            rows, lengths = inputs.grid.rows_PG[p].tolist(), inputs.lengths_PG[p].tolist()
+            responses = [self._fields["responses"][row][:length] for row, length in zip(rows, lengths, strict=True)]
+            texts = tokenizer.batch_decode([self.prompts[p], *responses], skip_special_tokens=True)
+            return group(
+                p,
+                step=step,
+                problem=infos[p][0]["problem"],
+                gold=infos[p][0]["gold"],
+                prompt=texts[0],
+                responses=texts[1:],
+                verdicts=[(info["status"], info["extracted"]) for info in infos[p]],
+                rewards_PG=inputs.rewards_PG,
+                weights_PG=weights_PG,
+                lengths_PG=inputs.lengths_PG,
+                inputs=inputs.values,
+                state=state,
+                has_reference="ref_log_prob" in self._fields,
+            )
+
+        kept.add(step, [row[0]["problem"] for row in infos], kept_group)
 
     @property
     def gap(self) -> float | None:

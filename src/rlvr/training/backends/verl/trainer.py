@@ -38,6 +38,7 @@ from rlvr.training.backends.verl.agent_loop import GREEDY
 from rlvr.training.backends.verl.rollouts import Rollouts, plain
 from rlvr.training.backends.verl.state import EXTRAS, RunFolder
 from rlvr.training.backends.verl.worker import ResettingWorker
+from rlvr.training.kept_rollouts import KeptRollouts
 from rlvr.training.progress import Deadline, Saves, Stopped
 
 NAME = "rlvr"  # in verl's registries
@@ -75,6 +76,7 @@ class VerlTrainer(PPOTrainerSync):
         self.probes: list[dict[str, Any]] = []
         self.run_folder = RunFolder(Path(config.trainer.default_local_dir))
         self.deadline, self.saves = Deadline(), Saves(config.trainer.save_freq, self.ours.save_minutes)
+        self.kept_rollouts = KeptRollouts.of(self.run_folder.folder, config.trainer.total_training_steps, self.ours)
         self.failed_groups, self.probing = 0, False
         super().__init__(config)
 
@@ -114,6 +116,9 @@ class VerlTrainer(PPOTrainerSync):
     def step(self, metrics: dict, timing_raw: dict) -> KVBatchMeta:
         batch = super().step(metrics, timing_raw)
         self.metrics.append(self._row(metrics, timing_raw))
+        if self.kept_rollouts is not None:
+            of_step = self.global_steps, self.tokenizer, self.weights_PG, self.estimator_state
+            self.rollouts.keep(self.kept_rollouts, *of_step)
         if self.ours.record_rollouts:
             path = self.run_folder.recorded / f"step-{self.global_steps:06d}.pt"
             self.rollouts.record(path, self.updates)
@@ -273,6 +278,7 @@ class VerlTrainer(PPOTrainerSync):
         }
         timing = {phase: round(sum(timing_raw.get(name, 0.0) for name in names), 4) for phase, names in phases.items()}
         whole = sum(timing.values())
+        timing["verify"] = round(rollouts.verify_seconds, 4)
         count = int(inputs.lengths_PG.sum())
         row["timing"] = {**timing, "step": round(whole, 4), "tokens_per_second": round(count / whole, 1)}
         return row
@@ -375,6 +381,8 @@ class VerlTrainer(PPOTrainerSync):
         folder = self.run_folder.step(self.global_steps)
         if self.ours.reference_reset:
             self.actor_rollout_wg.save_reference(str(folder / "reference"))
+        if self.kept_rollouts is not None:
+            self.kept_rollouts.flush()
         rows = {"metrics": self.metrics, "probe": self.probes}
         publish_json(folder / EXTRAS, {"estimator": self.estimator_state, **rows})
         super()._save_checkpoint()
@@ -392,6 +400,8 @@ class VerlTrainer(PPOTrainerSync):
 
     def _load_checkpoint(self) -> None:
         super()._load_checkpoint()
+        if self.kept_rollouts is not None:
+            self.kept_rollouts.resume(self.global_steps)
         if not self.global_steps:
             return
         folder = self.run_folder.step(self.global_steps)

@@ -1,0 +1,86 @@
+"""Contrasts of a parameter of the shifted power law of pass@k, G(k) = exp(-a (k + c)^-b), with t over paired seeds.
+
+The law is fitted to the pass@k of each seed over all k of the figure (`rlvr.statistics.scaling`).
+"""
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from rlvr.claims._contrast import (
+    SEEDS,
+    Contrast,
+    Estimate,
+    Evidence,
+    Found,
+    NotComparable,
+    Term,
+    estimated,
+    models,
+    seeds_of,
+    sums,
+)
+from rlvr.config.layers import ConfigError, look_up
+from rlvr.config.plan import Item, Plan
+from rlvr.config.schema.items import Claim
+from rlvr.config.schema.settings import Settings
+from rlvr.statistics.joint import Cell
+from rlvr.statistics.scores import Scores, matrix, pass_at
+
+WHAT = "a figure of laws"
+IGNORED = ("k", "benchmarks", "during", "since", "each_checkpoint", "part")  # keys of a claim that have no meaning here
+LAW, PARAMETERS = "shifted power law", ("a", "b", "c")
+
+
+def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None:
+    """Raises ConfigError where a claim names something that the figure lacks."""
+    if claim.measure is None:
+        raise ConfigError(f"{place}.measure: laws need one of {', '.join(PARAMETERS)}")
+    look_up(dict.fromkeys(PARAMETERS), claim.measure, "parameter", f"{place}.measure")
+    if claim.predicate not in ("greater", "within", "ordering"):
+        raise ConfigError(f"{place}.predicate: {claim.predicate!r} needs k or hard levels, which parameters lack")
+    if config.by_level:
+        raise ConfigError(f"{place}.over: {claim.over} has one law per level; name a figure of all levels together")
+    if len(config.k) < len(PARAMETERS):
+        raise ConfigError(f"{place}.over: {claim.over} has {len(config.k)} k, fewer than the law has parameters")
+
+
+def layout_keys(claim: Claim, item: Item, plan: Plan, settings: Settings) -> dict[str, Any]:
+    """The keys of a claim's layout: the k that laws are fitted to."""
+    return {"k": item.content.k}  # type: ignore[attr-defined]
+
+
+def contrasts(claim: Claim, item: Item, ks: list[int]) -> list[Contrast]:
+    """One contrast per model, benchmark and sum of arms."""
+    return [
+        Contrast(
+            f"{text}, {claim.measure} of the {LAW}", model, benchmark, tuple(Term(w, arm) for arm, w in of.items())
+        )
+        for model, benchmark in product(models(claim, item), item.benchmarks)
+        for text, of in sums(claim, item)
+    ]
+
+
+def estimates(
+    contrasts: list[dict[str, Any]], claim: dict[str, Any], inputs: Evidence
+) -> list[Estimate | NotComparable]:
+    """Sums of one parameter of each seed's law, with joint bounds. A base policy without seeds stands beside each."""
+    return estimated([_found(contrast, claim, inputs.scores) for contrast in contrasts], claim)
+
+
+def _found(contrast: dict[str, Any], claim: dict[str, Any], scores: Scores) -> Found:
+    values_S = np.zeros(seeds_of(contrast["terms"]))
+    for term in contrast["terms"]:
+        values_S = values_S + term["weight"] * _parameters(term, claim, scores)
+    return Found(Cell(values_S[:, None], contrast["model"], None), len(values_S), None, SEEDS)
+
+
+def _parameters(term: dict[str, Any], claim: dict[str, Any], scores: Scores) -> np.ndarray:
+    """The claim's parameter of each policy's law (S,)."""
+    from rlvr.statistics.scaling import fit
+
+    frames = [scores[policy, term["evaluation"]] for policy in term["rates"][0]["policies"]]
+    curves_SK = np.stack([matrix(frames, pass_at(k)).mean(axis=1) for k in claim["k"]], axis=1)
+    place, ks = PARAMETERS.index(claim["measure"]), np.array(claim["k"], float)
+    return np.array([fit(LAW, ks, curve_K).parameters[place] for curve_K in curves_SK])

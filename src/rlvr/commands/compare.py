@@ -1,0 +1,38 @@
+"""`rlvr compare`: how two runs, or two evaluations, differ."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rlvr.commands.lines import fail
+from rlvr.files import RecordError, publish
+
+
+def compare(
+    a: Annotated[str, typer.Argument(metavar="A", help="A run, or an evaluation: <policy>/<evaluation>.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another of the same kind.")],
+    html: Annotated[Path | None, typer.Option(help="Write one HTML file instead.")] = None,
+    results: Annotated[Path, typer.Option(help="The results folder.")] = Path("results"),
+) -> None:
+    """Print the settings that differ, pass@k with intervals, the problems that flipped, and paired curves.
+
+    Of two runs, pass@k is that of the evaluations that both have. Intervals are over problems, at 95 %: they say
+    nothing about other training seeds (docs/statistics.md).
+    """
+    from rlvr.show.comparison import compare as comparison
+    from rlvr.show.names import Missing, find
+
+    try:
+        of = comparison(results, find(results, a), find(results, b))
+    except (Missing, RecordError, ValueError) as error:
+        fail("compare", str(error))
+    if html:
+        from rlvr.show import page
+
+        publish(html, page.comparison_page(of))
+        typer.echo(f"{html}: {len(of.settings)} settings, {len(of.scores)} evaluations, {len(of.curves)} curves")
+    else:
+        from rlvr.show import terminal
+
+        terminal.show_comparison(of)

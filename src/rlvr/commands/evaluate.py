@@ -1,0 +1,68 @@
+"""`rlvr evaluate`: pass@k of models of one's own on problems of one's own; the project's own DAG."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rlvr.commands import own
+from rlvr.commands.checkout import ConfigFolder
+from rlvr.commands.checkout import config_folder as folder_of
+from rlvr.commands.lines import fail
+
+
+def evaluate(
+    model: own.Models,
+    data: Annotated[Path, typer.Option(help='JSON lines: {"prompt": "What is 2 + 3?", "answer": "5"}')],
+    verifier: own.Verifier,
+    samples: Annotated[int, typer.Option(help="Responses per problem, n.", min=1)] = 32,
+    temperature: Annotated[float, typer.Option(help="Of the samples.")] = 0.7,
+    engine: Annotated[str, typer.Option(help="in_process, native (tiny models), vllm.")] = "in_process",
+    settings: own.Changes = None,
+    prompt: own.Prompt = None,
+    name: own.OwnName = None,
+    device: own.Device = None,
+    cores: own.Cores = None,
+    dry_run: own.DryRun = False,
+    results: own.Results = "results",
+    config_folder: ConfigFolder = None,
+) -> None:
+    """Print a table of pass@k of models of yours on problems of yours, with intervals over the problems.
+
+    It writes own/NAME.yaml and has Snakemake sample, grade and score; the same command continues after a stop.
+    """
+    from rlvr.config.load import ConfigError
+    from rlvr.config.registries import members
+    from rlvr.config.schema.names import VERIFIERS
+
+    root = folder_of("evaluate", config_folder).parent
+    name = own.slug(name or f"{data.name.partition('.')[0]}_evaluated")
+    own.one_of("evaluate", verifier, VERIFIERS, "--verifier")
+    own.one_of("evaluate", engine, members("sampling/engines"), "--engine")
+    entry, count = own.problems_of("evaluate", data, verifier)
+    try:
+        models = own.model_entries("evaluate", model, prompt, verifier, root)
+    except ConfigError as error:
+        fail("evaluate", str(error))
+    context = min((one["about"]["context"] for one in models.values() if "about" in one), default=2048)
+    response = min(1024, context // 2)
+    sampling = {"samples": samples, "temperature": temperature, "engine": engine, "max_response_tokens": response}
+    rollout = {"max_prompt_tokens": min(1024, context - response)}
+    changed = own.changes("evaluate", settings or [])
+    layer = own.with_changes({"evaluation": sampling, "rollout": rollout}, changed)
+    execution = {**layer.pop("execution", {}), "device": own.device_here("evaluate", device)}
+    tables = own.table(models, name, layer["evaluation"]["samples"], [])
+    content = {
+        "scale": {
+            "about": f"The models and problems of own/{name}.yaml.",
+            "sft": False,
+            "settings": {"execution": execution},
+        },
+        "models": models,
+        "data": {name: {**entry, "problems": count}},
+        "paper": own.paper(name, models, benchmarks=[name], seeds=[1], settings=layer, tables=tables),
+    }
+    file = own.write("evaluate", root, name, content)
+    own.run("evaluate", root, name, file, results=results, cores=cores, dry_run=dry_run)

@@ -1,0 +1,257 @@
+"""What `rlvr train` and `rlvr evaluate` share: a model, problems and a paper of one's own, in own/<name>.yaml."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rlvr.commands.lines import fail, say
+from rlvr.words import nearest
+
+HEAD = "# By `rlvr` (content {digest}). Edited, it runs by: snakemake --config own={file} -- paper_{name}\n"
+KEPT = (".json", ".safetensors", ".txt", ".model", ".jinja")  # files of a model's folder that decide what it says
+BOX = "\nPlease reason step by step, and put your final answer within \\boxed{}."  # as in config/prompts.yaml
+BOXED = ("math", "choice")  # verifiers that read the box
+
+Models = Annotated[
+    list[str], typer.Option("--model", help="A folder that transformers loads, or owner/name[@revision] of the hub.")
+]
+Prompt = Annotated[
+    str | None,
+    typer.Option(
+        help="A name of config/prompts.yaml, or a text with {problem}. Default: what a policy of this project was "
+        "trained with, else the model's chat template."
+    ),
+]
+Verifier = Annotated[str, typer.Option(help="What judges answers: math, choice, exact, code, ... (docs/grading.md).")]
+OwnName = Annotated[str | None, typer.Option("--name", help="Of own/NAME.yaml and of the table. Default: the data's.")]
+Device = Annotated[str | None, typer.Option(help="cpu or gpu. Default: a GPU if torch finds one.")]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Any setting of config/defaults.yaml; may be repeated."),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Write own/NAME.yaml, and say which jobs would run.")]
+Cores = Annotated[int | None, typer.Option(help="Cores, each for one run. Default: all.", min=1)]
+Results = Annotated[str, typer.Option(help="The results folder, in the checkout.")]
+
+
+def slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_") or "mine"
+
+
+def one_of(command: str, value: str, valid: Sequence[str], option: str) -> str:
+    """The value. Exits, with the nearest valid one, where there is none."""
+    if value not in valid:
+        fail(command, f"{option}: unknown {value!r}{nearest(value, valid)}")
+    return value
+
+
+def device_here(command: str, device: str | None) -> str:
+    if device is not None:
+        return one_of(command, device, ("cpu", "gpu"), "--device")
+    import torch
+
+    return "gpu" if torch.cuda.is_available() else "cpu"
+
+
+def changes(command: str, words: list[str]) -> dict[str, dict[str, Any]]:
+    """`SECTION.KEY=VALUE` words as settings; a value is JSON, else a text."""
+    settings: dict[str, dict[str, Any]] = {}
+    for word in words:
+        match = re.fullmatch(r"([a-z_]+)\.([a-z_]+)=(.*)", word)
+        if match is None:
+            fail(command, f"--set: must be SECTION.KEY=VALUE, such as rl.steps=50 (got {word!r})")
+        section, key, text = match.groups()
+        try:
+            settings.setdefault(section, {})[key] = json.loads(text)
+        except ValueError:
+            settings[section][key] = text
+    return settings
+
+
+def with_changes(settings: dict[str, Any], changed: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    both = [key for key in (*settings, *changed) if key != "estimator"]  # of arms
+    return {key: {**settings.get(key, {}), **changed.get(key, {})} for key in dict.fromkeys(both)}
+
+
+# ---- models ----
+
+
+def model_entries(command: str, names: list[str], prompt: str | None, verifier: str, root: Path) -> dict[str, Any]:
+    """An entry of a file of models for each folder or name of the hub, by a name made of it."""
+    entries: dict[str, Any] = {}
+    for given in names:
+        path = Path(given).expanduser()
+        if path.is_dir():
+            folder, entry = path.resolve(), local_model(command, path.resolve())
+            label = folder.parent.name if folder.name.startswith("policy") else folder.name
+        elif re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", given) and not path.exists():
+            folder, entry = hub_model(command, given)
+            label = given.partition("@")[0].partition("/")[2]
+        else:
+            fail(command, f"--model {given}: no such folder, and not owner/name of the hub")
+        entry["template"] = template_of(command, folder, prompt, verifier, root)
+        if context := context_of(folder):
+            entry["about"] = {"licence": "not stated", "context": context, "source": "config.json"}
+        name = label = re.sub(r"[^A-Za-z0-9._-]", "-", label)
+        count = 1
+        while name in entries:
+            count += 1
+            name = f"{label}-{count}"
+        entries[name] = entry
+    return entries
+
+
+def local_model(command: str, folder: Path) -> dict[str, Any]:
+    from rlvr.files import sha256
+
+    files = sorted(path for path in folder.iterdir() if path.is_file() and path.suffix in KEPT)
+    for needed in ("config.json", "*.safetensors"):
+        if not list(folder.glob(needed)):
+            fail(command, f"--model {folder}: has no {needed}, as save_pretrained writes it")
+    return {"source": "local", "path": str(folder), "files": {path.name: sha256(path) for path in files}}
+
+
+def hub_model(command: str, given: str) -> tuple[Path, dict[str, Any]]:
+    """The small files of a model of the hub in its cache, and its entry, at the commit that its revision has now."""
+    from huggingface_hub import snapshot_download
+
+    from rlvr.commands.models import commit_of
+    from rlvr.config.schema.names import is_commit
+
+    repo, _, revision = given.partition("@")
+    try:
+        commit = revision if is_commit(revision) else commit_of(repo, revision or "main")
+        folder = snapshot_download(repo, revision=commit, allow_patterns=["*.json", "*.jinja", "*.txt", "*.model"])
+    except Exception as error:  # the hub's client raises many types
+        fail(command, f"--model {given}: {' '.join(str(error).split())[:300]}")
+    dtype = str(config_of(Path(folder)).get("dtype") or config_of(Path(folder)).get("torch_dtype"))
+    dtype = "bfloat16" if dtype in ("bfloat16", "float16") else "float32"
+    return Path(folder), {"source": "hub", "repo": repo, "revision": commit, "dtype": dtype}
+
+
+def config_of(folder: Path) -> dict[str, Any]:
+    from rlvr.files import read_json
+
+    return read_json(folder / "config.json")
+
+
+def context_of(folder: Path) -> int | None:
+    return config_of(folder).get("max_position_embeddings")
+
+
+def template_of(command: str, folder: Path, prompt: str | None, verifier: str, root: Path) -> str:
+    """The text around a problem: as asked for, as the policy's own manifest has it, or the model's chat template."""
+    from rlvr.config.load import look_up, read_prompts
+    from rlvr.files import read_json
+
+    if prompt is not None:
+        if "{problem}" in prompt:
+            return prompt.replace("\\n", "\n")  # as a shell gives it
+        return look_up(read_prompts(root / "config", root), prompt, "prompt", "--prompt").text
+    manifest = folder.parent / "manifest.json"
+    content = read_json(manifest) if manifest.is_file() else {}
+    if content.get("policy") == folder.name and "{problem}" in content.get("template", ""):
+        return content["template"]
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(str(folder))
+    if not getattr(tokenizer, "chat_template", None):
+        fail(command, f"--prompt: {folder.name} has no chat template; give a text with {{problem}}, or a name")
+    turn = [{"role": "user", "content": "{problem}" + (BOX if verifier in BOXED else "")}]
+    return str(tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True))
+
+
+# ---- problems ----
+
+
+def problems_of(command: str, path: Path, verifier: str) -> tuple[dict[str, Any], int]:
+    """What all entries of a file of problems have in common, and how many problems it holds."""
+    from rlvr.data import local
+    from rlvr.data.rows import DataError
+    from rlvr.files import sha256
+
+    try:
+        count = len(local.read(path, verifier))
+    except DataError as error:
+        fail(command, str(error))
+    return {"task": "local", "path": str(path.resolve()), "sha256": sha256(path), "verifier": verifier}, count
+
+
+# ---- the file, and what makes the table ----
+
+
+def paper(name: str, models: dict[str, Any], **more: Any) -> dict[str, Any]:
+    about = {"short": name, "title": f"Own: {name}", "authors": "own", "year": 0}
+    return {**about, "models": {model: {} for model in models}, **more}
+
+
+def table(models: dict[str, Any], benchmark: str, samples: int, arms: Sequence[str]) -> dict[str, Any]:
+    """A table of pass@k: the base policy, and trained ones with their differences to it."""
+    from rlvr.estimators import names
+
+    k = [2**i for i in range(samples.bit_length()) if 2**i <= samples]
+    rows = [{"arm": "base", "label": "Base"}]
+    rows += [{"arm": arm, "label": arm} for arm in arms if arm in names()]
+    against = {"compare_with": "base" if len(arms) == 1 else arms[0]} if arms else {}
+    content = {"benchmark": benchmark, "models": [*models], "k": k, **against, "rows": rows}
+    return {"pass_at_k": {"title": f"Pass@k on {benchmark}", **content}}
+
+
+def write(command: str, root: Path, name: str, content: dict[str, Any]) -> str:
+    """Writes own/<name>.yaml and returns its path in the checkout. Exits where a person has edited it."""
+    import yaml
+
+    from rlvr.files import publish
+
+    file = f"own/{name}.yaml"
+    body = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
+    text = HEAD.format(digest=_digest(body), file=file, name=name) + body
+    if (root / file).is_file() and (before := (root / file).read_text()) != text:
+        head, _, rest = before.partition("\n")
+        if f"(content {_digest(rest)})" not in head:
+            run = f"snakemake --config own={file} -- paper_{name}"
+            fail(command, f"{file} was edited since; run it by `{run}`, or give another --name")
+    publish(root / file, text)
+    return file
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def run(command: str, root: Path, name: str, file: str, *, results: str, cores: int | None, dry_run: bool) -> None:
+    """Plans the file, has Snakemake make its table and page, and prints the table. The same command goes on."""
+    from rlvr import offspring
+    from rlvr.config.load import ConfigError
+    from rlvr.config.paths import Paths
+    from rlvr.planning.expansion import make_plan
+
+    try:
+        plan = make_plan(root, "own", [name], own=file)
+    except ConfigError as error:
+        fail(command, str(error).splitlines()[0])
+    options = [*(["--dry-run"] if dry_run else []), *(["--cores", str(cores)] if cores else [])]
+    say(command, f"{file}: {len(plan.runs)} runs; the same command continues after a stop")
+    words = [sys.executable, "-m", "snakemake", *options, "--config", f"own={file}", f"results={results}"]
+    process = subprocess.Popen([*words, "--", f"paper_{name}"], cwd=root, preexec_fn=offspring.tied())
+    try:
+        code = process.wait()
+    except KeyboardInterrupt:  # Snakemake got it too, and saves
+        process.wait()
+        raise
+    if code:
+        say(command, f"Snakemake ended with code {code}; its logs are below {results}/logs")
+        raise typer.Exit(1)
+    if not dry_run:
+        paths = Paths(results, "own")
+        typer.echo((root / paths.table(name, "pass_at_k")[1]).read_text())
+        say(command, f"page: {paths.page(name)}")

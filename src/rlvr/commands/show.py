@@ -1,0 +1,97 @@
+"""`rlvr show`: what a model wrote, in training or in an evaluation, with verdicts and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rlvr.commands.lines import fail
+from rlvr.commands.weigh import parse_settings
+from rlvr.estimators import Estimator, SettingError
+from rlvr.files import RecordError, publish
+
+if TYPE_CHECKING:
+    from rlvr.show.groups import Shown
+
+Results = Annotated[Path, typer.Option(help="The results folder.")]
+ON_A_TERMINAL, ON_A_PAGE = 4, 100  # groups, without --limit
+
+
+def show(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A run, or an evaluation: <policy>/<evaluation>.")],
+    step: Annotated[int | None, typer.Option(help="Only this training step.", min=1)] = None,
+    prompt: Annotated[str | None, typer.Option(help="Only this problem, by its id.")] = None,
+    right: Annotated[bool | None, typer.Option("--right/--wrong", help="Only rollouts that are right, or not.")] = None,
+    weigh: Annotated[
+        list[str] | None,
+        typer.Option(metavar="METHOD[:KEY=VALUE,...]", help="Add the weights of this method; may be repeated."),
+    ] = None,
+    html: Annotated[Path | None, typer.Option(help="Write one HTML file instead.")] = None,
+    parquet: Annotated[Path | None, typer.Option(help="Write one row per rollout to a parquet file instead.")] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(help=f"Groups at most. [{ON_A_TERMINAL}; --html: {ON_A_PAGE}; --parquet: all]", min=1),
+    ] = None,
+    results: Results = Path("results"),
+) -> None:
+    """Show groups of rollouts side by side: text, verdict, weight, confidence shift; false steps of working marked.
+
+    A run shows the training rollouts that it kept (`execution.kept_prompts`), newest step first, an evaluation its
+    completions by problem. `--weigh lens` adds the weights that LENS would have given them. A method's state (FADE)
+    follows from the groups shown.
+    """
+    from rlvr.show import groups as reading
+    from rlvr.show.names import Missing, find
+
+    methods = {words: _estimator(words) for words in weigh or []}
+    most = limit or (None if parquet else ON_A_PAGE if html else ON_A_TERMINAL)
+    try:
+        named = find(results, name)
+        if step is not None and named.kind == "evaluation":
+            raise Missing(f"--step: {named.name} is an evaluation, which has no steps")
+        groups, task = reading.groups_of(named, results, prompt)
+        chosen = reading.selected(groups if step is None else reading.of_step(groups, step), task, right)
+        own = named.manifest().get("spec", {}).get("estimator", {}).get("name", "the run")
+        shown = reading.weighed(islice(chosen, most), own, methods)
+        _write(named.name, shown, chosen, html, parquet)
+    except (Missing, RecordError, ValueError) as error:
+        fail("show", str(error))
+
+
+def _write(name: str, shown: Iterable[Shown], more: Iterator[Shown], html: Path | None, parquet: Path | None) -> None:
+    """Write what is shown where it was asked for; `more` is what the limit left out."""
+    if parquet:
+        from rlvr.show import rows
+
+        typer.echo(f"{parquet}: {rows.write(parquet, shown):,} rollouts")
+    elif html:
+        from rlvr.show import page
+
+        content = list(shown)
+        publish(html, page.groups_page(name, content, list(_notes(name, content, more))))
+        typer.echo(f"{html}: {len(content)} groups")
+    else:
+        from rlvr.show import terminal
+
+        content = list(shown)
+        terminal.show(content, list(_notes(name, content, more)))
+
+
+def _notes(name: str, shown: list[Shown], more: Iterator[Shown]) -> Iterator[str]:
+    if not shown:
+        yield f"{name}: no such rollout"
+    if next(more, None):
+        yield f"{name} has more: --step, --prompt and --limit choose"
+
+
+def _estimator(words: str) -> Estimator:
+    """The estimator of `METHOD` or `METHOD:KEY=VALUE,KEY=VALUE`."""
+    method, _, settings = words.partition(":")
+    try:
+        return Estimator(method, parse_settings(method, [word for word in settings.split(",") if word], "show"))
+    except SettingError as error:
+        fail("show", f"--weigh {method}: {error}")

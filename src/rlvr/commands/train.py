@@ -1,0 +1,124 @@
+"""`rlvr train`: RL of a model of one's own on problems of one's own, to a table of pass@k; the project's own DAG."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rlvr.commands import own
+from rlvr.commands.checkout import ConfigFolder
+from rlvr.commands.checkout import config_folder as folder_of
+from rlvr.commands.lines import fail
+
+ENGINES = {"in_process": "in_process", "native": "native", "verl": "vllm"}  # the sampler beside a backend
+SHARE = 0.1  # of the problems, held out where no file of held-out problems is given
+PROMPT, RESPONSE = 1024, 1024  # tokens, where the model's context has room
+
+
+def train(
+    model: own.Models,
+    data: Annotated[Path, typer.Option(help='JSON lines: {"prompt": "What is 2 + 3?", "answer": "5"}')],
+    verifier: own.Verifier,
+    estimator: Annotated[list[str], typer.Option(help="A method of `rlvr weigh --list`; may be repeated.")],
+    held_out: Annotated[
+        Path | None, typer.Option(help="The same for the table. Default: a tenth of the data, drawn by seed 0.")
+    ] = None,
+    steps: Annotated[int, typer.Option(help="Training steps.", min=1)] = 100,
+    learning_rate: Annotated[float, typer.Option(help="Of AdamW, constant.")] = 1e-6,
+    seeds: Annotated[int, typer.Option(help="Training runs per method.", min=1)] = 1,
+    backend: Annotated[str, typer.Option(help="in_process, native (tiny models), verl.")] = "in_process",
+    settings: own.Changes = None,
+    prompt: own.Prompt = None,
+    name: own.OwnName = None,
+    device: own.Device = None,
+    cores: own.Cores = None,
+    dry_run: own.DryRun = False,
+    results: own.Results = "results",
+    config_folder: ConfigFolder = None,
+) -> None:
+    """Train a model of yours on problems of yours, and print pass@k of the base and of each method, with intervals.
+
+    It writes own/NAME.yaml (models, data, a paper with one table) and has Snakemake make the paper: runs are named by
+    what they are, equal ones are shared, and the same command continues after a stop.
+    """
+    from rlvr import estimators
+    from rlvr.config import registries
+    from rlvr.config.load import ConfigError
+    from rlvr.config.schema.names import VERIFIERS
+
+    root = folder_of("train", config_folder).parent
+    name = own.slug(name or data.name.partition(".")[0])
+    for method in dict.fromkeys(estimator):
+        own.one_of("train", method, estimators.names(), "--estimator")
+    own.one_of("train", verifier, VERIFIERS, "--verifier")
+    own.one_of("train", backend, registries.backends(), "--backend")
+    changed = own.changes("train", settings or [])
+    sets = _sets(name, data, held_out, verifier)
+    try:
+        models = own.model_entries("train", model, prompt, verifier, root)
+    except ConfigError as error:
+        fail("train", str(error))
+    context = min((entry["about"]["context"] for entry in models.values() if "about" in entry), default=None)
+    layer = own.with_changes(_settings(sets, context, backend, steps=steps, learning_rate=learning_rate), changed)
+    arms = {
+        method: {"label": method, "settings": {"estimator": {"name": method, **changed.get("estimator", {})}}}
+        for method in estimator
+    }
+    training, test = sets
+    paper = own.paper(
+        name,
+        models,
+        data=training,
+        sft_data=training,
+        validation_data=test,
+        benchmarks=[test],
+        seeds=list(range(1, seeds + 1)),
+        settings={key: value for key, value in layer.items() if key != "execution"},
+        arms=arms,
+        tables=own.table(models, test, layer["evaluation"]["samples"], [*arms]),
+    )
+    execution = {**layer.get("execution", {}), "device": own.device_here("train", device)}
+    scale = {
+        "about": f"The models and problems of own/{name}.yaml.",
+        "sft": False,
+        "settings": {"execution": execution},
+    }
+    content: dict[str, Any] = {"scale": scale, "models": models, "data": sets, "paper": paper}
+    file = own.write("train", root, name, content)
+    own.run("train", root, name, file, results=results, cores=cores, dry_run=dry_run)
+
+
+def _sets(name: str, data: Path, held_out: Path | None, verifier: str) -> dict[str, Any]:
+    """The training set, then the held-out one. Exits where a tenth of the data is less than two problems."""
+    entry, count = own.problems_of("train", data, verifier)
+    training, test = f"{name}-train", f"{name}-held-out"
+    if held_out is not None:
+        other, tested = own.problems_of("train", held_out, verifier)
+        return {training: {**entry, "problems": count}, test: {**other, "problems": tested}}
+    tested = round(SHARE * count)
+    if tested < 2:
+        fail("train", f"{data}: {count} problems are too few to hold a tenth of them out; give --held-out")
+    parts = {training: {"problems": count - tested, "skip": tested}, test: {"problems": tested}}
+    return {part: {**entry, **sizes, "seed": 0} for part, sizes in parts.items()}
+
+
+def _settings(sets: dict[str, Any], context: int | None, backend: str, **rl: Any) -> dict[str, Any]:
+    """The settings that differ from config/defaults.yaml, whose sizes are those of a cluster."""
+    count, tested = (entry["problems"] for entry in sets.values())
+    response = min(RESPONSE, context // 2) if context else RESPONSE
+    longest = {"max_response_tokens": response}
+    prompts = min(32, count)
+    return {
+        "rl": {
+            **rl,
+            "prompts_per_step": prompts,
+            "prompts_per_minibatch": max(1, prompts // 2),
+            "sequences_per_microbatch": 8,
+            "backend": backend,
+        },
+        "rollout": {**longest, "max_prompt_tokens": min(PROMPT, context - response) if context else PROMPT},
+        "probe": {"problems": min(32, tested), "samples": 8, "every": 25, "dense_steps": 0},
+        "evaluation": {**longest, "samples": 32, "engine": ENGINES.get(backend, "in_process")},
+    }

@@ -1,0 +1,106 @@
+"""Problems of one's own: a file of JSON lines with `prompt` and `answer`, and perhaps `id` and `level`.
+
+Other keys are ignored. A mistake is an error that names file, line and key: nothing is left out silently.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rlvr import verifiers
+from rlvr.config.schema.names import LocalData
+from rlvr.data.rows import DataError
+from rlvr.files import publish_lines, sha256
+from rlvr.records import Problem, row_of
+from rlvr.verifiers import last_boxed
+from rlvr.words import nearest
+
+FIELDS = ("prompt", "answer", "id", "level")
+
+
+def read(path: Path, verifier: str) -> list[Problem]:
+    """The problems of a file, in its order; ids are those of the file, else line numbers.
+
+    Raises DataError for a line that is no problem, for a repeated prompt or id, and for an answer that the verifier
+    cannot read.
+    """
+    problems: list[Problem] = []
+    lines: dict[tuple[str, str], int] = {}  # (key, value) -> its line
+    check_gold = verifiers.hook(verifier, "check_gold", verifiers.nothing)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not UTF-8: byte {error.start}") from error
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror}") from error
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        place = f"{path}, line {number}"
+        problem = _problem(line, place, number)
+        for key, value in (("prompt", problem.prompt), ("id", problem.id)):
+            first = lines.setdefault((key, value), number)
+            if first != number:
+                raise DataError(f"{place}: {key}: the same as in line {first}")
+        try:
+            check_gold(problem.gold)
+        except verifiers.VerifierError as error:
+            raise DataError(f"{place}: answer: the verifier {verifier} cannot read it: {error}") from error
+        problems.append(problem)
+    if not problems:
+        raise DataError(f'{path}: no problems; expected lines like {{"prompt": "What is 2 + 3?", "answer": "5"}}')
+    return problems
+
+
+def _problem(line: str, place: str, number: int) -> Problem:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{place}: not valid JSON: {error}") from error
+    if not isinstance(row, dict):
+        raise DataError(f"{place}: must be a JSON object")
+    values = {key: _text(row[key], place, key) for key in FIELDS if row.get(key) is not None}
+    for key in ("prompt", "answer"):
+        if not values.get(key):
+            unknown = [other for other in row if other not in FIELDS]
+            close = nearest(key, unknown or [""]) if key not in row else ""
+            raise DataError(f"{place}: {key}: {'is empty' if key in row else 'is missing'}{close}")
+    gold = last_boxed(values["answer"]) or values["answer"]
+    return Problem(values.get("id") or str(number), values["prompt"], gold, values.get("level") or "all")
+
+
+def _text(value: Any, place: str, key: str) -> str:
+    """A text, the digits of a number, or the JSON of an object, such as unit tests."""
+    if isinstance(value, bool) or not isinstance(value, (str, int, float, dict)):
+        raise DataError(f"{place}: {key}: must be a text or a number (got {json.dumps(value)[:40]})")
+    if isinstance(value, dict) and key != "answer":
+        raise DataError(f"{place}: {key}: must be a text or a number (got an object)")
+    text = (value if isinstance(value, str) else json.dumps(value)).strip()
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise DataError(f"{place}: {key}: holds half of a surrogate pair") from error
+    return text
+
+
+def taken(problems: Sequence[Problem], spec: LocalData) -> list[Problem]:
+    """The problems of an entry, in its order."""
+    order = range(len(problems)) if spec.seed is None else np.random.default_rng(spec.seed).permutation(len(problems))
+    return [problems[i] for i in order][spec.skip : spec.skip + spec.problems]
+
+
+def write(spec: LocalData, out: Path) -> int:
+    """Writes problems.jsonl and returns how many there are. Raises DataError if the file is another than planned."""
+    path = Path(spec.path)
+    if not path.is_file():
+        raise DataError(f"{path}: no such file")
+    if sha256(path) != spec.sha256:
+        raise DataError(f"{path}: changed since this run was planned; give the same command again, for a new run")
+    problems = taken(read(path, spec.verifier), spec)
+    if len(problems) < spec.problems:
+        raise DataError(f"{path}: too few problems to skip {spec.skip} and take {spec.problems}")
+    publish_lines(out / "problems.jsonl", map(row_of, problems))
+    return len(problems)

@@ -1,0 +1,125 @@
+"""Pass@1 against pass@k during training, one line per method from the base policy on, on held-out probe problems.
+
+The dotted line is the baseline's pass@1 at its last probe. Where another method's line has it first, its pass@k is
+compared with the baseline's, by the interpolation of `rlvr.statistics.frontier` over steps in place of learning rates.
+"""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pydantic import model_validator
+
+from rlvr.config.layers import ConfigError
+from rlvr.config.plan import Item, Plan
+from rlvr.config.schema.fields import Positive
+from rlvr.figures import _curves_of_counts, _training
+from rlvr.figures._looks import Figure, legend, looks
+from rlvr.items.scope import Scope
+from rlvr.statistics.frontier import Point, at_pass_1
+from rlvr.statistics.intervals import over_seeds
+from rlvr.statistics.run_rows import Runs, cell_columns
+from rlvr.statistics.scaling import pass_at_ks
+
+CAPTION = (
+    "Means over {seeds} training seeds, of the held-out problems of the probes, not of a benchmark. In the legend: "
+    "pass@k minus the baseline's where a method has the baseline's last pass@1 (95 % intervals over seeds, Student t)."
+)
+PERCENT = 100.0
+PASS, GAIN = "pass", "gain at equal pass@1"
+
+
+class Config(_training.TrainingFigure):
+    k: Positive = 8  # at most the samples of a probe, which it replaces where they are fewer
+    compare_with: str  # the method whose last pass@1 the others are compared at
+
+    @model_validator(mode="after")
+    def compares_with_an_arm(self):
+        if self.compare_with not in self.arms:
+            raise ValueError(f"compare_with: {self.compare_with!r} is none of `arms`")
+        return self
+
+
+def expand(name: str, config: Config, scope: Scope) -> Item:
+    item = _training.expand(name, config, scope)
+    samples = min(scope.plan.runs[run].probe.samples for cell in item.cells for run, _ in cell.policies)
+    if samples < 2:
+        raise ConfigError(f"{scope.place}.k: probes have one sample a problem (probe.samples), so pass@1 alone")
+    content = config.model_copy(update={"k": min(config.k, samples)})
+    return Item(item.folder, name, content, item.cells)
+
+
+def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+    config: Any = item.content
+    return {**_training.lay_out(item, plan, paper), "k": config.k, "compare_with": config.compare_with}
+
+
+def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
+    """In percent: a row `pass` per model, arm, probed step and k (1 and the larger one), and per arm but the baseline a
+    row `gain at equal pass@1` at the larger k, with the step between those of the two probes; none where no two probes
+    have the baseline's last pass@1 between them.
+    """
+    ks, confidence, rows = [1, layout["k"]], layout["statistics"]["confidence"], []
+    for model in dict.fromkeys(cell["model"] for cell in layout["cells"]):
+        cells = {cell["arm"]: cell for cell in layout["cells"] if cell["model"] == model}
+        curves = {arm: _points(cell, runs, ks, layout["up_to_step"]) for arm, cell in cells.items()}
+        last = curves[layout["compare_with"]][-1]
+        for arm, cell in cells.items():
+            for point in curves[arm]:
+                for k, values_S1 in zip(ks, (point.pass_1_SN, point.score_SN), strict=True):
+                    rows.append(_row(cell, point.rate, PASS, k, values_S1, confidence))
+            found = at_pass_1(curves[arm], last.pass_1_SN) if arm != layout["compare_with"] else None
+            if found is not None:
+                rows.append(_row(cell, found.rate, GAIN, ks[-1], found.score_SN - last.score_SN, confidence))
+    return pd.DataFrame(rows)
+
+
+def _points(cell: dict[str, Any], runs: Runs, ks: list[int], up_to: int | None) -> list[Point]:
+    """A point (S, 1) per probed step, which stands in the place of a learning rate."""
+    points = []
+    for step, counts in _curves_of_counts.by_seed(cell, runs, up_to):
+        values_SK = PERCENT * np.array([pass_at_ks(of_seed, ks) for of_seed in counts])
+        points.append(Point(step, values_SK[:, :1], values_SK[:, 1:]))
+    return points
+
+
+def _row(
+    cell: dict[str, Any], step: float, measure: str, k: int, values_S1: np.ndarray, confidence: float
+) -> dict[str, Any]:
+    one = over_seeds(values_S1[:, 0], confidence)
+    numbers = {"value": one.estimate, "value_low": one.low, "value_high": one.high, "seeds": len(values_S1)}
+    return {**cell_columns(cell), "step": step, "measure": measure, "k": k, **numbers}
+
+
+def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
+    """The figure: one panel per model; the larger a dot, the later its step."""
+    import matplotlib.pyplot as plt
+
+    frame, k = frames[0], layout["k"]
+    models, styles = list(dict.fromkeys(frame["model"])), looks(list(dict.fromkeys(frame["arm"])), layout)
+    figure, grid = plt.subplots(1, len(models), figsize=(5.2 * len(models), 4.4), squeeze=False)
+    for axes, model in zip(grid[0], models, strict=True):
+        of_model = frame[frame["model"] == model]
+        for arm, rows in of_model.groupby("arm", sort=False):
+            of_k = {at: rows[(rows["measure"] == PASS) & (rows["k"] == at)] for at in (1, k)}
+            x, y = (part.set_index("step")["value"] for part in of_k.values())
+            color, sizes = styles[str(arm)].color, np.linspace(6, 40, len(x))
+            axes.plot(x, y, color=color, linestyle=styles[str(arm)].linestyle, label=_label(rows))
+            axes.scatter(x, y, sizes, color=color)
+            if arm == layout["compare_with"]:
+                axes.axvline(x.iloc[-1], color="0.5", linestyle=":", linewidth=0.8)
+        axes.set(xlabel="pass@1 (%)", ylabel=f"pass@{k} (%)", title=str(of_model["stand_in"].iloc[0]))
+        if len(models) > 1:
+            axes.legend(fontsize=7)
+    if len(models) == 1:
+        legend(figure, grid[0])
+    return figure
+
+
+def _label(rows: pd.DataFrame) -> str:
+    gains = rows[rows["measure"] == GAIN]
+    label = str(rows["label"].iloc[0])
+    if gains.empty:
+        return label
+    value, low, high = gains[["value", "value_low", "value_high"]].iloc[0]
+    return f"{label} {value:+.1f} [{low:+.1f}, {high:+.1f}]".replace("-", "−")

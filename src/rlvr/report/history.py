@@ -1,0 +1,33 @@
+"""Whether results were made by the code of this checkout: what a snapshot refuses."""
+
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+MAKES_RESULTS = ("training", "policies", "estimators", "sampling", "verifiers", "scoring", "data")  # below src/rlvr
+CHANGED = "+changes"  # of a commit: tracked files differed from it
+
+
+def objections(commits: Iterable[str], root: Path) -> list[str]:
+    """Why results of these commits are not those of HEAD: none where all agree.
+
+    The working tree has changes; a commit is no ancestor of HEAD, or had changes; the code that makes results differs.
+    """
+    found = ["tracked files differ from HEAD"] if _git(root, "status", "--porcelain", "--untracked-files=no") else []
+    folders = [f"src/rlvr/{name}" for name in MAKES_RESULTS]
+    for commit in dict.fromkeys(commits):
+        name = commit.removesuffix(CHANGED)
+        if name != commit:
+            found.append(f"runs of {name} were made with changes that no commit has")
+        if _git(root, "merge-base", "--is-ancestor", name, "HEAD") is None:
+            found.append(f"{name} is no ancestor of HEAD, or not in this repository")
+        elif files := _git(root, "diff", "--name-only", name, "HEAD", "--", *folders):
+            first, *others = files.splitlines()
+            found.append(f"{first} and {len(others)} other files that make results differ between {name} and HEAD")
+    return found
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    """What git prints; None where it fails."""
+    made = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True)
+    return made.stdout.strip() if made.returncode == 0 else None

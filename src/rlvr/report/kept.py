@@ -1,0 +1,68 @@
+"""What a table or figure of a snapshot is rendered from, kept beside it, and rendered again.
+
+`<paper>/.data/<item>.json` has the specification of the rendering stage and the names of the statistics that it reads,
+`<paper>/.data/<statistics>.csv`, or `.csv.gz` where they are large.
+"""
+
+import gzip
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rlvr.config.paths import Paths
+from rlvr.config.plan import Plan
+from rlvr.files import publish, read_json, whole
+from rlvr.items import TABLES, figure, layout, table
+
+DATA = ".data"
+LARGE = 50_000  # bytes of statistics that are compressed
+REFERENCES = Path("config/reference")
+
+
+def files(plan: Plan, paper: str, item: str, paths: Paths) -> list[Path]:
+    """The statistics that an item's rendering reads."""
+    return [Path(paths.statistics(paper, name)) for name in plan.papers[paper].statistics_of(item)]
+
+
+def keep(plan: Plan, paper: str, item: str, paths: Paths, out: Path) -> None:
+    """Writes an item's specification and statistics into `out`, the paper's folder of a snapshot."""
+    of, found = plan.papers[paper].item(item), files(plan, paper, item, paths)
+    spec = layout.of(plan, paper, item)
+    if of.folder == TABLES:
+        named = getattr(of.content, "reference", None)
+        spec = table.specification(plan, paper, item, str(REFERENCES / named) if named else None)
+    content = {"folder": of.folder, "specification": spec, "statistics": [path.stem for path in found]}
+    publish(out / DATA / f"{item}.json", json.dumps(content, ensure_ascii=False) + "\n")
+    for path in found:
+        _copy(path.read_bytes(), out / DATA / path.name)
+
+
+def _copy(content: bytes, target: Path) -> None:
+    large = len(content) > LARGE
+    with whole(target.with_name(target.name + ".gz") if large else target) as partial:
+        partial.write_bytes(gzip.compress(content, mtime=0) if large else content)  # equal data give equal files
+
+
+def items(folder: Path) -> Iterator[tuple[Path, Path]]:
+    """Each item of a snapshot that has its data: its kept specification, and its table or picture."""
+    for spec in sorted(folder.glob(f"*/{DATA}/*.json")):
+        suffix = ".md" if read_json(spec)["folder"] == TABLES else ".png"
+        yield spec, spec.parents[1] / (spec.stem + suffix)
+
+
+def render(kept: Path, out: Path, root: Path) -> None:
+    """Renders an item from its kept data, by the stage of tables or figures; references are below `root`."""
+    content: dict[str, Any] = read_json(kept)
+    statistics = [next(kept.parent.glob(f"{name}.csv*")) for name in content["statistics"]]
+    spec = content["specification"]
+    if spec.get("reference"):
+        spec["reference"] = str(root / spec["reference"])
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "spec.json"
+        file.write_text(json.dumps(spec))
+        if content["folder"] == TABLES:
+            table.main(file, [out], *statistics)
+        else:
+            figure.main(file, statistics, [out])

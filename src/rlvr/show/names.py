@@ -1,0 +1,54 @@
+"""Runs and evaluations of a results folder, by their names."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from rlvr.files import read_json
+from rlvr.words import nearest
+
+
+class Missing(LookupError):
+    """A name, file or selection that is not there; the message says what is."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """A run (`<run>`) or an evaluation of a policy (`<policy>/<evaluation>`)."""
+
+    kind: Literal["run", "evaluation"]
+    name: str
+    folder: Path
+
+    def manifest(self) -> dict[str, Any]:
+        """The manifest of a run; {} before its end, and for an evaluation."""
+        path = self.folder / "manifest.json"
+        return read_json(path) if path.is_file() else {}
+
+    def file(self, name: str, why: str) -> Path:
+        """A file of the folder. Raises Missing with the reason."""
+        path = self.folder / name
+        if not path.is_file():
+            raise Missing(f"{self.name} has no {name}: {why}")
+        return path
+
+
+def find(results: Path, name: str) -> Named:
+    """The run or evaluation of a name; the folder of results, `runs/` or `evaluations/` before it is ignored."""
+    if not results.is_dir():
+        raise Missing(f"{results}: no such folder; --results names that of the results")
+    known = {n.name: n for n in (*_all(results, "run", "runs/*"), *_all(results, "evaluation", "evaluations/*/*"))}
+    short = name.rstrip("/").removeprefix(f"{results}/").removeprefix("runs/").removeprefix("evaluations/")
+    if short not in known:
+        raise Missing(f"{name}: no run or evaluation in {results} has this name{nearest(short, known)}")
+    return known[short]
+
+
+def evaluations(results: Path, policy: str) -> dict[str, Named]:
+    """The evaluations of a policy, by their names without the policy."""
+    return {named.folder.name: named for named in _all(results, "evaluation", f"evaluations/{policy}/*")}
+
+
+def _all(results: Path, kind: Any, pattern: str) -> list[Named]:
+    folders = sorted(path for path in results.glob(pattern) if path.is_dir())
+    return [Named(kind, str(path.relative_to(results / pattern.split("/")[0])), path) for path in folders]

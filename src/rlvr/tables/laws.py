@@ -1,0 +1,68 @@
+"""Laws of pass@k and distributions of solve rates: parameters and errors (FADE, sec. 12, Figures 10 and 11)."""
+
+from typing import Any
+
+import pandas as pd
+from pydantic import Field
+
+from rlvr.config.plan import Item, Plan
+from rlvr.config.schema.fields import Positive
+from rlvr.figures import pass_at_k_laws
+from rlvr.items.layout import with_scores
+from rlvr.items.scope import Scope
+from rlvr.statistics.scores import Scores
+from rlvr.tables import _scored
+from rlvr.tables._methods import BenchmarksTable
+from rlvr.tables._rendered import Rendered, scale_line
+
+
+class Config(BenchmarksTable):
+    k: list[Positive] = Field(min_length=1)
+    budgets: list[Positive] = Field(min_length=1)  # the largest k of each fit
+    laws: pass_at_k_laws.Laws = Field(pass_at_k_laws.EVERY, min_length=1)
+
+
+def expand(name: str, config: Config, scope: Scope) -> Item:
+    config = config.model_copy(update={"k": scope.largest(config.k)})
+    return _scored.expand(name, config, scope, k=config.k)
+
+
+def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+    config: Any = item.content
+    return {**with_scores(item, plan, paper), "budgets": config.budgets, "laws": config.laws, "by_level": False}
+
+
+def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
+    """One row per benchmark, model, arm, budget, law and parameter (`rlvr.figures.pass_at_k_laws`)."""
+    frame = pass_at_k_laws.statistics(layout, scores)
+    return frame[frame["law"] != "observed"].drop(columns=["k", "level"])
+
+
+def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
+    """The table: a row per method, budget and law."""
+    lines = []
+    for key, rows in statistics.groupby(["benchmark", "model", "label", "budget", "law"], sort=False):
+        benchmark, model, label, budget, law = key  # type: ignore[misc]
+        parameters = (
+            f"{row.parameter} {row.value:.3g} [{row.value_low:.3g}, {row.value_high:.3g}]" for row in rows.itertuples()
+        )
+        errors = {"MSE": rows["mse"].iloc[0], "MSE beyond": rows["mse_beyond"].iloc[0]}
+        lines.append(
+            {
+                **{"Benchmark": benchmark, "Model": model, "Method": label, "Fitted up to k": str(budget), "Law": law},
+                "Parameters": ", ".join(parameters),
+                **{name: "–" if pd.isna(value) else f"{1e4 * value:.2f}" for name, value in errors.items()},
+            }
+        )
+    table = pd.DataFrame(lines)
+    one = [name for name in ("Benchmark", "Model") if table[name].nunique() == 1]
+    confidence = f"{100 * layout['statistics']['confidence']:g} %"
+    notes = [
+        "Shifted power law: exp(−a (k + c)^−b); power law: c = 0; exponential law: 1 − a exp(−b k). Beta-binomial: "
+        "solve rates from Beta(a, b); two: from Beta(a1, b1) with weight w, else from Beta(a2, b2), the harder first.",
+        "MSE (times 10⁴) of pass@k over the k that a fit saw, and over those beyond. A value is of the fit to all "
+        f"seeds together; in brackets: {confidence} intervals of Student's t over fits of each seed.",
+    ]
+    notes += [f"On {benchmark}." for benchmark in statistics["benchmark"].unique()] if "Benchmark" in one else []
+    notes += [layout["note"]] if layout["note"] else []
+    return Rendered(layout["title"], scale_line(layout), table.drop(columns=one), notes)

@@ -1,0 +1,55 @@
+"""Claims about the parameters of the shifted power law of pass@k."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rlvr.claims import of_laws
+from rlvr.claims._contrast import Evidence
+from rlvr.config.layers import ConfigError
+from rlvr.figures import pass_at_k_laws
+from rlvr.planning.expansion import make_plan
+from rlvr.statistics.scaling import shifted_power
+
+KS = [1, 2, 5, 10, 20, 50, 100]
+
+
+def scores(monkeypatch, slopes: dict[str, float]) -> dict:
+    """Score frames whose pass@k is exactly the law with a = 2, c = 1 and each policy's b."""
+    monkeypatch.setattr(of_laws, "pass_at", lambda k: lambda frame: shifted_power(np.full(1, k), 2, frame["b"][0], 1))
+    return {(policy, "x"): pd.DataFrame({"problem": ["p"], "b": [b]}) for policy, b in slopes.items()}
+
+
+def term(weight: float, arm: str, policies: list[str]) -> dict:
+    return {"weight": weight, "arm": arm, "evaluation": "x", "rates": [{"policies": policies}]}
+
+
+def test_a_base_policy_without_seeds_stands_beside_each_seed(monkeypatch):
+    slopes = {"base": 0.9, "mean1": 0.7, "mean2": 0.6, "mean3": 0.8}
+    contrast = {"model": "M", "terms": [term(1, "base", ["base"]), term(-1, "mean", ["mean1", "mean2", "mean3"])]}
+    statistics = {"resamples": 100, "confidence": 0.95, "seed": 1, "largest_chance": 0.2}
+    claim = {"measure": "b", "k": KS, "predicate": "greater", "threshold": 0.0, "statistics": statistics}
+    (found,) = of_laws.estimates([contrast], claim, Evidence(scores(monkeypatch, slopes)))
+    assert (found.value, found.seeds) == (pytest.approx(0.2, abs=1e-4), 3)
+    assert found.high - found.value == pytest.approx(4.303 * 0.1 / 3**0.5, rel=1e-3), "Student's t over three seeds"
+
+
+def test_a_claim_about_laws_is_checked():
+    from conftest import ROOT
+
+    plan = make_plan(ROOT, "smoke", ["fade"])
+    planned = plan.papers["fade"]
+    item, config = planned.figures["core_laws"], planned.paper.figures["core_laws"]
+    (claim,) = (one for one in planned.paper.claims if one.name == "slope_is_lost")
+    of_laws.check(claim, item, config, plan, "x")
+    for change, message in (
+        ({"measure": "d"}, "unknown parameter"),
+        ({"measure": None}, "laws need one of a, b, c"),
+        ({"predicate": "sooner"}, "needs k or hard levels"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            of_laws.check(claim.model_copy(update=change), item, config, plan, "x")
+    by_level = config.model_copy(update={"by_level": True})
+    with pytest.raises(ConfigError, match="one law per level"):
+        of_laws.check(claim, item, by_level, plan, "x")
+    assert isinstance(config, pass_at_k_laws.Config) and config.laws == ["shifted power law"]

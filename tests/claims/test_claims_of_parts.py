@@ -1,0 +1,87 @@
+"""Claims about measures of runs at a part of training: their numbers are those of tables and figures."""
+
+import numpy as np
+import pytest
+from conftest import ROOT
+from scipy import stats
+
+from rlvr.claims import contrasts, of_parts
+from rlvr.claims._contrast import Evidence
+from rlvr.claims.evaluate import evaluate
+from rlvr.claims.verdicts import CONTRADICTED, NOT_COMPARABLE, REPRODUCED, meaning
+from rlvr.config.layers import ConfigError
+from rlvr.planning.expansion import make_plan
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return make_plan(ROOT, "laptop", ["fade"])
+
+
+def laid(plan, name: str) -> dict:
+    (one,) = (one for one in contrasts.layout(plan, "fade") if one["claim"] == name)
+    return one
+
+
+def runs(one: dict, arm: str) -> list[str]:
+    (policies,) = {tuple(t["rates"][0]["policies"]) for c in one["contrasts"] for t in c["terms"] if t["arm"] == arm}
+    return list(policies)
+
+
+def hidden(right, wrong, ratio=0.5, clt=0.4) -> list[dict]:
+    """Rows of the base policy and of the end."""
+    end = {"rho_correct_hidden": right, "rho_failed_hidden": wrong, "norm_ratio_hidden": ratio, "clt": clt}
+    end |= {"norm_correct_hidden": 1.0, "norm_failed_hidden": ratio}
+    return [{"step": 0, **end}, {"step": 50, **end}]
+
+
+def test_correct_responses_are_three_times_as_correlated(plan):
+    one = laid(plan, "correct_more_correlated")
+    names, rights = runs(one, "mean"), np.linspace(0.3, 0.4, 8)
+    (row,) = evaluate(one, Evidence(hidden={run: hidden(rho, 0.1) for run, rho in zip(names, rights, strict=True)}))
+    expected = stats.t.interval(0.95, 7, rights.mean() - 0.3, stats.sem(rights))
+    assert (row["estimate"], row["low"], row["high"]) == pytest.approx((0.05, *expected))
+    assert meaning(row["verdict"]) == REPRODUCED and row["seeds"] == 8
+    needed = contrasts.needs([one])
+    assert list(needed.hidden) == names and not (needed.runs or needed.changes or needed.scores)
+    without = {run: hidden(None if run == names[3] else 0.3, 0.1) for run in names}
+    (row,) = evaluate(one, Evidence(hidden=without))
+    assert row["verdict"] == NOT_COMPARABLE and "no value of the measure" in row["reason"]
+
+
+def test_residuals_against_the_clt(plan):
+    one = laid(plan, "failed_residual_beyond_clt")
+    noise = np.linspace(-0.01, 0.01, 8)
+    for ratio, verdict in ((0.76, REPRODUCED), (0.3, CONTRADICTED)):
+        rows = {run: hidden(0.1, 0.1, ratio + d) for run, d in zip(runs(one, "asym_failures"), noise, strict=True)}
+        (row,) = evaluate(one, Evidence(hidden=rows))
+        assert row["estimate"] == pytest.approx(ratio / 0.4) and meaning(row["verdict"]) == verdict
+
+
+def test_entropy_that_follows_its_covariance_term_alone(plan):
+    one, generator = laid(plan, "without_the_drift_term"), np.random.default_rng(0)
+    metrics = {}
+    for arm in ("asym_failures", "asym_successes"):
+        for run in runs(one, arm):
+            covariance, drift = generator.normal(0, 1, (2, 50))
+            entropy = 10 - np.concatenate([[0], covariance.cumsum()[:-1]])
+            keys = ("sequence_entropy", "entropy_drift", "entropy_covariance")
+            values = zip(entropy, drift, covariance, strict=True)
+            metrics[run] = [{"step": i + 1, **dict(zip(keys, row, strict=True))} for i, row in enumerate(values)]
+    (row,) = evaluate(one, Evidence(probes={run: [] for run in metrics}, metrics=metrics))  # type: ignore[arg-type]
+    assert row["estimate"] > 0.1 and meaning(row["verdict"]) == REPRODUCED
+    assert contrasts.needs([one]).runs.keys() == metrics.keys()
+
+
+def test_a_claim_about_a_part_is_checked(plan):
+    planned = plan.papers["fade"]
+    item, config = planned.item("table10"), planned.paper.tables["table10"]
+    (claim,) = (one for one in planned.paper.claims if one.name == "correct_more_correlated")
+    for change, message in (
+        ({"measure": "norm_ratio"}, "unknown measure"),
+        ({"measure": None}, "needs one of rho_correct"),
+        ({"part": "ende"}, "did you mean 'end'"),
+        ({"predicate": "slope"}, "needs k"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            of_parts.check(claim.model_copy(update=change), item, config, plan, "x")

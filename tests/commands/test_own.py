@@ -1,0 +1,252 @@
+"""`rlvr train` and `rlvr evaluate`: from a folder and a file to a table, a kill on the way, and faults."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+from checkout import Checkout
+from conftest import ROOT
+
+from rlvr.config import identity
+from rlvr.config.schema.names import LocalData
+from rlvr.data import local
+from rlvr.data.rows import DataError
+from rlvr.planning.expansion import make_plan
+from rlvr.records import Problem, read_records
+
+SMALL = ("rl.prompts_per_step=6", "rl.prompts_per_minibatch=3", "rollout.samples_per_prompt=4", "probe.problems=2")
+SIZES = (*SMALL, "probe.samples=4", "evaluation.samples=8", "statistics.resamples=200", "execution.save_every=1")
+
+
+def rlvr(root: Path, *arguments: str, **options) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "rlvr", *arguments]
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=600, **options)
+
+
+def written(path: Path, rows: list[dict | str]) -> Path:
+    path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture(scope="module")
+def problems(workbench) -> list[dict]:
+    found = read_records(workbench.folder / workbench.spec.data.name / "problems.jsonl", Problem)
+    return [{"prompt": problem.prompt, "answer": problem.gold, "level": problem.level} for problem in found]
+
+
+@pytest.fixture(scope="module")
+def own(workbench, problems, tmp_path_factory):
+    """A copy of the workflow, a saved tiny policy, and a file of problems."""
+    root = tmp_path_factory.mktemp("own")
+    Checkout(root)
+    return root, str(workbench.base.parent / "policy"), str(written(root / "my.jsonl", problems))
+
+
+def train(model: str, data: str, *more: str, steps: int = 2) -> tuple[str, ...]:
+    sizes = [word for change in SIZES for word in ("--set", change)]
+    rates = ("--steps", str(steps), "--learning-rate", "2e-4", "--backend", "native", "--device", "cpu")
+    return ("train", "--model", model, "--data", data, "--verifier", "operators", *rates, *sizes, *more)
+
+
+# ---- to a table ----
+
+
+@pytest.mark.slow
+def test_train_is_killed_goes_on_and_ends_in_a_table(own):
+    root, model, data = own
+    command = train(model, data, "--estimator", "ace", "--set", "estimator.alpha=2.0", "--cores", "2", steps=40)
+    started = subprocess.Popen(
+        [sys.executable, "-m", "rlvr", *command], cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 240
+    while not list(root.glob("results/runs/*/state/step-*")):
+        assert time.monotonic() < deadline and started.poll() is None
+        time.sleep(0.02)
+    os.kill(started.pid, signal.SIGKILL)
+    started.wait()
+    (run,) = root.glob("results/runs/*")
+    assert not (run / "manifest.json").exists()
+    done = rlvr(root, *command)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
+    assert "ours, against base" in done.stdout and "on my-held-out: 5 problems, n = 8" in done.stdout
+    assert "ace" in run.name and "alpha2.0" in run.name
+    manifest = json.loads((run / "manifest.json").read_text())
+    assert manifest["provenance"]["continued"], "it went on from a checkpoint"
+    rows = pd.read_csv(root / "results/papers/own/my/statistics/pass_at_k.csv")
+    assert rows["arm"].unique().tolist() == ["base", "ace"] and set(rows["k"]) == {1, 2, 4, 8}
+    assert (root / "results/report/own/my.html").is_file()
+
+
+@pytest.mark.slow
+def test_evaluate_ends_in_a_table_with_the_counts_of_its_scores(own):
+    root, model, data = own
+    done = rlvr(
+        *(root, "evaluate", "--model", model, "--data", data, "--verifier", "operators", "--samples", "8"),
+        *("--engine", "native", "--device", "cpu"),
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
+    (scores,) = root.glob("results/evaluations/*/my_evaluated-*/scores.csv")
+    mean = 100 * pd.read_csv(scores)["correct"].sum() / (8 * 48)
+    assert f"{mean:.1f} [" in done.stdout and "48 problems, n = 8" in done.stdout
+
+
+# ---- what it plans ----
+
+
+def planned(root: Path, name: str = "my"):
+    return make_plan(root, "own", [name], own=f"own/{name}.yaml")
+
+
+def test_equal_content_is_one_run_wherever_its_files_are(own, tmp_path):
+    root, model, data = own
+    command = ("--estimator", "grpo", "--estimator", "ace", "--seeds", "2", "--name", "place", "-n")
+    assert rlvr(root, *train(model, data, *command)).returncode == 0
+    before = planned(root, "place")
+    moved = tmp_path / "elsewhere.jsonl"
+    moved.write_bytes(Path(data).read_bytes())
+    assert rlvr(root, *train(model, str(moved), *command)).returncode == 0
+    after = planned(root, "place")
+    assert len(before.runs) == 4 and set(before.runs) == set(after.runs)
+    assert {str(moved)} == {spec.path for spec in after.data.values()}
+    with open(moved, "a") as file:
+        file.write('{"prompt": "1 2 = 3", "answer": "1 2 = 3"}\n')
+    assert rlvr(root, *train(model, str(moved), *command)).returncode == 0
+    assert not set(planned(root, "place").runs) & set(before.runs)
+
+
+def test_a_file_that_a_person_edited_is_kept(own):
+    root, model, data = own
+    command = train(model, data, "--estimator", "grpo", "--name", "edited", "-n")
+    assert rlvr(root, *command).returncode == 0
+    file = root / "own/edited.yaml"
+    file.write_text(file.read_text().replace("steps: 2", "steps: 3"))
+    done = rlvr(root, *command)
+    assert (
+        done.returncode == 2 and "own/edited.yaml was edited since; run it by `snakemake --config own=" in done.stderr
+    )
+    assert {spec.rl.steps for spec in planned(root, "edited").runs.values()} == {3}
+
+
+def test_mistakes_in_such_a_file_name_file_and_key(own):
+    root, model, data = own
+    assert rlvr(root, *train(model, data, "--estimator", "grpo", "--name", "wrong", "-n")).returncode == 0
+    file = root / "own/wrong.yaml"
+    content = yaml.safe_load(file.read_text())
+    for change, message in (
+        ({"papers": {}}, "own/wrong.yaml: papers: unknown section 'papers'; did you mean 'paper'?"),
+        ({"data": {"a": {"task": "local"}}}, "own/wrong.yaml: data.a.sha256: this key is missing"),
+        ({"scale": {"about": "a", "sft": "no"}}, "own/wrong.yaml: scale.sft: "),
+        ({"paper": {**content["paper"], "tabels": {}}}, "own/wrong.yaml: paper.tabels: unknown key; did you mean"),
+    ):
+        file.write_text(yaml.safe_dump({**content, **change}))
+        with pytest.raises(Exception, match=message.replace("?", r"\?")):
+            planned(root, "wrong")
+
+
+# ---- faults of the command line: one line, exit code 2, and nothing is started ----
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("--estimator", "gpro"), "--estimator: unknown 'gpro'; did you mean 'grpo'?"),
+        (("--verifier", "maths"), "--verifier: unknown 'maths'; did you mean 'math'?"),
+        (("--backend", "vrel"), "--backend: unknown 'vrel'; did you mean 'verl'?"),
+        (("--model", "nowhere"), "--model nowhere: no such folder, and not owner/name of the hub"),
+        (("--prompt", "qwen-maths"), "--prompt: unknown prompt 'qwen-maths'; did you mean 'qwen-math'?"),
+        (("--device", "tpu"), "--device: unknown 'tpu'"),
+        (("--set", "rl=3"), "--set: must be SECTION.KEY=VALUE"),
+        (("--set", "rl.stpes=3"), "paper.settings.rl.stpes: unknown key; did you mean 'steps'?"),
+        (("--set", "estimator.alhpa=2"), "estimator.alhpa: ace has no such setting; did you mean 'alpha'?"),
+        (("--set", "rollout.max_prompt_tokens=100"), "tokens are more than the context of"),
+        (("--set", "probe.problems=900"), "900 problems are more than the 5 of faulty-held-out"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value[1],
+)
+def test_a_wrong_option_is_one_line(own, change, message):
+    root, model, data = own
+    options = list(train(model, data, "--estimator", "ace", "--name", "faulty"))
+    if change[0] in options and change[0] != "--set":
+        options[options.index(change[0]) + 1] = change[1]
+    else:
+        options += change
+    done = rlvr(root, *options)
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stdout + done.stderr
+    assert message in done.stderr
+
+
+GOOD = {"prompt": "What is 2 + 3?", "answer": 5}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "line 2: not valid JSON"),
+        ("[1]", "line 2: must be a JSON object"),
+        ({"promt": "a", "answer": "5"}, "line 2: prompt: is missing; did you mean 'promt'?"),
+        ({"prompt": "a"}, "line 2: answer: is missing"),
+        ({"prompt": "a", "answer": " "}, "line 2: answer: is empty"),
+        ({"prompt": ["a"], "answer": "5"}, "line 2: prompt: must be a text or a number"),
+        ({"prompt": "a", "answer": True}, "line 2: answer: must be a text or a number (got true)"),
+        (GOOD, "line 2: prompt: the same as in line 1"),
+        ({"prompt": "a", "answer": "\\frac{1"}, "line 2: answer: the verifier math cannot read it"),
+    ],
+    ids=str,
+)
+def test_a_bad_line_is_named(tmp_path, line, message):
+    path = written(tmp_path / "my.jsonl", [GOOD, line])
+    with pytest.raises(DataError) as error:
+        local.read(path, "math")
+    assert str(error.value).startswith(f"{path}, {message}")
+
+
+def test_the_command_names_the_line(own, tmp_path):
+    root, model, _ = own
+    data = written(tmp_path / "my.jsonl", [GOOD, {"prompt": "a"}])
+    done = rlvr(root, "evaluate", "--model", model, "--data", str(data), "--verifier", "math")
+    assert done.returncode == 2 and f"{data}, line 2: answer: is missing" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+# ---- the data set itself ----
+
+
+def spec_of(path: Path, **more) -> LocalData:
+    from rlvr.files import sha256
+
+    return LocalData(name="my", task="local", path=str(path), sha256=sha256(path), verifier="math", **more)
+
+
+def test_two_entries_divide_a_file(tmp_path):
+    rows = [{"prompt": f"What is {i} + 1?", "answer": i + 1, "id": f"a{i}"} for i in range(20)]
+    path = written(tmp_path / "my.jsonl", ["", *rows])
+    read = local.read(path, "math")
+    assert [problem.id for problem in read] == [f"a{i}" for i in range(20)] and read[3].gold == "4"
+    tested = local.taken(read, spec_of(path, problems=4, seed=0))
+    trained = local.taken(read, spec_of(path, problems=16, skip=4, seed=0))
+    assert {p.id for p in tested} | {p.id for p in trained} == {p.id for p in read}
+    assert not {p.id for p in tested} & {p.id for p in trained}
+    assert tested != read[:4] and local.taken(read, spec_of(path, problems=4)) == read[:4]
+
+
+def test_a_file_that_changed_after_planning_is_refused(tmp_path):
+    path = written(tmp_path / "my.jsonl", [GOOD])
+    spec = spec_of(path, problems=1)
+    assert local.write(spec, tmp_path) == 1
+    assert identity.data_id(spec) == identity.data_id(spec.model_copy(update={"path": "/elsewhere/my.jsonl"}))
+    written(path, [GOOD, {"prompt": "b", "answer": "1"}])
+    with pytest.raises(DataError, match="changed since this run was planned"):
+        local.write(spec, tmp_path)
+
+
+def test_the_project_has_no_scale_named_own():
+    assert not (ROOT / "config/scale/own.yaml").exists()

@@ -1,0 +1,60 @@
+"""Pass@1 against pass@k over steps: by hand, and in the papers."""
+
+import pytest
+from conftest import ROOT
+
+from rlvr.figures.frontier_over_steps import GAIN, PASS, Config, draw, statistics
+from rlvr.items.layout import of as layout_of
+from rlvr.planning.expansion import make_plan
+from rlvr.statistics.run_rows import Runs
+
+
+def probes(*counts: list[int]) -> dict:
+    """Rows of the numbers of problems with 0, 1 and 2 correct of 2 samples, at steps 0, 10, ..."""
+    return {"probe": [{"step": 10 * i, "solve_rates": by_correct} for i, by_correct in enumerate(counts)]}
+
+
+# pass@1 and pass@2 of 4 problems: (c1 + 2 c2) / 8 and (c1 + c2) / 4.
+START, HALF, ALL = [2, 2, 0], [1, 2, 1], [0, 0, 4]  # 1/4 and 1/2; 1/2 and 3/4; 1 and 1
+RUNS = Runs({f"grpo{s}": probes(START, HALF) for s in (1, 2)} | {f"other{s}": probes(START, ALL) for s in (1, 2)})
+RUNS |= {f"low{s}": probes(START, START) for s in (1, 2)}
+LAYOUT = {
+    "k": 2,
+    "compare_with": "grpo",
+    "up_to_step": None,
+    "statistics": {"confidence": 0.95},
+    "cells": [
+        {
+            "model": "M",
+            "stand_in": "m",
+            "arm": arm,
+            "label": arm,
+            "learning_rate": 1.0,
+            "policies": [f"{arm}1", f"{arm}2"],
+        }
+        for arm in ("grpo", "other", "low")
+    ],
+}
+
+
+def test_methods_are_compared_at_the_baselines_last_pass_1_by_hand():
+    frame = statistics(LAYOUT, RUNS)
+    curve = frame[(frame["arm"] == "grpo") & (frame["measure"] == PASS)].set_index(["step", "k"])["value"]
+    assert curve.to_dict() == pytest.approx({(0, 1): 25, (0, 2): 50, (10, 1): 50, (10, 2): 75})
+    (gain,) = frame[frame["measure"] == GAIN].to_dict("records")
+    # From (1/4, 1/2) to (1, 1), pass@1 is 1/2 after a third of the way, where pass@2 is 2/3: 1/12 below the baseline.
+    assert gain["arm"] == "other" and gain["step"] == pytest.approx(10 / 3) and gain["seeds"] == 2
+    assert (gain["value"], gain["value_low"]) == (pytest.approx(-100 / 12), pytest.approx(-100 / 12)), "equal seeds"
+    labels = [line.get_label() for line in draw(LAYOUT, [frame]).axes[0].get_lines()]
+    assert "other −8.3 [−8.3, −8.3]" in labels and "low" in labels, "never at that pass@1, so without a number"
+
+
+def test_it_is_planned_in_three_papers_and_refused_without_its_baseline():
+    plan = make_plan(ROOT, "laptop", ["ace", "lens", "agrae"])
+    for paper in plan.papers:
+        assert (layout_of(plan, paper, "frontier_over_steps")["k"], plan.items) == (8, "core")
+    core = {run for name in ("core", "core_matched") for run in plan.papers["ace"].tables[name].policies()}
+    assert set(plan.papers["ace"].figures["frontier_over_steps"].policies()) < core, "no run of its own"
+    assert layout_of(make_plan(ROOT, "smoke", ["ace"]), "ace", "frontier_over_steps")["k"] == 4, "as probes have"
+    with pytest.raises(ValueError, match="compare_with: 'rloo' is none of `arms`"):
+        Config(title="T", kind="frontier_over_steps", models=["m"], arms=["grpo"], compare_with="rloo")
