@@ -19,6 +19,15 @@ settings.load_profile("any speed")
 # Processes started here can be interrupted, also where a shell in the background ignores the signal.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+
+@pytest.fixture(autouse=True)
+def no_figure_stays_open():
+    """matplotlib keeps each figure until it is closed, and warns of more than 20."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
+
+
 ROOT = Path(__file__).resolve().parents[1]
 PLANS = TemporaryDirectory()
 

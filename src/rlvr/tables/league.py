@@ -131,7 +131,7 @@ def statistics(layout: dict[str, Any], scores: Scores, training: Runs, solutions
 def _blind_rows(of_model: dict[str, Any], methods: Methods, k: list[int]) -> list[dict[str, Any]]:
     """What blind guesses score, exactly; `of_model` is a row of a method on their model."""
     frame = methods.frames[methods.baseline["policies"][0]]
-    guesser = {**of_model, "arm": BLIND, "label": BLIND_LABEL, "learning_rate": None, "seeds": 0, "at": "common"}
+    guesser = {**of_model, "arm": BLIND, "label": BLIND_LABEL, "policies": "", "seeds": 0, "at": "common"}
     values = {name: blind(frame, at) for name, at in zip(("pass_1", "pass_k"), k, strict=True)}
     exact = {name: Interval(PERCENT * value, np.nan, np.nan) for name, value in values.items() if value is not None}
     return [{**guesser, "measure": name, **_numbers(found)} for name, found in exact.items()]
@@ -298,6 +298,7 @@ def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
         f"{statistics['seeds'].max()} training seeds × problems (two-way random effects, Student's t); of ranks and "
         "probabilities percentiles of 2,000 draws of seeds and problems; of entropy and distinct solutions "
         f"Student's t over seeds. Differences from {baseline} have bounds that hold all methods' together (max-t).",
+        "A method's first line is at equal pass@1, its second at the common learning rate. "
         f"At equal pass@1: where a method's curve over its learning rates, from the base policy on, has the pass@1 of "
         f"{baseline} at the common learning rate; entropy and distinct solutions are interpolated by the same share. "
         f"Ranks are by pass@{k}.",
@@ -305,7 +306,7 @@ def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
         "IQM: the mean of the middle half of runs. Entropy (nats per token of training rollouts) and seconds are "
         "means over the last tenth of training.",
         *(["False working: correct samples with a false step, as a share of all correct ones."] if checked else []),
-        *_in_short(layout, statistics),
+        " ".join(sentences(statistics, None)),
         *([layout["note"]] if layout["note"] else []),
     ]
     return Rendered(layout["title"], scale_line(layout), frame, notes)
@@ -321,34 +322,36 @@ def _text(row: Any, digits: int, name: str) -> str:
     if pd.isna(row["value"]):
         return ""
     if name == "rank":
-        return f"{row['value']:g} [{row['value_low']:.0f}, {row['value_high']:.0f}]"
+        return f"{row['value']:g} [{row['value_low']:g}, {row['value_high']:g}]"
     sign = "+" if name == "gain" else ""
     value, low, high = (f"{row[key]:{sign}.{digits}f}" for key in ("value", "value_low", "value_high"))
     text = value if name == "seconds" or pd.isna(row["value_low"]) else f"{value} [{low}, {high}]"
     return text.replace("-", "−")
 
 
-def _in_short(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:
+def sentences(statistics: pd.DataFrame, level: float | None) -> list[str]:
     """Which method to use when, as far as these runs can tell."""
-    k, baseline = layout["k"][-1], layout["compare_label"]
+    statistics = statistics.loc[statistics["arm"] != BLIND]
     labels = dict(zip(statistics["arm"], statistics["label"], strict=True))
     wide = statistics.pivot(index="arm", columns=["at", "measure"], values=["value", "value_low"]).reindex(labels)
     value, low = wide["value"].astype(float), wide["value_low"].astype(float)
+    base = next(arm for arm in labels if np.isnan(value["common"]["gain"][arm]))
+    k, baseline = statistics["k"].iloc[0], labels[base]
 
-    def first_by(at: str, rank: str) -> str:
-        """The methods whose rank may be 1, the highest first; equal methods share a rank of at most 1.5."""
-        order = value[at].sort_values("pass_1" if rank == "rank_1" else "pass_k", ascending=False, kind="stable").index
-        names = [labels[arm] for arm in order if low[at][rank][arm] < 2]
+    def first_by(at: str, rank: str, score: str) -> str:
+        """The methods whose rank may be 1, those with the highest score first; equal methods share a rank."""
+        order, lows = value[at].sort_values(score, ascending=False, kind="stable").index, low[at][rank]
+        names = [labels[arm] for arm in order if lows[arm] <= max(1.5, lows.min())]
         return f"{', '.join(names[:NAMED])}{f' and {len(names) - NAMED} more' if len(names) > NAMED else ''}"
 
     above = [labels[arm] for arm in value.index if low["equal"]["gain"][arm] > 0]
     many = f"{', '.join(above)} {'is' if len(above) == 1 else 'are'}" if above else "no method is"
     entropy, seconds = value["equal"]["entropy"].dropna(), value["common"]["seconds"]
-    base = layout["compare_with"]
     return [
-        f"For one answer, the highest pass@1 at the common learning rate may be that of {first_by('common', 'rank_1')} "
-        f"(a rank's interval holds 1). For many answers, {many} above {baseline} at k = {k} where all have its pass@1 "
-        f"(bounds for all methods together), and the highest may be {first_by('equal', 'rank')}; there entropy is "
+        "For one answer, the highest pass@1 at the common learning rate may be that of "
+        f"{first_by('common', 'rank_1', 'pass_1')} (a rank's interval holds 1).",
+        f"For many answers, {many} above {baseline} at k = {k} where all have its pass@1 (bounds for all methods "
+        f"together), and the highest may be {first_by('equal', 'rank', 'pass_k')}; there entropy is "
         f"{entropy.min():.3f} to {entropy.max():.3f} nats ({baseline}: {entropy[base]:.3f}), and a step takes "
-        f"{seconds.min():.2f} to {seconds.max():.2f} seconds ({baseline}: {seconds[base]:.2f})."
+        f"{seconds.min():.2f} to {seconds.max():.2f} seconds ({baseline}: {seconds[base]:.2f}).",
     ]
