@@ -144,7 +144,7 @@ def test_mistakes_in_such_a_file_name_file_and_key(own):
     for change, message in (
         ({"papers": {}}, "own/wrong.yaml: papers: unknown section 'papers'; did you mean 'paper'?"),
         ({"data": {"a": {"task": "local"}}}, "own/wrong.yaml: data.a.sha256: this key is missing"),
-        ({"scale": {"about": "a", "sft": "no"}}, "own/wrong.yaml: scale.sft: "),
+        ({"scale": {"about": "a", "sft": "no"}}, "own/wrong.yaml: scale.sft.bool: "),
         ({"paper": {**content["paper"], "tabels": {}}}, "own/wrong.yaml: paper.tabels: unknown key; did you mean"),
     ):
         file.write_text(yaml.safe_dump({**content, **change}))
@@ -198,7 +198,7 @@ GOOD = {"prompt": "What is 2 + 3?", "answer": 5}
         ({"prompt": ["a"], "answer": "5"}, "line 2: prompt: must be a text or a number"),
         ({"prompt": "a", "answer": True}, "line 2: answer: must be a text or a number (got true)"),
         (GOOD, "line 2: prompt: the same as in line 1"),
-        ({"prompt": "a", "answer": "\\frac{1"}, "line 2: answer: the verifier math cannot read it"),
+        ({"prompt": "a", "answer": "not found"}, "line 2: answer: the verifier math cannot read it"),
     ],
     ids=str,
 )

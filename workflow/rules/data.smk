@@ -18,7 +18,7 @@ rule data:
         spec=lambda w: spec_of(PLAN.data[w.data]),
         folder=lambda w, output: os.path.dirname(output.problems),
     shell:
-        "python -m rlvr.data.prepare --spec {params.spec:q} --out {params.folder:q} --source {resources.source:q} > {log:q} 2>&1"
+        "python -m rlvr.data.prepare --spec {params.spec:q} --out {params.folder:q} --source={resources.source:q} > {log:q} 2>&1"
 
 
 use rule data as demonstrations with:

@@ -13,7 +13,7 @@ rule model:
     params:
         spec=lambda w: spec_of(PLAN.models[w.model]),
     shell:
-        "python -m rlvr.policies.build --spec {params.spec:q} --out {output:q} --source {resources.source:q} > {log:q} 2>&1"
+        "python -m rlvr.policies.build --spec {params.spec:q} --out {output:q} --source={resources.source:q} > {log:q} 2>&1"
 
 
 rule models:

@@ -13,7 +13,7 @@ from typing import Any
 from rlvr import items
 from rlvr.claims._contrast import Contrast
 from rlvr.config.layers import ConfigError, look_up
-from rlvr.config.measures import PROBE, WEIGHTS, curve
+from rlvr.config.measures import MEASURES, PROBE, WEIGHTS, curve
 from rlvr.config.plan import Cell, Item, PaperPlan, Plan, asked_for
 from rlvr.config.schema.items import Claim
 
@@ -242,7 +242,8 @@ def _of_training(plan: Plan, claim: Claim, contrast: Contrast, cells: dict[str, 
     """The set that a measure of training is of: held-out problems for probes, else what the arms are trained on."""
     policies = [policy for term in contrast.terms if term.arm in cells for policy, _ in cells[term.arm].policies]
     runs = [plan.runs[policy] for policy in policies if policy in plan.runs]
-    probed = claim.measure is not None and curve(claim.measure).rows == PROBE
+    of_curve = (claim.measure or "").rpartition(".")[2] in MEASURES  # not so of measures of weights, nor of a law
+    probed = of_curve and curve(str(claim.measure)).rows == PROBE
     return ", ".join(dict.fromkeys((run.validation if probed else run.data).name for run in runs)) or None
 
 

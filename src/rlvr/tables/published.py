@@ -25,7 +25,7 @@ def expand(name: str, config: Config, scope: Scope) -> Item:
 
 
 def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
-    return {**common(item, plan), "others": item.config.others}
+    return {**common(item, plan), "others": getattr(item.content, "others", False)}
 
 
 def render(layout: dict[str, Any], reference: Path) -> Rendered:
