@@ -28,6 +28,8 @@ models: # of config/models.yaml, each with the paper's settings for it (every ke
   qwen2.5-math-7b:
     settings:
       rl: {{prompts_per_step: 1024, prompts_per_minibatch: 512, learning_rate: 1.0e-6}}
+      rollout: {{max_response_tokens: 3000}}
+      evaluation: {{max_response_tokens: 3000}}
       probe: {{problems: 30}}
 
 arms: # the methods: an estimator with its settings, and what else the paper changes
