@@ -71,6 +71,11 @@ def test_one_arm_says_how_it_did_against_the_one_that_its_table_compares_with(ch
     jobs = dict(re.findall(r"^(\w+) +(\d+)$", done.stdout + done.stderr, flags=re.MULTILINE))
     assert jobs == {"arm": "1", "total": "1"}, "nothing is trained or sampled again"
     made, counts = pd.read_csv(arm), pd.read_csv(arm.with_name("ace_grpo-alpha-1.0-counts.csv"))
+    blind = made["arm"] == "blind"
+    assert (
+        made[blind]["k"].tolist() == made["k"].drop_duplicates().tolist() and made[blind]["value"].between(0, 100).all()
+    )
+    made = made[~blind]
     assert set(made["compare_with"]) == {"ace_grpo-alpha-0.0"} and set(made["benchmark"]) == {"math-500"}
     core = pd.read_csv(chain / "papers/smoke/ace/statistics/start.csv")
     ours, rival = (core[core["arm"] == name] for name in ("ace_grpo", "grpo"))
