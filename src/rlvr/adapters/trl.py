@@ -19,7 +19,7 @@ from trl import GRPOTrainer as Trainer
 from rlvr.estimators import INPUTS, Estimator, inputs_of_step
 
 
-class GRPOTrainer(Trainer):
+class GRPOTrainer(Trainer):  # pyright: ignore[reportGeneralTypeIssues] - without TRL it takes this file for it
     """TRL's trainer; `estimator` names a method of `rlvr weigh --list`, `estimator_settings` changes its defaults.
 
     `estimator_state` is what a method carries from step to step (FADE); TRL's checkpoints do not hold it. Raises
