@@ -77,7 +77,7 @@ def test_train_is_killed_goes_on_and_ends_in_a_table(own):
     assert not (run / "manifest.json").exists()
     done = rlvr(root, *command)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
-    assert "ours, against base" in done.stdout and "on my-held-out: 5 problems, n = 8" in done.stdout
+    assert "ours, against Base" in done.stdout and "on my-held-out: 5 problems, n = 8" in done.stdout
     assert "ace" in run.name and "alpha2.0" in run.name
     manifest = json.loads((run / "manifest.json").read_text())
     assert manifest["provenance"]["continued"], "it went on from a checkpoint"
