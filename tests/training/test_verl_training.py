@@ -290,7 +290,8 @@ def test_both_backends_take_the_same_steps_from_the_same_rollouts(run_of, workbe
             mean = sum(u[name] / part for u, part in zip(updates, share, strict=True)) / len(updates)
             assert row[name] == pytest.approx(mean, rel=tolerance, abs=smallest)
         assert sum(u["rlvr/tokens"] for u in updates) == int(record["lengths_PG"].sum())
-        assert theirs["kl"] == pytest.approx(row["kl"], rel=0.01, abs=1e-7)
+        if spec.loss.kl_coefficient:  # without it the trainer in process leaves out groups of no weight: other tokens
+            assert theirs["kl"] == pytest.approx(row["kl"], rel=0.01, abs=1e-7)
         assert theirs["clip_fraction"] == pytest.approx(row["clip_fraction"], abs=2e-3)
         assert theirs.get("estimator", {}) == pytest.approx(row.get("estimator", {}), rel=1e-5)
         rates += [u["next_learning_rate"] for u in updates]
