@@ -19,7 +19,7 @@ from rlvr.config.load import (
     read_prompts,
 )
 from rlvr.config.schema.names import Prompt
-from rlvr.config.schema.paper import Paper, Scale
+from rlvr.config.schema.paper import Matched, Paper, Scale
 from rlvr.config.schema.settings import Settings
 from rlvr.words import nearest
 
@@ -149,7 +149,21 @@ def _with_stand_ins(scale: Scale, sources: dict[str, dict[str, Any]], layers: li
                 look_up(entries, stand_in, what, layer.place((key, name)))
     for name in scale.matched.models:
         look_up(sources["models"], name, "model", place_of(layers, ("matched", "models")))
+    _check_matched(scale.matched, layers, folder)
     return scale.model_copy(update={key: found[key] | getattr(scale, key) for key in found})
+
+
+def _check_matched(matched: Matched, layers: list[Layer], folder: Path) -> None:
+    """Raises ConfigError for a sweep or table that no paper has."""
+    for key, part, names in (
+        ("all_of", "sweeps", filter(None, [matched.all_of])),
+        ("by_name", "tables", matched.by_name),
+    ):
+        for name in names:
+            papers = (read_yaml(path, folder.parent).content for path in sorted((folder / "papers").glob("*.yaml")))
+            parts = [paper.get(part) for paper in papers]
+            known = [one for of_paper in parts if isinstance(of_paper, dict) for one in of_paper]
+            look_up(known, name, f"entry of {part} of a paper", place_of(layers, ("matched", key)))
 
 
 def _check_papers_of_scale(layers: list[Layer], papers: list[str]) -> None:
