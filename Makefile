@@ -10,7 +10,7 @@ PYTHON ?= python3
 CLUSTER_PYTHON ?= python3.12
 BIN := $(VENV)/bin
 TORCH := torch==2.13.0
-CORES ?= $(shell nproc 2>/dev/null || echo 2)
+CORES ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 2)
 
 .PHONY: help run smoke results snapshot snapshot-league test test-methods test-package test-cluster test-verl test-trl test-vllm lint bench doctor clean
 .PHONY: test-slow install install-test install-lint install-bench install-cluster bench-gpu check-gpu
