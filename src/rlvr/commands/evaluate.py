@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,7 +14,7 @@ from rlvr.commands.lines import fail
 
 def evaluate(
     model: own.Models,
-    data: Annotated[Path, typer.Option(help='JSON lines: {"prompt": "What is 2 + 3?", "answer": "5"}')],
+    data: own.Problems,
     verifier: own.Verifier,
     samples: Annotated[int, typer.Option(help="Responses per problem, n.", min=1)] = 32,
     temperature: Annotated[float, typer.Option(help="Of the samples.")] = 0.7,
@@ -55,11 +54,7 @@ def evaluate(
     execution = {**layer.pop("execution", {}), "device": own.device_here("evaluate", device)}
     tables = own.table(models, name, layer["evaluation"]["samples"], [])
     content = {
-        "scale": {
-            "about": f"The models and problems of own/{name}.yaml.",
-            "sft": False,
-            "settings": {"execution": execution},
-        },
+        "scale": own.scale(name, execution),
         "models": models,
         "data": {name: {**entry, "problems": count}},
         "paper": own.paper(name, models, benchmarks=[name], seeds=[1], settings=layer, tables=tables),

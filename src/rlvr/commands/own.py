@@ -31,6 +31,7 @@ Prompt = Annotated[
         "trained with, else the model's chat template."
     ),
 ]
+Problems = Annotated[Path, typer.Option("--data", help='JSON lines: {"prompt": "What is 2 + 3?", "answer": "5"}')]
 Verifier = Annotated[str, typer.Option(help="What judges answers: math, choice, exact, code, ... (docs/grading.md).")]
 OwnName = Annotated[str | None, typer.Option("--name", help="Of own/NAME.yaml and of the table. Default: the data's.")]
 Device = Annotated[str | None, typer.Option(help="cpu or gpu. Default: a GPU if torch finds one.")]
@@ -187,6 +188,11 @@ def problems_of(command: str, path: Path, verifier: str) -> tuple[dict[str, Any]
 
 
 # ---- the file, and what makes the table ----
+
+
+def scale(name: str, execution: dict[str, Any]) -> dict[str, Any]:
+    settings = {"execution": execution}
+    return {"about": f"The models and problems of own/{name}.yaml.", "sft": False, "settings": settings}
 
 
 def paper(name: str, models: dict[str, Any], **more: Any) -> dict[str, Any]:

@@ -19,7 +19,7 @@ PROMPT, RESPONSE = 1024, 1024  # tokens, where the model's context has room
 
 def train(
     model: own.Models,
-    data: Annotated[Path, typer.Option(help='JSON lines: {"prompt": "What is 2 + 3?", "answer": "5"}')],
+    data: own.Problems,
     verifier: own.Verifier,
     estimator: Annotated[list[str], typer.Option(help="A method of `rlvr weigh --list`; may be repeated.")],
     held_out: Annotated[
@@ -80,12 +80,7 @@ def train(
         tables=own.table(models, test, layer["evaluation"]["samples"], [*arms]),
     )
     execution = {**layer.get("execution", {}), "device": own.device_here("train", device)}
-    scale = {
-        "about": f"The models and problems of own/{name}.yaml.",
-        "sft": False,
-        "settings": {"execution": execution},
-    }
-    content: dict[str, Any] = {"scale": scale, "models": models, "data": sets, "paper": paper}
+    content = {"scale": own.scale(name, execution), "models": models, "data": sets, "paper": paper}
     file = own.write("train", root, name, content)
     own.run("train", root, name, file, results=results, cores=cores, dry_run=dry_run)
 
