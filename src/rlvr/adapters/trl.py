@@ -22,7 +22,7 @@ from rlvr.estimators import INPUTS, Estimator, inputs_of_step
 class GRPOTrainer(Trainer):  # pyright: ignore[reportGeneralTypeIssues] - without TRL it takes this file for it
     """TRL's trainer; `estimator` names a method of `rlvr weigh --list`, `estimator_settings` changes its defaults.
 
-    `estimator_state` is what a method carries from step to step (FADE); TRL's checkpoints do not hold it. Raises
+    `estimator_state` is what FADE and A-GRAE carry from step to step; TRL's checkpoints do not hold it. Raises
     ValueError for a method whose weights follow the policy within a batch (PACS), and for one that needs a reference
     where `beta` is 0, since TRL then loads none.
     """

@@ -20,7 +20,7 @@ _WITH_BATCH: dict[str, Weights] = {}  # by the name in verl's configuration
 
 
 class Weights:
-    """An estimator that needs more than rewards, and its state (FADE), which verl's checkpoints do not hold."""
+    """An estimator that needs more than rewards, and its state (FADE, A-GRAE), which verl's checkpoints do not hold."""
 
     def __init__(self, estimator: Estimator):
         self.estimator, self.state = estimator, {}
