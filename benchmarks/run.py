@@ -117,7 +117,7 @@ def samples(spec, base: Path, folder: Path) -> None:
     """The hard benchmark's evaluation by the native engine and by torch, in turn; and the CPU of a whole process."""
     plan = make_plan(ROOT, "laptop", ["ace"])
     evaluations = {one.data.name: one for one in plan.evaluations.values()}
-    hard = evaluations["operators-hard"]
+    hard = max(evaluations.values(), key=lambda one: one.data.levels)
     sets = [folder / name / "problems.jsonl" for name in evaluations]
     for evaluation, path in zip(evaluations.values(), sets, strict=True):
         asked = spec_file(folder, evaluation.data)
@@ -125,7 +125,7 @@ def samples(spec, base: Path, folder: Path) -> None:
     both = folder / "both.jsonl"
     lines = [line for path in sets for line in path.read_text().splitlines(keepends=True)]
     both.write_text("".join(lines[:180]))
-    problems = read_records(folder / "operators-hard" / "problems.jsonl", Problem)
+    problems = read_records(folder / hard.data.name / "problems.jsonl", Problem)
     drawn = {name: engines.load(name, base, hard.sampling) for name in ("native", "in_process")}
     seconds: dict[str, list[float]] = {name: [] for name in drawn}
     texts = {}
@@ -163,6 +163,7 @@ def trl_steps(python: str, spec, base: Path, problems: Path, bf16: bool, folder:
         "beta": spec.loss.kl_coefficient,
         "steps": STEPS + 3,
         "bf16": bf16,
+        "verifier": spec.data.verifier,
     }
     text = call(
         *(python, "benchmarks/trl_step.py", "--source", str(ROOT / "src"), "--policy", str(base.parent / "policy")),
@@ -172,7 +173,7 @@ def trl_steps(python: str, spec, base: Path, problems: Path, bf16: bool, folder:
     return json.loads(line.removeprefix("RESULT "))[2:]
 
 
-def weights(python: str) -> None:
+def weights(folder: Path, python: str) -> None:
     """Every method on 8,192 x 16 rollouts, and verl's own functions, in one process."""
     text = call(
         *(python, "benchmarks/verl_weights.py", "--source", str(ROOT / "src")),
@@ -207,50 +208,65 @@ def theory(folder: Path) -> float:
     return time.perf_counter() - began
 
 
+def commands(folder: Path, python: str) -> None:
+    seconds = sorted(dry_run(folder) for _ in range(3))[1]
+    print(f"snakemake -n paper_ace at paper scale: {seconds:.1f} s (median of 3; to reach: at most 5)")
+    print(f"snakemake theory: {theory(folder):.1f} s, start of snakemake included (to reach: at most 60)")
+
+
+def judging(folder: Path, python: str) -> None:
+    print(call(sys.executable, "benchmarks/grading.py"), end="")
+    print(f"the verifier's share of a step with programs: {verifying(folder):.1%} (to reach: at most 15 %)")
+
+
+def policies(folder: Path, python: str) -> None:
+    """Samples and RL steps of one base policy."""
+    spec, base, problems = prepare(folder)
+    samples(spec, base, folder)
+    rl_steps(python, spec, base, problems, folder)
+
+
+def rl_steps(python: str, spec, base: Path, problems: Path, folder: Path) -> None:
+    """RL steps of the native engine, of torch and of TRL, in turn."""
+    rows = spec.rl.prompts_per_step * spec.rollout.samples_per_prompt
+    print(f"RL step, {rows} rollouts, one thread, medians of {STEPS} steps, CPU seconds:")
+    for precision, who in (("float32", {"native": 10.0, "in_process": 3.5}), ("bfloat16", {"in_process": 2.5})):
+        ratios: dict[str, list[float]] = {backend: [] for backend in who}
+        for _ in range(ROUNDS):
+            ours, least = {}, (0.0, 0.0)
+            for backend in who:
+                seconds, trainer = own_steps(spec, base, problems, backend, precision)
+                ours[backend] = statistics.median(seconds)
+                least = floor(trainer) if backend == "native" else least
+            trl = statistics.median(trl_steps(python, spec, base, problems, precision == "bfloat16", folder))
+            texts = []
+            for backend, seconds in ours.items():
+                ratios[backend].append(trl / seconds)
+                texts.append(f"{backend} {seconds:.3f} ({trl / seconds:.2f} times)")
+            bound = f", products alone {least[0]:.3f} at {least[1]:.0f} GFLOP/s" if least[1] else ""
+            print(f"  {precision}: TRL {trl:.3f}, {', '.join(texts)}{bound}", flush=True)
+        for backend, goal in who.items():
+            middle = statistics.median(ratios[backend])
+            print(f"  TRL / {backend}, {precision}: {middle:.2f}, the median of {ROUNDS} (to reach: {goal})")
+        if len(who) > 1:
+            torchs = statistics.median(np.divide(ratios["native"], ratios["in_process"]))
+            print(f"  in_process / native, {precision}: {torchs:.2f}")
+
+
+PARTS = {"commands": commands, "weights": weights, "judging": judging, "policies": policies}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--python", required=True, help="Python of the environment that has TRL and verl")
+    parser.add_argument("--only", choices=PARTS, help="one part instead of all")
     arguments = parser.parse_args()
     one_thread()
     machine = f"{provenance.processor()}, {os.cpu_count()} cores"
     print(f"machine: {machine}, Python {platform.python_version()}, torch {torch.__version__}")
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        seconds = sorted(dry_run(folder) for _ in range(3))[1]
-        print(f"snakemake -n paper_ace at paper scale: {seconds:.1f} s (median of 3; to reach: at most 5)")
-        weights(arguments.python)
-        print(call(sys.executable, "benchmarks/grading.py"), end="")
-        print(f"snakemake theory: {theory(folder):.1f} s, start of snakemake included (to reach: at most 60)")
-        print(
-            f"the verifier's share of a step with programs: {verifying(folder / 'fade'):.1%} (to reach: at most 15 %)"
-        )
-        spec, base, problems = prepare(folder)
-        rows = spec.rl.prompts_per_step * spec.rollout.samples_per_prompt
-        samples(spec, base, folder)
-        print(f"RL step, {rows} rollouts, one thread, medians of {STEPS} steps, CPU seconds:")
-        for precision, who in (("float32", {"native": 10.0, "in_process": 3.5}), ("bfloat16", {"in_process": 2.5})):
-            ratios: dict[str, list[float]] = {backend: [] for backend in who}
-            for _ in range(ROUNDS):
-                ours, least = {}, (0.0, 0.0)
-                for backend in who:
-                    seconds, trainer = own_steps(spec, base, problems, backend, precision)
-                    ours[backend] = statistics.median(seconds)
-                    least = floor(trainer) if backend == "native" else least
-                trl = statistics.median(
-                    trl_steps(arguments.python, spec, base, problems, precision == "bfloat16", folder)
-                )
-                texts = []
-                for backend, seconds in ours.items():
-                    ratios[backend].append(trl / seconds)
-                    texts.append(f"{backend} {seconds:.3f} ({trl / seconds:.2f} times)")
-                bound = f", products alone {least[0]:.3f} at {least[1]:.0f} GFLOP/s" if least[1] else ""
-                print(f"  {precision}: TRL {trl:.3f}, {', '.join(texts)}{bound}", flush=True)
-            for backend, goal in who.items():
-                middle = statistics.median(ratios[backend])
-                print(f"  TRL / {backend}, {precision}: {middle:.2f}, the median of {ROUNDS} (to reach: {goal})")
-            if len(who) > 1:
-                torchs = statistics.median(np.divide(ratios["native"], ratios["in_process"]))
-                print(f"  in_process / native, {precision}: {torchs:.2f}")
+        for part in [arguments.only] if arguments.only else PARTS:
+            PARTS[part](Path(name) / part, arguments.python)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ parser.add_argument("--source", required=True, help="src/ of the project, for th
 parser.add_argument("--policy", required=True)
 parser.add_argument("--problems", required=True)
 parser.add_argument(
-    "--settings", required=True, help="JSON: prompts, minibatch, samples, max_tokens, lr, beta, steps, bf16"
+    "--settings", required=True, help="JSON: prompts, minibatch, samples, max_tokens, lr, beta, steps, bf16, verifier"
 )
 parser.add_argument("--scratch", required=True)
 arguments = parser.parse_args()
@@ -31,7 +31,7 @@ sys.path.insert(0, arguments.source)
 from rlvr.verifiers import load  # noqa: E402
 
 settings = json.loads(arguments.settings)
-judge = load("operators")
+judge = load(settings["verifier"])
 problems = [json.loads(line) for line in Path(arguments.problems).read_text().splitlines()]
 tokenizer = PreTrainedTokenizerFast.from_pretrained(arguments.policy, padding_side="left")
 
