@@ -17,6 +17,18 @@ def test_surrogate_by_hand():
     assert clipped.tolist() == [True, False, False, True]
 
 
+def test_dual_clip_by_hand():
+    """Ye et al. 2020, Eq. 5, with c = 3: of a negative advantage alone, and without a gradient beyond c."""
+    new = torch.tensor([5.0, 2.0, 0.5, 5.0], dtype=torch.float64).log().requires_grad_()
+    advantages = torch.tensor([-2.0, -2.0, -2.0, 2.0], dtype=torch.float64)
+    bounds = {"clip_low": 0.2, "clip_high": 0.28, "dual_clip": 3.0}
+    losses, clipped = ppo_clip.surrogate(new, torch.zeros(4, dtype=torch.float64), advantages, **bounds)
+    losses.sum().backward()
+    torch.testing.assert_close(losses.detach(), torch.tensor([6.0, 4.0, 1.6, -2.56], dtype=torch.float64))
+    torch.testing.assert_close(new.grad, torch.tensor([0.0, 4.0, 0.0, 0.0], dtype=torch.float64))
+    assert clipped.tolist() == [True, False, True, True]
+
+
 def test_on_policy_gradient_is_reinforce():
     logprobs = torch.randn(5, dtype=torch.float64, requires_grad=True)
     advantages = torch.randn(5, dtype=torch.float64)

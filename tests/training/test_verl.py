@@ -15,10 +15,17 @@ from rlvr.config import registries
 from rlvr.config.schema.settings import Execution
 from rlvr.estimators import names
 from rlvr.planning.expansion import make_plan
-from rlvr.training.backends.verl.overrides import Places, Unsupported, needs_reference, overrides, settings
+from rlvr.training.backends.verl.overrides import (
+    NO_DUAL_CLIP,
+    Places,
+    Unsupported,
+    needs_reference,
+    overrides,
+    settings,
+)
 from rlvr.training.backends.verl.rl import from_newest
 from rlvr.training.backends.verl.state import EXTRAS, RunFolder
-from rlvr.training.losses import gspo, kl
+from rlvr.training.losses import gspo, kl, ppo_clip
 
 PLACES = Places.of(Path("state"), "model", nodes=2, gpus_per_node=8)
 EXECUTION = Execution(
@@ -149,6 +156,10 @@ def test_ppo_and_gspo_in_verls_keys(paper_scale):
     assert made["gspo"][f"{actor}.policy_loss.loss_mode"] == "gspo" and made["gspo"][f"{actor}.clip_ratio_high"] == 4e-4
     assert made["ppo"]["algorithm.adv_estimator"] == "gae" and made["ppo"]["critic.optim.lr"] == 1e-5
     assert not [key for key in made["grpo"] if key.startswith("critic.")]
+    dual = with_changes(next(iter(paper_scale.runs.values())), loss={"dual_clip": 3})
+    assert settings(dual, PLACES, EXECUTION)[f"{actor}.clip_ratio_c"] == 3 < made["grpo"][f"{actor}.clip_ratio_c"]
+    with pytest.raises(ValueError, match="dual_clip bounds the ratio of a token"):
+        with_changes(dual, loss={"ratio": "sequence"})
     assert made["pacs"]["+rlvr.reference_reset"] == 1 and made["pacs"][f"{actor}.use_kl_loss"]
 
 
@@ -194,6 +205,41 @@ def test_gspo_is_verls_own():
         gradients.append((float(loss.detach()), new.grad))
     assert gradients[0][0] == pytest.approx(gradients[1][0], rel=1e-5)
     torch.testing.assert_close(gradients[0][1], gradients[1][1])
+
+
+@pytest.mark.verl
+@pytest.mark.parametrize("dual_clip", [None, 1.5])
+@pytest.mark.parametrize("of_tokens", [True, False])
+def test_ppo_clip_is_verls_own(dual_clip, of_tokens):
+    """With a weight a response, as of a group's estimator, and with one a token, as of PPO's critic."""
+    from verl.trainer.ppo.core_algos import compute_policy_loss_vanilla
+    from verl.workers.config import FSDPActorConfig
+
+    generator = torch.Generator().manual_seed(0)
+    mask = (torch.arange(7) < torch.tensor([3, 7, 5, 1])[:, None]).float()
+    old = -torch.rand(4, 7, generator=generator)
+    weights = torch.randn(4, 7 if of_tokens else 1, generator=generator).expand(4, 7)
+    config = FSDPActorConfig(
+        **{
+            "clip_ratio": 0.2,
+            "clip_ratio_low": 0.2,
+            "clip_ratio_high": 0.28,
+            "clip_ratio_c": dual_clip or NO_DUAL_CLIP,
+        },
+        **{"use_dynamic_bsz": True, "rollout_n": 1, "ppo_micro_batch_size_per_gpu": 1, "strategy": "fsdp2"},
+    )
+    found = []
+    for ours in (True, False):
+        new = (old + 0.8 * torch.randn(4, 7, generator=torch.Generator().manual_seed(1))).requires_grad_()
+        if ours:
+            losses, _ = ppo_clip.surrogate(new, old, weights, clip_low=0.2, clip_high=0.28, dual_clip=dual_clip)
+            loss = (losses * mask).sum() / mask.sum()
+        else:
+            loss, _ = compute_policy_loss_vanilla(old, new, weights, mask, "token-mean", config)
+        loss.backward()
+        found.append((float(loss.detach()), new.grad))
+    assert found[0][0] == pytest.approx(found[1][0], rel=1e-5)
+    torch.testing.assert_close(found[0][1], found[1][1])
 
 
 @pytest.mark.verl

@@ -134,7 +134,6 @@ class _Batch:
     def _policy_loss(self, logprobs: Tensor, old: Tensor, weights: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         if self.score_function:
             return -weights * logprobs, torch.zeros_like(logprobs, dtype=torch.bool)
-        bounds = {"clip_low": self.loss.clip_low, "clip_high": self.loss.clip_high}
         if self.loss.ratio == "sequence":
-            return gspo.surrogate(logprobs, old, weights, mask, **bounds)
-        return ppo_clip.surrogate(logprobs, old, weights, **bounds)
+            return gspo.surrogate(logprobs, old, weights, mask, **self.loss.bounds)
+        return ppo_clip.surrogate(logprobs, old, weights, **self.loss.bounds)

@@ -112,6 +112,19 @@ class Loss(Strict):
     aggregation: Literal["token_mean", "sequence_mean", "sequence_sum"]
     kl_coefficient: Annotated[float, Field(ge=0)]
     ratio: Literal["token", "sequence"] = "token"
+    dual_clip: Annotated[float, Field(gt=1)] | None = None
+
+    @model_validator(mode="after")
+    def dual_clip_is_of_tokens(self):
+        if self.ratio == "sequence" and self.dual_clip is not None:
+            raise ValueError("dual_clip bounds the ratio of a token; with ratio `sequence` (GSPO) it must be null")
+        return self
+
+    @property
+    def bounds(self) -> dict[str, Any]:
+        """The arguments of the clipped surrogate of this ratio."""
+        ends = {"clip_low": self.clip_low, "clip_high": self.clip_high}
+        return ends | ({"dual_clip": self.dual_clip} if self.ratio == "token" else {})
 
 
 class Critic(Strict):

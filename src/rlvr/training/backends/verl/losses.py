@@ -55,7 +55,7 @@ def _counts(config: Any, model_output: Any, data: Any, *, clips: bool = True) ->
         if config.policy_loss.loss_mode == "gspo":
             _, clipped = gspo.surrogate(new, old, weights, mask, **bounds)
         else:
-            _, clipped = ppo_clip.surrogate(new, old, weights, **bounds)
+            _, clipped = ppo_clip.surrogate(new, old, weights, **bounds, dual_clip=config.clip_ratio_c)
         sums["clipped"] = (clipped & mask).sum()
     if "ref_log_prob" in fields:
         sums["kl"] = (kl.k3(new, fields["ref_log_prob"]) * mask).sum()

@@ -22,7 +22,7 @@ AGGREGATION = {
     "sequence_mean": "seq-mean-token-mean",
     "sequence_sum": "seq-mean-token-sum-norm",
 }
-NO_DUAL_CLIP = 1e9  # verl bounds the loss of negative weights at 3 |A| by default; no paper here does
+NO_DUAL_CLIP = 1e9  # verl bounds the loss of negative weights at 3 |A| by default; no paper here names it
 NO_CLIPPING = 1e9  # of gradients: verl needs a number
 SFT_TOKENS = 16384  # per microbatch on one device
 WITHOUT_PADDING = "flash_attention_2"  # the attention that verl can give packed sequences
@@ -224,7 +224,7 @@ def _loss(spec: RunSpec, _: Places, execution: Execution) -> dict[str, Any]:
         f"{ACTOR}.clip_ratio": loss.clip_low,
         f"{ACTOR}.clip_ratio_low": loss.clip_low,
         f"{ACTOR}.clip_ratio_high": loss.clip_high,
-        f"{ACTOR}.clip_ratio_c": NO_DUAL_CLIP,
+        f"{ACTOR}.clip_ratio_c": loss.dual_clip or NO_DUAL_CLIP,
         f"{ACTOR}.loss_agg_mode": AGGREGATION[loss.aggregation],
         f"{ACTOR}.policy_loss.loss_mode": "gspo" if loss.ratio == "sequence" else "vanilla",
         f"{ACTOR}.entropy_coeff": 0,
