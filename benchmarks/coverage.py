@@ -1,8 +1,9 @@
 """How often verdicts err and find: the whole procedure on simulated scores of two methods, at both efforts.
 
 A policy trained at rate r solves problem n with probability sigmoid(a_n (1 + SHARPER r) + BETTER r + noise): pass@1
-rises and pass@k falls with r, as under GRPO. The second method takes other steps (its rates count FASTER times), which
-is no difference at equal pass@1; where it is said to be better, it also solves some hard problems now and then.
+rises and pass@k falls with r, as under GRPO. The noise is of a seed's base policy, which all its policies share, and of
+the run's own. The second method takes other steps (its rates count FASTER times), which is no difference at equal
+pass@1; where it is said to be better, it also solves some hard problems now and then.
 
     python benchmarks/coverage.py --repeats 400
 """
@@ -18,16 +19,24 @@ from rlvr.claims.evaluate import evaluate
 from rlvr.claims.verdicts import INCONCLUSIVE, NOT_COMPARABLE, REPRODUCED, together
 
 SHARPER, BETTER, FASTER = 0.5, 0.45, 1.25
+HELPED = 0.12  # the share of problems that a better method solves now and then: 2 points at k = 32
 RATES = (0.35, 1.0, 2.0)
 SAMPLES = 64
-BETWEEN_SEEDS, BETWEEN_CELLS = 0.04, 0.35  # of the logits: a seed's own level, and that of a seed on a problem
+# Of the logits: a run's own level, and its level on a problem; and those of its base policy, which a seed shares.
+RUNS, RUNS_ON_PROBLEMS = 0.04, 0.35
+BASES, BASES_ON_PROBLEMS = 0.1, 0.35
 
 
-def solves(generator, abilities_N, rate: float, seeds: int, helped_N) -> np.ndarray:
+def noise(generator, shape: tuple[int, int], seeds: float, cells: float) -> np.ndarray:
+    """Deviations (S, N) of logits: of a seed, and of a seed on a problem."""
+    return generator.normal(0, seeds, (shape[0], 1)) + generator.normal(0, cells, shape)
+
+
+def solves(generator, abilities_N, rate: float, bases_SN, helped_N) -> np.ndarray:
     """Success probabilities (S, N) of the policies of one method at one rate."""
-    logits_SN = abilities_N * (1 + SHARPER * rate) + BETTER * rate
-    logits_SN = logits_SN + generator.normal(0, BETWEEN_SEEDS, (seeds, 1))
-    logits_SN = logits_SN + generator.normal(0, BETWEEN_CELLS, (seeds, len(abilities_N)))
+    logits_SN = (abilities_N + bases_SN) * (1 + SHARPER * rate) + BETTER * rate
+    if rate:
+        logits_SN = logits_SN + noise(generator, bases_SN.shape, RUNS, RUNS_ON_PROBLEMS)
     return np.maximum(1 / (1 + np.exp(-logits_SN)), helped_N)
 
 
@@ -35,10 +44,11 @@ def scores(generator, seeds: int, problems: int, better: float, faster: float) -
     """Score frames of two methods at all rates, and of the base policy of each seed."""
     abilities_N = generator.normal(-0.6, 1.9, problems)
     helped_N = np.where(generator.random(problems) < better, 0.08, 0.0)
+    bases_SN = noise(generator, (seeds, problems), BASES, BASES_ON_PROBLEMS)
     found = {}
     for arm, times, helps in (("grpo", 1.0, 0 * helped_N), ("other", faster, helped_N)):
         for rate in (0.0, *RATES):
-            chances_SN = solves(generator, abilities_N, times * rate, seeds, helps if rate else 0 * helps)
+            chances_SN = solves(generator, abilities_N, times * rate, bases_SN, helps if rate else 0 * helps)
             for s, chance_N in enumerate(chances_SN):
                 policy = f"base{s}" if rate == 0 else f"{arm}-{rate}-{s}"
                 columns = {"problem": np.arange(problems).astype(str), "n": SAMPLES, "level": ""}
@@ -88,7 +98,7 @@ def main(
     for truth, better, faster in (
         ("equal", 0.0, 1.0),
         ("equal, with larger steps", 0.0, FASTER),
-        ("better", 0.13, 1.0),
+        ("better", HELPED, 1.0),
     ):
         for effort in ("paper's setting", "equal pass@1"):
             verdicts, gains = [], []

@@ -80,9 +80,46 @@ def test_the_command_reads_scores(tmp_path):
     assert rows[-1]["power"] > rows[0]["power"]
 
 
+def test_the_command_compares_at_equal_pass_1(tmp_path):
+    """The left method's runs at its rates are the right's with a shift, so its curve passes the right's pass@1."""
+    made = {
+        "0": [[1, 0, 1, 0], [1, 1, 0, 0]],
+        "1e-5": [[4, 3, 4, 2], [4, 4, 3, 1]],
+        "right": [[3, 1, 3, 1], [2, 3, 2, 0]],
+    }
+    options, files = [], {}
+    for name, runs in made.items():
+        for seed, correct in enumerate(runs):
+            path = tmp_path / f"{name}-{seed}.csv"
+            scores(f"{name}{seed}", correct).to_csv(path, index=False)
+            files.setdefault(name, []).append(path)
+            options += ["--right", str(path)] if name == "right" else ["--left-rate", f"{name}={path}"]
+    done = run_module("rlvr", "power", *options, "--k", "2", "--seeds", "2", "--problems", "4")
+    row = json.loads(done.stdout)
+    low, high, right = (np.array(made[name]) for name in ("0", "1e-5", "right"))
+
+    def pass_2(correct):  # of four samples
+        return 1 - (4 - correct) * (3 - correct) / 12
+
+    w = (right.mean() - low.mean()) / (high.mean() - low.mean())
+    slope = (pass_2(high).mean() - pass_2(low).mean()) / (high.mean() - low.mean())
+    left = (1 - w) * pass_2(low) + w * pass_2(high) + slope * (right - (1 - w) * low - w * high)
+    of = components(100 * (left - pass_2(right)))
+    assert row["sd_problems"] == pytest.approx(of.problems**0.5, abs=1e-3)
+    assert row["smallest_difference"] == pytest.approx(smallest_difference(of, 2, 4, power=0.8, level=0.05), abs=1e-3)
+    short = run_module("rlvr", "power", *options[:4], *options[-4:], check=False)
+    assert "the left method's rates have a pass@1 of 12.5 %, and the right one's is 46.9 %" in short.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (("--right", "b.csv"), "by --left, or at several rates by --left-rate"),
+        (("--left-rate", "x=a.csv", "--right", "b.csv"), "--left-rate: must be RATE=FILE"),
+        (
+            ("--left-rate", "0=a.csv", "--left-rate", "0=b.csv", "--right", "b.csv"),
+            "--left-rate 0 has 2 files and --right 1",
+        ),
         (("--left", "a.csv", "--right", "a.csv", "--right", "b.csv"), "--left has 1 files and --right 2"),
         (("--left", "a.csv", "--right", "b.csv"), "No such file"),
         (("--left", "a.csv", "--right", "b.csv", "--seeds", "1"), "--seeds: must be at least 2"),

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rlvr.commands.lines import fail
 
+if TYPE_CHECKING:
+    from rlvr.statistics.intervals import Matrix
+
 PERCENT = 100.0
 
 
 def power(
-    left: Annotated[list[Path], typer.Option(help="scores.csv of a method's runs: one for each training seed.")],
-    right: Annotated[list[Path], typer.Option(help="The same of the other method, in the same order of seeds.")],
+    right: Annotated[list[Path], typer.Option(help="scores.csv of a method's runs: one for each training seed.")],
+    left: Annotated[list[Path] | None, typer.Option(help="The same of the other, in the same order of seeds.")] = None,
+    left_rate: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="RATE=FILE",
+            help="Instead of --left: its runs at several learning rates (0: its base policies), to compare the methods "
+            "where they have equal pass@1.",
+        ),
+    ] = None,
     k: Annotated[int, typer.Option("--k", help="The k of pass@k.", min=1)] = 1,
     seeds: Annotated[str, typer.Option(metavar="S,S,...", help="Numbers of seeds.")] = "3,5,8,12",
     problems: Annotated[str, typer.Option(metavar="N,N,...", help="Numbers of problems.")] = "150,300,450",
@@ -26,20 +37,21 @@ def power(
     Pilot runs of two methods give the variances of their paired difference between seeds, between problems and of the
     rest. Out: {"seeds": 8, "problems": 150, "smallest_difference": 1.7, "power": 0.9, "seeds_needed": 6, ...}: the
     difference found with a power of 80 % by a two-sided test at 5 %, the power at `--difference`, and the fewest seeds
-    that find it with 80 % on so many problems (null: 1,000 are too few).
+    that find it with 80 % on so many problems (null: 1,000 are too few). With `--left-rate` the difference is that at
+    the right method's pass@1, by interpolation between two rates (`rlvr.statistics.frontier`).
     """
     from rlvr.files import RecordError
     from rlvr.statistics import power as formulas
-    from rlvr.statistics.scores import matrix, pass_at, problems_of, read
 
-    if len(left) != len(right):
-        fail("power", f"--left has {len(left)} files and --right {len(right)}: seeds are paired")
+    if bool(left) == bool(left_rate):
+        fail("power", "give the other method's runs by --left, or at several rates by --left-rate")
+    curve = _curve(left_rate or [])
+    for name, files in {"--left": left, **{f"--left-rate {rate:g}": files for rate, files in curve.items()}}.items():
+        if files and len(files) != len(right):
+            fail("power", f"{name} has {len(files)} files and --right {len(right)}: seeds are paired")
     designs = [(s, n) for s in _numbers(seeds, "--seeds") for n in _numbers(problems, "--problems")]
     try:
-        frames = [read(path) for path in (*left, *right)]
-        problems_of(frames, [str(path) for path in (*left, *right)])
-        both = [matrix(part, pass_at(k)) for part in (frames[: len(left)], frames[len(left) :])]
-        of = formulas.components(PERCENT * (both[0] - both[1]))
+        of = formulas.components(PERCENT * _differences(left or [], curve, right, k))
     except (OSError, RecordError, ValueError, KeyError) as error:
         fail("power", str(error))
     spread = {"sd_seeds": of.seeds**0.5, "sd_problems": of.problems**0.5, "sd_rest": of.rest**0.5}
@@ -50,6 +62,41 @@ def power(
         needed = formulas.seeds_needed(difference, of, n, power=0.8, level=0.05)
         row |= {"power": found, "seeds_needed": needed, **spread}
         typer.echo(json.dumps({key: value if value is None else round(value, 4) for key, value in row.items()}))
+
+
+def _differences(left: list[Path], curve: dict[float, list[Path]], right: list[Path], k: int) -> Matrix:
+    """Differences in pass@k (S, N) of the left and the right method, with a curve at the right one's pass@1."""
+    from rlvr.statistics.frontier import Point, at_pass_1
+    from rlvr.statistics.scores import matrix, pass_at, problems_of, read
+
+    paths = [*left, *(path for files in curve.values() for path in files), *right]
+    frames = {path: read(path) for path in paths}
+    problems_of([frames[path] for path in paths], [str(path) for path in paths])
+
+    def scores(files: list[Path], k: int) -> Matrix:
+        return matrix([frames[path] for path in files], pass_at(k))
+
+    if not curve:
+        return scores(left, k) - scores(right, k)
+    points = [Point(rate, scores(files, 1), scores(files, k)) for rate, files in sorted(curve.items())]
+    found = at_pass_1(points, scores(right, 1))
+    if found is None:
+        reached = ", ".join(f"{PERCENT * point.pass_1_SN.mean():.1f}" for point in points)
+        asked = PERCENT * scores(right, 1).mean()
+        raise ValueError(f"the left method's rates have a pass@1 of {reached} %, and the right one's is {asked:.1f} %")
+    return found.score_SN - scores(right, k)
+
+
+def _curve(words: list[str]) -> dict[float, list[Path]]:
+    """The files of each learning rate."""
+    curve: dict[float, list[Path]] = {}
+    for word in words:
+        rate, _, path = word.partition("=")
+        try:
+            curve.setdefault(float(rate), []).append(Path(path))
+        except ValueError:
+            fail("power", f"--left-rate: must be RATE=FILE, such as 1e-5=scores.csv (got {word[:80]!r})")
+    return curve
 
 
 def _numbers(text: str, option: str) -> list[int]:
