@@ -44,7 +44,8 @@ def lay_evaluation(results: Path, policy: str, counts=(0, 2, 4), evaluation: str
     problems = [Problem(f"q{i}", PROMPT, PROMPT, "n=3") for i in range(len(counts))]
     name = evaluation.rsplit("-n", 1)[0]
     publish_records(results / "data" / f"{name}-0" / "problems.jsonl", problems)
-    publish_json(results / "data" / f"{name}-0" / "card.json", {"name": name, "spec": {"task": "operator_fill"}})
+    card = {"name": name, "spec": {"task": "operator_fill"}, "problems": len(problems), "licence": "CC0-1.0"}
+    publish_json(results / "data" / f"{name}-0" / "card.json", card)
     completions, grades = [], []
     for problem, count in zip(problems, counts, strict=True):
         for i in range(4):

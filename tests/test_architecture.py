@@ -35,9 +35,10 @@ MAY_IMPORT = {
     "report": {"claims", "config", "items", "planning"},
     "workflow": {"config", "planning"},
     "show": {"config", "data", "estimators", "records", "scoring", "statistics", "training"},
+    "export": {"config", "records", "show", "statistics"},
     "adapters": {"estimators", "training"},
     "commands": {
-        *("claims", "config", "cost", "data", "estimators", "planning", "records"),
+        *("claims", "config", "cost", "data", "estimators", "export", "planning", "records"),
         *("sampling", "scoring", "show", "statistics", "training", "verifiers", "workflow"),
     },
     "__main__": {"commands"},
@@ -67,6 +68,7 @@ WITHOUT_TORCH = (
     "rlvr.show.terminal",
     "rlvr.show.page",
     "rlvr.show.rows",
+    "rlvr.export.folder",
 )
 
 

@@ -51,6 +51,7 @@ LISTED = {
     "snakemake --config own=own/my.yaml": "needs a file of `rlvr train`; tests/commands/test_own.py",
     "snakemake --config scale=smoke -- paper_my_paper": "needs the paper of the line above",
     "rlvr power": "needs pilot runs; tests/statistics/test_power.py",
+    "rlvr export": "needs finished runs; tests/commands/test_export.py",
     "rlvr new-estimator": "writes into the checkout; tests/test_new_estimator.py gives it in a copy",
     "snakemake league --config mine=my_weight": "needs the estimator of the line above; tests/test_new_estimator.py",
     "apptainer": "builds a container from the network",

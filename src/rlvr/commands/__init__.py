@@ -11,6 +11,7 @@ from rlvr.commands.consistency import consistency
 from rlvr.commands.diversity import diversity
 from rlvr.commands.entry import Commands
 from rlvr.commands.evaluate import evaluate
+from rlvr.commands.export import export
 from rlvr.commands.grade import grade
 from rlvr.commands.new_estimator import new_estimator
 from rlvr.commands.new_paper import new_paper
@@ -57,6 +58,7 @@ app.command()(plan)
 app.command()(power)
 app.command()(show)
 app.command()(compare)
+app.command()(export)
 app.command("new-estimator")(new_estimator)
 app.command("new-paper")(new_paper)
 app.command("verl-config")(verl_config)

@@ -44,6 +44,13 @@ def find(results: Path, name: str) -> Named:
     return known[short]
 
 
+def runs(results: Path) -> list[Named]:
+    """The runs of a results folder; the folder must exist."""
+    if not results.is_dir():
+        raise Missing(f"{results}: no such folder; --results names that of the results")
+    return _all(results, "run", "runs/*")
+
+
 def evaluations(results: Path, policy: str) -> dict[str, Named]:
     """The evaluations of a policy, by their names without the policy."""
     return {named.folder.name: named for named in _all(results, "evaluation", f"evaluations/{policy}/*")}

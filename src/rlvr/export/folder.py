@@ -1,0 +1,76 @@
+"""Writes the folder of `rlvr export`, whole or not at all."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from rlvr.export import cards, tables
+from rlvr.files import publish, sha256, whole
+from rlvr.show.names import Missing, Named, evaluations, runs
+from rlvr.words import nearest
+
+
+@dataclass(frozen=True)
+class About:
+    """What a card says of a folder."""
+
+    title: str
+    licence: str
+    creators: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Finished runs, and the graded evaluations of their policies and of those that they started from."""
+
+    runs: list[Named]
+    evaluations: list[Named]
+
+
+def choose(results: Path, patterns: Sequence[str]) -> Chosen:
+    """The finished runs whose names fit a pattern, all without one. Raises Missing if a pattern fits none."""
+    known = {named.name: named for named in runs(results) if named.manifest()}
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in known):
+            raise Missing(f"{pattern}: no finished run in {results} has this name{nearest(pattern, known)}")
+    found = [n for name, n in known.items() if not patterns or any(fnmatchcase(name, p) for p in patterns)]
+    if not found:
+        raise Missing(f"{results} has no finished run")
+    policies = [*(tables.base_of(named.manifest()) for named in found), *(named.name for named in found)]
+    scored = (one for name in dict.fromkeys(policies) if name for one in evaluations(results, name).values())
+    return Chosen(found, [one for one in scored if (one.folder / "scores.csv").is_file()])
+
+
+def export(
+    results: Path, chosen: Chosen, out: Path, about: About, *, policies: bool, done: Callable[[Named], Any]
+) -> None:
+    """Write the folder; `done` is called after each evaluation. With `policies` it has the trained policies too."""
+    import pandas as pd
+
+    with whole(out) as folder:
+        folder.mkdir()
+        facts = tables.runs(chosen.runs)
+        pd.DataFrame(facts).to_parquet(folder / "runs.parquet", index=False)
+        pd.DataFrame(tables.metrics(chosen.runs)).to_parquet(folder / "metrics.parquet", index=False)
+        files = {"runs": "runs.parquet", "metrics": "metrics.parquet"}
+        scores = tables.scores(chosen.evaluations) if chosen.evaluations else None
+        if scores is not None:
+            scores.to_parquet(folder / "scores.parquet", index=False)
+            files |= {"scores": "scores.parquet", "completions": "completions/*.parquet"}
+        for named in tables.write_completions(chosen.evaluations, folder / "completions"):
+            done(named)
+        for named, fact in zip(chosen.runs, facts, strict=True) if policies else ():
+            own = None if scores is None else scores.loc[scores["policy"] == named.name]
+            target = folder / "policies" / named.name
+            shutil.copytree(named.folder / named.manifest()["policy"], target)
+            publish(target / "README.md", cards.model(fact, about.licence, own))
+        sets = tables.problems_of(results, chosen.evaluations)
+        publish(folder / "README.md", cards.dataset(about.title, about.licence, files, facts, sets))
+        publish(folder / "CITATION.cff", cards.citation(about.title, about.licence, about.creators))
+        publish(folder / ".zenodo.json", cards.zenodo(about.title, about.licence, about.creators, facts))
+        publish(folder / "SHA256SUMS", cards.checksums(folder, sha256))
