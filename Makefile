@@ -12,8 +12,8 @@ BIN := $(VENV)/bin
 TORCH := torch==2.13.0
 CORES ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 2)
 
-.PHONY: help run smoke results snapshot snapshot-league test test-methods test-package test-cluster test-verl test-trl test-vllm lint bench doctor clean
-.PHONY: test-slow install install-test install-lint install-bench install-cluster bench-gpu check-gpu
+.PHONY: help run smoke results snapshot snapshot-league test test-methods test-package test-cluster test-verl test-trl test-vllm lint site bench doctor clean
+.PHONY: test-slow install install-test install-lint install-site install-bench install-cluster bench-gpu check-gpu
 help: ## print this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 17
 
@@ -70,6 +70,11 @@ lint: install-lint ## run ruff, pyright, snakefmt, snakemake --lint
 	$(VENV)-lint/bin/snakefmt --check Snakefile workflow
 	$(BIN)/python workflow/lint.py
 
+site: install-site ## build the documentation as a site, site/index.html; a broken link is an error
+	@$(BIN)/python docs/site/pages.py build/site
+	$(VENV)-site/bin/sphinx-build --quiet --fail-on-warning --keep-going --nitpicky -c docs/site build/site site
+	echo "site: site/index.html"
+
 bench: install-bench ## measure the figures of docs/benchmarks.md on this machine
 	@$(BIN)/python benchmarks/run.py --python $(VENV)-bench/bin/python
 
@@ -85,6 +90,7 @@ clean: ## remove results and Snakemake's notes, not the environments
 install: $(VENV)/.main
 install-test: $(VENV)/.test
 install-lint: $(VENV)/.main $(VENV)-lint/.lint
+install-site: $(VENV)/.main $(VENV)-site/.site
 install-bench: $(VENV)/.main $(VENV)-bench/.bench
 install-cluster: $(VENV)-cluster/.cluster ## install verl and vLLM for GPUs, where config/cluster.yaml expects them
 
@@ -105,6 +111,11 @@ $(VENV)/.test: $(VENV)/.main envs/test.txt envs/lsf.txt
 $(VENV)-lint/.lint: envs/lint.txt | doctor
 	@test -x $(VENV)-lint/bin/python || $(PYTHON) -m venv $(VENV)-lint
 	$(VENV)-lint/bin/python -m pip install --quiet --disable-pip-version-check -r envs/lint.txt
+	touch $@
+
+$(VENV)-site/.site: envs/site.txt | doctor
+	@test -x $(VENV)-site/bin/python || $(PYTHON) -m venv $(VENV)-site
+	$(VENV)-site/bin/python -m pip install --quiet --disable-pip-version-check -r envs/site.txt
 	touch $@
 
 $(VENV)-bench/.bench: envs/bench.txt envs/bench-verl.txt | doctor
