@@ -8,7 +8,6 @@ source_suffix = {".md": "markdown"}
 templates_path = []
 exclude_patterns = []
 suppress_warnings = ["myst.header"]
-nitpicky = True
 
 myst_heading_anchors = 4
 myst_enable_extensions = ["dollarmath", "colon_fence", "attrs_block"]
@@ -16,5 +15,6 @@ myst_enable_extensions = ["dollarmath", "colon_fence", "attrs_block"]
 html_theme = "furo"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = [("browse.js", {"defer": "defer"})]
 html_copy_source = False
 html_show_sourcelink = False

@@ -1,4 +1,4 @@
-"""The repository's Markdown pages, the files that they link to, and the start page with the navigation."""
+"""The repository's Markdown pages, the files that they link to, and the navigation."""
 
 import re
 import shutil
@@ -6,44 +6,50 @@ from pathlib import Path
 
 PAGES = ("CONTRIBUTING.md", "CHANGELOG.md", "config/README.md")
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
+README = re.compile(r"\]\((?:\.\./)+README\.md")
 TOCTREE = "\n```{toctree}\n:hidden:\n:maxdepth: 1\n%s\n```\n"
 
 
-def write(root: Path, out: Path, nav: dict[str, list[str]]) -> None:
-    shutil.copytree(root / "docs", out / "docs", ignore=lambda folder, names: {"site", ".data"})
+def copy_pages(root: Path, out: Path) -> None:
+    """Copies the pages to their places below `out`. The README is the start page, index.md."""
+    shutil.copytree(root / "docs", out / "docs", ignore=shutil.ignore_patterns("site"))
     for page in PAGES:
-        copy(root, out, page)
-    text = (root / "README.md").read_text()
-    (out / "index.md").write_text(text + "\n" + toctrees(out, nav))
-    add_children(out / "docs/results/README.md", "claims\n*/*")
+        _copy(root, out, page)
+    shutil.copyfile(root / "README.md", out / "index.md")
+
+
+def finish(root: Path, out: Path, nav: dict[str, list[str]]) -> None:
+    """Copies what the pages link to, leads links to the README to the start page, and adds the navigation."""
     for page in out.rglob("*.md"):
-        for link in linked(page):
+        text = page.read_text()
+        for link in LINK.findall(text):
             path = (page.parent / link).resolve().relative_to(out.resolve())
             if not (out / path).exists() and (root / path).is_file() and path.name != "README.md":
-                copy(root, out, str(path))
-        if "README.md" in (text := page.read_text()):
-            page.write_text(re.sub(r"\]\((\.\./)+README\.md", lambda found: found[0].replace("README", "index"), text))
+                _copy(root, out, str(path))
+        page.write_text(README.sub(lambda found: found[0].replace("README", "index"), text))
+    _append(out / "index.md", _toctrees(out, nav))
 
 
-def copy(root: Path, out: Path, path: str) -> None:
+def add_children(page: Path, *patterns: str) -> None:
+    """Puts the pages of some patterns below a page in the navigation."""
+    _append(page, TOCTREE % "\n".join([":glob:", "", *patterns]))
+
+
+def _append(page: Path, text: str) -> None:
+    page.write_text(page.read_text() + text)
+
+
+def _copy(root: Path, out: Path, path: str) -> None:
     (out / path).parent.mkdir(parents=True, exist_ok=True)
     shutil.copy2(root / path, out / path)
 
 
-def linked(page: Path) -> list[str]:
-    """The local files that a page links to, as it writes them."""
-    return LINK.findall(page.read_text())
-
-
-def toctrees(out: Path, nav: dict[str, list[str]]) -> str:
-    """The navigation; a page of docs/ that no list has comes last."""
-    listed = {page for pages in nav.values() for page in pages}
-    others = [f"docs/{page.stem}" for page in sorted((out / "docs").glob("*.md"))]
-    more = [page for page in others if page not in listed]
-    captions = {**nav, **({"More": more} if more else {})}
-    return "".join(TOCTREE % "\n".join([f":caption: {caption}", "", *pages]) for caption, pages in captions.items())
-
-
-def add_children(page: Path, pattern: str) -> None:
-    """Puts the pages of a pattern below a page in the navigation."""
-    page.write_text(page.read_text() + TOCTREE % f":glob:\n\n{pattern}")
+def _toctrees(out: Path, nav: dict[str, list[str]]) -> str:
+    """The navigation. A page of docs/ that no list has comes last, and a page that is not there is left out."""
+    there = {caption: [page for page in pages if (out / f"{page}.md").is_file()] for caption, pages in nav.items()}
+    listed = {page for pages in there.values() for page in pages}
+    more = [f"docs/{page.stem}" for page in sorted((out / "docs").glob("*.md")) if f"docs/{page.stem}" not in listed]
+    captions = {**there, "More": more}
+    return "".join(
+        TOCTREE % "\n".join([f":caption: {caption}", "", *pages]) for caption, pages in captions.items() if pages
+    )

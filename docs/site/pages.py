@@ -7,18 +7,49 @@ import shutil
 from pathlib import Path
 from typing import Annotated
 
+import api
+import claims
 import mirror
+import numbers_of
+import papers
+import pandas as pd
 import typer
 import yaml
+from runs import Runs
+
+from rlvr.planning.expansion import make_plan
 
 ROOT = Path(__file__).resolve().parents[2]
+SNAPSHOTS = ("results", "league")
 
 
-def main(out: Annotated[Path, typer.Argument(help="Folder to write; replaced.")]) -> None:
+def main(
+    out: Annotated[Path, typer.Argument(help="Folder to write; replaced.")],
+    ledger: Annotated[Path, typer.Option(help="The theory's ledger, a CSV file.")],
+) -> None:
     """Write the pages that sphinx-build reads."""
     shutil.rmtree(out, ignore_errors=True)
-    nav = yaml.safe_load((ROOT / "docs/site/nav.yaml").read_text())
-    mirror.write(ROOT, out, nav)
+    mirror.copy_pages(ROOT, out)
+    for name in SNAPSHOTS:
+        if (ROOT / "docs" / name / "runs.csv").is_file():
+            snapshot(ROOT / "docs" / name, out / "docs" / name)
+    papers.write(ROOT, out, pd.read_csv(ledger, keep_default_na=False))
+    api.write(out / "api")
+    mirror.finish(ROOT, out, yaml.safe_load((ROOT / "docs/site/nav.yaml").read_text()))
+
+
+def snapshot(folder: Path, out: Path) -> None:
+    """The pages of a snapshot: runs, claims if it has any, and the numbers of each table and figure."""
+    runs = Runs(folder)
+    (out / "runs.md").write_text(runs.page())
+    numbers_of.write(folder, out, runs)
+    pages = ["runs", "*/*"]
+    if (folder / "claims.csv").is_file():
+        frame = claims.read(folder)
+        plans = [make_plan(ROOT, scale, list(dict.fromkeys(frame["paper"]))) for scale in dict.fromkeys(frame["scale"])]
+        (out / "claims-table.md").write_text(claims.page(frame, runs, claims.policies(frame, plans)))
+        pages = ["claims-table", "claims", *pages]
+    mirror.add_children(out / "README.md", *pages)
 
 
 if __name__ == "__main__":
