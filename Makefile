@@ -70,10 +70,10 @@ lint: install-lint ## run ruff, pyright, snakefmt, snakemake --lint
 	$(VENV)-lint/bin/snakefmt --check Snakefile workflow
 	$(BIN)/python workflow/lint.py
 
-site: install-site ## build the documentation as a site, site/index.html; a broken link is an error
-	@$(BIN)/python docs/site/pages.py build/site
-	$(VENV)-site/bin/sphinx-build --quiet --fail-on-warning --keep-going --nitpicky -c docs/site build/site site
-	echo "site: site/index.html"
+site: install-site build/ledger.csv ## build the documentation as a site, site/index.html; a broken link is an error
+	@PYTHONPATH=src $(BIN)/python docs/site/pages.py --ledger build/ledger.csv build/site
+	$(VENV)-site/bin/sphinx-build --quiet --fail-on-warning --keep-going -c docs/site build/site site
+	$(VENV)-site/bin/python docs/site/check.py site
 
 bench: install-bench ## measure the figures of docs/benchmarks.md on this machine
 	@$(BIN)/python benchmarks/run.py --python $(VENV)-bench/bin/python
@@ -86,6 +86,10 @@ bench-gpu: install ## measure tokens per second of sampling and training on this
 
 clean: ## remove results and Snakemake's notes, not the environments
 	rm -rf results .snakemake
+
+build/ledger.csv: $(shell find src/rlvr/theory src/rlvr/estimators -name '*.py') | $(VENV)/.main
+	@mkdir -p build
+	PYTHONPATH=src $(BIN)/python -m rlvr.theory.ledger --out $@
 
 install: $(VENV)/.main
 install-test: $(VENV)/.test

@@ -9,6 +9,7 @@ from html import escape
 
 NUMBER, TEXT, CHOICE = "number", "text", "choice"  # a choice has few values, and a list of them as its filter
 RAW = "```{raw} html\n%s\n```\n"
+WIDE = "---\nhide-toc: true\n---\n\n"  # of a page that is a table: it takes the whole width
 
 
 @dataclass(frozen=True)

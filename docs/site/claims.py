@@ -1,12 +1,13 @@
 """The page of all claims: a verdict a row, and the origin of each estimate."""
 
+import re
 from collections.abc import Iterable
-from pathlib import Path
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from browse import CHOICE, NUMBER, TEXT, Cell, popover, raw, table
+from browse import CHOICE, NUMBER, TEXT, WIDE, Cell, popover, raw, table
 from runs import Runs
 
 from rlvr.claims.contrasts import layout
@@ -28,7 +29,12 @@ Policies = dict[tuple[str, str, str, str], list[str]]  # scale, paper, claim, ef
 
 
 def read(folder: Path) -> pd.DataFrame:
-    return pd.read_csv(folder / "claims.csv")
+    """The claims of a snapshot; what the paper's own numbers say is on the first row of a claim alone, and here on all."""
+    frame = pd.read_csv(folder / "claims.csv")
+    first = frame.groupby(["scale", "paper", "claim"], sort=False)
+    for column in ("published", "published_cells", "published_exceptions"):
+        frame[column] = first[column].transform(lambda values: values.iloc[0])
+    return frame
 
 
 def anchor(row: Any) -> str:
@@ -67,12 +73,12 @@ def page(frame: pd.DataFrame, runs: Runs, behind: Policies) -> str:
             Cell(row["scale"]),
             Cell(row["effort"]),
             verdict(row["verdict"]),
-            Cell(numbers(row).partition(" (")[0], row["estimate"], f"origin-{i}") if judged else Cell(""),
+            Cell(re.split(r"[;(]", numbers(row))[0].strip(), row["estimate"], f"origin-{i}") if judged else Cell(""),
             Cell(f"{row['seeds']:.0f}" if judged else "", row["seeds"] if judged else None),
         ]
         rows.append((anchor(row), cells))
     notes = "\n".join(f"- {note}" for note in NOTES)
-    return INTRODUCTION + raw(table("Claims", COLUMNS, rows), *origins) + f"\n{notes}\n"
+    return WIDE + INTRODUCTION + raw(table("Claims", COLUMNS, rows), *origins) + f"\n{notes}\n"
 
 
 def verdict(word: str) -> Cell:

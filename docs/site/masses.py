@@ -19,11 +19,15 @@ def draw(name: str, label: str, path: Path) -> None:
     p = np.linspace(0.01, 0.99, 99)
     with plt.style.context(STYLE):
         figure, axes = plt.subplots(figsize=(5.0, 2.6))
-        for estimator, words, color in (("grpo", "GRPO", "grey"), (name, label, "blue")):
-            success, failure = (mass.numpy() for mass in Estimator(estimator).masses(torch.tensor(p), ROLLOUTS))
-            axes.plot(p, success, color=COLORS[color], label=f"{words}, correct")
-            axes.plot(p, failure, color=COLORS[color], linestyle="--", label=f"{words}, wrong")
+        grpo, (success, failure) = (_masses(estimator, p) for estimator in ("grpo", name))
+        axes.plot(p, grpo[0], color=COLORS["grey"], linewidth=4, alpha=0.5, label="GRPO, correct and wrong")
+        axes.plot(p, success, color=COLORS["blue"], label=f"{label}, correct")
+        axes.plot(p, failure, color=COLORS["vermilion"], linestyle="--", label=f"{label}, wrong")
         axes.set(xlabel="solve rate p", ylabel="mass")
         axes.legend(fontsize=8)
         figure.savefig(path, metadata={"Date": None})
         plt.close(figure)
+
+
+def _masses(name: str, p: np.ndarray) -> list[np.ndarray]:
+    return [mass.numpy() for mass in Estimator(name).masses(torch.tensor(p), ROLLOUTS)]

@@ -6,7 +6,8 @@ from pathlib import Path
 
 PAGES = ("CONTRIBUTING.md", "CHANGELOG.md", "config/README.md")
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
-README = re.compile(r"\]\((?:\.\./)+README\.md")
+PAGE_OF = {"README.md": "index.md", "tutorial.ipynb": "tutorial.md"}  # of what is another page here
+OTHER = re.compile(r"(\]\((?:\.\./|docs/)*)(README\.md|tutorial\.ipynb)")
 TOCTREE = "\n```{toctree}\n:hidden:\n:maxdepth: 1\n%s\n```\n"
 
 
@@ -21,13 +22,19 @@ def copy_pages(root: Path, out: Path) -> None:
 def finish(root: Path, out: Path, nav: dict[str, list[str]]) -> None:
     """Copies what the pages link to, leads links to the README to the start page, and adds the navigation."""
     for page in out.rglob("*.md"):
-        text = page.read_text()
+        text = OTHER.sub(_here, page.read_text())
         for link in LINK.findall(text):
             path = (page.parent / link).resolve().relative_to(out.resolve())
-            if not (out / path).exists() and (root / path).is_file() and path.name != "README.md":
+            if not (out / path).exists() and (root / path).is_file():
                 _copy(root, out, str(path))
-        page.write_text(README.sub(lambda found: found[0].replace("README", "index"), text))
+        page.write_text(text)
     _append(out / "index.md", _toctrees(out, nav))
+
+
+def _here(link: re.Match[str]) -> str:
+    """A link to a page that has another name here; docs/results/README.md and its like keep theirs."""
+    stays = link[2] == "README.md" and not link[1].endswith("../")
+    return link[0] if stays else link[1] + PAGE_OF[link[2]]
 
 
 def add_children(page: Path, *patterns: str) -> None:

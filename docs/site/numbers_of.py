@@ -1,14 +1,17 @@
 """The statistics behind a snapshot's tables and figures, as tables to sort and filter."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from browse import CHOICE, NUMBER, TEXT, Cell, popover, raw, table
+from browse import CHOICE, NUMBER, WIDE, Cell, popover, raw, table
 from runs import Runs
 
 from rlvr.files import read_json
 
+LEAD = "Press a value to see the runs behind it. Brackets are 95 % intervals.\n"
+ALONE = WIDE.replace("hide-toc", "orphan: true\nhide-toc")  # reached from its table, not from the navigation
 MOST = 1500  # rows of a page; longer statistics can be downloaded
 # Columns of statistics and their names here, in the order shown; a column that is empty or missing is left out.
 NAMES = {
@@ -28,13 +31,12 @@ def write(snapshot: Path, target: Path, runs: Runs) -> None:
         paper, item = spec.parents[1].name, spec.stem
         title = content["specification"].get("layout", content["specification"])["title"]
         parts = [_part(next(spec.parent.glob(f"{name}.csv*")), runs, name) for name in content["statistics"]]
-        (target / paper / f"{item}-numbers.md").write_text(f"# {title}: every number\n\n{LEAD}\n" + "\n".join(parts))
+        page = target / paper / "numbers" / f"{item}.md"
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text("\n".join([ALONE, f"# {title}: every number\n", LEAD, *parts]))
         table_page = target / paper / f"{item}.md"
         if table_page.is_file():
-            table_page.write_text(table_page.read_text() + f"\n[Every number, with its runs]({item}-numbers.md)\n")
-
-
-LEAD = "Press a value to see the runs behind it. Brackets are 95 % intervals.\n"
+            table_page.write_text(table_page.read_text() + f"\n[Every number, with its runs](numbers/{item}.md)\n")
 
 
 def _part(path: Path, runs: Runs, name: str) -> str:
@@ -53,7 +55,7 @@ def _part(path: Path, runs: Runs, name: str) -> str:
 
 
 def _popover(name: str, row: pd.Series, policies: str, runs: Runs) -> str:
-    known = runs.origin(policies.split(), "../runs.html")
+    known = runs.origin(policies.split(), "../../runs.html")
     return popover(name, str(row.get("label", "")), known or {"Runs": ", ".join(policies.split())})
 
 
@@ -65,4 +67,5 @@ def _cell(row: pd.Series, key: str, origin: str) -> Cell:
         return Cell(str(value))
     low, high = row.get(f"{key}_low"), row.get(f"{key}_high")
     interval = f" [{low:.4g}, {high:.4g}]" if pd.notna(low) and pd.notna(high) else ""
-    return Cell(f"{value:.4g}{interval}".replace("-", "−"), value, origin if key == "value" else "")
+    text = re.sub("(?<!e)-", "−", f"{value:.4g}{interval}")
+    return Cell(text, value, origin if key == "value" else "")

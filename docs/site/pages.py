@@ -3,6 +3,7 @@
 The source mirrors the repository, so that a link that works there works on the site.
 """
 
+import re
 import shutil
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +14,7 @@ import mirror
 import numbers_of
 import papers
 import pandas as pd
+import tutorial
 import typer
 import yaml
 from runs import Runs
@@ -21,6 +23,7 @@ from rlvr.planning.expansion import make_plan
 
 ROOT = Path(__file__).resolve().parents[2]
 SNAPSHOTS = ("results", "league")
+FIGURE = re.compile(r"\n\*\*.+\*\*\n\n!\[(.+?)\]\((\w+)/\w+\.png\)\n")
 
 
 def main(
@@ -33,6 +36,7 @@ def main(
     for name in SNAPSHOTS:
         if (ROOT / "docs" / name / "runs.csv").is_file():
             snapshot(ROOT / "docs" / name, out / "docs" / name)
+    (out / "docs/tutorial.md").write_text(tutorial.page(ROOT / "docs/tutorial.ipynb"))
     papers.write(ROOT, out, pd.read_csv(ledger, keep_default_na=False))
     api.write(out / "api")
     mirror.finish(ROOT, out, yaml.safe_load((ROOT / "docs/site/nav.yaml").read_text()))
@@ -43,13 +47,17 @@ def snapshot(folder: Path, out: Path) -> None:
     runs = Runs(folder)
     (out / "runs.md").write_text(runs.page())
     numbers_of.write(folder, out, runs)
-    pages = ["runs", "*/*"]
+    pages = ["runs"]
     if (folder / "claims.csv").is_file():
         frame = claims.read(folder)
         plans = [make_plan(ROOT, scale, list(dict.fromkeys(frame["paper"]))) for scale in dict.fromkeys(frame["scale"])]
         (out / "claims-table.md").write_text(claims.page(frame, runs, claims.policies(frame, plans)))
         pages = ["claims-table", "claims", *pages]
-    mirror.add_children(out / "README.md", *pages)
+    readme = out / "README.md"
+    readme.write_text(FIGURE.sub(r"- Figure: [\1](../papers/\2.md#results)\n", readme.read_text()))
+    papers_of = [path.name for path in sorted(out.iterdir()) if path.is_dir()]
+    with_page = [path.stem for path in (out.parent / "papers").glob("*.md")]  # its tables are below that page
+    mirror.add_children(readme, *pages, *(f"{name}/*" for name in papers_of if name not in with_page))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from html import escape
 from pathlib import Path
 
 import pandas as pd
-from browse import CHOICE, NUMBER, TEXT, Cell, raw, table
+from browse import CHOICE, NUMBER, TEXT, WIDE, Cell, raw, table
 
 GROUP = ["method", "model", "learning_rate", "settings"]  # what the seeds of one arm have in common
 COLUMNS = {
@@ -36,7 +36,7 @@ class Runs:
             (str(row["policy"]), [Cell(str(row[name]), _number(str(row[name]))) for name in COLUMNS])
             for row in self.frame.to_dict("records")
         ]
-        return INTRODUCTION + raw(table("Runs", dict(COLUMNS.values()), rows))
+        return WIDE + INTRODUCTION + raw(table("Runs", dict(COLUMNS.values()), rows))
 
     def origin(self, policies: Iterable[str], page: str) -> dict[str, str]:
         """Facts on some policies: each arm with its seeds and a link to `page`, commits, lock files, devices."""
