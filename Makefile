@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 TORCH := torch==2.13.0
 CORES ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 2)
 
-.PHONY: help run smoke results snapshot snapshot-league test test-methods test-package test-cluster test-verl test-trl test-vllm lint site bench doctor clean
+.PHONY: help run smoke results snapshot snapshot-league test test-methods test-package test-cluster test-verl test-trl test-vllm test-site lint site bench doctor clean
 .PHONY: test-slow install install-test install-lint install-site install-bench install-cluster bench-gpu check-gpu
 help: ## print this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 17
@@ -75,6 +75,9 @@ site: install-site build/ledger.csv ## build the documentation as a site, site/i
 	$(VENV)-site/bin/sphinx-build --quiet --fail-on-warning --keep-going -c docs/site build/site site
 	$(VENV)-site/bin/python docs/site/check.py site
 
+test-site: site $(VENV)-site/.test ## test the site in a real Chromium: axe-core, keyboard, small screens, no network; two minutes
+	@$(VENV)-site/bin/python -m pytest --noconftest -m site tests/site/test_browser.py
+
 bench: install-bench ## measure the figures of docs/benchmarks.md on this machine
 	@$(BIN)/python benchmarks/run.py --python $(VENV)-bench/bin/python
 
@@ -120,6 +123,10 @@ $(VENV)-lint/.lint: envs/lint.txt | doctor
 $(VENV)-site/.site: envs/site.txt | doctor
 	@test -x $(VENV)-site/bin/python || $(PYTHON) -m venv $(VENV)-site
 	$(VENV)-site/bin/python -m pip install --quiet --disable-pip-version-check -r envs/site.txt
+	touch $@
+
+$(VENV)-site/.test: $(VENV)-site/.site envs/site-test.txt
+	@$(VENV)-site/bin/python -m pip install --quiet --disable-pip-version-check -r envs/site-test.txt
 	touch $@
 
 $(VENV)-bench/.bench: envs/bench.txt envs/bench-verl.txt | doctor

@@ -60,7 +60,11 @@ def _member(module: str, node: Documented) -> str:
     lines += [markdown(ast.get_docstring(node) or "")]
     for inner in _public(node.body) if isinstance(node, ast.ClassDef) else ():
         if isinstance(inner, ast.FunctionDef):
-            lines += [f"\n:::{{py:method}} {inner.name}{_signature(inner)}\n", markdown(ast.get_docstring(inner) or ""), ":::"]
+            lines += [
+                f"\n:::{{py:method}} {inner.name}{_signature(inner)}\n",
+                markdown(ast.get_docstring(inner) or ""),
+                ":::",
+            ]
     return "\n".join([*lines, "::::\n"])
 
 

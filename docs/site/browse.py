@@ -35,10 +35,7 @@ class Cell:
 def table(caption: str, columns: Mapping[str, str], rows: Sequence[tuple[str, Sequence[Cell]]]) -> str:
     """A table as HTML: columns with their kinds, and rows with an anchor (or ""), each a cell per column."""
     heads = "".join(f'<th scope="col" data-kind="{kind}">{escape(name)}</th>' for name, kind in columns.items())
-    lines = [
-        f"<tr{f' id={chr(34)}{escape(anchor)}{chr(34)}' if anchor else ''}>{''.join(cell.html() for cell in cells)}</tr>"
-        for anchor, cells in rows
-    ]
+    lines = [_row(anchor, cells) for anchor, cells in rows]
     name = escape(caption)
     return (
         f'<div class="browse"><div class="table-wrapper" tabindex="0" role="region" aria-label="{name}">'
@@ -46,6 +43,11 @@ def table(caption: str, columns: Mapping[str, str], rows: Sequence[tuple[str, Se
         + "\n".join(lines)
         + "\n</tbody></table></div></div>"
     )
+
+
+def _row(anchor: str, cells: Sequence[Cell]) -> str:
+    name = f' id="{escape(anchor)}"' if anchor else ""
+    return f"<tr{name}>{''.join(cell.html() for cell in cells)}</tr>"
 
 
 def popover(name: str, title: str, facts: Mapping[str, str]) -> str:

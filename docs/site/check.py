@@ -1,4 +1,4 @@
-"""Checks a built site: every link and anchor within it leads somewhere, and each page with all it loads is below 1 MB."""
+"""Checks a built site: links and anchors within it lead somewhere, and a page with what it loads is below 1 MB."""
 
 import sys
 from html.parser import HTMLParser

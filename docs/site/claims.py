@@ -21,15 +21,15 @@ COLUMNS = {
 }
 INTRODUCTION = """# Claims, one by one
 
-What the papers claim, and what was found ([how a verdict is reached](../claims.md)). Press an estimate to see the contrast,
-its interval and the runs behind it.
+What the papers claim, and what was found ([how a verdict is reached](../claims.md)).
+Press an estimate to see the contrast, its interval and the runs behind it.
 
 """
 Policies = dict[tuple[str, str, str, str], list[str]]  # scale, paper, claim, effort: those of the deciding contrast
 
 
 def read(folder: Path) -> pd.DataFrame:
-    """The claims of a snapshot; what the paper's own numbers say is on the first row of a claim alone, and here on all."""
+    """The claims of a snapshot, with what the paper's own numbers say on each row, not on a claim's first alone."""
     frame = pd.read_csv(folder / "claims.csv")
     first = frame.groupby(["scale", "paper", "claim"], sort=False)
     for column in ("published", "published_cells", "published_exceptions"):
@@ -43,7 +43,9 @@ def anchor(row: Any) -> str:
 
 def policies(frame: pd.DataFrame, plans: Iterable[Plan]) -> Policies:
     """The policies behind each claim's deciding contrast, by the plan of its scale."""
-    deciding = {(row["scale"], row["paper"], row["claim"], row["effort"]): row["deciding"] for _, row in frame.iterrows()}
+    deciding = {
+        (row["scale"], row["paper"], row["claim"], row["effort"]): row["deciding"] for _, row in frame.iterrows()
+    }
     found: Policies = {}
     for plan in plans:
         for paper in plan.papers:

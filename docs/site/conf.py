@@ -36,10 +36,12 @@ def block(translator, node):
 
 
 def finish(app, page, template, context, doctree):
-    """What scrolls can be reached by the keyboard, and a picture loads when it comes into view."""
+    """What scrolls can be reached by the keyboard, pictures load as they come into view, headings have a level."""
     if "body" in context:
         body = context["body"].replace("<img ", '<img loading="lazy" ').replace("<pre>", '<pre tabindex="0">')
         context["body"] = SCROLLS.sub(r'\g<0> tabindex="0"', body)
+    tree = context.get("furo_navigation_tree", "")
+    context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
 
 
 def setup(app):

@@ -17,7 +17,12 @@ MOST = 1500  # rows of a page; longer statistics can be downloaded
 NAMES = {
     **{"label": ("Method", CHOICE), "stand_in": ("Model", CHOICE), "data": ("Data", CHOICE)},
     **{"benchmark": ("In place of", CHOICE), "measure": ("Measure", CHOICE), "score": ("Score", CHOICE)},
-    **{"form": ("Form", CHOICE), "side": ("Side", CHOICE), "at": ("At", CHOICE), "learning_rate": ("Learning rate", NUMBER)},
+    **{
+        "form": ("Form", CHOICE),
+        "side": ("Side", CHOICE),
+        "at": ("At", CHOICE),
+        "learning_rate": ("Learning rate", NUMBER),
+    },
     **{"step": ("Step", NUMBER), "layer": ("Layer", NUMBER), "p": ("Solve rate", NUMBER), "k": ("k", NUMBER)},
     **{"value": ("Value", NUMBER), "difference": ("Difference", NUMBER), "published": ("Published", NUMBER)},
     **{"seeds": ("Seeds", NUMBER), "problems": ("Problems", NUMBER)},

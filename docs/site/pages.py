@@ -12,8 +12,8 @@ import api
 import claims
 import mirror
 import numbers_of
-import papers
 import pandas as pd
+import papers
 import tutorial
 import typer
 import yaml

@@ -44,8 +44,13 @@ class Runs:
         if not known:
             return {}
         chosen = self.by_policy.loc[known]
-        arms = [self._arm(dict(zip(GROUP, key, strict=True)), arm, page) for key, arm in chosen.groupby(GROUP, sort=False)]
-        distinct = {name: ", ".join(escape(value) for value in dict.fromkeys(chosen[name])) for name in ("commit", "lock", "device")}
+        arms = [
+            self._arm(dict(zip(GROUP, key, strict=True)), arm, page) for key, arm in chosen.groupby(GROUP, sort=False)
+        ]
+        distinct = {
+            name: ", ".join(escape(value) for value in dict.fromkeys(chosen[name]))
+            for name in ("commit", "lock", "device")
+        }
         last = max(chosen["finished"])
         return {
             "Runs": f"<ul>{''.join(arms)}</ul>",
