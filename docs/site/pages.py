@@ -54,10 +54,18 @@ def snapshot(folder: Path, out: Path) -> None:
         (out / "claims-table.md").write_text(claims.page(frame, runs, claims.policies(frame, plans)))
         pages = ["claims-table", "claims", *pages]
     readme = out / "README.md"
-    readme.write_text(FIGURE.sub(r"- Figure: [\1](../papers/\2.md#results)\n", readme.read_text()))
     papers_of = [path.name for path in sorted(out.iterdir()) if path.is_dir()]
-    with_page = [path.stem for path in (out.parent / "papers").glob("*.md")]  # its tables are below that page
+    with_page = [path.stem for path in (out.parent / "papers").glob("*.md")]  # which has its tables and figures
+    readme.write_text(pictures_as_links(readme.read_text(), with_page))
     mirror.add_children(readme, *pages, *(f"{name}/*" for name in papers_of if name not in with_page))
+
+
+def pictures_as_links(text: str, papers: list[str]) -> str:
+    """A snapshot's page with links in place of the pictures that papers' own pages show; all together are large."""
+    return FIGURE.sub(
+        lambda found: f"- Figure: [{found[1]}](../papers/{found[2]}.md#results)\n" if found[2] in papers else found[0],
+        text,
+    )
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ import check  # noqa: E402
 import claims  # noqa: E402
 import mirror  # noqa: E402
 import numbers_of  # noqa: E402
+import pages  # noqa: E402
 import papers  # noqa: E402
 import tutorial  # noqa: E402
 from docstrings import markdown  # noqa: E402
@@ -167,6 +168,20 @@ def test_a_link_to_the_readme_leads_to_the_start_page(tmp_path):
     start = (tmp_path / "index.md").read_text()
     assert start.startswith("[x](docs/results/README.md) [y](docs/tutorial.md)")
     assert "docs/a" in start and "not-there" not in start
+
+
+def test_a_snapshot_of_a_league_keeps_its_pictures_and_has_its_tables_below_it(snapshot, tmp_path):
+    out = tmp_path / "docs" / "league"
+    shutil.copytree(snapshot, out)
+    figure = "\n**{0}**\n\n![{0}]({1}/core.png)\n"
+    (out / "README.md").write_text(figure.format("A", "ace") + figure.format("B", "methods"))
+    (tmp_path / "docs" / "papers").mkdir()
+    (tmp_path / "docs" / "papers" / "methods.md").write_text("# Methods")
+    pages.snapshot(snapshot, out)
+    page = (out / "README.md").read_text()
+    assert "![A](ace/core.png)" in page and "\nace/*\n" in page
+    assert "- Figure: [B](../papers/methods.md#results)" in page and "![B]" not in page
+    assert (out / "runs.md").is_file() and (out / "ace" / "numbers" / "core.md").is_file()
 
 
 def test_a_table_says_how_its_columns_sort():
