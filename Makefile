@@ -12,8 +12,8 @@ BIN := $(VENV)/bin
 TORCH := torch==2.13.0
 CORES ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 2)
 
-.PHONY: help run smoke results snapshot snapshot-league test test-methods test-package test-cluster test-verl test-trl test-vllm lint bench doctor clean
-.PHONY: test-slow install install-test install-lint install-bench install-cluster bench-gpu check-gpu
+.PHONY: help run smoke results snapshot snapshot-league test test-methods test-package test-cluster test-verl test-trl test-vllm test-site lint site bench doctor clean
+.PHONY: test-slow install install-test install-lint install-site install-bench install-cluster bench-gpu check-gpu
 help: ## print this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 17
 
@@ -70,6 +70,14 @@ lint: install-lint ## run ruff, pyright, snakefmt, snakemake --lint
 	$(VENV)-lint/bin/snakefmt --check Snakefile workflow
 	$(BIN)/python workflow/lint.py
 
+site: install-site build/ledger.csv ## build the documentation as a site, site/index.html; a broken link is an error
+	@PYTHONPATH=src $(BIN)/python docs/site/pages.py --ledger build/ledger.csv build/site
+	$(VENV)-site/bin/sphinx-build --quiet --fail-on-warning --keep-going -c docs/site build/site site
+	$(VENV)-site/bin/python docs/site/check.py site
+
+test-site: site $(VENV)-site/.test ## test the site in a real Chromium: axe-core, keyboard, small screens, no network; two minutes
+	@$(VENV)-site/bin/python -m pytest --noconftest -m site tests/site/test_browser.py
+
 bench: install-bench ## measure the figures of docs/benchmarks.md on this machine
 	@$(BIN)/python benchmarks/run.py --python $(VENV)-bench/bin/python
 
@@ -82,9 +90,14 @@ bench-gpu: install ## measure tokens per second of sampling and training on this
 clean: ## remove results and Snakemake's notes, not the environments
 	rm -rf results .snakemake
 
+build/ledger.csv: $(shell find src/rlvr/theory src/rlvr/estimators -name '*.py') | $(VENV)/.main
+	@mkdir -p build
+	PYTHONPATH=src $(BIN)/python -m rlvr.theory.ledger --out $@
+
 install: $(VENV)/.main
 install-test: $(VENV)/.test
 install-lint: $(VENV)/.main $(VENV)-lint/.lint
+install-site: $(VENV)/.main $(VENV)-site/.site
 install-bench: $(VENV)/.main $(VENV)-bench/.bench
 install-cluster: $(VENV)-cluster/.cluster ## install verl and vLLM for GPUs, where config/cluster.yaml expects them
 
@@ -105,6 +118,15 @@ $(VENV)/.test: $(VENV)/.main envs/test.txt envs/lsf.txt
 $(VENV)-lint/.lint: envs/lint.txt | doctor
 	@test -x $(VENV)-lint/bin/python || $(PYTHON) -m venv $(VENV)-lint
 	$(VENV)-lint/bin/python -m pip install --quiet --disable-pip-version-check -r envs/lint.txt
+	touch $@
+
+$(VENV)-site/.site: envs/site.txt | doctor
+	@test -x $(VENV)-site/bin/python || $(PYTHON) -m venv $(VENV)-site
+	$(VENV)-site/bin/python -m pip install --quiet --disable-pip-version-check -r envs/site.txt
+	touch $@
+
+$(VENV)-site/.test: $(VENV)-site/.site envs/site-test.txt
+	@$(VENV)-site/bin/python -m pip install --quiet --disable-pip-version-check -r envs/site-test.txt
 	touch $@
 
 $(VENV)-bench/.bench: envs/bench.txt envs/bench-verl.txt | doctor

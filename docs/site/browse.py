@@ -1,0 +1,65 @@
+"""Tables that a reader sorts and filters, and the origin of a number behind a button beside it.
+
+The HTML stands by itself: the browser has the popovers, and `static/browse.js` adds sorting and filters.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+
+NUMBER, TEXT, CHOICE = "number", "text", "choice"  # a choice has few values, and a list of them as its filter
+RAW = "```{raw} html\n%s\n```\n"
+WIDE = "---\nhide-toc: true\n---\n\n"  # of a page that is a table: it takes the whole width
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The text of a cell; `sort` is what it sorts by, `origin` the popover that its button opens."""
+
+    text: str
+    sort: float | str | None = None
+    origin: str = ""
+    small: str = ""
+    mark: str = ""  # a class of the style sheet
+
+    def html(self) -> str:
+        inner = escape(self.text) + (f"<small>{escape(self.small)}</small>" if self.small else "")
+        if self.mark:
+            inner = f'<span class="badge {self.mark}">{inner}</span>'
+        if self.origin:
+            inner = f'<button type="button" popovertarget="{self.origin}">{inner}</button>'
+        sort = "" if self.sort is None else f' data-sort="{escape(str(self.sort))}"'
+        return f"<td{sort}>{inner}</td>"
+
+
+def table(caption: str, columns: Mapping[str, str], rows: Sequence[tuple[str, Sequence[Cell]]]) -> str:
+    """A table as HTML: columns with their kinds, and rows with an anchor (or ""), each a cell per column."""
+    heads = "".join(f'<th scope="col" data-kind="{kind}">{escape(name)}</th>' for name, kind in columns.items())
+    lines = [_row(anchor, cells) for anchor, cells in rows]
+    name = escape(caption)
+    return (
+        f'<div class="browse"><div class="table-wrapper" tabindex="0" role="region" aria-label="{name}">'
+        f'<table class="docutils"><caption>{name}</caption><thead><tr>{heads}</tr></thead>\n<tbody>\n'
+        + "\n".join(lines)
+        + "\n</tbody></table></div></div>"
+    )
+
+
+def _row(anchor: str, cells: Sequence[Cell]) -> str:
+    name = f' id="{escape(anchor)}"' if anchor else ""
+    return f"<tr{name}>{''.join(cell.html() for cell in cells)}</tr>"
+
+
+def popover(name: str, title: str, facts: Mapping[str, str]) -> str:
+    """What a button opens: facts as HTML, without the empty ones."""
+    terms = "".join(f"<dt>{escape(key)}</dt><dd>{value}</dd>" for key, value in facts.items() if value)
+    return (
+        f'<div popover id="{name}" class="origin" role="dialog" aria-labelledby="{name}-title">'
+        f'<p id="{name}-title"><strong>{escape(title)}</strong></p><dl>{terms}</dl>'
+        f'<button type="button" popovertarget="{name}" popovertargetaction="hide">Close</button></div>'
+    )
+
+
+def raw(*parts: str) -> str:
+    """HTML in a page of Markdown."""
+    return RAW % "\n".join(parts)

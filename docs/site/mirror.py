@@ -1,0 +1,62 @@
+"""The repository's Markdown pages, the files that they link to, and the navigation."""
+
+import re
+import shutil
+from pathlib import Path
+
+PAGES = ("CONTRIBUTING.md", "CHANGELOG.md", "config/README.md")
+LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
+PAGE_OF = {"README.md": "index.md", "tutorial.ipynb": "tutorial.md"}  # of what is another page here
+OTHER = re.compile(r"(\]\((?:\.\./|docs/)*)(README\.md|tutorial\.ipynb)")
+TOCTREE = "\n```{toctree}\n:hidden:\n:maxdepth: 1\n%s\n```\n"
+
+
+def copy_pages(root: Path, out: Path) -> None:
+    """Copies the pages to their places below `out`. The README is the start page, index.md."""
+    shutil.copytree(root / "docs", out / "docs", ignore=shutil.ignore_patterns("site"))
+    for page in PAGES:
+        _copy(root, out, page)
+    shutil.copyfile(root / "README.md", out / "index.md")
+
+
+def finish(root: Path, out: Path, nav: dict[str, list[str]]) -> None:
+    """Copies what the pages link to, leads links to the README to the start page, and adds the navigation."""
+    for page in out.rglob("*.md"):
+        text = OTHER.sub(_here, page.read_text())
+        for link in LINK.findall(text):
+            path = (page.parent / link).resolve().relative_to(out.resolve())
+            if not (out / path).exists() and (root / path).is_file():
+                _copy(root, out, str(path))
+        page.write_text(text)
+    _append(out / "index.md", _toctrees(out, nav))
+
+
+def _here(link: re.Match[str]) -> str:
+    """A link to a page that has another name here; docs/results/README.md and its like keep theirs."""
+    stays = link[2] == "README.md" and not link[1].endswith("../")
+    return link[0] if stays else link[1] + PAGE_OF[link[2]]
+
+
+def add_children(page: Path, *patterns: str) -> None:
+    """Puts the pages of some patterns below a page in the navigation."""
+    _append(page, TOCTREE % "\n".join([":glob:", "", *patterns]))
+
+
+def _append(page: Path, text: str) -> None:
+    page.write_text(page.read_text() + text)
+
+
+def _copy(root: Path, out: Path, path: str) -> None:
+    (out / path).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(root / path, out / path)
+
+
+def _toctrees(out: Path, nav: dict[str, list[str]]) -> str:
+    """The navigation. A page of docs/ that no list has comes last, and a page that is not there is left out."""
+    there = {caption: [page for page in pages if (out / f"{page}.md").is_file()] for caption, pages in nav.items()}
+    listed = {page for pages in there.values() for page in pages}
+    more = [f"docs/{page.stem}" for page in sorted((out / "docs").glob("*.md")) if f"docs/{page.stem}" not in listed]
+    captions = {**there, "More": more}
+    return "".join(
+        TOCTREE % "\n".join([f":caption: {caption}", "", *pages]) for caption, pages in captions.items() if pages
+    )

@@ -1,0 +1,191 @@
+"""The site's generated pages, without Sphinx and without a browser; tests/site/test_browser.py has both."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from conftest import ROOT
+
+SITE = ROOT / "docs" / "site"
+sys.path.insert(0, str(SITE))
+
+import api  # noqa: E402
+import browse  # noqa: E402
+import check  # noqa: E402
+import claims  # noqa: E402
+import mirror  # noqa: E402
+import numbers_of  # noqa: E402
+import pages  # noqa: E402
+import papers  # noqa: E402
+import tutorial  # noqa: E402
+from docstrings import markdown  # noqa: E402
+from runs import Runs  # noqa: E402
+
+RUN = {
+    **{"method": "grpo", "model": "tiny", "learning_rate": "5e-05", "settings": "", "stage": "rl", "step": "50"},
+    **{"seconds": "7", "commit": "c0ffee", "lock": "main.txt beef", "device": "a core", "finished": "2026-11-24"},
+}
+
+
+@pytest.fixture
+def snapshot(tmp_path: Path) -> Path:
+    """A snapshot with two runs, and a table whose statistics are of both."""
+    folder = tmp_path / "results"
+    (folder / "ace" / ".data").mkdir(parents=True)
+    pd.DataFrame([{"policy": f"tiny-grpo-seed{seed}-ab", "seed": seed, **RUN} for seed in (2, 1)]).to_csv(
+        folder / "runs.csv", index=False
+    )
+    numbers = {
+        **{"label": "GRPO <b>", "stand_in": "tiny", "k": 32, "value": -1.5, "value_low": -2.0, "value_high": 1e-5},
+        **{"seeds": 2, "problems": 150, "policies": "tiny-grpo-seed1-ab tiny-grpo-seed2-ab"},
+    }
+    pd.DataFrame([numbers]).to_csv(folder / "ace" / ".data" / "core.csv", index=False)
+    content = {"folder": "tables", "specification": {"layout": {"title": "Core"}}, "statistics": ["core"]}
+    (folder / "ace" / ".data" / "core.json").write_text(json.dumps(content))
+    (folder / "ace" / "core.md").write_text("# Core\n")
+    return folder
+
+
+def built(folder: Path, **pages: str) -> Path:
+    folder.mkdir()
+    for name, text in pages.items():
+        (folder / f"{name}.html").write_text(text)
+    return folder
+
+
+def test_the_tutorial_runs_from_top_to_bottom():
+    cells = tutorial.run(ROOT / "docs/tutorial.ipynb")
+    outputs = [output for kind, _, output in cells if kind == "code"]
+    assert "1.73" in outputs[0]  # GRPO's weight of one success among four, sqrt(3)
+    assert "3.13" in outputs[1]  # 1 + softplus(2)
+    first, second = outputs[-1].strip().split(" = ")
+    assert first == second  # the verdict by hand is the one in the results
+
+
+def test_a_cell_that_fails_fails_the_page(tmp_path):
+    notebook = tmp_path / "broken.ipynb"
+    notebook.write_text(json.dumps({"cells": [{"cell_type": "code", "source": ["assert 1 == 2"]}]}))
+    with pytest.raises(AssertionError):
+        tutorial.page(notebook)
+
+
+def test_the_notebook_has_no_outputs_that_could_be_out_of_date():
+    cells = json.loads((ROOT / "docs/tutorial.ipynb").read_text())["cells"]
+    assert all(not cell.get("outputs") for cell in cells)
+
+
+def test_a_broken_link_a_missing_anchor_and_a_large_page_are_faults(tmp_path):
+    good = '<a href="b.html#there">b</a><a href="https://example.org">out</a><button popovertarget="here"></button>'
+    bad = '<h1 id="there"></h1><a href="gone.html">x</a><a href="a.html#not">x</a><a href="http://example.org">x</a>'
+    site = built(tmp_path / "site", a=good + '<p id="here"></p>', b=bad, c="x" * (check.LARGEST + 1))
+    wrong, sizes = check.faults(site)
+    assert [line.rpartition(": ")[2].partition("; ")[2] or line.rpartition(": ")[2] for line in wrong] == [
+        "no such file",
+        "no such anchor",
+        "not https",
+        f"at most {check.LARGEST:,}",
+    ]
+    assert sizes["c.html"] == check.LARGEST + 1
+
+
+def test_a_page_weighs_what_it_loads(tmp_path):
+    site = built(tmp_path / "site", a='<img src="p.png"><img src="p.png"><script src="s.js?v=1"></script>')
+    (site / "p.png").write_bytes(b"1" * 1000)
+    (site / "s.js").write_bytes(b"1" * 100)
+    wrong, sizes = check.faults(site)
+    assert not wrong and sizes["a.html"] == (site / "a.html").stat().st_size + 1100
+
+
+def test_a_number_leads_to_its_runs(snapshot, tmp_path):
+    target = tmp_path / "out" / "results"
+    shutil.copytree(snapshot, target)
+    numbers_of.write(snapshot, target, Runs(snapshot))
+    page = (target / "ace" / "numbers" / "core.md").read_text()
+    assert '<button type="button" popovertarget="core-0">−1.5 [−2, 1e-05]</button>' in page
+    assert page.count('<div popover id="core-0"') == 1
+    assert '<a href="../../runs.html#tiny-grpo-seed1-ab">grpo with tiny, learning rate 5e-05</a>, seeds 1, 2' in page
+    assert "c0ffee" in page and "main.txt beef" in page
+    assert "GRPO &lt;b&gt;" in page and "GRPO <b>" not in page
+    assert "(numbers/core.md)" in (target / "ace" / "core.md").read_text()
+
+
+def test_each_run_has_an_anchor_and_the_seeds_of_an_arm_are_in_order(snapshot):
+    page = Runs(snapshot).page()
+    assert page.index('<tr id="tiny-grpo-seed1-ab">') < page.index('<tr id="tiny-grpo-seed2-ab">')
+
+
+def test_an_estimate_of_a_claim_has_its_interval_and_its_runs(snapshot):
+    results = ROOT / "docs/results"
+    frame = claims.read(results).head(1)
+    row = frame.iloc[0]
+    key = (row["scale"], row["paper"], row["claim"], row["effort"])
+    page = claims.page(frame, Runs(snapshot), {key: ["tiny-grpo-seed2-ab"]})
+    assert f'<tr id="{claims.anchor(row)}">' in page
+    assert row["unit"] in page and row["deciding"] in page
+    assert "runs.html#tiny-grpo-seed2-ab" in page
+
+
+def test_every_paper_has_its_estimator_and_its_readings():
+    assert papers.estimator_of("agrae") == "a_grae"
+    for page in (ROOT / "docs/papers").glob("*.md"):
+        readings = papers._readings(ROOT, papers.estimator_of(page.stem))
+        assert all(len(row) == 4 for row in readings)
+        assert any(f"`{papers.estimator_of(page.stem)}`" in row[0] for row in readings), page.stem
+
+
+def test_a_papers_page_names_the_paper_as_its_file_does():
+    for page in (ROOT / "docs/papers").glob("*.md"):
+        config = (ROOT / f"config/papers/{page.stem}.yaml").read_text()
+        title = page.read_text().split("*")[1]
+        assert title in config, page.stem
+
+
+def test_the_api_has_signatures_and_docstrings(tmp_path):
+    api.write(tmp_path / "api")
+    page = (tmp_path / "api" / "estimators.md").read_text()
+    assert "{py:function} advantages(rewards_PG: Tensor, *, log_ratio_PG: Tensor" in page
+    assert "Confidence-aware error penalty" in page
+    trl = (tmp_path / "api" / "adapters.md").read_text()  # whose trainer is not installed here
+    assert "{py:class} GRPOTrainer(*args: Any, estimator: str=" in trl
+
+
+def test_a_docstring_keeps_its_signs():
+    text = "A * B * c_i for `x_i` <= |r|:\n\n    alpha * beta\n"
+    assert markdown(text) == "A \\* B \\* c\\_i for `x_i` \\<= \\|r\\|:\n\n```text\nalpha * beta\n```"
+
+
+def test_a_link_to_the_readme_leads_to_the_start_page(tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "index.md").write_text("[x](docs/results/README.md) [y](docs/tutorial.ipynb)")
+    (tmp_path / "docs" / "a.md").write_text("[x](../README.md) [y](tutorial.ipynb) [z](../config/README.md)")
+    mirror.finish(ROOT, tmp_path, {"Start": ["docs/a", "docs/not-there"]})
+    assert (tmp_path / "docs" / "a.md").read_text() == "[x](../index.md) [y](tutorial.md) [z](../config/README.md)"
+    start = (tmp_path / "index.md").read_text()
+    assert start.startswith("[x](docs/results/README.md) [y](docs/tutorial.md)")
+    assert "docs/a" in start and "not-there" not in start
+
+
+def test_a_snapshot_of_a_league_keeps_its_pictures_and_has_its_tables_below_it(snapshot, tmp_path):
+    out = tmp_path / "docs" / "league"
+    shutil.copytree(snapshot, out)
+    figure = "\n**{0}**\n\n![{0}]({1}/core.png)\n"
+    (out / "README.md").write_text(figure.format("A", "ace") + figure.format("B", "methods"))
+    (tmp_path / "docs" / "papers").mkdir()
+    (tmp_path / "docs" / "papers" / "methods.md").write_text("# Methods")
+    pages.snapshot(snapshot, out)
+    page = (out / "README.md").read_text()
+    assert "![A](ace/core.png)" in page and "\nace/*\n" in page
+    assert "- Figure: [B](../papers/methods.md#results)" in page and "![B]" not in page
+    assert (out / "runs.md").is_file() and (out / "ace" / "numbers" / "core.md").is_file()
+
+
+def test_a_table_says_how_its_columns_sort():
+    html = browse.table("Runs", {"Seed": browse.NUMBER}, [("a", [browse.Cell("8", 8)])])
+    assert '<th scope="col" data-kind="number">Seed</th>' in html
+    assert '<tr id="a"><td data-sort="8">8</td></tr>' in html
+    assert 'aria-label="Runs"' in html
