@@ -1,0 +1,37 @@
+"""W&B offline: `wandb sync results/runs/*/wandb/offline-run-*` uploads, if a person wants that."""
+
+from pathlib import Path
+from typing import Any
+
+PACKAGE = "wandb"
+PROJECT = "rlvr"
+
+
+class Logger:
+    def __init__(self, run: Any):
+        self.run = run
+
+    def log(self, step: int, figures: dict[str, float]) -> None:
+        self.run.log({"step": step, **figures})
+
+    def close(self) -> None:
+        self.run.finish()
+
+
+def begin(folder: Path, head: dict[str, Any]) -> Logger:
+    """`step` is a figure, and the axis of the others: probes and metrics of one step are two entries."""
+    import wandb
+
+    quiet = {"console": "off", "silent": True, "disable_git": True, "save_code": False, "x_disable_stats": True}
+    run = wandb.init(
+        project=PROJECT,
+        id=head["run"],
+        name=head["run"],
+        config=head,
+        dir=folder.parent,  # W&B makes its folder `wandb` itself
+        mode="offline",
+        settings=wandb.Settings(**quiet),
+    )
+    for kind in ("metrics/*", "probe/*"):
+        run.define_metric(kind, step_metric="step")
+    return Logger(run)
