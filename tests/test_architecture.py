@@ -35,10 +35,11 @@ MAY_IMPORT = {
     "report": {"claims", "config", "items", "planning"},
     "workflow": {"config", "planning"},
     "show": {"config", "data", "estimators", "records", "scoring", "statistics", "training"},
+    "watch": {"config", "show", "training", "workflow"},
     "adapters": {"estimators", "training"},
     "commands": {
         *("claims", "config", "cost", "data", "estimators", "planning", "records"),
-        *("sampling", "scoring", "show", "statistics", "training", "verifiers", "workflow"),
+        *("sampling", "scoring", "show", "statistics", "training", "verifiers", "watch", "workflow"),
     },
     "__main__": {"commands"},
 }
@@ -67,6 +68,7 @@ WITHOUT_TORCH = (
     "rlvr.show.terminal",
     "rlvr.show.page",
     "rlvr.show.rows",
+    "rlvr.watch.view",
 )
 
 

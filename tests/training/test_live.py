@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from itertools import pairwise
 
 import pytest
 from conftest import ROOT, without_timing
@@ -41,7 +42,7 @@ def test_metrics_are_on_disk_while_a_run_goes_on_and_a_kill_changes_nothing(work
     rows, probes = rows_of(tmp_path / "state"), rows_of(tmp_path / "state", "probe")
     assert [row["step"] for row in rows] == list(range(1, len(rows) + 1)) and len(rows) >= 5
     assert [row["step"] for row in probes][:3] == [0, 1, 4]
-    assert all(left["at"] < right["at"] for left, right in zip(rows, rows[1:], strict=False))
+    assert all(left["at"] < right["at"] for left, right in pairwise(rows))
     assert not (tmp_path / "metrics.jsonl").exists()
     head = read_json(tmp_path / "state" / "live" / "run.json")
     assert (head["run"], head["seed"], head["steps"]) == (identity.run_id(spec), spec.seed, 8)

@@ -35,9 +35,9 @@ def clear(state: Path) -> None:
 
 
 class Live:
-    """The growing files and logs of one run, by the process that trains it. `loggers` are names of rlvr.training.loggers.
+    """The growing files and logs of one run, for the process that trains it.
 
-    A logger writes into a folder of its name beside the state folder.
+    `loggers` are names of rlvr.training.loggers. Each writes into a folder of its name beside the state folder.
     """
 
     def __init__(self, state: Path, loggers: Sequence[str] = ()):

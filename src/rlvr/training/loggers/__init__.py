@@ -4,7 +4,7 @@
 A module, which must import without its package, declares
 
     PACKAGE = "tensorboard"               what pip installs, and what Python imports
-    begin(folder, head) -> Logger         a new log in an empty folder; `head` is the run's run.json (rlvr.training.live)
+    begin(folder, head) -> Logger         a new log in an empty folder; `head` is the run's run.json (training/live.py)
 
 No logger reaches a network. A process that resumes writes the log anew, so no step is in it twice.
 """
