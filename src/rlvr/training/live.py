@@ -37,11 +37,11 @@ def clear(state: Path) -> None:
 class Live:
     """The growing files and logs of one run, for the process that trains it.
 
-    `loggers` are names of rlvr.training.loggers. Each writes into a folder of its name beside the state folder.
+    `names` are modules of rlvr.training.loggers. Each writes into a folder of its name beside the state folder.
     """
 
-    def __init__(self, state: Path, loggers: Sequence[str] = ()):
-        self.folder, self.out, self.names = state / FOLDER, state.parent, tuple(loggers)
+    def __init__(self, state: Path, names: Sequence[str] = ()):
+        self.folder, self.out, self.names = state / FOLDER, state.parent, tuple(names)
         self._seen: dict[str, int] | None = None  # rows written so far, by kind; None before the first
         self._loggers: list[loggers.Logger] = []
 
