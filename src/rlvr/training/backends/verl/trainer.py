@@ -119,6 +119,7 @@ class VerlTrainer(PPOTrainerSync):
     def step(self, metrics: dict, timing_raw: dict) -> KVBatchMeta:
         batch = super().step(metrics, timing_raw)
         self.metrics.append(self._row(metrics, timing_raw))
+        self.growing.update(self.rows)
         if self.kept_rollouts is not None:
             of_step = self.global_steps, self.tokenizer, self.weights_PG, self.estimator_state
             self.rollouts.keep(self.kept_rollouts, *of_step)
@@ -366,7 +367,6 @@ class VerlTrainer(PPOTrainerSync):
     def on_step_end(self) -> None:
         super().on_step_end()
         step = self.global_steps
-        self.growing.update(self.rows)
         if self.probe_due(step):
             self.probe(step)
             self.growing.update(self.rows)
