@@ -4,7 +4,8 @@
 A module, which must import without its package, declares
 
     PACKAGE = "tensorboard"               what pip installs, and what Python imports
-    begin(folder, head) -> Logger         a new log in an empty folder; `head` is the run's run.json (training/live.py)
+    begin(folder, head) -> Logger         a new log; `head` is the run's run.json (training/live.py). The folder may hold
+                                          an earlier process's log, whose steps must not show any more
 
 No logger reaches a network. A process that resumes writes the log anew, so no step is in it twice.
 """
@@ -17,7 +18,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rlvr.config import registries
-from rlvr.files import remove
 
 
 class Logger(Protocol):
@@ -35,13 +35,12 @@ def check(names: Sequence[str]) -> None:
 
 
 def begin(names: Sequence[str], out: Path, head: dict[str, Any]) -> list[Logger]:
-    """A new log for each name, in the folder `out`/<name>; an earlier one is removed."""
+    """A new log for each name, in the folder `out`/<name>."""
     check(names)
     opened = []
     for name in dict.fromkeys(names):
         folder = (out / name).resolve()
-        remove(folder)
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         opened.append(importlib.import_module(f"{__name__}.{name}").begin(folder, head))
     return opened
 

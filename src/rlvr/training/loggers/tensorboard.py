@@ -20,7 +20,7 @@ class Logger:
 
 
 def begin(folder: Path, head: dict[str, Any]) -> Logger:
-    """An open TensorBoard forgets what it has read of an earlier process: all steps from 0 on."""
+    """Earlier files stay, since an open TensorBoard reads them one after another; it forgets their steps from 0 on."""
     from torch.utils.tensorboard import SummaryWriter
 
     return Logger(SummaryWriter(folder, purge_step=0))

@@ -4,6 +4,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from rlvr.files import remove
+
 PACKAGE = "trackio"
 PROJECT = "rlvr"
 
@@ -20,6 +22,7 @@ class Logger:
 
 
 def begin(folder: Path, head: dict[str, Any]) -> Logger:
+    remove(folder)
     os.environ["TRACKIO_DIR"] = str(folder)  # read when trackio is imported
     for elsewhere in ("TRACKIO_SPACE_ID", "TRACKIO_SERVER_URL"):
         os.environ.pop(elsewhere, None)

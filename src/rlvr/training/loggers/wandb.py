@@ -1,7 +1,10 @@
 """W&B offline: `wandb sync results/runs/*/wandb/offline-run-*` uploads, if a person wants that."""
 
+import os
 from pathlib import Path
 from typing import Any
+
+from rlvr.files import remove
 
 PACKAGE = "wandb"
 PROJECT = "rlvr"
@@ -20,6 +23,8 @@ class Logger:
 
 def begin(folder: Path, head: dict[str, Any]) -> Logger:
     """`step` is a figure, and the axis of the others: probes and metrics of one step are two entries."""
+    remove(folder)
+    os.environ["WANDB_ERROR_REPORTING"] = "false"  # read at import; else it posts telemetry, also where it is offline
     import wandb
 
     quiet = {"console": "off", "silent": True, "disable_git": True, "save_code": False, "x_disable_stats": True}
