@@ -4,7 +4,7 @@
 A module, which must import without its package, declares
 
     PACKAGE = "tensorboard"               what pip installs, and what Python imports
-    begin(folder, head) -> Logger         a new log; `head` is the run's run.json (training/live.py). The folder may hold
+    begin(folder, head) -> Logger         a new log; `head` is run.json (rlvr.training.live). The folder may hold
                                           an earlier process's log, whose steps must not show any more
 
 No logger reaches a network. A process that resumes writes the log anew, so no step is in it twice.
