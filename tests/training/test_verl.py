@@ -43,6 +43,7 @@ EXECUTION = Execution(
     failed_groups=0.1,
     kept_prompts=2,
     kept_mb=64,
+    loggers=[],
 )
 PAPERS = sorted(path.stem for path in (ROOT / "config" / "papers").glob("*.yaml"))
 

@@ -173,6 +173,7 @@ def trained(method: str, workbench, folder: Path) -> tuple[RunSpec, Path]:
     _, alive = psutil.wait_procs(family, timeout=30)
     assert not alive
     assert read_json(first / "rlvr.json")["metrics"][-1]["step"] == 1 and not (folder / "manifest.json").exists()
+    assert next(read_lines(folder / "state" / "live" / "metrics.jsonl"))["step"] == 1  # there while the run goes on
     more = failing(once=spec.data.name) if method == "ace" else []
     assert run(log, "rlvr.training.backends.verl.rl", *arguments, overrides=[*RL, *more]) == 0, said(log)
     return spec, folder
@@ -197,6 +198,7 @@ def test_two_steps_resumed_merged_and_evaluated(run_of, workbench):
     assert manifest["step"] == 2 and manifest["resumed_from"] == 1 and manifest["backend"].startswith("verl ")
     metrics, probes = (list(read_lines(folder / f"{name}.jsonl")) for name in ("metrics", "probe"))
     assert [row["step"] for row in metrics] == [1, 2] and [row["step"] for row in probes] == [0, 1, 2]
+    assert not (folder / "state" / "live").exists()
     assert all(row["timing"]["tokens_per_second"] > 0 and row["grad_norm"] > 0 for row in metrics)
     assert all(row["logprob_gap"] < 1e-4 for row in metrics)  # transformers' generate against FSDP, in float32
     for row in metrics:

@@ -64,6 +64,7 @@ KNOWN = {
     "cluster": own_file("config/cluster.yaml"),
     "mine": "",  # an arm of config/papers/methods.yaml, for `league`
     "own": "",  # a file of `rlvr train` or `rlvr evaluate`: models, data and a paper of your own
+    "logger": "",  # where figures also go while a run goes on, beside `execution.loggers`: tensorboard,trackio,wandb
     "gpus": "",  # GPUs of a job at most; empty: as the cluster's file says
 }
 for key in config:
@@ -76,6 +77,10 @@ if "own" in config:  # its scale is part of it, and its paper has its name
     KNOWN |= {"scale": "own", "papers": Path(config["own"]).stem}
 SETTING = {key: str(value) for key, value in {**KNOWN, **config}.items()}
 SCALES = sorted(path.stem for path in (ROOT / "config/scale").glob("*.yaml"))
+LOGGERS = list(filter(None, SETTING["logger"].split(",")))
+for name in LOGGERS:
+    if name not in members("training/loggers"):
+        sys.exit(f"--config logger={SETTING['logger']}: unknown {name!r}{nearest(name, members('training/loggers'))}")
 # What the command line asks for; empty in a job of another Snakemake, or in a module.
 COMMAND_LINE = targets.command_line() if IS_MAIN else targets.CommandLine(runs=False)
 # Engines with a separate environment, where several jobs share an evaluation.
@@ -276,7 +281,8 @@ def spec_of(spec):
 
 def execution_of(run):
     """The file of a run's execution settings: a resource, not a parameter, since a change makes no run stale."""
-    return spec_file(PLAN.executions[run].model_dump(mode="json"))
+    content = PLAN.executions[run].model_dump(mode="json")
+    return spec_file({**content, "loggers": list(dict.fromkeys([*content["loggers"], *LOGGERS]))})
 
 
 def source_of(kind):

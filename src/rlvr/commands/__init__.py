@@ -21,6 +21,7 @@ from rlvr.commands.power import power
 from rlvr.commands.show import show
 from rlvr.commands.train import train
 from rlvr.commands.verl_config import verl_config
+from rlvr.commands.watch import watch
 from rlvr.commands.weigh import EPILOG, weigh
 
 app = typer.Typer(
@@ -56,6 +57,7 @@ app.command()(consistency)
 app.command()(diversity)
 app.command()(plan)
 app.command()(power)
+app.command()(watch)
 app.command()(show)
 app.command()(compare)
 app.command()(export)

@@ -29,6 +29,10 @@ def train(
     learning_rate: Annotated[float, typer.Option(help="Of AdamW, constant.")] = 1e-6,
     seeds: Annotated[int, typer.Option(help="Training runs per method.", min=1)] = 1,
     backend: Annotated[str, typer.Option(help="in_process, native (tiny models), verl.")] = "in_process",
+    logger: Annotated[
+        list[str] | None,
+        typer.Option(help="Also log to tensorboard, trackio or wandb (offline), beside each run; may be repeated."),
+    ] = None,
     settings: own.Changes = None,
     prompt: own.Prompt = None,
     name: own.OwnName = None,
@@ -54,6 +58,8 @@ def train(
         own.one_of("train", method, estimators.names(), "--estimator")
     own.one_of("train", verifier, VERIFIERS, "--verifier")
     own.one_of("train", backend, registries.backends(), "--backend")
+    for kind in logger or []:
+        own.one_of("train", kind, registries.members("training/loggers"), "--logger")
     changed = own.changes("train", settings or [])
     sets = _sets(name, data, held_out, verifier)
     try:
@@ -80,6 +86,8 @@ def train(
         tables=own.table(models, test, layer["evaluation"]["samples"], [*arms]),
     )
     execution = {**layer.get("execution", {}), "device": own.device_here("train", device)}
+    if logger:
+        execution["loggers"] = logger
     content = {"scale": own.scale(name, execution), "models": models, "data": sets, "paper": paper}
     file = own.write("train", root, name, content)
     own.run("train", root, name, file, results=results, cores=cores, dry_run=dry_run)

@@ -1,6 +1,12 @@
-"""Two curves on one scale: as characters for a terminal, and as points of a picture."""
+"""Curves: as characters for a terminal; two of one scale also as points of a picture."""
 
-from rlvr.show.comparison import Curve
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rlvr.show.comparison import Curve
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 WIDTH = 32  # characters
@@ -9,7 +15,7 @@ WIDTH = 32  # characters
 def lines(curve: Curve) -> tuple[str, str]:
     """Both curves as blocks, of at most WIDTH characters, between the smallest and the largest value of both."""
     low, high = _range(curve)
-    return _blocks(curve.a, low, high), _blocks(curve.b, low, high)
+    return blocks(curve.a, low, high), blocks(curve.b, low, high)
 
 
 def points(curve: Curve, width: float, height: float) -> tuple[str, str]:
@@ -29,8 +35,9 @@ def _range(curve: Curve) -> tuple[float, float]:
     return min(*curve.a, *curve.b), max(*curve.a, *curve.b)
 
 
-def _blocks(values: list[float], low: float, high: float) -> str:
-    cells = min(WIDTH, len(values))
+def blocks(values: Sequence[float], low: float, high: float, width: int = WIDTH) -> str:
+    """Values as blocks of at most `width` characters, each the mean of neighbours; `low` is the lowest block."""
+    cells = min(width, len(values))
     parts = [values[i * len(values) // cells : (i + 1) * len(values) // cells] for i in range(cells)]
     means = [sum(part) / len(part) for part in parts]
     return "".join(BLOCKS[round((len(BLOCKS) - 1) * (mean - low) / (high - low or 1))] for mean in means)

@@ -1,27 +1,22 @@
 """Groups of rollouts on a terminal, by rich."""
 
-import sys
 from collections.abc import Iterable
 
 from rich import box
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
 from rlvr.show import sparks
 from rlvr.show.comparison import Comparison, Scores
+from rlvr.show.console import console
 from rlvr.show.groups import Shown
 from rlvr.show.pieces import percent, pieces, printable, signed
 
-WIDE = 160  # columns where the output is no terminal
 LONGEST = 600  # characters of a response
 FLIPS = 20  # problems
 FALSE = "bold underline red"
-
-
-def console() -> Console:
-    return Console(file=sys.stdout, width=None if sys.stdout.isatty() else WIDE, highlight=False)
 
 
 def show(groups: Iterable[Shown], notes: list[str]) -> None:

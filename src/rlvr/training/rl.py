@@ -11,11 +11,12 @@ from rlvr.offspring import end_with_caller
 from rlvr.policies import store
 from rlvr.policies.errors import NonFinite
 from rlvr.policies.manifest import fingerprint
-from rlvr.training import backends
+from rlvr.training import backends, live, loggers
 from rlvr.training.checkpoint import Checkpoints
 from rlvr.training.deterministic import one_thread
 from rlvr.training.inputs import problems_of
 from rlvr.training.kept_rollouts import KeptRollouts
+from rlvr.training.live import Live
 from rlvr.training.outcome import TrainedPolicy
 from rlvr.training.progress import TO_BE_CONTINUED, Bar, Saves, Stopped, StopRequest
 from rlvr.training.trainer import Trainer
@@ -23,7 +24,7 @@ from rlvr.verifiers import VerifierError, check_golds
 from rlvr.verifiers.pool import TooManyErrors
 
 
-def train(trainer: Trainer, checkpoints: Checkpoints, saves: Saves) -> None:
+def train(trainer: Trainer, checkpoints: Checkpoints, saves: Saves, growing: Live) -> None:
     """Run to the last step, from the newest whole checkpoint if there is one.
 
     Raises SystemExit(75) after saving when asked to stop: at once during rollouts and probes, which the next process
@@ -35,17 +36,20 @@ def train(trainer: Trainer, checkpoints: Checkpoints, saves: Saves) -> None:
         saved = trainer.step
     if trainer.kept_rollouts is not None:
         trainer.kept_rollouts.resume(trainer.step)
+    growing.update(trainer.rows)
     steps, stop = trainer.spec.steps, StopRequest()
     with Bar("rl", steps, trainer.step) as bar:
         try:
             with stop.at_once():
                 trainer.probe_if_due()
+            growing.update(trainer.rows)
             while trainer.step < steps:
                 with stop.at_once():
                     gathered = trainer.gather()
                 row = trainer.learn(gathered)
                 with stop.at_once():
                     trainer.probe_if_due()
+                growing.update(trainer.rows)
                 if saves.due(trainer.step) or trainer.step == steps:
                     save(trainer, checkpoints)
                     saves.made()
@@ -81,6 +85,7 @@ def main(
     one_thread()
     run = RunSpec.model_validate_json(spec.read_bytes())
     options = Execution.model_validate_json(execution.read_bytes())
+    loggers.check(options.loggers)
     backend = backends.load(run.rl.backend)
     origin = provenance.collect(**backend.origin())
     policy, reference = (backend.policy(base) for _ in range(2))
@@ -106,8 +111,10 @@ def main(
         mark["validation"] = sha256(validation)
     checkpoints = Checkpoints(state, mark, keep=options.keep_checkpoints, origin=origin)
     with checkpoints.lease(), trainer.verifier:
+        live.prepare(state, run)
         try:
-            train(trainer, checkpoints, Saves(options.save_every, options.save_minutes))
+            with Live(state, options.loggers) as growing:
+                train(trainer, checkpoints, Saves(options.save_every, options.save_minutes), growing)
         except NonFinite as error:
             raise SystemExit(f"training diverged at {error}; the last good checkpoint is in {state}") from error
         except TooManyErrors as error:
@@ -119,12 +126,12 @@ def main(
         sums = store.save(policy, folder)
         if trainer.kept:
             store.save_kept(out.parent / store.KEPT, trainer.kept)
-        rows = {"metrics": trainer.metrics, "probe": trainer.probes}
-        outcome = TrainedPolicy(folder, sums, policy.template, rows, checkpoints.history)
+        outcome = TrainedPolicy(folder, sums, policy.template, trainer.rows, checkpoints.history)
         if trainer.kept_rollouts is not None:
             trainer.kept_rollouts.publish(out)
         outcome.publish_run(out, run, step, trainer.problems.left_out)
         checkpoints.retire()
+        live.clear(state)
 
 
 if __name__ == "__main__":

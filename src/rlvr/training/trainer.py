@@ -359,7 +359,12 @@ class Trainer:
         self.model.load_state_dict(self.best["model"])
         return int(self.best["step"])
 
-    # ---- checkpoints ----
+    # ---- rows and checkpoints ----
+
+    @property
+    def rows(self) -> dict[str, list[dict[str, Any]]]:
+        """The rows so far of metrics.jsonl and probe.jsonl."""
+        return {"metrics": self.metrics, "probe": self.probes}
 
     def snapshot(self) -> Snapshot:
         tensors = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
@@ -377,7 +382,7 @@ class Trainer:
             "seed": self.spec.seed,
             "estimator": self.estimator_state,
         }
-        return Snapshot(self.step, tensors, state, {"metrics": self.metrics, "probe": self.probes})
+        return Snapshot(self.step, tensors, state, self.rows)
 
     def restore(self, snapshot: Snapshot) -> None:
         self.model.load_state_dict(snapshot.tensors["model"])

@@ -12,6 +12,7 @@ from rlvr.words import nearest
 # Slices per evaluation. Fixed, so that changing the number of jobs makes nothing stale.
 SLICES = 16
 ENGINES = members("sampling/engines")
+LOGGERS = members("training/loggers")
 
 
 def _backend(name: str) -> str:
@@ -234,6 +235,7 @@ class Execution(Strict):
     failed_groups: Annotated[float, Field(ge=0, le=1)]
     kept_prompts: Annotated[int, Field(ge=0)]
     kept_mb: Annotated[float, Field(gt=0)]
+    loggers: list[Literal[LOGGERS]]  # type: ignore[valid-type]
 
 
 class Settings(Strict):

@@ -250,6 +250,7 @@ def _loss(spec: RunSpec, _: Places, execution: Execution) -> dict[str, Any]:
         "+rlvr.save_minutes": execution.save_minutes,
         "+rlvr.kept_prompts": execution.kept_prompts,
         "+rlvr.kept_mb": execution.kept_mb,
+        "+rlvr.loggers": execution.loggers,
     }
     if loss.aggregation == "sequence_sum":
         keys[f"{ACTOR}.loss_scale_factor"] = spec.rollout.max_response_tokens

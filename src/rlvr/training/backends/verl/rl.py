@@ -21,6 +21,7 @@ from rlvr.files import publish, publish_json, sha256, whole
 from rlvr.offspring import end_with_caller, tied
 from rlvr.policies.manifest import fingerprint
 from rlvr.policies.store import Location, load_tokenizer, locate
+from rlvr.training import live, loggers
 from rlvr.training.backends.verl import data
 from rlvr.training.backends.verl.overrides import VERL, Places, Unsupported, overrides
 from rlvr.training.backends.verl.requirements import check_version
@@ -106,6 +107,8 @@ def main(
     end_with_caller()
     check_version()
     origin = provenance.collect(nodes=nodes, gpus_per_node=gpus_per_node)
+    options = Execution.model_validate_json(execution.read_bytes())
+    loggers.check(options.loggers)
     run, start = RunSpec.model_validate_json(spec.read_bytes()), locate(base)
     train_set, held_out = problems_of(problems, validation)
     mark = {"run": identity.run_id(run), "base": fingerprint(base), "problems": sha256(problems)}
@@ -114,13 +117,13 @@ def main(
         run_folder = RunFolder(state.resolve())
         keep_only(run_folder.folder, mark)
         run_folder.stop.unlink(missing_ok=True)
+        live.prepare(run_folder.folder, run)
         places = Places.of(run_folder.folder, on_disk(start), nodes, gpus_per_node)
         data.write_problems(Path(places.train), train_set, start.template, run.data.name)
         held_out = held_out[: max(1, run.probe.problems)]
         data.write_problems(Path(places.validation), held_out, start.template, run.validation.name)
         data.write_tokenizer(Path(places.tokenizer), start.location, **start.options)
         data.write_agent_loop(Path(places.agent_loop))
-        options = Execution.model_validate_json(execution.read_bytes())
         try:
             lines = overrides(run, places, options)
         except Unsupported as error:
@@ -140,6 +143,7 @@ def main(
         if (kept := KeptRollouts.of(run_folder.folder, run.steps, options)) is not None:
             kept.publish(out)
         outcome.publish_run(out, run, run.steps, data.too_long(train_set, start, run.rollout.max_prompt_tokens))
+        live.clear(run_folder.folder)
         if not run_folder.recorded.exists():  # they are replayed against the optimizer's moments
             free(run_folder.folder, run_folder.step(run.steps))
 

@@ -39,6 +39,7 @@ from rlvr.training.backends.verl.rollouts import Rollouts, plain
 from rlvr.training.backends.verl.state import EXTRAS, RunFolder
 from rlvr.training.backends.verl.worker import ResettingWorker
 from rlvr.training.kept_rollouts import KeptRollouts
+from rlvr.training.live import Live
 from rlvr.training.progress import Deadline, Saves, Stopped
 
 NAME = "rlvr"  # in verl's registries
@@ -77,6 +78,7 @@ class VerlTrainer(PPOTrainerSync):
         self.run_folder = RunFolder(Path(config.trainer.default_local_dir))
         self.deadline, self.saves = Deadline(), Saves(config.trainer.save_freq, self.ours.save_minutes)
         self.kept_rollouts = KeptRollouts.of(self.run_folder.folder, config.trainer.total_training_steps, self.ours)
+        self.growing = Live(self.run_folder.folder, list(self.ours.loggers))
         self.failed_groups, self.probing = 0, False
         super().__init__(config)
 
@@ -98,7 +100,8 @@ class VerlTrainer(PPOTrainerSync):
 
     def fit(self, agent_loop_manager: Any) -> None:
         try:
-            super().fit(agent_loop_manager)
+            with self.growing:
+                super().fit(agent_loop_manager)
         except Stopped:
             print("asked to stop during the rollouts, which the next process repeats", flush=True)
 
@@ -116,6 +119,7 @@ class VerlTrainer(PPOTrainerSync):
     def step(self, metrics: dict, timing_raw: dict) -> KVBatchMeta:
         batch = super().step(metrics, timing_raw)
         self.metrics.append(self._row(metrics, timing_raw))
+        self.growing.update(self.rows)
         if self.kept_rollouts is not None:
             of_step = self.global_steps, self.tokenizer, self.weights_PG, self.estimator_state
             self.rollouts.keep(self.kept_rollouts, *of_step)
@@ -239,7 +243,12 @@ class VerlTrainer(PPOTrainerSync):
             raise Diverged(f"step {self.global_steps}: loss {figures['loss']}, gradient norm {figures['grad_norm']}")
         return figures
 
-    # ---- the row of metrics ----
+    # ---- the rows of metrics ----
+
+    @property
+    def rows(self) -> dict[str, list[dict[str, Any]]]:
+        """The rows so far of metrics.jsonl and probe.jsonl."""
+        return {"metrics": self.metrics, "probe": self.probes}
 
     def _row(self, metrics: dict, timing_raw: dict) -> dict[str, Any]:
         """A row as the trainer in process writes it; `prompts_drawn` includes what dynamic sampling dropped."""
@@ -348,8 +357,10 @@ class VerlTrainer(PPOTrainerSync):
     def on_train_begin(self) -> None:
         super().on_train_begin()
         done = self.global_steps - 1
+        self.growing.update(self.rows)
         if self.probe_due(done):
             self.probe(done)
+            self.growing.update(self.rows)
         if done >= self.total_training_steps:
             self._finish()
 
@@ -358,6 +369,7 @@ class VerlTrainer(PPOTrainerSync):
         step = self.global_steps
         if self.probe_due(step):
             self.probe(step)
+            self.growing.update(self.rows)
         print(json.dumps({"stage": "rl", "step": step, "of": self.total_training_steps, **self._latest()}), flush=True)
         if step >= self.total_training_steps:
             self._finish()
@@ -375,7 +387,7 @@ class VerlTrainer(PPOTrainerSync):
         return {name: round(value, 4) for name, value in values.items() if value is not None}
 
     def _finish(self) -> None:
-        publish_json(self.run_folder.finished, {"metrics": self.metrics, "probe": self.probes})
+        publish_json(self.run_folder.finished, self.rows)
 
     def _save_checkpoint(self) -> None:
         folder = self.run_folder.step(self.global_steps)
@@ -383,8 +395,7 @@ class VerlTrainer(PPOTrainerSync):
             self.actor_rollout_wg.save_reference(str(folder / "reference"))
         if self.kept_rollouts is not None:
             self.kept_rollouts.flush()
-        rows = {"metrics": self.metrics, "probe": self.probes}
-        publish_json(folder / EXTRAS, {"estimator": self.estimator_state, **rows})
+        publish_json(folder / EXTRAS, {"estimator": self.estimator_state, **self.rows})
         super()._save_checkpoint()
         self.saves.made()
         for old in self.run_folder.steps()[: -self.ours.keep_checkpoints]:

@@ -1,0 +1,44 @@
+"""`rlvr watch`: what runs at this moment, from what is on disk."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rlvr.commands.lines import fail
+
+
+def watch(
+    results: Annotated[Path, typer.Option(help="The results folder.")] = Path("results"),
+    once: Annotated[
+        bool, typer.Option("--once", help="Print one view and end, as where the output is a pipe.")
+    ] = False,
+    interval: Annotated[float, typer.Option(help="Seconds between two views.", min=0.2)] = 2.0,
+) -> None:
+    """Show the jobs of a running Snakemake, and each RL run: step, time left, curves of pass rate and entropy.
+
+    It reads the results folder and Snakemake's log beside it, so jobs of a cluster show too. A run without a process,
+    or without a new step for minutes, is said to be stopped or silent. Ctrl-C ends it.
+    """
+    from rich.live import Live
+
+    from rlvr.show.console import console
+    from rlvr.watch.view import Watched
+
+    if not results.is_dir():
+        fail("watch", f"--results: {results} is no folder")
+    out, watched = console(), Watched(results)
+    if once or not sys.stdout.isatty():
+        out.print(watched.view())
+        return
+    try:
+        with Live(watched.view(), console=out, auto_refresh=False, vertical_overflow="crop") as shown:
+            while True:
+                time.sleep(interval)
+                shown.update(watched.view(), refresh=True)
+    except KeyboardInterrupt:
+        return

@@ -1,0 +1,162 @@
+"""A view of what runs, by rich."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from rlvr.show.sparks import blocks
+from rlvr.watch.dag import Dag, logs, running
+from rlvr.watch.runs import Run, Runs
+from rlvr.workflow.locks import Owner
+
+SPARK = 20  # characters of a curve
+SHOWN = 20  # runs of a status at most
+OLD = 600.0  # seconds without a line after which the age of a log is said
+
+
+class Watched:
+    """A results folder, and the folder .snakemake beside it or here; each `view` reads what is new."""
+
+    def __init__(self, results: Path):
+        folders = [folder / ".snakemake" for folder in (results.absolute().parent, Path.cwd())]
+        self.snakemake = next((folder for folder in folders if folder.is_dir()), folders[0])
+        self.runs = Runs(results)
+        self._dags: dict[Path, Dag] = {}
+
+    def view(self) -> RenderableType:
+        """The jobs of each Snakemake, then running, silent and stopped runs."""
+        self.runs.read()
+        return Group(*self._jobs(), *_runs(self.runs))
+
+    def _jobs(self) -> Iterator[RenderableType]:
+        at_work = False
+        for owner, log in running(self.snakemake).items():
+            dag = self._dags.setdefault(log, Dag(log))
+            dag.read()
+            if dag.total and not dag.ended:
+                at_work = True
+                yield _heading(owner, dag)
+                yield _table(dag)
+        if not at_work:
+            yield _idle(self.snakemake)
+
+
+def _runs(runs: Runs) -> Iterator[RenderableType]:
+    groups, now = runs.by_status(), time.time()
+    at_work = [*groups["running"], *groups["starting"]]
+    if at_work:
+        yield _running(at_work)
+    else:
+        yield Text(f"No RL run is at work in {runs.results}; {len(runs.finished)} are finished.")
+    for run in groups["silent"][:SHOWN]:
+        words = f"{_progress(run)}: no new step for {duration(now - run.progress)}, held by {run.holder}"
+        yield Text.assemble(("SILENT   ", "bold red"), f"{run.name}, {words}", overflow="fold")
+    for run in groups["stopped"][:SHOWN]:
+        why = f"; last error: {run.error}" if run.error else ""
+        words = f"{_progress(run)}: no process is at work on it, last sign {duration(now - run.progress)} ago{why}"
+        yield Text.assemble(("STOPPED  ", "bold yellow"), f"{run.name}, {words}", overflow="fold")
+    hidden = sum(max(0, len(several) - SHOWN) for several in (at_work, groups["silent"], groups["stopped"]))
+    if hidden:
+        yield Text(f"... and {hidden} more", style="dim")
+
+
+def _idle(folder: Path) -> Text:
+    """That no Snakemake is at work, and how far the last one came."""
+    for log in reversed(logs(folder)):
+        dag = Dag(log)
+        dag.read()
+        if dag.total:
+            done, steps = dag.steps
+            return Text(f"No Snakemake is at work here; the last, of {dag.began:%F %R}, did {done} of {steps} jobs.")
+    return Text(f"No Snakemake is at work in {folder.parent}.")
+
+
+def _heading(owner: Owner, dag: Dag) -> Text:
+    done, steps = dag.steps
+    share = f" ({100 * done / steps:.0f} %)" if steps else ""
+    since = time.time() - dag.began.timestamp()
+    words = f"{done} of {steps} jobs done{share}, {len(dag.started)} started, for {duration(since)}"
+    failed = f", {len(dag.failed)} failed" if dag.failed else ""
+    silence = time.time() - dag.log.stat().st_mtime
+    quiet = f"; its log has no new line for {duration(silence)}" if silence > OLD else ""
+    return Text.assemble(
+        (f"Snakemake {owner.process} on {owner.host}: ", "bold"), words, (failed, "bold red"), (quiet, "yellow")
+    )
+
+
+def _table(dag: Dag) -> Table:
+    """A row per rule that is not done; `started` is running, or waiting in a cluster's queue."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("rule")
+    for name in ("done", "started", "failed", "left"):
+        table.add_column(name, justify="right")
+    whole = []
+    for rule in dag.total:
+        counts = dag.count(rule)
+        if any(counts[1:]):
+            table.add_row(rule, *(str(count or "") for count in counts))
+        else:
+            whole.append(f"{rule} {counts[0]}")
+    table.caption = f"all done: {', '.join(whole)}" if whole else None
+    table.caption_justify = "left"
+    return table
+
+
+def _running(runs: list[Run]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("method", overflow="fold")
+    table.add_column("model", overflow="fold")
+    for name in ("rate", "seed", "step", "ETA"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name in ("pass rate", "entropy"):
+        table.add_column(name, no_wrap=True)
+    now = time.time()
+    for run in runs[:SHOWN]:
+        eta = run.eta(now)
+        table.add_row(
+            str(run.head.get("method", run.name)),
+            str(run.head.get("model", "")),
+            f"{run.head['learning_rate']:g}" if "learning_rate" in run.head else "",
+            str(run.head.get("seed", "")),
+            _at(run),
+            "starting" if not run.step else "" if eta is None else duration(eta),
+            curve([row.pass_rate for row in run.rows]),
+            curve([row.entropy for row in run.rows]),
+        )
+    return table
+
+
+def curve(values: list[float | None]) -> str:
+    """The last value, and all as blocks from the lowest to the highest: `0.500 ▁▄█`."""
+    there = [value for value in values if value is not None]
+    if not there:
+        return ""
+    return f"{there[-1]:.3f} {blocks(there, min(there), max(there), SPARK)}"
+
+
+def _at(run: Run) -> str:
+    return f"{run.step}/{run.steps or '?'}"
+
+
+def _progress(run: Run) -> str:
+    saved = "" if run.saved == run.step else f", saved at {run.saved}" if run.saved else ", no checkpoint"
+    return f"step {run.step} of {run.steps or '?'}{saved}"
+
+
+def duration(seconds: float) -> str:
+    """A duration in its two largest units: `45 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`."""
+    return " ".join(_parts(round(seconds)))
+
+
+def _parts(seconds: int) -> Iterator[str]:
+    units = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
+    first = next((i for i, (_, size) in enumerate(units) if seconds >= size), len(units) - 1)
+    for name, size in units[first : first + 2]:
+        count, seconds = divmod(seconds, size)
+        if count or size == units[first][1]:
+            yield f"{count} {name}"
