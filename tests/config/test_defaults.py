@@ -56,7 +56,9 @@ DEFAULTS = {
     "RunSpec.critic": None,
     "RunSpec.selection": {"rule": "last"},
     "Selection.rule": "last",
+    "Reward.format_share": 0.0,
     "ScratchModel.task": "operator_fill",
+    "ScratchModel.vision": None,
     "Sft.backend": "in_process",
     "Sft.each_seed": None,
     "Sft.max_tokens": None,
@@ -72,7 +74,7 @@ DEFAULTS = {
 # The same of the settings of estimators that came after runs were made; all others are written into every identity.
 LATER = {
     **{"pacs.std": "biased", "pacs.actor": False, "pacs.over": "sum"},
-    **{"power_alpha.focus": "hard", "fade.unit": "nats"},
+    **{"power_alpha.focus": "hard", "fade.unit": "nats", "a_grae.rate": "correct"},
 }
 SAID_ONLY = ("about", "stand_in")  # in no identity
 WHAT_TO_DO = (

@@ -1,5 +1,6 @@
 """Stage: data. Writes a data set's problems, its demonstrations if it has any, and its card."""
 
+import hashlib
 import shutil
 import sys
 from dataclasses import replace
@@ -17,7 +18,7 @@ from rlvr.config.load import find_folder, read_data
 from rlvr.config.schema.names import Data, LocalData, Mixture, Published, Synthetic
 from rlvr.data import card, golds, local, overlap, published, sources, tasks
 from rlvr.data.rows import DataError
-from rlvr.files import sha256
+from rlvr.files import sha256, whole
 from rlvr.records import Demonstration, Problem, publish_records, read_records
 
 LOCAL = Path("data")
@@ -53,12 +54,23 @@ def _generate(data: Synthetic, out: Path) -> dict[str, Any]:
     problems = task.generate_problems(
         data.part, data.levels, data.problems, data.max_solutions, generator, data.max_chance, **family
     )
+    if hasattr(task, "picture"):
+        problems = [_with_picture(problem, task.picture(problem), out) for problem in problems]
     demonstrations = None
     if data.demonstrations is not None:
         demonstrations = task.demonstrate(problems, data.demonstrations, data.random_share, generator)
         publish_records(out / "demonstrations.jsonl", demonstrations)
     publish_records(out / "problems.jsonl", problems)
     return card.of_synthetic(data, len(problems), None if demonstrations is None else len(demonstrations))
+
+
+def _with_picture(problem: Problem, picture: bytes, out: Path) -> Problem:
+    """The problem with its picture in a file, whose name is a digest: the problem's record fixes its content."""
+    name = f"images/{hashlib.sha256(picture).hexdigest()[:20]}.png"
+    if not (out / name).exists():
+        with whole(out / name) as partial:
+            partial.write_bytes(picture)
+    return replace(problem, images=(name,))
 
 
 def _mix(data: Mixture, out: Path, any_count: bool) -> dict[str, Any]:

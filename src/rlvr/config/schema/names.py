@@ -24,6 +24,18 @@ class Named(Strict):
     stand_in: dict[str, str] = {}
 
 
+class Vision(Strict):
+    """The vision tower of a model from scratch: its output, one vector for 2 x 2 patches, is as wide as the language
+    model."""
+
+    hidden_size: Positive
+    layers: Positive
+    heads: Positive
+    intermediate_size: Positive
+    patch_size: Positive  # pixels
+    largest_picture: Positive  # pixels in all; a larger picture is made smaller
+
+
 class ScratchModel(Named):
     """A tiny model made from a configuration and a seed, with the tokenizer of a task of rlvr.data.tasks."""
 
@@ -38,11 +50,20 @@ class ScratchModel(Named):
     init_std: Rate
     init_seed: Natural
     task: Literal[TASKS] = "operator_fill"  # type: ignore[valid-type]
+    vision: Vision | None = None
 
     @model_serializer(mode="wrap")
-    def without_the_usual_task(self, dump: Any) -> dict[str, Any]:
-        """The dump without the default task, as before `task` existed, so old results stay valid."""
-        return {key: value for key, value in dump(self).items() if (key, value) != ("task", "operator_fill")}
+    def without_what_is_usual(self, dump: Any) -> dict[str, Any]:
+        """The dump without the default task and vision, as before they existed, so old results stay valid."""
+        usual = {"task": "operator_fill", "vision": None}
+        return {key: value for key, value in dump(self).items() if key not in usual or value != usual[key]}
+
+    @model_validator(mode="after")
+    def sees_as_its_architecture(self):
+        sees = constant("policies/architectures", self.architecture, "SEES", False)
+        if sees != (self.vision is not None):
+            raise ValueError(f"vision: {self.architecture} {'needs it' if sees else 'has none'}")
+        return self
 
 
 class AboutModel(Strict):

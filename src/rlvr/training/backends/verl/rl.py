@@ -25,7 +25,7 @@ from rlvr.training.backends.verl import data
 from rlvr.training.backends.verl.overrides import VERL, Places, Unsupported, overrides
 from rlvr.training.backends.verl.requirements import check_version
 from rlvr.training.backends.verl.state import HISTORY, RunFolder, free, history_of, keep_only
-from rlvr.training.inputs import problems_of
+from rlvr.training.inputs import texts_of
 from rlvr.training.kept_rollouts import KeptRollouts
 from rlvr.training.lease import lease
 from rlvr.training.outcome import TrainedPolicy
@@ -107,7 +107,7 @@ def main(
     check_version()
     origin = provenance.collect(nodes=nodes, gpus_per_node=gpus_per_node)
     run, start = RunSpec.model_validate_json(spec.read_bytes()), locate(base)
-    train_set, held_out = problems_of(problems, validation)
+    train_set, held_out = texts_of(problems, validation)
     mark = {"run": identity.run_id(run), "base": fingerprint(base), "problems": sha256(problems)}
     mark |= {"verl": VERL, "validation": sha256(validation)}
     with lease(state):
