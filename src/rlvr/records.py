@@ -1,6 +1,7 @@
 """Records that stages exchange, one per line of a JSONL file."""
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, dataclass, fields, replace
 from functools import cache
@@ -8,6 +9,8 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from rlvr.files import RecordError, publish_lines, read_lines
+
+MARK = re.compile(r"<image\d*>")  # the place of a picture in a prompt
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-MARK = re.compile(r"<image\d*>")  # the place of a picture in a question
+from rlvr.records import MARK
+
 START, PLACE, END = "<|vision_start|>", "<|image_pad|>", "<|vision_end|>"  # Qwen's words
 SPOT = START + PLACE + END
 KEPT = 2**29  # bytes of patches in memory; those of further pictures are computed anew for each pass

@@ -150,6 +150,9 @@ class About(Strict):
     hard_levels: list[str] = []
 
 
+Pictures = Literal["own", "other", "none"]  # of a problem, to see what the text alone tells (rlvr.data.swapped)
+
+
 class Synthetic(Named):
     """Problems of one part of a task that this project makes (rlvr.data.tasks)."""
 
@@ -160,6 +163,7 @@ class Synthetic(Named):
     max_solutions: Positive | None = None
     max_chance: Fraction | None = None  # of a blind guess
     unseen: str | None = None  # a family that is left out of training, for tests out of domain
+    pictures: Pictures = "own"
     demonstrations: Positive | None = None
     random_share: Fraction = 0.0
     seed: Natural
@@ -227,6 +231,9 @@ class Published(Named, Files):
     since: Day | None = None  # first and last day, both included
     until: Day | None = None
     originals: dict[str, Original] = {}  # "<set>/<split>" as rows name it
+    archive: str | None = None  # a zip file beside the first file, with the pictures that rows name
+    subset: str | None = None  # of a file with several, told apart by the adapter's field `subset`
+    pictures: Pictures = "own"
     verifier: Literal[GENERAL]  # type: ignore[valid-type]
     thinks: bool = False  # accept an answer behind the response's </think> alone
     about: About = About()
@@ -262,6 +269,7 @@ class Mixture(Named):
     task: Literal["mixture"]
     shares: Annotated[list[Share], Field(min_length=1)]
     problems: Positive | None = None  # the plan; the card has the actual number
+    pictures: Pictures = "own"
     seed: Natural
     about: About = About()
 

@@ -17,14 +17,16 @@ thick lines), and other shapes with the same labels and questions (`figure`).
 
 from __future__ import annotations
 
-import json
 from collections import Counter
+from collections.abc import Iterator
 from io import BytesIO
 from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rlvr.data.tasks._choice import LETTERS, asked_of, follow, listed, options_of
+from rlvr.data.tasks._choice import problem as problem_of
 from rlvr.data.tasks._splits import different, in_turn, part_of
 from rlvr.records import Demonstration, Problem
 
@@ -35,7 +37,6 @@ Color = tuple[int, int, int]
 
 SIDE = 56  # pixels
 CELL = 14  # pixels of a label
-LETTERS = ("A", "B", "C", "D", "E")
 LENGTHS = range(2, 10)
 ANGLES = range(20, 100, 10)
 ACUTE = range(20, 90, 10)  # of a triangle, whose third angle is then at least 20
@@ -101,8 +102,7 @@ def _draw_problem(level: int, unseen: str | None, generator: np.random.Generator
     if len(set(values)) < len(values):
         return None
     shown = options[int(generator.integers(len(options)))]
-    listed = " ".join(f"{letter} {value}" for letter, value in zip(LETTERS, values, strict=True))
-    return f"{unseen or 'plain'} {asked} {','.join(map(str, shown))}: <image> {asked} ? {listed}"
+    return f"{unseen or 'plain'} {asked} {','.join(map(str, shown))}: <image> {asked} ? {listed(values)}"
 
 
 def generate_problems(
@@ -131,13 +131,7 @@ def generate_problems(
 
 def _problem(name: str, level: int) -> Problem:
     _, asked, labels = _drawn(name)
-    prompt, value = name.split(": ")[1], result(asked, labels)
-    if level == OPEN:
-        return Problem(name, prompt, json.dumps({"letter": "A", "options": [str(value)]}), LABEL.format(level))
-    options = options_of(prompt)
-    letter = next(letter for letter, option in options.items() if option == value)
-    gold = json.dumps({"letter": letter, "options": list(map(str, options.values()))})
-    return Problem(name, prompt, gold, LABEL.format(level))
+    return problem_of(name, name.split(": ")[1], result(asked, labels), LABEL.format(level))
 
 
 def _drawn(name: str) -> tuple[str, str, tuple[int, ...]]:
@@ -146,23 +140,13 @@ def _drawn(name: str) -> tuple[str, str, tuple[int, ...]]:
     return family, asked, tuple(int(number) for number in labels.split(","))
 
 
-def options_of(prompt: str) -> dict[str, int]:
-    """The value of each letter; {} for an open question."""
-    words = prompt.partition(" ?")[2].split()
-    return {letter: int(value) for letter, value in zip(words[::2], words[1::2], strict=True)}
-
-
 def chance(prompt: str) -> float:
     """The probability that a blind guess is correct: a letter, or the result of labels that are drawn anew."""
     if options_of(prompt):
         return 1 / len(LETTERS)
-    asked = _asked(prompt)
+    asked = asked_of(prompt)
     values = Counter(result(asked, labels) for labels in product(*LABELS.get(asked, (LENGTHS, LENGTHS))))
     return sum(count**2 for count in values.values()) / values.total() ** 2
-
-
-def _asked(prompt: str) -> str:
-    return prompt.partition(" ?")[0].split()[-1]
 
 
 # ---- the picture ----
@@ -228,7 +212,7 @@ def demonstrate(
 
 def _demonstration(problem: Problem, random_share: float, generator: np.random.Generator) -> Demonstration:
     _, asked, labels = _drawn(problem.id)
-    options = list(options_of(problem.prompt).values())
+    options = list(map(int, options_of(problem.prompt).values()))
     if generator.random() < random_share:
         labels = _labels(asked, generator)
         wanted = options[int(generator.integers(len(options)))] if options else result(asked, labels)
@@ -254,9 +238,20 @@ def false_working(prompt: str, response: str) -> bool:
     It does not see the picture: labels that the picture does not show are not false steps.
     """
     working, _, answer = response.partition(ANSWER)
-    asked, words = _asked(prompt), working.split()
-    try:
-        labels = tuple(int(words[place]) for place in READ[asked])
-    except (IndexError, ValueError):
-        return True
-    return words != _working(asked, labels) or answer.split()[:1] != [str(result(asked, labels))]
+    labels = _read(prompt, iter(working.split()))
+    return labels is None or answer.split()[:1] != [str(result(asked_of(prompt), labels))]
+
+
+def false_step(prompt: str, words: Iterator[str]) -> bool:
+    """Whether the words of a working have a false or missing one, read up to the first that is."""
+    return _read(prompt, words) is None
+
+
+def _read(prompt: str, words: Iterator[str]) -> tuple[int, ...] | None:
+    asked = asked_of(prompt)
+    places, examples = READ[asked], tuple(values[0] for values in LABELS.get(asked, (LENGTHS, LENGTHS)))
+    return follow(words, places, _number, lambda labels: _working(asked, labels), examples)
+
+
+def _number(word: str, _: int) -> int | None:
+    return int(word) if word.isdecimal() else None
