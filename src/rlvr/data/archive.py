@@ -26,9 +26,10 @@ class Archive:
 
     def picture(self, name: str) -> bytes:
         """The content of a picture. Raises LeftOut if it is missing, damaged, too large or no picture."""
+        archive = self._zip
         try:
-            entry = self._zip.getinfo(name)
-            data = b"" if entry.file_size > LARGEST else self._zip.read(entry)
+            entry = archive.getinfo(name)
+            data = b"" if entry.file_size > LARGEST else archive.read(entry)
         except (KeyError, OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError):
             data = b""
         if ending(data) is None:
