@@ -3,6 +3,7 @@
 import json
 import zipfile
 from io import BytesIO
+from pathlib import Path
 
 import pytest
 from conftest import ROOT
@@ -85,7 +86,9 @@ def test_an_archive_that_is_missing_or_damaged_is_named(tmp_path):
 def test_medical_sets_share_no_pair_and_bring_their_pictures(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = [f"mri{i}" for i in range(12)]
-    medical_file(tmp_path / "data" / "omnimed-mri", [medical_row(name) for name in names], {n: png(9, 9) for n in names})
+    medical_file(
+        tmp_path / "data" / "omnimed-mri", [medical_row(name) for name in names], {n: png(9, 9) for n in names}
+    )
     taken = {}
     for name, (skip, count) in {"medical-train": (0, 6), "medical-mri": (6, 4), "medical-validation": (10, 2)}.items():
         (share,) = DATA[name].shares
@@ -93,7 +96,7 @@ def test_medical_sets_share_no_pair_and_bring_their_pictures(tmp_path, monkeypat
         content = prepare.make(DATA[name].model_copy(update={"shares": [share], "problems": count}), tmp_path / name)
         assert content["problems"] == count
         problems = with_paths(path := tmp_path / name / "problems.jsonl", read_records(path, Problem))
-        assert all(open(problem.images[0], "rb").read() == png(9, 9) for problem in problems)
+        assert all(Path(problem.images[0]).read_bytes() == png(9, 9) for problem in problems)
         taken[name] = {problem.prompt for problem in problems}
     assert sum(map(len, taken.values())) == len(set().union(*taken.values())) == 12
 

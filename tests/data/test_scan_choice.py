@@ -1,4 +1,4 @@
-"""Scans by choice: the pictures of three modalities, the options, and that the text alone tells nothing of the answer."""
+"""Scans by choice: pictures of three modalities, options, and that the text alone tells nothing of the answer."""
 
 import json
 from io import BytesIO
@@ -101,4 +101,5 @@ def test_demonstrations_are_true_in_form_and_as_often_right_as_asked(levels):
 )
 def test_the_first_false_word(prompt, response, false):
     assert tasks.first_false(task, prompt, response) == false
-    assert task.false_working(prompt, response) == (false is not None or response.endswith("{ dark }") and "grey" in response)
+    another_box = "grey" in response and response.endswith("{ dark }")
+    assert task.false_working(prompt, response) == (false is not None or another_box)

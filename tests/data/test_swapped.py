@@ -63,4 +63,3 @@ def test_a_perfect_reader_is_at_chance_with_another_picture(task, own, tmp_path)
     blind = read_records(tmp_path / f"{own}-blind" / "problems.jsonl", Problem)
     assert not any(p.images or "<image>" in p.prompt for p in blind) and [p.id for p in blind] == [p.id for p in whole]
     assert all(task.chance(p.prompt) == 0.2 for p in blind)
-

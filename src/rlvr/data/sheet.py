@@ -25,7 +25,9 @@ def sheet(rows: list[list[Path]]) -> bytes:
     for i, row in enumerate(pictures):
         for j, picture in enumerate(row):
             size = (picture.width * ZOOM, picture.height * ZOOM)
-            whole.paste(picture.resize(size, Image.Resampling.NEAREST), (GAP + j * (side + GAP), GAP + i * (side + GAP)))
+            whole.paste(
+                picture.resize(size, Image.Resampling.NEAREST), (GAP + j * (side + GAP), GAP + i * (side + GAP))
+            )
     file = BytesIO()
     whole.quantize(256).save(file, "PNG", optimize=True)
     return file.getvalue()

@@ -37,7 +37,9 @@ def find(spec: Published, folder: Path = Path("data"), files: list[Path] | None 
     beside = [paths[0].with_name(spec.archive)] if spec.archive else []
     missing = [path for path in beside if not path.is_file()]
     if missing:
-        raise DataUnavailable(f"{missing[0]}: no such file; bring {spec.repo}/{spec.archive} (revision {spec.revision})")
+        raise DataUnavailable(
+            f"{missing[0]}: no such file; bring {spec.repo}/{spec.archive} (revision {spec.revision})"
+        )
     sums = {short(path): sha256(path) for path in [*paths, *beside]}
     for name, expected in spec.sha256.items():
         for label, digest in sums.items():

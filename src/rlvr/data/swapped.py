@@ -1,7 +1,6 @@
 """Problems with another problem's picture, or with none: what a policy answers by the text alone.
 
-A set's entry asks for it by `pictures: other` or `pictures: none`. Questions and golds stay, and so do the problems' ids,
-so scores are paired with those of the set itself.
+A set's entry asks for it by `pictures: other` or `pictures: none`. Questions, golds and ids stay.
 """
 
 from dataclasses import replace

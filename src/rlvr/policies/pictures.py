@@ -120,8 +120,8 @@ class Pictures:
         return tokens.masked_fill(tokens >= self.vocabulary, self.place)
 
 
-def in_place(question: str, pictures: int) -> str:
-    """A question with START PLACE END for each picture: in place of its mark, or in front if there are too few marks.
+def in_place(question: str, pictures: int, spot: str = SPOT) -> str:
+    """A question with `spot` for each picture: in place of its mark, or in front if there are too few marks.
 
     A numbered mark that repeats, and marks beyond the pictures, stay as they are.
     """
@@ -131,7 +131,7 @@ def in_place(question: str, pictures: int) -> str:
         if len(taken) == pictures or (mark[0] != "<image>" and mark[0] in taken):
             return mark[0]
         taken.append(mark[0])
-        return SPOT
+        return spot
 
     question = MARK.sub(replaced, question)
-    return SPOT * (pictures - len(taken)) + question
+    return spot * (pictures - len(taken)) + question

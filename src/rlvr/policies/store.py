@@ -176,29 +176,53 @@ def locate(manifest: Path) -> Location:
 def load(manifest: Path, *, device: str | torch.device = "cpu", dtype: torch.dtype | None = None) -> Policy:
     """The policy that a manifest names, in its own precision or another. Raises RecordError like `locate`."""
     import torch
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText
+    from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
     from transformers.utils import logging
 
     logging.disable_progress_bar()  # of loading weights
     place = locate(manifest)
     tokenizer = load_tokenizer(place.location, **place.options)
     dtype = dtype or getattr(torch, place.dtype)
-    sees = hasattr(AutoConfig.from_pretrained(place.location, **place.options), "vision_config")
-    auto = AutoModelForImageTextToText if sees else AutoModelForCausalLM
+    pictured = sees(place.location, **place.options)
+    auto = AutoModelForImageTextToText if pictured else AutoModelForCausalLM
     model: Any = auto.from_pretrained(place.location, dtype=dtype, **place.options)
     model.to(device)
-    if sees:
+    if pictured:
         model.pictures = load_pictures(place.location, model.config, **place.options)
     return Policy(model, tokenizer, place.template)
 
 
-def load_pictures(location: str, config: Any, **options: Any) -> Pictures:
-    """No picture yet, and the saved image processor, which needs Pillow and numpy alone."""
-    from transformers import AutoImageProcessor
+def sees(location: str, **options: Any) -> bool:
+    """Whether a model's prompts may have pictures, by its configuration."""
+    from transformers import AutoConfig
 
+    return hasattr(AutoConfig.from_pretrained(location, **options), "vision_config")
+
+
+def encoder(place: Location) -> Policy:
+    """A policy without weights, which encodes prompts as the one at this place would, and decodes responses."""
+    from types import SimpleNamespace
+
+    from transformers import AutoConfig
+
+    model = SimpleNamespace()
+    if sees(place.location, **place.options):
+        config = AutoConfig.from_pretrained(place.location, **place.options)
+        model.pictures = load_pictures(place.location, config, **place.options)
+    return Policy(model, load_tokenizer(place.location, **place.options), place.template)
+
+
+def load_pictures(location: str, config: Any, **options: Any) -> Pictures:
+    """No picture yet, and the saved image processor, by Pillow and numpy alone."""
     from rlvr.policies.pictures import Pictures
 
-    return Pictures(AutoImageProcessor.from_pretrained(location, backend="pil", **options), config)
+    return Pictures(load_image_processor(location, **options), config)
+
+
+def load_image_processor(location: str, **options: Any) -> Any:
+    from transformers import AutoImageProcessor
+
+    return AutoImageProcessor.from_pretrained(location, backend="pil", **options)
 
 
 def load_tokenizer(location: str, **options: Any) -> PreTrainedTokenizerBase:

@@ -47,7 +47,8 @@ def follow(
 ) -> tuple[Label, ...] | None:
     """The labels that a working reads; None at its first word that does not follow from them, or is missing.
 
-    `label` reads a word as the label of a number, None if it is none; `examples` are labels for those that come later in the working.
+    `label` reads a word as the label of a number, None if it is none. `examples` are labels in place of those that come
+    later in the working.
     """
     labels = list(examples)
     for place in range(len(working(examples))):

@@ -194,7 +194,11 @@ def _working(asked: str, labels: tuple[str, ...]) -> list[str]:
 
 
 READ = {"region": (2,), "shade": (2, 3), "lesions": (1, 3)}  # words of a working that are labels
-KINDS = {"region": (REGIONS,), "shade": (REGIONS, tuple(SHADES)), "lesions": (COUNTS[:5], COUNTS[:5])}  # and what they may be
+KINDS = {
+    "region": (REGIONS,),
+    "shade": (REGIONS, tuple(SHADES)),
+    "lesions": (COUNTS[:5], COUNTS[:5]),
+}  # and what they may be
 
 
 def false_working(prompt: str, response: str) -> bool:
