@@ -138,7 +138,7 @@ class _Run:
         return {"logits": logits, "entropy": some} if logits + some > layer else {"one layer": layer}
 
     def _checkpoints(self, stream: int) -> Parts:
-        """The inputs of all layers, which gradient checkpointing keeps; a vision tower's, if prompts are only pictures."""
+        """The inputs of all layers, which gradient checkpointing keeps; a vision tower's, if prompts are pictures."""
         states = {"hidden states": stream * self.tokens * self.shape.layers * self.shape.hidden_size}
         if (tower := self.shape.vision) is None:
             return states
