@@ -164,3 +164,18 @@ def test_verls_data_set_gives_the_pictures_and_counts_their_places(place, proble
         assert len(encoded) >= len(given["prompt_token_ids"])
     assert Problems._process_multi_modal_info(messages[2], 14, None) == (None, None, None)
     assert torch.equal(rows[0]["dummy_tensor"], torch.tensor([0], dtype=torch.uint8))
+
+
+@pytest.mark.verl
+def test_verls_own_configuration_takes_a_picture_run(runs):
+    from hydra import compose, initialize_config_module
+    from verl.utils.dataset.rl_dataset import get_dataset_class
+
+    from rlvr.training.backends.verl.dataset import Problems
+
+    _, specs, execution = runs
+    with initialize_config_module("verl.trainer.config", version_base=None):
+        for spec in specs:
+            config = compose("ppo_trainer", overrides=overrides(spec, replace(PLACES, pictures=True), execution))
+            assert config.data.image_key == "images" and get_dataset_class(config.data) is Problems
+            assert config.actor_rollout_ref.rollout.n == 5 and config.rlvr.format_share == 0.1
