@@ -52,8 +52,7 @@ class Places:
         names = {"tokenizer": "tokenizer", "agent_loop": "agent_loop.yaml"}
         names |= {"train": "train.parquet", "validation": "validation.parquet"}
         inputs = {key: str(state / "inputs" / name) for key, name in names.items()}
-        devices = {"nodes": nodes, "gpus_per_node": gpus_per_node}
-        return cls(model, state=str(state), pictures=pictures, **devices, **inputs)
+        return cls(model, state=str(state), nodes=nodes, gpus_per_node=gpus_per_node, pictures=pictures, **inputs)
 
 
 def needs_reference(spec: RunSpec) -> bool:
