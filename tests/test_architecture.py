@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "statistics": {"config"},
     "theory": {"config", "estimators"},
     "items": {"config", "scoring", "statistics", "theory"},  # it finds kinds by their names, and imports none
-    "figures": {"config", "estimators", "items", "scoring", "statistics"},
+    "figures": {"config", "estimators", "items", "records", "scoring", "statistics"},
     "tables": {"config", "figures", "items", "scoring", "statistics"},
     "claims": {"config", "items", "statistics"},
     "planning": {"claims", "config", "items"},

@@ -1,12 +1,16 @@
 """Records that stages exchange, one per line of a JSONL file."""
 
+import hashlib
+import re
 from collections.abc import Iterable, Iterator
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from rlvr.files import RecordError, publish_lines, read_lines
+
+MARK = re.compile(r"<image\d*>")  # the place of a picture in a prompt
 
 
 @dataclass(frozen=True)
@@ -27,11 +31,12 @@ class Problem:
 
 @dataclass(frozen=True)
 class Demonstration:
-    """A prompt with a response to imitate."""
+    """A prompt with a response to imitate. `images` as in Problem."""
 
     id: str
     prompt: str
     response: str
+    images: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -107,14 +112,41 @@ class PicturesUnread(RuntimeError):
     """Problems with pictures for a stage that reads only text."""
 
 
-def text_alone(problems: list[Problem], where: Path | str) -> list[Problem]:
-    """The problems. Raises PicturesUnread if one has a picture, which policies here cannot see."""
+Pictured = TypeVar("Pictured", Problem, Demonstration)
+
+
+def text_alone(problems: list[Pictured], where: Path | str) -> list[Pictured]:
+    """The problems. Raises PicturesUnread if one has a picture, for an engine or a backend that passes on only text."""
     pictured = [problem.id for problem in problems if problem.images]
     if pictured:
         raise PicturesUnread(
             f"{where}: {len(pictured)} problems have pictures ({pictured[0]} is the first), and only text is read here"
         )
     return problems
+
+
+def with_paths(path: Path | str, records: Iterable[Pictured]) -> list[Pictured]:
+    """The records of a file, with the paths of their pictures in place of those relative to it.
+
+    Raises RecordError for a picture that is missing.
+    """
+    folder, found = Path(path).resolve().parent, []
+    for record in records:
+        paths = tuple(str(folder / name) for name in record.images)
+        missing = next((name for name in paths if not Path(name).is_file()), None)
+        if missing is not None:
+            raise RecordError(f"{path}: {record.id} has the picture {missing}, which is missing")
+        found.append(replace(record, images=paths) if paths else record)
+    return found
+
+
+def sum_of_pictures(problems: Iterable[Problem | Demonstration]) -> str:
+    """A digest of all pictures of problems with paths, in order; empty if there are none."""
+    paths = [path for problem in problems for path in problem.images]
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(hashlib.sha256(Path(path).read_bytes()).digest())
+    return digest.hexdigest() if paths else ""
 
 
 Record = TypeVar("Record", Problem, Demonstration, Completion, Tokens, Grade, KeptGroup)

@@ -120,8 +120,13 @@ def test_claims_of_lens_in_its_own_tables(at_paper_scale):
     assert found["hard_more"]["published"] == SILENT
 
 
-def test_claims_of_a_grae_in_its_own_tables(at_paper_scale):
-    found = verdicts_of_published(at_paper_scale, "agrae")
+@pytest.fixture(scope="module")
+def of_a_grae(at_paper_scale):
+    return verdicts_of_published(at_paper_scale, "agrae")
+
+
+def test_claims_of_a_grae_in_its_own_tables(of_a_grae):
+    found = of_a_grae
     table2, table5, table6 = (reference(f"agrae_table{i}.csv") for i in (2, 5, 6))
     full = "GRPO + A-GRAE"
     cells, ties = count(table2, [(full, "W-REINFORCE"), (full, "GRPO-LEAD")])
@@ -178,6 +183,22 @@ def test_claims_of_a_grae_in_its_own_tables(at_paper_scale):
             table6[b, "GRPO", 1] > table6[b, "Base Model", 1] and table6[b, "GRPO", 256] < table6[b, "Base Model", 256]
         )
     assert (found["grpo_below_base"]["published"], found["grpo_below_base"]["published_cells"]) == (HOLDS, "4 of 4")
+
+
+def test_claims_of_a_grae_on_pictures_in_its_own_table(of_a_grae):
+    found, values = of_a_grae, reference("agrae_table3.csv")
+    tasks = {"geometry": ("Geo3K", "MathVision", "MathVerse"), "medical": ("MRI300", "CT300", "Xray300")}
+    for task, (inside, *outside) in tasks.items():
+        for arm, method in {"grpo": "GRPO", "dapo": "DAPO", "dr_grpo": "Dr.GRPO"}.items():
+            for where, benchmarks in {"in": [inside], "out_of": outside}.items():
+                gaps = [values[b, f"{method} + A-GRAE", 1] - values[b, method, 1] for b in benchmarks]
+                one = found[f"{task}_{where}_domain_{arm}"]
+                assert (one["published"], one["published_cells"]) == (HOLDS, f"{len(gaps)} of {len(gaps)}")
+                assert min(gaps) > 0
+        assert found[f"{task}_over_base"]["published_cells"] == "3 of 3"
+        assert found[f"{task}_best"]["published_cells"] == "15 of 15"
+    of_pictures = [name for name in found if name.split("_")[0] in tasks]
+    assert len(of_pictures) == 16
 
 
 # ---- mistakes ----

@@ -170,10 +170,12 @@ def test_a_damaged_part_is_named(workbench, tmp_path):
 def test_problems_with_pictures_are_refused(bench, tmp_path):
     pictured = tmp_path / "pictured.jsonl"
     pictured.write_text('{"id": "g-1", "prompt": "1 2 = 3", "gold": "3", "level": "", "images": ["images/g-1.png"]}\n')
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "g-1.png").write_bytes(b"a picture")
     command = bench(tmp_path)
     command[command.index("--problems") + 1] = str(pictured)
     done = run_module("rlvr.sampling.generate", *command, check=False)
-    assert done.returncode == 1 and "g-1 is the first), and only text is read" in done.stderr
+    assert done.returncode == 1 and "g-1.png is the first), and this policy reads texts" in done.stderr
     assert "Traceback" not in done.stderr
 
 

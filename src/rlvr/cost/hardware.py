@@ -61,6 +61,14 @@ class Device(Strict):
         return self.bfloat16_flops if precision == "bfloat16" else self.float32_flops
 
 
+class Tower(Strict):
+    """A vision tower, which computes each picture's places in a prompt from 2 x 2 patches."""
+
+    parameters: Positive
+    hidden_size: Positive
+    layers: Positive
+
+
 class Shape(Strict):
     """Sizes of a decoder-only transformer with gated MLPs, as in its config.json."""
 
@@ -73,10 +81,16 @@ class Shape(Strict):
     intermediate_size: Positive
     vocabulary: Positive
     tie_embeddings: bool
+    vision: Tower | None = None
 
     @property
     def parameters(self) -> int:
-        """The number of parameters: layers, the last norm, input embeddings, and the head where it is not tied."""
+        """The number of parameters, with those of a vision tower."""
+        return self.text_parameters + (self.vision.parameters if self.vision else 0)
+
+    @property
+    def text_parameters(self) -> int:
+        """Those of layers, the last norm, input embeddings, and the head where it is not tied."""
         d, width, kv_width = self.hidden_size, self.heads * self.head_dim, self.kv_heads * self.head_dim
         attention = 2 * d * width + 2 * d * kv_width
         if constant("policies/architectures", self.architecture, "BIASES"):
@@ -89,7 +103,7 @@ class Shape(Strict):
     @property
     def multiplied(self) -> int:
         """The parameters that multiply a token: all except input embeddings, which are looked up."""
-        return self.parameters - (0 if self.tie_embeddings else self.vocabulary * self.hidden_size)
+        return self.text_parameters - (0 if self.tie_embeddings else self.vocabulary * self.hidden_size)
 
     @property
     def cache_values(self) -> int:

@@ -13,6 +13,7 @@ from rlvr.cost import activations
 from rlvr.cost.activations import LOGITS_AT_ONCE
 from rlvr.cost.hardware import Assumptions, Device, Hardware, Shape
 
+PATCHES = 4  # of a picture, for each of its places in a prompt
 WIDTH = {"float32": 4, "bfloat16": 2}  # bytes per number
 MOST_GPUS = 64  # of a run, in a suggestion
 
@@ -137,8 +138,12 @@ class _Run:
         return {"logits": logits, "entropy": some} if logits + some > layer else {"one layer": layer}
 
     def _checkpoints(self, stream: int) -> Parts:
-        """The inputs of all layers, which gradient checkpointing keeps."""
-        return {"hidden states": stream * self.tokens * self.shape.layers * self.shape.hidden_size}
+        """The inputs of all layers, which gradient checkpointing keeps; a vision tower's, if prompts are pictures."""
+        states = {"hidden states": stream * self.tokens * self.shape.layers * self.shape.hidden_size}
+        if (tower := self.shape.vision) is None:
+            return states
+        places = self.tokens * self.spec.rollout.max_prompt_tokens / self.longest
+        return {**states, "vision tower": stream * PATCHES * places * tower.layers * tower.hidden_size}
 
     def _updated_head(self) -> Parts:
         """The backward pass of the head. FlashAttention's loss overwrites logits with their gradient.

@@ -1,5 +1,6 @@
 """Stage: data. Writes a data set's problems, its demonstrations if it has any, and its card."""
 
+import hashlib
 import shutil
 import sys
 from dataclasses import replace
@@ -17,7 +18,8 @@ from rlvr.config.load import find_folder, read_data
 from rlvr.config.schema.names import Data, LocalData, Mixture, Published, Synthetic
 from rlvr.data import card, golds, local, overlap, published, sources, tasks
 from rlvr.data.rows import DataError
-from rlvr.files import sha256
+from rlvr.data.swapped import swapped
+from rlvr.files import sha256, whole
 from rlvr.records import Demonstration, Problem, publish_records, read_records
 
 LOCAL = Path("data")
@@ -31,6 +33,9 @@ def make(data: AnyData, out: Path, files: list[Path] | None = None, *, any_count
     """
     origin = provenance.collect()
     content = _content(data, out, files, any_count)
+    if not isinstance(data, LocalData) and data.pictures != "own":
+        problems = read_records(out / "problems.jsonl", Problem)
+        publish_records(out / "problems.jsonl", swapped(problems, data.pictures))
     checked = golds.self_check(out / "problems.jsonl", data.verifier)
     return content | ({"golds": checked} if checked else {}) | {"provenance": provenance.at_once(origin)}
 
@@ -53,6 +58,8 @@ def _generate(data: Synthetic, out: Path) -> dict[str, Any]:
     problems = task.generate_problems(
         data.part, data.levels, data.problems, data.max_solutions, generator, data.max_chance, **family
     )
+    if hasattr(task, "picture"):
+        problems = [_with_picture(problem, task.picture(problem), out) for problem in problems]
     demonstrations = None
     if data.demonstrations is not None:
         demonstrations = task.demonstrate(problems, data.demonstrations, data.random_share, generator)
@@ -61,10 +68,19 @@ def _generate(data: Synthetic, out: Path) -> dict[str, Any]:
     return card.of_synthetic(data, len(problems), None if demonstrations is None else len(demonstrations))
 
 
+def _with_picture(problem: Problem, picture: bytes, out: Path) -> Problem:
+    """The problem with its picture in a file, whose name is a digest: the problem's record fixes its content."""
+    name = f"images/{hashlib.sha256(picture).hexdigest()[:20]}.png"
+    if not (out / name).exists():
+        with whole(out / name) as partial:
+            partial.write_bytes(picture)
+    return replace(problem, images=(name,))
+
+
 def _mix(data: Mixture, out: Path, any_count: bool) -> dict[str, Any]:
     """The card of a mixture: its seed shuffles each set, takes the shares, and shuffles all of them.
 
-    Demonstrations come along with their problems.
+    Demonstrations and pictures come along with their problems.
     """
     mixed: list[Problem] = []
     shown: dict[str, Demonstration] = {}  # by problem
@@ -79,13 +95,13 @@ def _mix(data: Mixture, out: Path, any_count: bool) -> dict[str, Any]:
             problems = read_records(Path(folder) / "problems.jsonl", Problem)
             path = Path(folder) / "demonstrations.jsonl"
             demonstrations = read_records(path, Demonstration) if path.exists() else []
+            if (Path(folder) / "images").is_dir():
+                shutil.copytree(Path(folder) / "images", out / "images", dirs_exist_ok=True)
         order = np.random.default_rng([data.seed, *name.encode()]).permutation(len(problems))
         end = None if share.problems is None else share.skip + share.problems
         taken = [problems[i] for i in order[share.skip : end]]
         if (share.problems is not None and len(taken) < share.problems) or not taken:
             raise DataError(f"{name} has {len(problems)} problems, too few to skip {share.skip} and take the share")
-        if any(problem.images for problem in taken):
-            raise DataError(f"{name} has pictures, which a mixture does not carry along")
         mixed += [replace(problem, id=f"{name}/{problem.id}") for problem in taken]
         shown |= {f"{name}/{d.id}": replace(d, id=f"{name}/{d.id}") for d in demonstrations}
         counts[name] = counts.get(name, 0) + len(taken)

@@ -34,7 +34,13 @@ def find(spec: Published, folder: Path = Path("data"), files: list[Path] | None 
     missing = [path for path in paths if not path.is_file()]
     if missing:
         raise DataError(f"{missing[0]}: no such file")
-    sums = {short(path): sha256(path) for path in paths}
+    beside = [paths[0].with_name(spec.archive)] if spec.archive else []
+    missing = [path for path in beside if not path.is_file()]
+    if missing:
+        raise DataUnavailable(
+            f"{missing[0]}: no such file; bring {spec.repo}/{spec.archive} (revision {spec.revision})"
+        )
+    sums = {short(path): sha256(path) for path in [*paths, *beside]}
     for name, expected in spec.sha256.items():
         for label, digest in sums.items():
             if Path(label).name == Path(name).name and digest != expected:
@@ -91,7 +97,8 @@ def _snapshot(spec: Files) -> Path:
     import huggingface_hub as hub
 
     def folder(revision: str | None, **options: Any) -> Path:
-        options |= {"repo_type": "dataset", "revision": revision, "allow_patterns": spec.files}
+        wanted = [*spec.files, *([archive] if (archive := getattr(spec, "archive", None)) else [])]
+        options |= {"repo_type": "dataset", "revision": revision, "allow_patterns": wanted}
         return Path(hub.snapshot_download(spec.repo, **options))
 
     try:

@@ -7,6 +7,8 @@ from torch import Tensor
 
 from rlvr.estimators import Base, Std, _groups, base_masses, load_base
 
+LATER = ("rate",)
+
 
 def advantages(
     rewards_PG: Tensor,
@@ -18,6 +20,7 @@ def advantages(
     easy: Literal["paper", "code"] = "paper",
     std: Std = "biased",
     epsilon: float = 1e-6,
+    rate: Literal["correct", "reward"] = "correct",
 ) -> Tensor:
     """Asymmetric group-relative advantage (A-GRAE, Eq. 12-13): A s(p), x min(1, omega / alpha) where A > 0.
 
@@ -28,16 +31,21 @@ def advantages(
     1 for text and 0.5 for images in the paper. `easy="code"` replaces 1 / (2 sqrt(1 - p)) by 1 / (2 (1 - sqrt(p))),
     as in the released code (7.74 against 1.41 at p = 7/8); the equation is the default, since the code's branch is
     guarded by a value that its schedule does not produce after the first step. `std` as in `grpo`; their code is
-    unbiased. Raises ValueError unless 0 < alpha <= 1.
+    unbiased. `rate="reward"` takes the group's mean reward, kept in [0, 1], for p: where wrong responses too have a
+    reward, for their form, all would count as correct. Raises ValueError unless 0 < alpha <= 1.
     """
     if not 0 < alpha <= 1:
         raise ValueError(f"alpha must be in (0, 1]: {alpha}")
     weights_PG = load_base(base, std=std, epsilon=epsilon)(rewards_PG)
     if levels != "group":
-        weights_PG = weights_PG * sample_factor(_groups.solve_rate(rewards_PG), omega, easy)
+        weights_PG = weights_PG * sample_factor(_rate(rewards_PG, rate), omega, easy)
     if levels != "sample":
         weights_PG = torch.where(weights_PG > 0, weights_PG * min(1.0, omega / alpha), weights_PG)
     return weights_PG
+
+
+def _rate(rewards_PG: Tensor, rate: str) -> Tensor:
+    return _groups.mean(rewards_PG).clamp(0, 1) if rate == "reward" else _groups.solve_rate(rewards_PG)
 
 
 def sample_factor(p: Tensor, omega: float, easy: str) -> Tensor:
@@ -54,7 +62,15 @@ def controller(state: dict[str, float], rewards_PG: Tensor) -> dict[str, float]:
 
 
 def masses(
-    p: Tensor, rollouts: int, *, omega: float = 0.5, alpha: float, levels: str, easy: str, **base: Any
+    p: Tensor,
+    rollouts: int,
+    *,
+    omega: float = 0.5,
+    alpha: float,
+    levels: str,
+    easy: str,
+    rate: str = "correct",
+    **base: Any,
 ) -> tuple[Tensor, Tensor]:
     """m_F = m (omega / (2 sqrt(p)) + (1 - omega) / (2 sqrt(q))), m_S = m_F min(1, omega / alpha), m the base's mass"""
     success, failure = base_masses(p, rollouts, **base)

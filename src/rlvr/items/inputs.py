@@ -12,6 +12,7 @@ from rlvr.files import read_json, read_lines
 from rlvr.statistics.run_rows import Runs
 from rlvr.statistics.scores import read_all
 
+Folders = dict[str, Path]  # by the id of a set
 Samples = dict[tuple[str, str], tuple[list[dict[str, Any]], ...]]
 # (policy, evaluation) -> problem -> how often each different correct solution was drawn
 Solutions = dict[tuple[str, str], dict[str, Counter[str]]]
@@ -50,6 +51,11 @@ def _read_samples(files: Sequence[Path]) -> Samples:
     return {(path.parts[-3], path.parts[-2]): tuple(map(_rows, (path, *rest))) for path, *rest in parts}
 
 
+def _problems(item: Item, paths: Paths, plan: Plan) -> list[str]:
+    names = dict.fromkeys(name for evaluations in item.evaluations.values() for name in evaluations)
+    return list(dict.fromkeys(paths.problems(plan.evaluations[name].data) for name in names))
+
+
 def _trained(item: Item, paths: Paths, plan: Plan) -> list[str]:
     return [file for policy in item.policies() if policy in plan.runs for file in paths.rows(policy)]
 
@@ -79,6 +85,8 @@ INPUTS = {
     "scores": Input(lambda item, paths, plan: [paths.scores(*pair) for pair in item.scored()], read_all),
     # completions and grades of each cell's first policy, with the problems
     "samples": Input(_samples_of, _read_samples),
+    # the folder of each benchmark's set, which has its pictures
+    "folders": Input(_problems, lambda files: {path.parent.name: path.parent for path in files}),
     "diversity": Input(lambda item, paths, plan: [paths.diversity(*pair) for pair in item.scored()], read_all),
     # probe.jsonl and metrics.jsonl of each run
     "runs": Input(lambda item, paths, plan: [file for run in item.policies() for file in paths.rows(run)], _read_runs),

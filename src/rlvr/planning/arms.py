@@ -18,7 +18,7 @@ RATE = "rl.learning_rate"  # the setting whose sweeps serve comparisons at equal
 
 @dataclass(frozen=True)
 class ArmLayers:
-    """An arm's chain of settings, its training set, and factors on settings, each with its place in the file."""
+    """An arm's chain of settings, its own training set if any, and factors on settings, each with its place."""
 
     layers: tuple[Layer, ...]
     data: str | None
@@ -33,7 +33,6 @@ class Arms:
 
     def __init__(self, paper: Paper, layer: Layer, matched: Matched):
         self.own, self.layer, self.matched = paper.arms, layer, matched
-        self.paper = paper
         self.by_name = {
             name: ArmLayers(tuple(self._layers(name, ())), self._data(name), tuple(self._times(name)))
             for name in paper.arms
@@ -78,9 +77,9 @@ class Arms:
         return [*above, self.layer.below(f"arms.{name}.settings", arm.settings)]
 
     def _data(self, name: str) -> str | None:
-        """The training set of an arm: its own, else that of its `like`, else the paper's."""
+        """The training set of an arm: its own, else that of its `like`; None for that of the model or the paper."""
         arm = self.own[name]
-        return arm.data or (self._data(arm.like) if arm.like else self.paper.data)
+        return arm.data or (self._data(arm.like) if arm.like else None)
 
     def _times(self, name: str) -> list[tuple[str, float, str]]:
         """The factors of an arm, after those of its `like`; the same setting's own factor takes that one's place."""

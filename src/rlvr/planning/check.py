@@ -24,9 +24,10 @@ def names(paper: Paper, sources: Sources, layer: Layer) -> None:
         for section in set(SHARED) & set(entry.settings):
             place = layer.place(("models", model, "settings", section))
             raise ConfigError(f"{place}: must be the same for all models of a paper; set it in `settings`")
-    for key in ("data", "sft_data", "validation_data"):
-        if getattr(paper, key) is not None:
-            look_up(sources.data, getattr(paper, key), "data set", layer.place((key,)))
+    for place, owner in {(): paper, **{("models", model): entry for model, entry in paper.models.items()}}.items():
+        for key in ("data", "sft_data", "validation_data"):
+            if getattr(owner, key) is not None:
+                look_up(sources.data, getattr(owner, key), "data set", layer.place((*place, key)))
     for benchmark in paper.benchmarks:
         look_up(sources.data, benchmark, "data set", layer.place(("benchmarks",)))
     for name in paper.published_as:

@@ -80,8 +80,10 @@ def _expand(sources: Sources, plan: Plan, name: str) -> PaperPlan:
 
 def _plan_data(planned: PaperPlan, runs: PaperRuns, *, with_sft: bool) -> None:
     paper = planned.paper
-    trained = [paper.data, *(arm.data for arm in paper.arms.values()), *([paper.sft_data] if with_sft else [])]
-    planned.data = runs.data_sets([*trained, paper.validation_data, *paper.benchmarks])
+    trainers = [paper, *paper.models.values()]
+    trained = [name for one in trainers for name in (one.data, *([one.sft_data] if with_sft else []))]
+    trained = [paper.data, *(arm.data for arm in paper.arms.values()), *trained[1:]]
+    planned.data = runs.data_sets([*trained, *(one.validation_data for one in trainers), *paper.benchmarks])
     planned.trained_on = runs.data_sets(trained)
 
 

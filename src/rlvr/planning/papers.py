@@ -87,6 +87,10 @@ def _check_scale(layers: list[Layer], name: str, folder: Path, root: Path) -> tu
         for paper in (None, *layer.content.get("papers", {})):
             for part in settings_of(layer, paper):
                 check_settings(part)
+        for paper, models in layer.content.get("models_of_papers", {}).items():
+            for model in models:
+                for part in settings_of(layer, paper, model):
+                    check_settings(part)
     scale = validate(Scale, layers)
     _check_name(scale.name, name, layers[-1])
     _check_device(scale, layers, folder, root)
@@ -118,9 +122,11 @@ def _scale_layers(folder: Path, name: str, root: Path, seen: tuple[str, ...] = (
         raise
 
 
-def settings_of(layer: Layer, paper: str | None = None) -> list[Layer]:
-    """The layer of a scale's settings for all papers, or for one; [] where there are none."""
+def settings_of(layer: Layer, paper: str | None = None, model: str | None = None) -> list[Layer]:
+    """The layer of a scale's settings for all papers, for one, or for a model of one; [] where there are none."""
     keys = ("settings",) if paper is None else ("papers", paper)
+    if paper is not None and model is not None:
+        keys = ("models_of_papers", paper, model)
     node: Any = layer.content
     for key in keys:
         node = node.get(key, {})
@@ -171,6 +177,17 @@ def _check_papers_of_scale(layers: list[Layer], papers: list[str]) -> None:
         for name in layer.content.get("papers", {}):
             if name not in papers:
                 raise ConfigError(f"{layer.place(('papers', name))}: no such paper{nearest(name, papers)}")
+        for name in layer.content.get("models_of_papers", {}):
+            look_up(papers, name, "paper", layer.place(("models_of_papers", name)))
+
+
+def _check_models_of_papers(layers: list[Layer], papers: dict[str, tuple[Paper, Layer]]) -> None:
+    """Raises ConfigError for settings of a model that a paper of the plan lacks."""
+    for layer in layers:
+        for name, models in layer.content.get("models_of_papers", {}).items():
+            for model in models if name in papers else ():
+                what = f"model of the paper {name}"
+                look_up(papers[name][0].models, model, what, layer.place(("models_of_papers", name, model)))
 
 
 # ---- all of them ---------------------------------------------------------------------------------------
@@ -189,9 +206,9 @@ class Sources:
     scale_layers: list[Layer]
     papers: dict[str, tuple[Paper, Layer]]
 
-    def of_scale(self, paper: str | None = None) -> list[Layer]:
-        """The scale's settings for all papers, or those for one."""
-        return [part for layer in self.scale_layers for part in settings_of(layer, paper)]
+    def of_scale(self, paper: str | None = None, model: str | None = None) -> list[Layer]:
+        """The scale's settings for all papers, those for one, or those for a model of one."""
+        return [part for layer in self.scale_layers for part in settings_of(layer, paper, model)]
 
 
 SECTIONS = ("scale", "models", "data", "paper")  # of a file of one's own
@@ -233,4 +250,5 @@ def read_sources(root: Path, scale: str, papers: list[str], own: str = "") -> So
     datasets = Layer(str((folder / "datasets.yaml").relative_to(root)), "", {})
     check_papers_of_data(sources.data, prompts, names, datasets)
     _check_papers_of_scale(layers, names)
+    _check_models_of_papers(layers, sources.papers)
     return sources

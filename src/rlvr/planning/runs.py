@@ -54,7 +54,13 @@ class PaperRuns:
         ]
 
     def _model_layers(self, model: str) -> list[Layer]:
-        return [*self._paper_layers(model), *self.sources.of_scale(), *self.sources.of_scale(self.paper.name)]
+        of_scale = self.sources.of_scale
+        return [
+            *self._paper_layers(model),
+            *of_scale(),
+            *of_scale(self.paper.name),
+            *of_scale(self.paper.name, model),
+        ]
 
     def settings_of_arm(self, model: str, arm: str, place: str) -> Settings:
         """An arm's checked settings on a model, with the estimator's defaults."""
@@ -78,6 +84,10 @@ class PaperRuns:
             self.plan.data[identity.data_id(data)] = data
         return self.sets[name, key]
 
+    def _set_of(self, model: str, key: str) -> Any:
+        """The set that a key names for a model: its own, else the paper's."""
+        return self.data(getattr(self.paper.models[model], key) or getattr(self.paper, key), key)
+
     def data_sets(self, names: list[str | None]) -> list[Any]:
         """The named data sets, each once."""
         sets = [self.data(name, "data") for name in dict.fromkeys(names) if name is not None]
@@ -89,7 +99,7 @@ class PaperRuns:
         key = model, seed if sft and sft.each_seed else None
         if key not in self.bases:
             spec = PolicySpec(
-                model=self._model(model), sft=sft, sft_data=self.data(self.paper.sft_data, "sft_data") if sft else None
+                model=self._model(model), sft=sft, sft_data=self._set_of(model, "sft_data") if sft else None
             )
             self.plan.models[identity.model_id(spec.model)] = spec.model
             if sft and sft.each_seed:
@@ -156,12 +166,12 @@ class PaperRuns:
 
     def _training(self, model: str, arm: str, place: str) -> tuple[RunSpec, Execution]:
         """The run of an arm on a model, for the first seed, and its execution."""
-        settings = self.settings_of_arm(model, arm, place)
+        settings, own = self.settings_of_arm(model, arm, place), self.arms.by_name[arm].data
         try:
             spec = RunSpec(
                 base=self.base(model, self.seeds[0])[0],
-                data=self.data(self.arms.by_name[arm].data, "data"),
-                validation=self.data(self.paper.validation_data, "validation_data"),
+                data=self.data(own, "data") if own else self._set_of(model, "data"),
+                validation=self._set_of(model, "validation_data"),
                 estimator=settings.estimator,
                 loss=settings.loss,
                 critic=settings.critic.resolved(settings.rl.learning_rate),

@@ -13,9 +13,9 @@ from torch import Tensor
 
 @dataclass
 class Prefix:
-    """The prompts' part of attention: lengths, keys and values per layer, and a mask of padding."""
+    """The prompts' part of attention: next positions, keys and values per layer, and a mask of padding."""
 
-    lengths_P: Tensor
+    next_P: Tensor  # the position of the token after the prompt; without pictures, the prompt's length
     mask_PL: Tensor | None  # minus infinity on padding; None if all prompts have one length
     keys: list[Tensor]  # (P, K, L, E) per layer
     values: list[Tensor]
@@ -58,7 +58,7 @@ class Branches:
     def __init__(self, prefix: Prefix, rows: int, tokens: int):
         prompts, heads, length, dim = prefix.keys[0].shape
         self.prefix, self.prompt_tokens, self.step, self.count = prefix, length, -1, prompts
-        self.prompt_N = torch.arange(rows, device=prefix.lengths_P.device).clamp_(max=prompts - 1)
+        self.prompt_N = torch.arange(rows, device=prefix.next_P.device).clamp_(max=prompts - 1)
         shape = (max(rows, prompts), len(prefix.keys), 2, heads, length + tokens, dim)
         self.store = prefix.keys[0].new_empty(shape)  # keys and values of all layers
         for layer, pair in enumerate(zip(prefix.keys, prefix.values, strict=True)):

@@ -12,20 +12,21 @@ E head dimension.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from rlvr.config.registries import constant, members
+from rlvr.config.registries import members
+from rlvr.policies.architectures import class_name
 from rlvr.policies.beginnings import Branches, Prefix, Tree
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 FOLDER = "policies/architectures"
-ARCHITECTURES = {f"{constant(FOLDER, name, 'CLASSES')}ForCausalLM" for name in members(FOLDER)}
+ARCHITECTURES = {class_name(name) for name in members(FOLDER)}
 
 # Query, key and value (..., heads, E) of a layer's tokens -> the output of attention (..., H x E).
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -35,7 +36,7 @@ Rotations = tuple[Tensor, Tensor]
 
 def supports(model: PreTrainedModel) -> bool:
     """Whether `Decoder` computes this model (architecture, activation, full attention)."""
-    config = model.config
+    config = model.config.get_text_config()
     kinds = set(getattr(config, "layer_types", None) or ["full_attention"])
     return (
         type(model).__name__ in ARCHITECTURES
@@ -55,24 +56,30 @@ class Decoder:
     def __init__(self, model: PreTrainedModel, *, frozen: bool = False):
         if not supports(model):
             raise ValueError(f"{type(model).__name__} is not one of {sorted(ARCHITECTURES)} with full attention")
-        config = model.config
+        config = model.config.get_text_config()
         self.model = model
+        self.text: Any = model.get_decoder()
+        self.pictures = getattr(model, "pictures", None)
         self.heads = config.num_attention_heads
         self.kv_heads = config.num_key_value_heads
         self.head_dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
         self.epsilon = torch.tensor(config.rms_norm_eps, device=model.device)
-        self.layers = [_Layer(layer, self, frozen) for layer in model.model.layers]
+        self.layers = [_Layer(layer, self, frozen) for layer in self.text.layers]
         self._table = torch.empty(0)  # rotations of the positions so far
 
     def prefill(self, prompts_PL: Tensor, lengths_P: Tensor) -> tuple[Tensor, Prefix]:
         """Logits (P, V) of the token after each prompt (padded on the right), and the prompts' prefix."""
         length = prompts_PL.shape[1]
         padding_PL = torch.arange(length, device=prompts_PL.device) >= lengths_P[:, None]
-        hidden_PLD = self.model.model.embed_tokens(prompts_PL)
+        hidden_PLD = self._embedded(prompts_PL)
         mask_PL = None
         if bool(padding_PL.any()):
             mask_PL = torch.zeros_like(padding_PL, dtype=hidden_PLD.dtype).masked_fill_(padding_PL, float("-inf"))
-        prefix = Prefix(lengths_P, mask_PL, [], [])
+        positions, next_P = torch.arange(length, device=prompts_PL.device), lengths_P
+        if self.pictures is not None:
+            positions, after_PL = self.pictures.positions(prompts_PL)
+            next_P = after_PL.gather(1, lengths_P[:, None] - 1).squeeze(1)
+        prefix = Prefix(next_P, mask_PL, [], [])
 
         future_LL = _future(hidden_PLD, length)
 
@@ -81,7 +88,7 @@ class Decoder:
             prefix.values.append(value.transpose(1, 2))
             return attention(query, prefix.keys[-1], prefix.values[-1], future_LL[:, None])
 
-        rotations = self._rotations(torch.arange(length, device=prompts_PL.device), length)
+        rotations = self._rotations(positions, length)
         for layer in self.layers:
             hidden_PLD = layer(hidden_PLD, rotations, attend)
         last_PD = hidden_PLD[torch.arange(len(lengths_P), device=lengths_P.device), lengths_P - 1]
@@ -90,9 +97,9 @@ class Decoder:
     def step(self, tokens_N: Tensor, branches: Branches) -> Tensor:
         """Logits (N, V) of the token after `tokens_N`, the newest token of each row in use."""
         prefix, prompt_N = branches.prefix, branches.prompt_N[: branches.count]
-        hidden_ND = self.model.model.embed_tokens(tokens_N)
+        hidden_ND = self.text.embed_tokens(tokens_N)
         place, used = branches.prompt_tokens + branches.step, branches.prompt_tokens + branches.step + 1
-        rotations = self._rotations(prefix.lengths_P[prompt_N] + branches.step, used)
+        rotations = self._rotations(prefix.next_P[prompt_N] + branches.step, used)
         mask = None
         if prefix.mask_PL is not None:
             mask = F.pad(prefix.mask_PL[prompt_N], (0, branches.step + 1))[:, None, None, None]
@@ -155,7 +162,7 @@ class Decoder:
 
     def _nodes(self, tree: Tree) -> Tensor:
         """The last layer's output (M, D) at each node."""
-        hidden_MD = self.model.model.embed_tokens(tree.tokens_M)
+        hidden_MD = self._embedded(tree.tokens_M)
         shape, path = tree.path_NS.shape, tree.path_NS.flatten()
         future_SS = _future(hidden_MD, shape[1])
 
@@ -164,23 +171,42 @@ class Decoder:
             attended = attention(query, key.transpose(1, 2), value.transpose(1, 2), future_SS[:, None])
             return attended.flatten(0, 1).index_select(0, tree.owner_M)
 
-        rotations = self._rotations(tree.positions_M, shape[1])
+        positions = tree.positions_M
+        if self.pictures is not None:
+            rows_NS3, _ = self.pictures.positions(tree.tokens_M[tree.path_NS])
+            positions = rows_NS3.flatten(0, 1)[tree.owner_M]
+        rotations = self._rotations(positions, shape[1])
         for layer in self.layers:
             hidden_MD = layer(hidden_MD, rotations, attend)
         return hidden_MD
 
+    def _embedded(self, tokens: Tensor) -> Tensor:
+        """The embeddings (..., D) of tokens; those of a picture's places come from the vision tower."""
+        if self.pictures is None:
+            return self.text.embed_tokens(tokens)
+        return self.pictures.embedded(self.model, tokens)
+
     def _rotations(self, positions: Tensor, limit: int) -> Rotations:
-        """Rotary embedding of positions below `limit`; a query's includes the scale of attention's scores."""
+        """Rotary embedding of positions below `limit`; a query's includes the scale of attention's scores.
+
+        Positions are one number for each token or, of prompts that may have pictures, three (..., 3): time, row and
+        column, each with its share of the frequencies.
+        """
         if limit > len(self._table):
             like = torch.empty(0, device=self.model.device)
-            cos, sin = self.model.model.rotary_emb(like, torch.arange(2 * limit, device=like.device)[None])
+            cos, sin = self.text.rotary_emb(like, torch.arange(2 * limit, device=like.device)[None])
             half = self.head_dim // 2
             self._table = torch.complex(cos[0, :, None, :half], sin[0, :, None, :half])
-        rotation = self._table[positions]
+        if self.pictures is not None and positions.ndim > 1:
+            pairs = torch.arange(self.head_dim // 2, device=positions.device)
+            direction = torch.repeat_interleave(torch.arange(3), torch.tensor(self.pictures.sections)).to(pairs.device)
+            rotation = self._table[positions[..., direction], 0, pairs][..., None, :]
+        else:
+            rotation = self._table[positions]
         return rotation * self.head_dim**-0.5, rotation
 
     def _normed(self, hidden: Tensor) -> Tensor:
-        return rms_norm(hidden, self.model.model.norm.weight, self.epsilon)
+        return rms_norm(hidden, self.text.norm.weight, self.epsilon)
 
     def _logits(self, hidden: Tensor) -> Tensor:
         return self.model.lm_head(self._normed(hidden))

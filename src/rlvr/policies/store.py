@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rlvr.files import RecordError, publish_json, read_json, sha256, whole
+from rlvr.records import PicturesUnread
 
 if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedTokenizerBase
 
+    from rlvr.policies.pictures import Pictures
 
-EMBEDDING, HEAD = "model.embed_tokens.weight", "lm_head.weight"  # transformers' names, in all families here
+EMBEDDING, HEAD = "model.embed_tokens.weight", "lm_head.weight"  # transformers' names, in all families of text
 KEPT = "weights.safetensors"  # beside a run's manifest: the weights of its probed steps, if it keeps them
 
 
@@ -51,13 +53,46 @@ class Policy:
         pad = self.tokenizer.pad_token_id
         return self.eos if pad is None else int(pad)
 
-    def encode(self, problems: list[str]) -> list[list[int]]:
+    @property
+    def pictures(self) -> Pictures | None:
+        """The pictures that the model has met; None if it sees none."""
+        return getattr(self.model, "pictures", None)
+
+    def encode(self, problems: list[str], images: Sequence[tuple[str, ...]] = ()) -> list[list[int]]:
+        """The prompts' tokens, with those of pictures' places (`rlvr.policies.pictures`); `images`: paths per problem.
+
+        Raises PicturesUnread for a picture if the model sees none.
+        """
+        if any(images):
+            return self._encode_with_pictures(problems, images)
         texts = [self.template.replace("{problem}", problem) for problem in problems]
         return self.tokenizer(texts, add_special_tokens=False)["input_ids"]
+
+    def _encode_with_pictures(self, problems: list[str], images: Sequence[tuple[str, ...]]) -> list[list[int]]:
+        from rlvr.policies.pictures import in_place
+
+        pictures = self.pictures
+        if pictures is None:
+            first = next(path for paths in images for path in paths)
+            raise PicturesUnread(
+                f"{sum(map(bool, images))} problems have pictures ({first} is the first), and this policy reads texts"
+            )
+        marked = [in_place(problem, len(paths)) for problem, paths in zip(problems, images, strict=True)]
+        encoded = []
+        for tokens, paths in zip(self.encode(marked), images, strict=True):
+            places = iter([pictures.see(Path(path)) for path in paths])
+            encoded.append([t for token in tokens for t in (next(places) if token == pictures.place else [token])])
+        return encoded
 
     def decode(self, tokens: list[list[int]] | list[np.ndarray]) -> list[str]:
         """Texts of tokens; arrays are faster, since transformers checks the type of each token in a list."""
         return self.tokenizer.batch_decode(tokens, skip_special_tokens=True)
+
+
+def share_pictures(policy: Policy, reference: Policy) -> None:
+    """Give the reference the policy's pictures: the same tokens then mean the same places to both."""
+    if policy.pictures is not None:
+        reference.model.pictures = policy.pictures
 
 
 def save(policy: Policy, folder: Path) -> dict[str, str]:
@@ -65,6 +100,8 @@ def save(policy: Policy, folder: Path) -> dict[str, str]:
     with whole(folder) as partial:
         policy.model.save_pretrained(partial)
         policy.tokenizer.save_pretrained(partial)
+        if policy.pictures is not None:
+            policy.pictures.processor.save_pretrained(partial)
         sums = {file.name: sha256(file) for file in sorted(partial.iterdir())}
     return sums
 
@@ -139,16 +176,53 @@ def locate(manifest: Path) -> Location:
 def load(manifest: Path, *, device: str | torch.device = "cpu", dtype: torch.dtype | None = None) -> Policy:
     """The policy that a manifest names, in its own precision or another. Raises RecordError like `locate`."""
     import torch
-    from transformers import AutoModelForCausalLM
+    from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
     from transformers.utils import logging
 
     logging.disable_progress_bar()  # of loading weights
     place = locate(manifest)
     tokenizer = load_tokenizer(place.location, **place.options)
     dtype = dtype or getattr(torch, place.dtype)
-    model = AutoModelForCausalLM.from_pretrained(place.location, dtype=dtype, **place.options)
-    model.to(device)  # type: ignore[arg-type]
+    pictured = sees(place.location, **place.options)
+    auto = AutoModelForImageTextToText if pictured else AutoModelForCausalLM
+    model: Any = auto.from_pretrained(place.location, dtype=dtype, **place.options)
+    model.to(device)
+    if pictured:
+        model.pictures = load_pictures(place.location, model.config, **place.options)
     return Policy(model, tokenizer, place.template)
+
+
+def sees(location: str, **options: Any) -> bool:
+    """Whether a model's prompts may have pictures, by its configuration."""
+    from transformers import AutoConfig
+
+    return hasattr(AutoConfig.from_pretrained(location, **options), "vision_config")
+
+
+def encoder(place: Location) -> Policy:
+    """A policy without weights, which encodes prompts as the one at this place would, and decodes responses."""
+    from types import SimpleNamespace
+
+    from transformers import AutoConfig
+
+    model = SimpleNamespace()
+    if sees(place.location, **place.options):
+        config = AutoConfig.from_pretrained(place.location, **place.options)
+        model.pictures = load_pictures(place.location, config, **place.options)
+    return Policy(model, load_tokenizer(place.location, **place.options), place.template)
+
+
+def load_pictures(location: str, config: Any, **options: Any) -> Pictures:
+    """No picture yet, and the saved image processor, by Pillow and numpy alone."""
+    from rlvr.policies.pictures import Pictures
+
+    return Pictures(load_image_processor(location, **options), config)
+
+
+def load_image_processor(location: str, **options: Any) -> Any:
+    from transformers import AutoImageProcessor
+
+    return AutoImageProcessor.from_pretrained(location, backend="pil", **options)
 
 
 def load_tokenizer(location: str, **options: Any) -> PreTrainedTokenizerBase:

@@ -29,7 +29,7 @@ class TransformersPass:
     def __init__(self, model: PreTrainedModel):
         model.set_attn_implementation("sdpa")
         model.activation_checkpointing_enable({"use_reentrant": False})
-        self.model = model
+        self.model, self.pictures = model, getattr(model, "pictures", None)
 
     def logprobs(
         self,
@@ -67,12 +67,23 @@ class TransformersPass:
         rows_NS = joined(prompts_PL[prompt_N], start_N1, responses_NT, response_lengths_N)
         # Rows are padded on the right, where causal attention sees no padding: no mask, so that fast kernels apply.
         self.model.train(torch.is_grad_enabled())  # layers are recomputed in training mode alone; no dropout here
-        hidden_NSD = self.model.model(input_ids=rows_NS, use_cache=False).last_hidden_state
+        hidden_NSD = self._hidden(rows_NS)
         self.model.eval()
         steps_T = torch.arange(limit, device=rows_NS.device)
         real_NT = steps_T < response_lengths_N[:, None]
         before_NT = (start_N1 - 1 + steps_T).clamp(max=rows_NS.shape[1] - 1)
         return hidden_NSD[torch.arange(len(rows_NS), device=rows_NS.device)[:, None], before_NT][real_NT], real_NT
+
+    def _hidden(self, rows_NS: Tensor) -> Tensor:
+        """The normed hidden states (N, S, D) of rows of tokens."""
+        if self.pictures is None:
+            return self.model.model(input_ids=rows_NS, use_cache=False).last_hidden_state
+        positions_NS3, _ = self.pictures.positions(rows_NS)
+        given = {
+            "inputs_embeds": self.pictures.embedded(self.model, rows_NS),
+            "position_ids": positions_NS3.movedim(-1, 0),
+        }
+        return self.model.get_decoder()(**given, use_cache=False).last_hidden_state
 
     def _of_tokens(self, hidden_AD: Tensor, targets_A: Tensor) -> Tensor:
         logits_AV = self.model.lm_head(hidden_AD).float()

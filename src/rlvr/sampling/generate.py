@@ -21,7 +21,7 @@ from rlvr.files import RecordError, publish_json, sha256
 from rlvr.offspring import end_with_caller
 from rlvr.policies.errors import NonFinite
 from rlvr.policies.manifest import fingerprint as policy_fingerprint
-from rlvr.records import PicturesUnread, Problem, read_records, text_alone
+from rlvr.records import PicturesUnread, Problem, read_records, sum_of_pictures, text_alone, with_paths
 from rlvr.sampling import engines
 from rlvr.sampling.engines import Engine, EngineError
 from rlvr.sampling.parts import (
@@ -115,7 +115,10 @@ def main(
     if bool(slices) == bool(out and tokens):
         raise typer.BadParameter("give --out and --tokens, or slices")
     try:
-        benchmark = text_alone(read_records(problems, Problem), problems)
+        benchmark = read_records(problems, Problem)
+        if not engines.sees(sampling.engine):
+            text_alone(benchmark, problems)
+        benchmark = with_paths(problems, benchmark)
         version = engines.version(sampling.engine)
         rows = rows or rows_a_part(engines.rows(sampling.engine), len(benchmark), sampling.samples)
         fingerprint = {
@@ -126,6 +129,8 @@ def main(
             "rows": rows,
             "tensor_parallel": tensor_parallel,
         }
+        if pictures := sum_of_pictures(benchmark):
+            fingerprint["pictures"] = pictures
         options = {"tensor_parallel": tensor_parallel, "gpu_memory": gpu_memory}
         engine = cache(lambda: engines.load(sampling.engine, policy, sampling, **options))
         planned = parts_of(len(benchmark), sampling.samples, rows)

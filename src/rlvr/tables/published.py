@@ -18,6 +18,7 @@ NOT_RUN = "not yet run"
 class Config(ItemConfig):
     reference: str  # the published table, a file of config/reference/
     others: bool = False  # whether its rows are models that others trained, which nothing here runs
+    columns: list[str] = []  # its benchmarks to show; none: all
 
 
 def expand(name: str, config: Config, scope: Scope) -> Item:
@@ -25,12 +26,15 @@ def expand(name: str, config: Config, scope: Scope) -> Item:
 
 
 def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
-    return {**common(item, plan), "others": getattr(item.content, "others", False)}
+    own = {"others": getattr(item.content, "others", False), "columns": getattr(item.content, "columns", [])}
+    return {**common(item, plan), **own}
 
 
 def render(layout: dict[str, Any], reference: Path) -> Rendered:
     """The table: one row per method, one column per benchmark (and k, where there are several)."""
     published = pd.read_csv(reference)
+    if layout.get("columns"):
+        published = published[published["benchmark"].isin(layout["columns"])]
     several = published["k"].nunique() > 1
     names = published["benchmark"] + (" @" + published["k"].astype(str) if several else "")
     wide = published.assign(column=names).pivot_table(

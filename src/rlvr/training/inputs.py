@@ -4,12 +4,21 @@ from pathlib import Path
 
 from rlvr.config.schema.settings import Sft
 from rlvr.config.schema.specs import PolicySpec
-from rlvr.records import PicturesUnread, Problem, read_records, text_alone
+from rlvr.files import RecordError
+from rlvr.records import PicturesUnread, Problem, read_records, text_alone, with_paths
 from rlvr.verifiers import THINK
 
 
 def problems_of(*paths: Path) -> list[list[Problem]]:
-    """The problems of each file. Exits if one has pictures, which policies here cannot see."""
+    """The problems of each file, with the paths of their pictures. Exits if a picture is missing."""
+    try:
+        return [with_paths(path, read_records(path, Problem)) for path in paths]
+    except RecordError as error:
+        raise SystemExit(str(error)) from error
+
+
+def texts_of(*paths: Path) -> list[list[Problem]]:
+    """The problems of each file. Exits if one has a picture, which some backends do not pass on."""
     try:
         return [text_alone(read_records(path, Problem), path) for path in paths]
     except PicturesUnread as error:

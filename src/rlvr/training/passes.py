@@ -68,7 +68,7 @@ def critic_of(model: Model) -> Model:
     if isinstance(model, NativeModel):
         return model.with_value_head()
     critic = copy.deepcopy(model)
-    critic.score = torch.nn.Linear(model.config.hidden_size, 1, device=model.device)
+    critic.score = torch.nn.Linear(model.config.get_text_config().hidden_size, 1, device=model.device)
     torch.nn.init.zeros_(critic.score.weight)
     torch.nn.init.zeros_(critic.score.bias)
     return critic

@@ -11,6 +11,7 @@ from rlvr.offspring import end_with_caller
 from rlvr.policies import store
 from rlvr.policies.errors import NonFinite
 from rlvr.policies.manifest import fingerprint
+from rlvr.records import PicturesUnread, sum_of_pictures
 from rlvr.training import backends, live, loggers
 from rlvr.training.checkpoint import Checkpoints
 from rlvr.training.deterministic import one_thread
@@ -89,6 +90,7 @@ def main(
     backend = backends.load(run.rl.backend)
     origin = provenance.collect(**backend.origin())
     policy, reference = (backend.policy(base) for _ in range(2))
+    store.share_pictures(policy, reference)
     train_set, held_out = problems_of(problems, validation)
     try:
         for path, problem_set in ((problems, train_set), (validation, held_out)):
@@ -104,9 +106,11 @@ def main(
             tokens_per_gpu=options.tokens_per_gpu,
             kept_rollouts=KeptRollouts.of(state, run.steps, options),
         )
-    except VerifierError as error:
+    except (VerifierError, PicturesUnread) as error:
         raise SystemExit(str(error)) from error
     mark = {"run": identity.run_id(run), "base": fingerprint(base), "problems": sha256(problems)}
+    if pictures := sum_of_pictures(train_set):
+        mark["pictures"] = pictures
     if run.selection.rule != "last":
         mark["validation"] = sha256(validation)
     checkpoints = Checkpoints(state, mark, keep=options.keep_checkpoints, origin=origin)

@@ -19,6 +19,7 @@ from rlvr.records import Problem
 from rlvr.training.batches import Groups, PromptOrder, pad_prompts
 from rlvr.training.passes import Sampler
 from rlvr.verifiers import Judgement
+from rlvr.verifiers._form import well_formed
 from rlvr.verifiers.pool import Pool
 
 
@@ -29,7 +30,8 @@ class Batch:
     groups: Groups
     samples: Samples
     correct_PG: Tensor  # 1.0 for a correct rollout, else 0.0
-    rewards_PG: Tensor  # the estimator's input: correct_PG minus a length penalty
+    rewards_PG: Tensor  # the estimator's input: `rewards_of`
+    formed_PG: Tensor | None  # 1.0 for a rollout in the form that is asked for, else 0.0; None if no reward is for it
     drawn_pass_rates: list[float]  # of every prompt drawn, before dynamic sampling drops any
     statuses: dict[str, int]
     rounds: int
@@ -43,7 +45,7 @@ class Problems:
     """A training set as token lists, without prompts over the limit (`left_out` counts them)."""
 
     def __init__(self, policy: Policy, problems: list[Problem], max_prompt_tokens: int):
-        encoded = policy.encode([p.prompt for p in problems])
+        encoded = policy.encode([p.prompt for p in problems], [p.images for p in problems])
         pairs = [(p, e) for p, e in zip(problems, encoded, strict=True) if len(e) <= max_prompt_tokens]
         if not pairs:
             raise ValueError(f"no problem has a prompt of at most {max_prompt_tokens} tokens")
@@ -78,12 +80,17 @@ def sample_prompts(
     return Groups(prompts_PL, prompt_lengths_P, drawn.tokens_PGT, drawn.lengths_PG), drawn
 
 
+def texts_of(policy: Policy, drawn: Samples) -> list[str]:
+    """The text of each of P x G rollouts."""
+    lengths = drawn.lengths_PG.flatten().tolist()
+    rows = [row[:length] for row, length in zip(drawn.tokens_PGT.flatten(0, 1).cpu().numpy(), lengths, strict=True)]
+    return policy.decode(rows)
+
+
 def verify(policy: Policy, drawn: Samples, golds: list[str], verifier: Pool) -> list[list[Judgement]]:
     """Status and extracted answer of each of P x G rollouts. Raises TooManyErrors if the verifier fails too often."""
     prompts, rollouts = drawn.lengths_PG.shape
-    lengths = drawn.lengths_PG.flatten().tolist()
-    rows = [row[:length] for row, length in zip(drawn.tokens_PGT.flatten(0, 1).cpu().numpy(), lengths, strict=True)]
-    texts, finished = policy.decode(rows), drawn.finished_PG.flatten().tolist()
+    texts, finished = texts_of(policy, drawn), drawn.finished_PG.flatten().tolist()
     verdicts = verifier.judge((text, golds[i // rollouts]) for i, text in enumerate(texts))
     settled = [
         verifiers.settle((verdict.status, verdict.extracted), done)
@@ -164,11 +171,23 @@ def collect(
         pass_rates += rates.tolist()
         position, rounds = position + count, rounds + 1
     groups, drawn, correct_PG, of_prompts = _join([*informative, *spare], prompts, policy.pad)
-    longest, penalty = rollout.max_response_tokens, reward.overlong_penalty
-    penalty_PG = overlong_penalty(groups.lengths_PG, limit=longest, buffer=reward.overlong_buffer, penalty=penalty)
+    formed_PG = None
+    if reward.format_share:
+        formed = [float(well_formed(text)) for text in texts_of(policy, drawn)]
+        formed_PG = torch.tensor(formed, device=correct_PG.device).view_as(correct_PG)
+    rewards_PG = rewards_of(correct_PG, formed_PG, groups.lengths_PG, reward, rollout.max_response_tokens)
     counts = pass_rates, statuses, rounds, position
     of_problems, of_rollouts = [problem for problem, _ in of_prompts], [verdicts for _, verdicts in of_prompts]
-    return Batch(groups, drawn, correct_PG, correct_PG + penalty_PG, *counts, of_problems, of_rollouts, seconds)
+    return Batch(groups, drawn, correct_PG, rewards_PG, formed_PG, *counts, of_problems, of_rollouts, seconds)
+
+
+def rewards_of(correct_PG: Tensor, formed_PG: Tensor | None, lengths_PG: Tensor, reward: Reward, limit: int) -> Tensor:
+    """(1 - w) correct + w formed, with w the `format_share`, plus the overlong penalty, zero or negative."""
+    penalty, buffer = reward.overlong_penalty, reward.overlong_buffer
+    penalty_PG = overlong_penalty(lengths_PG, limit=limit, buffer=buffer, penalty=penalty)
+    if formed_PG is None:
+        return correct_PG + penalty_PG
+    return (1 - reward.format_share) * correct_PG + reward.format_share * formed_PG + penalty_PG
 
 
 # Groups with their samples, which are correct (P, G), and each prompt's problem with its rollouts' verdicts.

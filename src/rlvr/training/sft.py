@@ -13,7 +13,7 @@ from rlvr.files import sha256
 from rlvr.offspring import end_with_caller
 from rlvr.policies.manifest import fingerprint
 from rlvr.policies.store import Policy, save
-from rlvr.records import Demonstration, read_records
+from rlvr.records import Demonstration, read_records, sum_of_pictures, with_paths
 from rlvr.training import backends
 from rlvr.training.batches import Groups, PromptOrder, chunks, pad_prompts, token_logprobs
 from rlvr.training.checkpoint import Checkpoints, Snapshot
@@ -38,7 +38,8 @@ def learning_rate(step: int, spec: Sft) -> float:
 def encode(policy: Policy, demonstrations: list[Demonstration]) -> Groups:
     """Demonstrations as groups of one; each response ends with the end-of-sequence token."""
     where = policy.model.device
-    prompts_PL, prompt_lengths_P = pad_prompts(policy.encode([d.prompt for d in demonstrations]), policy.pad, where)
+    prompts = policy.encode([d.prompt for d in demonstrations], [d.images for d in demonstrations])
+    prompts_PL, prompt_lengths_P = pad_prompts(prompts, policy.pad, where)
     texts = [continued(policy.template, d.response) for d in demonstrations]
     tokens = policy.tokenizer(texts, add_special_tokens=False)["input_ids"]
     responses, lengths_P = pad_prompts([[*t, policy.eos] for t in tokens], policy.pad, where)  # type: ignore[misc]
@@ -127,11 +128,12 @@ def main(
     policy = backend.policy(model)
     mark = {"policy": identity.policy_id(policy_spec), "model": fingerprint(model)}
     mark["demonstrations"] = sha256(demonstrations)
+    shown = with_paths(demonstrations, read_records(demonstrations, Demonstration))
+    if pictures := sum_of_pictures(shown):
+        mark["pictures"] = pictures
     checkpoints = Checkpoints(state, mark, origin=origin)
     with checkpoints.lease():
-        rows = train(
-            policy, sft, read_records(demonstrations, Demonstration), checkpoints, Saves(save_every, save_minutes)
-        )
+        rows = train(policy, sft, shown, checkpoints, Saves(save_every, save_minutes))
         folder = out.parent / "policy"
         sums = save(policy, folder)
         outcome = TrainedPolicy(folder, sums, policy.template, {"metrics": rows}, checkpoints.history)

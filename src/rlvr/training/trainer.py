@@ -154,10 +154,10 @@ class Trainer:
 
         def kept_group(p: int) -> KeptGroup:
             lengths, length = groups.lengths_PG[p].tolist(), int(groups.prompt_lengths_P[p])
-            rows = [
-                groups.prompts_PL[p, :length],
-                *(row[:n] for row, n in zip(groups.tokens_PGT[p], lengths, strict=True)),
-            ]
+            words = groups.prompts_PL[p, :length]
+            if self.policy.pictures is not None:
+                words = self.policy.pictures.as_words(words)
+            rows = [words, *(row[:n] for row, n in zip(groups.tokens_PGT[p], lengths, strict=True))]
             prompt, *responses = self.policy.decode([row.cpu().numpy() for row in rows])
             return group(
                 p,
@@ -271,6 +271,7 @@ class Trainer:
             **measures.entropy(self.policy.tokenizer, batch.groups.tokens_PGT, batch.samples.entropy_PGT, mask_PGT),
             **self._false_working(batch.groups, batch.correct_PG),
             **measures.overconfidence(inputs["log_ratio_PG"], batch.groups.lengths_PG, batch.correct_PG),
+            **({} if batch.formed_PG is None else {"well_formed": float(batch.formed_PG.mean())}),
             "prompts_drawn": len(batch.drawn_pass_rates),
             "sampling_rounds": batch.rounds,
             "statuses": dict(sorted(batch.statuses.items())),
@@ -278,6 +279,8 @@ class Trainer:
 
     def _false_working(self, groups: Groups, correct_PG: torch.Tensor) -> dict[str, float | None]:
         tokenizer, prompts = self.policy.tokenizer, groups.prompts()
+        if self.policy.pictures is not None:
+            prompts = [self.policy.pictures.as_words(prompt) for prompt in prompts]
         return measures.false_working(tokenizer, prompts, groups.tokens_PGT, groups.lengths_PG, correct_PG)
 
     # ---- held-out measurements ----
@@ -346,7 +349,8 @@ class Trainer:
     def _own_names(self) -> list[str]:
         """The names of all weights, without a head that is the embedding."""
         state = self.model.state_dict()
-        tied = HEAD in state and state[HEAD].data_ptr() == state[EMBEDDING].data_ptr()
+        embedding = state[EMBEDDING] if EMBEDDING in state else self.model.get_input_embeddings().weight
+        tied = HEAD in state and state[HEAD].data_ptr() == embedding.data_ptr()
         return [name for name in state if not (tied and name == HEAD)]
 
     def _weights(self) -> dict[str, torch.Tensor]:

@@ -29,8 +29,9 @@ from rlvr.config.schema.specs import RunSpec
 from rlvr.files import publish_json, publish_lines, read_json
 from rlvr.policies import store
 from rlvr.policies.noise import STREAM_PROBE
-from rlvr.records import Problem, read_records
+from rlvr.records import Problem
 from rlvr.training.batches import Groups
+from rlvr.training.inputs import texts_of
 from rlvr.training.passes import sampler
 from rlvr.training.rollouts import Problems, sample_prompts, verify
 from rlvr.verifiers.pool import Pool
@@ -178,7 +179,7 @@ def main(
     origin = provenance.collect()
     content = read_json(run)
     spec = RunSpec.model_validate(content["spec"])
-    train = read_records(problems, Problem)
+    (train,) = texts_of(problems)
     between = [step for step in kept_steps(run) if 0 < step < content["step"]]
     steps = {0: base, **{step: None for step in between[len(between) // 2 :][:1]}, content["step"]: run}
     rows = []

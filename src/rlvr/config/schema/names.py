@@ -24,6 +24,18 @@ class Named(Strict):
     stand_in: dict[str, str] = {}
 
 
+class Vision(Strict):
+    """The vision tower of a model from scratch: its output, one vector for 2 x 2 patches, is as wide as the language
+    model."""
+
+    hidden_size: Positive
+    layers: Positive
+    heads: Positive
+    intermediate_size: Positive
+    patch_size: Positive  # pixels
+    largest_picture: Positive  # pixels in all; a larger picture is made smaller
+
+
 class ScratchModel(Named):
     """A tiny model made from a configuration and a seed, with the tokenizer of a task of rlvr.data.tasks."""
 
@@ -38,11 +50,20 @@ class ScratchModel(Named):
     init_std: Rate
     init_seed: Natural
     task: Literal[TASKS] = "operator_fill"  # type: ignore[valid-type]
+    vision: Vision | None = None
 
     @model_serializer(mode="wrap")
-    def without_the_usual_task(self, dump: Any) -> dict[str, Any]:
-        """The dump without the default task, as before `task` existed, so old results stay valid."""
-        return {key: value for key, value in dump(self).items() if (key, value) != ("task", "operator_fill")}
+    def without_what_is_usual(self, dump: Any) -> dict[str, Any]:
+        """The dump without the default task and vision, as before they existed, so old results stay valid."""
+        usual = {"task": "operator_fill", "vision": None}
+        return {key: value for key, value in dump(self).items() if key not in usual or value != usual[key]}
+
+    @model_validator(mode="after")
+    def sees_as_its_architecture(self):
+        sees = constant("policies/architectures", self.architecture, "SEES", False)
+        if sees != (self.vision is not None):
+            raise ValueError(f"vision: {self.architecture} {'needs it' if sees else 'has none'}")
+        return self
 
 
 class AboutModel(Strict):
@@ -129,6 +150,9 @@ class About(Strict):
     hard_levels: list[str] = []
 
 
+Pictures = Literal["own", "other", "none"]  # of a problem, to see what the text alone tells (rlvr.data.swapped)
+
+
 class Synthetic(Named):
     """Problems of one part of a task that this project makes (rlvr.data.tasks)."""
 
@@ -139,6 +163,7 @@ class Synthetic(Named):
     max_solutions: Positive | None = None
     max_chance: Fraction | None = None  # of a blind guess
     unseen: str | None = None  # a family that is left out of training, for tests out of domain
+    pictures: Pictures = "own"
     demonstrations: Positive | None = None
     random_share: Fraction = 0.0
     seed: Natural
@@ -206,6 +231,9 @@ class Published(Named, Files):
     since: Day | None = None  # first and last day, both included
     until: Day | None = None
     originals: dict[str, Original] = {}  # "<set>/<split>" as rows name it
+    archive: str | None = None  # a zip file beside the first file, with the pictures that rows name
+    subset: str | None = None  # of a file with several, told apart by the adapter's field `subset`
+    pictures: Pictures = "own"
     verifier: Literal[GENERAL]  # type: ignore[valid-type]
     thinks: bool = False  # accept an answer behind the response's </think> alone
     about: About = About()
@@ -241,6 +269,7 @@ class Mixture(Named):
     task: Literal["mixture"]
     shares: Annotated[list[Share], Field(min_length=1)]
     problems: Positive | None = None  # the plan; the card has the actual number
+    pictures: Pictures = "own"
     seed: Natural
     about: About = About()
 

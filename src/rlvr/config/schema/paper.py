@@ -10,10 +10,14 @@ from rlvr.config.schema.items import Claim, ItemConfig
 
 
 class PaperModel(Strict):
-    """A model in a paper: the paper's settings for it, and a prompt that replaces the model's."""
+    """A model in a paper: the paper's settings for it, a prompt that replaces the model's, and sets that replace the
+    paper's, where it is trained on something else."""
 
     prompt: str | None = None
     settings: dict[str, Any] = {}
+    data: str | None = None
+    sft_data: str | None = None
+    validation_data: str | None = None
 
 
 class Arm(Strict):
@@ -137,7 +141,7 @@ class Matched(Strict):
 
 
 class Scale(Strict):
-    """Sizes for all papers, and further ones per paper (`papers`)."""
+    """Sizes for all papers, and further ones per paper (`papers`), and per model of a paper (`models_of_papers`)."""
 
     name: Name
     like: Name | None = None  # the scale below this one
@@ -152,6 +156,7 @@ class Scale(Strict):
     sft: bool | list[str]  # models that are fine-tuned before RL: all, none, or those of papers' `models` by name
     settings: dict[str, Any] = {}
     papers: dict[str, dict[str, Any]] = {}
+    models_of_papers: dict[str, dict[str, dict[str, Any]]] = {}
     hardware: Machine = Machine()
 
     def fine_tunes(self, model: str) -> bool:

@@ -105,6 +105,7 @@ class Rollout(Strict):
 class Reward(Strict):
     overlong_penalty: Annotated[float, Field(ge=0)]
     overlong_buffer: Fraction
+    format_share: Fraction = 0.0
 
 
 class Loss(Strict):

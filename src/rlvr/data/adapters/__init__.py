@@ -19,13 +19,17 @@ __all__ = ["Draft", "LeftOut", "Refused", "Row", "load"]
 
 @dataclass(frozen=True)
 class Draft:
-    """A problem before it has an id. `response` is a demonstration; `dropped` counts dropped tests by reason."""
+    """A problem before it has an id. `response` is a demonstration; `dropped` counts dropped tests by reason.
+
+    `pictures` are contents; `archived` names further ones in the set's archive.
+    """
 
     prompt: str
     gold: str
     level: str = "all"
     cluster: str = ""
     pictures: tuple[bytes, ...] = ()
+    archived: tuple[str, ...] = ()
     response: str | None = None
     dropped: Mapping[str, int] = field(default_factory=dict)
 

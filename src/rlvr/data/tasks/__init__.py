@@ -10,6 +10,7 @@ A module has
     PARTS, LEVELS, LABEL   the values of `part` and of `levels`, and the name of a level; read from source
     UNSEEN                 families that training and demonstrations lack, if it has some: `generate_problems` takes one
                            of them as `unseen`; read from source
+    picture(problem)       the problem's picture as PNG, if its problems have one each
     VOCABULARY             the words of a tiny model: <pad>, <bos>, <eos>, <unk>, and all words of prompts and responses
     DECISIONS, ANSWER      the words at which a response decides, before the word that opens its answer; the other words
                            follow from them

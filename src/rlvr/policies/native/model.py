@@ -58,7 +58,8 @@ class Model:
     @classmethod
     def of(cls, config: Mapping[str, Any], *, value_head: bool = False) -> Model:
         """From the content of config.json. Raises Unsupported, with the entry that the engine does not know."""
-        classes = {f"{constant(ARCHITECTURES, name, 'CLASSES')}ForCausalLM": name for name in members(ARCHITECTURES)}
+        known = [name for name in members(ARCHITECTURES) if not constant(ARCHITECTURES, name, "SEES", False)]
+        classes = {f"{constant(ARCHITECTURES, name, 'CLASSES')}ForCausalLM": name for name in known}
         asked = (config.get("architectures") or ["none"])[0]
         if asked not in classes:
             raise Unsupported(f"architecture {asked}; the native engine computes {', '.join(sorted(classes))}")

@@ -5,6 +5,7 @@ A module has `load(manifest, sampling, **execution) -> Engine`, `version()`, and
     ROWS          minimum and maximum of completions per part: affects memory and the loss at a kill, not samples
     ENVIRONMENT   its environment in config/cluster.yaml, where `execution.shards` jobs share an evaluation;
                   None: the workflow's own environment, where one job draws all of it
+    SEES          True if it passes pictures to a policy that sees them
 
 Sample i of a problem depends only on the policy, the sampling settings, the seed, the problem and i; in vLLM also on
 the batch, as far as its kernels are not batch-invariant. Every sampling parameter is explicit: no default of an engine
@@ -47,6 +48,11 @@ class Engine(Protocol):
 def rows(name: str) -> tuple[int, int]:
     """An engine's ROWS."""
     return _module(name).ROWS
+
+
+def sees(name: str) -> bool:
+    """Whether an engine passes pictures on."""
+    return getattr(_module(name), "SEES", False)
 
 
 def version(name: str) -> str:

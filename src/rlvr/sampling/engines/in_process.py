@@ -20,6 +20,7 @@ from rlvr.training.passes import sampler
 from rlvr.training.rollouts import sample_prompts
 
 ENVIRONMENT = None
+SEES = True
 ROWS = (1024, 1024)
 
 
@@ -37,7 +38,8 @@ class InProcess:
 
     @torch.no_grad()
     def draw(self, problems: list[Problem], first: int, last: int) -> list[Sampled]:
-        sampling, encoded = self.sampling, self.policy.encode([problem.prompt for problem in problems])
+        sampling = self.sampling
+        encoded = self.policy.encode([problem.prompt for problem in problems], [problem.images for problem in problems])
         limits = limits_of(sampling, problems, encoded)
         _, drawn = sample_prompts(
             self.policy,
@@ -55,6 +57,8 @@ class InProcess:
         lengths_PG = torch.minimum(drawn.lengths_PG, limits_P1)
         within_PGT = torch.arange(drawn.logprobs_PGT.shape[-1], device=limits_P1.device) < lengths_PG[..., None]
         lengths, totals = lengths_PG.tolist(), (drawn.logprobs_PGT.double() * within_PGT).sum(-1).tolist()
+        if self.policy.pictures is not None:
+            encoded = [self.policy.pictures.as_words(torch.tensor(prompt)).tolist() for prompt in encoded]
         sampled = []
         for p, problem in enumerate(problems):
             rows = [drawn.tokens_PGT[p, g, :n].tolist() for g, n in enumerate(lengths[p])]

@@ -12,12 +12,14 @@ import torch
 
 from rlvr.config.schema.settings import Evaluation
 from rlvr.offspring import leave_no_orphans
-from rlvr.policies.store import Location, load_tokenizer, locate
+from rlvr.policies.pictures import in_place
+from rlvr.policies.store import Location, Policy, encoder, locate
 from rlvr.records import Completion, Problem
 from rlvr.sampling.engines import EngineError, Sampled, limits_of
 from rlvr.training.deterministic import one_thread
 
 ENVIRONMENT = "vllm"
+SEES = True
 ROWS = (1024, 8192)  # a part ends with its longest sample
 SPARE_PROMPT_TOKENS = 4096  # tokens for a prompt, beside the response, if the model's context is longer
 
@@ -51,13 +53,22 @@ def parameters(sampling: Evaluation, eos: int) -> dict[str, Any]:
     }
 
 
-def options(location: str, revision: str | None, dtype: str, longest: int, tensor_parallel: int, memory: float) -> dict:
-    """Arguments of vLLM's LLM."""
+def options(
+    location: str,
+    revision: str | None,
+    dtype: str,
+    longest: int,
+    tensor_parallel: int,
+    memory: float,
+    *,
+    pictured: bool = False,
+) -> dict:
+    """Arguments of vLLM's LLM. `pictured`: its processor of prompts with pictures needs the model's tokenizer."""
     return {
         "model": location,
         "revision": revision,
         "dtype": dtype,
-        "skip_tokenizer_init": True,
+        "skip_tokenizer_init": not pictured,
         "generation_config": "vllm",  # not the model's: it would override sampling parameters
         "logprobs_mode": "raw_logprobs",  # of the policy, before temperature and top-p
         "tensor_parallel_size": tensor_parallel,
@@ -69,19 +80,40 @@ def options(location: str, revision: str | None, dtype: str, longest: int, tenso
     }
 
 
+def prompts(policy: Policy, problems: list[Problem]) -> tuple[list[list[int]], list[dict[str, Any]]]:
+    """The tokens of each prompt, one for each place of a picture, and vLLM's input, one token for each picture."""
+    texts, images = [problem.prompt for problem in problems], [problem.images for problem in problems]
+    encoded = policy.encode(texts, images)
+    if policy.pictures is None or not any(images):
+        return encoded, [{"prompt_token_ids": tokens} for tokens in encoded]
+    pictures = policy.pictures
+    inputs = []
+    for text, paths in zip(texts, images, strict=True):
+        (tokens,) = policy.encode([in_place(text, len(paths))])
+        seen = {"multi_modal_data": {"image": [opened(path) for path in paths]}} if paths else {}
+        inputs.append({"prompt_token_ids": tokens, **seen})
+    return [pictures.as_words(torch.tensor(tokens)).tolist() for tokens in encoded], inputs
+
+
+def opened(path: str) -> Any:
+    from PIL import Image
+
+    with Image.open(path) as picture:
+        return picture.convert("RGB")
+
+
 class Vllm:
     name = "vllm"
 
-    def __init__(self, engine: Any, tokenizer: Any, template: str, sampling: Evaluation, version: str, longest: int):
-        self.engine, self.tokenizer, self.template = engine, tokenizer, template
+    def __init__(self, engine: Any, policy: Policy, sampling: Evaluation, version: str, longest: int):
+        self.engine, self.policy, self.tokenizer = engine, policy, policy.tokenizer
         self.sampling, self.version, self.longest = sampling, version, longest
 
     def draw(self, problems: list[Problem], first: int, last: int) -> list[Sampled]:
         from vllm import SamplingParams
 
         fixed = parameters(self.sampling, self.tokenizer.eos_token_id)
-        texts = [self.template.replace("{problem}", problem.prompt) for problem in problems]
-        encoded = self.tokenizer(texts, add_special_tokens=False)["input_ids"]
+        encoded, inputs = prompts(self.policy, problems)
         limits = limits_of(self.sampling, problems, encoded)
         for problem, tokens, limit in zip(problems, encoded, limits, strict=True):
             if len(tokens) + limit > self.longest:
@@ -92,7 +124,7 @@ class Vllm:
                 )
         requests = [(p, sample) for p in range(len(problems)) for sample in range(first, last)]
         outputs = self.engine.generate(
-            [{"prompt_token_ids": encoded[p]} for p, _ in requests],
+            [inputs[p] for p, _ in requests],
             [
                 SamplingParams(
                     **{**fixed, "max_tokens": limits[p]}, seed=sample_seed(self.sampling.seed, problems[p], s)
@@ -133,16 +165,19 @@ def load(manifest: Path, sampling: Evaluation, *, tensor_parallel: int = 1, gpu_
     from vllm import LLM
 
     policy = locate(manifest)
-    tokenizer = load_tokenizer(policy.location, **policy.options)
+    policy_alone = encoder(policy)
     longest = min(positions(policy), SPARE_PROMPT_TOKENS + sampling.max_response_tokens)
     revision = policy.options.get("revision")
-    arguments = options(policy.location, revision, sampling.precision, longest, tensor_parallel, gpu_memory)
+    pictured = policy_alone.pictures is not None
+    place = policy.location, revision, sampling.precision
+    arguments = options(*place, longest, tensor_parallel, gpu_memory, pictured=pictured)
     leave_no_orphans()  # the engine's processes notice this one's death late or never
-    return Vllm(LLM(**arguments), tokenizer, policy.template, sampling, installed, longest)
+    return Vllm(LLM(**arguments), policy_alone, sampling, installed, longest)
 
 
 def positions(policy: Location) -> int:
     """The longest sequence that a model supports."""
     from transformers import AutoConfig
 
-    return int(AutoConfig.from_pretrained(policy.location, **policy.options).max_position_embeddings)
+    config = AutoConfig.from_pretrained(policy.location, **policy.options)
+    return int(config.get_text_config().max_position_embeddings)

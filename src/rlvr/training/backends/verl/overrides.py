@@ -44,14 +44,15 @@ class Places:
     state: str
     nodes: int = 1
     gpus_per_node: int = 1
+    pictures: bool = False  # whether prompts have pictures
 
     @classmethod
-    def of(cls, state: Path, model: str, nodes: int = 1, gpus_per_node: int = 1) -> Self:
+    def of(cls, state: Path, model: str, nodes: int = 1, gpus_per_node: int = 1, *, pictures: bool = False) -> Self:
         """The places of a run with its inputs beside its checkpoints."""
         names = {"tokenizer": "tokenizer", "agent_loop": "agent_loop.yaml"}
         names |= {"train": "train.parquet", "validation": "validation.parquet"}
         inputs = {key: str(state / "inputs" / name) for key, name in names.items()}
-        return cls(model, state=str(state), nodes=nodes, gpus_per_node=gpus_per_node, **inputs)
+        return cls(model, state=str(state), nodes=nodes, gpus_per_node=gpus_per_node, pictures=pictures, **inputs)
 
 
 def needs_reference(spec: RunSpec) -> bool:
@@ -151,7 +152,14 @@ def _hydra_value(value: Any) -> str:
 
 
 def _data(spec: RunSpec, places: Places, execution: Execution) -> dict[str, Any]:
+    pictured = {
+        "data.image_key": "images",
+        "data.return_multi_modal_inputs": True,
+        "data.custom_cls.path": "pkg://rlvr.training.backends.verl.dataset",
+        "data.custom_cls.name": "Problems",
+    }
     return {
+        **(pictured if places.pictures else {}),
         "data.train_files": places.train,
         "data.val_files": places.validation,
         "data.train_batch_size": spec.rl.prompts_per_step,
@@ -238,6 +246,7 @@ def _loss(spec: RunSpec, _: Places, execution: Execution) -> dict[str, Any]:
         "+rlvr.last_layers_steps": spec.last_layers_steps,
         "+rlvr.overlong_penalty": spec.reward.overlong_penalty,
         "+rlvr.overlong_buffer": spec.reward.overlong_buffer,
+        "+rlvr.format_share": spec.reward.format_share,
         "+rlvr.verifier": spec.data.verifier,
         "+rlvr.verifier_errors": execution.verifier_errors,
         "+rlvr.failed_groups": execution.failed_groups,

@@ -6,13 +6,14 @@ from typing import Any
 import torch
 from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase
 
-from rlvr.training.rollouts import overlong_penalty
+from rlvr.training.rollouts import rewards_of
 from rlvr.verifiers import settle
+from rlvr.verifiers._form import well_formed
 from rlvr.verifiers.pool import Pool
 
 
 class Verified(RewardManagerBase):
-    """1 for a correct answer, else 0, less the length penalty; `acc` is without the penalty.
+    """The reward of `rlvr.training.rollouts.rewards_of`; `acc` is 1 for a correct answer, else 0.
 
     Each of `reward.num_workers` processes has one; its judge can be killed (`rlvr.verifiers.pool`). Its settings are
     under `rlvr` in verl's configuration. Raises TooManyErrors, which ends the training, if its judge fails too often.
@@ -39,12 +40,9 @@ class Verified(RewardManagerBase):
         self.pool.errors.check()
         status, extracted = settle((verdict.status, verdict.extracted), tokens[-1:] == [self.tokenizer.eos_token_id])
         correct = float(status == "correct")
-        penalty = overlong_penalty(
-            torch.tensor([[float(len(tokens))]]),
-            limit=self.longest,
-            buffer=self.settings.overlong_buffer,
-            penalty=self.settings.overlong_penalty,
-        )
+        formed = torch.tensor([[float(well_formed(text))]]) if self.settings.format_share else None
+        lengths = torch.tensor([[float(len(tokens))]])
+        reward = rewards_of(torch.tensor([[correct]]), formed, lengths, self.settings, self.longest)
         seconds = time.perf_counter() - began
         info = {"acc": correct, "status": status, "extracted": extracted, "seconds": seconds}
-        return {"reward_score": correct + float(penalty), "reward_extra_info": info}
+        return {"reward_score": float(reward), "reward_extra_info": info}

@@ -20,7 +20,8 @@ from rlvr.config.schema.specs import RunSpec
 from rlvr.files import publish, publish_json, sha256, whole
 from rlvr.offspring import end_with_caller, tied
 from rlvr.policies.manifest import fingerprint
-from rlvr.policies.store import Location, load_tokenizer, locate
+from rlvr.policies.store import Location, load_image_processor, load_tokenizer, locate, sees
+from rlvr.records import sum_of_pictures
 from rlvr.training import live, loggers
 from rlvr.training.backends.verl import data
 from rlvr.training.backends.verl.overrides import VERL, Places, Unsupported, overrides
@@ -88,6 +89,8 @@ def merge(shards: Path, base: Location, folder: Path) -> dict[str, str]:
         for path in [*partial.glob("token*"), *partial.glob("chat_template*"), *partial.glob("special_tokens*")]:
             path.unlink()
         load_tokenizer(base.location, **base.options).save_pretrained(partial)
+        if sees(base.location, **base.options):
+            load_image_processor(base.location, **base.options).save_pretrained(partial)
         return {path.name: sha256(path) for path in sorted(partial.iterdir()) if path.is_file()}
 
 
@@ -113,12 +116,16 @@ def main(
     train_set, held_out = problems_of(problems, validation)
     mark = {"run": identity.run_id(run), "base": fingerprint(base), "problems": sha256(problems)}
     mark |= {"verl": VERL, "validation": sha256(validation)}
+    if pictures := sum_of_pictures([*train_set, *held_out]):
+        mark["pictures"] = pictures
+    if pictures and not sees(start.location, **start.options):
+        raise SystemExit(f"{problems}: the problems have pictures, and the policy of {base} reads texts")
     with lease(state):
         run_folder = RunFolder(state.resolve())
         keep_only(run_folder.folder, mark)
         run_folder.stop.unlink(missing_ok=True)
         live.prepare(run_folder.folder, run)
-        places = Places.of(run_folder.folder, on_disk(start), nodes, gpus_per_node)
+        places = Places.of(run_folder.folder, on_disk(start), nodes, gpus_per_node, pictures=bool(pictures))
         data.write_problems(Path(places.train), train_set, start.template, run.data.name)
         held_out = held_out[: max(1, run.probe.problems)]
         data.write_problems(Path(places.validation), held_out, start.template, run.validation.name)

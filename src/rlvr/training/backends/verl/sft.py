@@ -14,7 +14,7 @@ from rlvr.files import publish_json, read_lines, sha256
 from rlvr.offspring import end_with_caller, tied
 from rlvr.policies.manifest import fingerprint
 from rlvr.policies.store import locate
-from rlvr.records import Demonstration, read_records
+from rlvr.records import Demonstration, PicturesUnread, read_records, text_alone
 from rlvr.training.backends.verl import data
 from rlvr.training.backends.verl.overrides import VERL, sft_overrides
 from rlvr.training.backends.verl.requirements import check_version
@@ -56,6 +56,14 @@ class SftFolder:
         return [rows[step] for step in sorted(rows)]
 
 
+def _texts(path: Path) -> list[Demonstration]:
+    """The demonstrations of a file. Exits if one has a picture, which verl's SFT here does not pass on."""
+    try:
+        return text_alone(read_records(path, Demonstration), path)
+    except PicturesUnread as error:
+        raise SystemExit(str(error)) from error
+
+
 def main(
     spec: stages.Spec,
     model: stages.Model,
@@ -77,7 +85,7 @@ def main(
         sft_folder = SftFolder(state.resolve(), mark)
         inputs = sft_folder.folder / "inputs"
         tokenizer, train = inputs / "tokenizer", inputs / "train.parquet"
-        data.write_demonstrations(train, read_records(demonstrations, Demonstration), start.template)
+        data.write_demonstrations(train, _texts(demonstrations), start.template)
         data.write_tokenizer(tokenizer, start.location, **start.options)
         history = history_of(sft_folder.folder, sft_folder.step, origin)
         if sft_folder.step < sft.steps:
