@@ -111,7 +111,7 @@ def _tensor(tensor: Any, fields: Fields) -> tuple[str, np.ndarray]:
     values = np.array(dequantize(tensor.data, tensor.tensor_type), dtype=np.float32)
     place, _, rest = tensor.name.partition(".")
     if place != "blk":
-        return OTHERS.get(place, tensor.name), values
+        return OTHERS.get(place, str(tensor.name)), values
     layer, kind, _ = rest.split(".")
     if kind in ("attn_q", "attn_k"):
         values = _halves(values, fields["llama.attention.head_count" + ("_kv" if kind == "attn_k" else "")])

@@ -17,7 +17,7 @@ chance falls exponentially in m. In a demonstration a share of the steps is gues
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -268,10 +268,10 @@ def generate_problems(
 def _draw(level: int, generator: np.random.Generator, unseen: str | None) -> str | None:
     """A random problem; None if a value leaves 1..LARGEST, or its sentences take another number of steps."""
 
-    def one_of(options: Sequence) -> str:
+    def one_of(options: Sequence[Any]) -> Any:
         return options[int(generator.integers(len(options)))]
 
-    theme = one_of(THEMES[unseen or one_of(FAMILIES)])
+    theme: Theme = one_of(THEMES[unseen or one_of(FAMILIES)])
     first, last = one_of(list(theme.first)), one_of(list(theme.last))
     sentences, steps = [first], _steps(theme.first[first]) + _steps(theme.last[last])
     while steps < level:
