@@ -80,11 +80,8 @@ def _expand(sources: Sources, plan: Plan, name: str) -> PaperPlan:
 
 
 def _without(paper: Paper, scale: Scale) -> Paper:
-    """The paper without the tables and figures that the scale cannot make. Raises ConfigError for one it has not."""
+    """The paper without the tables and figures that the scale cannot make."""
     left_out = scale.without.get(paper.name, [])
-    for item in left_out:
-        place = f"config/scale/{scale.name}.yaml: without.{paper.name}"
-        look_up({**paper.tables, **paper.figures}, item, "table or figure", place)
 
     def kept(selection: Any) -> Any:
         return selection.model_copy(update={f: _except(getattr(selection, f), left_out) for f in (TABLES, FIGURES)})
