@@ -34,7 +34,7 @@ from rlvr.cost.model import Sampling, forward_flops, update_flops
 from rlvr.data.tasks.operator_fill import generate_problems
 from rlvr.planning.expansion import make_plan
 from rlvr.planning.papers import read_sources
-from rlvr.policies.build import classes, scratch_policy
+from rlvr.policies.sources.scratch import classes, scratch_policy
 from rlvr.policies.store import Policy
 from rlvr.records import Problem
 from rlvr.sampling.engines import Sampled

@@ -108,7 +108,7 @@ def policy():
 
 def tiny(architecture: str):
     from rlvr.planning.papers import read_sources
-    from rlvr.policies.build import scratch_policy
+    from rlvr.policies.sources.scratch import scratch_policy
 
     sources = read_sources(ROOT, "smoke", ["ace"])
     return scratch_policy(sources.models[f"{architecture}-tiny"])

@@ -75,6 +75,7 @@ DEFAULTS = {
     "Synthetic.random_share": 0.0,
     "Synthetic.unseen": None,
     "Synthetic.verifier": "operators",
+    "WheelModel.path": "",
 }
 # The same of the settings of estimators that came after runs were made; all others are written into every identity.
 LATER = {

@@ -15,7 +15,7 @@ from rlvr.data import prepare
 from rlvr.data.rows import DataError
 from rlvr.data.sources import DataUnavailable, find
 from rlvr.planning.papers import read_sources
-from rlvr.policies.build import scratch_policy
+from rlvr.policies.sources.scratch import scratch_policy
 from rlvr.records import Problem, read_records, with_paths
 from rlvr.sampling.engines.in_process import InProcess
 from rlvr.verifiers import load

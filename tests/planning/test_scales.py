@@ -325,3 +325,22 @@ def test_a_model_from_scratch_meets_the_task_that_it_knows_alone(copy):
         make_plan(copy, "laptop", ["ace", "lens", "agrae"])
     for scale in ("smoke", "laptop", "full-laptop"):
         assert make_plan(ROOT, scale, ["ace", "lens", "agrae", "fade", "methods"]).runs
+
+
+def test_a_scale_leaves_out_what_it_cannot_make(copy):
+    whole, without = (make_plan(ROOT, scale, ["fade"]).papers["fade"] for scale in ("laptop", "pretrained"))
+    assert set(whole.tables) - set(without.tables) == {"core_programs"} and set(whole.figures) == set(without.figures)
+    assert "core_programs" in whole.paper.core.tables and "core_programs" not in without.paper.core.tables
+    edit(copy, "scale/pretrained.yaml", "[core_programs]", "[core_program]")
+    with pytest.raises(ConfigError, match=r"pretrained.yaml: without.fade: .*did you mean 'core_programs'"):
+        make_plan(copy, "pretrained", ["ace"])
+    edit(copy, "scale/pretrained.yaml", "{fade: [core_program]}", "{fad: [core_programs]}")
+    with pytest.raises(ConfigError, match=r"pretrained.yaml: without.fad: no such paper; did you mean 'fade'"):
+        make_plan(copy, "pretrained", ["ace"])
+
+
+def test_the_pilot_has_problems_that_the_scale_has_not():
+    pilot, scale = (make_plan(ROOT, name, ["ace"]) for name in ("pretrained-pilot", "pretrained"))
+    assert set(pilot.runs) == set(scale.runs), "settings chosen on the pilot cost no second training"
+    benchmarks = [{of.data.part for of in plan.evaluations.values()} for plan in (pilot, scale)]
+    assert benchmarks == [{"pilot"}, {"easy", "hard"}]

@@ -12,11 +12,11 @@ from transformers import AutoImageProcessor, AutoModelForImageTextToText
 
 from rlvr.planning.papers import read_sources
 from rlvr.policies import store
-from rlvr.policies.build import scratch_policy
 from rlvr.policies.decoder import Decoder
 from rlvr.policies.noise import noise_of
 from rlvr.policies.pictures import SPOT, in_place
 from rlvr.policies.sampler import sample
+from rlvr.policies.sources.scratch import scratch_policy
 from rlvr.policies.transformers_pass import TransformersPass
 from rlvr.records import PicturesUnread
 from rlvr.training.batches import pad_prompts

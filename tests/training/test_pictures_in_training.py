@@ -10,7 +10,7 @@ from rlvr.data import prepare
 from rlvr.estimators import Estimator
 from rlvr.planning.expansion import make_plan
 from rlvr.policies import store
-from rlvr.policies.build import scratch_policy
+from rlvr.policies.sources.scratch import scratch_policy
 from rlvr.records import Demonstration, KeptGroup, read_records, with_paths
 from rlvr.sampling.engines.in_process import InProcess
 from rlvr.training import sft

@@ -14,7 +14,7 @@ from rlvr.data import prepare
 from rlvr.files import read_json
 from rlvr.planning.expansion import make_plan
 from rlvr.policies import store
-from rlvr.policies.build import scratch_policy
+from rlvr.policies.sources.scratch import scratch_policy
 from rlvr.records import Demonstration, read_records, with_paths
 from rlvr.training import sft
 from rlvr.training.checkpoint import Checkpoints

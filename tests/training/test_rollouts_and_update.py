@@ -9,9 +9,9 @@ from conftest import ROOT, tiny
 
 from rlvr.estimators import Estimator
 from rlvr.planning.papers import read_sources
-from rlvr.policies.build import scratch_policy
 from rlvr.policies.decoder import Decoder
 from rlvr.policies.errors import NonFinite
+from rlvr.policies.sources.scratch import scratch_policy
 from rlvr.policies.transformers_pass import TransformersPass
 from rlvr.records import Problem
 from rlvr.training import measures

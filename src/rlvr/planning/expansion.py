@@ -14,7 +14,7 @@ from rlvr.config.explain import validate
 from rlvr.config.layers import ConfigError, Layer, look_up
 from rlvr.config.plan import Cell, PaperPlan, Plan
 from rlvr.config.schema.items import ItemConfig, Row
-from rlvr.config.schema.paper import Paper
+from rlvr.config.schema.paper import Paper, Scale
 from rlvr.config.schema.settings import Settings
 from rlvr.items import FIGURES, TABLES
 from rlvr.planning import check
@@ -55,6 +55,7 @@ def _add_mine(sources: Sources, arm: str) -> None:
 def _expand(sources: Sources, plan: Plan, name: str) -> PaperPlan:
     paper, layer = sources.papers[name]
     check.names(paper, sources, layer)
+    paper = _without(paper, sources.scale)
     arms = Arms(paper, layer, sources.scale.matched)
     paper = paper.model_copy(update={"sweeps": arms.sweeps})
     runs = PaperRuns(sources, plan, paper, layer, arms)
@@ -76,6 +77,23 @@ def _expand(sources: Sources, plan: Plan, name: str) -> PaperPlan:
             look_up(planned.figures, figure, "figure", layer.place((key, "figures")))
     check_all(plan, planned, layer.place(("claims",)))
     return planned
+
+
+def _without(paper: Paper, scale: Scale) -> Paper:
+    """The paper without the tables and figures that the scale cannot make."""
+    left_out = scale.without.get(paper.name, [])
+
+    def kept(selection: Any) -> Any:
+        return selection.model_copy(update={f: _except(getattr(selection, f), left_out) for f in (TABLES, FIGURES)})
+
+    return kept(paper).model_copy(update={"core": kept(paper.core), "first": kept(paper.first)})
+
+
+def _except(names: Any, left_out: list[str]) -> Any:
+    """A list or a mapping without some names."""
+    if isinstance(names, list):
+        return [name for name in names if name not in left_out]
+    return {name: value for name, value in names.items() if name not in left_out}
 
 
 def _plan_data(planned: PaperPlan, runs: PaperRuns, *, with_sft: bool) -> None:

@@ -172,11 +172,18 @@ def _check_matched(matched: Matched, layers: list[Layer], folder: Path) -> None:
             look_up(known, name, f"entry of {part} of a paper", place_of(layers, ("matched", key)))
 
 
-def _check_papers_of_scale(layers: list[Layer], papers: list[str]) -> None:
+def _check_papers_of_scale(layers: list[Layer], papers: list[str], folder: Path) -> None:
+    """Raises ConfigError for a paper that does not exist, or an item to leave out that its paper has not."""
     for layer in layers:
-        for name in layer.content.get("papers", {}):
-            if name not in papers:
-                raise ConfigError(f"{layer.place(('papers', name))}: no such paper{nearest(name, papers)}")
+        for key in ("papers", "without"):
+            for name in layer.content.get(key, {}):
+                if name not in papers:
+                    raise ConfigError(f"{layer.place((key, name))}: no such paper{nearest(name, papers)}")
+        for name, left_out in layer.content.get("without", {}).items():
+            paper = read_yaml(folder / "papers" / f"{name}.yaml", folder.parent).content
+            known = {**(paper.get("tables") or {}), **(paper.get("figures") or {})}
+            for item in left_out:
+                look_up(known, item, "table or figure of the paper", layer.place(("without", name)))
         for name in layer.content.get("models_of_papers", {}):
             look_up(papers, name, "paper", layer.place(("models_of_papers", name)))
 
@@ -249,6 +256,6 @@ def read_sources(root: Path, scale: str, papers: list[str], own: str = "") -> So
     names = sorted(path.stem for path in (folder / "papers").glob("*.yaml"))
     datasets = Layer(str((folder / "datasets.yaml").relative_to(root)), "", {})
     check_papers_of_data(sources.data, prompts, names, datasets)
-    _check_papers_of_scale(layers, names)
+    _check_papers_of_scale(layers, names, folder)
     _check_models_of_papers(layers, sources.papers)
     return sources

