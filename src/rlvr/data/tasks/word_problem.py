@@ -201,9 +201,10 @@ def parse(prompt: str) -> Solution:
 def _read(text: str) -> Solution | None:
     reader = _Reader()
     while text:
-        match, does = next(((m, d) for pattern, d in _patterns() if (m := pattern.match(text))), (None, ""))
-        if match is None:
+        found = next(((m, d) for pattern, d in _patterns() if (m := pattern.match(text))), None)
+        if found is None:
             return None
+        match, does = found
         reader.add(does, {name: int(number) for name, number in match.groupdict().items()})
         text = text[match.end() :].lstrip()
     solution = Solution(tuple(reader.known))
