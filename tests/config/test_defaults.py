@@ -33,6 +33,7 @@ DEFAULTS = {
     "LocalData.seed": None,
     "LocalData.skip": 0,
     "LocalModel.path": "",
+    "Loss.dual_clip": None,
     "Loss.ratio": "token",
     "Mixture.pictures": "own",
     "Mixture.problems": None,

@@ -267,3 +267,14 @@ def test_a_processor_has_no_limit(tmp_path):
     refusals.check(make_plan(ROOT, "laptop", ["ace"]), CLUSTER, tmp_path)  # without a file of hardware
     done = CliRunner().invoke(app, ["plan", "ace", "--scale", "laptop", "--table", "table4"])
     assert done.exit_code == 0 and "GB of a core in rollouts" in done.stdout
+
+
+def test_a_tiny_vision_towers_parameters_are_those_of_its_model():
+    from rlvr.cost.hardware import Tower
+    from rlvr.planning.papers import read_sources
+    from rlvr.policies.sources.scratch import scratch_policy
+
+    model = read_sources(ROOT, "smoke", ["agrae"]).models["qwen2.5-vl-tiny"]
+    parameters = scratch_policy(model).model.named_parameters()
+    tower = Tower.of(model.vision, model.hidden_size)
+    assert tower.parameters == sum(tensor.numel() for name, tensor in parameters if "visual" in name)

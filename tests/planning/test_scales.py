@@ -316,8 +316,8 @@ def test_a_model_from_scratch_meets_the_task_that_it_knows_alone(copy):
     edit(
         copy,
         "datasets.yaml",
-        "laptop: chain-validation, smoke: operators-validation-smoke",
-        "laptop: operators-validation, smoke: operators-validation-smoke",
+        "laptop: chain-validation, pretrained: words-validation, smoke: operators-validation-smoke",
+        "laptop: operators-validation, pretrained: words-validation, smoke: operators-validation-smoke",
     )
     with pytest.raises(
         ConfigError, match=r"operators-validation is of the task operator_fill, and .*knows operator_chain alone"

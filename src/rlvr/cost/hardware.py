@@ -10,7 +10,7 @@ from rlvr.config.layers import ConfigError, Layer, look_up, read_yaml
 from rlvr.config.load import read_models, read_prompts
 from rlvr.config.registries import constant
 from rlvr.config.schema.fields import Name, Positive, Rate, Strict
-from rlvr.config.schema.names import ARCHITECTURES, HubModel, Model, ScratchModel
+from rlvr.config.schema.names import ARCHITECTURES, HubModel, Model, ScratchModel, Vision
 from rlvr.data import tasks
 
 
@@ -67,6 +67,15 @@ class Tower(Strict):
     parameters: Positive
     hidden_size: Positive
     layers: Positive
+
+    @classmethod
+    def of(cls, vision: Vision, text_size: int) -> "Tower":
+        """Qwen2.5-VL's of these sizes, for pictures that stand still: patches, layers, the merger of 2 x 2 patches."""
+        d, width = vision.hidden_size, vision.intermediate_size
+        patches = 3 * vision.patch_size**2 * d
+        layer = 2 * d + (4 * d * d + 4 * d) + (3 * d * width + 2 * width + d)
+        merger = d + (16 * d * d + 4 * d) + (4 * d * text_size + text_size)
+        return cls(parameters=patches + vision.layers * layer + merger, hidden_size=d, layers=vision.layers)
 
 
 class Shape(Strict):
@@ -149,9 +158,10 @@ class Hardware(Strict):
         """The sizes of a model. Raises ConfigError where the file lacks those of a published model."""
         if not isinstance(model, ScratchModel):
             return look_up(self.shapes, published(model), "shape of the model", "config/hardware.yaml: shapes")
-        sizes = model.model_dump(include=set(Shape.model_fields))
+        sizes = model.model_dump(include=set(Shape.model_fields) - {"vision"})
+        tower = None if model.vision is None else Tower.of(model.vision, model.hidden_size)
         vocabulary = len(tasks.load(model.task).VOCABULARY)
-        return Shape(**sizes, head_dim=model.hidden_size // model.heads, vocabulary=vocabulary)
+        return Shape(**sizes, head_dim=model.hidden_size // model.heads, vocabulary=vocabulary, vision=tower)
 
 
 def published(model: Model) -> str:

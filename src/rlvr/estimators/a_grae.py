@@ -69,7 +69,7 @@ def masses(
     alpha: float,
     levels: str,
     easy: str,
-    rate: str = "correct",
+    rate: str,
     **base: Any,
 ) -> tuple[Tensor, Tensor]:
     """m_F = m (omega / (2 sqrt(p)) + (1 - omega) / (2 sqrt(q))), m_S = m_F min(1, omega / alpha), m the base's mass"""

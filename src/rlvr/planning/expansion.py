@@ -80,13 +80,14 @@ def _expand(sources: Sources, plan: Plan, name: str) -> PaperPlan:
 
 
 def _without(paper: Paper, scale: Scale) -> Paper:
-    """The paper without the tables and figures that the scale cannot make."""
+    """The paper without the tables and figures that the scale cannot make, and the claims over them."""
     left_out = scale.without.get(paper.name, [])
 
     def kept(selection: Any) -> Any:
         return selection.model_copy(update={f: _except(getattr(selection, f), left_out) for f in (TABLES, FIGURES)})
 
-    return kept(paper).model_copy(update={"core": kept(paper.core), "first": kept(paper.first)})
+    claims = [claim for claim in paper.claims if claim.over not in left_out]
+    return kept(paper).model_copy(update={"claims": claims, "core": kept(paper.core), "first": kept(paper.first)})
 
 
 def _except(names: Any, left_out: list[str]) -> Any:

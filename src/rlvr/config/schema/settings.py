@@ -236,7 +236,7 @@ class Execution(Strict):
     failed_groups: Annotated[float, Field(ge=0, le=1)]
     kept_prompts: Annotated[int, Field(ge=0)]
     kept_mb: Annotated[float, Field(gt=0)]
-    loggers: list[Literal[LOGGERS]]  # type: ignore[valid-type]
+    loggers: Annotated[tuple[Literal[LOGGERS], ...], Field(strict=False)]  # type: ignore[valid-type]
 
 
 class Settings(Strict):
