@@ -62,6 +62,8 @@ FREE_TEXT = (
     *("environments", "account", "qos", "constraint", "partition", "gpu_type", "overrides"),
 )
 
+OF_SCALES: dict[str, Any] = {"papers": dict[str, Settings], "models_of_papers": dict[str, dict[str, Settings]]}
+
 
 # ---- a file, with what is known of each place in it --------------------------------------------------
 
@@ -106,7 +108,7 @@ def _of_mapping(schema: Any, value: dict[str, Any], path: tuple[Any, ...]) -> It
         field = model.model_fields[WRITTEN.get(key, key) if key not in model.model_fields else key]
         is_settings = (model.__name__, key) in (("Arm", "settings"), ("PaperModel", "settings"), ("Paper", "settings"))
         is_settings = is_settings or (model is Scale and key == "settings")
-        of = Settings if is_settings else dict[str, Settings] if (model, key) == (Scale, "papers") else field.annotation
+        of = Settings if is_settings else OF_SCALES.get(key, field.annotation) if model is Scale else field.annotation
         partial = (model in _sections() and _is_partial(path)) or (model is Scale and "like" in value)
         needed = (field.is_required() and not partial) or _needed(model, value, key)
         needed = needed and (key, path[:1]) != ("kind", ("tables",))  # it has a default
@@ -150,7 +152,7 @@ def _sections() -> list[Any]:
 
 def _is_partial(path: tuple[Any, ...]) -> bool:
     """Settings that are merged with others, of which none is required."""
-    return "settings" in path or path[:1] == ("papers",)
+    return "settings" in path or path[:1] in (("papers",), ("models_of_papers",))
 
 
 def _needed(model: type[BaseModel], value: dict[str, Any], key: str) -> bool:
