@@ -33,7 +33,7 @@ class Replay(Trainer):
         zeros = torch.zeros_like(logprobs_PGT)
         samples = Samples(tokens_PGT, logprobs_PGT, zeros, lengths_PG, torch.ones_like(lengths_PG, dtype=torch.bool))
         rewards_PG = record["rewards_PG"]
-        return Batch(groups, samples, rewards_PG, rewards_PG, rewards_PG.mean(1).tolist(), {}, 1, 0, [], [], 0.0)
+        return Batch(groups, samples, rewards_PG, rewards_PG, None, rewards_PG.mean(1).tolist(), {}, 1, 0, [], [], 0.0)
 
     def first_moments(self) -> dict[str, torch.Tensor]:
         """AdamW's mean of (clipped) gradients, by the parameter's name."""

@@ -143,27 +143,40 @@ def test_the_memory_plan_has_the_vision_tower(runs):
     assert more["update"] == pytest.approx(4 * 4 * 668_684_288 / 8 + 2 * 4 * tokens * share * 32 * 1280)
 
 
-@pytest.mark.verl
-def test_verls_data_set_gives_the_pictures_and_counts_their_places(place, problems, tmp_path):
+@pytest.fixture
+def rows(place, problems, tmp_path):
+    """verl's data set of the problems, and the tokenizer that it is given."""
     from omegaconf import OmegaConf
 
-    from rlvr.training.backends.verl.dataset import Problems, pictures_of
+    from rlvr.training.backends.verl.dataset import Problems
 
     data.write_problems(tmp_path / "p.parquet", problems, place.template, "set")
     data.write_tokenizer(tmp_path / "tokenizer", place.location)
     tokenizer = store.load_tokenizer(str(tmp_path / "tokenizer"))
     config = {"cache_dir": str(tmp_path), "filter_overlong_prompts": False, "max_prompt_length": 64}
-    rows = Problems(str(tmp_path / "p.parquet"), tokenizer, OmegaConf.create(config), processor=object())
-    messages = [rows[i]["raw_prompt"] for i in range(3)]
+    return Problems(str(tmp_path / "p.parquet"), tokenizer, OmegaConf.create(config), processor=object()), tokenizer
+
+
+@pytest.mark.verl
+def test_verls_data_set_gives_the_pictures(rows):
+    from rlvr.training.backends.verl.dataset import Problems, pictures_of
+
+    messages = [rows[0][i]["raw_prompt"] for i in range(3)]
     assert [[p.size for p in pictures_of(m)] for m in messages] == [[(56, 56)], [(112, 56), (56, 56)], []]
+    assert Problems._process_multi_modal_info(messages[2], 14, None) == (None, None, None)
+    assert torch.equal(rows[0][0]["dummy_tensor"], torch.tensor([0], dtype=torch.uint8))
+
+
+@pytest.mark.verl
+def test_verls_prompts_are_the_policys(rows, place, problems):
+    pytest.importorskip("torchvision", reason="transformers of the CPU lock asks for it; the cluster's lock has it")
+    made, tokenizer = rows
     policy = store.encoder(place)
-    for message, problem in zip(messages, problems, strict=True):
-        text = tokenizer.apply_chat_template(message, tokenize=False)
+    for i, problem in enumerate(problems):
+        text = tokenizer.apply_chat_template(made[i]["raw_prompt"], tokenize=False)
         (encoded,), (given,) = vllm.prompts(policy, [problem])
         assert tokenizer(text, add_special_tokens=False)["input_ids"] == given["prompt_token_ids"]
         assert len(encoded) >= len(given["prompt_token_ids"])
-    assert Problems._process_multi_modal_info(messages[2], 14, None) == (None, None, None)
-    assert torch.equal(rows[0]["dummy_tensor"], torch.tensor([0], dtype=torch.uint8))
 
 
 @pytest.mark.verl
