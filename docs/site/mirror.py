@@ -8,6 +8,7 @@ PAGES = ("CONTRIBUTING.md", "CHANGELOG.md", "config/README.md")
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 PAGE_OF = {"README.md": "index.md", "tutorial.ipynb": "tutorial.md"}  # of what is another page here
 OTHER = re.compile(r"(\]\((?:\.\./|docs/)*)(README\.md|tutorial\.ipynb)")
+LATER = {"docs/league/README"}  # the snapshot of `snakemake league`, which a checkout may lack
 TOCTREE = "\n```{toctree}\n:hidden:\n:maxdepth: 1\n%s\n```\n"
 
 
@@ -52,8 +53,14 @@ def _copy(root: Path, out: Path, path: str) -> None:
 
 
 def _toctrees(out: Path, nav: dict[str, list[str]]) -> str:
-    """The navigation. A page of docs/ that no list has comes last, and a page that is not there is left out."""
+    """The navigation. A page of docs/ that no list has comes last.
+
+    A page that is missing ends the build; one of LATER is left out.
+    """
     there = {caption: [page for page in pages if (out / f"{page}.md").is_file()] for caption, pages in nav.items()}
+    missing = {page for pages in nav.values() for page in pages} - {page for pages in there.values() for page in pages}
+    if missing - LATER:
+        raise SystemExit(f"docs/site/nav.yaml: no such page: {', '.join(sorted(missing - LATER))}")
     listed = {page for pages in there.values() for page in pages}
     more = [f"docs/{page.stem}" for page in sorted((out / "docs").glob("*.md")) if f"docs/{page.stem}" not in listed]
     captions = {**there, "More": more}

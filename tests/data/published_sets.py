@@ -115,7 +115,10 @@ GOOD = {
     "dapo_raw": {"prompt": [{"role": "user", "content": QUESTION}], "gold": {"ground_truth": "7"}},
     "geometry3k": {"prompt": QUESTION, "gold": "7", "pictures": [{"bytes": PNG, "path": "x"}]},
     "gpqa": {"prompt": QUESTION, **MCQ},
-    "huatuo_vision": {"prompt": QUESTION, "options": ["a", "b"], "gold": "b", "pictures": ["images/a.png"]},
+    "huatuo_vision": {
+        **{"prompt": QUESTION, "options": ["a", "b"], "gold": "b", "pictures": ["images/a.png"]},
+        **{"subset": "MR (Mag-netic Resonance Imaging)", "level": "OmniMedVQA"},
+    },
     "integers": {"prompt": QUESTION, "gold": "7", "solution": "\\boxed{7}"},
     "livecodebench": {
         **{"prompt": QUESTION, "starter": "", "date": "2024-09-01T00:00:00", "private": "[]", "metadata": "{}"},

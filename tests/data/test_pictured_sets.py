@@ -83,6 +83,19 @@ def test_an_archive_that_is_missing_or_damaged_is_named(tmp_path):
         find(DATA["omnimed-mri"], files=[path])
 
 
+def test_a_damaged_picture_leaves_its_problem_out_and_a_failing_disk_ends_the_stage(tmp_path, monkeypatch):
+    path = medical_file(tmp_path, [medical_row("a"), medical_row("b")], {"a": png(9, 9), "b": png(9, 9)})
+    stored = (tmp_path / "images.zip").read_bytes()
+    spoiled = bytearray(stored)
+    spoiled[stored.index(png(9, 9)) + 9] ^= 255  # in the first picture: its checksum is wrong now
+    (tmp_path / "images.zip").write_bytes(spoiled)
+    problems, tally = loaded("omnimed-mri", path)
+    assert [p.prompt[:21] for p in problems] == ["What is shown in b?\n("] and tally.left_out == {"no picture": 1}
+    monkeypatch.setattr(zipfile.ZipFile, "read", lambda *_: (_ for _ in ()).throw(OSError("Input/output error")))
+    with pytest.raises(OSError, match="Input/output error"):
+        loaded("omnimed-mri", path)
+
+
 def test_medical_sets_share_no_pair_and_bring_their_pictures(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = [f"mri{i}" for i in range(12)]

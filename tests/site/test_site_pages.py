@@ -163,11 +163,13 @@ def test_a_link_to_the_readme_leads_to_the_start_page(tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "index.md").write_text("[x](docs/results/README.md) [y](docs/tutorial.ipynb)")
     (tmp_path / "docs" / "a.md").write_text("[x](../README.md) [y](tutorial.ipynb) [z](../config/README.md)")
-    mirror.finish(ROOT, tmp_path, {"Start": ["docs/a", "docs/not-there"]})
+    with pytest.raises(SystemExit, match="no such page: docs/not-there"):
+        mirror.finish(ROOT, tmp_path, {"Start": ["docs/a", "docs/not-there"]})
+    mirror.finish(ROOT, tmp_path, {"Start": ["docs/a", "docs/league/README"]})
     assert (tmp_path / "docs" / "a.md").read_text() == "[x](../index.md) [y](tutorial.md) [z](../config/README.md)"
     start = (tmp_path / "index.md").read_text()
     assert start.startswith("[x](docs/results/README.md) [y](docs/tutorial.md)")
-    assert "docs/a" in start and "not-there" not in start
+    assert "docs/a" in start and "league" not in start
 
 
 def test_a_snapshot_of_a_league_keeps_its_pictures_and_has_its_tables_below_it(snapshot, tmp_path):

@@ -18,7 +18,7 @@ def test_surrogate_by_hand():
 
 
 def test_dual_clip_by_hand():
-    """Ye et al. 2020, Eq. 5, with c = 3: of a negative advantage alone, and without a gradient beyond c."""
+    """Ye et al. 2020, with c = 3: of a negative advantage alone, and without a gradient beyond c."""
     new = torch.tensor([5.0, 2.0, 0.5, 5.0], dtype=torch.float64).log().requires_grad_()
     advantages = torch.tensor([-2.0, -2.0, -2.0, 2.0], dtype=torch.float64)
     bounds = {"clip_low": 0.2, "clip_high": 0.28, "dual_clip": 3.0}

@@ -1,6 +1,7 @@
 """Pictures of a set that stand in a zip file beside its rows, which name them."""
 
 import zipfile
+import zlib
 from functools import cached_property
 from pathlib import Path
 
@@ -25,12 +26,12 @@ class Archive:
             raise DataError(f"{self.path}: must be the zip file with the set's pictures ({error})") from error
 
     def picture(self, name: str) -> bytes:
-        """The content of a picture. Raises LeftOut if it is missing, damaged, too large or no picture."""
+        """The content of a picture. Raises LeftOut if it is missing, damaged, locked, too large or no picture."""
         archive = self._zip
         try:
             entry = archive.getinfo(name)
             data = b"" if entry.file_size > LARGEST else archive.read(entry)
-        except (KeyError, OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError):
+        except (KeyError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError):
             data = b""
         if ending(data) is None:
             raise LeftOut("no picture")

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
+from rlvr.data.tasks._splits import drawn_in_turn, part_of
 from rlvr.records import Problem
 
 LETTERS = ("A", "B", "C", "D", "E")
@@ -36,6 +37,32 @@ def problem(name: str, prompt: str, value: object, level: str) -> Problem:
     options = options_of(prompt) or {LETTERS[0]: str(value)}
     letter = next(letter for letter, option in options.items() if option == str(value))
     return Problem(name, prompt, json.dumps({"letter": letter, "options": list(options.values())}), level)
+
+
+def generate(
+    part: str,
+    levels: list[int],
+    count: int,
+    max_chance: float | None,
+    *,
+    draw: Callable[[int], str | None],
+    make: Callable[[str, int], Problem],
+    chance: Callable[[str], float],
+    parts: dict[str, int],
+    patience: int,
+) -> list[Problem]:
+    """Up to `count` different problems of a part, by level in turn, that a blind guess hits with at most `max_chance`.
+
+    `draw` gives a text of a level; `make` makes the problem of a name, which is the part and the text.
+    """
+
+    def fits(text: str) -> bool:
+        return part_of(text, parts) == part and (max_chance is None or chance(text) <= max_chance)
+
+    def named(text: str, level: int) -> Problem:
+        return make(f"{part}-{text}", level)
+
+    return drawn_in_turn(levels, count, draw, fits, named, patience)
 
 
 def follow(

@@ -16,6 +16,25 @@ def part_of(text: str, parts: dict[str, int]) -> str:
     raise AssertionError("the shares cover every point")
 
 
+def drawn_in_turn(
+    levels: list[int],
+    count: int,
+    draw: Callable[[int], str | None],
+    fits: Callable[[str], bool],
+    problem: Callable[[str, int], Problem],
+    patience: int,
+) -> list[Problem]:
+    """`count` different problems shared evenly between the levels, in turn, of texts that `draw` gives and that fit.
+
+    A level gives fewer after `patience` draws in a row in vain.
+    """
+
+    def of_level(level: int, share: int) -> list[Problem]:
+        return [problem(text, level) for text in different(share, lambda: draw(level), fits, patience)]
+
+    return in_turn(levels, count, of_level)
+
+
 def different(count: int, draw: Callable[[], str | None], fits: Callable[[str], bool], patience: int) -> list[str]:
     """Up to `count` different texts that `draw` gives and that fit; fewer after `patience` draws in a row in vain."""
     texts: dict[str, None] = {}

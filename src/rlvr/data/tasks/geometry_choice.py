@@ -25,9 +25,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlvr.data.tasks._choice import LETTERS, asked_of, follow, listed, options_of
+from rlvr.data.tasks._choice import LETTERS, asked_of, follow, generate, listed, options_of
 from rlvr.data.tasks._choice import problem as problem_of
-from rlvr.data.tasks._splits import different, in_turn, part_of
 from rlvr.records import Demonstration, Problem
 
 if TYPE_CHECKING:
@@ -119,14 +118,14 @@ def generate_problems(
     Each has one solution, whatever `max_solutions` allows; where `max_chance` is below its chance there are none.
     """
 
-    def fits(text: str) -> bool:
-        return part_of(text, PARTS) == part and (max_chance is None or max_chance >= chance(text))
-
-    def drawn(level: int, share: int) -> list[Problem]:
-        texts = different(share, lambda: _draw_problem(level, unseen, generator), fits, PATIENCE)
-        return [_problem(f"{part}-{text}", level) for text in texts]
-
-    return in_turn(levels, count, drawn)
+    return generate(
+        *(part, levels, count, max_chance),
+        draw=lambda level: _draw_problem(level, unseen, generator),
+        make=_problem,
+        chance=chance,
+        parts=PARTS,
+        patience=PATIENCE,
+    )
 
 
 def _problem(name: str, level: int) -> Problem:

@@ -21,7 +21,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from rlvr.data.tasks._splits import different, in_turn, part_of
+from rlvr.data.tasks._splits import drawn_in_turn, part_of
 from rlvr.records import Demonstration, Problem
 
 List = tuple[int, ...]
@@ -137,11 +137,10 @@ def generate_problems(
         likely = max_chance is not None and chance(text) > max_chance
         return part_of(text, PARTS) == part and not likely and solutions(text) <= (max_solutions or np.inf)
 
-    def drawn(level: int, share: int) -> list[Problem]:
-        texts = different(share, lambda: _draw(level, generator), fits, PATIENCE)
-        return [Problem(f"{part}-{text}", text, gold(text), LABEL.format(level)) for text in texts]
+    def problem(text: str, level: int) -> Problem:
+        return Problem(f"{part}-{text}", text, gold(text), LABEL.format(level))
 
-    return in_turn(levels, count, drawn)
+    return drawn_in_turn(levels, count, lambda level: _draw(level, generator), fits, problem, PATIENCE)
 
 
 def _draw(level: int, generator: np.random.Generator) -> str | None:

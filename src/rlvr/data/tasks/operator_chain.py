@@ -20,7 +20,7 @@ from itertools import product
 
 import numpy as np
 
-from rlvr.data.tasks._splits import different, in_turn, part_of
+from rlvr.data.tasks._splits import drawn_in_turn, part_of
 from rlvr.records import Demonstration, Problem
 from rlvr.verifiers.operator_chain import OPERATIONS, OPERATORS, after, parse
 
@@ -95,11 +95,12 @@ def generate_problems(
     def fits(text: str) -> bool:
         return part_of(text, PARTS) == part and (max_chance is None or chance(text) <= max_chance)
 
-    def drawn(level: int, share: int) -> list[Problem]:
-        texts = different(share, lambda: _draw(level, max_solutions, generator, unseen), fits, PATIENCE)
-        return [Problem(f"{part}-{text}", text, text, LABEL.format(level)) for text in texts]
+    def problem(text: str, level: int) -> Problem:
+        return Problem(f"{part}-{text}", text, text, LABEL.format(level))
 
-    return in_turn(levels, count, drawn)
+    return drawn_in_turn(
+        levels, count, lambda level: _draw(level, max_solutions, generator, unseen), fits, problem, PATIENCE
+    )
 
 
 def _draw(level: int, max_solutions: int | None, generator: np.random.Generator, unseen: str | None) -> str | None:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlvr.data.tasks._splits import different, in_turn, part_of
+from rlvr.data.tasks._splits import drawn_in_turn, part_of
 from rlvr.records import Demonstration, Problem
 
 PARTS = {"train": 48, "sft": 26, "validation": 6, "easy": 8, "hard": 8, "pilot": 4}  # settings are chosen on `pilot`
@@ -259,11 +259,10 @@ def generate_problems(
         few = max_solutions is None or solutions(text) <= max_solutions
         return few and (max_chance is None or chance(text) <= max_chance)
 
-    def drawn(level: int, share: int) -> list[Problem]:
-        texts = different(share, lambda: _draw(level, generator, unseen), fits, PATIENCE)
-        return [Problem(f"{part}-{text}", text, str(parse(text).values[-1]), LABEL.format(level)) for text in texts]
+    def problem(text: str, level: int) -> Problem:
+        return Problem(f"{part}-{text}", text, str(parse(text).values[-1]), LABEL.format(level))
 
-    return in_turn(levels, count, drawn)
+    return drawn_in_turn(levels, count, lambda level: _draw(level, generator, unseen), fits, problem, PATIENCE)
 
 
 def _draw(level: int, generator: np.random.Generator, unseen: str | None) -> str | None:

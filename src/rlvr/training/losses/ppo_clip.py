@@ -19,7 +19,8 @@ def surrogate(
     sequence-level ratio but the paper trained with verl. clip_low = clip_high is PPO (Schulman et al. 2017),
     0.2 / 0.28 is DAPO's clip-higher (Yu et al. 2025, Eq. 10). All arguments broadcast to (..., T).
 
-    `dual_clip` c bounds the loss of negative advantages too, by c |A| (Ye et al. 2020, Eq. 5; verl's default is 3).
+    `dual_clip` c bounds the loss of negative advantages too, by c |A| (dual-clip PPO: Ye et al. 2020, arXiv
+    1912.09729; verl's default is 3).
     """
     ratio = (logprobs - old_logprobs).exp()
     clipped = ratio.clamp(1 - clip_low, 1 + clip_high)
