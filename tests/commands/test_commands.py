@@ -270,5 +270,12 @@ def test_verl_config_names_the_nearest_run_and_how_many_there_are():
     done = rlvr("verl-config", name, "--paper", "ace")
     assert done.returncode == 0 and "rlvr verl-config: rollouts: 74.4 of 76.0 GB on h100 (vllm 60.0, " in done.stderr
     assert "GB on" not in done.stdout
+    assert "data.image_key" not in done.stdout
     done = rlvr("verl-config", name, "--paper", "ace", "--gpus-per-node", "4")
     assert done.returncode == 2 and "or 8 GPUs fits on h100" in done.stderr
+
+
+def test_verl_config_of_a_model_that_sees_has_the_pictures():
+    name = next(run for run in make_plan(ROOT, "paper", ["agrae"]).runs if run.startswith("qwen2.5-vl-3b-instruct"))
+    done = rlvr("verl-config", name, "--paper", "agrae")
+    assert "data.image_key='images'" in done.stdout and "rlvr.training.backends.verl.dataset" in done.stdout

@@ -29,6 +29,7 @@ def verl_config(
     """
     from rlvr.config.load import ConfigError
     from rlvr.config.paths import Paths
+    from rlvr.cost import hardware
     from rlvr.planning.expansion import make_plan
     from rlvr.training.backends.verl.overrides import Places, Unsupported, overrides
 
@@ -45,7 +46,8 @@ def verl_config(
     model = spec.base.model
     start = getattr(model, "repo", None) or str(Path(paths.manifest(plan, plan.base_of(matches[0]))).parent / "policy")
     state = Path(f"{paths.results}/runs/{matches[0]}/state")
-    places = Places.of(state, start, nodes, gpus_per_node)
+    sees = hardware.read(folder).shape(model).vision is not None
+    places = Places.of(state, start, nodes, gpus_per_node, pictures=sees)
     try:
         lines = overrides(spec, places, plan.executions[matches[0]])
     except Unsupported as error:

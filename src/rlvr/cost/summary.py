@@ -14,8 +14,8 @@ from rlvr.words import nearest
 
 HOUR = 3600.0
 NOT_COUNTED = (
-    "Not counted: grading, statistics and drawing (CPU), embeddings of diversity tables, downloads, queues, failures, "
-    "and what runs already made."
+    "Not counted: grading, statistics, changes of weights and drawing (CPU), hidden states (at most 3 x 131,072 tokens "
+    "of a run), embeddings of diversity tables, downloads, queues, failures, and what runs already made."
 )
 SAMPLER = {
     "GPU": "Generation is reckoned for an engine that batches continuously (vllm); in_process is slower on a GPU.",
