@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ from conftest import ROOT, snakemake, without_timing
 
 from rlvr.config.paths import Paths
 from rlvr.planning.expansion import make_plan
+from rlvr.report import archive
 from rlvr.report.entrance import render
 from rlvr.statistics.pass_at_k import pass_at_k
 
@@ -190,3 +193,40 @@ def test_snakemakes_own_report(chain, tmp_path):
         "all",
     )
     assert (tmp_path / "r.zip").stat().st_size > 10_000
+
+
+def test_archived_runs_are_done_elsewhere_without_their_policies(chain, tmp_path):
+    """Data, model and base policies are made there; runs and scores come from archives, and the table is the same."""
+    plan, here = make_plan(ROOT, "smoke", ["ace"]), tmp_path / "archive"
+    written = archive.keep(plan, Paths(str(chain), "smoke"), here)
+    assert written and archive.keep(plan, Paths(str(chain), "smoke"), here) == [], "the same content, the same bytes"
+    there = tmp_path / "results"
+    paths = Paths(str(there), "smoke")
+    with pytest.raises(archive.NotRestored, match=r"sft/.* is missing; first: snakemake"):
+        archive.restore(plan, paths, here)
+    for made in ("data", "models", "sft"):
+        shutil.copytree(chain / made, there / made)
+    restored = archive.restore(plan, paths, here)
+    assert set(restored) == {file.name.removesuffix(archive.SUFFIX) for file in written}
+    assert archive.restore(plan, paths, here) == [], "what is there stays"
+    targets = [f"{there}/papers/smoke/ace/{name}" for name in ("tables/start.md", "figures/start_curves.png")]
+    done = run(there, *targets)
+    jobs = set(dict(re.findall(r"^(\w+) +(\d+)$", done.stdout + done.stderr, flags=re.MULTILINE))) - {"total"}
+    assert jobs and not jobs & {"sft", "rl", "generate", "grade", "score"}, jobs
+    assert not list(there.glob("runs/*/policy*")) and not list(there.glob("evaluations/*/*/completions*"))
+    for target in targets:
+        same = chain / Path(target).relative_to(there)
+        assert Path(target).read_bytes() == same.read_bytes()
+
+
+def test_an_archive_of_another_base_policy_is_refused(chain, tmp_path):
+    plan, there = make_plan(ROOT, "smoke", ["ace"]), tmp_path / "results"
+    archive.keep(plan, Paths(str(chain), "smoke"), tmp_path / "archive")
+    for made in ("data", "models", "sft"):
+        shutil.copytree(chain / made, there / made)
+    for manifest in there.glob("sft/*/manifest.json"):
+        content = json.loads(manifest.read_text())
+        manifest.write_text(json.dumps({**content, "files": {name: "0" for name in content["files"]}}))
+    with pytest.raises(archive.NotRestored, match="another machine or code made it"):
+        archive.restore(plan, Paths(str(there), "smoke"), tmp_path / "archive")
+    assert not (there / "runs").exists()
