@@ -6,11 +6,12 @@ import pytest
 from conftest import ROOT
 
 from rlvr.config.load import read_data
-from rlvr.data import prepare
+from rlvr.data import overlap, prepare
 from rlvr.data.rows import DataError
 from rlvr.data.swapped import swapped
 from rlvr.data.tasks import geometry_choice, scan_choice
 from rlvr.data.tasks._choice import asked_of, options_of
+from rlvr.planning.expansion import make_plan
 from rlvr.records import Problem, read_records
 from rlvr.verifiers import load
 
@@ -63,3 +64,18 @@ def test_a_perfect_reader_is_at_chance_with_another_picture(task, own, tmp_path)
     blind = read_records(tmp_path / f"{own}-blind" / "problems.jsonl", Problem)
     assert not any(p.images or "<image>" in p.prompt for p in blind) and [p.id for p in blind] == [p.id for p in whole]
     assert all(task.chance(p.prompt) == 0.2 for p in blind)
+
+
+def test_what_must_be_disjoint_leaves_out_the_sets_with_other_pictures(tmp_path):
+    """Another's picture under a question may be a problem of the set itself, which is no overlap of its own."""
+    planned = make_plan(ROOT, "laptop", ["agrae"]).papers["agrae"]
+    left_out = {data.name for data in planned.data} - {data.name for data in planned.disjoint}
+    assert left_out == {f"{name}-{how}" for name in ("diagram-easy", "scan-mri") for how in ("other", "blind")}
+    data = read_data(ROOT / "config", ROOT)
+    sets = ["scan-mri", "scan-train", "scan-mri-other"]
+    for name in sets:
+        prepare.make(data[name], tmp_path / name)
+    files = [tmp_path / name / "problems.jsonl" for name in sets]
+    overlap.main(files[:2], tmp_path / "overlap.json", [files[1]])
+    with pytest.raises(SystemExit, match="scan-mri & scan-mri-other"):
+        overlap.main(files, tmp_path / "overlap.json", [files[1]])

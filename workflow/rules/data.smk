@@ -35,7 +35,7 @@ use rule data as demonstrations with:
 
 rule overlap:
     input:
-        sets=lambda w: [problems_of(data) for data in PLAN.papers[w.paper].data],
+        sets=lambda w: [problems_of(data) for data in PLAN.papers[w.paper].disjoint],
     output:
         f"{PATHS.papers}/{{paper}}/overlap.json",
     log:
@@ -46,7 +46,7 @@ rule overlap:
         training=lambda w: given("--training", map(problems_of, PLAN.papers[w.paper].trained_on)),
         how=lambda w: (
             "--no-tolerate --no-near"
-            if all(isinstance(data, Synthetic) for data in PLAN.papers[w.paper].data)
+            if all(isinstance(data, Synthetic) for data in PLAN.papers[w.paper].disjoint)
             else "--tolerate --near"
         ),
     shell:

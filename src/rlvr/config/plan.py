@@ -109,6 +109,11 @@ class PaperPlan:
     data: list[Any] = field(default_factory=list)  # every set of the paper, at this scale
     trained_on: list[Any] = field(default_factory=list)  # the sets it trains on
 
+    @property
+    def disjoint(self) -> list[Any]:
+        """The sets that may share no problem: those with another's pictures repeat questions and pictures."""
+        return [data for data in self.data if getattr(data, "pictures", "own") == "own"]
+
     def item(self, name: str) -> Item:
         return self.tables[name] if name in self.tables else self.figures[name]
 
