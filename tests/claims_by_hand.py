@@ -39,14 +39,14 @@ def frame(policy: str, correct) -> pd.DataFrame:
 SCORES = {(f"{arm}{seed}", "x"): frame(f"{arm}{seed}", counts) for arm, counts in COUNTS.items() for seed in (1, 2, 3)}
 
 
-def item(content, arms) -> Item:
+def item(content, arms, evaluations=("x",)) -> Item:
     cells = tuple(
         Cell("M", Row(arm=arm, label=arm), tuple((f"{arm}{s}", s) for s in ((1,) if arm == "base" else (1, 2, 3))))
         for arm in arms
     )
     if isinstance(content, over_steps.Config):
         return Item("figures", "t", content, cells)
-    return Item("tables", "t", content, cells, {"M": ("x",)}, ("b",))
+    return Item("tables", "t", content, cells, {"M": evaluations}, tuple("bcd"[: len(evaluations)]))
 
 
 TABLE = pass_at_k.Config(title="T", kind="pass_at_k", benchmark="b", models=["M"], every_arm=True, k=[1, 2, 4])
@@ -54,15 +54,17 @@ MEASURES = ["probe.entropy", "metrics.correct"]
 CURVES = over_steps.Config(title="C", kind="over_steps", models=["M"], arms=["high"], measures=MEASURES)
 
 
-def described(claim: Claim, content=TABLE, resamples=400, runs=None, **changes) -> list[dict]:
+def described(claim: Claim, content=TABLE, resamples=400, runs=None, evaluations=("x",), **changes) -> list[dict]:
     """The layout of a claim, by the real thing, over a table or a figure with every arm of COUNTS."""
     paper = Paper(name="p", short="P", title="", authors="", year=2026, claims=[claim])
     plan = Plan("smoke", "", {"M": "m"}, {}, None, None)  # type: ignore[arg-type]
     plan.runs.update(runs or {})
-    plan.evaluations["x"] = SimpleNamespace(data=SimpleNamespace(name="x", about=About(hard_levels=["hard"])))  # type: ignore[assignment]
+    for name in evaluations:
+        data = SimpleNamespace(name=name, about=About(hard_levels=["hard"]))
+        plan.evaluations[name] = SimpleNamespace(data=data)  # type: ignore[assignment]
     made = PaperPlan(paper)
     if not isinstance(content, over_steps.Config):
-        made.tables["t"] = item(content, COUNTS)
+        made.tables["t"] = item(content, COUNTS, evaluations)
     else:
         made.figures["t"] = item(content, [arm for arm in COUNTS if arm != "base"])
     statistics = Statistics(**{"resamples": resamples, "confidence": 0.95, "seed": 7, "largest_chance": 0.2, **changes})

@@ -21,6 +21,7 @@ from claims_by_hand import (
 from pydantic import ValidationError
 from scipy import stats
 
+from rlvr.claims import of_scores
 from rlvr.claims._contrast import Evidence
 from rlvr.claims.contrasts import contrasts
 from rlvr.claims.evaluate import FAILS, HOLDS, SILENT, evaluate, published
@@ -30,8 +31,10 @@ from rlvr.claims.verdicts import (
     REPRODUCED,
     together,
 )
+from rlvr.config.layers import ConfigError
 from rlvr.config.schema.items import Claim
 from rlvr.files import RecordError
+from rlvr.statistics.aggregate import RunsAndProblemsByBenchmark, mean
 from rlvr.statistics.intervals import SeedsAndProblems, linearised, spread
 
 
@@ -192,3 +195,58 @@ def test_a_claim_over_a_table_of_hard_levels_is_of_those():
 def test_weights_are_of_greater_alone():
     with pytest.raises(ValidationError, match="or greater `weights`"):
         claim("within", weights={"high": 1.0})
+
+
+# ---- the mean over benchmarks --------------------------------------------------------------------
+
+
+def on_two(**given):
+    """A claim over a table of two benchmarks, `b` of 60 problems (set x) and `c` of 20 (set y)."""
+    made = claim("greater", average=True, **given)
+    content = TABLE.model_copy(update={"benchmark": None, "benchmarks": ["b", "c"]})
+    (one,) = described(made, content, evaluations=("x", "y"))
+    return one
+
+
+def test_a_mean_over_benchmarks_weighs_each_alike_whatever_its_problems():
+    """high - low: 50 points at pass@1 on x; on y, where `low` solves all, -25: the mean is 12.5."""
+    few = {
+        (f"{arm}{s}", "y"): frame(f"{arm}{s}", np.full(20, n))
+        for arm, n in (("high", 3), ("low", 4))
+        for s in (1, 2, 3)
+    }
+    made = on_two(left="high", right=["low"], k=[1])
+    (contrast,) = made["contrasts"]
+    assert contrast["benchmark"] == "b, c" and contrast["data"] == "x, y"
+    (row,) = evaluate(made, Evidence(SCORES | few))
+    assert row["estimate"] == pytest.approx(12.5) and (row["seeds"], row["problems"]) == (3, 80)
+    assert row["says"] == "mean over 2 benchmarks of high − low @1" and row["verdict"] == REPRODUCED
+
+
+def test_its_interval_is_that_of_the_table_over_benchmarks():
+    """Other runs, and other problems of each benchmark, not other benchmarks."""
+    generator = np.random.default_rng(3)
+    left, right = (
+        {
+            (f"{arm}{s}", name): frame(f"{arm}{s}", generator.integers(low, 4, size))
+            for s in (1, 2, 3)
+            for name, size in (("x", PROBLEMS), ("y", 30))
+        }
+        for arm, low in (("high", 2), ("low", 0))
+    )
+    (row,) = evaluate(on_two(left="high", right=["low"], k=[1]), Evidence(left | right))
+    matrices = [
+        [np.stack([100 * side[f"{arm}{s}", name]["correct"] / 4 for s in (1, 2, 3)]) for name in ("x", "y")]
+        for arm, side in (("high", left), ("low", right))
+    ]
+    expected = RunsAndProblemsByBenchmark(3, 0.95).of_difference(mean, *matrices)
+    made = [row[key] for key in ("estimate", "low", "high")]
+    assert made == pytest.approx([expected.estimate, expected.low, expected.high])
+
+
+def test_one_benchmark_has_no_mean_over_benchmarks():
+    content = TABLE.model_copy(update={"k": [1]})
+    with pytest.raises(ConfigError, match="average: remove this key: one benchmark"):
+        of_scores.check(
+            claim("greater", left="high", right=["low"], average=True), item(content, COUNTS), content, None, "p"
+        )

@@ -26,6 +26,7 @@ class Term:
     arm: str
     k: int | None = None
     hard: bool = False
+    benchmark: str | None = None  # of a mean over benchmarks; else the contrast's
 
 
 @dataclass(frozen=True)

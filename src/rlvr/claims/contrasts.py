@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from rlvr import items
-from rlvr.claims._contrast import Contrast
+from rlvr.claims._contrast import Contrast, Term
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.measures import MEASURES, PROBE, WEIGHTS, curve
 from rlvr.config.plan import Cell, Item, PaperPlan, Plan, asked_for
@@ -182,14 +182,15 @@ def _described(
         baseline = cells[source.content.compare_with]  # type: ignore[attr-defined]
         seeds = min(len(cell.policies) for cell in [baseline, *(cells[term.arm] for term in contrast.terms)])
         equal = {"at": [policy for policy, _ in baseline.policies[:seeds]], "at_label": baseline.row.label}
-    evaluation, levels = _evaluation(plan, item, contrast)
+    found = {term: _evaluation(plan, item, contrast, term) for term in contrast.terms}
+    sets = dict.fromkeys(plan.evaluations[name].data.name for name, _ in found.values() if name is not None)
     hard = getattr(item.content, "hard_levels", False)
     return {
         "says": contrast.says,
         "model": contrast.model,
         "stand_in": plan.stand_ins.get(contrast.model, contrast.model),
         "benchmark": contrast.benchmark,
-        "data": plan.evaluations[evaluation].data.name if evaluation else _of_training(plan, claim, contrast, cells),
+        "data": ", ".join(sets) or _of_training(plan, claim, contrast, cells),
         **equal,
         "terms": [
             {
@@ -197,8 +198,8 @@ def _described(
                 "arm": term.arm,
                 "label": cells[term.arm].row.label,
                 "k": term.k,
-                "levels": levels if term.hard or hard else None,
-                "evaluation": evaluation,
+                "levels": found[term][1] if term.hard or hard else None,
+                "evaluation": found[term][0],
                 "rates": _rates(cells[term.arm], seeds),
             }
             for term in (contrast.terms if complete else ())
@@ -223,6 +224,7 @@ def _published(planned: PaperPlan, claim: Claim, item: Item) -> dict[str, Any]:
             "benchmark": column.format(name(str(contrast.benchmark))),
             "terms": [
                 {"weight": term.weight, "k": term.k, "hard": term.hard, "method": methods[term.arm]}
+                | ({"benchmark": column.format(name(term.benchmark))} if term.benchmark else {})
                 for term in contrast.terms
             ],
         }
@@ -231,10 +233,11 @@ def _published(planned: PaperPlan, claim: Claim, item: Item) -> dict[str, Any]:
     return {"reference": reference, "published": parts}
 
 
-def _evaluation(plan: Plan, item: Item, contrast: Contrast) -> tuple[str | None, list[str]]:
-    if contrast.benchmark is None or not item.evaluations:
+def _evaluation(plan: Plan, item: Item, contrast: Contrast, term: Term) -> tuple[str | None, list[str]]:
+    benchmark = term.benchmark or contrast.benchmark
+    if benchmark is None or not item.evaluations:
         return None, []
-    evaluation = item.evaluations[contrast.model][item.benchmarks.index(contrast.benchmark)]
+    evaluation = item.evaluations[contrast.model][item.benchmarks.index(benchmark)]
     return evaluation, plan.evaluations[evaluation].data.about.hard_levels
 
 

@@ -99,7 +99,8 @@ def published(claim: dict[str, Any], reference: pd.DataFrame | None) -> dict[str
 
 def _published_value(reference: pd.DataFrame, contrast: dict[str, Any], term: dict[str, Any]) -> float | None:
     cell = {"published_model": contrast["model"], "published": term["method"]}
-    return None if term["hard"] else in_reference(reference, cell, contrast["benchmark"], term["k"])["published"]
+    benchmark = term.get("benchmark", contrast["benchmark"])
+    return None if term["hard"] else in_reference(reference, cell, benchmark, term["k"])["published"]
 
 
 # ---- the row of a claim --------------------------------------------------------------------------

@@ -12,7 +12,15 @@ from rlvr.config.schema.settings import Settings, Statistics
 from rlvr.statistics.collapse import judge, unsolved_shares
 
 WHAT = "a table of collapses"
-IGNORED = ("k", "benchmarks", "during", "since", "each_checkpoint", "part")  # keys of a claim that have no meaning here
+IGNORED = (
+    "k",
+    "benchmarks",
+    "during",
+    "since",
+    "each_checkpoint",
+    "part",
+    "average",
+)  # keys of a claim without meaning here
 
 
 def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None:

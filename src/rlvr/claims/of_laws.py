@@ -29,7 +29,15 @@ from rlvr.statistics.joint import Cell
 from rlvr.statistics.scores import Scores, matrix, pass_at
 
 WHAT = "a figure of laws"
-IGNORED = ("k", "benchmarks", "during", "since", "each_checkpoint", "part")  # keys of a claim that have no meaning here
+IGNORED = (
+    "k",
+    "benchmarks",
+    "during",
+    "since",
+    "each_checkpoint",
+    "part",
+    "average",
+)  # keys of a claim without meaning here
 LAW, PARAMETERS = "shifted power law", ("a", "b", "c")
 
 

@@ -31,7 +31,14 @@ from rlvr.statistics.joint import Cell
 from rlvr.statistics.run_rows import Runs, of_seeds
 
 WHAT = "of measures of runs"
-IGNORED = ("k", "benchmarks", "during", "since", "each_checkpoint")  # keys of a claim that have no meaning here
+IGNORED = (
+    "k",
+    "benchmarks",
+    "during",
+    "since",
+    "each_checkpoint",
+    "average",
+)  # keys of a claim that have no meaning here
 NOWHERE = "these runs have no value of the measure in this part of training"
 ROWS = {"weights": "changes", "hidden": "hidden", "runs": "runs"}  # an input of `statistics` -> what a claim needs
 WORDS = ("title", "note", "by_name", "rows", "arms")  # keys of an item that change no number

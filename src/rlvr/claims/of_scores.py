@@ -4,6 +4,7 @@ Dimensions: S training seeds, C units of sampling (problems, or their clusters).
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -27,6 +28,7 @@ from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.items import Claim
 from rlvr.config.schema.settings import Statistics
 from rlvr.files import RecordError
+from rlvr.statistics.aggregate import RunsAndProblemsByBenchmark, mean
 from rlvr.statistics.frontier import on_curve
 from rlvr.statistics.intervals import linearised
 from rlvr.statistics.joint import Cell
@@ -47,6 +49,8 @@ def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None
     benchmarks = list(item.benchmarks)
     for benchmark in claim.benchmarks:
         look_up(dict.fromkeys(benchmarks), benchmark, "benchmark", f"{place}.benchmarks")
+    if claim.average and len(claim.benchmarks or benchmarks) < 2:
+        raise ConfigError(f"{place}.average: remove this key: one benchmark has no mean over benchmarks")
     if not set(claim.k) <= set(config.k):
         beyond = ", ".join(str(k) for k in claim.k if k not in config.k)
         raise ConfigError(f"{place}.k: {claim.over} has no k = {beyond}")
@@ -59,13 +63,25 @@ def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None
 
 
 def contrasts(claim: Claim, item: Item, ks: list[int]) -> list[Contrast]:
-    """All contrasts of a claim, over models, benchmarks and k of its table."""
+    """All contrasts of a claim, over models, benchmarks (or their mean) and k of its table."""
     benchmarks = [name for name in item.benchmarks if not claim.benchmarks or name in claim.benchmarks]
+    if claim.average:
+        return [
+            Contrast(f"mean over {len(benchmarks)} benchmarks of {text}", model, ", ".join(benchmarks), over_all)
+            for model in models(claim, item)
+            for text, terms in _of_scores(claim, item, ks)
+            for over_all in [tuple(_shared(term, name, len(benchmarks)) for name in benchmarks for term in terms)]
+        ]
     return [
         Contrast(text, model, benchmark, terms)
         for model, benchmark in product(models(claim, item), benchmarks)
         for text, terms in _of_scores(claim, item, ks)
     ]
+
+
+def _shared(term: Term, benchmark: str, count: int) -> Term:
+    """A benchmark's share of a term of the mean over so many."""
+    return replace(term, weight=term.weight / count, benchmark=benchmark)
 
 
 def _of_scores(claim: Claim, item: Item, ks: list[int]) -> Iterator[tuple[str, tuple[Term, ...]]]:
@@ -105,7 +121,24 @@ def estimates(
 
 def _found(contrast: dict[str, Any], claim: dict[str, Any], inputs: Evidence) -> Found | NotComparable:
     terms = contrast["terms"]
-    evaluation = terms[0]["evaluation"]
+    evaluations = list(dict.fromkeys(term["evaluation"] for term in terms))
+    parts, problems = [], 0
+    for evaluation in evaluations:
+        on_it = [term for term in terms if term["evaluation"] == evaluation]
+        found = _sum(on_it, evaluation, contrast, claim, inputs)
+        if isinstance(found, NotComparable):
+            return found
+        parts.append(found[0])
+        problems += found[1]
+    sum_SC = over_benchmarks(parts, claim["statistics"]["confidence"])
+    cell = Cell(PERCENT * sum_SC, contrast["model"], " ".join(evaluations))
+    return Found(cell, seeds_of(terms), problems, UNIT)
+
+
+def _sum(
+    terms: list[dict[str, Any]], evaluation: str, contrast: dict[str, Any], claim: dict[str, Any], inputs: Evidence
+) -> tuple[Matrix, int] | NotComparable:
+    """The weighted sum (S, C) of terms on one benchmark, and its number of problems."""
     policies = list(dict.fromkeys(policy for term in terms for rate in term["rates"] for policy in rate["policies"]))
     problems_of([inputs.scores[policy, evaluation] for policy in policies], policies)
     first = inputs.scores[policies[0], evaluation]
@@ -114,14 +147,21 @@ def _found(contrast: dict[str, Any], claim: dict[str, Any], inputs: Evidence) ->
     refused = _guessed(asked, max(term["k"] for term in terms), Statistics.model_validate(claim["statistics"]))
     if refused:
         return refused
-    seeds = seeds_of(terms)
-    sum_SC = np.zeros((seeds, int(units_of(first).max()) + 1))
+    sum_SC = np.zeros((seeds_of(terms), int(units_of(first).max()) + 1))
     for term in terms:
         scores_SC = _scores_of(term, contrast.get("at"), inputs.scores)
         if scores_SC is None:
             return NotComparable(f"no learning rate of {term['label']} has the pass@1 of {contrast['at_label']}")
         sum_SC = sum_SC + term["weight"] * scores_SC
-    return Found(Cell(PERCENT * sum_SC, contrast["model"], evaluation), seeds, len(first), UNIT)
+    return sum_SC, len(first)
+
+
+def over_benchmarks(parts: list[Matrix], confidence: float) -> Matrix:
+    """A matrix (S, all C) whose mean is the sum of the parts' (S, C), with the interval of a table over benchmarks."""
+    if len(parts) == 1:
+        return parts[0]
+    by_benchmark = RunsAndProblemsByBenchmark(len(parts[0]), confidence)
+    return by_benchmark.linearised(mean, [len(parts) * part for part in parts])
 
 
 def _scores_of(term: dict[str, Any], at: list[str] | None, scores: Scores) -> Matrix | None:

@@ -48,13 +48,13 @@ class RunsAndProblemsByBenchmark:
 
     def of(self, aggregate: Aggregate, scores: Sequence[Matrix]) -> Interval:
         """The interval of an aggregate. `scores`: (S, N) per benchmark; (1, N) for a policy without a training seed."""
-        return self.intervals.of(self._linearised(aggregate, scores))
+        return self.intervals.of(self.linearised(aggregate, scores))
 
     def of_difference(self, aggregate: Aggregate, left: Sequence[Matrix], right: Sequence[Matrix]) -> Difference:
         """The interval of aggregate(left) - aggregate(right), paired."""
-        return self.intervals.of_difference(self._linearised(aggregate, left), self._linearised(aggregate, right))
+        return self.intervals.of_difference(self.linearised(aggregate, left), self.linearised(aggregate, right))
 
-    def _linearised(self, aggregate: Aggregate, scores: Sequence[Matrix]) -> Matrix:
+    def linearised(self, aggregate: Aggregate, scores: Sequence[Matrix]) -> Matrix:
         """A matrix (S, sum of N) with the aggregate as its mean, and the influence of each entry on it.
 
         A row's mean is the jackknife's value of its run, S A - (S - 1) A without it, shifted so that all together have

@@ -65,6 +65,7 @@ class Claim(Strict):
     arms: list[str] = []  # for ordering: the best first
     models: list[str] = []  # empty: all of the table
     benchmarks: list[str] = []  # empty: all of the table
+    average: bool = False  # over a table of scores: of the mean over the benchmarks, each with the same weight
     k: list[Positive] = []  # empty: all of the table; for crossing and slope: the first and the last (slope: or more)
     measure: str | None = None  # for a figure of curves or laws, and a table of measures of runs
     part: str | None = None  # for a table of measures of runs: the part of training; default: its end
