@@ -113,8 +113,8 @@ def without_arm(arm: str, slug: str) -> Callable[[Scratch], AbstractContextManag
 
 
 def own(scratch: Scratch) -> AbstractContextManager:
-    """A folder of a model, the base policy of a run, and a file of problems."""
-    base = next(scratch.folder.glob("results/sft/*/manifest.json")).parent
+    """A folder of a model, a base policy of ACE's, and a file of problems."""
+    base = next(scratch.folder.glob("results/sft/qwen2-chain-*/manifest.json")).parent
     shutil.copytree(base, scratch.folder / "my-model", ignore=shutil.ignore_patterns("state"))
     problems = next(scratch.folder.glob("results/data/chain-train-*/problems.jsonl")).read_text().splitlines()
     rows = [json.loads(line) for line in problems[:PROBLEMS]]
