@@ -60,6 +60,7 @@ class Scratch:
         subprocess.run(["git", "clone", "--quiet", str(ROOT), str(folder)], check=True)
         for library in (ROOT / "src/rlvr/policies/native").glob("*.so"):  # compiled when the package was installed
             shutil.copy2(library, folder / library.relative_to(ROOT).parent)
+        (folder / "results").mkdir()
         if results:
             copy = ["cp", "--archive", "--reflink=auto", f"{results.resolve()}/.", str(folder / "results")]
             subprocess.run(copy, check=True)
