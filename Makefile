@@ -48,7 +48,7 @@ test-slow: install-test ## run whole runs with kills, exhaustive mistakes, every
 test-methods: install-test ## run every method through the whole chain at smoke scale, about five minutes
 	@$(BIN)/python -m pytest -m long tests/workflow/test_methods_chain.py
 
-test-package: install-test ## pip install the package into a fresh environment, from the package index; five minutes
+test-package: install-test ## pip install the package into a fresh environment, from its wheel and its source, with the package index; two minutes
 	@$(BIN)/python -m pytest -m long tests/test_package.py
 
 test-cluster: install-test ## test the slurm profile and its failures on a real Slurm, with make test-verl's Ray if installed

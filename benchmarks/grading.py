@@ -10,6 +10,7 @@ import logging
 import os
 import random
 import subprocess
+import sys
 import time
 
 import numpy as np
@@ -38,21 +39,21 @@ def integers(count: int = 200_000) -> tuple[float, float]:
     return rates[0], rates[1]
 
 
-def mixed() -> list[tuple[str, str]]:
+def mixed(problems: int) -> list[tuple[str, str]]:
     """Sixteen rollouts each of problems with LaTeX answers, three in four of them different in form from the gold."""
     rng, questions = random.Random(1), []
-    for i in range(2, 42):
+    for i in range(2, 2 + problems):
         forms = [f"\\frac{{{2 * i}}}{{6}}", f"\\frac{{{i}}}{{3}}", f"\\dfrac{{{i}}}{{3}}", f"{i}/3", f"\\sqrt{{{i}}}"]
         questions += [(TEMPLATE.format(rng.choice(forms)), f"\\frac{{{i}}}{{3}}") for _ in range(16)]
     rng.shuffle(questions)
     return questions
 
 
-def against_math_verify() -> tuple[float, float]:
+def against_math_verify(problems: int = 40) -> tuple[float, float]:
     """Seconds of math-verify alone, one process, and of the pool on two cores; verdicts must agree."""
     from math_verify import parse, verify
 
-    questions = mixed()
+    questions = mixed(problems)
     parse("\\boxed{1}")
     began = time.perf_counter()
     theirs = [bool(verify(parse(f"\\boxed{{{gold}}}"), parse(text))) for text, gold in questions]
@@ -67,7 +68,7 @@ def against_math_verify() -> tuple[float, float]:
     return alone, pooled
 
 
-def intervals() -> float:
+def intervals(resamples: int = 9999) -> float:
     """500 problems x 128 samples, k = 1 to 64, both intervals."""
     generator = np.random.Generator(np.random.Philox(0))
     c = generator.binomial(128, generator.beta(0.4, 0.8, size=500))
@@ -75,7 +76,7 @@ def intervals() -> float:
     began = time.perf_counter()
     for k in (1, 2, 4, 8, 16, 32, 64):
         over_samples(n, c, k, 0.95)
-        over_problems(pass_at_k(n, c, k), resamples=9999, confidence=0.95, generator=generator)
+        over_problems(pass_at_k(n, c, k), resamples=resamples, confidence=0.95, generator=generator)
     return time.perf_counter() - began
 
 
@@ -102,21 +103,23 @@ def programs(tests: int = 20, problems: int = 60) -> tuple[float, float, float]:
 
 
 def main() -> None:
+    smoke = "--smoke" in sys.argv[1:]  # the least of everything
     os.environ["PYTHONWARNINGS"] = "ignore"
     logging.disable(logging.WARNING)
-    repeated, distinct = integers()
+    repeated, distinct = integers(*([1600] if smoke else []))
     print(f"integer answers a second, one core: {repeated:,.0f} (16 rollouts a problem), {distinct:,.0f} all different")
     print("  (to reach: at least 100,000 through fast path and cache)")
-    alone, pooled = against_math_verify()
+    alone, pooled = against_math_verify(*([1] if smoke else []))
     print(f"640 mixed LaTeX answers: math-verify alone {alone:.2f} s, pool on two cores {pooled:.2f} s:", end=" ")
     print(f"{alone / pooled:.1f} times (to reach: at least 2), verdicts equal")
-    one, two, bare = programs()
+    one, two, bare = programs(*([2, 2] if smoke else []))
     print(
         f"tests of programs a second: one worker {one:.0f}, two {two:.0f} (to reach: at least 100 on two cores);",
         end=" ",
     )
     print(f"a bubblewrap with a fresh Python per test, without limits or filter: {bare:.0f}")
-    print(f"500 problems x 128 samples, 7 values of k, both intervals: {intervals():.2f} s (to reach: at most 5)")
+    seconds = intervals(*([9] if smoke else []))
+    print(f"500 problems x 128 samples, 7 values of k, both intervals: {seconds:.2f} s (to reach: at most 5)")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import platform
 import resource
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -33,8 +35,26 @@ from rlvr.training.trainer import Trainer
 from rlvr.workflow import spec_files
 
 ROOT = Path(__file__).resolve().parents[1]
-STEPS = 12  # measured, after two to warm up
-ROUNDS = 3  # of RL steps, ours and TRL's in turn
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is measured, and in which environment TRL and verl are (None: they are left out)."""
+
+    python: str | None
+    scale: str = "laptop"
+    dry: str = "paper"  # the scale of the dry run
+    steps: int = 12  # of RL, measured after two to warm up
+    programs: int = 50  # the same with programs in the sandbox
+    rounds: int = 3  # of RL steps, ours and TRL's in turn, and of dry runs
+    draws: int = 5  # of an evaluation, by each engine
+    prompts: int = 8192  # of a batch of weights
+    repeats: int = 21  # of such a batch
+
+    @classmethod
+    def smoke(cls, python: str | None) -> Size:
+        """The least that runs every line; its figures mean nothing."""
+        return cls(python, "smoke", "smoke", steps=1, programs=2, rounds=1, draws=1, prompts=8, repeats=1)
 
 
 def call(*command: str) -> str:
@@ -49,9 +69,9 @@ def spec_file(folder: Path, spec) -> str:
     return spec_files.spec_file(spec.model_dump(mode="json"), Paths(str(folder), "laptop"), write=True)
 
 
-def prepare(folder: Path, paper: str = "ace", estimator: str = "grpo"):
-    """A run of the laptop scale, its base policy and its problems, made here."""
-    plan = make_plan(ROOT, "laptop", [paper])
+def prepare(folder: Path, scale: str, paper: str = "ace", estimator: str = "grpo"):
+    """A run of a scale, its base policy and its problems, made here."""
+    plan = make_plan(ROOT, scale, [paper])
     spec = next(s for s in plan.runs.values() if s.estimator["name"] == estimator and not s.rollout.dynamic_sampling)
     problems = folder / "problems"
     for name, data in (("problems", spec.data), ("sft", spec.base.sft_data)):
@@ -68,7 +88,7 @@ def prepare(folder: Path, paper: str = "ace", estimator: str = "grpo"):
 
 
 def own_steps(
-    spec, base: Path, problems: Path, backend: str, precision: str, steps: int = STEPS
+    spec, base: Path, problems: Path, backend: str, precision: str, steps: int
 ) -> tuple[list[float], Trainer]:
     without_probe = spec.probe.model_copy(update={"problems": 0})
     rl = spec.rl.model_copy(update={"precision": precision, "backend": backend})
@@ -83,10 +103,10 @@ def own_steps(
     return seconds[2:], trainer
 
 
-def verifying(folder: Path) -> float:
-    """The verifier's share of a step on the clock, median of 50, of FADE's mean baseline with programs."""
-    spec, base, problems = prepare(folder, "fade", "dr_grpo")
-    _, trainer = own_steps(spec, base, problems, "native", "float32", steps=50)
+def verifying(folder: Path, size: Size) -> float:
+    """The verifier's share of a step on the clock, the median, of FADE's mean baseline with programs."""
+    spec, base, problems = prepare(folder, size.scale, "fade", "dr_grpo")
+    _, trainer = own_steps(spec, base, problems, "native", "float32", size.programs)
     trainer.verifier.close()
     return statistics.median(row["timing"]["verify"] / row["timing"]["step"] for row in trainer.metrics[2:])
 
@@ -113,9 +133,9 @@ def floor(trainer: Trainer) -> tuple[float, float]:
     return 5 * 2 * products * trainer.reference.engine.nodes / rate / 1e9, rate
 
 
-def samples(spec, base: Path, folder: Path) -> None:
+def samples(spec, base: Path, folder: Path, size: Size) -> None:
     """The hard benchmark's evaluation by the native engine and by torch, in turn; and the CPU of a whole process."""
-    plan = make_plan(ROOT, "laptop", ["ace"])
+    plan = make_plan(ROOT, size.scale, ["ace"])
     evaluations = {one.data.name: one for one in plan.evaluations.values()}
     hard = max(evaluations.values(), key=lambda one: one.data.levels)
     sets = [folder / name / "problems.jsonl" for name in evaluations]
@@ -129,7 +149,7 @@ def samples(spec, base: Path, folder: Path) -> None:
     drawn = {name: engines.load(name, base, hard.sampling) for name in ("native", "in_process")}
     seconds: dict[str, list[float]] = {name: [] for name in drawn}
     texts = {}
-    for _ in range(5):
+    for _ in range(size.draws):
         for name, engine in drawn.items():
             began = time.process_time()
             done = engine.draw(problems, 0, hard.sampling.samples)
@@ -153,7 +173,9 @@ def samples(spec, base: Path, folder: Path) -> None:
     print(f"a `generate` process, {count} x {hard.sampling.samples}: {seconds_of:.2f} CPU s (to reach: 1)")
 
 
-def trl_steps(python: str, spec, base: Path, problems: Path, bf16: bool, folder: Path) -> list[float]:
+def trl_steps(spec, base: Path, problems: Path, bf16: bool, folder: Path, size: Size) -> list[float]:
+    if size.python is None:
+        return [math.nan]
     settings = {
         "prompts": spec.rl.prompts_per_step,
         "minibatch": spec.rl.prompts_per_minibatch,
@@ -161,40 +183,45 @@ def trl_steps(python: str, spec, base: Path, problems: Path, bf16: bool, folder:
         "max_tokens": spec.rollout.max_response_tokens,
         "lr": spec.rl.learning_rate,
         "beta": spec.loss.kl_coefficient,
-        "steps": STEPS + 3,
+        "steps": size.steps + 3,
         "bf16": bf16,
         "verifier": spec.data.verifier,
     }
     text = call(
-        *(python, "benchmarks/trl_step.py", "--source", str(ROOT / "src"), "--policy", str(base.parent / "policy")),
-        *("--problems", str(problems), "--settings", json.dumps(settings), "--scratch", str(folder / "trl")),
+        *(size.python, "benchmarks/trl_step.py", "--source", str(ROOT / "src")),
+        *("--policy", str(base.parent / "policy"), "--problems", str(problems)),
+        *("--settings", json.dumps(settings), "--scratch", str(folder / "trl")),
     )
     line = next(line for line in text.splitlines() if line.startswith("RESULT "))
     return json.loads(line.removeprefix("RESULT "))[2:]
 
 
-def weights(folder: Path, python: str) -> None:
+def weights(folder: Path, size: Size) -> None:
     """Every method on 8,192 x 16 rollouts, and verl's own functions, in one process."""
     text = call(
-        *(python, "benchmarks/verl_weights.py", "--source", str(ROOT / "src")),
-        *("--prompts", "8192", "--rollouts", "16", "--repeats", "21"),
+        *(size.python or sys.executable, "benchmarks/verl_weights.py", "--source", str(ROOT / "src")),
+        *("--prompts", str(size.prompts), "--rollouts", "16", "--repeats", str(size.repeats)),
+        *(["--without-verl"] if size.python is None else []),
     )
     found = json.loads(next(x for x in text.splitlines() if x.startswith("RESULT ")).removeprefix("RESULT "))
     ours, verl = found["ours"], found["verl"]
     slowest = sorted(ours, key=ours.get, reverse=True)[:3]
-    print(f"weights of 8,192 x 16 rollouts, {len(ours)} methods, one thread, median of 21, milliseconds (to reach: 5):")
+    batch, repeats = f"{size.prompts:,} x 16 rollouts", f"median of {size.repeats}"
+    print(f"weights of {batch}, {len(ours)} methods, one thread, {repeats}, milliseconds (to reach: 5):")
     print("  slowest: " + ", ".join(f"{name} {ours[name]:.2f}" for name in slowest) + f"; grpo {ours['grpo']:.2f}")
     for name, value in verl.items():
         print(f"  verl 0.9.1 {name} {value:.0f}: {value / ours['grpo']:.0f} times ours")
+    if size.python is None:
+        return
     gap = found["largest_difference_grpo_unbiased"]
     print(f"  (to reach, against the first: at least 100; largest difference of the weights {gap:.1e})")
 
 
-def dry_run(folder: Path) -> float:
+def dry_run(folder: Path, scale: str) -> float:
     began = time.perf_counter()
     call(
         *(sys.executable, "-m", "snakemake", "-n", "--quiet", "all", "--cores", "1"),
-        *("--config", "scale=paper", f"results={folder / 'none'}", "--", "paper_ace"),
+        *("--config", f"scale={scale}", f"results={folder / 'none'}", "--", "paper_ace"),
     )
     return time.perf_counter() - began
 
@@ -208,37 +235,37 @@ def theory(folder: Path) -> float:
     return time.perf_counter() - began
 
 
-def commands(folder: Path, python: str) -> None:
-    seconds = sorted(dry_run(folder) for _ in range(3))[1]
-    print(f"snakemake -n paper_ace at paper scale: {seconds:.1f} s (median of 3; to reach: at most 5)")
+def commands(folder: Path, size: Size) -> None:
+    seconds = statistics.median(dry_run(folder, size.dry) for _ in range(size.rounds))
+    print(f"snakemake -n paper_ace at {size.dry} scale: {seconds:.1f} s (median of {size.rounds}; to reach: at most 5)")
     print(f"snakemake theory: {theory(folder):.1f} s, start of snakemake included (to reach: at most 60)")
 
 
-def judging(folder: Path, python: str) -> None:
-    print(call(sys.executable, "benchmarks/grading.py"), end="")
-    print(f"the verifier's share of a step with programs: {verifying(folder):.1%} (to reach: at most 15 %)")
+def judging(folder: Path, size: Size) -> None:
+    print(call(sys.executable, "benchmarks/grading.py", *(["--smoke"] if size.scale == "smoke" else [])), end="")
+    print(f"the verifier's share of a step with programs: {verifying(folder, size):.1%} (to reach: at most 15 %)")
 
 
-def policies(folder: Path, python: str) -> None:
+def policies(folder: Path, size: Size) -> None:
     """Samples and RL steps of one base policy."""
-    spec, base, problems = prepare(folder)
-    samples(spec, base, folder)
-    rl_steps(python, spec, base, problems, folder)
+    spec, base, problems = prepare(folder, size.scale)
+    samples(spec, base, folder, size)
+    rl_steps(spec, base, problems, folder, size)
 
 
-def rl_steps(python: str, spec, base: Path, problems: Path, folder: Path) -> None:
+def rl_steps(spec, base: Path, problems: Path, folder: Path, size: Size) -> None:
     """RL steps of the native engine, of torch and of TRL, in turn."""
     rows = spec.rl.prompts_per_step * spec.rollout.samples_per_prompt
-    print(f"RL step, {rows} rollouts, one thread, medians of {STEPS} steps, CPU seconds:")
+    print(f"RL step, {rows} rollouts, one thread, medians of {size.steps} steps, CPU seconds:")
     for precision, who in (("float32", {"native": 10.0, "in_process": 3.5}), ("bfloat16", {"in_process": 2.5})):
         ratios: dict[str, list[float]] = {backend: [] for backend in who}
-        for _ in range(ROUNDS):
+        for _ in range(size.rounds):
             ours, least = {}, (0.0, 0.0)
             for backend in who:
-                seconds, trainer = own_steps(spec, base, problems, backend, precision)
+                seconds, trainer = own_steps(spec, base, problems, backend, precision, size.steps)
                 ours[backend] = statistics.median(seconds)
                 least = floor(trainer) if backend == "native" else least
-            trl = statistics.median(trl_steps(python, spec, base, problems, precision == "bfloat16", folder))
+            trl = statistics.median(trl_steps(spec, base, problems, precision == "bfloat16", folder, size))
             texts = []
             for backend, seconds in ours.items():
                 ratios[backend].append(trl / seconds)
@@ -247,7 +274,7 @@ def rl_steps(python: str, spec, base: Path, problems: Path, folder: Path) -> Non
             print(f"  {precision}: TRL {trl:.3f}, {', '.join(texts)}{bound}", flush=True)
         for backend, goal in who.items():
             middle = statistics.median(ratios[backend])
-            print(f"  TRL / {backend}, {precision}: {middle:.2f}, the median of {ROUNDS} (to reach: {goal})")
+            print(f"  TRL / {backend}, {precision}: {middle:.2f}, the median of {size.rounds} (to reach: {goal})")
         if len(who) > 1:
             torchs = statistics.median(np.divide(ratios["native"], ratios["in_process"]))
             print(f"  in_process / native, {precision}: {torchs:.2f}")
@@ -258,15 +285,17 @@ PARTS = {"commands": commands, "weights": weights, "judging": judging, "policies
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--python", required=True, help="Python of the environment that has TRL and verl")
+    parser.add_argument("--python", help="Python of the environment that has TRL and verl; without it: neither of them")
     parser.add_argument("--only", choices=PARTS, help="one part instead of all")
+    parser.add_argument("--smoke", action="store_true", help="the least that runs every line; figures mean nothing")
     arguments = parser.parse_args()
+    size = Size.smoke(arguments.python) if arguments.smoke else Size(arguments.python)
     one_thread()
     machine = f"{provenance.processor()}, {os.cpu_count()} cores"
     print(f"machine: {machine}, Python {platform.python_version()}, torch {torch.__version__}")
     with tempfile.TemporaryDirectory() as name:
         for part in [arguments.only] if arguments.only else PARTS:
-            PARTS[part](Path(name) / part, arguments.python)
+            PARTS[part](Path(name) / part, size)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ parser.add_argument("--source", required=True, help="src/ of the project")
 parser.add_argument("--prompts", type=int, required=True)
 parser.add_argument("--rollouts", type=int, required=True)
 parser.add_argument("--repeats", type=int, required=True)
+parser.add_argument("--without-verl", action="store_true", help="ours alone, in an environment without verl")
 arguments = parser.parse_args()
 
 import numpy as np  # noqa: E402
@@ -49,6 +50,9 @@ def step(estimator: Estimator):
 
 
 ours = {name: median_ms(step(Estimator(name)), arguments.repeats) for name in estimators.names()}
+if arguments.without_verl:
+    print("RESULT " + json.dumps({"ours": ours, "verl": {}}))
+    sys.exit()
 
 from verl.trainer.ppo import core_algos  # noqa: E402
 

@@ -10,7 +10,8 @@ import pytest
 import yaml
 from conftest import ROOT
 
-TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+MAKEFILE = (ROOT / "Makefile").read_text()
+TARGETS = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
 
 
 def commands(node):
@@ -29,7 +30,20 @@ def test_workflows_call_targets_that_exist():
         for command in commands(yaml.safe_load(file.read_text()))
         for target in re.findall(r"\bmake ([a-z-]+)", command)
     }
-    assert {"lint", "test"} <= called <= TARGETS
+    assert {"lint", "test", "test-package", "site"} <= called <= TARGETS
+
+
+def test_workflows_may_read_and_the_site_alone_may_be_deployed():
+    for file in sorted((ROOT / ".github/workflows").glob("*.yml")):
+        workflow = yaml.safe_load(file.read_text())
+        assert workflow["permissions"] == {"contents": "read"}, file.name
+        rights = {name: job["permissions"] for name, job in workflow["jobs"].items() if "permissions" in job}
+        deploys = {"deploy": {"pages": "write", "id-token": "write"}}
+        assert rights == (deploys if file.stem == "pages" else {}), file.name
+    pages = yaml.safe_load((ROOT / ".github/workflows/pages.yml").read_text())
+    assert pages[True]["push"] == {"branches": ["main"]} and "pull_request" not in pages[True]  # YAML 1.1: `on` is true
+    (folder,) = (step["with"]["path"] for step in pages["jobs"]["build"]["steps"] if "path" in step.get("with", {}))
+    assert f"sphinx-build --quiet --fail-on-warning --keep-going -c docs/site build/site {folder}\n" in MAKEFILE
 
 
 def test_the_container_runs_targets_that_exist():

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 from importlib import metadata
 from pathlib import Path
@@ -252,15 +253,33 @@ def wheel(tmp_path_factory) -> Path:
     return built(tmp_path_factory.mktemp("wheel"))
 
 
-def built(folder: Path, **environment: str) -> Path:
-    """A wheel of a copy, as `pip install .` builds it, without asking the index for setuptools."""
-    copy = folder / "checkout"
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory) -> Path:
+    """A source distribution of a copy."""
+    folder = tmp_path_factory.mktemp("sdist")
+    code = "import sys, setuptools.build_meta as backend; backend.build_sdist(sys.argv[1])"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(folder)], cwd=copied(folder / "checkout"), capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    (made,) = folder.glob("*.tar.gz")
+    return made
+
+
+def copied(copy: Path) -> Path:
+    """What the package is built from, in a folder of its own."""
     shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info", "*.so"))
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy)
+    return copy
+
+
+def built(folder: Path, **environment: str) -> Path:
+    """A wheel of a copy, as `pip install .` builds it, without asking the index for setuptools."""
+    copy = copied(folder / "checkout")
     pip = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder)]
     variables = {**os.environ, **environment}
-    done = subprocess.run([*pip, str(copy)], capture_output=True, text=True, timeout=300, env=variables)
+    done = subprocess.run([*pip, str(copy)], capture_output=True, text=True, timeout=900, env=variables)
     assert done.returncode == 0, done.stderr
     (made,) = folder.glob("*.whl")
     return made
@@ -295,6 +314,15 @@ def test_the_wheel_has_every_file_of_the_package(wheel):
     assert any(name.endswith(".j2") for name in packed) and any(name.endswith(".mplstyle") for name in packed)
 
 
+def test_the_source_distribution_has_every_file_that_a_wheel_is_built_from(sdist):
+    with tarfile.open(sdist) as archive:
+        packed = {member.name.partition("/")[2] for member in archive if member.isfile()}
+    files = {str(path.relative_to(ROOT)) for path in (ROOT / "src/rlvr").rglob("*") if path.is_file()}
+    expected = {name for name in files if "__pycache__" not in name and not name.endswith(".so")}
+    assert {name for name in packed if name.startswith("src/rlvr/")} == expected
+    assert {"pyproject.toml", "setup.py", "README.md", "LICENSE"} <= packed
+
+
 def test_the_wheel_has_the_packages_version_and_program(wheel):
     with ZipFile(wheel) as archive:
         names = [name for name in archive.namelist() if "-info/" in name]
@@ -320,8 +348,8 @@ def test_outside_of_a_checkout_one_line_asks_for_config(wheel, tmp_path, argumen
 
 
 @pytest.mark.long
-def test_pip_installs_a_base_that_starts(wheel, tmp_path):
-    """A fresh environment, the wheel and what it declares, from the index that pip is configured for."""
+def test_pip_installs_a_base_that_starts(wheel, sdist, tmp_path):
+    """A fresh environment, the wheel and what it declares, from the index of pip's configuration; then the source."""
     subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True)
     program = tmp_path / "venv" / "bin"
     pip(program, "install", str(wheel))
@@ -336,6 +364,11 @@ def test_pip_installs_a_base_that_starts(wheel, tmp_path):
     assert one_line(done) == "rlvr weigh: torch is not installed; pip install 'rlvr-reproduction[torch]'"
     done = started(program / "rlvr", "plan", cwd=tmp_path)
     assert "no config/ here" in one_line(done)
+    pip(program, "uninstall", "--yes", NAME)
+    pip(program, "install", "--no-deps", str(sdist))  # compiles the engine, with the setuptools that it asks for
+    arguments, lines, expected = ON_THE_BASE["passk"]
+    done = started(program / "rlvr", *arguments, text="".join(json.dumps(line) + "\n" for line in lines), cwd=tmp_path)
+    assert done.returncode == 0 and expected in done.stdout, done.stderr
 
 
 @pytest.mark.long

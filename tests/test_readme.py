@@ -39,6 +39,10 @@ DOCUMENTS = [
 LISTED = {
     "--report": "reads finished results; tests/workflow/test_chain.py writes this report of its own",
     "make": "its target must exist; the recipes install environments, train, or run these tests",
+    "python benchmarks/tasks.py": "clones and trains; tests/test_benchmarks.py does some of its tasks",
+    "sed": "edits the checkout; tests/test_benchmarks.py plans what it changes",
+    "snakemake results/papers/laptop/ace/arms/ace_grpo-alpha-3.0.csv": "needs the edit of the line above",
+    "python benchmarks/run.py": "measures for minutes; tests/test_benchmarks.py runs it at smoke scale",
     "python -m": "its module must exist; the arguments are those of a rule",
     "pip": "installs into an environment that this one is not",
     ".ci/run": "runs these tests",

@@ -16,6 +16,7 @@ import yaml
 from checkout import Checkout
 from conftest import ROOT
 
+from rlvr.commands import train as train_command
 from rlvr.config import identity
 from rlvr.config.schema.names import LocalData
 from rlvr.data import local
@@ -78,12 +79,29 @@ def test_train_is_killed_goes_on_and_ends_in_a_table(own):
     done = rlvr(root, *command)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
     assert "ours, against Base" in done.stdout and "on my-held-out: 5 problems, n = 8" in done.stdout
+    assert "interval over problems alone (one training seed)" in done.stdout
     assert "ace" in run.name and "alpha2.0" in run.name
     manifest = json.loads((run / "manifest.json").read_text())
     assert manifest["resumed_from"] > 0, "it went on from a checkpoint"
     rows = pd.read_csv(root / "results/papers/own/my/statistics/pass_at_k.csv")
     assert rows["arm"].unique().tolist() == ["base", "ace"] and set(rows["k"]) == {1, 2, 4, 8}
-    assert (root / "results/report/own/my.html").is_file()
+    page = (root / "results/report/own/my.html").read_text()
+    assert "Reward and entropy during training" in page and "One training seed: intervals" in page
+    curves = pd.read_csv(root / "results/papers/own/my/statistics/training.csv")
+    assert set(curves["measure"]) == {"reward", "metrics.entropy"} and set(curves["step"]) == set(range(1, 41))
+
+
+@pytest.mark.slow
+def test_two_methods_end_in_a_table_at_equal_pass_1(own):
+    root, model, data = own
+    done = rlvr(root, *train(model, data, "--estimator", "ace", "--estimator", "grpo", "--name", "two"))
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
+    tables = [line for line in done.stdout.splitlines() if line.startswith("# ")]
+    assert len(tables) == 2 and tables[1].endswith("at equal pass@1"), tables
+    assert "ours, against grpo" in done.stdout
+    page = (root / "results/report/own/two.html").read_text()
+    for item in ("pass_at_k_matched.csv", "pass_at_k_frontier.csv", "training.csv"):
+        assert item in page
 
 
 @pytest.mark.slow
@@ -97,6 +115,7 @@ def test_evaluate_ends_in_a_table_with_the_counts_of_its_scores(own):
     (scores,) = root.glob("results/evaluations/*/my_evaluated-*/scores.csv")
     mean = 100 * pd.read_csv(scores)["correct"].sum() / (8 * 48)
     assert f"{mean:.1f} [" in done.stdout and "48 problems, n = 8" in done.stdout
+    assert "interval over problems alone." in done.stdout
 
 
 # ---- what it plans ----
@@ -106,9 +125,34 @@ def planned(root: Path, name: str = "my"):
     return make_plan(root, "own", [name], own=f"own/{name}.yaml")
 
 
+@pytest.mark.parametrize(
+    ("methods", "more", "baseline", "rates"),
+    [
+        (("ace",), {}, "base", {2e-4}),
+        (("ace", "grpo"), {}, "grpo", {0.7e-4, 2e-4, 4e-4}),
+        (("lens", "ace"), {}, "lens", {0.7e-4, 2e-4, 4e-4}),
+        (("ace", "grpo"), {"matched": False}, "grpo", {2e-4}),
+    ],
+)
+def test_several_methods_are_compared_at_equal_pass_1(own, monkeypatch, methods, more, baseline, rates):
+    root, model, data = own
+    monkeypatch.setattr("rlvr.commands.own.run", lambda *_, **__: None)
+    sizes = {"settings": [*SIZES], "learning_rate": 2e-4, "device": "cpu", "config_folder": root / "config"}
+    name = "_".join((*methods, *more))
+    train_command([model], Path(data), "operators", [*methods], backend="native", name=name, **sizes, **more)
+    plan = planned(root, name)
+    paper = plan.papers[name]
+    matched = len(rates) > 1
+    assert set(paper.tables) == {"pass_at_k", *(["pass_at_k_matched"] if matched else [])}
+    assert set(paper.figures) == {"training", *(["pass_at_k_frontier"] if matched else [])}
+    assert paper.paper.tables["pass_at_k"].compare_with == baseline
+    assert {round(spec.rl.learning_rate, 9) for spec in plan.runs.values()} == rates
+    assert len(plan.runs) == len(methods) * len(rates)
+
+
 def test_equal_content_is_one_run_wherever_its_files_are(own, tmp_path):
     root, model, data = own
-    command = ("--estimator", "grpo", "--estimator", "ace", "--seeds", "2", "--name", "place", "-n")
+    command = ("--estimator", "grpo", "--estimator", "ace", "--no-matched", "--seeds", "2", "--name", "place", "-n")
     assert rlvr(root, *train(model, data, *command)).returncode == 0
     before = planned(root, "place")
     moved = tmp_path / "elsewhere.jsonl"

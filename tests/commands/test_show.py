@@ -91,6 +91,7 @@ def test_a_page_is_whole_and_escapes_what_models_wrote(say, tmp_path):
     assert re.search(r'<mark title="[^"]*">4</mark> \+ 3 = 7', text)
     assert not re.search(r"(?:src|href)=|url\(|@import", text), "it must need no other file"
     assert text.count("<section>") == 4 and text.count("<li class=") == 16
+    assert " 1 token\n" in re.sub("</div>", "\n", text) and "1 tokens" not in text
     assert "evaluation" not in say("show", EVALUATION, "--html", str(tmp_path / "e.html"))
 
 
@@ -154,6 +155,8 @@ def test_two_runs_differ_in_settings_curves_and_scores(say, tmp_path):
     say("compare", "run-a", "run-b", "--html", str(page))
     text = page.read_text()
     assert "<script" not in text and text.count("<polyline") == 2 * text.count("<svg") > 0 and "estimator.name" in text
+    assert "steps 1 to 2, values 0.1 to 0.3<br>A 0.2 · B 0.3" in text
+    assert text.count('class="wide"') == text.count('class="wide" tabindex="0"') > 0, "what scrolls takes the focus"
 
 
 def test_pass_at_k_and_its_intervals_are_those_of_the_statistics(results):

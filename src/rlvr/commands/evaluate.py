@@ -52,7 +52,7 @@ def evaluate(
     changed = own.changes("evaluate", settings or [])
     layer = own.with_changes({"evaluation": sampling, "rollout": rollout}, changed)
     execution = {**layer.pop("execution", {}), "device": own.device_here("evaluate", device)}
-    tables = own.table(models, name, layer["evaluation"]["samples"], [])
+    tables = own.table(models, name, layer["evaluation"]["samples"])
     content = {
         "scale": own.scale(name, execution),
         "models": models,

@@ -200,15 +200,13 @@ def paper(name: str, models: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {**about, "models": {model: {} for model in models}, **more}
 
 
-def table(models: dict[str, Any], benchmark: str, samples: int, arms: Sequence[str]) -> dict[str, Any]:
-    """A table of pass@k: the base policy, and trained ones with their differences to it."""
-    from rlvr.estimators import names
-
+def table(
+    models: dict[str, Any], benchmark: str, samples: int, arms: Sequence[str] = (), **comparison: str
+) -> dict[str, Any]:
+    """A table of pass@k: the base policy, then trained ones."""
     k = [2**i for i in range(samples.bit_length()) if 2**i <= samples]
-    rows = [{"arm": "base", "label": "Base"}]
-    rows += [{"arm": arm, "label": arm} for arm in arms if arm in names()]
-    against = {"compare_with": "base" if len(arms) == 1 else arms[0]} if arms else {}
-    content = {"benchmark": benchmark, "models": [*models], "k": k, **against, "rows": rows}
+    rows = [{"arm": "base", "label": "Base"}, *({"arm": arm, "label": arm} for arm in arms)]
+    content = {"benchmark": benchmark, "models": [*models], "k": k, **comparison, "rows": rows}
     return {"pass_at_k": {"title": f"Pass@k on {benchmark}", **content}}
 
 
@@ -235,7 +233,7 @@ def _digest(text: str) -> str:
 
 
 def run(command: str, root: Path, name: str, file: str, *, results: str, cores: int | None, dry_run: bool) -> None:
-    """Plans the file, has Snakemake make its table and page, and prints the table. The same command goes on."""
+    """Plans the file, has Snakemake make its tables and page, and prints the tables. The same command goes on."""
     from rlvr import offspring
     from rlvr.config.load import ConfigError
     from rlvr.config.paths import Paths
@@ -259,5 +257,6 @@ def run(command: str, root: Path, name: str, file: str, *, results: str, cores: 
         raise typer.Exit(1)
     if not dry_run:
         paths = Paths(results, "own")
-        typer.echo((root / paths.table(name, "pass_at_k")[1]).read_text())
+        for item in plan.papers[name].tables:
+            typer.echo((root / paths.table(name, item)[1]).read_text())
         say(command, f"page: {paths.page(name)}")

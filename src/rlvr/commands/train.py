@@ -15,6 +15,9 @@ from rlvr.commands.lines import fail
 ENGINES = {"in_process": "in_process", "native": "native", "verl": "vllm"}  # the sampler beside a backend
 SHARE = 0.1  # of the problems, held out where no file of held-out problems is given
 PROMPT, RESPONSE = 1024, 1024  # tokens, where the model's context has room
+BASELINE = "grpo"  # where it is among several methods
+RATES = [0.35, 1.0, 2.0]  # times the learning rate, for the table at equal pass@1; as in `rlvr new-paper`
+WINDOW = 20  # curves are running means over one of so many parts of the steps
 
 
 def train(
@@ -28,6 +31,9 @@ def train(
     steps: Annotated[int, typer.Option(help="Training steps.", min=1)] = 100,
     learning_rate: Annotated[float, typer.Option(help="Of AdamW, constant.")] = 1e-6,
     seeds: Annotated[int, typer.Option(help="Training runs per method.", min=1)] = 1,
+    matched: Annotated[
+        bool, typer.Option(help="Of several methods: train each at three learning rates, and compare at equal pass@1.")
+    ] = True,
     backend: Annotated[str, typer.Option(help="in_process, native (tiny models), verl.")] = "in_process",
     logger: Annotated[
         list[str] | None,
@@ -44,8 +50,9 @@ def train(
 ) -> None:
     """Train a model of yours on problems of yours, and print pass@k of the base and of each method, with intervals.
 
-    It writes own/NAME.yaml (models, data, a paper with one table) and has Snakemake make the paper: runs are named by
-    what they are, equal ones are shared, and the same command continues after a stop.
+    It writes own/NAME.yaml (models, data, a paper) and has Snakemake make the paper, whose page also shows reward and
+    entropy over training. Runs are named by what they are, equal ones are shared, and the same command continues after
+    a stop. Several methods are compared with GRPO, or with the first one where it is not among them.
     """
     from rlvr import estimators
     from rlvr.config import registries
@@ -83,7 +90,8 @@ def train(
         seeds=list(range(1, seeds + 1)),
         settings={key: value for key, value in layer.items() if key != "execution"},
         arms=arms,
-        tables=own.table(models, test, layer["evaluation"]["samples"], [*arms]),
+        **_comparison(models, test, layer["evaluation"]["samples"], [*arms], matched),
+        figures={"training": _curves(models, [*arms], layer["rl"]["steps"])},
     )
     execution = {**layer.get("execution", {}), "device": own.device_here("train", device)}
     if logger:
@@ -105,6 +113,26 @@ def _sets(name: str, data: Path, held_out: Path | None, verifier: str) -> dict[s
         fail("train", f"{data}: {count} problems are too few to hold a tenth of them out; give --held-out")
     parts = {training: {"problems": count - tested, "skip": tested}, test: {"problems": tested}}
     return {part: {**entry, **sizes, "seed": 0} for part, sizes in parts.items()}
+
+
+def _comparison(
+    models: dict[str, Any], benchmark: str, samples: int, arms: list[str], matched: bool
+) -> dict[str, dict[str, Any]]:
+    """The table, against the base or a baseline, and the sweep behind its companion at equal pass@1."""
+    if len(arms) == 1:
+        return {"tables": own.table(models, benchmark, samples, arms, compare_with="base")}
+    keys, sweeps = {"compare_with": BASELINE if BASELINE in arms else arms[0]}, {}
+    if matched:
+        keys["matched"], sweeps["lr"] = "lr", {"like": arms, "times": "rl.learning_rate", "values": RATES}
+    return {"sweeps": sweeps, "tables": own.table(models, benchmark, samples, arms, **keys)}
+
+
+def _curves(models: dict[str, Any], arms: list[str], steps: int) -> dict[str, Any]:
+    """The figure of reward and entropy of the training batches."""
+    smooth = {"smooth": steps // WINDOW} if steps >= 2 * WINDOW else {}
+    measures = ["reward", "metrics.entropy"]
+    title = "Reward and entropy during training"
+    return {"title": title, "kind": "over_steps", "measures": measures, **smooth, "models": [*models], "arms": arms}
 
 
 def _settings(sets: dict[str, Any], context: int | None, backend: str, **rl: Any) -> dict[str, Any]:

@@ -22,7 +22,7 @@ def watch(
     """Show the jobs of a running Snakemake, and each RL run: step, time left, curves of pass rate and entropy.
 
     It reads the results folder and Snakemake's log beside it, so jobs of a cluster show too. A run without a process,
-    or without a new step for minutes, is said to be stopped or silent. Ctrl-C ends it.
+    or without a new step for minutes, is said to be stopped or silent. Ctrl-C ends it, and leaves the last view.
     """
     from rich.live import Live
 
@@ -35,10 +35,13 @@ def watch(
     if once or not sys.stdout.isatty():
         out.print(watched.view())
         return
+    view = watched.view()
     try:
-        with Live(watched.view(), console=out, auto_refresh=False, vertical_overflow="crop") as shown:
+        # A screen of its own: on the common one, lines that a narrower window wraps would stay for good.
+        with Live(view, console=out, auto_refresh=False, screen=True, vertical_overflow="crop") as shown:
             while True:
                 time.sleep(interval)
-                shown.update(watched.view(), refresh=True)
+                view = watched.view()
+                shown.update(view, refresh=True)
     except KeyboardInterrupt:
-        return
+        out.print(view)

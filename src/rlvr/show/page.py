@@ -28,7 +28,8 @@ def groups_page(title: str, groups: Iterable[Shown], notes: list[str]) -> str:
 
 def comparison_page(of: Comparison) -> str:
     """A page of how two runs or evaluations differ."""
-    return render("compare.html.j2", of=of, curves=[(curve, *sparks.points(curve, 300, 80)) for curve in of.curves])
+    curves = [(curve, sparks.limits(curve), *sparks.points(curve, 300, 80)) for curve in of.curves]
+    return render("compare.html.j2", of=of, curves=curves)
 
 
 def _group(shown: Shown) -> dict[str, Any]:

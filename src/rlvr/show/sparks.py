@@ -14,13 +14,13 @@ WIDTH = 32  # characters
 
 def lines(curve: Curve) -> tuple[str, str]:
     """Both curves as blocks, of at most WIDTH characters, between the smallest and the largest value of both."""
-    low, high = _range(curve)
+    low, high = limits(curve)
     return blocks(curve.a, low, high), blocks(curve.b, low, high)
 
 
 def points(curve: Curve, width: float, height: float) -> tuple[str, str]:
     """Both curves as the points of SVG polylines in a box of this size."""
-    low, high = _range(curve)
+    low, high = limits(curve)
     first, last = curve.steps[0], curve.steps[-1]
 
     def line(values: list[float]) -> str:
@@ -31,7 +31,8 @@ def points(curve: Curve, width: float, height: float) -> tuple[str, str]:
     return line(curve.a), line(curve.b)
 
 
-def _range(curve: Curve) -> tuple[float, float]:
+def limits(curve: Curve) -> tuple[float, float]:
+    """The smallest and the largest value of both."""
     return min(*curve.a, *curve.b), max(*curve.a, *curve.b)
 
 

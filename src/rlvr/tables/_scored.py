@@ -154,11 +154,13 @@ def _signed(value: float, digits: int) -> str:
 def _notes(words: Words, layout: dict[str, Any], statistics: pd.DataFrame, kind_notes: Sequence[str]) -> list[str]:
     seeds = int(statistics["seeds"].max())
     confidence = f"{100 * layout['statistics']['confidence']:g} %"
+    alone = "problems alone" + (" (one training seed)" if seeds else "")
+    over = f"{seeds} {words.drawn}{_base(statistics)}" if seeds > 1 else alone
     notes = [
         f"{words.numbers} on {_benchmarks(layout)}: {_sizes(statistics)}; {layout['sampling']}.",
         _selection(layout),
         *_trainers(layout),
-        f"In brackets: {confidence} interval over {seeds} {words.drawn}{_base(statistics)}.",
+        f"In brackets: {confidence} interval over {over}.",
     ]
     if any("rates" in cell for cell in layout["cells"]):
         notes += [EQUAL.format(baseline=layout["compare_label"]), *_fewer_seeds(statistics, seeds)]

@@ -2,10 +2,12 @@
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich import box
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -14,7 +16,8 @@ from rlvr.watch.dag import Dag, logs, running
 from rlvr.watch.runs import Run, Runs
 from rlvr.workflow.locks import Owner
 
-SPARK = 20  # characters of a curve
+SPARK, LEAST = 20, 3  # characters of a curve, at most and at least
+VALUE = 5  # of the number before it
 SHOWN = 20  # runs of a status at most
 OLD = 600.0  # seconds without a line after which the age of a log is said
 
@@ -108,13 +111,13 @@ def _table(dag: Dag) -> Table:
 
 
 def _running(runs: list[Run]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("method", overflow="fold")
     table.add_column("model", overflow="fold")
     for name in ("rate", "seed", "step", "ETA"):
         table.add_column(name, justify="right", no_wrap=True)
     for name in ("pass rate", "entropy"):
-        table.add_column(name, no_wrap=True)
+        table.add_column(name)
     now = time.time()
     for run in runs[:SHOWN]:
         eta = run.eta(now)
@@ -125,18 +128,32 @@ def _running(runs: list[Run]) -> Table:
             str(run.head.get("seed", "")),
             _at(run),
             "starting" if not run.step else "" if eta is None else duration(eta),
-            curve([row.pass_rate for row in run.rows]),
-            curve([row.entropy for row in run.rows]),
+            Curve([row.pass_rate for row in run.rows]),
+            Curve([row.entropy for row in run.rows]),
         )
     return table
 
 
-def curve(values: list[float | None]) -> str:
-    """The last value, and all as blocks from the lowest to the highest: `0.500 ▁▄█`."""
+@dataclass(frozen=True)
+class Curve:
+    """A cell with a curve as wide as its column, so that on a narrow screen the curves give way first."""
+
+    values: list[float | None]
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement(VALUE, max(VALUE, len(curve(self.values))))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield Text(curve(self.values, options.max_width - VALUE - 1), no_wrap=True, overflow="crop")
+
+
+def curve(values: list[float | None], width: int = SPARK) -> str:
+    """The last value, and all as blocks from the lowest to the highest, if there is room: `0.500 ▁▄█`."""
     there = [value for value in values if value is not None]
     if not there:
         return ""
-    return f"{there[-1]:.3f} {blocks(there, min(there), max(there), SPARK)}"
+    last = f"{there[-1]:.3f}"
+    return f"{last} {blocks(there, min(there), max(there), min(width, SPARK))}" if width >= LEAST else last
 
 
 def _at(run: Run) -> str:
