@@ -15,7 +15,7 @@ from rlvr.claims.pages import Claims
 from rlvr.claims.table import NOTES
 from rlvr.config.paths import Paths
 from rlvr.files import publish, read_json
-from rlvr.report import origins
+from rlvr.report import captions, origins
 
 
 class Page:
@@ -137,9 +137,10 @@ class Page:
         else:
             image = (folder / "figures" / f"{item['name']}.png").read_bytes()
             entry["image"] = base64.b64encode(image).decode()
-            counts = [int(frame["seeds"].max()) for frame in frames[:1] if "seeds" in frame and len(frame)]
+            shown = frames or [self._statistics(paper, name) for name in item["statistics"]]
+            entry["alt"] = captions.in_words(item["title"], shown)
             at = "" if item["analytic"] else f" Made at {self.layout['scale']} scale."
-            entry["caption"] = items.hook(kind, "CAPTION", "").format(seeds=max(counts, default=0)) + at
+            entry["caption"] = captions.caption(item["shown"], shown, item["smooth"]) + at
         return entry
 
     def _sources(self, frame: pd.DataFrame) -> list[dict[str, Any]]:
