@@ -102,6 +102,8 @@ def test_it_holds_every_item_with_its_provenance(plan, results, tmp_path):
             assert (shown.format, shown.mode, shown.size) == ("PNG", "P", (256, 256))
     page = (out / "README.md").read_text()
     assert all(f"(lens/{path.name})" in page for path in copied.values())
+    below = page.split("(lens/core_curves.png)\n\n")[1].split("\n")[0]
+    assert "thin lines: the seeds" in below and "The paper gives numbers for the all-wrong groups alone" in below
     assert {file.stem for file, _ in kept.items(out)} == set(names)
     assert "Taken although" in page and "c0ffee is no ancestor of HEAD" in page and "reason: by hand." in page
     runs = pd.read_csv(out / "runs.csv")

@@ -3,19 +3,23 @@
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
+import numpy as np
 import pandas as pd
 from pydantic import Field, model_validator
 
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.fields import Positive, Strict
 from rlvr.config.schema.items import ItemConfig, Row
-from rlvr.figures._looks import Axes, Figure, with_looks
+from rlvr.figures._looks import Look, with_looks
+from rlvr.figures._panels import Axes, Figure, grid, starts_line
 from rlvr.items import FIGURES
 from rlvr.items.layout import with_cells
 from rlvr.items.scope import Scope
+from rlvr.statistics.run_rows import of_seeds
 from rlvr.words import nearest
 
-ACROSS = 5  # panels per row
+CROSS = {"marker": "x", "linestyle": "", "markersize": 7, "mew": 1.8, "label": "the paper's number"}
+BANDS = 2  # methods of a panel up to which it shows intervals; bands of more would hide each other
 
 
 class TrainingFigure(ItemConfig):
@@ -76,39 +80,36 @@ def draw_published(axes: Axes, layout: dict[str, Any], arms: Iterable[str], last
     """The paper's numbers of these arms as crosses."""
     for point in layout.get("published", []):
         if point["arm"] in arms:
-            color = styles[point["arm"]].color
-            place = ([point["at"] * last_step], [point["value"]])
-            axes.plot(
-                *place, "x", color=color, markersize=8, mew=2, clip_on=False, zorder=4, label="the paper's number"
-            )
+            place, style = ([point["at"] * last_step], [point["value"]]), {"color": styles[point["arm"]].color, **CROSS}
+            axes.plot(*place, **style, clip_on=False, zorder=4)
+
+
+def draw_line(axes: Axes, cell: pd.DataFrame, look: Look, place: int, methods: int) -> None:
+    """A method over steps: its mean with its interval, or with thin lines of its seeds where there are many methods.
+
+    Statistics that are older than their column `by_seed` have intervals only.
+    """
+    steps = cell["step"]
+    if methods <= BANDS or "by_seed" not in cell:
+        axes.fill_between(steps, cell["value_low"], cell["value_high"], color=look.color, alpha=0.13, lw=0)
+    else:
+        seeds_TS = np.array([of_seeds(text) for text in cell["by_seed"].astype(str)])
+        axes.plot(steps, seeds_TS, color=look.color, alpha=0.3, linewidth=0.5, zorder=1.5)
+    axes.plot(steps, cell["value"], label=cell["label"].iloc[0], **look.curve(len(cell), place))
 
 
 def panels(
     frame: pd.DataFrame, *, height: float, **shared: Any
 ) -> tuple[Figure, Iterator[tuple[Axes, pd.DataFrame, bool]]]:
-    """One titled panel per arm, models in separate rows: (axes, data, whether it is the first of its row)."""
-    import matplotlib.pyplot as plt
-
-    models = list(dict.fromkeys(frame["model"]))
-    arms = max(frame.loc[frame["model"] == model, "arm"].nunique() for model in models)
-    lines = -(-arms // ACROSS)  # rows of panels per model
-    across = -(-arms // lines)
-    size = (max(2.5 * across + 0.6, 4.6), height * lines * len(models) + 0.9)
-    figure, grid = plt.subplots(lines * len(models), across, figsize=size, squeeze=False, **shared)
+    """One titled panel per arm, models in separate rows: (axes, data, whether it is the first of its line)."""
+    by_model = [of for _, of in frame.groupby("model", sort=False)]
+    figure, blocks = grid([of["arm"].nunique() for of in by_model], height=height, least=2.0, most=2.6, **shared)
 
     def each() -> Iterator[tuple[Axes, pd.DataFrame, bool]]:
-        for number, model in enumerate(models):
-            rows = frame[frame["model"] == model]
-            cells = [cell for _, cell in rows.groupby("arm", sort=False)]
-            places = grid[number * lines : (number + 1) * lines].flatten()
-            for place, axes in enumerate(places):
-                if place >= len(cells):
-                    axes.set_visible(False)
-                    continue
+        for of, block in zip(by_model, blocks, strict=True):
+            for axes, (_, cell) in zip(block, of.groupby("arm", sort=False), strict=True):
                 axes.tick_params(labelbottom=True)
-                title = str(cells[place]["label"].iloc[0])
-                several = f"{rows['stand_in'].iloc[0]}\n" if len(models) > 1 and place % across == 0 else ""
-                axes.set_title(several + title)
-                yield axes, pd.DataFrame(cells[place]), place % across == 0
+                axes.set_title((f"{of['stand_in'].iloc[0]}: " if len(blocks) > 1 else "") + cell["label"].iloc[0])
+                yield axes, cell, starts_line(axes)
 
     return figure, each()

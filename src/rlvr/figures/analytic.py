@@ -1,41 +1,59 @@
 """Closed forms as curves."""
 
+import itertools
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
-from rlvr.config.colors import COLORS
-from rlvr.figures._looks import Figure
+from rlvr.config.plan import Item, Plan
+from rlvr.figures._looks import Look, named
+from rlvr.figures._panels import Figure, grid
 from rlvr.items import FIGURES, closed_forms
 
-COLOURS = [COLORS[name] for name in ("blue", "orange", "vermilion", "green", "pink", "sky")]
-
-
+COLOURS = ("blue", "orange", "vermilion", "green", "pink", "sky", "brown", "black")
 CAPTION = closed_forms.SAME
-Config = closed_forms.ClosedForms
+
+
+class Config(closed_forms.ClosedForms):
+    lines: dict[Literal["solid", "dashed"], str] = {}  # what they are, where a label has both
+
+
 EVERY_SCALE = closed_forms.EVERY_SCALE
 FLOATS = closed_forms.FLOATS
-lay_out = closed_forms.lay_out
 statistics = closed_forms.statistics
 expand = partial(closed_forms.expand, FIGURES)
 
 
-def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
-    """The figure: one panel per group of lines; the panel's note explains dashed lines."""
-    import matplotlib.pyplot as plt
+def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+    arms = plan.papers[paper].paper.arms
+    colors = {(arm.label or name).casefold(): arm.color for name, arm in arms.items() if arm.color}
+    return {**closed_forms.lay_out(item, plan, paper), "lines": item.content.lines, "colors": colors}  # type: ignore[attr-defined]
 
+
+def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
+    """The figure: one panel per group of lines, with its legend below it; one line alone needs none."""
     frame = frames[0].fillna({"panel": ""})
     panels = list(dict.fromkeys(frame["panel"]))
-    figure, grid = plt.subplots(1, len(panels), figsize=(4.6 * len(panels) + 0.6, 3.9), squeeze=False)
-    for axes, panel in zip(grid[0], panels, strict=True):
+    figure, (block,) = grid([len(panels)], height=3.0, least=2.9)
+    for axes, panel in zip(block, panels, strict=True):
         rows = frame[frame["panel"] == panel]
-        for (label, style), line in rows.groupby(["label", "style"], sort=False):
-            position = list(dict.fromkeys(rows["label"])).index(label)
-            tint = COLOURS[position % len(COLOURS)]
-            dashes = {"color": tint, "linestyle": "--" if style == "dashed" else "-"}
-            first = style == rows.loc[rows["label"] == label, "style"].iloc[0]
-            axes.plot(line["x"], line["y"], label=label if first else None, **dashes)
+        styles, drawn = _looks(list(dict.fromkeys(rows["label"])), layout.get("colors", {})), set()
+        for place, ((label, style), line) in enumerate(rows.groupby(["label", "style"], sort=False)):
+            shown = styles[str(label)].curve(len(line), place) | {"linestyle": "--" if style == "dashed" else "-"}
+            axes.plot(line["x"], line["y"], label=None if label in drawn else label, **shown)
+            drawn.add(label)
         axes.set(xlabel=rows["x_label"].iloc[0], ylabel=rows["y_label"].iloc[0], title=panel)
-        axes.legend(fontsize=8)
+        if rows.groupby("label")["style"].nunique().max() > 1:
+            for style, what in layout.get("lines", {}).items():
+                axes.plot([], [], color="0.3", linestyle=style, label=what)
+        if len(drawn) > 1:
+            axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=2)
     return figure
+
+
+def _looks(labels: list[str], colors: dict[str, str]) -> dict[str, Look]:
+    """The look of each line: a method has its colour of the paper's other figures."""
+    own = {label: colors[label.casefold()] for label in labels if label.casefold() in colors}
+    free = itertools.cycle(color for color in COLOURS if color not in own.values())
+    return {label: named(own[label] if label in own else next(free)) for label in labels}

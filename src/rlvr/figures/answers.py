@@ -13,7 +13,7 @@ from rlvr.config import identity
 from rlvr.config.layers import ConfigError
 from rlvr.config.plan import Item, Plan
 from rlvr.figures import _scored
-from rlvr.figures._looks import Axes, Figure, nothing
+from rlvr.figures._panels import WIDTH, Axes, Figure, nothing
 from rlvr.items.inputs import Folders, Samples
 from rlvr.items.scope import Scope
 from rlvr.records import MARK
@@ -21,8 +21,8 @@ from rlvr.statistics.run_rows import cell_columns
 
 CAPTION = "The first problems of each benchmark, and the first sample of each policy, of the first training seed."
 LARGEST = 280  # pixels of a side, to which pictures are made smaller
-WIDTH = 66  # letters of a line
-LINE = 0.17  # inches
+LETTERS = 62  # of a line
+LINE = 0.16  # inches
 COLUMNS = [
     *("model", "stand_in", "arm", "label", "policies", "benchmark", "problem"),
     *("prompt", "gold", "picture", "response", "status", "seeds"),
@@ -105,14 +105,14 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     texts = [_lines(of) for of in rows]
     heights = [max(1.1, LINE * (len(lines) + 1)) for lines in texts]
     figure, grid = plt.subplots(
-        len(rows), 2, figsize=(7.4, sum(heights)), squeeze=False, width_ratios=[1, 4], height_ratios=heights
+        len(rows), 2, figsize=(WIDTH, sum(heights)), squeeze=False, width_ratios=[1, 4], height_ratios=heights
     )
     for (left, right), of, lines in zip(grid, rows, texts, strict=True):
         _show(left, str(of["picture"].iloc[0]))
         right.set_axis_off()
         for number, (text, color) in enumerate(lines):
             place = 1 - (number + 0.5) / len(lines)
-            right.text(0, place, text, color=color, va="center", fontsize=8, parse_math=False)
+            right.text(0, place, text, color=color, va="center", parse_math=False)
     return figure
 
 
@@ -132,7 +132,7 @@ def _lines(of: pd.DataFrame) -> list[tuple[str, str]]:
 
 def _wrapped(text: str) -> list[str]:
     """At most four lines of a text."""
-    lines = textwrap.wrap(" ".join(text.split()), WIDTH) or [""]
+    lines = textwrap.wrap(" ".join(text.split()), LETTERS) or [""]
     return lines if len(lines) <= 4 else [*lines[:3], f"{lines[3]} …"]
 
 

@@ -7,7 +7,8 @@ import pandas as pd
 from rlvr.config.measures import METRICS
 from rlvr.config.plan import Item, Plan
 from rlvr.figures import _training
-from rlvr.figures._looks import Figure, looks
+from rlvr.figures._looks import looks
+from rlvr.figures._panels import Figure, below
 from rlvr.items.layout import collapse_rule
 from rlvr.statistics.collapse import of_run, steps_of, unsolved_shares
 from rlvr.statistics.run_rows import Runs, cell_columns, in_range, running_mean
@@ -53,7 +54,7 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
 
     frame = frames[0]
     styles = looks(frame["arm"], layout)
-    figure, panels = _training.panels(frame, height=2.4, sharex=True, sharey=True)
+    figure, panels = _training.panels(frame, height=2.0, sharex=True, sharey=True)
     highest = max([float(frame["value"].max()), *(point["value"] for point in layout.get("published", []))])
     for axes, cell, first in panels:
         tint = styles[str(cell["arm"].iloc[0])].color
@@ -72,8 +73,7 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     handles = [
         Line2D([], [], color=FAINT, linewidth=1.5, label=f"a run (running mean over {window}; thin: each step)"),
         Line2D([], [], color="#1A1A1A", linewidth=1.5, label="a run that collapsed, in its method's colour"),
+        *([Line2D([], [], color="#1A1A1A", **_training.CROSS)] if layout.get("published") else []),
     ]
-    if layout.get("published"):
-        handles.append(Line2D([], [], color="#1A1A1A", marker="x", linestyle="", mew=2, label="the paper's number"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=2 if figure.get_figwidth() > 7 else 1)
+    below(figure, {str(handle.get_label()): handle for handle in handles})
     return figure

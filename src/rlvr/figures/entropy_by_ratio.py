@@ -8,7 +8,8 @@ import pandas as pd
 
 from rlvr.config.measures import METRICS
 from rlvr.figures import _curves_of_counts, _training
-from rlvr.figures._looks import Figure, legend, looks
+from rlvr.figures._looks import looks
+from rlvr.figures._panels import Figure, grid, legend
 from rlvr.statistics.intervals import over_seeds
 from rlvr.statistics.run_rows import Runs, cell_columns, in_range, value_of
 from rlvr.statistics.scaling import pass_at_ks
@@ -104,15 +105,13 @@ def _of_run(runs: Runs, run: str, up_to: int | None) -> dict[str, float]:
 
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
-    """The figure: one row per model, one column per measure, one point per arm."""
-    import matplotlib.pyplot as plt
-
+    """The figure: per model a panel per measure, one point per arm."""
     frame = frames[0].fillna({"arm": "", "label": ""})
     models = list(dict.fromkeys(frame["model"]))
     arms = frame[frame["arm"] != ""]
     styles = looks(arms["arm"], layout)
-    figure, grid = plt.subplots(len(models), len(AGAINST), figsize=(17.6, 3.3 * len(models) + 0.9), squeeze=False)
-    for line, model in zip(grid, models, strict=True):
+    figure, blocks = grid([len(AGAINST)] * len(models), height=2.5, least=3.0)
+    for line, model in zip(blocks, models, strict=True):
         for axes, (name, words) in zip(line, AGAINST.items(), strict=True):
             rows = arms[arms["model"] == model]
             for arm, cell in rows.groupby("arm", sort=False):
@@ -120,17 +119,18 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
                 if name in by.index:
                     y = by.loc["entropy"]
                     error = [[y["value"] - y["value_low"]], [y["value_high"] - y["value"]]]
-                    axes.errorbar(
-                        [by.loc[name, "value"]], [y["value"]], yerr=error, fmt="o", color=styles[str(arm)].color,
-                        label=cell["label"].iloc[0],
-                    )  # fmt: skip
+                    point = {**styles[str(arm)].point, "linestyle": "", "elinewidth": 0.8}
+                    x = [by.loc[name, "value"]]
+                    axes.errorbar(x, [y["value"]], yerr=error, label=cell["label"].iloc[0], **point)
             rho = frame[(frame["model"] == model) & (frame["measure"] == f"rank_correlation of {name}")]
             found = (
-                "" if rho.empty else f"\nSpearman {rho['value'].iloc[0]:+.2f} [{rho['value_low'].iloc[0]:+.2f}, "
+                "" if rho.empty else f"Spearman {rho['value'].iloc[0]:+.2f} [{rho['value_low'].iloc[0]:+.2f}, "
                 f"{rho['value_high'].iloc[0]:+.2f}]"
             )  # fmt: skip
-            axes.set_title(f"{rows['stand_in'].iloc[0]}{found}")
+            axes.set_title(
+                ", ".join([*([rows["stand_in"].iloc[0]] if len(models) > 1 else []), *filter(None, [found])])
+            )
             axes.set_xscale("log" if name in RATIOS else "linear")
             axes.set(xlabel=words, ylabel="entropy, last tenth (nats)")
-    legend(figure, grid.flat)
+    legend(figure, [axes for line in blocks for axes in line])
     return figure

@@ -8,7 +8,8 @@ import pandas as pd
 from rlvr.config.measures import METRICS
 from rlvr.config.schema.fields import Positive
 from rlvr.figures import _training
-from rlvr.figures._looks import Figure, legend, looks
+from rlvr.figures._looks import looks
+from rlvr.figures._panels import Figure, grid, legend
 from rlvr.statistics.intervals import over_seeds
 from rlvr.statistics.run_rows import Runs, by_seed, cell_columns, value_of
 
@@ -89,12 +90,10 @@ def _correlation(a: np.ndarray, b: np.ndarray) -> float:
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     """The figure: one row per model; the measured change against the sum of each prediction, one point per arm."""
-    import matplotlib.pyplot as plt
-
     frame = frames[0]
     models, styles = list(dict.fromkeys(frame["model"])), looks(frame["arm"], layout)
-    figure, grid = plt.subplots(len(models), 2, figsize=(9.4, 3.3 * len(models) + 0.9), squeeze=False, sharey="row")
-    for line, model in zip(grid, models, strict=True):
+    figure, blocks = grid([2] * len(models), height=2.6, sharey="row")
+    for line, model in zip(blocks, models, strict=True):
         rows = frame[frame["model"] == model]
         for axes, (name, words) in zip(line, PREDICTIONS.items(), strict=True):
             for arm, cell in rows.groupby("arm", sort=False):
@@ -104,11 +103,12 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
                     [x["value"]], [y["value"]],
                     xerr=[[x["value"] - x["value_low"]], [x["value_high"] - x["value"]]],
                     yerr=[[y["value"] - y["value_low"]], [y["value_high"] - y["value"]]],
-                    fmt="o", color=styles[str(arm)].color, label=cell["label"].iloc[0],
+                    label=cell["label"].iloc[0], **styles[str(arm)].point, linestyle="", elinewidth=0.8,
                 )  # fmt: skip
             axes.axhline(0, color="0.8", linewidth=0.8)
             axes.axvline(0, color="0.8", linewidth=0.8)
-            axes.set(xlabel=f"{words},\nsum over training, per unit of η", title=str(rows["stand_in"].iloc[0]))
+            axes.set(xlabel=f"{words},\nsum over training, per unit of η")
+            axes.set_title(str(rows["stand_in"].iloc[0]) if len(models) > 1 else "")
         line[0].set_ylabel("measured change of entropy (nats)")
-    legend(figure, grid.flat)
+    legend(figure, [axes for line in blocks for axes in line])
     return figure

@@ -8,9 +8,10 @@ from pydantic import model_validator
 
 from rlvr.config.plan import Item, Plan
 from rlvr.figures import _scored
-from rlvr.figures._looks import Axes, Figure, Look, legend, looks
+from rlvr.figures._looks import Look, looks
+from rlvr.figures._panels import SMALL, Axes, Figure, grid, legend
 
-MANY, COLUMNS = 12, 6  # more curves than these have a panel each, so many in a row
+MANY = 12  # more curves than these have a panel each
 SPREAD = {"elinewidth": 0.6, "alpha": 0.45}
 NOTE = (
     "A method that is better, and not merely bolder or shyer in its steps, lies to the upper right of the other "
@@ -27,7 +28,7 @@ class Config(_scored.ScoredFigure):
         return self
 
 
-CAPTION = _scored.CAPTION
+CAPTION = f"{_scored.CAPTION} The larger a dot, the larger its learning rate."
 expand = _scored.expand
 statistics = _scored.statistics
 
@@ -51,56 +52,49 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
 
 def _together(frame: pd.DataFrame, layout: dict[str, Any]) -> Figure:
     """A panel per model and benchmark, with the curves of all methods."""
-    import matplotlib.pyplot as plt
     from matplotlib.lines import Line2D
 
     low_k, high_k = frame["k"].min(), frame["k"].max()
     styles = looks(frame["method"], layout)
     sizes, name = _sizes(frame)
     panels = list(dict.fromkeys(zip(frame["model"], frame["benchmark"], strict=True)))
-    columns = min(3, len(panels))
-    rows = -(-len(panels) // columns)
-    figure, grid = plt.subplots(rows, columns, figsize=(5.2 * columns, 4.4 * rows), squeeze=False)
-    for unused in grid.flat[len(panels) :]:
-        unused.set_axis_off()
-    for axes, (model, benchmark) in zip(grid.flat, panels, strict=False):
+    figure, (block,) = grid([len(panels)], height=3.0, least=3.0, most=4.4)
+    for axes, (model, benchmark) in zip(block, panels, strict=True):
         rows_of_panel = frame[(frame["model"] == model) & (frame["benchmark"] == benchmark)]
         for method, cells in rows_of_panel.groupby("method", sort=False):
             _curve(axes, cells, styles[str(method)], sizes, label=str(cells["label"].iloc[0]))
-        title = str(rows_of_panel["stand_in"].iloc[0]) + (f", {benchmark}" if frame["benchmark"].nunique() > 1 else "")
+        several = frame["model"].nunique() > 1, frame["benchmark"].nunique() > 1
+        names = (rows_of_panel["stand_in"].iloc[0], benchmark)
+        title = ", ".join(str(name) for name, shown in zip(names, several, strict=True) if shown)
         axes.set(xlabel=f"pass@{low_k} (%)", ylabel=f"pass@{high_k} (%)", title=title)
     sized = sorted({(size, rate) for rate, size in zip(_rates(frame)[0], sizes, strict=True) if size})
     dots = [
         Line2D([], [], color="0.4", linestyle="", marker="o", markersize=s, label=f"{rate:.2g}") for s, rate in sized
     ]
-    grid[0][0].legend(handles=dots, title=name, loc="lower right", fontsize=7, title_fontsize=7)
-    legend(figure, grid[0])
+    block[0].legend(
+        handles=dots, title=name, loc="best", fontsize=SMALL, title_fontsize=SMALL, frameon=True, framealpha=0.7
+    )
+    legend(figure, block)
     return figure
 
 
 def _a_panel_each(frame: pd.DataFrame, baseline: str) -> Figure:
     """A panel per method, beside the baseline, with all others in grey."""
-    import matplotlib.pyplot as plt
     from matplotlib.collections import LineCollection
 
     low_k, high_k = frame["k"].min(), frame["k"].max()
     curves, sizes = dict(list(frame.groupby("method", sort=False))), _sizes(frame)[0]
     others = [method for method in curves if method != baseline]
     lines = [np.column_stack([of["value"] for of in _two(cells)]) for cells in curves.values()]
-    rows = -(-len(others) // COLUMNS)
-    size = (1.75 * COLUMNS + 0.4, 1.5 * rows + 0.6)
-    figure, grid = plt.subplots(rows, COLUMNS, figsize=size, squeeze=False, sharex=True, sharey=True)
-    for unused in grid.flat[len(others) :]:
-        unused.set_axis_off()
-    for axes, method in zip(grid.flat, others, strict=False):
+    figure, (block,) = grid([len(others)], height=1.15, least=1.3, most=1.6, sharex=True, sharey=True)
+    for axes, method in zip(block, others, strict=True):
         axes.add_collection(LineCollection(lines, colors="0.85", linewidths=0.6, zorder=1))
         _curve(axes, curves[baseline], Look("0.25", "--"), sizes * 0.6, intervals=False)
         _curve(axes, curves[method], Look("C0"), sizes * 0.6)
-        axes.set_title(str(curves[method]["label"].iloc[0]), fontsize=8)
-        axes.tick_params(labelsize=7)
+        axes.set_title(str(curves[method]["label"].iloc[0]), fontsize=SMALL)
     name = curves[baseline]["label"].iloc[0]
-    figure.supxlabel(f"pass@{low_k} (%)          dashed: {name}; grey: all others", fontsize=8)
-    figure.supylabel(f"pass@{high_k} (%)", fontsize=8)
+    figure.supxlabel(f"pass@{low_k} (%)          dashed: {name}; grey: all others")
+    figure.supylabel(f"pass@{high_k} (%)")
     return figure
 
 
@@ -113,10 +107,13 @@ def _curve(
     if intervals:
         errors = [[(p["value"] - p["value_low"]), (p["value_high"] - p["value"])] for p in (x, y)]
         axes.errorbar(x["value"], y["value"], errors[1], errors[0], fmt="none", ecolor=look.color, **SPREAD)
-    axes.plot(x["value"], y["value"], label=label, **style, marker="o", markersize=4 if x.shape[0] == 1 else 0)
-    for across, up, size in zip(x["value"], y["value"], sizes[x.index], strict=True):
-        if size:
-            axes.plot(across, up, color=look.color, marker="o", markersize=size)
+    dots = [(across, up, size) for across, up, size in zip(x["value"], y["value"], sizes[x.index], strict=True) if size]
+    axes.plot(x["value"], y["value"], **style)
+    for across, up, size in dots:
+        axes.plot(across, up, **look.point, markersize=size)
+    if not dots:
+        axes.plot(x["value"], y["value"], **look.point, linestyle="")
+    axes.plot([], [], **look.point, linestyle=look.linestyle, label=label)
 
 
 def _two(cells: pd.DataFrame) -> list[pd.DataFrame]:

@@ -14,7 +14,8 @@ from rlvr.config.layers import ConfigError
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.fields import Positive
 from rlvr.figures import _curves_of_counts, _training
-from rlvr.figures._looks import Figure, legend, looks
+from rlvr.figures._looks import looks
+from rlvr.figures._panels import SMALL, Figure, grid, legend
 from rlvr.items.scope import Scope
 from rlvr.statistics.frontier import Point, at_pass_1
 from rlvr.statistics.intervals import over_seeds
@@ -23,7 +24,8 @@ from rlvr.statistics.scaling import pass_at_ks
 
 CAPTION = (
     "Means over {seeds} training seeds, of the probes' held-out problems, not of a benchmark. In the legend: pass@k "
-    "minus the baseline's where a method has the baseline's last pass@1 (95 % intervals over seeds, Student's t)."
+    "minus the baseline's where a method has the baseline's last pass@1 (95 % intervals over seeds, Student's t). The "
+    "larger a dot, the later its step; dotted: the baseline's last pass@1."
 )
 PERCENT = 100.0
 PASS, GAIN = "pass", "gain at equal pass@1"
@@ -93,26 +95,27 @@ def _row(
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     """The figure: one panel per model; the larger a dot, the later its step."""
-    import matplotlib.pyplot as plt
-
     frame, k = frames[0], layout["k"]
     models, styles = list(dict.fromkeys(frame["model"])), looks(list(dict.fromkeys(frame["arm"])), layout)
-    figure, grid = plt.subplots(1, len(models), figsize=(5.2 * len(models), 4.4), squeeze=False)
-    for axes, model in zip(grid[0], models, strict=True):
+    figure, (block,) = grid([len(models)], height=3.0, least=3.0, most=4.4)
+    for axes, model in zip(block, models, strict=True):
         of_model = frame[frame["model"] == model]
         for arm, rows in of_model.groupby("arm", sort=False):
             of_k = {at: rows[(rows["measure"] == PASS) & (rows["k"] == at)] for at in (1, k)}
             x, y = (part.set_index("step")["value"] for part in of_k.values())
-            color, sizes = styles[str(arm)].color, np.linspace(6, 40, len(x))
-            axes.plot(x, y, color=color, linestyle=styles[str(arm)].linestyle, label=_label(rows))
-            axes.scatter(x, y, sizes, color=color)
+            look = styles[str(arm)]
+            axes.plot(x, y, color=look.color, linestyle=look.linestyle)
+            for across, up, size in zip(x, y, np.linspace(2.5, 6.5, len(x)), strict=True):
+                axes.plot(across, up, **look.point, markersize=size)
+            axes.plot([], [], **look.point, linestyle=look.linestyle, label=_label(rows))
             if arm == layout["compare_with"]:
                 axes.axvline(x.iloc[-1], color="0.5", linestyle=":", linewidth=0.8)
-        axes.set(xlabel="pass@1 (%)", ylabel=f"pass@{k} (%)", title=str(of_model["stand_in"].iloc[0]))
+        axes.set(xlabel="pass@1 (%)", ylabel=f"pass@{k} (%)")
         if len(models) > 1:
-            axes.legend(fontsize=7)
+            axes.set_title(str(of_model["stand_in"].iloc[0]))
+            axes.legend(fontsize=SMALL)
     if len(models) == 1:
-        legend(figure, grid[0])
+        legend(figure, block)
     return figure
 
 

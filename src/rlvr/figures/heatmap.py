@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 
 from rlvr.figures import _of_tables
-from rlvr.figures._looks import Figure, in_rows
+from rlvr.figures._panels import SMALL, WIDTH, Figure, grid, starts_line
 
 CAPTION = "Means over {seeds} training seeds; the table has their intervals."
 DARK = 0.6  # of the scale, from where on numbers are white
@@ -15,17 +15,20 @@ Config, expand, lay_out = _of_tables.Config, _of_tables.expand, _of_tables.lay_o
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     """The figure: a row per model, a panel per benchmark with its own shades, from its lowest value to its highest."""
-    import matplotlib.pyplot as plt
-
     frame = pd.concat(frames)
     frame = frame.loc[(frame["score"] == "pass") & (frame["arm"] != "blind")]
     benchmarks = {model: list(dict.fromkeys(of["benchmark"])) for model, of in frame.groupby("model", sort=False)}
-    models, across = len(benchmarks), max(map(len, benchmarks.values()))
-    rows, columns = frame["arm"].nunique(), frame["k"].nunique()
-    size = ((0.62 * columns + 0.9) * across + 0.6, (0.36 * rows + 1.1) * models + 0.5)
-    figure, grid = plt.subplots(models, across, figsize=size, squeeze=False)
+    rows, wide = frame["arm"].nunique(), min(0.4 * frame["k"].nunique() + 0.8, WIDTH)
+    figure, blocks = grid(
+        [len(names) for names in benchmarks.values()], height=0.25 * rows + 0.9, least=wide, most=wide
+    )
     labels = dict(zip(frame["arm"], frame["label"], strict=True))
-    for axes, model, benchmark in in_rows(grid, benchmarks):
+    panels = [
+        (axes, model, name)
+        for block, model in zip(blocks, benchmarks, strict=True)
+        for axes, name in zip(block, benchmarks[model], strict=True)
+    ]
+    for axes, model, benchmark in panels:
         cells = frame[(frame["model"] == model) & (frame["benchmark"] == benchmark)]
         wide = cells.pivot_table(index="arm", columns="k", values="value", sort=False)
         low, high = wide.min().min(), wide.max().max()
@@ -33,9 +36,9 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
         for y, x in ((y, x) for y in range(len(wide)) for x in range(len(wide.columns))):
             shade = (wide.iloc[y, x] - low) / max(high - low, 1e-9)
             color = "white" if shade > DARK else "black"
-            axes.text(x, y, f"{wide.iloc[y, x]:.1f}", ha="center", va="center", color=color, fontsize="small")
+            axes.text(x, y, f"{wide.iloc[y, x]:.1f}", ha="center", va="center", color=color, fontsize=SMALL)
         axes.set_xticks(range(len(wide.columns)), [str(k) for k in wide.columns])
-        names = [labels[arm] if benchmark == benchmarks[model][0] else "" for arm in wide.index]
+        names = [labels[arm] if starts_line(axes) else "" for arm in wide.index]
         axes.set_yticks(range(len(wide)), names)
         axes.grid(visible=False)
         stand_in = cells["stand_in"].iloc[0]

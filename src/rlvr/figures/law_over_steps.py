@@ -6,12 +6,16 @@ import numpy as np
 import pandas as pd
 
 from rlvr.figures import _curves_of_counts, _training
-from rlvr.figures._looks import Figure, legend, looks
+from rlvr.figures._looks import looks
+from rlvr.figures._panels import Figure, grid, legend
 from rlvr.statistics.intervals import over_seeds
-from rlvr.statistics.run_rows import Runs, cell_columns
+from rlvr.statistics.run_rows import Runs, by_seed, cell_columns
 from rlvr.statistics.scaling import fit, pass_at_ks
 
-CAPTION = "Bands: 95 % intervals over fits of {seeds} training seeds (Student's t)."
+CAPTION = (
+    "Means over fits to {seeds} training seeds, with their 95 % intervals (Student's t) as bands, or for more than two "
+    "methods the seeds as thin lines. Right: from the base policy to the end (large)."
+)
 LAW, NAMES = "shifted power law", {"a": "a (level)", "b": "b (slope)"}
 Config = _training.TrainingFigure
 expand, lay_out = _training.expand, _training.lay_out
@@ -31,7 +35,7 @@ def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
                     {
                         **{**cell_columns(cell), "step": step, "measure": name, "value": interval.estimate},
                         **{"value_low": interval.low, "value_high": interval.high, "seeds": values_S.size},
-                        "mse": float(np.mean([found.mse for found in fits])),
+                        **{"mse": float(np.mean([found.mse for found in fits])), "by_seed": by_seed(values_S)},
                     }
                 )
     return pd.DataFrame(rows)
@@ -39,30 +43,25 @@ def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     """The figure: one row per model; a over steps, b over steps, and the path of (a, b)."""
-    import matplotlib.pyplot as plt
-
     frame = frames[0]
     models, styles = list(dict.fromkeys(frame["model"])), looks(frame["arm"], layout)
-    figure, grid = plt.subplots(len(models), 3, figsize=(12.6, 3.0 * len(models) + 0.8), squeeze=False)
-    for line, model in zip(grid, models, strict=True):
+    figure, blocks = grid([3] * len(models), height=2.2)
+    for line, model in zip(blocks, models, strict=True):
         rows = frame[frame["model"] == model]
-        for arm, cell in rows.groupby("arm", sort=False):
-            look, label = styles[str(arm)], cell["label"].iloc[0]
-            style = {"color": look.color, "linestyle": look.linestyle}
+        for place, (arm, cell) in enumerate(rows.groupby("arm", sort=False)):
+            look = styles[str(arm)]
             for axes, (name, words) in zip(line, NAMES.items(), strict=False):
-                part = cell[cell["measure"] == name]
-                axes.plot(part["step"], part["value"], label=label, **style)
-                axes.fill_between(part["step"], part["value_low"], part["value_high"], color=look.color, alpha=0.1)
+                _training.draw_line(axes, cell[cell["measure"] == name], look, place, rows["arm"].nunique())
                 axes.set(xlabel="training step", ylabel=words)
             path = cell.pivot(index="step", columns="measure", values="value")
-            line[2].plot(path["a"], path["b"], marker="o", markersize=2.5, label=label, **style)
-            line[2].plot(path["a"].iloc[-1:], path["b"].iloc[-1:], "o", color=look.color, markersize=6)
+            line[2].plot(path["a"], path["b"], color=look.color, linestyle=look.linestyle)
+            line[2].plot(path["a"].iloc[-1:], path["b"].iloc[-1:], **look.point, markersize=6)
         line[2].set(xlabel="a", ylabel="b")
-        line[0].set_title(str(rows["stand_in"].iloc[0]))
-        line[2].set_title("from the base policy to the end (large)")
+        if len(models) > 1:
+            line[0].set_title(str(rows["stand_in"].iloc[0]))
         for axes, name in zip(line, NAMES, strict=False):
             values = rows.loc[rows["measure"] == name, "value"]
             margin = 0.25 * float(values.max() - values.min()) + 1e-3
             axes.set_ylim(float(values.min()) - margin, float(values.max()) + margin)
-    legend(figure, grid.flat)
+    legend(figure, [axes for line in blocks for axes in line])
     return figure

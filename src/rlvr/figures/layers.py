@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from rlvr.figures import _training
-from rlvr.figures._looks import Figure
+from rlvr.figures._panels import SMALL, Figure, grid, starts_line
 from rlvr.statistics.intervals import over_seeds
 from rlvr.statistics.run_rows import cell_columns
 
@@ -50,23 +50,21 @@ def _value(changes: dict[str, Any], run: str, name: str, measure: str) -> float:
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     """The figure: a row per model and measure, a panel per arm with matrices over layers."""
-    import matplotlib.pyplot as plt
-
     frame = frames[0]
     models = list(dict.fromkeys(frame["model"]))
     lines = [(model, measure) for model in models for measure in MEASURES]
-    across = max(frame[frame["model"] == model]["arm"].nunique() for model in models)
-    size = (3.1 * across + 1.6, 2.6 * len(lines) + 0.4)
-    figure, grid = plt.subplots(len(lines), across, figsize=size, squeeze=False, sharey="row")
-    for line, (model, measure) in zip(grid, lines, strict=True):
+    counts = [frame[frame["model"] == model]["arm"].nunique() for model, _ in lines]
+    figure, blocks = grid(counts, height=1.6, least=1.6, most=2.2, sharey="row")
+    for line, (model, measure) in zip(blocks, lines, strict=True):
         rows = frame[(frame["model"] == model) & (frame["measure"] == measure)]
         highest, image = 100 * float(rows["value"].max()), None
-        for axes, (_, cell) in zip(line, rows.groupby("arm", sort=False), strict=False):
+        for axes, (_, cell) in zip(line, rows.groupby("arm", sort=False), strict=True):
             table = cell.pivot(index="matrix", columns="layer", values="value")
             image = axes.imshow(100 * table.to_numpy(), vmin=0, vmax=highest, cmap="viridis", aspect="auto")
-            axes.set_yticks(range(len(table)), [str(name) for name in table.index], fontsize=7)
+            axes.set_yticks(range(len(table)), [str(name) for name in table.index], fontsize=SMALL)
             axes.set(title=cell["label"].iloc[0], xlabel="layer")
             axes.grid(False)
         if image is not None:
-            figure.colorbar(image, ax=list(line), shrink=0.8, label=f"{rows['stand_in'].iloc[0]}: {MEASURES[measure]}")
+            of_model = f"{rows['stand_in'].iloc[0]}: " if len(models) > 1 else ""
+            figure.colorbar(image, ax=line, shrink=0.8, label=f"{of_model}{MEASURES[measure]}")
     return figure

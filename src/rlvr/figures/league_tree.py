@@ -10,7 +10,7 @@ import pandas as pd
 from rlvr.config.layers import look_up
 from rlvr.config.plan import Item
 from rlvr.figures import _scored
-from rlvr.figures._looks import Figure, nothing
+from rlvr.figures._panels import LETTERS, SMALL, Figure, grid, nothing
 from rlvr.items.scope import Scope
 from rlvr.statistics.intervals import SeedsAndProblems, spread
 from rlvr.statistics.league import methods_at
@@ -73,7 +73,6 @@ def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     """The figure: per model a dendrogram by complete linkage of 1 - p: a branch is as far as its farthest pair."""
-    import matplotlib.pyplot as plt
     from scipy.cluster.hierarchy import dendrogram, linkage
 
     frame, level = frames[0], 1 - layout["statistics"]["confidence"]
@@ -81,9 +80,8 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
         return nothing(f"No two methods have the pass@1 of {layout['compare_label']}.")
     models = list(dict.fromkeys(frame["model"]))
     label_of = dict(zip([*frame["arm"], *frame["other"]], [*frame["label"], *frame["other_label"]], strict=True))
-    size = (5.6 * len(models) + 1, 0.24 * len(label_of) + 1.8)
-    figure, grid = plt.subplots(1, len(models), figsize=size, squeeze=False)
-    for axes, model in zip(grid[0], models, strict=True):
+    figure, (block,) = grid([len(models)], height=0.17 * len(label_of) + 1.2, least=5.6, most=6.6)
+    for axes, model in zip(block, models, strict=True):
         rows = frame[frame["model"] == model]
         arms = [arm for arm in label_of if arm in {*rows["arm"], *rows["other"]}]
         apart = np.zeros((len(arms), len(arms)))
@@ -96,10 +94,11 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
             joined, orientation="left", labels=labels, ax=axes, color_threshold=1 - level, above_threshold_color="0.6"
         )
         axes.axvline(1 - level, color="0.3", linestyle="--", linewidth=0.8)
-        axes.set(xlabel="1 − q of a difference", title=str(rows["stand_in"].iloc[0]))
+        axes.tick_params(axis="y", labelsize=SMALL)
+        axes.set(xlabel="1 − q of a difference", title=str(rows["stand_in"].iloc[0]) if len(models) > 1 else "")
         axes.grid(False)
-    width = int(17 * figure.get_figwidth())
-    figure.supxlabel("\n".join(textwrap.fill(line, width) for line in _notes(layout, frame, level)), fontsize=8)
+    width = int(LETTERS * figure.get_figwidth())
+    figure.supxlabel("\n".join(textwrap.fill(line, width) for line in _notes(layout, frame, level)))
     return figure
 
 

@@ -11,7 +11,8 @@ from rlvr.config.measures import METRICS
 from rlvr.config.plan import Item, Plan
 from rlvr.estimators import Estimator
 from rlvr.figures import _training
-from rlvr.figures._looks import Axes, Figure, looks
+from rlvr.figures._looks import looks
+from rlvr.figures._panels import Axes, Figure, below
 from rlvr.items.layout import runs_of_cells
 from rlvr.statistics.intervals import over_seeds
 from rlvr.statistics.run_rows import Runs, cell_columns, in_range, value_of
@@ -99,7 +100,7 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
 
     frame = frames[0]
     styles = looks(frame["arm"], layout)
-    figure, panels = _training.panels(frame, height=2.7, sharex=True)
+    figure, panels = _training.panels(frame, height=2.1, sharex=True)
     for axes, cell, first in panels:
         tint = styles[str(cell["arm"].iloc[0])].color
         axes.axhline(0, color="0.6", linewidth=0.8)
@@ -136,5 +137,4 @@ def _legend_of_masses(figure: Figure, frame: pd.DataFrame) -> None:
     if (frame["form"] == "grpo").any():
         words = "GRPO's closed form, for orientation: the method's weights depend on more than the solve rate"
         handles.append(Line2D([], [], color=GREY, linestyle="--", label=words))
-    wide = figure.get_figwidth() > 12.5
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles) if wide else 1)
+    below(figure, {str(handle.get_label()): handle for handle in handles})

@@ -1,7 +1,6 @@
 """Measures (`rlvr.config.measures`) over training steps, with intervals over seeds."""
 
 import math
-from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,17 @@ from rlvr.config.measures import HARD, METRICS, PROBE, WEIGHTS, UnknownMeasure, 
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.fields import Positive
 from rlvr.figures import _training
-from rlvr.figures._looks import Axes, Figure, legend, looks
+from rlvr.figures._looks import looks
+from rlvr.figures._panels import Axes, Figure, grid, legend
 from rlvr.items.layout import runs_of_cells
 from rlvr.items.scope import Scope
 from rlvr.statistics.intervals import over_seeds
-from rlvr.statistics.run_rows import Runs, cell_columns, in_range, running_mean, value_at
+from rlvr.statistics.run_rows import Runs, by_seed, cell_columns, in_range, running_mean, value_at
 
-CAPTION = "Bands: 95 % intervals over {seeds} training seeds (Student's t)."
+CAPTION = (
+    "Lines: means over {seeds} training seeds. Bands: their 95 % intervals (Student's t); where a panel has more than two "
+    "methods, thin lines: the seeds."
+)
 CLAIMS = "of_curves"
 
 
@@ -62,14 +65,18 @@ def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
 
 
 def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
-    """One row per model, arm, measure and step; without steps at which no seed has the measure."""
+    """One row per model, arm, measure and step; without steps at which no seed has the measure.
+
+    `by_seed` has the value of each run, NaN where it has none at this step.
+    """
     rows = []
     for cell, hard_levels in zip(layout["cells"], layout["hard_levels"], strict=True):
         for measure in layout["measures"]:
             smooth = layout["smooth"] if measure["rows"] == METRICS else None
             series = [_series(runs, run, measure, hard_levels, smooth) for run in cell["policies"]]
             for step in in_range(sorted({step for values in series for step in values}), layout["up_to_step"]):
-                values_S = np.array([s[step] for s in series if not math.isnan(s.get(step, math.nan))])
+                every_S = np.array([s.get(step, math.nan) for s in series])
+                values_S = every_S[~np.isnan(every_S)]
                 if values_S.size:
                     interval = over_seeds(values_S, layout["statistics"]["confidence"])
                     rows.append(
@@ -81,6 +88,7 @@ def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
                             "value_low": interval.low,
                             "value_high": interval.high,
                             "seeds": values_S.size,
+                            "by_seed": by_seed(every_S),
                         }
                     )
     return pd.DataFrame(rows)
@@ -95,29 +103,22 @@ def _series(
 
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
-    """The figure: one row per model, one column per measure, one line per arm with its interval over seeds.
+    """The figure: per model a panel per measure, one line per arm.
 
-    A measure that no run has (`false_working` of runs on published sets) has no column.
+    A measure that no run has (`false_working` of runs on published sets) has no panel.
     """
-    import matplotlib.pyplot as plt
     from matplotlib.ticker import MaxNLocator
 
     frame = frames[0]
     measures = [measure for measure in layout["measures"] if (frame["measure"] == measure["written"]).any()]
     models, styles = list(dict.fromkeys(frame["model"])), looks(frame["arm"], layout)
-    band = 0.13 if len(styles) <= 4 else 0.08
-    size = (4.2 * len(measures), 2.7 * len(models) + 0.7)
-    figure, grid = plt.subplots(len(models), len(measures), figsize=size, squeeze=False)
-    for row, model in enumerate(models):
-        for axes, measure in zip(grid[row], measures, strict=True):
+    figure, blocks = grid([len(measures)] * len(models), height=2.1)
+    for block, model in zip(blocks, models, strict=True):
+        for axes, measure in zip(block, measures, strict=True):
             rows = frame[(frame["model"] == model) & (frame["measure"] == measure["written"])]
-            for arm, cell in rows.groupby("arm", sort=False):
-                look = styles[str(arm)]
-                axes.plot(
-                    cell["step"], cell["value"], color=look.color, linestyle=look.linestyle, label=cell["label"].iloc[0]
-                )
-                axes.fill_between(cell["step"], cell["value_low"], cell["value_high"], color=look.color, alpha=band)
-            axes.set(xlabel="training step", ylabel="\n".join(fill(part, 40) for part in measure["label"].splitlines()))
+            for place, (arm, cell) in enumerate(rows.groupby("arm", sort=False)):
+                _training.draw_line(axes, cell, styles[str(arm)], place, rows["arm"].nunique())
+            axes.set(xlabel="training step", ylabel=measure["label"])
             if len(rows):
                 first = measure is layout["measures"][0]
                 numbers = [point["value"] for point in layout.get("published", [])] if first else []
@@ -125,8 +126,9 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
                 if first:
                     _training.draw_published(axes, layout, set(rows["arm"]), rows["step"].max(), styles)
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-            axes.set_title(str(rows["stand_in"].iloc[0]) if len(rows) else model)
-    legend(figure, grid.flat)
+            if len(models) > 1:
+                axes.set_title(str(rows["stand_in"].iloc[0]) if len(rows) else model)
+    legend(figure, [axes for block in blocks for axes in block])
     return figure
 
 

@@ -9,7 +9,8 @@ from rlvr import items
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.plan import Item
 from rlvr.figures import _scored
-from rlvr.figures._looks import Axes, Figure, legend, looks
+from rlvr.figures._looks import Look, looks
+from rlvr.figures._panels import Axes, Figure, grid, legend, starts_line
 from rlvr.items import FIGURES, TABLES
 from rlvr.items.scope import Scope
 
@@ -26,7 +27,7 @@ class Config(_scored.ScoredFigure):
         return self
 
 
-CAPTION = _scored.CAPTION
+CAPTION = f"{_scored.CAPTION} Shaded: the published curves, of the paper's own model and set, on the scale beside them."
 lay_out = _scored.lay_out
 statistics = _scored.statistics
 
@@ -42,36 +43,40 @@ def expand(name: str, config: Config, scope: Scope) -> Item:
 
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
-    """The figure: one row per model; per benchmark our curves with intervals, and the published curves."""
-    import matplotlib.pyplot as plt
-
+    """The figure: per model and benchmark our curves with intervals, and on the same scale those that were published."""
     frames = [frame.loc[frame["score"] == "pass"] for frame in frames]
     frames = [part for frame in frames for _, part in frame.groupby("benchmark", sort=False)]
     models = list(dict.fromkeys(model for frame in frames for model in frame["model"]))
     styles = looks((arm for frame in frames for arm in frame["arm"]), layout)
-    size = (2.7 * 2 * len(frames) + 0.6, 2.6 * len(models) + 0.9)
-    figure, grid = plt.subplots(len(models), 2 * len(frames), figsize=size, squeeze=False)
-    for row, model in enumerate(models):
-        for column, frame in enumerate(frames):
-            rows = frame[frame["model"] == model]
-            ours, theirs = grid[row][2 * column], grid[row][2 * column + 1]
-            for arm, cell in rows.groupby("arm", sort=False):
-                look = styles[str(arm)]
-                style = {"color": look.color, "linestyle": look.linestyle, "marker": "o"}
-                style["label"] = cell["label"].iloc[0]
-                ours.plot(cell["k"], cell["value"], **style)
-                ours.fill_between(cell["k"], cell["value_low"], cell["value_high"], color=style["color"], alpha=0.13)
-                if cell["published"].notna().any():
-                    theirs.plot(cell["k"], cell["published"], **style)
-            benchmark = rows["benchmark"].iloc[0]
-            _k_axis(ours, sorted(rows["k"].unique()), f"{rows['stand_in'].iloc[0]}\n{benchmark} stand-in, ours")
-            if rows["stand_in"].iloc[0] == model:
-                ours.set_title(f"{model}\n{benchmark}, ours")
-            _k_axis(theirs, sorted(rows["k"].unique()), f"{model}\n{benchmark}, published")
-            theirs.set_facecolor("#f7f7f4")
-        grid[row][0].set_ylabel("pass@k (%)")
-    legend(figure, grid.flat)
+    sides = 2 if any(frame["published"].notna().any() for frame in frames) else 1
+    figure, blocks = grid([sides * len(frames)] * len(models), height=2.0, least=1.65 if sides == 2 else 2.2, most=2.5)
+    for block, model in zip(blocks, models, strict=True):
+        for pair, frame in zip(zip(*[iter(block)] * sides, strict=True), frames, strict=True):
+            _draw(pair, frame[frame["model"] == model], model, styles)
+    legend(figure, [axes for block in blocks for axes in block])
     return figure
+
+
+def _draw(pair: tuple[Axes, ...], rows: pd.DataFrame, model: str, styles: dict[str, Look]) -> None:
+    """A model on a benchmark: our curves and, in a second panel, the published ones."""
+    ours, *theirs = pair
+    ks, benchmark, stand_in = sorted(rows["k"].unique()), rows["benchmark"].iloc[0], rows["stand_in"].iloc[0]
+    for arm, cell in rows.groupby("arm", sort=False):
+        look = styles[str(arm)]
+        style = {**look.curve(len(cell)), "label": cell["label"].iloc[0]}
+        ours.plot(cell["k"], cell["value"], **style)
+        ours.fill_between(cell["k"], cell["value_low"], cell["value_high"], color=look.color, alpha=0.1, lw=0)
+        for axes in theirs:
+            axes.plot(cell["k"], cell["published"], **style)
+    whose = ", ours" if theirs else ""
+    _k_axis(ours, ks, f"{stand_in}, {benchmark}" + (" stand-in" if stand_in != model else "") + whose)
+    if starts_line(ours):
+        ours.set_ylabel("pass@k (%)")
+    for axes in theirs:
+        _k_axis(axes, ks, f"{model}, {benchmark}, published")
+        axes.set_facecolor("#f7f7f4")
+        axes.sharey(ours)
+        axes.tick_params(labelleft=False)
 
 
 def _k_axis(axes: Axes, ks: list[int], title: str) -> None:

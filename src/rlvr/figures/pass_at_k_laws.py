@@ -9,8 +9,8 @@ from pydantic import Field, model_validator
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.fields import Positive
 from rlvr.figures import _scored
-from rlvr.figures._looks import Figure, legend
 from rlvr.figures._looks import looks as looks_of
+from rlvr.figures._panels import Figure, grid, legend
 from rlvr.statistics.intervals import over_seeds
 from rlvr.statistics.run_rows import cell_columns
 from rlvr.statistics.scaling import LAWS, fit, fit_solve_rates, names, pass_at_k_of
@@ -112,37 +112,32 @@ def _of_seeds(head: dict[str, Any], frames: list[pd.DataFrame], layout: dict[str
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     """The figure: a row per benchmark or level, a column per budget; points are ours, each law a line."""
-    import matplotlib.pyplot as plt
-
     frame = frames[0].assign(level=frames[0]["level"].fillna(""))
     parts = list(frame.groupby(["model", "benchmark", "level"], sort=False))
     styles, budgets = looks_of(frame["arm"], layout), layout["budgets"]
-    size = (4.0 * len(budgets) + 0.6, 2.7 * len(parts) + 0.9)
-    figure, grid = plt.subplots(len(parts), len(budgets), figsize=size, squeeze=False, sharey="row")
+    figure, blocks = grid([len(budgets)] * len(parts), height=2.2, sharey="row")
     ks = np.array(layout["k"], float)
     dense = np.geomspace(ks[0], ks[-1], 100)
-    for line, ((_, benchmark, level), rows) in zip(grid, parts, strict=True):
+    for line, ((_, benchmark, level), rows) in zip(blocks, parts, strict=True):
         for axes, budget in zip(line, budgets, strict=True):
             for arm, cell in rows.groupby("arm", sort=False):
                 look = styles[str(arm)]
                 seen = cell[cell["law"] == "observed"]
-                axes.plot(
-                    seen["k"], 100 * seen["value"], "o", color=look.color, markersize=4, label=cell["label"].iloc[0]
-                )
+                axes.plot(seen["k"], 100 * seen["value"], **look.point, linestyle="", label=cell["label"].iloc[0])
                 for law, fitted in cell[cell["budget"] == budget].groupby("law", sort=False):
                     if law == "observed":
                         continue
                     values = pass_at_k_of(str(law), dense, fitted["value"].tolist())
-                    axes.plot(dense, 100 * values, LINES[str(law)], color=look.color, linewidth=1)
+                    axes.plot(dense, 100 * values, linestyle=LINES[str(law)], color=look.color, linewidth=1)
             axes.axvline(budget, color="0.7", linewidth=0.8)
             axes.set_xscale("log")
             axes.set_xticks(ks, [f"{k:g}" for k in ks])
             axes.minorticks_off()
-            where = f"{benchmark}{f', {level}' if level else ''}"
-            axes.set_title(f"{rows['stand_in'].iloc[0]}, {where}\nfitted up to k = {budget}")
+            names = [*([rows["stand_in"].iloc[0]] if frame["model"].nunique() > 1 else []), benchmark, level]
+            axes.set_title(f"{', '.join(filter(None, names))}, fitted up to k = {budget}")
             axes.set_xlabel("k")
         line[0].set_ylabel("pass@k (%)")
     for law in layout["laws"]:
-        grid[0][0].plot([], [], LINES[law], color="0.3", label=law)
-    legend(figure, grid.flat)
+        blocks[0][0].plot([], [], linestyle=LINES[law], color="0.3", label=law)
+    legend(figure, [axes for line in blocks for axes in line])
     return figure

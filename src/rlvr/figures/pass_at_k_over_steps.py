@@ -7,7 +7,7 @@ import pandas as pd
 
 from rlvr.config.schema.fields import Positive
 from rlvr.figures import _curves_of_counts, _training
-from rlvr.figures._looks import Figure, legend
+from rlvr.figures._panels import Figure, legend
 from rlvr.statistics.intervals import over_seeds
 from rlvr.statistics.run_rows import Runs, cell_columns
 from rlvr.statistics.scaling import pass_at_ks
@@ -47,14 +47,16 @@ def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     """The figure: one panel per arm, a curve per step, from pale to dark."""
-    figure, panels = _training.panels(frames[0], height=2.6, sharex=True, sharey=True)
+    figure, panels = _training.panels(frames[0], height=2.1, sharex=True, sharey=True)
     drawn = []
     for axes, cell, first in panels:
         steps = sorted(cell["step"].unique())
         chosen = sorted({steps[round(i)] for i in np.linspace(0, len(steps) - 1, layout["curves"])})
         for step, shade in zip(chosen, np.linspace(PALE, FULL, len(chosen)), strict=True):
             curve = cell[cell["step"] == step]
-            axes.plot(curve["k"], 100 * curve["value"], color=str(shade), label=f"step {step}")
+            axes.plot(
+                curve["k"], 100 * curve["value"], color=str(shade), marker="o", markersize=2.5, label=f"step {step}"
+            )
         axes.set_xscale("log", base=2)
         ks = [k for k in sorted(cell["k"].unique()) if k & (k - 1) == 0]
         axes.set_xticks(ks, [str(k) for k in ks])

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from rlvr.figures import _scored
-from rlvr.figures._looks import Figure
+from rlvr.figures._panels import SMALL, Figure, grid
 from rlvr.statistics.intervals import SeedsAndProblems
 from rlvr.statistics.league import methods_at
 from rlvr.statistics.run_rows import cell_columns
@@ -21,7 +21,6 @@ CAPTION = (
     "(Student's t), each share of samples alone."
 )
 RATES = tuple(i / 16 for i in range(16))
-COLUMNS = 6
 PERCENT = 100.0
 
 
@@ -60,33 +59,24 @@ def _percent(name: str, interval: Any) -> dict[str, float | None]:
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     """The figure: a panel per method, of one scale, with the methods that gain most on hard problems first."""
-    import matplotlib.pyplot as plt
-
     frame, baseline = frames[0], layout["compare_with"]
     others = frame[frame["arm"] != baseline]
     order = others[others["tau"] == 0].sort_values("gain", ascending=False)
     panels = [(model, arm) for model, arm in zip(order["model"], order["arm"], strict=True)]
     first = list(dict.fromkeys(frame["model"]))
-    columns = min(COLUMNS, len(panels) + len(first))
-    rows = -(-(len(panels) + len(first)) // columns)
-    figure, grid = plt.subplots(
-        rows, columns, figsize=(1.75 * columns + 0.4, 1.45 * rows + 0.5), squeeze=False, sharex=True
-    )
-    for unused in grid.flat[len(panels) + len(first) :]:
-        unused.set_axis_off()
+    figure, (block,) = grid([len(panels) + len(first)], height=1.2, least=1.3, most=1.6, sharex=True)
     limit = 1.05 * others[["gain_low", "gain_high"]].abs().to_numpy().max()
-    for axes, (model, arm) in zip(grid.flat, [*((model, baseline) for model in first), *panels], strict=False):
+    for axes, (model, arm) in zip(block, [*((model, baseline) for model in first), *panels], strict=True):
         own = frame[(frame["model"] == model) & (frame["arm"] == arm)].sort_values("tau")
         name, color = ("value", "0.2") if arm == baseline else ("gain", "C0")
         axes.fill_between(PERCENT * own["tau"], own[f"{name}_low"], own[f"{name}_high"], color=color, alpha=0.25, lw=0)
         axes.plot(PERCENT * own["tau"], own[name], color=color, linewidth=1.2)
-        axes.set_title(str(own["label"].iloc[0]), fontsize=8)
-        axes.tick_params(labelsize=7)
+        axes.set_title(str(own["label"].iloc[0]), fontsize=SMALL)
         if arm == baseline:
             axes.set(ylim=(0, 100))
         else:
             axes.axhline(0, color="0.5", linewidth=0.6)
             axes.set(ylim=(-limit, limit))
-    figure.supxlabel("more than this share of a problem's samples is correct (%)", fontsize=8)
-    figure.supylabel(f"share of runs × problems (%); others: less {layout['compare_label']}'s (points)", fontsize=8)
+    figure.supxlabel("more than this share of a problem's samples is correct (%)")
+    figure.supylabel(f"share of runs × problems (%);\nothers: less {layout['compare_label']}'s (points)")
     return figure

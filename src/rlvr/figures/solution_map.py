@@ -10,7 +10,8 @@ from pydantic import Field
 from rlvr.config.layers import ConfigError
 from rlvr.config.plan import Item, Plan
 from rlvr.figures import _scored
-from rlvr.figures._looks import Axes, Figure, in_rows, legend, looks, nothing
+from rlvr.figures._looks import looks
+from rlvr.figures._panels import Axes, Figure, grid, legend, nothing, starts_line
 from rlvr.items.inputs import Solutions
 from rlvr.items.scope import Scope
 from rlvr.statistics.run_rows import cell_columns
@@ -79,28 +80,31 @@ def _components(vectors: list[NDArray[Any]], counts: list[NDArray[Any]]) -> list
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     """The figure: a row per model, a panel per problem with each method's solutions and contours of their density."""
-    import matplotlib.pyplot as plt
+    from matplotlib.markers import MarkerStyle
 
     frame = frames[0]
     if frame.empty:
         return nothing(f"No problem has {FEWEST} different correct solutions of each method.")
     rows = {model: list(dict.fromkeys(of["problem"])) for model, of in frame.groupby("model", sort=False)}
-    across, styles = max(map(len, rows.values())), looks(frame["arm"], layout)
-    size = (2.9 * across + 0.5, 2.9 * len(rows) + 0.9)
-    figure, grid = plt.subplots(len(rows), across, figsize=size, squeeze=False)
-    for axes, model, problem in in_rows(grid, rows):
+    styles = looks(frame["arm"], layout)
+    figure, blocks = grid([len(problems) for problems in rows.values()], height=2.3)
+    panels = [
+        (axes, model, problem)
+        for block, model in zip(blocks, rows, strict=True)
+        for axes, problem in zip(block, rows[model], strict=True)
+    ]
+    for axes, model, problem in panels:
         points = frame[(frame["model"] == model) & (frame["problem"] == problem)]
         for arm, of_arm in points.groupby("arm", sort=False):
-            color, label = styles[str(arm)].color, of_arm["label"].iloc[0]
-            axes.scatter(
-                of_arm["x"], of_arm["y"], s=10 + 3 * of_arm["count"], color=color, alpha=0.55, label=label, lw=0
-            )
-            _contours(axes, of_arm, color)
+            look, sizes = styles[str(arm)], 8 + 3 * of_arm["count"]
+            style = {"marker": MarkerStyle(look.marker), "color": look.color, "alpha": 0.55, "lw": 0}
+            axes.scatter(of_arm["x"], of_arm["y"], sizes, label=of_arm["label"].iloc[0], **style)
+            _contours(axes, of_arm, look.color)
         short = str(problem) if len(str(problem)) < 28 else f"{str(problem)[:26]}…"
-        axes.set_title(f"{points['stand_in'].iloc[0]}\n{short}" if len(rows) > 1 else short, fontsize="small")
+        axes.set_title(f"{points['stand_in'].iloc[0]}\n{short}" if len(rows) > 1 else short)
         axes.margins(0.15)
-        axes.set(xlabel="first component", ylabel="second" if axes in grid[:, 0] else None)
-    legend(figure, grid.flat)
+        axes.set(xlabel="first component", ylabel="second" if starts_line(axes) else None)
+    legend(figure, [axes for block in blocks for axes in block])
     return figure
 
 

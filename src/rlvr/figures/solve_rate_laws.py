@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from rlvr.figures import _curves_of_counts, _training
-from rlvr.figures._looks import Figure, legend
+from rlvr.figures._panels import Figure, grid, legend
 from rlvr.statistics.intervals import over_seeds
 from rlvr.statistics.run_rows import Runs, cell_columns
 from rlvr.statistics.scaling import MIXTURES, fit_mixture
@@ -53,16 +53,11 @@ def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     """The figure: one row per model and arm, one column per step."""
-    import matplotlib.pyplot as plt
-
     frame = frames[0]
     groups = list(frame.groupby(["model", "arm"], sort=False))
-    across = max(rows["step"].nunique() for _, rows in groups)
-    figure, grid = plt.subplots(
-        len(groups), across, figsize=(3.2 * across + 0.6, 2.3 * len(groups) + 0.9), squeeze=False, sharey="row"
-    )
-    for line, (_, rows) in zip(grid, groups, strict=True):
-        for axes, (step, part) in zip(line, rows.groupby("step"), strict=False):
+    figure, blocks = grid([rows["step"].nunique() for _, rows in groups], height=1.9, sharey="row")
+    for line, (_, rows) in zip(blocks, groups, strict=True):
+        for axes, (step, part) in zip(line, rows.groupby("step"), strict=True):
             seen = part[part["measure"] == "observed"]
             rates = seen["correct"] / seen["correct"].max()
             axes.bar(rates, seen["value"], width=0.8 / len(seen), color="0.8", label="observed")
@@ -72,5 +67,5 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
             axes.set_title(f"{rows['label'].iloc[0]}, step {step}")
             axes.set_xlabel("solve rate")
         line[0].set_ylabel("share of problems")
-    legend(figure, grid.flat)
+    legend(figure, [axes for line in blocks for axes in line])
     return figure

@@ -10,7 +10,7 @@ from rlvr.config.measures import METRICS
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.fields import Positive
 from rlvr.figures import _training
-from rlvr.figures._looks import Figure, legend
+from rlvr.figures._panels import Figure, legend
 from rlvr.statistics.run_rows import Runs, cell_columns, in_range, running_mean, value_of
 
 CAPTION = "Means over {seeds} training seeds."
@@ -82,7 +82,7 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     """The figure: stacked shares of prompts, one panel per arm, models in separate rows."""
     from matplotlib.ticker import MaxNLocator
 
-    figure, panels = _training.panels(frames[0], height=2.4, sharex=True, sharey=True)
+    figure, panels = _training.panels(frames[0], height=2.0, sharex=True, sharey=True)
     smooth = f"\nmean of last {layout['smooth']} steps" if layout.get("smooth") else ""
     drawn = []
     for axes, cell, first in panels:

@@ -7,11 +7,14 @@ import numpy as np
 import pandas as pd
 
 from rlvr.figures import _training
-from rlvr.figures._looks import Figure
+from rlvr.figures._panels import SMALL, WIDTH, Figure
 from rlvr.statistics.intervals import over_seeds
 from rlvr.statistics.run_rows import cell_columns
 
 CAPTION = "Means over {seeds} training seeds; methods are paired by seed, so both start from one base policy."
+
+
+MOST_NUMBERS = 10  # methods up to which each cosine has room for its number
 
 
 class Config(_training.TrainingFigure):
@@ -57,10 +60,9 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     frame = frames[0]
     models = list(dict.fromkeys(frame["model"]))
     names = list(dict.fromkeys([*frame["label"], *frame["other_label"]]))
-    side = 0.55 * len(names) + 2.2
-    figure, grid = plt.subplots(
-        len(models), 2, figsize=(side + 2.4, side * len(models)), squeeze=False, width_ratios=[1, 3]
-    )
+    size = (min(WIDTH, 0.45 * len(names) + 3.4), (0.3 * len(names) + 1.5) * len(models))
+    figure, grid = plt.subplots(len(models), 2, figsize=size, squeeze=False, width_ratios=[1, 3])
+    legible = len(names) <= MOST_NUMBERS
     for (tree, heat), model in zip(grid, models, strict=True):
         rows = frame[frame["model"] == model]
         labels = [name for name in names if name in set(rows["label"]) | set(rows["other_label"])]
@@ -77,13 +79,12 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
         image = heat.imshow(
             cosine[np.ix_(order, order)], vmin=-1, vmax=1, cmap="RdBu_r", aspect="auto"
         )  # rows as high as the tree's
-        for i, a in enumerate(order):
-            for j, b in enumerate(order):
-                heat.text(j, i, f"{cosine[a, b]:.2f}", ha="center", va="center", fontsize=7)
+        for i, j in np.ndindex(cosine.shape) if legible else ():
+            heat.text(j, i, f"{cosine[order[i], order[j]]:.2f}", ha="center", va="center", fontsize=SMALL)
         heat.set_xticks(range(len(order)), [labels[i] for i in order], rotation=40, ha="right")
         heat.set_yticks([])
         heat.grid(False)
-        heat.set_title(str(rows["stand_in"].iloc[0]))
+        heat.set_title(str(rows["stand_in"].iloc[0]) if len(models) > 1 else "")
         tree.set_xlabel("1 − cosine")
         tree.grid(False)
         figure.colorbar(image, ax=heat, shrink=0.7, label="cosine of ΔW")

@@ -1,8 +1,8 @@
 """Stage: figures. Draws one figure."""
 
-import textwrap
 from pathlib import Path
-from typing import Annotated
+from textwrap import fill
+from typing import Annotated, Any
 
 import matplotlib
 
@@ -10,12 +10,52 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import pandas as pd
 import typer
+from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from rlvr import items, stages
 from rlvr.files import read_json, whole
 from rlvr.items import FIGURES
 
 STYLE = Path(items.__file__).parents[1] / "figures" / "rlvr.mplstyle"
+
+
+def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
+    """The figure as it is published: without its title, which stands above or below it, and with what it is of."""
+    kind = items.load(FIGURES, layout["kind"])
+    figure = kind.draw(layout, frames)
+    if not items.hook(kind, "EVERY_SCALE", False):
+        figure.suptitle(_of(layout, frames), x=0.995, ha="right", fontsize=plt.rcParams["font.size"], color="0.4")
+    while _break_long_labels(figure):  # a broken label takes room from its panel
+        pass
+    figure.set_layout_engine("none")  # files of any resolution have this layout
+    return figure
+
+
+def _of(layout: dict[str, Any], frames: list[pd.DataFrame]) -> str:
+    """The scale, and the model where all panels have the same."""
+    models = {str(model) for frame in frames if "stand_in" in frame for model in frame["stand_in"]}
+    return ", ".join([*(models if len(models) == 1 else ()), f"{layout['scale']} scale"])
+
+
+def _break_long_labels(figure: Figure) -> bool:
+    """Breaks titles and axis labels between words where they are longer than their panel; whether there was one."""
+    figure.draw_without_rendering()
+    broken = False
+    for axes in figure.axes:
+        room = axes.get_window_extent()
+        for text, length in ((axes.title, room.width), (axes.xaxis.label, room.width), (axes.yaxis.label, room.height)):
+            broken |= axes.get_visible() and _break(text, length)
+    return broken
+
+
+def _break(text: Text, length: float) -> bool:
+    box, before = text.get_window_extent(), text.get_text()
+    along, lines = box.height if text.get_rotation() else box.width, before.splitlines()
+    if along > length:
+        letters = max(8, int(max(map(len, lines)) * length / along))
+        text.set_text("\n".join(fill(line, letters, break_long_words=False) for line in lines))
+    return text.get_text() != before
 
 
 def main(
@@ -25,17 +65,14 @@ def main(
 ) -> None:
     """Draw a figure."""
     layout = read_json(spec)
-    kind = items.load(FIGURES, layout["kind"])
     with plt.style.context(STYLE):
-        figure = kind.draw(layout, [pd.read_csv(path) for path in statistics])
-        every_scale = items.hook(kind, "EVERY_SCALE", False)
-        title = layout["title"] if every_scale else f"{layout['title']} · {layout['scale']} scale"
-        figure.suptitle(textwrap.fill(title, int(11 * figure.get_figwidth())), fontsize=11)
+        figure = draw(layout, [pd.read_csv(path) for path in statistics])
         for path in out:
-            # No dates and versions, so equal data give equal files.
-            metadata = {"CreationDate": None, "Producer": None} if path.suffix == ".pdf" else {"Software": None}
+            # The title, for a file that is found alone. No dates and versions, so equal data give equal files.
+            none = {"CreationDate": None, "Producer": None} if path.suffix == ".pdf" else {"Software": None}
             with whole(path) as partial:
-                figure.savefig(partial, format=path.suffix[1:], metadata=metadata)
+                figure.savefig(partial, format=path.suffix[1:], metadata={"Title": layout["title"], **none})
+        plt.close(figure)
 
 
 if __name__ == "__main__":

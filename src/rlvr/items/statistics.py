@@ -20,6 +20,8 @@ SHOWN = (
     "about_scale",
     "arms",
     "methods",
+    "colors",
+    "lines",
     "published",
 )  # what only a table or a picture tells
 FLOATS = "%.6g"  # how numbers are written, where a kind does not say

@@ -78,6 +78,7 @@ def _entry(plan: Plan, paper: str, name: str) -> dict[str, Any]:
         "shown": item.content.kind,
         "title": item.content.title,
         "note": item.content.note,
+        "smooth": getattr(item.content, "smooth", None),
         "statistics": paper_plan.statistics_of(name),
         "level": next((1 - settings.statistics.confidence for settings in paper_plan.settings.values()), None),
         "policies": list(dict.fromkeys(policy for cell in cells for policy, _ in cell.candidates())),

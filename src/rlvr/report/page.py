@@ -15,9 +15,7 @@ from rlvr.claims.pages import Claims
 from rlvr.claims.table import NOTES
 from rlvr.config.paths import Paths
 from rlvr.files import publish, read_json
-from rlvr.report import origins
-
-ONE_SEED = "One training seed: intervals are over problems alone, and curves over training have none."
+from rlvr.report import captions, origins
 
 
 class Page:
@@ -139,9 +137,10 @@ class Page:
         else:
             image = (folder / "figures" / f"{item['name']}.png").read_bytes()
             entry["image"] = base64.b64encode(image).decode()
-            counts = [int(frame["seeds"].max()) for frame in frames[:1] if "seeds" in frame and len(frame)]
+            shown = frames or [self._statistics(paper, name) for name in item["statistics"]]
+            entry["alt"] = captions.in_words(item["title"], shown)
             at = "" if item["analytic"] else f" Made at {self.layout['scale']} scale."
-            entry["caption"] = _caption(items.hook(kind, "CAPTION", ""), max(counts, default=0)) + at
+            entry["caption"] = captions.caption(item["shown"], shown, item["smooth"]) + at
         return entry
 
     def _sources(self, frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -180,11 +179,6 @@ class Page:
             "finished": origins.finished(manifest),
             "spec": json.dumps(manifest.get("spec", manifest.get("hub")), indent=1, sort_keys=True),
         }
-
-
-def _caption(words: str, seeds: int) -> str:
-    """A kind's caption for so many training seeds; one seed has no interval over seeds."""
-    return ONE_SEED if seeds == 1 and "{seeds}" in words else words.format(seeds=seeds)
 
 
 def _plain(table: pd.DataFrame) -> tuple[list[str], list[dict[str, Any]]]:

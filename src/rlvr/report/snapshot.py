@@ -28,7 +28,7 @@ from rlvr.config.schema.specs import PolicySpec, RunSpec
 from rlvr.files import publish, read_json
 from rlvr.planning.expansion import make_plan
 from rlvr.provenance import ROOT
-from rlvr.report import kept, origins
+from rlvr.report import captions, kept, origins
 from rlvr.report.history import objections
 
 FACTS = ("commit", "lock", "device", "finished")
@@ -55,20 +55,14 @@ def take(
     policies: dict[str, str] = {}
     copies: dict[Path, Path] = {}
     read: list[Path] = []
-    sections = []
     for name in papers:
-        made, lines = plan.papers[name], []
+        made = plan.papers[name]
         for item in items or asked_for(plan, name):
             look_up(made.all_items(), item, "table or figure", f"{name}: --item")
-            is_table, source = item in made.tables, Path(paths.item(plan, name, item)[1])  # .md or .png
-            copies[source] = target = out / name / source.name
+            source = Path(paths.item(plan, name, item)[1])  # .md or .png
+            copies[source] = out / name / source.name
             read += kept.files(plan, name, item, paths)
-            title = made.item(item).content.title
-            link = f"{name}/{target.name}"
-            lines.append(f"- [{title}]({link})" if is_table else f"\n**{title}**\n\n![{title}]({link})\n")
             policies |= {policy: plan.stage(policy) for policy in made.item(item).policies()}
-        sections.append(f"## {made.paper.short}\n\n{made.paper.title} ({made.paper.authors}, {made.paper.year})\n\n")
-        sections[-1] += "\n".join(lines)
     missing = [path for path in [*copies, *read] if not path.is_file()]
     claims = gather(Path(paths.results) / "claims") if not items else pd.DataFrame()
     if claims.empty and not items:
@@ -81,6 +75,7 @@ def take(
     if missing:
         raise Missing(f"{missing[0]} is missing ({len(missing)} missing files in all)")
     manifests = [read_json(_manifest(paths, stage)) for stage in policies.values()]
+    sections = [_section(plan, paths, name, items or asked_for(plan, name)) for name in papers]
     against = objections((origins.commit(part) for one in manifests for part in origins.entries(one)), ROOT)
     if against and not allow:
         raise Refused("; ".join(against))
@@ -100,6 +95,24 @@ def take(
         _readme([plan, *others], [] if items else _verdicts(claims), runs, sections, _allowed(against, allow)),
     )
     return papers
+
+
+def _section(plan: Plan, paths: Paths, paper: str, names: Sequence[str]) -> str:
+    """The page's lines on a paper: links to its tables, and its figures with their captions."""
+    of = plan.papers[paper]
+    lines = [f"## {of.paper.short}\n\n{of.paper.title} ({of.paper.authors}, {of.paper.year})\n"]
+    for name in names:
+        content, link = of.item(name).content, f"{paper}/{Path(paths.item(plan, paper, name)[1]).name}"
+        if name in of.tables:
+            lines.append(f"- [{content.title}]({link})")
+            continue
+        frames = [pd.read_csv(file) for file in kept.files(plan, paper, name, paths)]
+        below = captions.caption(content.kind, frames, getattr(content, "smooth", None))
+        note = f"{content.note.strip()} " if content.note else ""
+        lines.append(
+            f"\n**{content.title}**\n\n![{captions.in_words(content.title, frames)}]({link})\n\n{note}{below}\n"
+        )
+    return "\n".join(lines)
 
 
 def _publish_claims(claims: pd.DataFrame, out: Path) -> None:

@@ -7,11 +7,7 @@ from typing import Any
 import pandas as pd
 
 from rlvr.files import publish
-
-GREEK = {"α": "alpha", "δ": "delta", "η": "eta", "ρ": "rho", "π": "pi", "Δ": "Delta", "Σ": "Sigma"}
-SIGNS = {letter: rf"$\{name}$" for letter, name in GREEK.items()}
-SIGNS |= {"−": "$-$", "±": r"$\pm$", "×": r"$\times$", "→": r"$\to$", "²": "$^2$", "†": r"$\dagger$"}
-SIGNS |= {"₁": "$_1$", "₂": "$_2$", "‖": r"$\|$", "√": r"$\surd$", "⊥": r"$^\perp$", "⊗": r"$\otimes$"}
+from rlvr.tables import _latex
 
 
 def scale_line(layout: dict[str, Any]) -> str:
@@ -30,22 +26,15 @@ class Rendered:
 
     def markdown(self) -> str:
         notes = "\n".join(f"- {note}" for note in self.notes)
-        return f"# {self.title}\n\n**{self.scale}**\n\n{self._body('pipe')}\n\n{notes}\n"
+        return f"# {self.title}\n\n**{self.scale}**\n\n{self._body()}\n\n{notes}\n"
 
     def latex(self) -> str:
-        body = self._body("latex_booktabs")
-        for sign, command in SIGNS.items():
-            body = body.replace(sign, command)
-        notes = " ".join(_escape(note) for note in [self.scale, *self.notes])
-        return (
-            "% needs \\usepackage{booktabs}\n\\begin{table}\n\\centering\\small\n"
-            f"\\caption{{{_escape(self.title)}. {notes}}}\n{body}\n\\end{{table}}\n"
-        )
+        return _latex.table(self.title, [self.scale, *self.notes], self.frame)
 
-    def _body(self, tablefmt: str) -> str:
+    def _body(self) -> str:
         from tabulate import tabulate  # a plan loads this module where nothing is rendered
 
-        return tabulate(self.frame, headers="keys", tablefmt=tablefmt, showindex=False, disable_numparse=True)
+        return tabulate(self.frame, headers="keys", tablefmt="pipe", showindex=False, disable_numparse=True)
 
     def csv(self) -> str:
         return self.frame.to_csv(index=False, lineterminator="\n")
@@ -54,8 +43,3 @@ class Rendered:
         writers = {".md": self.markdown, ".tex": self.latex, ".csv": self.csv}
         for path in out:
             publish(path, writers[path.suffix]())
-
-
-def _escape(text: str) -> str:
-    replacements = {"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "<": "$<$", **SIGNS}
-    return "".join(replacements.get(character, character) for character in text)

@@ -1,0 +1,45 @@
+"""What stands below a figure, and what it says to readers who do not see it."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from rlvr import items
+from rlvr.items import FIGURES
+
+ONE_SEED = "One training seed: intervals are over problems alone, and curves over training have none."
+MOST = 8  # methods whose numbers an alternative text gives
+
+
+def caption(kind: str, frames: Sequence[pd.DataFrame], smooth: int | None = None) -> str:
+    """The kind's words on lines, bands and bars, with the number of seeds, and on smoothing."""
+    seeds = [int(frame["seeds"].max()) for frame in frames[:1] if "seeds" in frame and len(frame)]
+    words, most = items.hook(items.load(FIGURES, kind), "CAPTION", ""), max(seeds, default=0)
+    words = ONE_SEED if most == 1 and "{seeds}" in words else words.format(seeds=most)
+    return words + (f" Measures of training batches are means of the last {smooth} steps." if smooth else "")
+
+
+def in_words(title: str, frames: Sequence[pd.DataFrame]) -> str:
+    """An alternative text: the title, and where each curve ends, or else the methods."""
+    found = [words for frame in frames if "label" in frame for words in _ends(frame) or _labels(frame)]
+    return ". ".join([title, *found]).replace("[", "(").replace("]", ")").replace("\n", " ")
+
+
+def _labels(frame: pd.DataFrame) -> list[str]:
+    return [", ".join(dict.fromkeys(str(label) for label in frame["label"].dropna() if label))]
+
+
+def _ends(frame: pd.DataFrame) -> list[str]:
+    """The values at the last step or the largest k, a sentence per model, benchmark and measure; of curves alone."""
+    along = next((name for name in ("step", "k") if name in frame), "")
+    keys = [name for name in ("stand_in", "benchmark", "measure", "score") if name in frame]
+    if not along or "value" not in frame or frame["label"].nunique() > MOST:
+        return []
+    if frame.duplicated(["model", *keys, "label", along]).any():
+        return []  # several points of a method at one place
+    words = []
+    for names, rows in frame.groupby(keys, sort=False):
+        last = rows[rows[along] == rows[along].max()]
+        values = ", ".join(f"{row['label']} {row['value']:.3g}" for row in last.to_dict("records"))
+        words.append(f"{', '.join(names)}, {along} {rows[along].max():g}: {values}")
+    return words
