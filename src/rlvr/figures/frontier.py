@@ -71,7 +71,9 @@ def _together(frame: pd.DataFrame, layout: dict[str, Any]) -> Figure:
     dots = [
         Line2D([], [], color="0.4", linestyle="", marker="o", markersize=s, label=f"{rate:.2g}") for s, rate in sized
     ]
-    block[0].legend(handles=dots, title=name, loc="best", fontsize=SMALL, title_fontsize=SMALL, frameon=True, framealpha=0.7)
+    block[0].legend(
+        handles=dots, title=name, loc="best", fontsize=SMALL, title_fontsize=SMALL, frameon=True, framealpha=0.7
+    )
     legend(figure, block)
     return figure
 

@@ -18,10 +18,14 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     frame = pd.concat(frames)
     frame = frame.loc[(frame["score"] == "pass") & (frame["arm"] != "blind")]
     benchmarks = {model: list(dict.fromkeys(of["benchmark"])) for model, of in frame.groupby("model", sort=False)}
-    rows, wide = frame["arm"].nunique(), min(0.4 * frame["k"].nunique() + 0.8, WIDTH)
-    figure, blocks = grid([len(names) for names in benchmarks.values()], height=0.25 * rows + 0.9, least=wide, most=wide)
+    width, height = min(0.4 * frame["k"].nunique() + 0.8, WIDTH), 0.25 * frame["arm"].nunique() + 0.9
+    figure, blocks = grid([len(names) for names in benchmarks.values()], height=height, least=width, most=width)
     labels = dict(zip(frame["arm"], frame["label"], strict=True))
-    panels = [(axes, model, name) for block, model in zip(blocks, benchmarks, strict=True) for axes, name in zip(block, benchmarks[model], strict=True)]
+    panels = [
+        (axes, model, name)
+        for block, model in zip(blocks, benchmarks, strict=True)
+        for axes, name in zip(block, benchmarks[model], strict=True)
+    ]
     for axes, model, benchmark in panels:
         cells = frame[(frame["model"] == model) & (frame["benchmark"] == benchmark)]
         wide = cells.pivot_table(index="arm", columns="k", values="value", sort=False)

@@ -54,7 +54,9 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
         chosen = sorted({steps[round(i)] for i in np.linspace(0, len(steps) - 1, layout["curves"])})
         for step, shade in zip(chosen, np.linspace(PALE, FULL, len(chosen)), strict=True):
             curve = cell[cell["step"] == step]
-            axes.plot(curve["k"], 100 * curve["value"], color=str(shade), marker="o", markersize=2.5, label=f"step {step}")
+            axes.plot(
+                curve["k"], 100 * curve["value"], color=str(shade), marker="o", markersize=2.5, label=f"step {step}"
+            )
         axes.set_xscale("log", base=2)
         ks = [k for k in sorted(cell["k"].unique()) if k & (k - 1) == 0]
         axes.set_xticks(ks, [str(k) for k in ks])

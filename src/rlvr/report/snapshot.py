@@ -109,7 +109,9 @@ def _section(plan: Plan, paths: Paths, paper: str, names: Sequence[str]) -> str:
         frames = [pd.read_csv(file) for file in kept.files(plan, paper, name, paths)]
         below = captions.caption(content.kind, frames, getattr(content, "smooth", None))
         note = f"{content.note.strip()} " if content.note else ""
-        lines.append(f"\n**{content.title}**\n\n![{captions.in_words(content.title, frames)}]({link})\n\n{note}{below}\n")
+        lines.append(
+            f"\n**{content.title}**\n\n![{captions.in_words(content.title, frames)}]({link})\n\n{note}{below}\n"
+        )
     return "\n".join(lines)
 
 

@@ -16,7 +16,16 @@ SIGNS = {letter: rf"$\{name}$" for letter, name in GREEK.items()}
 SIGNS |= {"−": "$-$", "±": r"$\pm$", "×": r"$\times$", "→": r"$\to$", "²": "$^2$", "†": r"$\dagger$"}
 SIGNS |= {"₁": "$_1$", "₂": "$_2$", "‖": r"$\|$", "√": r"$\surd$", "⊥": r"$^\perp$", "⊗": r"$\otimes$"}
 SIGNS |= {"≤": r"$\le$", "≥": r"$\ge$", "≈": r"$\approx$", "·": r"$\cdot$", "…": r"\ldots{}", "–": "--", "’": "'"}
-SIGNS |= {"ö": r"\"o", "ü": r"\"u", "ä": r"\"a", "é": r"\'e", "è": r"\`e", "ç": r"\c{c}", "§": r"\S{}", "°": r"$^\circ$"}
+SIGNS |= {
+    "ö": r"\"o",
+    "ü": r"\"u",
+    "ä": r"\"a",
+    "é": r"\'e",
+    "è": r"\`e",
+    "ç": r"\c{c}",
+    "§": r"\S{}",
+    "°": r"$^\circ$",
+}
 ESCAPES = {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": "$<$", ">": "$>$"}
 ESCAPES |= {sign: rf"\{sign}" for sign in "%_&#{}$"} | {"|": "$|$", '"': "''"}
 WORDS = r"[ \n]+|(?<=-)"  # where a line may end
