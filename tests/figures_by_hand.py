@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from conftest import ROOT
 
 from rlvr import items
 from rlvr.config.plan import Plan
@@ -16,7 +15,6 @@ from rlvr.figures.performance_profile import RATES
 from rlvr.figures.solve_rate_laws import FITS
 from rlvr.figures.solve_rates import IN_ORDER
 from rlvr.items import FIGURES, layout
-from rlvr.planning.expansion import make_plan
 from rlvr.statistics.run_rows import by_seed, cell_columns
 from rlvr.statistics.scaling import names as parameters_of
 
@@ -24,18 +22,15 @@ PAPERS = ("ace", "lens", "agrae", "fade", "pacs", "methods")
 SEEDS, STEPS = 3, 40
 
 
-def plan_of(paper: str) -> Plan:
-    return make_plan(ROOT, "smoke", [paper])
+def laid_out(plan: Plan, paper: str, name: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The layout of a figure, and those of the items that it shows numbers of."""
+    return layout.of(plan, paper, name), [layout.of(plan, paper, one) for one in plan.papers[paper].statistics_of(name)]
 
 
-def figures(paper: str) -> list[tuple[dict[str, Any], list[pd.DataFrame]]]:
-    """The layout and statistics of every figure of a paper."""
-    plan = plan_of(paper)
-    found = []
-    for name in plan.papers[paper].figures:
-        sources = [layout.of(plan, paper, source) for source in plan.papers[paper].statistics_of(name)]
-        found.append((layout.of(plan, paper, name), [statistics(source) for source in sources]))
-    return found
+def of_figure(plan: Plan, paper: str, name: str) -> tuple[dict[str, Any], list[pd.DataFrame]]:
+    """The layout and made-up statistics of a figure."""
+    of, sources = laid_out(plan, paper, name)
+    return of, [statistics(source) for source in sources]
 
 
 def statistics(of: dict[str, Any]) -> pd.DataFrame:
@@ -60,10 +55,8 @@ def _seeds(level: float, generator) -> dict[str, Any]:
 
 
 def _over_steps(of, generator):
-    measures = [
-        (m["written"], range(0 if m["rows"] == "probe" else 1, STEPS + 1, 8 if m["rows"] == "probe" else 1))
-        for m in of["measures"]
-    ]
+    steps_of = {"probe": range(0, STEPS + 1, 8), "metrics": range(1, STEPS + 1), "weights": range(8, STEPS + 1, 8)}
+    measures = [(measure["written"], steps_of[measure["rows"]]) for measure in of["measures"]]
     return [
         {**head, "measure": name, "step": step, **_seeds(0.2 + 0.03 * place + 0.4 * step / STEPS, generator)}
         for head, place in _heads(of)

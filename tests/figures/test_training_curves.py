@@ -124,6 +124,7 @@ def test_curves_leave_out_what_no_seed_has_and_weigh_levels_by_their_problems():
     found = {name: own.set_index("step")["value"].to_dict() for name, own in table.groupby("measure")}
     assert found == {"oef": {1: 0.5}, "hard_pass_rate": {0: 0.4375, 1: 0.4375}, "unsolved": {1: 4.0, 2: 6.0, 3: 4.0}}
     assert table["seeds"].eq(2).all() and table["policies"].eq("m-grpo-0 m-grpo-1").all()
+    assert table["by_seed"].iloc[0] == "0.5 0.5"
     with pytest.raises(ValueError, match="held-out problems have the levels"):
         KINDS["over_steps"](content | {"hard_levels": [["6"]]}, runs)
     with pytest.raises(KeyError, match="m-grpo-0: no 'correct' at step 1; this run is older"):
@@ -312,9 +313,20 @@ def test_a_picture_of_every_kind(name, tmp_path):
     assert png.read_bytes() == first
 
 
+def test_more_than_two_methods_show_their_seeds_in_place_of_bands():
+    for arms, lines, bands in ((["grpo", "lens"], 2, 2), (["grpo", "lens", "dapo"], 3 * (1 + 3), 0)):
+        content = layout("over_steps", arms) | measured("unsolved")
+        frame = KINDS["over_steps"](content, made(content))
+        (axes,) = LOADED["over_steps"].draw(content, [frame]).axes
+        assert (len(axes.lines), len(axes.collections)) == (lines, bands)
+        means = [line for line in axes.lines if not line.get_label().startswith("_")]
+        assert len({line.get_marker() for line in means}) == len(arms)
+        (axes,) = LOADED["over_steps"].draw(content, [frame.drop(columns="by_seed")]).axes
+        assert len(axes.collections) == len(arms), "statistics of before have intervals alone"
+
+
 def test_ten_arms_are_told_apart_and_look_the_same_in_every_figure():
-    from rlvr.config.colors import COLORS
-    from rlvr.figures._looks import Look, looks
+    from rlvr.figures._looks import looks, named
 
     variants = [f"mine-beta-{b}" for b in range(6)]
     colors = dict.fromkeys([*ARMS, "other", "third"]) | {ARMS[0]: "blue", ARMS[1]: "vermilion", "other": "blue"}
@@ -324,8 +336,8 @@ def test_ten_arms_are_told_apart_and_look_the_same_in_every_figure():
     assert looks(["third", "mine"], paper)["mine"] == found["mine"]
     swept = looks(variants, paper)
     assert len(set(swept.values())) == 6 and swept["mine-beta-5"].color == found["mine"].color.lower()
-    assert [found[arm] for arm in ARMS[:2]] == [Look(COLORS["blue"]), Look(COLORS["vermilion"])]
-    assert looks(["other"], paper)["other"] == Look(COLORS["blue"], "--")  # the second arm with this colour
+    assert [found[arm] for arm in ARMS[:2]] == [named("blue"), named("vermilion")]
+    assert looks(["other"], paper)["other"] == named("blue", "--")  # the second arm with this colour
     every = make_plan(ROOT, "smoke", ["methods"]).papers["methods"].paper.arms
     assert len(set(looks(every, {}).values())) >= 30
 

@@ -56,7 +56,7 @@ def test_columns_take_the_whole_width_and_those_that_do_not_fit_follow_beside_th
         assert sum(shares) <= 1.001 and "Method &  & " in part
     assert sum(part.count("Method") // 2 for part in parts) == len(parts)
     heads = [re.findall(r"@\d+", part.split("midrule")[0].split("toprule")[1]) for part in parts]
-    assert sum(heads, []) == [f"@{2**k}" for k in range(10)]
+    assert [k for of_part in heads for k in of_part] == [f"@{2**k}" for k in range(10)]
 
 
 def test_every_sign_of_the_papers_and_of_the_snapshot_has_its_command():

@@ -41,6 +41,8 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
         styles, drawn = _looks(list(dict.fromkeys(rows["label"])), layout.get("colors", {})), set()
         for place, ((label, style), line) in enumerate(rows.groupby(["label", "style"], sort=False)):
             shown = styles[str(label)].curve(len(line), place) | {"linestyle": "--" if style == "dashed" else "-"}
+            if len(styles) == 1:
+                shown["marker"] = ""
             axes.plot(line["x"], line["y"], label=None if label in drawn else label, **shown)
             drawn.add(label)
         axes.set(xlabel=rows["x_label"].iloc[0], ylabel=rows["y_label"].iloc[0], title=panel)

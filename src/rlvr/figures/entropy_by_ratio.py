@@ -106,6 +106,8 @@ def _of_run(runs: Runs, run: str, up_to: int | None) -> dict[str, float]:
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     """The figure: per model a panel per measure, one point per arm."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
     frame = frames[0].fillna({"arm": "", "label": ""})
     models = list(dict.fromkeys(frame["model"]))
     arms = frame[frame["arm"] != ""]
@@ -130,7 +132,11 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
             axes.set_title(
                 ", ".join([*([rows["stand_in"].iloc[0]] if len(models) > 1 else []), *filter(None, [found])])
             )
-            axes.set_xscale("log" if name in RATIOS else "linear")
+            if name in RATIOS:
+                axes.set_xscale("log")
+                axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+                axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+                axes.xaxis.set_minor_formatter(NullFormatter())
             axes.set(xlabel=words, ylabel="entropy, last tenth (nats)")
     legend(figure, [axes for line in blocks for axes in line])
     return figure

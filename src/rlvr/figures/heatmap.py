@@ -18,10 +18,8 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     frame = pd.concat(frames)
     frame = frame.loc[(frame["score"] == "pass") & (frame["arm"] != "blind")]
     benchmarks = {model: list(dict.fromkeys(of["benchmark"])) for model, of in frame.groupby("model", sort=False)}
-    rows, wide = frame["arm"].nunique(), min(0.4 * frame["k"].nunique() + 0.8, WIDTH)
-    figure, blocks = grid(
-        [len(names) for names in benchmarks.values()], height=0.25 * rows + 0.9, least=wide, most=wide
-    )
+    width, height = min(0.4 * frame["k"].nunique() + 0.8, WIDTH), 0.25 * frame["arm"].nunique() + 0.9
+    figure, blocks = grid([len(names) for names in benchmarks.values()], height=height, least=width, most=width)
     labels = dict(zip(frame["arm"], frame["label"], strict=True))
     panels = [
         (axes, model, name)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from rlvr.figures import _training
-from rlvr.figures._panels import SMALL, Figure, grid, starts_line
+from rlvr.figures._panels import SMALL, Figure, grid
 from rlvr.statistics.intervals import over_seeds
 from rlvr.statistics.run_rows import cell_columns
 

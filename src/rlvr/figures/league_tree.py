@@ -91,10 +91,10 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
         joined = linkage(apart[np.triu_indices(len(arms), 1)], "complete")
         labels = [label_of[arm] for arm in arms]
         dendrogram(
-            joined, orientation="left", labels=labels, ax=axes, color_threshold=1 - level, above_threshold_color="0.6"
-        )
+            joined, orientation="left", labels=labels, ax=axes, color_threshold=1 - level, above_threshold_color="0.6",
+            leaf_font_size=SMALL,
+        )  # fmt: skip
         axes.axvline(1 - level, color="0.3", linestyle="--", linewidth=0.8)
-        axes.tick_params(axis="y", labelsize=SMALL)
         axes.set(xlabel="1 − q of a difference", title=str(rows["stand_in"].iloc[0]) if len(models) > 1 else "")
         axes.grid(False)
     width = int(LETTERS * figure.get_figwidth())

@@ -20,8 +20,8 @@ from rlvr.statistics.intervals import over_seeds
 from rlvr.statistics.run_rows import Runs, by_seed, cell_columns, in_range, running_mean, value_at
 
 CAPTION = (
-    "Lines: means over {seeds} training seeds. Bands: their 95 % intervals (Student's t); where a panel has more than two "
-    "methods, thin lines: the seeds."
+    "Lines: means over {seeds} training seeds. Bands: their 95 % intervals (Student's t); where a panel has more than "
+    "two methods, thin lines: the seeds."
 )
 CLAIMS = "of_curves"
 

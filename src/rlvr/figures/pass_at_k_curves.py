@@ -11,8 +11,11 @@ from rlvr.config.plan import Item
 from rlvr.figures import _scored
 from rlvr.figures._looks import Look, looks
 from rlvr.figures._panels import Axes, Figure, grid, legend, starts_line
+from rlvr.figures._training import BANDS
 from rlvr.items import FIGURES, TABLES
 from rlvr.items.scope import Scope
+
+SPREAD = 0.25  # octaves of k, over which the intervals of many methods stand side by side
 
 
 class Config(_scored.ScoredFigure):
@@ -43,7 +46,7 @@ def expand(name: str, config: Config, scope: Scope) -> Item:
 
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
-    """The figure: per model and benchmark our curves with intervals, and on the same scale those that were published."""
+    """The figure: per model and benchmark our curves with intervals, and on the same scale the published ones."""
     frames = [frame.loc[frame["score"] == "pass"] for frame in frames]
     frames = [part for frame in frames for _, part in frame.groupby("benchmark", sort=False)]
     models = list(dict.fromkeys(model for frame in frames for model in frame["model"]))
@@ -61,11 +64,16 @@ def _draw(pair: tuple[Axes, ...], rows: pd.DataFrame, model: str, styles: dict[s
     """A model on a benchmark: our curves and, in a second panel, the published ones."""
     ours, *theirs = pair
     ks, benchmark, stand_in = sorted(rows["k"].unique()), rows["benchmark"].iloc[0], rows["stand_in"].iloc[0]
-    for arm, cell in rows.groupby("arm", sort=False):
+    methods = rows["arm"].nunique()
+    for place, (arm, cell) in enumerate(rows.groupby("arm", sort=False)):
         look = styles[str(arm)]
         style = {**look.curve(len(cell)), "label": cell["label"].iloc[0]}
         ours.plot(cell["k"], cell["value"], **style)
-        ours.fill_between(cell["k"], cell["value_low"], cell["value_high"], color=look.color, alpha=0.1, lw=0)
+        if methods <= BANDS:
+            ours.fill_between(cell["k"], cell["value_low"], cell["value_high"], color=look.color, alpha=0.13, lw=0)
+        else:
+            beside = cell["k"] * 2 ** (SPREAD * (place / (methods - 1) - 0.5))
+            ours.vlines(beside, cell["value_low"], cell["value_high"], color=look.color, linewidth=0.7)
         for axes in theirs:
             axes.plot(cell["k"], cell["published"], **style)
     whose = ", ours" if theirs else ""

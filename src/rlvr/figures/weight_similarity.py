@@ -73,7 +73,7 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
         apart = 1 - cosine[np.triu_indices(len(labels), 1)]
         made = dendrogram(
             linkage(np.maximum(apart, 0), "average"), orientation="left", labels=labels, ax=tree, color_threshold=0,
-            above_threshold_color="0.3",
+            above_threshold_color="0.3", leaf_font_size=SMALL,
         )  # fmt: skip
         order = made["leaves"][::-1]
         image = heat.imshow(

@@ -9,7 +9,7 @@ list of kinds. A kind has
     statistics(layout, <inputs>) -> DataFrame    its numbers with intervals, tidy
 
 A kind of table also has `render(layout, <statistics>, <reference>) -> Rendered`: text, no arithmetic. A kind of figure
-has `draw(layout, frames) -> Figure` and may have `CAPTION`, which explains its error bars (of {seeds} training seeds).
+has `draw(layout, frames) -> Figure` and `CAPTION`, which explains its lines and error bars (of {seeds} training seeds).
 
 The names of a function's parameters select the files it reads: see `rlvr.items.inputs`. A kind without `statistics`
 shows only published values or closed forms. A kind may also define

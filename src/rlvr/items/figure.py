@@ -25,7 +25,7 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     kind = items.load(FIGURES, layout["kind"])
     figure = kind.draw(layout, frames)
     if not items.hook(kind, "EVERY_SCALE", False):
-        figure.suptitle(_of(layout, frames), x=0.995, ha="right", fontsize=plt.rcParams["font.size"], color="0.4")
+        figure.suptitle(_of(layout, frames), x=0.995, ha="right", color="0.4")
     while _break_long_labels(figure):  # a broken label takes room from its panel
         pass
     figure.set_layout_engine("none")  # files of any resolution have this layout
