@@ -47,8 +47,9 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
             drawn.add(label)
         axes.set(xlabel=rows["x_label"].iloc[0], ylabel=rows["y_label"].iloc[0], title=panel)
         if rows.groupby("label")["style"].nunique().max() > 1:
-            for style, what in layout.get("lines", {}).items():
-                axes.plot([], [], color="0.3", linestyle=style, label=what)
+            lines = layout.get("lines", {})
+            for style in (style for style in ("solid", "dashed") if style in lines):
+                axes.plot([], [], color="0.3", linestyle=style, label=lines[style])
         if len(drawn) > 1:
             axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=2)
     return figure

@@ -34,7 +34,8 @@ def keep(plan: Plan, paper: str, item: str, paths: Paths, out: Path) -> None:
         named = getattr(of.content, "reference", None)
         spec = table.specification(plan, paper, item, str(REFERENCES / named) if named else None)
     content = {"folder": of.folder, "specification": spec, "statistics": [path.stem for path in found]}
-    publish(out / DATA / f"{item}.json", json.dumps(content, ensure_ascii=False) + "\n")
+    # As the stage gets it, with sorted keys: what hangs on their order would differ otherwise.
+    publish(out / DATA / f"{item}.json", json.dumps(content, ensure_ascii=False, sort_keys=True) + "\n")
     for path in found:
         _copy(path.read_bytes(), out / DATA / path.name)
 

@@ -51,7 +51,8 @@ def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
     settings_of_models = {model: plan.papers[paper].settings[model] for model in config.models}
     steps = [f"{model} {settings.rl.steps}" for model, settings in settings_of_models.items() if settings.rl.steps]
     settings = {model: value.model_dump(mode="json") for model, value in settings_of_models.items()}
-    content = {"models": config.models, "rows": config.rows, "settings": settings, "steps": ", ".join(steps)}
+    rows = [list(row) for row in config.rows.items()]  # a specification's keys are sorted, a list is not
+    content = {"models": config.models, "rows": rows, "settings": settings, "steps": ", ".join(steps)}
     return {**common(item, plan), **content}
 
 
@@ -59,7 +60,7 @@ def render(layout: dict[str, Any], reference: Path) -> Rendered:
     """The table. `layout["settings"]` has the merged settings of each model, without an arm."""
     published = pd.read_csv(reference, dtype=str)
     lines, differences = [], 0
-    for label, dotted in layout["rows"].items():
+    for label, dotted in layout["rows"]:
         section, key = dotted.split(".")
         line = [label]
         for model in layout["models"]:
