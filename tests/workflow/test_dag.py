@@ -161,10 +161,10 @@ def test_all_papers_at_paper_scale_plan_every_run_once(fresh):
 
 
 def test_base_policies_that_papers_share_are_planned_once_at_laptop_scale(fresh):
-    """Each paper's core has its own minibatches, and all start from one base policy for each seed."""
+    """Each core has its own minibatches, and all start from one base policy for each seed; A-GRAE's 16 with pictures from another."""
     counts = [planned("--config", f"results={fresh}", "--", f"paper_{paper}")["rl"] for paper in ("lens", "agrae")]
     both = planned("--config", f"results={fresh}", "--", "paper_lens", "paper_agrae")
-    assert (*counts, both["rl"]) == (64, 136, 64 + 136) and both["sft"] == 1 + 8
+    assert (*counts, both["rl"]) == (64, 136 + 16, 64 + 136 + 16) and both["sft"] == 1 + 8 + 1
 
 
 def test_claims_ask_for_no_run_that_the_papers_pages_do_not(fresh):
