@@ -161,7 +161,7 @@ def test_all_papers_at_paper_scale_plan_every_run_once(fresh):
 
 
 def test_base_policies_that_papers_share_are_planned_once_at_laptop_scale(fresh):
-    """Each core has its own minibatches and a base policy for each seed; A-GRAE's 16 runs with pictures have another."""
+    """Each core has its own minibatches and a base policy for each seed; 16 runs with pictures have another."""
     counts = [planned("--config", f"results={fresh}", "--", f"paper_{paper}")["rl"] for paper in ("lens", "agrae")]
     both = planned("--config", f"results={fresh}", "--", "paper_lens", "paper_agrae")
     assert (*counts, both["rl"]) == (64, 136 + 16, 64 + 136 + 16) and both["sft"] == 1 + 8 + 1
