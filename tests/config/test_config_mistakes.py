@@ -58,7 +58,7 @@ PAPER_NEEDS = ("data", "sft_data", "validation_data", "benchmarks", "seeds", "mo
 FREE_TEXT = (
     *("label", "title", "note", "about", "says", "place", "short", "authors", "deviations", "text", "unit", "source"),
     *("repo", "revision", "files", "fields", "sha256", "originals", "since", "until", "embedding"),
-    *("archive", "subset", "package", "version", "file"),
+    *("archive", "subset", "package", "version", "file", "lines"),
     *("environments", "account", "qos", "constraint", "partition", "gpu_type", "overrides"),
 )
 
