@@ -18,6 +18,8 @@ from rlvr.config.plan import Cell, Item, PaperPlan, Plan, asked_for
 from rlvr.config.schema.items import Claim
 
 PAPER, EQUAL = "paper's setting", "equal pass@1"
+# Keys of a claim that some kinds of tables and figures alone can read: `READS` of the module of its kind.
+OPTIONAL = ("benchmarks", "average", "k", "part", "during", "since", "each_checkpoint")
 LEAST = 3  # points of a curve at equal pass@1: the base policy and two learning rates
 
 
@@ -46,8 +48,12 @@ def check(claim: Claim, plan: Plan, planned: PaperPlan, place: str) -> None:
     if module is None:
         raise ConfigError(f"{place}.over: {claim.over} has no pass@k and no measure for a claim; name another item")
     module.check(claim, item, config, plan, place)
-    for key in module.IGNORED:
-        if key in claim.model_fields_set and getattr(claim, key) != Claim.model_fields[key].default:
+    for key in OPTIONAL:
+        if (
+            key not in module.READS
+            and key in claim.model_fields_set
+            and getattr(claim, key) != Claim.model_fields[key].default
+        ):
             raise ConfigError(f"{place}.{key}: remove this key: {claim.over} is {module.WHAT}")
     all_contrasts = contrasts(claim, item)
     arms = dict.fromkeys(cell.row.arm for cell in item.cells)

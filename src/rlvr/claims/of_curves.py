@@ -33,7 +33,7 @@ from rlvr.statistics.scores import Matrix
 WHAT = "a figure of curves"
 ENDS = ("low", "high", "low_of_all", "high_of_all")
 NOWHERE = "these runs have no value of the measure in the claimed part of training"
-IGNORED = ("k", "benchmarks", "part", "average")  # keys of a claim that have no meaning here
+READS = ("during", "since", "each_checkpoint")  # of a claim's optional keys
 
 
 def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None:

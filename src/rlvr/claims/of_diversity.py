@@ -30,7 +30,7 @@ from rlvr.statistics.joint import Cell
 from rlvr.statistics.scores import matrix, problems_of
 
 WHAT = "a table of diversity"
-IGNORED = ("k", "during", "since", "each_checkpoint", "part", "average")  # keys of a claim without meaning here
+READS = ("benchmarks",)  # of a claim's optional keys
 MEASURES = ("s_div", "distinct_at_m", "answer_entropy")
 FEWEST = 0.05  # of the problems: where fewer have two different correct solutions, nothing can be diverse
 PUBLISHED = {"s_div": "{} S_div"}  # by measure: a benchmark's column in published tables

@@ -29,15 +29,7 @@ from rlvr.statistics.joint import Cell
 from rlvr.statistics.scores import Scores, matrix, pass_at
 
 WHAT = "a figure of laws"
-IGNORED = (
-    "k",
-    "benchmarks",
-    "during",
-    "since",
-    "each_checkpoint",
-    "part",
-    "average",
-)  # keys of a claim without meaning here
+READS = ()  # of a claim's optional keys
 LAW, PARAMETERS = "shifted power law", ("a", "b", "c")
 
 

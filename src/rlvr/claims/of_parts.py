@@ -31,14 +31,7 @@ from rlvr.statistics.joint import Cell
 from rlvr.statistics.run_rows import Runs, of_seeds
 
 WHAT = "of measures of runs"
-IGNORED = (
-    "k",
-    "benchmarks",
-    "during",
-    "since",
-    "each_checkpoint",
-    "average",
-)  # keys of a claim that have no meaning here
+READS = ("part",)  # of a claim's optional keys
 NOWHERE = "these runs have no value of the measure in this part of training"
 ROWS = {"weights": "changes", "hidden": "hidden", "runs": "runs"}  # an input of `statistics` -> what a claim needs
 WORDS = ("title", "note", "by_name", "rows", "arms")  # keys of an item that change no number

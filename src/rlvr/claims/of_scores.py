@@ -35,7 +35,7 @@ from rlvr.statistics.joint import Cell
 from rlvr.statistics.scores import Matrix, Measure, Scores, blind, matrix, pass_at, problems_of, units_of
 
 WHAT = "a table of scores"
-IGNORED = ("during", "since", "each_checkpoint", "part")  # keys of a claim that have no meaning here
+READS = ("benchmarks", "average", "k")  # of a claim's optional keys
 UNIT = "training seeds × problems"
 PERCENT = 100.0
 
