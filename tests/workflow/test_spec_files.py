@@ -1,6 +1,7 @@
 """The specifications of stages, in files of the plan."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from checkout import Checkout
 
 from rlvr.config.paths import Paths
-from rlvr.workflow.spec_files import spec_file
+from rlvr.workflow.spec_files import of_sources, spec_file
 
 CONTENT = {"steps": 3, "rates": [0.5, 1e-6], "name": "\N{GREEK SMALL LETTER ALPHA}"}
 
@@ -50,3 +51,29 @@ def test_what_runs_jobs_writes_and_what_runs_none_does_not(tmp_path):
         assert done.returncode == 0 and len(list(plan.iterdir())) == 1, done.stderr
         shutil.rmtree(plan)
         (tmp_path / manifest).unlink()
+
+
+def test_other_code_of_figures_draws_them_again(tmp_path):
+    stage, folder = tmp_path / "figure.py", tmp_path / "figures"
+    folder.mkdir()
+    for file, text in ((stage, "a"), (folder / "bars.py", "b"), (folder / "rlvr.mplstyle", "c")):
+        file.write_text(text)
+    before = of_sources(folder, stage)
+    (folder / "notes.txt").write_text("no code")
+    assert of_sources(folder, stage) == before
+    for file in (stage, *folder.glob("[!n]*")):
+        text = file.read_text()
+        file.write_text(text + "x")
+        assert of_sources(folder, stage) != before, file
+        file.write_text(text)
+    project = Checkout(tmp_path / "project")
+    target = "-- results/papers/smoke/fade/figures/figure7.png"  # of closed forms: no run
+    assert project.snakemake(f"--cores 1 {target}").returncode == 0
+    assert "Nothing to be done" in "".join(vars(project.snakemake(f"-n {target}"))[out] for out in ("stdout", "stderr"))
+    rules = project.folder / "workflow" / "rules" / "items.smk"
+    rules.write_text(
+        rules.read_text().replace("\nrule statistics:", '\nLOOKS["figure"] += "x"\n\n\nrule statistics:', 1)
+    )
+    done = project.snakemake(f"-n {target}")
+    jobs = dict(re.findall(r"^(\w+) +(\d+)$", done.stdout, flags=re.MULTILINE))
+    assert jobs == {"figure": "1", "total": "1"}, done.stderr

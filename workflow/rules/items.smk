@@ -4,6 +4,13 @@ from rlvr.items import statistics as items_statistics
 from rlvr.items import table as items_table
 from rlvr.planning.single_arms import of_arm, scores_of_arm
 
+# How tables and figures look is no part of a specification: other code renders them again, in seconds.
+SOURCES = Path(items_layout.__file__).parents[1]
+LOOKS = {
+    stage: spec_files.of_sources(SOURCES / f"{stage}s", SOURCES / "items" / f"{stage}.py")
+    for stage in ("table", "figure")
+}
+
 
 rule statistics:
     # The specification names the input files: a command line cannot hold hundreds of paths.
@@ -48,6 +55,7 @@ rule table:
         spec=lambda w: spec_file(items_table.specification(PLAN, w.paper, w.table, reference_of(w.paper, w.table))),
         statistics=lambda w, input: given("--statistics", input.statistics),
         out=lambda w, output: given("--out", output),
+        looks=LOOKS["table"],
     shell:
         "python -m rlvr.items.table --spec {params.spec:q} {params.statistics:q} {params.out:q} > {log:q} 2>&1"
 
@@ -72,6 +80,7 @@ rule figure:
     params:
         spec=lambda w: spec_file(items_layout.of(PLAN, w.paper, w.figure)),
         out=lambda w, output: given("--out", output),
+        looks=LOOKS["figure"],
     shell:
         "python -m rlvr.items.figure {input:q} --spec {params.spec:q} {params.out:q} > {log:q} 2>&1"
 

@@ -32,6 +32,15 @@ def digest(content: Any) -> str:
     return hashlib.sha256(canonical(content).encode()).hexdigest()[:16]
 
 
+def of_sources(folder: Path, stage: Path) -> str:
+    """A short digest of a stage's code, and of the code and styles in a folder that it uses.
+
+    As a parameter of a rule it makes the outputs again where that code changed.
+    """
+    files = sorted(file for file in folder.iterdir() if file.suffix in (".py", ".mplstyle"))
+    return digest([[file.name, file.read_text()] for file in (stage, *files)])
+
+
 def spec_file(content: Any, paths: Paths, *, write: bool) -> str:
     """The path of the file with `content` as canonical JSON; with `write`, creates it where it is missing."""
     path = paths.spec_file(digest(content))
