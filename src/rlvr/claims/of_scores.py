@@ -67,10 +67,9 @@ def contrasts(claim: Claim, item: Item, ks: list[int]) -> list[Contrast]:
     benchmarks = [name for name in item.benchmarks if not claim.benchmarks or name in claim.benchmarks]
     if claim.average:
         return [
-            Contrast(f"mean over {len(benchmarks)} benchmarks of {text}", model, ", ".join(benchmarks), over_all)
+            _mean(text, terms, model, benchmarks)
             for model in models(claim, item)
             for text, terms in _of_scores(claim, item, ks)
-            for over_all in [tuple(_shared(term, name, len(benchmarks)) for name in benchmarks for term in terms)]
         ]
     return [
         Contrast(text, model, benchmark, terms)
@@ -79,9 +78,11 @@ def contrasts(claim: Claim, item: Item, ks: list[int]) -> list[Contrast]:
     ]
 
 
-def _shared(term: Term, benchmark: str, count: int) -> Term:
-    """A benchmark's share of a term of the mean over so many."""
-    return replace(term, weight=term.weight / count, benchmark=benchmark)
+def _mean(text: str, terms: tuple[Term, ...], model: str, benchmarks: list[str]) -> Contrast:
+    """The mean of a contrast over benchmarks, each with the same weight."""
+    count = len(benchmarks)
+    shares = tuple(replace(term, weight=term.weight / count, benchmark=name) for name in benchmarks for term in terms)
+    return Contrast(f"mean over {count} benchmarks of {text}", model, ", ".join(benchmarks), shares)
 
 
 def _of_scores(claim: Claim, item: Item, ks: list[int]) -> Iterator[tuple[str, tuple[Term, ...]]]:
