@@ -172,18 +172,26 @@ def test_a_link_to_the_readme_leads_to_the_start_page(tmp_path):
     assert "docs/a" in start and "league" not in start
 
 
-def test_a_snapshot_of_a_league_keeps_its_pictures_and_has_its_tables_below_it(snapshot, tmp_path):
-    out = tmp_path / "docs" / "league"
-    shutil.copytree(snapshot, out)
+@pytest.mark.parametrize("most", [pages.MOST_PICTURES, 0])
+def test_pictures_of_a_snapshot_stay_on_its_page_unless_they_are_large_or_on_a_papers_page(
+    snapshot, tmp_path, monkeypatch, most
+):
+    monkeypatch.setattr(pages, "MOST_PICTURES", most)
+    (snapshot / "ace" / "core.png").write_bytes(b"some bytes")
     figure = "\n**{0}**\n\n![{0}]({1}/core.png)\n"
-    (out / "README.md").write_text(figure.format("A", "ace") + figure.format("B", "methods"))
-    (tmp_path / "docs" / "papers").mkdir()
-    (tmp_path / "docs" / "papers" / "methods.md").write_text("# Methods")
-    pages.snapshot(snapshot, out)
-    page = (out / "README.md").read_text()
-    assert "![A](ace/core.png)" in page and "\nace/*\n" in page
-    assert "- Figure: [B](../papers/methods.md#results)" in page and "![B]" not in page
-    assert (out / "runs.md").is_file() and (out / "ace" / "numbers" / "core.md").is_file()
+    (tmp_path / "docs" / "papers").mkdir(parents=True)
+    (tmp_path / "docs" / "papers" / "ace.md").write_text("# ACE")
+    written = {}
+    for name in ("league", "results"):
+        shutil.copytree(snapshot, out := tmp_path / "docs" / name)
+        (out / "README.md").write_text(figure.format("A", "ace") + figure.format("B", "methods"))
+        pages.snapshot(snapshot, out)
+        written[name] = (out / "README.md").read_text()
+        assert (out / "runs.md").is_file() and (out / "ace" / "numbers" / "core.md").is_file()
+    a, b = ("![A](ace/core.png)", "![B](methods/core.png)") if most else ("- Figure: [A](ace", "- Figure: [B](methods")
+    assert a in written["league"] and "\nace/*\n" in written["league"]
+    assert "- Figure: [A](../papers/ace.md#results)" in written["results"] and "\nace/*\n" not in written["results"]
+    assert b in written["league"] and b in written["results"]
 
 
 def test_a_table_says_how_its_columns_sort():

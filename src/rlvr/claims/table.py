@@ -7,7 +7,7 @@ import pandas as pd
 import typer
 from tabulate import tabulate
 
-from rlvr.claims import grid
+from rlvr.claims import agreement, grid
 from rlvr.claims.verdicts import APART, DECIDED, HOLDS, NOT_RUN, OF_STAND_INS, SMALLER, VERDICTS, false_discoveries
 from rlvr.files import RecordError, publish
 
@@ -91,7 +91,7 @@ def markdown(frame: pd.DataFrame) -> str:
     counts = frame.groupby(["scale", "effort"], sort=False)["verdict"].value_counts().unstack(fill_value=0)
     counts = counts[[verdict for verdict in VERDICTS if verdict in counts]]
     lines += [tabulate(counts.reset_index(), headers="keys", tablefmt="pipe", showindex=False), ""]
-    lines += [*(f"- {sentence}" for sentence in discoveries(frame)), ""]
+    lines += [*(f"- {sentence}" for sentence in discoveries(frame)), "", *agreement.lines(frame)]
     for short, claims in frame.groupby("short", sort=False):
         rows, exceptions = [], []
         for _, results in claims.groupby("claim", sort=False):

@@ -33,7 +33,7 @@ def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     """The figure: one panel per group of lines, with its legend below it; one line alone needs none."""
-    frame = frames[0].fillna({"panel": ""})
+    frame = frames[0].assign(panel=frames[0]["panel"].astype(object).fillna(""))
     panels = list(dict.fromkeys(frame["panel"]))
     figure, (block,) = grid([len(panels)], height=3.0, least=2.9)
     for axes, panel in zip(block, panels, strict=True):

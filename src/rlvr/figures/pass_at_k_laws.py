@@ -112,7 +112,7 @@ def _of_seeds(head: dict[str, Any], frames: list[pd.DataFrame], layout: dict[str
 
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     """The figure: a row per benchmark or level, a column per budget; points are ours, each law a line."""
-    frame = frames[0].assign(level=frames[0]["level"].fillna(""))
+    frame = frames[0].assign(level=frames[0]["level"].astype(object).fillna(""))
     parts = list(frame.groupby(["model", "benchmark", "level"], sort=False))
     styles, budgets = looks_of(frame["arm"], layout), layout["budgets"]
     figure, blocks = grid([len(budgets)] * len(parts), height=2.2, sharey="row")

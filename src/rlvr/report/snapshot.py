@@ -1,4 +1,4 @@
-"""`make snapshot`, `make snapshot-league`: results for visitors, as small files for version control.
+"""`make snapshot` and others of the name: results for visitors, as small files for version control.
 
 Tables (Markdown), figures, claims, the statistics that they are rendered from (`.data`) and, for every policy behind
 them, its seed, steps, seconds, commit and lock file.
@@ -31,6 +31,7 @@ from rlvr.provenance import ROOT
 from rlvr.report import captions, kept, origins
 from rlvr.report.history import objections
 
+SCALE = "laptop"
 FACTS = ("commit", "lock", "device", "finished")
 
 
@@ -68,7 +69,8 @@ def take(
     if claims.empty and not items:
         missing.append(Path(paths.results) / "claims" / "claims.csv")
     elif not items:
-        claims = claims[claims["paper"].isin(papers)]
+        scales = [plan.scale, *(other.scale for other in others)]
+        claims = claims[claims["paper"].isin(papers) & claims["scale"].isin(scales)]
         for other in others:
             policies |= _behind(other, claims)
     missing += [path for stage in policies.values() if not (path := _manifest(paths, stage)).is_file()]
@@ -180,6 +182,7 @@ def _readme(plans: list[Plan], verdicts: list[str], runs: pd.DataFrame, sections
     facts = {fact: ", ".join(dict.fromkeys(str(value) for value in runs[fact])) for fact in FACTS[:3]}
     hours = float(pd.to_numeric(runs["seconds"], errors="coerce").sum()) / 3600
     last = max((str(value) for value in runs["finished"] if value != origins.NOT_RECORDED), default="unknown")
+    made_by = "make snapshot" if plans[0].scale == SCALE else "python -m rlvr.report.snapshot"
     return "\n".join(
         [
             f"# Results at {plans[0].scale} scale",
@@ -189,7 +192,7 @@ def _readme(plans: list[Plan], verdicts: list[str], runs: pd.DataFrame, sections
             *(f"Claims stand at {other.scale} scale too. {other.about.strip()}\n" for other in plans[1:]),
             f"{len(runs)} policies ([runs.csv](runs.csv)), {hours:.1f} hours of training in all on "
             f"{facts['device']}; the last finished {last}. Commit {facts['commit']}, lock file "
-            f"{facts['lock']}. Made by `make snapshot`; the pages of the run say more.",
+            f"{facts['lock']}. Made by `{made_by}`; the pages of the run say more.",
             "",
             *allowed,
             *verdicts,
@@ -223,13 +226,14 @@ def _decided(row: pd.Series) -> str:
 
 
 def main(
-    scale: Annotated[str, typer.Option(help="The scale of tables and figures.")] = "laptop",
+    scale: Annotated[str, typer.Option(help="The scale of tables and figures.")] = SCALE,
     papers: Annotated[str, typer.Option(help="Papers, separated by commas.")] = "ace,lens,agrae,fade,pacs",
     results: Annotated[Path, typer.Option(help="The results folder.")] = Path("results"),
     out: Annotated[Path, typer.Option(help="Folder to write; replaces an earlier snapshot.")] = Path("docs/results"),
     items: Annotated[
         list[str] | None, typer.Option("--item", help="Only this table or figure, and no claims; may be repeated.")
     ] = None,
+    alone: Annotated[bool, typer.Option("--alone", help="Claims of this scale, none of others.")] = False,
     allow: Annotated[
         str, typer.Option(metavar="REASON", help="Take results of other code too; the page gets the reason.")
     ] = "",
@@ -237,7 +241,7 @@ def main(
     """Copy tables, figures and verdicts with their provenance into a folder for visitors."""
     names = papers.split(",")
     claims = gather(results / "claims") if not items else pd.DataFrame()
-    scales = [] if claims.empty else [other for other in dict.fromkeys(claims["scale"]) if other != scale]
+    scales = [] if claims.empty or alone else [other for other in dict.fromkeys(claims["scale"]) if other != scale]
     try:
         plan = make_plan(Path(), scale, names)
         others = [make_plan(Path(), other, names) for other in scales]
