@@ -22,8 +22,8 @@ from runs import Runs
 from rlvr.planning.expansion import make_plan
 
 ROOT = Path(__file__).resolve().parents[2]
-SNAPSHOTS = ("results", "league")
-FIGURE = re.compile(r"\n\*\*.+\*\*\n\n!\[(.+?)\]\((\w+)/\w+\.png\)\n")
+MOST_PICTURES = 700_000  # bytes on one page
+FIGURE = re.compile(r"\n\*\*.+\*\*\n\n!\[(.+?)\]\(((\w+)/\w+\.png)\)\n")
 
 
 def main(
@@ -33,9 +33,8 @@ def main(
     """Write the pages that sphinx-build reads."""
     shutil.rmtree(out, ignore_errors=True)
     mirror.copy_pages(ROOT, out)
-    for name in SNAPSHOTS:
-        if (ROOT / "docs" / name / "runs.csv").is_file():
-            snapshot(ROOT / "docs" / name, out / "docs" / name)
+    for runs in sorted((ROOT / "docs").glob("*/runs.csv")):
+        snapshot(runs.parent, out / "docs" / runs.parent.name)
     (out / "docs/tutorial.md").write_text(tutorial.page(ROOT / "docs/tutorial.ipynb"))
     papers.write(ROOT, out, pd.read_csv(ledger, keep_default_na=False))
     api.write(out / "api")
@@ -55,17 +54,22 @@ def snapshot(folder: Path, out: Path) -> None:
         pages = ["claims-table", "claims", *pages]
     readme = out / "README.md"
     papers_of = [path.name for path in sorted(out.iterdir()) if path.is_dir()]
-    with_page = [path.stem for path in (out.parent / "papers").glob("*.md")]  # which has its tables and figures
-    readme.write_text(pictures_as_links(readme.read_text(), with_page))
-    mirror.add_children(readme, *pages, *(f"{name}/*" for name in papers_of if name not in with_page))
+    shown = [path.stem for path in (out.parent / "papers").glob("*.md")] if out.name == papers.RESULTS else []
+    as_files = sum(picture.stat().st_size for picture in folder.rglob("*.png")) > MOST_PICTURES
+    readme.write_text(pictures_as_links(readme.read_text(), shown, as_files=as_files))
+    mirror.add_children(readme, *pages, *(f"{name}/*" for name in papers_of if name not in shown))
 
 
-def pictures_as_links(text: str, papers: list[str]) -> str:
-    """A snapshot's page with links in place of the pictures that papers' own pages show; all together are large."""
-    return FIGURE.sub(
-        lambda found: f"- Figure: [{found[1]}](../papers/{found[2]}.md#results)\n" if found[2] in papers else found[0],
-        text,
-    )
+def pictures_as_links(text: str, shown: list[str], *, as_files: bool) -> str:
+    """A snapshot's page with links in place of pictures: those that papers' own pages show, or all."""
+
+    def link(found: re.Match[str]) -> str:
+        title, file, paper = found.groups()
+        if paper in shown:
+            return f"- Figure: [{title}](../papers/{paper}.md#results)\n"
+        return f"- Figure: [{title}]({file})\n" if as_files else found[0]
+
+    return FIGURE.sub(link, text)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,9 @@ from docstrings import markdown
 from rlvr.claims.table import published
 from rlvr.estimators import load, names
 
+RESULTS = "results"  # the snapshot that papers' pages show; that of every table and figure is linked
+WHOLE = "full-laptop"
+
 
 def write(root: Path, out: Path, ledger: pd.DataFrame) -> None:
     """Adds what is known of each paper to its page."""
@@ -24,7 +27,7 @@ def write(root: Path, out: Path, ledger: pd.DataFrame) -> None:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    template, results = environment.get_template("paper.md.j2"), root / "docs/results"
+    template, results = environment.get_template("paper.md.j2"), root / "docs" / RESULTS
     verdicts = claims.read(results) if (results / "claims.csv").is_file() else pd.DataFrame({"paper": []})
     for page in sorted((out / "docs/papers").glob("*.md")):
         content = _content(root, page.stem, ledger, verdicts)
@@ -50,7 +53,9 @@ def _content(root: Path, name: str, ledger: pd.DataFrame, verdicts: pd.DataFrame
         "ledger": ledger.to_dict("records"),
         "ledger_counts": ledger["verdict"].value_counts().to_dict(),
         "claims": [_claim(rows) for _, rows in found.groupby("claim", sort=False)] if len(found) else [],
-        "results": _results(root / "docs/results" / name),
+        "results": _results(root / "docs" / RESULTS / name),
+        "whole": WHOLE,
+        "more": _results(root / "docs" / WHOLE / name),
     }
 
 
