@@ -18,7 +18,8 @@ class Problem:
     """A question with a checkable answer. `level` is its difficulty class, for per-level scores.
 
     `images` are paths relative to the problem's file. `cluster` is the unit of resampling if a set has several versions
-    of a problem; empty means the problem itself.
+    of a problem; empty means the problem itself. `lookup` is the number of lookups until one is correct,
+    0 for never and -1 where the set has none (rlvr.data.lookup).
     """
 
     id: str
@@ -27,6 +28,7 @@ class Problem:
     level: str
     images: tuple[str, ...] = ()
     cluster: str = ""
+    lookup: int = -1
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,7 @@ DEFAULTS = {
     "Synthetic.max_solutions": None,
     "Synthetic.pictures": "own",
     "Synthetic.random_share": 0.0,
+    "Synthetic.lookup": None,
     "Synthetic.unseen": None,
     "Synthetic.verifier": "operators",
     "WheelModel.path": "",

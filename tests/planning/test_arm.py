@@ -117,6 +117,12 @@ def test_blind_guesses_have_a_row_where_their_chance_is_known():
     pd.testing.assert_frame_equal(own, of_arm(layout(), SCORES), check_dtype=False)
 
 
+def test_a_lookup_has_a_row_where_a_set_has_one():
+    made = of_arm(layout(), {pair: frame.assign(lookup=2) for pair, frame in SCORES.items()})
+    lookup = made[made["arm"] == "lookup"]
+    assert lookup["k"].tolist() == [1, 2] and lookup["value"].tolist() == pytest.approx([0, 100])
+
+
 def test_an_arm_with_fewer_seeds_is_compared_over_its_own():
     part = layout()
     part["models"][0]["cells"][0] |= {"policies": ["a"], "seeds": [1]}

@@ -150,6 +150,14 @@ def test_blind_guesses_are_a_row_across_benchmarks_too():
     assert "blind" not in set(summarise(across(), by_pair())["arm"])
 
 
+def test_lookups_are_a_row_across_benchmarks_where_each_has_one():
+    scores = {pair: table.assign(lookup=1 if pair[1] == "x" else 3) for pair, table in by_pair().items()}
+    rows = summarise(across(k=[2]), scores).set_index(["arm", "score"])
+    assert rows.loc[("lookup", "mean"), "value"] == pytest.approx(50)
+    some = {pair: table.assign(lookup=1) if pair[1] == "x" else table for pair, table in by_pair().items()}
+    assert "lookup" not in set(summarise(across(), some)["arm"])
+
+
 def test_false_steps_are_counted_over_all_benchmarks():
     scores = {pair: table.assign(false_working=(table["correct"] > 3).astype(int)) for pair, table in by_pair().items()}
     words = {"title": "T", "scale": "laptop", "about_scale": "", "note": "", "compare_label": "a", "sampling": "t"}

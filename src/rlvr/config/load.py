@@ -30,23 +30,27 @@ def read_data(folder: Path, root: Path) -> dict[str, Any]:
 
 
 def data_of(layer: Layer) -> dict[str, Any]:
-    """The data sets of a layer, by name; each share of a mixture holds its `set`."""
-    mixtures = {
+    """The data sets of a layer, by name; each share of a mixture holds its `set`, and `lookup` the set of its name."""
+    of_sets = {
         name: content
         for name, content in layer.content.items()
-        if isinstance(content, dict) and content.get("task") == "mixture"
+        if isinstance(content, dict) and (content.get("task") == "mixture" or "lookup" in content)
     }
-    plain = {name: content for name, content in layer.content.items() if name not in mixtures}
+    plain = {name: content for name, content in layer.content.items() if name not in of_sets}
     entries = named_entries(Data, Layer(layer.file, layer.key, plain))
     for name, data in entries.items():
         if isinstance(data, Published):
             _check_published(data, layer, name)
-    resolved = {name: _with_sets(content, entries, layer, name) for name, content in mixtures.items()}
-    return {**entries, **named_entries(Data, Layer(layer.file, layer.key, resolved), {"data": "set"})}
+    resolved = {name: _with_sets(content, entries, layer, name) for name, content in of_sets.items()}
+    made = {**entries, **named_entries(Data, Layer(layer.file, layer.key, resolved), {"data": "set"})}
+    return {name: made[name] for name in layer.content}
 
 
 def _with_sets(content: dict[str, Any], entries: dict[str, Any], layer: Layer, name: str) -> dict[str, Any]:
-    """The mixture with the sets that its shares name."""
+    """The entry with the sets that it names, of a mixture's shares or as `lookup`."""
+    if isinstance(content.get("lookup"), str):
+        place = layer.place((name, "lookup"))
+        return {**content, "lookup": look_up(entries, content["lookup"], "data set", place)}
     if not isinstance(content.get("shares"), list):
         return content
     shares = []

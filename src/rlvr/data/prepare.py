@@ -16,7 +16,7 @@ from rlvr import provenance, stages
 from rlvr.config.identity import data_id
 from rlvr.config.load import find_folder, read_data
 from rlvr.config.schema.names import Data, LocalData, Mixture, Published, Synthetic
-from rlvr.data import card, golds, local, overlap, published, sources, tasks
+from rlvr.data import card, golds, local, lookup, overlap, published, sources, tasks
 from rlvr.data.rows import DataError
 from rlvr.data.swapped import swapped
 from rlvr.files import sha256, whole
@@ -54,10 +54,11 @@ def _content(data: AnyData, out: Path, files: list[Path] | None = None, any_coun
 def _generate(data: Synthetic, out: Path) -> dict[str, Any]:
     generator = np.random.Generator(np.random.PCG64(data.seed))
     task = tasks.load(data.task)
-    family = {} if data.unseen is None else {"unseen": data.unseen}
-    problems = task.generate_problems(
-        data.part, data.levels, data.problems, data.max_solutions, generator, data.max_chance, **family
-    )
+    problems = _drawn(data, generator)
+    if data.lookup is not None:
+        known = _drawn(data.lookup, np.random.Generator(np.random.PCG64(data.lookup.seed)))
+        places = lookup.ranks(problems, known, data.verifier)
+        problems = [replace(problem, lookup=place) for problem, place in zip(problems, places, strict=True)]
     if hasattr(task, "picture"):
         problems = [_with_picture(problem, task.picture(problem), out) for problem in problems]
     demonstrations = None
@@ -66,6 +67,13 @@ def _generate(data: Synthetic, out: Path) -> dict[str, Any]:
         publish_records(out / "demonstrations.jsonl", demonstrations)
     publish_records(out / "problems.jsonl", problems)
     return card.of_synthetic(data, len(problems), None if demonstrations is None else len(demonstrations))
+
+
+def _drawn(data: Synthetic, generator: np.random.Generator) -> list[Problem]:
+    family = {} if data.unseen is None else {"unseen": data.unseen}
+    return tasks.load(data.task).generate_problems(
+        data.part, data.levels, data.problems, data.max_solutions, generator, data.max_chance, **family
+    )
 
 
 def _with_picture(problem: Problem, picture: bytes, out: Path) -> Problem:

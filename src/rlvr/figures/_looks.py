@@ -40,7 +40,7 @@ def named(color: str, linestyle: str = "-") -> Look:
     return Look(COLORS[color], linestyle, MARKERS[color])
 
 
-BASE = {"base": named("grey", "--"), "blind": named("grey", ":")}
+BASE = {"base": named("grey", "--"), "blind": named("grey", ":"), "lookup": named("grey", "-.")}
 
 
 def with_looks(plan: Plan, paper: str) -> dict[str, Any]:

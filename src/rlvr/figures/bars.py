@@ -8,6 +8,7 @@ import pandas as pd
 from rlvr.figures import _of_tables
 from rlvr.figures._looks import looks
 from rlvr.figures._panels import NARROWEST, WIDTH, Figure, grid, legend
+from rlvr.statistics.table_rows import UNTRAINED
 
 CAPTION = "95 % intervals over {seeds} training seeds × problems (Student's t). Dotted: a blind guess."
 GROUP = 0.8  # of the place of a benchmark, for its bars
@@ -20,7 +21,7 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     frame = pd.concat(frames)
     frame = frame.loc[(frame["score"] == "pass") & (frame["k"] == frame["k"].min())]
     models, benchmarks = (list(dict.fromkeys(frame[name])) for name in ("model", "benchmark"))
-    arms = [arm for arm in dict.fromkeys(frame["arm"]) if arm != "blind"]
+    arms = [arm for arm in dict.fromkeys(frame["arm"]) if arm not in UNTRAINED]
     styles = looks(arms, layout)
     needed = min(WIDTH, max(NARROWEST, 1.0 + 0.3 * len(arms) * len(benchmarks)))
     figure, (block,) = grid([len(models)], height=2.3, least=needed, most=needed)

@@ -10,6 +10,7 @@ from rlvr.config.plan import Item, Plan
 from rlvr.figures import _scored
 from rlvr.figures._looks import Look, looks
 from rlvr.figures._panels import SMALL, Axes, Figure, grid, legend
+from rlvr.statistics.table_rows import UNTRAINED
 
 MANY = 12  # more curves than these have a panel each
 SPREAD = {"elinewidth": 0.6, "alpha": 0.45}
@@ -43,7 +44,7 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
 
     The larger a dot, the larger its learning rate; the first panel has the legend. A base policy has no rate.
     """
-    frame = frames[0].query("arm != 'blind'")  # whose pass rates would press the others together
+    frame = frames[0][~frames[0]["arm"].isin(list(UNTRAINED))]  # whose pass rates would press the others together
     method_of = layout.get("methods", {})
     frame = frame.assign(method=[method_of.get(arm, arm) for arm in frame["arm"]])
     many = layout.get("baseline") is not None and frame["method"].nunique() > MANY

@@ -6,6 +6,7 @@ import pandas as pd
 
 from rlvr.figures import _of_tables
 from rlvr.figures._panels import SMALL, WIDTH, Figure, grid, starts_line
+from rlvr.statistics.table_rows import UNTRAINED
 
 CAPTION = "Means over {seeds} training seeds; the table has their intervals."
 DARK = 0.6  # of the scale, from where on numbers are white
@@ -16,7 +17,7 @@ Config, expand, lay_out = _of_tables.Config, _of_tables.expand, _of_tables.lay_o
 def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     """The figure: a row per model, a panel per benchmark with its own shades, from its lowest value to its highest."""
     frame = pd.concat(frames)
-    frame = frame.loc[(frame["score"] == "pass") & (frame["arm"] != "blind")]
+    frame = frame.loc[(frame["score"] == "pass") & ~frame["arm"].isin(list(UNTRAINED))]
     benchmarks = {model: list(dict.fromkeys(of["benchmark"])) for model, of in frame.groupby("model", sort=False)}
     width, height = min(0.4 * frame["k"].nunique() + 0.8, WIDTH), 0.25 * frame["arm"].nunique() + 0.9
     figure, blocks = grid([len(names) for names in benchmarks.values()], height=height, least=width, most=width)

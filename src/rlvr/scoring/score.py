@@ -38,7 +38,8 @@ def score(
     """One row per problem. Raises RecordError if completions and grades do not match one to one.
 
     `majority` is the problem's maj@n, in 0..1; `clusters_of` adds `cluster`. A `task` of rlvr.data.tasks adds `chance`,
-    the probability that a blind guess is correct, and `false_working`, the correct samples with a false step.
+    the probability that a blind guess is correct, and `false_working`, the correct samples with a false
+    step. A set with `lookup` adds the number of lookups until one is correct, 0 for never.
     """
     module, prompts = tasks.load(task) if task else None, {problem.id: problem.prompt for problem in problems}
     false: Counter[str] = Counter()
@@ -59,7 +60,8 @@ def score(
         row = {"problem": problem.id, "level": problem.level, "n": n, **{s: counts[problem.id][s] for s in STATUSES}}
         voted = {"mean_tokens": tokens[problem.id] / n, "majority": majority(classes[problem.id])}
         of_task = {"chance": module.chance(problem.prompt), "false_working": false[problem.id]} if module else {}
-        rows.append({**row, **voted, **of_task, **cluster})
+        looked_up = {"lookup": problem.lookup} if problem.lookup >= 0 else {}
+        rows.append({**row, **voted, **of_task, **looked_up, **cluster})
     return rows
 
 

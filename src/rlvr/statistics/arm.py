@@ -9,7 +9,7 @@ import typer
 from rlvr import stages
 from rlvr.files import publish, read_json
 from rlvr.statistics.scores import Scores, matrix, pass_at, read_all
-from rlvr.statistics.table_rows import BLIND, PERCENT, frames_of, pass_at_k_rows
+from rlvr.statistics.table_rows import PERCENT, UNTRAINED, frames_of, pass_at_k_rows
 
 OVER_SEEDS = "all"  # in the column `seed`
 INTERVALS = ("value_low", "value_high", "difference_low", "difference_high", "difference_p")
@@ -25,7 +25,7 @@ def of_arm(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
 
     `difference` is from the baseline's run of the same seed. The row over seeds equals that of a table of both arms,
     with intervals over seeds and problems (`rlvr.statistics.table_rows`). Rows of single runs have no intervals. Where
-    the chance of blind guesses is known, they have a row (arm `blind`, 0 seeds).
+    the chance of blind guesses is known, they have a row (arm `blind`, 0 seeds), and so has a lookup.
     """
     tables = [_of_model(part, scores) for part in layout["models"]]
     return pd.concat(tables, ignore_index=True)[list(COLUMNS)]
@@ -35,10 +35,10 @@ def _of_model(part: dict[str, Any], scores: Scores) -> pd.DataFrame:
     arm = part["cells"][0]["arm"]
     table = pass_at_k_rows(part, scores, None)
     table = table.rename(columns={"samples": "n"}).assign(seed=OVER_SEEDS, compare_with=None)
-    pooled, blind = (table[table["arm"] == name] for name in (arm, BLIND))
+    pooled, untrained = table[table["arm"] == arm], table[table["arm"].isin(list(UNTRAINED))]
     rows = [row for _, over in pooled.iterrows() for row in (*_of_seeds(part, scores, over), dict(over))]
     own = pd.DataFrame(rows).assign(compare_with=part["compare_with"])
-    return pd.concat([own, *([blind] if len(blind) else [])])
+    return pd.concat([own, *([untrained] if len(untrained) else [])])
 
 
 def _of_seeds(part: dict[str, Any], scores: Scores, over: pd.Series) -> list[dict[str, Any]]:

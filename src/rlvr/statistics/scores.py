@@ -45,6 +45,14 @@ def blind(frame: pd.DataFrame, k: int) -> float | None:
     return float(by_problem.groupby("unit")["passes"].mean().mean())
 
 
+def looked_up(frame: pd.DataFrame, k: int) -> float | None:
+    """The exact pass@k of a lookup, the mean over problems; None for a set without one (rlvr.data.lookup)."""
+    if "lookup" not in frame:
+        return None
+    by_problem = pd.DataFrame({"unit": units_of(frame), "passes": frame["lookup"].between(1, k)})
+    return float(by_problem.groupby("unit")["passes"].mean().mean())
+
+
 def false_working(frames: Sequence[pd.DataFrame]) -> float | None:
     """The share of correct samples with a false step in their working; None where no sample has a checked working."""
     counted = [frame for frame in frames if "false_working" in frame]

@@ -17,6 +17,7 @@ from rlvr.statistics.scores import (
     avg,
     blind,
     false_working,
+    looked_up,
     maj,
     matrix,
     pass_at,
@@ -29,6 +30,8 @@ NO_INTERVAL = Interval(float("nan"), float("nan"), float("nan"))
 BASE = "base"  # the arm of the policy before training
 BLIND = "blind"  # the arm of rows that say what blind guesses score
 BLIND_LABEL = "Blind guess (exact)"
+LOOKUP = "lookup"  # the arm of rows that say what a memory of other problems scores
+UNTRAINED = {BLIND: (BLIND_LABEL, blind), LOOKUP: ("Lookup in the training set (exact)", looked_up)}
 NOT_PUBLISHED: dict[str, float | None] = {"published": None, "published_ci": None}
 
 
@@ -70,7 +73,7 @@ def pass_at_k_rows(layout: dict[str, Any], scores: Scores, reference: pd.DataFra
                 row["minus_published"] = _minus_published(row, cell)
                 row["false_working"] = false_working([frames[policy] for policy in cell["policies"]])
                 rows.append(row)
-        rows += _blind_rows(layout, cells[0], panel["name"], first, units, samples)
+        rows += _untrained_rows(layout, cells[0], panel["name"], first, units, samples)
     frame = pd.DataFrame(rows)
     return frame.assign(difference_p_holm=holm(frame["difference_p"]), data=frame["benchmark"].map(sets_of(layout)))
 
@@ -104,25 +107,28 @@ def _minus_published(row: dict[str, Any], cell: dict[str, Any]) -> float | None:
     return row["value"] - row["published"]
 
 
-def _blind_rows(
+def _untrained_rows(
     layout: dict[str, Any], cell: dict[str, Any], benchmark: str, frame: pd.DataFrame, units: int, samples: int
 ) -> Iterator[dict[str, Any]]:
-    """What blind guesses score in each column of pass@k, where their chance is known."""
-    for score, k, _ in _columns(layout, samples):
-        value = blind(frame, k) if score == "pass" else None
-        if value is not None:
-            size = {"problems": len(frame), "clusters": units, "samples": samples}
-            yield {**blind_row(cell, benchmark, score, k, value, **size), "false_working": None}
+    """What blind guesses and lookups score in each column of pass@k, where it is known."""
+    for arm, (_, passes) in UNTRAINED.items():
+        for score, k, _ in _columns(layout, samples):
+            value = passes(frame, k) if score == "pass" else None
+            if value is not None:
+                size = {"problems": len(frame), "clusters": units, "samples": samples}
+                yield {**untrained_row(arm, cell, benchmark, score, k, value, **size), "false_working": None}
 
 
-def blind_row(cell: dict[str, Any], benchmark: str, score: str, k: int, value: float, **size: int) -> dict[str, Any]:
-    """A row of blind guesses beside those of a cell's model. It is exact: no interval."""
-    guesser = {**cell, "arm": BLIND, "label": BLIND_LABEL, "learning_rate": None, "policies": []}
+def untrained_row(
+    arm: str, cell: dict[str, Any], benchmark: str, score: str, k: int, value: float, **size: int
+) -> dict[str, Any]:
+    """A row of an arm of UNTRAINED beside those of a cell's model. It is exact: no interval."""
+    own = {**cell, "arm": arm, "label": UNTRAINED[arm][0], "learning_rate": None, "policies": []}
     return {
-        **head(guesser, benchmark, score, k),
+        **head(own, benchmark, score, k),
         **numbers(Interval(value, np.nan, np.nan), None),
         **NOT_PUBLISHED,
-        **sizes(guesser, **size),
+        **sizes(own, **size),
         "minus_published": None,
     }
 

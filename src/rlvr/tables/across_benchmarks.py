@@ -12,8 +12,19 @@ from rlvr.config.schema.fields import Positive
 from rlvr.items.layout import with_scores
 from rlvr.items.scope import Scope
 from rlvr.statistics.aggregate import Aggregate, Matrix, RunsAndProblemsByBenchmark, iqm, mean
-from rlvr.statistics.scores import Scores, blind, false_working, matrix, pass_at, units_of
-from rlvr.statistics.table_rows import NOT_PUBLISHED, blind_row, blocks, frames_of, head, holm, numbers, sets_of, sizes
+from rlvr.statistics.scores import Scores, false_working, matrix, pass_at, units_of
+from rlvr.statistics.table_rows import (
+    NOT_PUBLISHED,
+    UNTRAINED,
+    blocks,
+    frames_of,
+    head,
+    holm,
+    numbers,
+    sets_of,
+    sizes,
+    untrained_row,
+)
 from rlvr.tables import _scored
 from rlvr.tables._methods import MethodsTable
 
@@ -73,12 +84,13 @@ def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
                     row = {**head(cell, names, name, k), **numbers(intervals.of(aggregate, ours), difference)}
                     row |= {**NOT_PUBLISHED, **sizes(cell, **size), "minus_published": None}
                     rows.append({**row, "false_working": _false_working(by_benchmark, cell)})
-        for k in layout["k"]:
-            guesses = [blind(first, k) for first in firsts]
-            if None not in guesses:
-                for name, aggregate in AGGREGATES.items():
-                    value = float(aggregate(np.array([guesses], dtype=float)))
-                    rows.append(blind_row(cells[0], names, name, k, value, **size))
+        for arm, (_, passes) in UNTRAINED.items():
+            for k in layout["k"]:
+                of_each = [passes(first, k) for first in firsts]
+                if None not in of_each:
+                    for name, aggregate in AGGREGATES.items():
+                        value = float(aggregate(np.array([of_each], dtype=float)))
+                        rows.append(untrained_row(arm, cells[0], names, name, k, value, **size))
     frame = pd.DataFrame(rows)
     return frame.assign(difference_p_holm=holm(frame["difference_p"]), data=", ".join(sets_of(layout).values()))
 

@@ -187,6 +187,7 @@ class Synthetic(Named):
     max_chance: Fraction | None = None  # of a blind guess
     unseen: str | None = None  # a family that is left out of training, for tests out of domain
     pictures: Pictures = "own"
+    lookup: "Synthetic | None" = None  # what a lookup knows (rlvr.data.lookup); config/datasets.yaml names the set
     demonstrations: Positive | None = None
     random_share: Fraction = 0.0
     seed: Natural
@@ -209,6 +210,12 @@ class Synthetic(Named):
             raise ValueError(f"unseen: {self.task} has no {self.unseen!r}{nearest(self.unseen, families)}")
         if self.unseen is not None and self.part in ("train", "sft"):
             raise ValueError(f"unseen: the part {self.part!r} is learned from")
+        return self
+
+    @model_validator(mode="after")
+    def lookup_knows_the_task(self):
+        if self.lookup is not None and self.lookup.task != self.task:
+            raise ValueError(f"lookup: {self.lookup.name} has problems of {self.lookup.task}, not of {self.task}")
         return self
 
     @model_validator(mode="after")
