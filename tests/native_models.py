@@ -25,6 +25,7 @@ SHAPES = {
     "llama untied": ("Llama", False, 24, 2, 2, 12, 20, 17, 1),
     "wide": ("Qwen3", True, 80, 8, 2, 16, 100, 150, 1),  # panels of five registers, and a remainder
 }
+LARGE = ("Llama", True, 256, 4, 2, 64, 600, 1050, 1)  # products in parts: more than DEEP and APART in lanes.h
 WAYS = {"plain": (1.0, 1.0), "papers'": (0.7, 0.95), "narrow": (1.3, 0.4), "greedy": (0.0, 1.0)}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -112,5 +113,9 @@ def test_models_that_the_engine_does_not_compute_are_refused_with_the_entry():
 
 
 def test_the_flat_weights_have_each_place_once(model):
-    places, padded = saved(model).model.places()
+    of = saved(model).model
+    runs, padded = of.runs()
+    places = np.concatenate([np.arange(first, first + length) for first, length in runs])
+    assert len(places) == sum(math.prod(shape) for shape in of.weights().values())
     assert len(np.unique(places)) == len(places) and places.min() >= 0 and places.max() < padded
+    assert (runs[1:, 0] != runs[:-1].sum(axis=1)).all(), "a run ends where the next weight lies elsewhere"

@@ -7,7 +7,7 @@ import ctypes
 import numpy as np
 import pytest
 import torch
-from native_models import SHAPES, WAYS, drawn, loaded, made, rows, saved
+from native_models import LARGE, SHAPES, WAYS, drawn, loaded, made, rows, saved
 
 from rlvr.policies.decoder import Decoder
 from rlvr.policies.native import library
@@ -50,6 +50,14 @@ def distance(one: np.ndarray, other: np.ndarray) -> float:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_log_probabilities_and_gradients_are_those_of_transformers(model, seed):
+    assert_as_transformers(model, seed)
+
+
+def test_large_products_in_parts_too():
+    assert_as_transformers(made(*LARGE), 1)
+
+
+def assert_as_transformers(model, seed):
     """In float64, so that only the engine rounds."""
     engine = loaded(model)
     batch = rows(engine.model.vocab, seed)

@@ -11,7 +11,7 @@
 //
 // Letters: D hidden size, H query heads, K key-value heads, E head dimension, F width of the MLP, Q = (H + 2 K) E,
 // M nodes. Each is padded to a multiple of 16 lanes with zeros that stay zero. Weights and gradients cross the border
-// without padding, as one flat array, with the place of each number in the padded ones (`Model.places` in engine.py).
+// without padding, as one flat array, whose runs lie in the padded ones (`Model.runs` in model.py).
 
 #include <algorithm>
 #include <cstdint>
@@ -47,6 +47,9 @@ struct Layer {
   Matrix qkv, bias, q_norm, k_norm, o, gate_up, down, norm1, norm2;
 };
 
+struct Run {  // weights that lie side by side, in the flat array and from `place` on in the padded one
+  int64_t place, length;
+};
 struct Row {  // nodes `node` to `end` - 1, which no rollout before shares; the first is at position `start`
   int node, end, start;
 };
@@ -54,7 +57,8 @@ struct Block {  // consecutive prompts whose activations fit into a cache; a hea
   int node0, node1, row0, row1, head0, head1;
 };
 constexpr int BLOCK_NODES = 192;      // a block ends with the prompt that reaches it
-constexpr int SAMPLED_ROLLOUTS = 32;  // as many prompts are sampled at once as have so many
+constexpr int SAMPLED_ROLLOUTS = 32;  // as many prompts are sampled at once as have so many; twice as many by a model
+constexpr size_t LARGE = 1 << 22;     // that no cache holds
 
 struct Kept {  // what a layer's backward pass reads, by node; r: factors of RMSNorm
   Floats h, r1, raw, rn, qkv, attended, lse, middle, r2, gate_up;
@@ -120,15 +124,17 @@ struct Engine {
     }
     take(norm, 1, D, false), take(embedding, vocab_wide, D, s.tied), take(head, s.tied ? 0 : vocab_wide, D, !s.tied);
     take(value, 1, D, false), take(value_bias, 1, LANES, false);
-    weights.assign(total, 0.f), gradients.assign(total, 0.f), total = 0;
-    for (Matrix* m : matrices) {
-      m->w = weights.data() + total, m->g = gradients.data() + total;
-      total += size_t(m->rows) * m->columns;
-    }
+    weights.assign(total, 0.f), total = 0;
+    for (Matrix* m : matrices) m->w = weights.data() + total, total += size_t(m->rows) * m->columns;
+  }
+  void clear_gradients() {  // a model that is not trained has none
+    gradients.assign(weights.size(), 0.f);
+    for (Matrix* m : matrices) m->g = gradients.data() + (m->w - weights.data());
   }
   Matrix& words() { return shape.tied ? embedding : head; }
-  void load_weights(long count, const int64_t* place, const float* flat) {
-    for (long i = 0; i < count; i++) weights[place[i]] = flat[i];
+  void load_weights(long count, const Run* runs, const float* flat) {
+    for (long i = 0; i < count; flat += runs[i++].length)
+      memcpy(&weights[runs[i].place], flat, sizeof(float) * runs[i].length);
     for (Matrix* m : matrices) m->turn();
   }
 
@@ -401,9 +407,9 @@ struct Engine {
   }
 
   // Adds to `flat` the gradient of a loss with derivatives dlogp by log pi and (if given) dvalue by values.
-  void backward(const float* dlogp, const float* dvalue, long count, const int64_t* place, float* flat) {
+  void backward(const float* dlogp, const float* dvalue, long count, const Run* runs, float* flat) {
     const size_t M = most_nodes, N = heads.size();
-    std::fill(gradients.begin(), gradients.end(), 0.f);
+    clear_gradients();
     room(dlogits, N * vocab_wide), room(dhead, size_t(most_heads) * D), room(dh, M * D);
     room(dinner, M * std::max({D, F, H * E})), room(dgate_up, M * 2 * F), room(dqkv, M * Q);
     std::fill(dlogits.begin(), dlogits.begin() + N * vocab_wide, 0.f);
@@ -419,7 +425,8 @@ struct Engine {
     for (const Block& b : blocks)
       if (std::find(&any[b.head0], any.data() + b.head1, 1) != any.data() + b.head1)
         block_back(b, &sum[b.head0], dvalue ? &dvalue_of[b.head0] : nullptr);
-    for (long i = 0; i < count; i++) flat[i] += gradients[place[i]];
+    for (long i = 0; i < count; flat += runs[i++].length)
+      for (int64_t j = 0; j < runs[i].length; j++) flat[j] += gradients[runs[i].place + j];
   }
   void block_back(const Block& b, const float* sum, const float* dvalue_of) {
     const int M = b.node1 - b.node0, A = b.head1 - b.head0;
@@ -611,7 +618,7 @@ API const char* const engine_source = SOURCE;  // a digest of the sources, which
 API Engine* engine_new(const Shape* shape) { return new Engine(*shape); }
 API void engine_free(Engine* e) { delete e; }
 API long engine_size(const Engine* e) { return long(e->weights.size()); }
-API void engine_load(Engine* e, long count, const int64_t* place, const float* flat) { e->load_weights(count, place, flat); }
+API void engine_load(Engine* e, long count, const Run* runs, const float* flat) { e->load_weights(count, runs, flat); }
 API void engine_positions(Engine* e, int positions, const float* cosine, const float* sine) {
   const long count = long(positions) * (e->shape.head_dim / 2);
   e->cosine.assign(cosine, cosine + count), e->sine.assign(sine, sine + count);
@@ -622,13 +629,13 @@ API int engine_grow(Engine* e, int L, int N, int T, const int64_t* prompts, cons
   return int(e->token.size());
 }
 API void engine_forward(Engine* e, int keep, float* logp, float* values) { e->forward(keep != 0, logp, values); }
-API void engine_backward(Engine* e, const float* dlogp, const float* dvalues, long count, const int64_t* place, float* to) {
-  e->backward(dlogp, dvalues, count, place, to);
+API void engine_backward(Engine* e, const float* dlogp, const float* dvalues, long count, const Run* runs, float* to) {
+  e->backward(dlogp, dvalues, count, runs, to);
 }
 API int engine_sample(Engine* e, int P, int G, int T, int L, const int64_t* prompts, const int64_t* prompt_lengths,
                       const double* noise, int eos, float temperature, float top_p, int64_t* tokens, float* logp,
                       float* entropy, int64_t* lengths, uint8_t* finished) {
-  const int at_once = std::max(1, SAMPLED_ROLLOUTS / G);
+  const int at_once = std::max(1, SAMPLED_ROLLOUTS * (e->weights.size() > LARGE ? 2 : 1) / G);
   for (long p = 0; p < P; p += at_once) {
     const long row = p * G, place = row * T;
     const Samples to{tokens + place, logp + place, entropy + place, lengths + row, finished + row};

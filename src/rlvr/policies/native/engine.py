@@ -40,8 +40,8 @@ class Engine:
         self.model, self._library = model, library or compiled()
         names = [field[0] for field in Shape._fields_]
         self._engine = c_void_p(self._library.engine_new(Shape(**{name: getattr(model, name) for name in names})))
-        places, padded = model.places()
-        self._places, self.size = np.ascontiguousarray(places, np.int64), len(places)
+        runs, padded = model.runs()
+        self._runs, self.size = np.ascontiguousarray(runs, np.int64), int(runs[:, 1].sum())
         if self._library.engine_size(self._engine) != padded:
             raise RuntimeError(f"the engine has {self._library.engine_size(self._engine)} weights, not {padded}")
         self.positions = 0
@@ -54,7 +54,7 @@ class Engine:
     def load(self, flat: np.ndarray) -> None:
         """Take the weights from a flat float32 array in the order of `Model.weights`."""
         _expect("weights", flat, np.float32, (self.size,))
-        self._library.engine_load(self._engine, self.size, _pointer(self._places), _pointer(flat))
+        self._library.engine_load(self._engine, len(self._runs), _pointer(self._runs), _pointer(flat))
 
     def logprobs(
         self,
@@ -98,7 +98,9 @@ class Engine:
         if dvalues_NT is not None:
             _expect("derivatives of values", dvalues_NT, np.float32, self._grown)
         derivatives = (_pointer(dlogp_NT), _pointer(dvalues_NT))
-        self._library.engine_backward(self._engine, *derivatives, self.size, _pointer(self._places), _pointer(gradient))
+        self._library.engine_backward(
+            self._engine, *derivatives, len(self._runs), _pointer(self._runs), _pointer(gradient)
+        )
 
     def sample(
         self,

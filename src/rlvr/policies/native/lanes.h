@@ -126,12 +126,16 @@ struct Left {  // A(i, k) = at[i * row + k * column], so that the same code mult
   const float* at;
   long row, column;
 };
+enum Into { SET, ADD, GO_ON };  // C = A B (+ bias); C += A B; C = C + A B, as if C held the sums so far
 
 template <int ROWS, int WIDE>
-inline void tile(int K, Left a, const float* b, long ldb, float* c, long ldc, bool add, const float* bias) {
+inline void tile(int K, Left a, const float* b, long ldb, float* c, long ldc, Into into, const float* bias) {
   Register sum[ROWS][WIDE];
   UNROLL for (int i = 0; i < ROWS; i++)
-    UNROLL for (int j = 0; j < WIDE; j++) sum[i][j] = bias ? read(bias + WIDTH * j) : Register{};
+    UNROLL for (int j = 0; j < WIDE; j++) {
+      const float* start = into == GO_ON ? c + i * ldc : bias;
+      sum[i][j] = start ? read(start + WIDTH * j) : Register{};
+    }
   for (int k = 0; k < K; k++) {
     Register right[WIDE];
     UNROLL for (int j = 0; j < WIDE; j++) right[j] = read(b + k * ldb + WIDTH * j);
@@ -143,21 +147,20 @@ inline void tile(int K, Left a, const float* b, long ldb, float* c, long ldc, bo
   UNROLL for (int i = 0; i < ROWS; i++)
     UNROLL for (int j = 0; j < WIDE; j++) {
       float* p = c + i * ldc + WIDTH * j;
-      write(p, add ? read(p) + sum[i][j] : sum[i][j]);
+      write(p, into == ADD ? read(p) + sum[i][j] : sum[i][j]);
     }
 }
 
 // M rows of a panel of WIDE registers: tiles of ROWS rows, then one of the remainder.
 template <int ROWS, int WIDE>
-void panel(int M, int K, Left a, const float* b, long ldb, float* c, long ldc, bool add, const float* bias) {
-  for (; M >= ROWS; M -= ROWS, a.at += ROWS * a.row, c += ROWS * ldc) tile<ROWS, WIDE>(K, a, b, ldb, c, ldc, add, bias);
+void panel(int M, int K, Left a, const float* b, long ldb, float* c, long ldc, Into into, const float* bias) {
+  for (; M >= ROWS; M -= ROWS, a.at += ROWS * a.row, c += ROWS * ldc) tile<ROWS, WIDE>(K, a, b, ldb, c, ldc, into, bias);
   if constexpr (ROWS > 1)
-    if (M > 0) panel<ROWS - 1, WIDE>(M, K, a, b, ldb, c, ldc, add, bias);
+    if (M > 0) panel<ROWS - 1, WIDE>(M, K, a, b, ldb, c, ldc, into, bias);
 }
 
-// C is M x N, K the inner size; N is a multiple of LANES. The sums of a tile fill the registers.
-void product(int M, int N, int K, Left a, const float* b, long ldb, float* c, long ldc, bool add = false,
-             const float* bias = nullptr) {
+// N is a multiple of LANES. The sums of a tile fill the registers.
+void panels(int M, int N, int K, Left a, const float* b, long ldb, float* c, long ldc, Into into, const float* bias) {
   for (int n = 0; n < N;) {
     const float *right = b + n, *more = bias ? bias + n : nullptr;
     int taken = 1;
@@ -165,17 +168,40 @@ void product(int M, int N, int K, Left a, const float* b, long ldb, float* c, lo
     const int left = (N - n) / LANES;
     taken = left == 5 ? 5 : std::min(left, 4);
     switch (taken) {
-      case 5: panel<5, 5>(M, K, a, right, ldb, c + n, ldc, add, more); break;
-      case 4: panel<6, 4>(M, K, a, right, ldb, c + n, ldc, add, more); break;
-      case 3: panel<8, 3>(M, K, a, right, ldb, c + n, ldc, add, more); break;
-      case 2: panel<12, 2>(M, K, a, right, ldb, c + n, ldc, add, more); break;
-      default: panel<12, 1>(M, K, a, right, ldb, c + n, ldc, add, more);
+      case 5: panel<5, 5>(M, K, a, right, ldb, c + n, ldc, into, more); break;
+      case 4: panel<6, 4>(M, K, a, right, ldb, c + n, ldc, into, more); break;
+      case 3: panel<8, 3>(M, K, a, right, ldb, c + n, ldc, into, more); break;
+      case 2: panel<12, 2>(M, K, a, right, ldb, c + n, ldc, into, more); break;
+      default: panel<12, 1>(M, K, a, right, ldb, c + n, ldc, into, more);
     }
 #else
-    panel<6, PARTS>(M, K, a, right, ldb, c + n, ldc, add, more);
+    panel<6, PARTS>(M, K, a, right, ldb, c + n, ldc, into, more);
 #endif
     n += taken * LANES;
   }
+}
+
+constexpr int DEEP = 512;               // a wide panel of B has so many rows in the second cache
+constexpr int COPIED = 24, APART = 256;  // rows of A transposed that are copied; where they lie so far apart
+
+// C is M x N, K the inner size; N is a multiple of LANES. Large products come in parts that fit into caches: the order of
+// each sum, and so its bits, are those of the whole.
+void product(int M, int N, int K, Left a, const float* b, long ldb, float* c, long ldc, bool add = false,
+             const float* bias = nullptr) {
+  if (add && a.row == 1 && a.column >= APART && N >= APART) {  // columns of A that lie a power of two apart share a cache set
+    static thread_local Floats copied;
+    float* to = room(copied, size_t(K) * COPIED);
+    for (int m = 0; m < M; m += COPIED) {
+      const int rows = std::min(COPIED, M - m);
+      for (int k = 0; k < K; k++) memcpy(to + size_t(k) * COPIED, a.at + m + k * a.column, sizeof(float) * rows);
+      panels(rows, N, K, {to, 1, COPIED}, b, ldb, c + m * ldc, ldc, ADD, nullptr);
+    }
+    return;
+  }
+  if (add || K <= 2 * DEEP) return panels(M, N, K, a, b, ldb, c, ldc, add ? ADD : SET, bias);
+  for (int k = 0; k < K; k += DEEP)
+    panels(M, N, std::min(DEEP, K - k), {a.at + k * a.column, a.row, a.column}, b + k * ldb, ldb, c, ldc,
+           k ? GO_ON : SET, bias);
 }
 
 // ---- vectors of a multiple of 16 lanes, of which `count` are not padding ----

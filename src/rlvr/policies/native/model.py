@@ -36,6 +36,12 @@ class _Axis:
     def places(self) -> np.ndarray:
         return (np.arange(self.groups)[:, None] * self._each + np.arange(self.size)).ravel()
 
+    def runs(self) -> tuple[np.ndarray, int]:
+        """The starts of runs without padding, and the length of each."""
+        if self.size == self._each:
+            return np.zeros(1, np.int64), self.groups * self.size
+        return np.arange(self.groups) * self._each, self.size
+
 
 @dataclass(frozen=True)
 class Model:
@@ -116,8 +122,9 @@ class Model:
             found["lm_head.weight"] = (self.vocab, self.hidden)
         return found | ({"score.weight": (1, self.hidden), "score.bias": (1,)} if self.value_head else {})
 
-    def places(self) -> tuple[np.ndarray, int]:
-        """The place of each weight of the flat array in the engine's padded ones, and the number of those.
+    def runs(self) -> tuple[np.ndarray, int]:
+        """The weights of the flat array as runs of the engine's padded ones (R, 2), the first place and the length of each,
+        and the number of padded weights.
 
         The engine joins q, k and v into a matrix and gate and up into another, and pads every head and every other
         dimension to a multiple of LANES. Its order is that of `Engine::Engine` in engine.cpp.
@@ -125,7 +132,7 @@ class Model:
         hidden, ffn, words = (_Axis(1, size) for size in (self.hidden, self.ffn, self.vocab))
         query, key = _Axis(self.heads, self.head_dim), _Axis(self.kv_heads, self.head_dim)
         each, one, qkv = _Axis(1, self.head_dim), _Axis(1, 1), query.wide + 2 * key.wide
-        found: dict[str, np.ndarray] = {}
+        found: dict[str, tuple[np.ndarray, int]] = {}  # the starts of a tensor's runs, and their length
         end = 0
 
         def matrix(rows: int, columns: _Axis | int, tensors: Mapping[str, tuple[int, _Axis]]) -> None:
@@ -133,9 +140,11 @@ class Model:
             nonlocal end
             for name, (row, axis) in tensors.items():
                 if isinstance(columns, _Axis):
-                    found[name] = (end + (row + axis.places())[:, None] * columns.wide + columns.places()).ravel()
+                    starts, length = columns.runs()
+                    found[name] = (end + (row + axis.places())[:, None] * columns.wide + starts).ravel(), length
                 else:
-                    found[name] = end + row + axis.places()
+                    starts, length = axis.runs()
+                    found[name] = end + row + starts, length
             end += rows * (columns.wide if isinstance(columns, _Axis) else columns)
 
         for layer in range(self.layers):
@@ -156,7 +165,11 @@ class Model:
         matrix(0 if self.tied else words.wide, hidden, {"lm_head.weight": (0, words)})
         matrix(1, hidden.wide, {"score.weight": (0, hidden)})
         matrix(1, LANES, {"score.bias": (0, one)})
-        return np.concatenate([found[name] for name in self.weights()]), end
+        names = list(self.weights())
+        starts = np.concatenate([found[name][0] for name in names])
+        lengths = np.concatenate([np.full(len(found[name][0]), found[name][1]) for name in names])
+        first = np.flatnonzero(np.r_[True, starts[1:] != starts[:-1] + lengths[:-1]])  # what goes on is one run
+        return np.stack([starts[first], np.add.reduceat(lengths, first)], axis=1), end
 
     def rotations(self, positions: int) -> tuple[np.ndarray, np.ndarray]:
         """Cosines and sines (positions, head_dim / 2) of the rotary embedding, in float32 as in transformers."""
