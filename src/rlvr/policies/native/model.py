@@ -123,8 +123,9 @@ class Model:
         return found | ({"score.weight": (1, self.hidden), "score.bias": (1,)} if self.value_head else {})
 
     def runs(self) -> tuple[np.ndarray, int]:
-        """The weights of the flat array as runs of the engine's padded ones (R, 2), the first place and the length of each,
-        and the number of padded weights.
+        """The flat array's weights as runs of the engine's padded ones (R, 2): the first place and the length of each.
+
+        And the number of padded weights.
 
         The engine joins q, k and v into a matrix and gate and up into another, and pads every head and every other
         dimension to a multiple of LANES. Its order is that of `Engine::Engine` in engine.cpp.
