@@ -44,17 +44,22 @@ def peak_mib(device: str) -> float:
     return peak
 
 
+def grpo(scale: str) -> RunSpec:
+    plan = make_plan(ROOT, scale, ["ace"])
+    return next(s for s in plan.runs.values() if s.estimator["name"] == "grpo" and not s.rollout.dynamic_sampling)
+
+
 def scale_run(size: Size, **rl: object) -> RunSpec:
-    """GRPO of the ACE paper's file at scale `gpu`, in the size to be measured."""
-    plan = make_plan(ROOT, "gpu", ["ace"])
-    spec = next(s for s in plan.runs.values() if s.estimator["name"] == "grpo" and not s.rollout.dynamic_sampling)
+    """GRPO of the ACE paper's file at the size's scale, in the size to be measured."""
+    spec = grpo(size.scale)
     rollout = {"max_response_tokens": size.response_tokens, "samples_per_prompt": size.samples}
     changes = {
         "rl": {"prompts_per_step": size.prompts, "prompts_per_minibatch": size.prompts // 2, **rl},
         "rollout": rollout,
         "probe": {"problems": 0},
     }
-    return spec.model_copy(update={key: getattr(spec, key).model_copy(update=new) for key, new in changes.items()})
+    sized = {key: getattr(spec, key).model_copy(update=new) for key, new in changes.items()}
+    return spec.model_copy(update={**sized, "data": grpo("gpu").data})  # random responses have no working to check
 
 
 def trainer_of(size: Size, device: str, **settings: object) -> Trainer:
@@ -70,13 +75,28 @@ TOKENS = 16384  # execution.tokens_per_gpu
 def planned_mib(spec: RunSpec, size: Size) -> dict[str, float]:
     """The plan's memory of each phase, without what torch does not count (CUDA's own)."""
     hardware = read(ROOT / "config")
-    execution = next(iter(make_plan(ROOT, "gpu", ["ace"]).executions.values()))
+    execution = next(iter(make_plan(ROOT, size.scale, ["ace"]).executions.values()))
     memory = of_run(spec, execution, size.shape, hardware.devices["h100"], hardware.assumptions, 1)
     return {phase: (sum(parts.values()) - parts["CUDA and NCCL"]) / MIB for phase, parts in memory.phases.items()}
 
 
 def step(size: Size, device: str) -> Iterator[str]:
     """The trainer in process at scale `gpu`: seconds by phase, and memory against the plan's model."""
+    yield from _step(size, device)
+
+
+def pretrained(size: Size, device: str) -> Iterator[str]:
+    """The same at scale `pretrained-gpu`: SmolLM2-135M's shape, batches of that scale, in float32."""
+    spec, name = grpo("pretrained-gpu"), "smollm2-135m-instruct"
+    here = replace(size, scale="pretrained-gpu")
+    if device == "cuda":
+        shape, batch = read(ROOT / "config").shapes[name], (spec.rl.prompts_per_step, spec.rollout.samples_per_prompt)
+        here = replace(here, model=name, shape=shape, prompts=batch[0], samples=batch[1])
+        here = replace(here, prompt_tokens=64, response_tokens=spec.rollout.max_response_tokens)
+    yield from _step(here, device)
+
+
+def _step(size: Size, device: str) -> Iterator[str]:
     trainer = trainer_of(size, device)
     peak_mib(device)
     trainer.advance()  # warms up
@@ -181,6 +201,7 @@ def sampler(size: Size, device: str) -> Iterator[str]:
 
 BLOCKS: dict[str, Callable[[Size, str], Iterator[str]]] = {
     "step": step,
+    "pretrained": pretrained,
     "attention": attention,
     "microbatch": microbatch,
     "reference": reference,

@@ -58,6 +58,7 @@ class Size:
     prompt_tokens: int
     response_tokens: int
     microbatch: int
+    scale: str = "gpu"  # whose settings a training step has
 
     @property
     def rows(self) -> int:

@@ -21,8 +21,15 @@ def test_every_block_prints_its_figures():
     ended = call("--device", "cpu", "--size", "tiny")
     assert ended.returncode == 0, ended.stderr[-3000:]
     blocks = dict(re.findall(r"^### (\w+): .*?\n\n(.*?)(?=^### |\Z)", ended.stdout, re.S | re.M))
-    assert list(blocks) == ["step", "attention", "microbatch", "reference", "sampler"]
-    for name, row in {"step": "update", "attention": "decoder", "microbatch": "112", "sampler": "in process"}.items():
+    assert list(blocks) == ["step", "pretrained", "attention", "microbatch", "reference", "sampler"]
+    rows = {
+        "step": "update",
+        "pretrained": "update",
+        "attention": "decoder",
+        "microbatch": "112",
+        "sampler": "in process",
+    }
+    for name, row in rows.items():
         (line,) = [line for line in blocks[name].splitlines() if f"| {row}" in line or row in line][-1:]
         assert re.search(r"\d", line), (name, line)
     assert "OEF at step 1 under bfloat16: 0 " in blocks["reference"]
@@ -35,4 +42,4 @@ def test_without_a_gpu_it_says_so_and_measures_nothing():
 
 def test_an_unknown_block_is_named_with_the_valid_ones():
     ended = call("steps")
-    assert ended.returncode == 2 and "no block steps; valid: step, attention" in ended.stderr
+    assert ended.returncode == 2 and "no block steps; valid: step, pretrained, attention" in ended.stderr

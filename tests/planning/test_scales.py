@@ -334,7 +334,7 @@ def test_a_scale_leaves_out_what_it_cannot_make(copy):
     edit(copy, "scale/pretrained.yaml", "[core_programs]", "[core_program]")
     with pytest.raises(ConfigError, match=r"pretrained.yaml: without.fade: .*did you mean 'core_programs'"):
         make_plan(copy, "pretrained", ["ace"])
-    edit(copy, "scale/pretrained.yaml", "{fade: [core_program],", "{fad: [core_programs],")
+    edit(copy, "scale/pretrained.yaml", "fade: [core_program]", "fad: [core_programs]")
     with pytest.raises(ConfigError, match=r"pretrained.yaml: without.fad: no such paper; did you mean 'fade'"):
         make_plan(copy, "pretrained", ["ace"])
 
