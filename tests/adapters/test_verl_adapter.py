@@ -67,3 +67,20 @@ def test_weights_that_follow_the_policy_are_refused():
 
     with pytest.raises(ValueError, match="pacs: its weights follow the policy"):
         register("pacs")
+
+
+def test_rewards_that_tell_no_solve_rate_and_kl_in_the_reward_are_refused():
+    from verl.trainer.ppo import core_algos
+
+    import rlvr.adapters.verl  # noqa: F401 - registers
+
+    data = batch(3).batch
+    uids = [str(row // 4) for row in range(16)]
+    call = core_algos.get_adv_estimator_fn("rlvr_max_rl")
+    signed = torch.where(data["token_level_rewards"][:16].sum(-1, keepdim=True) > 0, 1.0, -1.0)
+    with pytest.raises(ValueError, match="max_rl takes a group's mean reward for its solve rate"):
+        call(signed, data["response_mask"][:16], index=uids)
+    with pytest.raises(ValueError, match="use_kl_in_reward"):
+        call(
+            data["token_level_rewards"][:16], data["response_mask"][:16], index=uids, config={"use_kl_in_reward": True}
+        )

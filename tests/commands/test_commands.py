@@ -136,6 +136,7 @@ def test_wrong_arguments_are_named(arguments, message):
     [
         (("grpo",), {"rewards": [[1e308, -1e308]]}, "line 1: rewards: the numbers given are too large (1e+308"),
         (("grpo",), {"rewards": [[1, 0], [10**200, 0]]}, "line 1: rewards: the numbers given are too large (1e+200"),
+        (("max_rl",), {"rewards": [[1, -1]]}, "line 1: max_rl takes a group's mean reward for its solve rate"),
         (("a_grae",), {"rewards": [[1e308, 1e308]]}, "line 1: rewards: the numbers given are too large"),
         (
             ("pacs", "--set", "score=grpo"),

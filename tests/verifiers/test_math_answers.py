@@ -155,12 +155,42 @@ def verdict(answer: str, gold: str) -> str:
     return maths.judge(f"\\boxed{{{answer}}}", gold)[0]
 
 
-@pytest.mark.parametrize(("answer", "gold"), RIGHT)
+# Words in \text, arguments without braces, units: a unit needs a number before it.
+RIGHT_TOO = [
+    (r"\text{A}, \text{B}", "A, B"), (r"\text{B}, \text{A}", r"\text{A}, \text{B}"), ("A, B", r"\text{A}, \text{B}"),
+    (r"\text{A}, \text{B}, \text{C}", "A, B, C"), ("A, B, C", r"\text{A, B, C}"),
+    ("True, False, True", r"\text{True, False, True}"),
+    (r"\text{True}, \text{False}, \text{True}", r"\text{True, False, True}"), (r"\frac\pi3", r"\frac{\pi}{3}"),
+    (r"\frac \pi 3", r"\frac{\pi}{3}"), (r"\frac\pi{3}", r"\frac{\pi}{3}"), (r"\dfrac\pi3", r"\frac{\pi}{3}"),
+    (r"\frac x 2", r"\frac{x}{2}"), (r"\frac a b", r"\frac{a}{b}"), (r"\frac2\pi", r"\frac{2}{\pi}"),
+    (r"\frac1\sqrt2", r"\frac{1}{\sqrt{2}}"), (r"\frac{x+1}y", r"\frac{x+1}{y}"),
+    (r"\frac\alpha2", r"\frac{\alpha}{2}"), (r"\frac\sqrt32", r"\frac{\sqrt{3}}{2}"),
+    (r"2^\frac12", r"2^{\frac{1}{2}}"), (r"x=\frac\pi6,\frac{5\pi}6", r"\frac{\pi}{6}, \frac{5\pi}{6}"),
+    (r"\binom21", "2"), (r"\frac12", r"\frac{1}{2}"), (r"\frac1{72}", r"\frac{1}{72}"), (r"\frac 1 2", "0.5"),
+    ("5 hertz", r"5\text{ Hz}"), (r"5\text{ km}", r"5\text{ km north}"),
+    (r"\frac{\frac12}3", r"\frac{\frac{1}{2}}{3}"), ("12", r"12\text{ students}"), ("5", r"5 \text{ cm}"),
+    (r"3\sqrt2", r"3\sqrt{2}\text{ cm}"), (r"\frac\pi2", r"\frac{\pi}{2}\text{ units}"),
+]  # fmt: skip
+WRONG_TOO = [
+    (r"\text{A}, \text{C}", r"\text{A}, \text{B}"), (r"\text{I}, \text{II}", r"\text{I}, \text{III}"),
+    (r"\text{B}, \text{C}, \text{E}", r"\text{B}, \text{C}, \text{D}"),
+    (r"\text{Yes}; \text{Yes}", r"\text{Yes}; \text{No}"),
+    (r"\text{True}, \text{True}", r"\text{True}, \text{False}"),
+    (r"\text{red}, \text{green}", r"\text{red}, \text{blue}"), (r"\text{Plan}\ \text{B}", r"\text{Plan}\ \text{A}"),
+    (r"\text{A} > \text{C}", r"\text{A} > \text{B}"), (r"\text{A}=\text{C}", r"\text{A}=\text{B}"),
+    (r"\mathrm{A}, \mathrm{C}", r"\mathrm{A}, \mathrm{B}"),
+    (r"\text{True, False, False}", r"\text{True, False, True}"), (r"5\text{ kHz}", r"5\text{ Hz}"),
+    (r"5\text{ A}", r"5\text{ mA}"), (r"5\text{ mm}", r"5\text{ nm}"), (r"5\text{ km south}", r"5\text{ km north}"),
+    (r"10\%\text{ decrease}", r"10\%\text{ increase}"), (r"20\text{ AD}", r"20\text{ BC}"), ("T, F, F", "T, F, T"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("answer", "gold"), RIGHT + RIGHT_TOO)
 def test_an_answer_that_says_what_the_gold_says_is_correct(answer, gold):
     assert verdict(answer, gold) == "correct"
 
 
-@pytest.mark.parametrize(("answer", "gold"), WRONG)
+@pytest.mark.parametrize(("answer", "gold"), WRONG + WRONG_TOO)
 def test_an_answer_that_says_something_else_is_wrong(answer, gold):
     assert verdict(answer, gold) == "wrong"
 

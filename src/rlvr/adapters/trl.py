@@ -49,8 +49,11 @@ class GRPOTrainer(Trainer):  # pyright: ignore[reportGeneralTypeIssues] - withou
         if not bool(rewards_B.isfinite().all()):
             raise ValueError("a reward function gave no finite reward for a response, and a weight needs every reward")
         rewards_PG = rewards_B.view(-1, self.num_generations)
+        self.estimator.refuse_negative(rewards_PG)
         step = self._inputs(output, rewards_PG) if self.estimator.needs else {}
         weights_PG, self.estimator_state = self.estimator.step(rewards_PG, step, self.estimator_state)
+        if not bool(weights_PG.isfinite().all()):
+            raise ValueError(f"{self.estimator.name}: a weight is not finite")
         first = self.accelerator.process_index * len(inputs)
         output["advantages"] = weights_PG.flatten()[first : first + len(inputs)]
         for _ in range(weights_PG.numel()):  # those that TRL has logged for this batch
@@ -62,6 +65,7 @@ class GRPOTrainer(Trainer):  # pyright: ignore[reportGeneralTypeIssues] - withou
     def _inputs(self, output: dict[str, Any], rewards_PG: Tensor) -> dict[str, Any]:
         """The estimator's inputs (P, G) from sums over each response's tokens, gathered from all processes."""
         mask = output["completion_mask"]
+        own = mask if output.get("tool_mask") is None else mask * output["tool_mask"]  # the policy's own tokens
         old = output.get("old_per_token_logps")
         if old is None:  # TRL leaves it out where each batch is one update
             old = self._get_per_token_logps_and_entropies(
@@ -72,8 +76,9 @@ class GRPOTrainer(Trainer):  # pyright: ignore[reportGeneralTypeIssues] - withou
                 batch_size=self.args.per_device_train_batch_size,
             )[0]
         reference = output.get("ref_per_token_logps")
-        sums = [(logps * mask).sum(dim=1) for logps in (old, old if reference is None else reference)]
+        sums = [(logps * own).sum(dim=1) for logps in (old, old if reference is None else reference)]
+        lengths = own.sum(dim=1).clamp(min=1)  # TRL may mask all of a response (mask_truncated_completions)
         old_PG, reference_PG, lengths_PG = (
-            self.accelerator.gather(values).view(rewards_PG.shape) for values in (*sums, mask.sum(dim=1))
+            self.accelerator.gather(values).view(rewards_PG.shape) for values in (*sums, lengths)
         )
         return inputs_of_step(old_PG.float()[..., None], reference_PG.float()[..., None], lengths_PG)

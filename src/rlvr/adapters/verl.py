@@ -8,6 +8,7 @@ wraps verl's `compute_advantage`, which has the whole batch.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -36,6 +37,7 @@ class Weights:
         reference_NT = batch.get("ref_log_prob", old_NT)
         grid = Grid.of(data.non_tensor_batch["uid"], mask_NT.bool().any(-1))
         step = EstimatorInputs.of(grid, mask_NT, batch["token_level_rewards"], old_NT, reference_NT)
+        self.estimator.refuse_negative(step.rewards_PG)
         weights_PG, self.state = self.estimator.step(step.rewards_PG, step.values, self.state)
         batch["advantages"] = on_tokens(grid.spread(weights_PG), mask_NT)
         batch["returns"] = batch["advantages"].clone()
@@ -54,11 +56,31 @@ def register(estimator: str, name: str | None = None, **settings: Any) -> str:
     if made.coupled:
         raise ValueError(f"{estimator}: its weights follow the policy within a batch, and verl takes them once")
     if by_rewards_alone(made):
-        core_algos.register_adv_est(name)(registered(made))
+        core_algos.register_adv_est(name)(_checked(made))
     else:
         core_algos.register_adv_est(name)(_needs_the_batch)
         _WITH_BATCH[name] = Weights(made)
     return name
+
+
+def _checked(estimator: Estimator) -> Callable[..., Any]:
+    weigh = registered(estimator)
+
+    def advantages(token_level_rewards: torch.Tensor, *args: Any, **named: Any) -> tuple[torch.Tensor, torch.Tensor]:
+        _refuse_kl_in_reward(estimator.name, named.get("config"))
+        estimator.refuse_negative(token_level_rewards.sum(-1))
+        return weigh(token_level_rewards, *args, **named)
+
+    return advantages
+
+
+def _refuse_kl_in_reward(name: str, config: Any) -> None:
+    """Raises ValueError where verl subtracts KL from the rewards, by which estimators tell right from wrong."""
+    if config is not None and config.get("use_kl_in_reward", False):
+        raise ValueError(
+            f"{name}: algorithm.use_kl_in_reward changes which responses count as correct; set it to False, and "
+            "actor_rollout_ref.actor.use_kl_loss=True for a KL term in the loss"
+        )
 
 
 def _needs_the_batch(*_: Any, **__: Any) -> tuple[torch.Tensor, torch.Tensor]:
@@ -76,6 +98,8 @@ def install() -> None:
 
     def compute_advantage(data: Any, adv_estimator: Any, *args: Any, **named: Any) -> Any:
         weights = _WITH_BATCH.get(str(adv_estimator))
+        if weights:
+            _refuse_kl_in_reward(weights.estimator.name, named.get("config"))
         return weights(data) if weights else original(data, adv_estimator, *args, **named)
 
     compute_advantage.of_rlvr = True  # type: ignore[attr-defined]

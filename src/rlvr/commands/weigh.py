@@ -62,6 +62,7 @@ def weigh(
     for place, line in lines:
         try:
             step = read_step(line, estimator, len(output))
+            estimator.refuse_negative(step.rewards_PG)
             weights_PG, state = estimator.step(step.rewards_PG, step.inputs, state)
             _finite(weights_PG)
         except (ValueError, ArithmeticError) as error:

@@ -14,6 +14,7 @@ written here alone. `Base` and `Std` are the choices that several estimators sha
     objective(rewards_PG, *, <inputs and settings>) -> objective_P             where the weights need `logp_PG`
     needs(*, <settings>) -> names of inputs                                    where some settings need fewer
 
+    RATE = True                   it takes a group's mean reward for its solve rate: rewards of -1 would mislead it
     CRITIC = True                 a value model may be beside it: it weighs rewards as they are
     LATER = ("<setting>", ...)    settings that came after runs were made: in no identity while they have their default
     EXACT = {"<setting>": value}  settings at which papers state its closed form, if not {"epsilon": 0.0}

@@ -47,6 +47,7 @@ class Estimator:
         self.signature = signature(name)
         module = _module(name)
         self._advantages, self._controller = module.advantages, getattr(module, "controller", None)
+        self._rate = getattr(module, "RATE", False)
         self._objective, self._masses = getattr(module, "objective", None), getattr(module, "masses", None)
         main, steered = module.advantages.__kwdefaults__ or {}, getattr(self._controller, "__kwdefaults__", None) or {}
         self._main_settings = {key: value for key, value in self.settings.items() if key in main}
@@ -101,6 +102,15 @@ class Estimator:
     def shown_state(self) -> dict[str, float]:
         """The state at which tables show the masses: the defaults that `masses` has for it."""
         return dict(getattr(self._masses, "__kwdefaults__", None) or {})
+
+    def refuse_negative(self, rewards_PG) -> None:
+        """Raises ValueError where a mean reward below is taken for a solve rate (RATE), and a reward is negative."""
+        if self._rate and float(rewards_PG.min()) < 0:
+            least = float(rewards_PG.min())
+            raise ValueError(
+                f"{self.name} takes a group's mean reward for its solve rate, and a reward is {least:g}: "
+                "give 0 and 1 in place of -1 and 1, and keep what a length penalty leaves at 0 or above"
+            )
 
     def step(self, rewards_PG, inputs: Mapping[str, Any], state: Mapping[str, float]):
         """One training step: its weights and its state."""

@@ -8,6 +8,7 @@ from torch import Tensor
 from rlvr.estimators import Base, Std, _groups, base_masses, load_base
 
 LATER = ("rate",)
+RATE = True
 
 
 def advantages(

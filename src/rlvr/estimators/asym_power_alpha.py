@@ -6,6 +6,8 @@ from torch import Tensor
 from rlvr.estimators import _groups
 from rlvr.estimators.power_alpha import power
 
+RATE = True
+
 
 def advantages(rewards_PG: Tensor, *, alpha_s: float = 2.0, alpha_f: float = 1.0) -> Tensor:
     """Asymmetric power-alpha (FADE, sec. 8.2): A = (r - m) (1 - m)^(alpha_s - 1), (r - m) m^(alpha_f - 1) where r < m.

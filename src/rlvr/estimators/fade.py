@@ -10,6 +10,7 @@ from rlvr.estimators import _groups
 from rlvr.estimators.power_alpha import power
 
 LATER = ("unit",)
+RATE = True
 
 
 def advantages(

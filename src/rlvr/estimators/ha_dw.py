@@ -7,6 +7,8 @@ from torch import Tensor
 
 from rlvr.estimators import Base, Std, _groups, base_masses, load_base
 
+RATE = True
+
 
 def advantages(
     rewards_PG: Tensor,

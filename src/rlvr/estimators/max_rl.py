@@ -5,6 +5,8 @@ from torch import Tensor
 
 from rlvr.estimators import _groups
 
+RATE = True
+
 
 def advantages(rewards_PG: Tensor, *, epsilon: float = 0.0) -> Tensor:
     """MaxRL (Tajwar et al. 2026; FADE, sec. 8.3): A = (r - mean(r)) / (mean(r) + epsilon).

@@ -8,6 +8,7 @@ from torch import Tensor
 from rlvr.estimators import _groups
 
 LATER = ("focus",)
+RATE = True
 
 
 def advantages(

@@ -4,6 +4,8 @@ from torch import Tensor
 
 from rlvr.estimators import _groups
 
+RATE = True
+
 
 def advantages(rewards_PG: Tensor, *, gamma: float = 0.25) -> Tensor:
     """PowerNorm (Andrychowicz et al. 2021; FADE, sec. 8.8): A = (r - m) / (m (1 - m))^gamma, m the group's mean.

@@ -46,6 +46,7 @@ def _split(text: str, separator: re.Pattern[str]) -> list[str]:
 _WORD = r"\\(?:text|mathrm|textbf|operatorname|mathit)\s*\{[^{}]*\}"
 _LETTERS = r"(?:\\(?!pi\b|infty\b)[a-zA-Z]+|[a-zA-Z]+)'*(?:_(?:\{[^{}]*\}|\w))?(?:\s*\([^()=]*\))?'*"
 _SYMBOL = rf"(?>{_WORD}|{_LETTERS})"
+_ANY_WORD = re.compile(rf"{_WORD}|\\[ ,;]")
 _NAME = re.compile(
     rf"\(?\s*{_SYMBOL}(?:\s*,\s*{_SYMBOL})*\s*\)?"
     r"|\|[A-Za-z]{1,2}\||(?:\\(?:angle|triangle|overline|overrightarrow|vec|hat|bar|widehat|measuredangle|operatorname)"
@@ -67,8 +68,12 @@ _MEASURES = {
     "milligram": "mg", "pound": "lb", "ounce": "oz", "litre": "l L liter", "millilitre": "ml mL milliliter",
     "gallon": "gal", "degree": "deg", "radian": "rad", "celsius": "", "fahrenheit": "", "kelvin": "K",
     "dollar": "usd USD", "cent": "", "euro": "eur EUR", "sterling": "", "yen": "", "rs": "rupee", "newton": "N",
-    "kilonewton": "kN", "joule": "J", "kilojoule": "kJ", "watt": "W", "mile/hour": "mph", "unit": "",
-    "am": "", "pm": "",
+    "kilonewton": "kN", "joule": "J", "kilojoule": "kJ", "watt": "W", "kilowatt": "kW", "mile/hour": "mph", "knot": "",
+    "nanometre": "nm nanometer", "nanosecond": "ns", "millisecond": "ms", "hertz": "Hz", "kilohertz": "kHz",
+    "megahertz": "MHz", "gigahertz": "GHz", "ampere": "A amp", "milliampere": "mA", "volt": "V", "millivolt": "mV",
+    "ohm": "", "pascal": "Pa", "kilopascal": "kPa", "atmosphere": "atm", "electronvolt": "eV",
+    "kiloelectronvolt": "keV", "megaelectronvolt": "MeV", "ton": "tonne", "unit": "",
+    "am": "", "pm": "", "ad": "AD CE", "bc": "BC BCE",
 }  # fmt: skip
 _NAMES = {word: name for name, words in _MEASURES.items() for word in (name, *words.split())}
 _POWERS = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
@@ -90,6 +95,19 @@ _NO_UNITS = set(  # words that compute, or say something else
     )
 )
 
+# Words after a number that say another thing than their opposite.
+_OPPOSED = re.compile(
+    r"\b(north|south|east|west|left|right|up|down|above|below|increase|decrease|profit|loss|gain|clockwise|"
+    r"counterclockwise|anticlockwise)\b",
+    re.IGNORECASE,
+)
+
+
+def directions(text: str) -> list[str]:
+    """The words of an answer whose opposite would change it: south, loss."""
+    return sorted(word.lower() for word in _OPPOSED.findall(text))
+
+
 Unit = str  # such as "metre/second" or "centimetre^2"
 
 
@@ -102,8 +120,8 @@ def measure(text: str) -> tuple[str, Unit | None]:
     """
     texted = _TEXTED.fullmatch(text)
     match = texted or _WORDED.fullmatch(text)
-    if not match or not any(c.isdigit() or c == "\\" for c in match["body"]):
-        return text, None
+    if not match or not any(c.isdigit() or c == "\\" for c in _ANY_WORD.sub("", match["body"])):
+        return text, None  # a unit needs a number before it: words are none
     label = re.sub(r"\s+per\s+", "/", match["words"]) + (f"/{match['per']}" if match["over"] else "")
     label, powers = re.sub(r"[.°()]|\^\{?-?\d\}?", "", label), re.findall(r"\^\{?(-?\d)", label)
     words = re.split(r"[\s/]+", label.strip())

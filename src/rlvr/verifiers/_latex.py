@@ -121,11 +121,52 @@ def _commands(text: str) -> str:
     text = _SPACING.sub(lambda space: "\\\\ " if space.group(1) else "" if space.group() == "\\!" else " ", text)
     text = _STYLE.sub("", _COMMAND.sub(_renamed, text))
     text = _GCD.sub(_of_two, _BLACKBOARD.sub(r"\\mathbb{\1}", text))  # math-verify takes gcd(a, b) of two letters for 1
-    text = _ROOT.sub(r"\\sqrt[\1]{\2}", _CHOOSE.sub(r"\\binom{\1}{\2}", text))
+    text = _ROOT.sub(r"\\sqrt[\1]{\2}", _braced(_CHOOSE.sub(r"\\binom{\1}{\2}", text)))
     text = _IMAGINARY.sub(" i", text)  # after a space, as math-verify expects it
     text = _PRIMES.sub(lambda primes: (primes.group(1) or primes.group(2)).replace(" ", ""), text)
     text = re.sub(r"\^\s*\{\s*\\circ\s*\}", r"^\\circ ", text)
     return _NO_SET.sub(r"\\emptyset ", _LAST_BREAK.sub("", text))
+
+
+_OF_TWO = re.compile(r"\\(?:frac|binom)(?![a-zA-Z])")
+_NAME = re.compile(r"\\[a-zA-Z]+")
+_TAKES = {"\\frac": 2, "\\binom": 2, "\\sqrt": 1}  # so many arguments
+
+
+def _braced(text: str) -> str:
+    r"""The text with arguments of fractions in braces, and a fraction as an exponent: \frac\pi3 as \frac{\pi}{3}."""
+    for command in reversed(list(_OF_TWO.finditer(text))):  # the last first: inner fractions come before outer ones
+        ends = [command.end()]
+        for _ in range(2):
+            ends.append(_end_of_argument(text, ends[-1]))
+        if ends[-1] < 0:
+            continue
+        first, second = (_unbraced(text[ends[i] : ends[i + 1]].strip()) for i in range(2))
+        whole = f"{command.group()}{{{first}}}{{{second}}}"
+        before, after = text[: command.start()], text[ends[-1] :]
+        text = f"{before}{{{whole}}}{after}" if before.rstrip().endswith("^") else f"{before}{whole}{after}"
+    return text
+
+
+def _unbraced(argument: str) -> str:
+    return argument[1:-1] if argument.startswith("{") else argument
+
+
+def _end_of_argument(text: str, start: int) -> int:
+    """Where the argument of a command ends that begins at `start`; -1 if there is none."""
+    while 0 <= start < len(text) and text[start] == " ":
+        start += 1
+    if not 0 <= start < len(text) or text[start] in "}^_&,":
+        return -1
+    if text[start] == "{":
+        return closing(text, start) + 1 or -1
+    name = _NAME.match(text, start)
+    if not name:
+        return start + 1 if text[start] != "\\" else -1
+    end = name.end()
+    for _ in range(_TAKES.get(name.group(), 0)):
+        end = _end_of_argument(text, end)
+    return end
 
 
 def _of_two(numbers: re.Match[str]) -> str:
@@ -302,6 +343,12 @@ def _modulus(text: str) -> str:
     return f"{text[: match.start()]} \\pmod{{{value}}}"
 
 
+def _repeats(listed: str) -> bool:
+    """Whether a list of words has one twice: True, False, True is a sequence and no set."""
+    words = [item.strip() for item in listed.split(",")]
+    return len(set(words)) < len(words) and all(word.isalpha() for word in words)
+
+
 def _peeled(text: str) -> str:
     """An answer without a closing full stop, dollars, brackets of formulas and redundant braces around it."""
     while True:
@@ -310,7 +357,7 @@ def _peeled(text: str) -> str:
         for opens, closes in _AROUND:
             if len(text) > len(opens) + len(closes) and text.startswith(opens) and text.endswith(closes):
                 text = text[len(opens) : -len(closes)]
-        if unworded := _NO_WORD.fullmatch(text):
+        if (unworded := _NO_WORD.fullmatch(text)) and not _repeats(unworded.group(1)):
             text = unworded.group(1)
         text = re.sub(r"(?<!\\)\\{1,2}$", "", text)
         if text.startswith("{") and len(text) > 1 and closing(text, 0) == len(text) - 1:

@@ -12,7 +12,7 @@ from rlvr.verifiers import Judgement, VerifierError, ends_in_open_box, last_boxe
 from rlvr.verifiers import math as mathematics
 from rlvr.verifiers._text import visible
 
-VERSION = 2
+VERSION = 3
 LETTERS = "ABCDEFGHIJ"
 LONGEST = 4_000  # characters searched for a letter: the end of a completion, the start of a box
 
@@ -21,9 +21,10 @@ _LETTER = r"[(\[\"']*([A-J])"
 _WORD = r"(?:(?:the\s+)?(?:correct\s+)?(?:final\s+)?(?:answer|option|choice)\b\s*(?:(?:is\b|:)\s*)?)"
 _ALONE = re.compile(rf"{_WORD}{{0,2}}{_LETTER}[)\]\"']*[.:,]?", re.IGNORECASE)
 _MARKED = re.compile(rf"{_WORD}{{0,2}}(?:{_LETTER}[)\]]+[.:]?|{_LETTER}[.:])\s*\S.*", re.IGNORECASE | re.DOTALL)
-_STATED = re.compile(
-    rf"\b(?:answer|choice|option)\b\s*(?:is|:)?\s*(?:option|choice)?\s*:?\s*{_LETTER}\b(?!['’])", re.IGNORECASE
-)
+_CALLED = rf"\b\s*(?:is|:)?\s*(?:option|choice)?\s*:?\s*{_LETTER}\b(?!['’])"
+# An answer, or the correct option; another option may be named after it, and is no answer.
+_STATED = re.compile(rf"\b(?:answer|(?:correct|right|best|final)\s+(?:choice|option)){_CALLED}", re.IGNORECASE)
+_NAMED = re.compile(rf"\b(?:choice|option){_CALLED}", re.IGNORECASE)
 _ANOTHER = re.compile(r"[)\]\"']*\s*(?:,|/|&|and\b|or\b)[\s,]*(?:and\s+|or\s+)?[(\[\"']*[A-J]\b(?!['’])")
 # A cycloid, I think
 _GOES_ON = re.compile(r"\s+(?!because\b|since\b|as\b|is\b|for\b|which\b|with\b|by\b|and\b|so\b)[a-z]")
@@ -112,9 +113,9 @@ def _letter(boxed: str) -> str | None:
 
 
 def _stated(text: str) -> str | None:
-    """The last stated letter; None if that statement names several."""
+    """The letter last stated as the answer, else the last option named; None if that statement names several."""
     cleaned = _bare(text)
-    for statement in reversed(list(_STATED.finditer(cleaned))):
+    for statement in (*reversed(list(_STATED.finditer(cleaned))), *reversed(list(_NAMED.finditer(cleaned)))):
         rest = cleaned[statement.end() :]
         if not statement.group(1).isupper() or (statement.group(1) in "AI" and _GOES_ON.match(rest)):
             continue

@@ -11,6 +11,7 @@ import re
 from rlvr.verifiers import OPEN, THOUGHT, Judgement, VerifierError, _math_verify, behind_thought, final_box, last_boxed
 from rlvr.verifiers._answer import (
     approximations,
+    directions,
     domain,
     in_base,
     is_name,
@@ -25,7 +26,7 @@ from rlvr.verifiers._answer import (
 from rlvr.verifiers._latex import plain
 from rlvr.verifiers.memory import remembered
 
-VERSION = 5
+VERSION = 6
 THINKS = True
 LONGEST = 2_000  # characters of an answer worth parsing
 REMEMBERED = 32 << 20  # bytes of answers and their verdicts, in each process
@@ -171,6 +172,11 @@ def _equal(answer: str, gold: str) -> bool:
     """Equality of two answers without chains: as text, in a base, in units, as words, or by math-verify."""
     if _closed(answer) == _closed(gold):
         return True
+    if directions(answer) and directions(gold) and directions(answer) != directions(gold):
+        return False
+    sequences = _sequence(answer), _sequence(gold)
+    if all(sequences) and any(len(set(words)) < len(words) for words in sequences):
+        return sequences[0] == sequences[1]
     if len(gold) > 2 and gold.isalpha() and answer.isalpha() and answer.casefold() == gold.casefold():
         return True
     if _ARC.search(answer) or _ARC.search(gold):
@@ -228,6 +234,12 @@ def _words(text: str, least: int = SHORTEST_WORD) -> str | None:
     if not _WORDS.fullmatch(inner) or (inner == text.strip(" .()") and len(inner) < least) or len(inner) < 2:
         return None
     return re.sub(r"^(?:an?|the) ", "", " ".join(inner.casefold().split()))
+
+
+def _sequence(text: str) -> list[str]:
+    r"""The words of a list of words, \text{True}, \text{False} too; empty for any other text."""
+    words = [word.strip().casefold() for word in _TEXT.sub(r"\1", text).split(",")]
+    return words if len(words) > 1 and all(word.isalpha() for word in words) else []
 
 
 def _pairs(answer: str, gold: str) -> list[tuple[str, str]]:

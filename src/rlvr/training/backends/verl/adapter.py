@@ -54,7 +54,7 @@ class Grid:
                 rows_of_prompt.setdefault(str(uid), []).append(row)
         sizes = sorted({len(rows) for rows in rows_of_prompt.values()})
         if len(sizes) != 1:
-            raise Ragged(f"prompts have {sizes} rollouts")
+            raise Ragged(f"prompts have {sizes} rollouts, less those that verl masked whole (rollout correction)")
         if order is not None:
             for rows in rows_of_prompt.values():
                 rows.sort(key=order.__getitem__)
