@@ -94,7 +94,7 @@ def _panel(axes: Axes, short: str, claims: pd.DataFrame, efforts: list[tuple[str
     sentences = [claims[claims["claim"] == name]["says"].iloc[0] for name in names]
     axes.set(xlim=(-0.6, len(efforts) + 0.6), ylim=(len(names) - 0.5, -0.5))
     axes.set_yticks(range(len(names)), [_wrapped(text) for text in sentences], linespacing=0.95)
-    axes.set_xticks(range(len(efforts) + 1), [PUBLISHED, *(f"{scale},\n{_words(effort)}" for scale, effort in efforts)])
+    axes.set_xticks(range(len(efforts) + 1), [PUBLISHED, *(_heading(scale, effort) for scale, effort in efforts)])
     axes.tick_params(length=0, labelsize=7.5, top=False, labeltop=True, bottom=False, labelbottom=False)
     axes.set_title(short, fontsize=11, pad=8)
     marks = COLUMN * (1 + len(efforts))
@@ -133,8 +133,9 @@ def _published(words: str) -> dict[str, Any]:
     }
 
 
-def _words(effort: str) -> str:
-    return effort.replace(" ", "\n", 1)
+def _heading(scale: str, effort: str) -> str:
+    """A column's heading in lines that fit into it."""
+    return scale.replace("-", "-\n") + ",\n" + effort.replace(" ", "\n", 1)
 
 
 def _look(verdict: str) -> dict[str, Any]:
