@@ -9,7 +9,7 @@ from conftest import ROOT, snakemake
 from rlvr.config.cluster import Cluster, JobResources, Kind, read_cluster
 from rlvr.config.load import ConfigError
 
-RULES = ["rl", "rl.in_process", "rl.verl", "grade", "weights", "generate", "generate_vllm"]
+RULES = ["rl", "rl.in_process", "rl.verl", "sft.verl", "grade", "weights", "generate", "generate_vllm"]
 
 
 def site(folder, **changes):

@@ -9,7 +9,7 @@ from transformers import AutoModelForCausalLM, LlamaConfig, Qwen2Config, Qwen3Co
 from typer.testing import CliRunner
 
 from rlvr.commands import app
-from rlvr.config.cluster import Cluster
+from rlvr.config.cluster import Cluster, JobResources
 from rlvr.config.explain import validate
 from rlvr.config.layers import read_yaml
 from rlvr.cost import activations, hardware, memory, refusals
@@ -174,6 +174,25 @@ def test_every_run_of_every_paper_fits(scale, gpus):
         assert asked == gpus and found.fits and not refusal, name
         peaks.append(max(found.peaks.values()) / found.usable)
     print(f"{len(peaks)} runs at scale {scale}: {min(peaks):.0%} to {max(peaks):.0%} of the usable memory")
+
+
+def test_the_reasoning_sft_fits_the_gpus_that_its_job_asks_for():
+    """FADE's of Qwen2.5-7B at demonstrations of 16,384 tokens, in float32; half as many GPUs are refused."""
+    plan = make_plan(ROOT, "paper", ["fade"])
+    ((name, spec),) = ((name, spec) for name, spec in plan.policies.items() if spec.sft)
+    refusals.check(plan, CLUSTER, ROOT)
+    costs = Costs(HARDWARE, "h100", CLUSTER)
+    assert costs.gpus_of("sft", "verl") == 8 and CLUSTER.devices("sft.verl", "gpu") == (1, 8)
+    found, refusal = costs.memory_of_sft(spec, 8)
+    assert found.fits and not refusal and set(found.phases) == {"update", "optimizer"}
+    parameters = 7_615_616_512
+    assert sum(found.phases["optimizer"].values()) == 20 * parameters / 8 + 1.5e9
+    assert found.phases["update"]["hidden states"] == 4 * 16384 * 28 * 3584
+    estimate = costs.sft(spec, plan.execution)
+    assert estimate.gpus == 8 and estimate.memory == found
+    with pytest.raises(refusals.Refused, match=rf"{name} cannot fit on h100: update need .* 8 GPUs fits"):
+        site = CLUSTER.model_copy(update={"rules": {**CLUSTER.rules, "sft.verl": JobResources(gpus=4)}})
+        refusals.check(plan, site, ROOT)
 
 
 @pytest.fixture(scope="module")

@@ -44,7 +44,7 @@ class Estimate:
     steps: int = 0
     phases: tuple[tuple[str, float], ...] = ()  # seconds of each
     checkpoints: float = 0.0  # bytes on disk during the job, on top
-    memory: Memory | None = field(default=None, compare=False)  # of a run
+    memory: Memory | None = field(default=None, compare=False)  # of a run, or an SFT by verl
     refusal: str = field(default="", compare=False)  # why it cannot fit, and what fits
 
     @property
@@ -272,7 +272,16 @@ class Costs:
         flops = spec.sft.steps * update_flops(rates.shape, demonstrations.all_tokens, demonstrations.seen_by_all)
         disk, kept = rates.shape.parameters * _final(spec.sft.backend), rates.shape.parameters * 3 * SAVED
         tokens = spec.sft.steps * demonstrations.tokens
-        return Estimate(seconds, gpus, tokens, flops, disk, spec.sft.steps, checkpoints=kept)
+        held, refusal = self.memory_of_sft(spec, gpus)
+        return Estimate(
+            seconds, gpus, tokens, flops, disk, spec.sft.steps, checkpoints=kept, memory=held, refusal=refusal
+        )
+
+    def memory_of_sft(self, spec: PolicySpec, gpus: int) -> tuple[Memory | None, str]:
+        """The same of an SFT by verl; None of another, which has one device."""
+        if spec.sft is None or spec.sft.backend != "verl" or not self.on_gpu:
+            return None, ""
+        return memory.sft_fitted(spec.sft, spec.model, self.hardware, self.device, gpus)
 
     def evaluation(self, spec: EvaluationSpec, model: Model, execution: Execution, *, shards: int = 1) -> Estimate:
         """The estimate of one job that samples a policy on a benchmark, without grading, on the fewest devices."""

@@ -1,4 +1,4 @@
-"""Runs that cannot fit their GPUs, before any job starts."""
+"""Runs and SFTs that cannot fit their GPUs, before any job starts."""
 
 from pathlib import Path
 
@@ -23,26 +23,37 @@ class Refused(ConfigError):
 
 
 def check(plan: Plan, cluster: Cluster, root: Path) -> None:
-    """Raises Refused with every run of a published model that cannot fit the GPUs that its job asks for.
+    """Raises Refused with every run and SFT of a published model that cannot fit the GPUs that its job asks for.
 
     The GPU is `gpu_type` of config/cluster.yaml where config/hardware.yaml has it, else the scale's `hardware`. A scale
     on processors has no limit.
     """
     runs = {name: spec for name, spec in plan.runs.items() if isinstance(spec.base.model, HubModel)}
-    if not runs:
+    policies = {name: spec for name, spec in plan.policies.items() if isinstance(spec.model, HubModel)}
+    if not policies:
         return
     specs = hardware.read(root / "config")
     usual = read_sources(root, plan.scale, []).scale.hardware.device
     if usual not in specs.devices or specs.devices[usual].unit != "GPU":
         return
     reasons: dict[str, dict[str, list[str]]] = {}
-    for name, spec in runs.items():
-        device = _gpu_type(cluster, f"rl.{spec.rl.backend}")
+
+    def on_its_gpus(rule: str, backend: str) -> tuple[Costs, int]:
+        device = _gpu_type(cluster, f"{rule}.{backend}")
         costs = Costs(specs, device if device in specs.devices else usual, cluster)
-        gpus = costs.gpus_of("rl", spec.rl.backend)
-        _, refusal = costs.memory(spec, plan.executions[name], gpus)
+        return costs, costs.gpus_of(rule, backend)
+
+    def note(name: str, costs: Costs, refusal: str) -> None:
         if refusal:
             reasons.setdefault(costs.device, {}).setdefault(refusal, []).append(name)
+
+    for name, spec in policies.items():
+        if spec.sft is not None:
+            costs, gpus = on_its_gpus("sft", spec.sft.backend)
+            note(name, costs, costs.memory_of_sft(spec, gpus)[1])
+    for name, spec in runs.items():
+        costs, gpus = on_its_gpus("rl", spec.rl.backend)
+        note(name, costs, costs.memory(spec, plan.executions[name], gpus)[1])
     for device, of_device in reasons.items():
         raise Refused(of_device, device)
 

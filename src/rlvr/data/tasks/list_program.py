@@ -50,7 +50,7 @@ MARKS = tuple(f"{i}:" for i in LEVELS)  # of the lists after the input
 VOCABULARY = (*SPECIAL_TOKENS, *map(str, range(BASE)), *MARKS, THINK, ANSWER, *OPENING, *STATEMENTS, *CLOSING)
 PARTS = {"train": 48, "sft": 26, "validation": 6, "easy": 8, "hard": 8, "pilot": 4}  # settings are chosen on `pilot`
 LABEL = "m={}"
-UNSEEN = ("still",)  # families that no demonstration and no training set has: a statement leaves its list as it is
+UNSEEN = ("still",)  # families that no problem of training and demonstrations has: a statement changes nothing
 PATIENCE = 5000  # draws in a row without a new problem, after which a level has no more
 VERIFIER = "code"
 
