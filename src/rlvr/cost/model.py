@@ -198,18 +198,18 @@ class Costs:
     def on_gpu(self) -> bool:
         return self.hardware.devices[self.device].unit == "GPU"
 
-    def gpus_of(self, rule: str, backend: str) -> int:
+    def gpus_of(self, rule: str, backend: str, model: Model) -> int:
         """The devices that a job of a rule asks for in config/cluster.yaml; a core runs one process."""
         if rule == "rl" and backend != "in_process" and self.gpus_per_run is not None:
             return self.gpus_per_run
-        nodes, each = self.cluster.devices(f"{rule}.{backend}", "gpu") if self.on_gpu else (1, 1)
+        nodes, each = self.cluster.devices(f"{rule}.{backend}.{model.name}", "gpu") if self.on_gpu else (1, 1)
         return nodes * each
 
     def run(self, spec: RunSpec, execution: Execution) -> Estimate:
         """The estimate of an RL run: each step draws, scores (`Passes`) and updates; plus probes and checkpoints."""
         use = execution.gpu_memory_utilization
         rates = Throughput(self.hardware, self.device, spec.base.model, spec.rl.precision, use)
-        steps, drawn, gpus = _steps(spec), self._drawn(spec), self.gpus_of("rl", spec.rl.backend)
+        steps, drawn, gpus = _steps(spec), self._drawn(spec), self.gpus_of("rl", spec.rl.backend, spec.base.model)
         passes = Passes.of(spec, execution, on_gpu=self.on_gpu, padding=self.assumed.padding.value)
         scoring, updating = passes.padding * passes.scored, passes.padding * passes.models
         saves = steps // execution.save_every
@@ -267,7 +267,7 @@ class Costs:
         rates = Throughput(self.hardware, self.device, spec.model, precision, execution.gpu_memory_utilization)
         count = spec.sft.sequences_per_step
         demonstrations = Sampling(count, count, 0.0, length, math.ceil(length))
-        gpus = self.gpus_of("sft", spec.sft.backend)
+        gpus = self.gpus_of("sft", spec.sft.backend, spec.model)
         seconds = spec.sft.steps * rates.update_seconds(demonstrations, gpus) + self.assumed.job_start.value
         flops = spec.sft.steps * update_flops(rates.shape, demonstrations.all_tokens, demonstrations.seen_by_all)
         disk, kept = rates.shape.parameters * _final(spec.sft.backend), rates.shape.parameters * 3 * SAVED
