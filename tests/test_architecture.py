@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "tables": {"config", "figures", "items", "scoring", "statistics"},
     "claims": {"config", "items", "statistics"},
     "planning": {"claims", "config", "items"},
-    "cost": {"config", "data", "planning"},
+    "cost": {"config", "data", "planning", "training"},
     "report": {"claims", "config", "items", "planning"},
     "workflow": {"config", "planning"},
     "show": {"config", "data", "estimators", "records", "scoring", "statistics", "training"},

@@ -18,6 +18,7 @@ Source = Annotated[str, Option(help="The file or folder of a local data set or m
 Manifest = Annotated[Path, Option("--out", help="Manifest to write; its files are written beside it.")]
 State = Annotated[Path, Option(help="Folder of state to resume from; survives a failed job.")]
 
+SFT_SAVE_EVERY = 100  # steps between an SFT's checkpoints
 SaveEvery = Annotated[int, Option(help="Steps between checkpoints.")]
 SaveMinutes = Annotated[float, Option(help="Minutes between checkpoints, if steps take long.")]
 Nodes = Annotated[int, Option(help="Nodes of the job.", min=1)]

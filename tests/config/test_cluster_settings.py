@@ -8,8 +8,9 @@ from conftest import ROOT, snakemake
 
 from rlvr.config.cluster import Cluster, JobResources, Kind, read_cluster
 from rlvr.config.load import ConfigError
+from rlvr.workflow.rules import of_the_cluster
 
-RULES = ["rl", "rl.in_process", "rl.verl", "grade", "weights", "generate", "generate_vllm"]
+RULES = of_the_cluster(ROOT)
 
 
 def site(folder, **changes):
@@ -68,6 +69,19 @@ def test_what_a_site_says_of_one_backend_is_on_top_of_what_it_says_of_the_stage(
     for rule, cpus in (("rl.in_process", 3), ("rl.verl", 9)):
         asked = cluster.resources(rule, "gpu")
         assert asked["cpus_per_task"] == cpus and asked["runtime"](None, 1) == 100
+
+
+def test_what_a_site_says_of_one_model_is_on_top_of_that(tmp_path):
+    rules = {"rl.verl": {"gpus": 8, "cpus": 9}, "rl.verl.qwen2.5-7b": {"gpus": 16, "nodes": 2, "gpu_type": "h200"}}
+    cluster = read_cluster(site(tmp_path, rules=rules), tmp_path, RULES)
+    assert cluster.devices("rl.verl.qwen2.5-7b", "gpu") == (2, 8) and cluster.devices("rl.verl.cwm-32b", "gpu") == (
+        1,
+        8,
+    )
+    assert cluster.resources("rl.verl.qwen2.5-7b", "gpu")["cpus_per_task"] == 9
+    assert cluster.gpu_type("rl.verl.qwen2.5-7b", "gpu") == "h200" and cluster.gpu_type("rl.verl", "gpu") is None
+    with pytest.raises(ConfigError, match=r"unknown rule 'rl.verl.cwm-33b'; did you mean 'rl.verl.cwm-32b'\?"):
+        read_cluster(site(tmp_path, rules={"rl.verl.cwm-33b": {"gpus": 8}}), tmp_path, RULES)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from conftest import ROOT
 from pydantic import BaseModel
 
 from rlvr import estimators, items
-from rlvr.config import cluster, load, registries
+from rlvr.config import cluster, load
 from rlvr.config.layers import ConfigError, Layer, read_yaml
 from rlvr.config.schema.items import ItemConfig
 from rlvr.config.schema.names import Data, Model, Prompt
@@ -37,9 +37,7 @@ CONFIG = ROOT / "config"
 FILES = sorted(str(path.relative_to(CONFIG)) for path in CONFIG.rglob("*.yaml"))
 SCALES = sorted(path.stem for path in (CONFIG / "scale").glob("*.yaml"))
 PAPERS = sorted(path.stem for path in (CONFIG / "papers").glob("*.yaml"))
-RULES = [*rules.names(ROOT / "workflow/rules"), "sft", "rl"]
-RULES += [f"{stage}.{name}" for stage in ("sft", "rl") for name in registries.backends()]
-RULES += [f"generate_{engine}" for engine in registries.members("sampling/engines")]
+RULES = rules.of_the_cluster(ROOT)
 SCHEMAS: dict[str, Any] = {
     "defaults.yaml": Settings,
     "cluster.yaml": cluster.Cluster,

@@ -76,6 +76,12 @@ def test_every_model_of_the_hub_is_pinned():
             assert models and all(model.pinned for model in models)
 
 
+def test_the_one_model_of_a_branch_is_named():
+    """We know no commit of facebook/cwm-sft."""
+    models = make_plan(ROOT, "paper", ["fade", "pacs"]).models.values()
+    assert {model.name for model in models if not model.pinned} == {"cwm-32b"}
+
+
 def test_a_branch_is_planned_and_not_built(branch, tmp_path):
     plan = make_plan(branch, "gpu", ["ace"])
     assert plan.runs and hub_model(branch).revision == "main"

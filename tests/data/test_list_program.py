@@ -1,5 +1,6 @@
 """Programs on lists: statements are what Python makes of them, chance by enumeration, demonstrations by the sandbox."""
 
+import hashlib
 import itertools
 import json
 
@@ -10,10 +11,17 @@ from rlvr.data import tasks
 from rlvr.data.tasks import list_program as task
 from rlvr.verifiers.pool import Pool
 
+FAMILIES = (None, *task.UNSEEN)
 
-def problems(levels, count=12, part="pilot", seed=0, **limits):
+
+def problems(levels, count=12, part="pilot", seed=0, unseen=None, **limits):
     generator = np.random.default_rng(seed)
-    return task.generate_problems(part, levels, count, limits.get("solutions"), generator, limits.get("chance"))
+    return task.generate_problems(part, levels, count, limits.get("solutions"), generator, limits.get("chance"), unseen)
+
+
+def still(problem):
+    """The number of statements that leave the example's list as it is."""
+    return sum(x == y for x, y in itertools.pairwise(task.parse(problem.prompt)))
 
 
 def test_a_statement_is_what_python_makes_of_it():
@@ -25,8 +33,9 @@ def test_a_statement_is_what_python_makes_of_it():
             assert names["x"] == list(statement(tuple(x))), (word, x)
 
 
-def test_chance_is_the_share_of_correct_sequences():
-    for problem in problems([2, 3], 8):
+@pytest.mark.parametrize("unseen", FAMILIES)
+def test_chance_is_the_share_of_correct_sequences(unseen):
+    for problem in problems([2, 3], 8, unseen=unseen):
         m = len(task.parse(problem.prompt)) - 1
         tests = [(tuple(test["input"][0]), tuple(test["output"])) for test in json.loads(problem.gold)["tests"]]
         right = 0
@@ -39,9 +48,10 @@ def test_chance_is_the_share_of_correct_sequences():
         assert task.chance(problem.prompt) == right / 6**m
 
 
-def test_the_example_determines_the_function():
+@pytest.mark.parametrize("unseen", FAMILIES)
+def test_the_example_determines_the_function(unseen):
     """Whatever statements make the lists of the trace, they agree on the hidden inputs."""
-    for problem in problems([3], 10):
+    for problem in problems([3], 10, unseen=unseen):
         lists = task.parse(problem.prompt)
         choices = [task.reaching(x, y) for x, y in itertools.pairwise(lists)]
         for words in itertools.product(*choices):
@@ -51,6 +61,21 @@ def test_the_example_determines_the_function():
             assert values == task.results(problem.prompt)
 
 
+def test_an_unseen_family_has_one_statement_that_changes_nothing_and_no_other_problem_has_one():
+    made = problems([2, 4], 40, "hard", unseen="still", chance=0.05)
+    assert len({problem.prompt for problem in made}) == 40
+    assert all(still(problem) == 1 and 0 < task.chance(problem.prompt) <= 0.05 for problem in made)
+    usual = [problem for part in task.PARTS for problem in problems([3, 4], 60, part)]
+    assert len(usual) == 60 * len(task.PARTS) and not any(map(still, usual))
+
+
+def test_problems_without_an_unseen_family_are_those_of_before_it_existed():
+    """Finished runs depend on them; the digest is of a version without families."""
+    made = problems([3, 4, 5], 30, "train", seed=41)
+    text = "\n".join(f"{problem.prompt} {problem.gold}" for problem in made)
+    assert hashlib.sha256(text.encode()).hexdigest().startswith("79606912cb6ae4b9")
+
+
 def test_limits_are_kept_and_parts_are_disjoint():
     few = problems([4], 10, solutions=2, chance=0.002)
     assert few and all(task.solutions(p.prompt) <= 2 and task.chance(p.prompt) <= 0.002 for p in few)
@@ -58,9 +83,9 @@ def test_limits_are_kept_and_parts_are_disjoint():
     assert not prompts["train"] & prompts["easy"]
 
 
-@pytest.mark.parametrize("share", [0.0, 1.0])
-def test_demonstrations_are_judged_by_the_sandbox(share):
-    chosen = problems([2, 4], 8)
+@pytest.mark.parametrize(("share", "unseen"), [(0.0, None), (1.0, None), (0.0, "still")])
+def test_demonstrations_are_judged_by_the_sandbox(share, unseen):
+    chosen = problems([2, 4], 8, unseen=unseen)
     shown = task.demonstrate(chosen, 24, share, np.random.default_rng(3))
     golds = {problem.id: problem.gold for problem in chosen}
     with Pool("code") as pool:

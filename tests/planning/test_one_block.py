@@ -57,11 +57,12 @@ def test_a_block_of_several_models_has_no_published_value(plans):
 
 
 def test_a_claim_counts_benchmarks_with_one_stand_in_once():
-    """AIME 2024 and AIME 2025 are one set at laptop scale; at paper scale they are two."""
+    """AIME 2024 and AIME 2025 are one set at smoke scale; at laptop and paper scale they are two."""
     contrasts_of = {}
-    for scale in ("laptop", "paper"):
+    for scale in ("smoke", "laptop", "paper"):
         laid = contrasts.layout(make_plan(ROOT, scale, ["fade"]), "fade")
         contrasts_of[scale] = next(one for one in laid if one["claim"] == "failures_generalise_less")["contrasts"]
-    (one,) = contrasts_of["laptop"]
-    assert one["benchmark"] == "aime-2024-fade, aime-2025-fade" and one["data"] == "program-hard"
-    assert [part["benchmark"] for part in contrasts_of["paper"]] == ["aime-2024-fade", "aime-2025-fade"]
+    (one,) = contrasts_of["smoke"]
+    assert one["benchmark"] == "aime-2024-fade, aime-2025-fade" and one["data"] == "program-unseen-smoke"
+    for scale in ("laptop", "paper"):
+        assert [part["benchmark"] for part in contrasts_of[scale]] == ["aime-2024-fade", "aime-2025-fade"]

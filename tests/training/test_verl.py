@@ -22,6 +22,7 @@ from rlvr.training.backends.verl.overrides import (
     needs_reference,
     overrides,
     settings,
+    sft_overrides,
 )
 from rlvr.training.backends.verl.rl import from_newest
 from rlvr.training.backends.verl.state import EXTRAS, RunFolder
@@ -129,6 +130,27 @@ def test_the_command_shows_them(paper_scale):
     assert not [line for line in done.stdout.splitlines() if len(shlex.split(line)) != 1]
     wrong = subprocess.run([*command[:-1], "no-such-run"], cwd=ROOT, capture_output=True, text=True)
     assert wrong.returncode == 2 and "no run" in wrong.stderr
+
+
+def the_sft(plan):
+    """FADE's reasoning SFT of Qwen2.5-7B, the one SFT at this scale: its name and its policy."""
+    ((name, spec),) = ((name, spec) for name, spec in plan.policies.items() if spec.sft)
+    return name, spec
+
+
+def test_the_command_shows_an_sft(paper_scale):
+    """Demonstrations of 16,384 tokens, each of which a microbatch can hold."""
+    name, spec = the_sft(paper_scale)
+    command = [sys.executable, "-m", "rlvr", "verl-config", name, "--paper", "fade"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    state = f"results/sft/{name}/state"
+    lines = sft_overrides(
+        spec.sft, "Qwen/Qwen2.5-7B", f"{state}/inputs/tokenizer", f"{state}/inputs/train.parquet", state, 100
+    )
+    assert done.returncode == 0 and done.stdout.splitlines() == lines
+    assert {"data.max_length=16384", "data.max_token_len_per_gpu=16384", "data.train_batch_size=128"} <= set(lines)
+    wrong = subprocess.run([*command, "--nodes", "2"], cwd=ROOT, capture_output=True, text=True)
+    assert wrong.returncode == 2 and "an SFT by verl runs on one node (got 2)" in wrong.stderr
 
 
 def with_changes(spec, **parts):
@@ -328,3 +350,27 @@ def test_every_run_of_every_paper_composes_into_a_valid_configuration(paper_scal
             assert need_critic(config) == (spec.critic is not None)
     print(f"{len(paper_scale.runs)} runs, {len(distinct)} distinct configurations with one of each method")
     assert len(distinct) >= len(names()) + 20
+
+
+@pytest.mark.verl
+def test_the_sft_composes(paper_scale, policy, tmp_path):
+    """By verl's SFT configuration; its dataclasses check engine, model and optimizer."""
+    from hydra import compose, initialize_config_module
+    from verl.utils.config import omega_conf_to_dataclass
+
+    from rlvr.policies.store import save
+
+    save(policy, tmp_path / "model")
+    _, spec = the_sft(paper_scale)
+    lines = sft_overrides(spec.sft, str(tmp_path / "model"), str(tmp_path / "model"), "train.parquet", "state", 100)
+    with initialize_config_module("verl.trainer.config", version_base=None):
+        config = compose("sft_trainer_engine", overrides=lines)
+    assert (config.data.max_length, config.data.max_token_len_per_gpu, config.data.pad_mode) == (
+        16384,
+        16384,
+        "no_padding",
+    )
+    engine, optimizer = omega_conf_to_dataclass(config.engine), omega_conf_to_dataclass(config.optim)
+    assert engine.strategy == "fsdp2" and engine.mixed_precision["param_dtype"] == "float32"
+    assert optimizer.lr == spec.sft.learning_rate and optimizer.lr_warmup_steps == 100
+    assert omega_conf_to_dataclass(config.model).use_remove_padding is False

@@ -340,7 +340,7 @@ def test_the_workflow_trains_by_verl_with_a_critic(tmp_path):
     smoke["settings"]["sft"] |= {"backend": "verl", "steps": 20}
     smoke["settings"]["rl"] |= {"backend": "verl", "steps": 1}
     cluster["environments"]["verl"] = sys.executable
-    del cluster["rules"]["rl.verl"]  # eight GPUs
+    del cluster["rules"]["rl.verl"], cluster["rules"]["sft.verl"]  # eight GPUs
     paper = yaml.safe_load((tmp_path / "config/papers/ace.yaml").read_text())
     paper["arms"]["ppo"] = {"settings": {"estimator": {"name": "reinforce"}, "critic": {"learning_rate": 1e-4}}}
     paper["tables"] = {"ppo": {**paper["tables"]["core"], "rows": [{"arm": "ppo", "label": "PPO"}]}}

@@ -38,6 +38,30 @@ def test_jobs_that_need_the_gpu_ask_for_it_and_others_do_not():
         assert ("gpu=1" in resources) == (rule in ("rl", "generate_vllm_1")), rule
 
 
+def of_fade(table, *settings):
+    target = f"results/papers/paper/fade/tables/{table}.md"
+    settings = ("scale=paper", "papers=fade", *settings)
+    return snakemake("-n", "--profile", "slurm", "--config", *settings, "--", target, check=False)
+
+
+def test_a_model_has_jobs_of_its_own_size():
+    """FADE's Table 5: CWM-32B trains on 32 GPUs and is sampled on two."""
+    jobs = re.findall(r"rule (rl|generate_vllm_1):.*?resources: ([^\n]*)", of_fade("table5").stdout, flags=re.S)
+    assert [rule for rule, _ in jobs].count("rl") == 21 and [rule for rule, _ in jobs].count("generate_vllm_1") == 44
+    for rule, resources in jobs:
+        of_its_own = {"rl": ("nodes=4,", "tasks=4,", "slurm_extra=--gpus-per-node=8,", "--nodes 4")}
+        usual = ("nodes=1,", "gpu=2,", "tensor_parallel=2,")
+        assert all(word in resources for word in of_its_own.get(rule, usual)), resources
+
+
+def test_a_run_that_cannot_fit_is_refused_where_a_target_needs_it():
+    table4, table5 = (of_fade(table, "gpus=8") for table in ("table4", "table5"))
+    assert table4.returncode == 0 and "tensor_parallel=1" in table4.stdout and "tensor_parallel=2" not in table4.stdout
+    assert (
+        table5.returncode != 0 and "cannot fit on h100: update need 118.7 GB of 76.0" in table5.stdout + table5.stderr
+    )
+
+
 @pytest.mark.parametrize("value", ["0", "two", "-1", "1.5"])
 def test_a_number_of_gpus_that_is_none_is_an_error(value):
     ended = snakemake("-n", "--config", "scale=gpu", f"gpus={value}", "--", "paper_ace", check=False)

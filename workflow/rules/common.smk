@@ -28,7 +28,7 @@ from rlvr.config.plan import asked_for, by_name, companions, core_items, first_i
 from rlvr.training import backends
 from rlvr.verifiers import hook
 from rlvr.workflow import gated, locks, seen, spec_files, targets, writable
-from rlvr.workflow.rules import names as rule_names
+from rlvr.workflow.rules import of_the_cluster
 from rlvr.workflow.spec_files import digest, runs_jobs
 from rlvr.words import nearest
 
@@ -90,21 +90,13 @@ BY_BACKEND = [f"{stage}.{name}" for stage in ("sft", "rl") for name in registrie
 PATHS = Paths(SETTING["results"], SETTING["scale"])
 try:
     PLAN = make_plan(ROOT, SETTING["scale"], SETTING["papers"].split(","), SETTING["mine"], SETTING["own"])
-    CLUSTER = read_cluster(
-        Path(SETTING["cluster"]),
-        ROOT,
-        [
-            *("sft", "rl", *BY_BACKEND),
-            *rule_names(ROOT / "workflow/rules"),
-            *(f"generate_{engine}" for engine in SLICING),
-        ],
-    )
+    CLUSTER = read_cluster(Path(SETTING["cluster"]), ROOT, of_the_cluster(ROOT))
     if SETTING["gpus"]:
         if not (SETTING["gpus"].isdecimal() and int(SETTING["gpus"]) > 0):
             sys.exit(f"--config gpus={SETTING['gpus']}: a whole number of GPUs, at least 1")
         CLUSTER = CLUSTER.with_gpus(int(SETTING["gpus"]))
-    if not SETTING["own"]:  # config/hardware.yaml knows published models alone
-        refusals.check(PLAN, CLUSTER, ROOT)
+    # By run or policy, why it cannot fit its GPUs; config/hardware.yaml knows published models alone.
+    REFUSED = {} if SETTING["own"] else refusals.refused(PLAN, CLUSTER, ROOT)
 except ConfigError as error:
     sys.exit(str(error))
 
@@ -145,6 +137,12 @@ def known(name, names):
     return name
 
 
+def fitting(policy):
+    if policy in REFUSED:
+        raise WorkflowError(REFUSED[policy])
+    return policy
+
+
 WITH_DEMONSTRATIONS = {data_id(spec.sft_data) for spec in PLAN.policies.values() if spec.sft_data}
 
 
@@ -173,9 +171,10 @@ def trained_from(policy):
 
 
 FINE_TUNED = {name: spec.sft for name, spec in PLAN.policies.items() if spec.sft}
+# By policy or run: its backend, and its model, which may need more GPUs than others.
 BACKENDS = {
-    "sft": {name: sft.backend for name, sft in FINE_TUNED.items()},
-    "rl": {name: spec.rl.backend for name, spec in PLAN.runs.items()},
+    "sft": {name: (sft.backend, PLAN.policies[name].model.name) for name, sft in FINE_TUNED.items()},
+    "rl": {name: (spec.rl.backend, spec.base.model.name) for name, spec in PLAN.runs.items()},
 }
 
 
@@ -216,29 +215,45 @@ def cluster(name, kind="cpu"):
     return CLUSTER.resources(name, kind) | ({"serial": 1} if kind == "short" else {})
 
 
-def start_of(stage, backend):
+def start_of(stage, backend, model):
     """The command that starts a training stage on the nodes of its job; the rule's options follow."""
-    devices = CLUSTER.devices(f"{stage}.{backend}", GPU)
+    devices = CLUSTER.devices(f"{stage}.{backend}.{model}", GPU)
     lines, python = CLUSTER.overrides.get(backend, []), CLUSTER.python(backend, ROOT)
     entry = backends.load(backend).STAGES[stage]
     return entry.command(python_of(backend), python, *devices, lines)
 
 
 def by_backend(stage, wildcard):
-    """The resources of a training job and the command that starts it, by the backend of its run or policy."""
+    """The resources of a training job and the command that starts it, by backend and model of its run or policy."""
     options = {}
-    for name in set(BACKENDS[stage].values()):
-        resources = CLUSTER.resources(f"{stage}.{name}", GPU)
-        options[name] = {**resources, "start": start_of(stage, name)}
+    for backend, model in sorted(set(BACKENDS[stage].values())):
+        resources = CLUSTER.resources(f"{stage}.{backend}.{model}", GPU)
+        options[backend, model] = {**resources, "start": start_of(stage, backend, model)}
     if len({"mem_mb" in own for own in options.values()}) > 1:
-        sys.exit(
-            f"{SETTING['cluster']}: mem_mb is given for one of {', '.join(options)} and not for all; a rule needs it of each"
-        )
+        names = ", ".join(sorted({backend for backend, _ in options}))
+        sys.exit(f"{SETTING['cluster']}: mem_mb is given for one of {names} and not for all; a rule needs it of each")
+    return by_job(options, lambda w: BACKENDS[stage][known(getattr(w, wildcard), BACKENDS[stage])])
+
+
+def by_model(rule):
+    """The resources of a job that samples, by the model of its policy."""
+    names = sorted({model.name for model in PLAN.models.values()})
+    return by_job({name: cluster(f"{rule}.{name}", GPU) for name in names}, lambda w: model_of(w.policy))
+
+
+def model_of(policy):
+    """The name of a policy's model."""
+    if policy not in PLAN.runs:
+        known(policy, PLAN.policies)
+    return PLAN.policies[PLAN.base_of(policy)].model.name
+
+
+def by_job(options, kind_of):
+    """Resources that depend on the kind of job, which `kind_of` tells by its wildcards."""
 
     def resource(key):
         def value(wildcards, attempt):
-            name = known(getattr(wildcards, wildcard), BACKENDS[stage])
-            option = options[BACKENDS[stage][name]].get(key)
+            option = options[kind_of(wildcards)].get(key)
             return option(wildcards, attempt) if callable(option) else option
 
         return value

@@ -55,8 +55,8 @@ for engine, shard in product(SLICED, range(PLAN.execution.shards)):
         priority: lambda w: PRIORITY[w.policy, w.evaluation]
         threads: 1
         resources:
-            **cluster(f"generate_{engine}", GPU),
-            tensor_parallel=PLAN.execution.tensor_parallel,
+            **by_model(f"generate_{engine}"),
+            tensor_parallel=lambda w: PLAN.shared_by(w.policy),
             gpu_memory=str(PLAN.execution.gpu_memory_utilization),
         params:
             spec=lambda w: spec_of(PLAN.evaluations[w.evaluation]),

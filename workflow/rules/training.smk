@@ -2,7 +2,7 @@
 # stage's backend (src/rlvr/training/backends); `rlvr.training.attempt` ends repeated failures.
 rule sft:
     input:
-        model=lambda w: trained_from(PLAN.policies[w.sft]),
+        model=lambda w: trained_from(PLAN.policies[fitting(w.sft)]),
         demonstrations=lambda w: PATHS.demonstrations(PLAN.policies[w.sft].sft_data),
     output:
         manifest=f"{PATHS.results}/sft/{{sft}}/manifest.json",
@@ -24,7 +24,7 @@ rule sft:
 # One RL run: a base policy, an estimator with its settings, a seed.
 rule rl:
     input:
-        base=lambda w: manifest(PLAN.base_of(known(w.run, PLAN.runs))),
+        base=lambda w: manifest(PLAN.base_of(fitting(known(w.run, PLAN.runs)))),
         problems=lambda w: problems_of(PLAN.runs[w.run].data),
         validation=lambda w: problems_of(PLAN.runs[w.run].validation),
     output:

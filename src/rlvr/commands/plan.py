@@ -241,7 +241,7 @@ def _memory(rows: list[dict[str, Any]], unit: str) -> str:
     phases = list(dict.fromkeys(phase for row in rows for phase in row["peaks"]))
     cells = [
         (
-            *(row["model"], row["runs"], row["gpus"]),
+            *(row["model"], row["kind"], row["runs"], row["gpus"]),
             *(f"{row['peaks'][phase] / 1e9:.1f}" if phase in row["peaks"] else "" for phase in phases),
             f"{row['usable'] / 1e9:.1f}",
             largest_parts(row["phases"][max(row["peaks"], key=row["peaks"].get)]),
@@ -249,7 +249,7 @@ def _memory(rows: list[dict[str, Any]], unit: str) -> str:
         for row in rows
     ]
     names = (f"GB of a {unit} in {phases[0]}", *phases[1:], "usable", "of the peak")
-    return _table(cells, ("model", "runs", f"{unit}s", *names))
+    return _table(cells, ("model", "kind", "jobs", f"{unit}s", *names))
 
 
 def _items(items: list[dict[str, Any]], unit: str) -> str:

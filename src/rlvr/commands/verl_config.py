@@ -1,4 +1,4 @@
-"""`rlvr verl-config`: the configuration of verl for a run."""
+"""`rlvr verl-config`: the configuration of verl for a run or an SFT."""
 
 from difflib import get_close_matches
 from pathlib import Path
@@ -12,7 +12,9 @@ from rlvr.commands.lines import fail, say
 
 
 def verl_config(
-    run: Annotated[str, typer.Argument(help="A run's id, or a unique prefix.", show_default=False)],
+    run: Annotated[
+        str, typer.Argument(help="The id of a run or of an SFT by verl, or a unique prefix.", show_default=False)
+    ],
     scale: Annotated[str, typer.Option(help="One of config/scale/.")] = "paper",
     paper: Annotated[list[str] | None, typer.Option(help="Papers to search; default: all.")] = None,
     nodes: Annotated[int, typer.Option(help="Nodes of the job.", min=1)] = 1,
@@ -23,15 +25,13 @@ def verl_config(
     ] = None,
     config_folder: ConfigFolder = None,
 ) -> None:
-    """Print the overrides of verl's configuration for a run, one per line, in hydra's syntax.
+    """Print the overrides of verl's configuration for a run or an SFT, one per line, in hydra's syntax.
 
-    The run's memory on one GPU goes to the standard error, and exit code 2 says that it cannot fit.
+    Its memory on one GPU goes to the standard error, and exit code 2 says that it cannot fit.
     """
     from rlvr.config.load import ConfigError
-    from rlvr.config.paths import Paths
-    from rlvr.cost import hardware
     from rlvr.planning.expansion import make_plan
-    from rlvr.training.backends.verl.overrides import Places, Unsupported, overrides
+    from rlvr.training.backends.verl.overrides import Unsupported
 
     folder = folder_of("verl-config", config_folder)
     papers = paper or sorted(path.stem for path in (folder / "papers").glob("*.yaml"))
@@ -39,17 +39,12 @@ def verl_config(
         plan = make_plan(folder.parent, scale, papers)
     except ConfigError as error:
         fail("verl-config", str(error).splitlines()[0])
-    matches = [run] if run in plan.runs else [name for name in plan.runs if name.startswith(run)]
+    valid = [*plan.runs, *(name for name, spec in plan.policies.items() if spec.sft and spec.sft.backend == "verl")]
+    matches = [run] if run in valid else [name for name in valid if name.startswith(run)]
     if len(matches) != 1:
-        fail("verl-config", f"{run!r}: {_which(run, matches or list(plan.runs), scale, ambiguous=bool(matches))}")
-    spec, paths = plan.runs[matches[0]], Paths("results", scale)
-    model = spec.base.model
-    start = getattr(model, "repo", None) or str(Path(paths.manifest(plan, plan.base_of(matches[0]))).parent / "policy")
-    state = Path(f"{paths.results}/runs/{matches[0]}/state")
-    sees = hardware.read(folder).shape(model).vision is not None
-    places = Places.of(state, start, nodes, gpus_per_node, pictures=sees)
+        fail("verl-config", f"{run!r}: {_which(run, matches or valid, scale, ambiguous=bool(matches))}")
     try:
-        lines = overrides(spec, places, plan.executions[matches[0]])
+        lines = _overrides(folder, plan, matches[0], nodes, gpus_per_node)
     except Unsupported as error:
         fail("verl-config", f"{matches[0]}: {error}")
     for line in lines:
@@ -64,22 +59,48 @@ def verl_config(
         fail("verl-config", refusal)
 
 
-def _memory(folder: Path, plan: Any, run: str, device: str | None, gpus: int) -> tuple[list[str], str]:
-    """One line per phase with its memory on one GPU, and why the run cannot fit, if so. Nothing on a processor."""
+def _overrides(folder: Path, plan: Any, name: str, nodes: int, gpus_per_node: int) -> list[str]:
+    """The lines of a run or an SFT, with the places of its files where the workflow has them."""
+    from rlvr import stages
+    from rlvr.config.paths import Paths
+    from rlvr.cost import hardware
+    from rlvr.training.backends.verl.overrides import Places, Unsupported, overrides, sft_overrides
+
+    state, paths = Path(f"results/{plan.stage(name)}/state"), Paths("results", plan.scale)
+    if name not in plan.runs:
+        if nodes > 1:
+            raise Unsupported(f"an SFT by verl runs on one node (got {nodes})")
+        spec = plan.policies[name]
+        start = getattr(spec.model, "repo", None) or str(Path(paths.model(spec.model)).parent / "policy")
+        places = Places.of(state, start)
+        return sft_overrides(spec.sft, start, places.tokenizer, places.train, places.state, stages.SFT_SAVE_EVERY)
+    spec = plan.runs[name]
+    model = spec.base.model
+    start = getattr(model, "repo", None) or str(Path(paths.manifest(plan, plan.base_of(name))).parent / "policy")
+    sees = hardware.read(folder).shape(model).vision is not None
+    places = Places.of(state, start, nodes, gpus_per_node, pictures=sees)
+    return overrides(spec, places, plan.executions[name])
+
+
+def _memory(folder: Path, plan: Any, name: str, device: str | None, gpus: int) -> tuple[list[str], str]:
+    """One line per phase with its memory on one GPU, and why it cannot fit, if so. Nothing on a processor."""
     from rlvr.config.load import look_up
     from rlvr.cost import hardware
-    from rlvr.cost.memory import fitted, largest_parts
+    from rlvr.cost.memory import fitted, largest_parts, sft_fitted
     from rlvr.planning.papers import read_sources
 
     specs = hardware.read(folder)
-    name = device or read_sources(folder.parent, plan.scale, []).scale.hardware.device
-    if look_up(specs.devices, name, "device", "--device").unit != "GPU":
+    on = device or read_sources(folder.parent, plan.scale, []).scale.hardware.device
+    if look_up(specs.devices, on, "device", "--device").unit != "GPU":
         return [], ""
-    memory, refusal = fitted(plan.runs[run], plan.executions[run], specs, name, gpus)
+    if name in plan.runs:
+        memory, refusal = fitted(plan.runs[name], plan.executions[name], specs, on, gpus)
+    else:
+        memory, refusal = sft_fitted(plan.policies[name].sft, plan.policies[name].model, specs, on, gpus)
     return [
-        f"{phase}: {sum(parts.values()) / 1e9:.1f} of {memory.usable / 1e9:.1f} GB on {name} ({largest_parts(parts)})"
+        f"{phase}: {sum(parts.values()) / 1e9:.1f} of {memory.usable / 1e9:.1f} GB on {on} ({largest_parts(parts)})"
         for phase, parts in memory.phases.items()
-    ], f"{refusal} on {name}" if refusal else ""
+    ], f"{refusal} on {on}" if refusal else ""
 
 
 def _which(run: str, names: list[str], scale: str, *, ambiguous: bool) -> str:

@@ -101,11 +101,17 @@ class Cluster(Strict):
         """GPUs of a rule's job on each of its nodes; 0 where it has none."""
         return self.devices(rule, kind)[1] if self._request(rule, kind)["gpus"] else 0
 
+    def gpu_type(self, rule: str, kind: str = "cpu") -> str | None:
+        """The type of GPU that a rule's jobs ask for; None: any, or no such kind of job."""
+        return self._request(rule, kind)["gpu_type"] if kind in self.kinds else None
+
     def _request(self, rule: str, kind: str) -> dict[str, Any]:
         if kind not in self.kinds:
             raise ConfigError(f"config/cluster.yaml: kinds.{kind}: this key is missing, and {rule} needs it")
         request = self.kinds[kind].model_dump()
-        for name in (rule.partition(".")[0], rule):  # `rl`, and on top of it `rl.verl`
+        parts = rule.split(".", 2)
+        for i in range(len(parts)):  # `rl`, on top of it `rl.verl`, and on top of that a model's `rl.verl.cwm-32b`
+            name = ".".join(parts[: i + 1])
             request |= self.rules.get(name, JobResources()).model_dump(exclude_none=True)
         return request
 

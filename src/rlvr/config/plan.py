@@ -145,6 +145,7 @@ class Plan:
     policies: dict[str, PolicySpec] = field(default_factory=dict)
     runs: dict[str, RunSpec] = field(default_factory=dict)
     executions: dict[str, Execution] = field(default_factory=dict)  # by run
+    spreads: dict[str, int] = field(default_factory=dict)  # base policy -> the GPUs that share its model in vllm
     starts: dict[str, str] = field(default_factory=dict)  # run -> the policy that it starts from
     evaluations: dict[str, EvaluationSpec] = field(default_factory=dict)
     papers: dict[str, PaperPlan] = field(default_factory=dict)
@@ -160,6 +161,10 @@ class Plan:
     def shards(self, evaluation: str) -> int:
         """The number of jobs that sample an evaluation; one for an engine in the workflow's own environment."""
         return self.execution.shards if registries.environment(self.evaluations[evaluation].sampling.engine) else 1
+
+    def shared_by(self, policy: str) -> int:
+        """The GPUs that share a policy's model while an engine samples it."""
+        return self.spreads.get(self.base_of(policy), self.execution.tensor_parallel)
 
     def base_of(self, policy: str) -> str:
         """The policy that a run starts from; a base policy is its own base."""

@@ -1,4 +1,4 @@
-"""Bytes of a run on one GPU by phase, whether they fit, and the nearest setting that does. docs/cost.md explains them.
+"""Bytes of a run or an SFT on one GPU by phase, whether they fit, and the nearest setting that does: docs/cost.md.
 
 P parameters, G GPUs. Weights, gradients and Adam's two moments are float32: 4 P each; verl shards them over G GPUs.
 """
@@ -7,11 +7,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rlvr.config.schema.settings import Execution
+from rlvr.config.schema.names import Model
+from rlvr.config.schema.settings import Execution, Sft
 from rlvr.config.schema.specs import RunSpec
 from rlvr.cost import activations
 from rlvr.cost.activations import LOGITS_AT_ONCE
 from rlvr.cost.hardware import Assumptions, Device, Hardware, Shape
+from rlvr.training.backends.verl.overrides import SFT_TOKENS, longest_demonstration
 
 PATCHES = 4  # of a picture, for each of its places in a prompt
 WIDTH = {"float32": 4, "bfloat16": 2}  # bytes per number
@@ -67,6 +69,93 @@ def fitted(spec: RunSpec, execution: Execution, hardware: Hardware, name: str, g
     return found, refusal(found, remedies(spec, execution, gpus, with_settings))
 
 
+def of_sft(sft: Sft, shape: Shape, device: Device, assumed: Assumptions, gpus: int) -> Memory:
+    """The memory of an SFT by verl: float32, padded, and no engine on its GPUs."""
+    longest = longest_demonstration(sft)
+    passes = _Passes(shape, SFT_TOKENS, longest, pictured=0, packed=False, compute=WIDTH["float32"])
+    shard = 4 * shape.parameters / gpus
+    steady = {"weights": shard, "moments": 2 * shard, **_processes(assumed, 1), "gradients": shard}
+    return Memory(gpus, assumed.usable_memory.value * device.memory, passes.trained(steady, shard))
+
+
+def sft_fitted(sft: Sft, model: Model, hardware: Hardware, name: str, gpus: int) -> tuple[Memory, str]:
+    """The memory of an SFT by verl on a GPU of config/hardware.yaml; why it cannot fit, if so, and what fits."""
+    shape, device, assumed = hardware.shape(model), hardware.devices[name], hardware.assumed(name)
+
+    def on(count: int) -> Memory:
+        return of_sft(sft, shape, device, assumed, count)
+
+    found = on(gpus)
+    return found, "" if found.fits else refusal(found, _more_gpus(gpus, on))
+
+
+@dataclass(frozen=True)
+class _Passes:
+    """What passes by verl and FSDP2 keep on a GPU: T tokens of a microbatch, padding included, sharded weights."""
+
+    shape: Shape
+    tokens: float
+    longest: int  # tokens of a sequence
+    pictured: float  # tokens that may be places of pictures
+    packed: bool  # by FlashAttention, without padding
+    compute: int  # bytes of a number in products
+
+    def trained(self, steady: Parts, shard: float) -> dict[str, Parts]:
+        """An update and the optimizer's step on top of `steady`, which has gradients; a `shard` is 4 P / G."""
+        return {
+            "update": max(
+                {**steady, **self.gathered(), **self._updated_head()},
+                {**steady, **self.gathered(), **self._updated_layer()},
+                key=lambda parts: sum(parts.values()),
+            ),
+            "optimizer": {**steady, "temporaries": shard},
+        }
+
+    def gathered(self) -> Parts:
+        """Whole weights on a GPU: embeddings, head, the layer in use and the next."""
+        heads = activations.embedding(self.shape) * (1 if self.shape.tie_embeddings else 2)
+        return {"gathered weights": self.compute * (heads + 2 * activations.layer_matrices(self.shape))}
+
+    def scored(self) -> Parts:
+        """A pass without gradients: a layer's widest tensors, then logits and the float32 entropy of some at a time.
+
+        With padding, a copy of the logits without it.
+        """
+        logits = self.compute * self.tokens * self.shape.vocabulary * (1 if self.packed else 2)
+        layer = 4 * self.compute * self.tokens * self.shape.intermediate_size
+        some = 3 * 4 * min(LOGITS_AT_ONCE, self.tokens) * self.shape.vocabulary
+        return {"logits": logits, "entropy": some} if logits + some > layer else {"one layer": layer}
+
+    def checkpoints(self, stream: int) -> Parts:
+        """The inputs of all layers, which gradient checkpointing keeps; a vision tower's, if prompts are pictures."""
+        states = {"hidden states": stream * self.tokens * self.shape.layers * self.shape.hidden_size}
+        if (tower := self.shape.vision) is None:
+            return states
+        return {**states, "vision tower": stream * PATCHES * self.pictured * tower.layers * tower.hidden_size}
+
+    def _updated_head(self) -> Parts:
+        """The backward pass of the head. FlashAttention's loss overwrites logits with their gradient.
+
+        With padding there are a copy without it, the parts of its gradient and their sum, and float32 for some tokens.
+        """
+        logits = self.compute * self.tokens * self.shape.vocabulary
+        if not self.packed:
+            logits = 3 * logits + 3 * 4 * min(LOGITS_AT_ONCE, self.tokens) * self.shape.vocabulary
+        # A gradient as computed, and in float32 for the sum over GPUs.
+        unsharded = (self.compute + 4) * activations.embedding(self.shape)
+        return {**self.checkpoints(self.compute), "logits": logits, "whole gradient": unsharded}
+
+    def _updated_layer(self) -> Parts:
+        """The backward pass of a layer, computed again."""
+        per_token = activations.layer(self.shape, compute=self.compute, stream=self.compute)
+        if not self.packed:  # keys and values repeated, and a mask
+            per_token += activations.repeated_heads(self.shape, compute=self.compute) + 3 * self.longest
+        parts = {"one layer": self.tokens * (per_token + 2 * self.compute * self.shape.intermediate_size)}
+        held = 4 * activations.embedding(self.shape) if self.shape.tie_embeddings else 0
+        unsharded = 2 * (self.compute + 4) * activations.layer_matrices(self.shape) + held
+        return {**self.checkpoints(self.compute), **parts, "whole gradients": unsharded}
+
+
 @dataclass(frozen=True)
 class _Run:
     spec: RunSpec
@@ -93,27 +182,24 @@ class _Run:
     def compute(self) -> int:
         return WIDTH[self.spec.rl.precision]
 
-    def processes(self, count: int) -> Parts:
-        return {"CUDA and NCCL": count * self.assumed.process_memory.value}
+    @property
+    def passes(self) -> _Passes:
+        pictured = self.tokens * self.spec.rollout.max_prompt_tokens / self.longest
+        return _Passes(self.shape, self.tokens, self.longest, pictured, self.packed, self.compute)
 
     # ---- verl: FSDP2, a reference on the host, vLLM on the same GPUs ----
 
     def verl(self) -> dict[str, Parts]:
-        shard = 4 * self.shape.parameters / self.gpus
-        steady = {"weights": shard, "moments": 2 * shard, **self.processes(2)}
+        shard, passes = 4 * self.shape.parameters / self.gpus, self.passes
+        steady = {"weights": shard, "moments": 2 * shard, **_processes(self.assumed, 2)}
         if self.spec.critic is not None:
             steady["critic and its moments"] = 3 * shard
         gradients = {"gradients": shard * (1 + (self.spec.critic is not None))}
         engine = self.execution.gpu_memory_utilization * self.device.memory
         return {
             "rollouts": {**steady, "vllm": engine},
-            "log-probabilities": {**steady, **self._gathered(), **self._scored()},
-            "update": max(
-                {**steady, **gradients, **self._gathered(), **self._updated_head()},
-                {**steady, **gradients, **self._gathered(), **self._updated_layer()},
-                key=lambda parts: sum(parts.values()),
-            ),
-            "optimizer": {**steady, **gradients, "temporaries": shard},
+            "log-probabilities": {**steady, **passes.gathered(), **passes.scored()},
+            **passes.trained({**steady, **gradients}, shard),
         }
 
     def missing_cache(self) -> float:
@@ -122,57 +208,12 @@ class _Run:
         need = (self.shape.parameters + self.longest * self.shape.cache_values) * width / spread
         return need - self.execution.gpu_memory_utilization * self.device.memory
 
-    def _gathered(self) -> Parts:
-        """Whole weights on a GPU: embeddings, head, the layer in use and the next."""
-        heads = activations.embedding(self.shape) * (1 if self.shape.tie_embeddings else 2)
-        return {"gathered weights": self.compute * (heads + 2 * activations.layer_matrices(self.shape))}
-
-    def _scored(self) -> Parts:
-        """A pass without gradients: a layer's widest tensors, then logits and the float32 entropy of some at a time.
-
-        With padding, a copy of the logits without it.
-        """
-        logits = self.compute * self.tokens * self.shape.vocabulary * (1 if self.packed else 2)
-        layer = 4 * self.compute * self.tokens * self.shape.intermediate_size
-        some = 3 * 4 * min(LOGITS_AT_ONCE, self.tokens) * self.shape.vocabulary
-        return {"logits": logits, "entropy": some} if logits + some > layer else {"one layer": layer}
-
-    def _checkpoints(self, stream: int) -> Parts:
-        """The inputs of all layers, which gradient checkpointing keeps; a vision tower's, if prompts are pictures."""
-        states = {"hidden states": stream * self.tokens * self.shape.layers * self.shape.hidden_size}
-        if (tower := self.shape.vision) is None:
-            return states
-        places = self.tokens * self.spec.rollout.max_prompt_tokens / self.longest
-        return {**states, "vision tower": stream * PATCHES * places * tower.layers * tower.hidden_size}
-
-    def _updated_head(self) -> Parts:
-        """The backward pass of the head. FlashAttention's loss overwrites logits with their gradient.
-
-        With padding there are a copy without it, the parts of its gradient and their sum, and float32 for some tokens.
-        """
-        logits = self.compute * self.tokens * self.shape.vocabulary
-        if not self.packed:
-            logits = 3 * logits + 3 * 4 * min(LOGITS_AT_ONCE, self.tokens) * self.shape.vocabulary
-        # A gradient as computed, and in float32 for the sum over GPUs.
-        unsharded = (self.compute + 4) * activations.embedding(self.shape)
-        return {**self._checkpoints(self.compute), "logits": logits, "whole gradient": unsharded}
-
-    def _updated_layer(self) -> Parts:
-        """The backward pass of a layer, computed again."""
-        per_token = activations.layer(self.shape, compute=self.compute, stream=self.compute)
-        if not self.packed:  # keys and values repeated, and a mask
-            per_token += activations.repeated_heads(self.shape, compute=self.compute) + 3 * self.longest
-        parts = {"one layer": self.tokens * (per_token + 2 * self.compute * self.shape.intermediate_size)}
-        held = 4 * activations.embedding(self.shape) if self.shape.tie_embeddings else 0
-        unsharded = 2 * (self.compute + 4) * activations.layer_matrices(self.shape) + held
-        return {**self._checkpoints(self.compute), **parts, "whole gradients": unsharded}
-
     # ---- in process on one GPU: policies/transformers_pass.py, and the sampler of policies/sampler.py ----
 
     def in_process(self) -> dict[str, Parts]:
         whole = 4 * self.shape.parameters
         critic = self.spec.critic is not None
-        steady = {"weights": whole, "moments": 2 * whole, "reference": whole, **self.processes(1)}
+        steady = {"weights": whole, "moments": 2 * whole, "reference": whole, **_processes(self.assumed, 1)}
         if critic:
             steady["critic and its moments"] = 3 * whole
         trained = {**steady, "gradients": whole * (1 + critic)}
@@ -181,10 +222,10 @@ class _Run:
             "rollouts": {**steady, **self._sampled()},
             "log-probabilities": {**steady, **self._weights_cast(), **self._logits(8 + self.compute)},
             "update": max(
-                {**trained, **self._checkpoints(4), **self._weights_cast(), **self._logits(8 + self.compute)},
-                {**trained, **self._checkpoints(4), **logits, **self._head_gradient(summed=False)},
-                {**trained, **self._checkpoints(4), **self._head_gradient(summed=True)},
-                {**trained, **self._checkpoints(4), **self._one_layer()},
+                {**trained, **self.passes.checkpoints(4), **self._weights_cast(), **self._logits(8 + self.compute)},
+                {**trained, **self.passes.checkpoints(4), **logits, **self._head_gradient(summed=False)},
+                {**trained, **self.passes.checkpoints(4), **self._head_gradient(summed=True)},
+                {**trained, **self.passes.checkpoints(4), **self._one_layer()},
                 key=lambda parts: sum(parts.values()),
             ),
             "optimizer": {**trained, "temporaries": whole},
@@ -248,6 +289,10 @@ class _Run:
         }
 
 
+def _processes(assumed: Assumptions, count: int) -> Parts:
+    return {"CUDA and NCCL": count * assumed.process_memory.value}
+
+
 # ---- settings that fit ----
 
 
@@ -260,9 +305,14 @@ def remedies(spec: RunSpec, execution: Execution, gpus: int, make: Callable[[Exe
                 found.append(f"execution.{name}: {value}")
                 break
     if spec.rl.backend == "verl":
-        more = (gpus * 2**i for i in range(1, 7) if gpus * 2**i <= MOST_GPUS)
-        found += [f"{count} GPUs" for count in more if make(execution, count).fits][:1]
+        found += _more_gpus(gpus, lambda count: make(execution, count))
     return found
+
+
+def _more_gpus(gpus: int, make: Callable[[int], Memory]) -> list[str]:
+    """The least number of GPUs, twice or four times as many and so on, that fits."""
+    more = (gpus * 2**i for i in range(1, 7) if gpus * 2**i <= MOST_GPUS)
+    return [f"{count} GPUs" for count in more if make(count).fits][:1]
 
 
 def _smaller(spec: RunSpec, execution: Execution) -> dict[str, list]:

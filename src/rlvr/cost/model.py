@@ -44,7 +44,7 @@ class Estimate:
     steps: int = 0
     phases: tuple[tuple[str, float], ...] = ()  # seconds of each
     checkpoints: float = 0.0  # bytes on disk during the job, on top
-    memory: Memory | None = field(default=None, compare=False)  # of a run
+    memory: Memory | None = field(default=None, compare=False)  # of a run, or an SFT by verl
     refusal: str = field(default="", compare=False)  # why it cannot fit, and what fits
 
     @property
@@ -198,18 +198,18 @@ class Costs:
     def on_gpu(self) -> bool:
         return self.hardware.devices[self.device].unit == "GPU"
 
-    def gpus_of(self, rule: str, backend: str) -> int:
+    def gpus_of(self, rule: str, backend: str, model: Model) -> int:
         """The devices that a job of a rule asks for in config/cluster.yaml; a core runs one process."""
         if rule == "rl" and backend != "in_process" and self.gpus_per_run is not None:
             return self.gpus_per_run
-        nodes, each = self.cluster.devices(f"{rule}.{backend}", "gpu") if self.on_gpu else (1, 1)
+        nodes, each = self.cluster.devices(f"{rule}.{backend}.{model.name}", "gpu") if self.on_gpu else (1, 1)
         return nodes * each
 
     def run(self, spec: RunSpec, execution: Execution) -> Estimate:
         """The estimate of an RL run: each step draws, scores (`Passes`) and updates; plus probes and checkpoints."""
         use = execution.gpu_memory_utilization
         rates = Throughput(self.hardware, self.device, spec.base.model, spec.rl.precision, use)
-        steps, drawn, gpus = _steps(spec), self._drawn(spec), self.gpus_of("rl", spec.rl.backend)
+        steps, drawn, gpus = _steps(spec), self._drawn(spec), self.gpus_of("rl", spec.rl.backend, spec.base.model)
         passes = Passes.of(spec, execution, on_gpu=self.on_gpu, padding=self.assumed.padding.value)
         scoring, updating = passes.padding * passes.scored, passes.padding * passes.models
         saves = steps // execution.save_every
@@ -267,12 +267,21 @@ class Costs:
         rates = Throughput(self.hardware, self.device, spec.model, precision, execution.gpu_memory_utilization)
         count = spec.sft.sequences_per_step
         demonstrations = Sampling(count, count, 0.0, length, math.ceil(length))
-        gpus = self.gpus_of("sft", spec.sft.backend)
+        gpus = self.gpus_of("sft", spec.sft.backend, spec.model)
         seconds = spec.sft.steps * rates.update_seconds(demonstrations, gpus) + self.assumed.job_start.value
         flops = spec.sft.steps * update_flops(rates.shape, demonstrations.all_tokens, demonstrations.seen_by_all)
         disk, kept = rates.shape.parameters * _final(spec.sft.backend), rates.shape.parameters * 3 * SAVED
         tokens = spec.sft.steps * demonstrations.tokens
-        return Estimate(seconds, gpus, tokens, flops, disk, spec.sft.steps, checkpoints=kept)
+        held, refusal = self.memory_of_sft(spec, gpus)
+        return Estimate(
+            seconds, gpus, tokens, flops, disk, spec.sft.steps, checkpoints=kept, memory=held, refusal=refusal
+        )
+
+    def memory_of_sft(self, spec: PolicySpec, gpus: int) -> tuple[Memory | None, str]:
+        """The same of an SFT by verl; None of another, which has one device."""
+        if spec.sft is None or spec.sft.backend != "verl" or not self.on_gpu:
+            return None, ""
+        return memory.sft_fitted(spec.sft, spec.model, self.hardware, self.device, gpus)
 
     def evaluation(self, spec: EvaluationSpec, model: Model, execution: Execution, *, shards: int = 1) -> Estimate:
         """The estimate of one job that samples a policy on a benchmark, without grading, on the fewest devices."""

@@ -1,11 +1,11 @@
-"""Runs that cannot fit their GPUs, before any job starts."""
+"""Runs and SFTs that cannot fit their GPUs, before any job starts."""
 
 from pathlib import Path
 
 from rlvr.config.cluster import Cluster
 from rlvr.config.load import ConfigError
 from rlvr.config.plan import Plan
-from rlvr.config.schema.names import HubModel
+from rlvr.config.schema.names import HubModel, Model
 from rlvr.cost import hardware
 from rlvr.cost.model import Costs
 from rlvr.planning.papers import read_sources
@@ -22,32 +22,32 @@ class Refused(ConfigError):
         super().__init__("\n".join(lines))
 
 
-def check(plan: Plan, cluster: Cluster, root: Path) -> None:
-    """Raises Refused with every run of a published model that cannot fit the GPUs that its job asks for.
+def refused(plan: Plan, cluster: Cluster, root: Path) -> dict[str, str]:
+    """By name, each run and SFT of a published model that cannot fit the GPUs that its job asks for: why, what fits.
 
     The GPU is `gpu_type` of config/cluster.yaml where config/hardware.yaml has it, else the scale's `hardware`. A scale
     on processors has no limit.
     """
-    runs = {name: spec for name, spec in plan.runs.items() if isinstance(spec.base.model, HubModel)}
-    if not runs:
-        return
+    policies = {name: spec for name, spec in plan.policies.items() if isinstance(spec.model, HubModel)}
+    if not policies:
+        return {}
     specs = hardware.read(root / "config")
     usual = read_sources(root, plan.scale, []).scale.hardware.device
     if usual not in specs.devices or specs.devices[usual].unit != "GPU":
-        return
-    reasons: dict[str, dict[str, list[str]]] = {}
-    for name, spec in runs.items():
-        device = _gpu_type(cluster, f"rl.{spec.rl.backend}")
+        return {}
+
+    def on_its_gpus(rule: str, backend: str, model: Model) -> tuple[Costs, int]:
+        device = cluster.gpu_type(f"{rule}.{backend}.{model.name}", "gpu")
         costs = Costs(specs, device if device in specs.devices else usual, cluster)
-        gpus = costs.gpus_of("rl", spec.rl.backend)
-        _, refusal = costs.memory(spec, plan.executions[name], gpus)
-        if refusal:
-            reasons.setdefault(costs.device, {}).setdefault(refusal, []).append(name)
-    for device, of_device in reasons.items():
-        raise Refused(of_device, device)
+        return costs, costs.gpus_of(rule, backend, model)
 
-
-def _gpu_type(cluster: Cluster, rule: str) -> str | None:
-    """The type of GPU that a rule's jobs ask for; None: any."""
-    own, kind = cluster.rules.get(rule), cluster.kinds.get("gpu")
-    return (own and own.gpu_type) or (kind and kind.gpu_type) or None
+    found = {}
+    for name, spec in policies.items():
+        if spec.sft is not None:
+            costs, gpus = on_its_gpus("sft", spec.sft.backend, spec.model)
+            found[name] = costs.device, costs.memory_of_sft(spec, gpus)[1]
+    for name, spec in plan.runs.items():
+        if isinstance(spec.base.model, HubModel):
+            costs, gpus = on_its_gpus("rl", spec.rl.backend, spec.base.model)
+            found[name] = costs.device, costs.memory(spec, plan.executions[name], gpus)[1]
+    return {name: f"{name} cannot fit on {device}: {refusal}" for name, (device, refusal) in found.items() if refusal}

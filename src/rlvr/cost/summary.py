@@ -59,16 +59,23 @@ def checkpoints_at_once(work: Work, schedule: Schedule) -> float:
 
 
 def by_memory(work: Work) -> list[dict[str, Any]]:
-    """One row per model and memory of its runs: the peak and the parts of each phase, in bytes on one device."""
+    """One row per model and memory of its runs or SFTs: peak and parts of each phase, in bytes on one device."""
     rows: dict[str, dict[str, Any]] = {}
     for name, estimate in work.estimates.items():
         if estimate.memory is None:
             continue
         memory = estimate.memory
-        found = {"model": work.models[name], "gpus": memory.gpus, "usable": memory.usable, "peaks": memory.peaks}
+        kind = work.kinds[name]
+        found = {
+            "model": work.models[name],
+            "kind": kind,
+            "gpus": memory.gpus,
+            "usable": memory.usable,
+            "peaks": memory.peaks,
+        }
         row = rows.setdefault(json.dumps(found), {**found, "runs": 0, "phases": memory.phases, "example": name})
         row["runs"] += 1
-    return sorted(rows.values(), key=lambda row: (row["model"], row["example"]))
+    return sorted(rows.values(), key=lambda row: (row["model"], row["kind"] == "sft", row["example"]))
 
 
 def by_model(work: Work) -> list[dict[str, Any]]:

@@ -109,6 +109,7 @@ class PaperRuns:
                 spec = common.model_copy(update={"sft": own, "start": common})
             self.bases[key] = spec, identity.policy_id(spec)
             self.plan.policies[self.bases[key][1]] = spec
+            self.plan.spreads[self.bases[key][1]] = self.settings[model].execution.tensor_parallel
         return self.bases[key]
 
     def _model(self, model: str) -> Any:

@@ -116,7 +116,7 @@ def main(
     demonstrations: stages.Demonstrations,
     out: stages.Manifest,
     state: stages.State,
-    save_every: stages.SaveEvery = 100,
+    save_every: stages.SaveEvery = stages.SFT_SAVE_EVERY,
     save_minutes: stages.SaveMinutes = 20,
 ) -> None:
     """Fine-tune one model on demonstrations."""

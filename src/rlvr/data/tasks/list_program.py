@@ -12,6 +12,9 @@ list that it makes. After the marks it writes the function:
 
 Level m is the number of statements, each one of six. A blind guesser draws all of them uniformly (`chance`). In a
 demonstration a share of the statements is guessed blindly.
+
+One family is left out of demonstrations and training, for tests out of domain: problems with one statement that leaves
+the example's list as it is, `3 1 3 1: 3 1 3`. In all others each statement of the example changes its list.
 """
 
 import json
@@ -47,6 +50,7 @@ MARKS = tuple(f"{i}:" for i in LEVELS)  # of the lists after the input
 VOCABULARY = (*SPECIAL_TOKENS, *map(str, range(BASE)), *MARKS, THINK, ANSWER, *OPENING, *STATEMENTS, *CLOSING)
 PARTS = {"train": 48, "sft": 26, "validation": 6, "easy": 8, "hard": 8, "pilot": 4}  # settings are chosen on `pilot`
 LABEL = "m={}"
+UNSEEN = ("still",)  # families that no problem of training and demonstrations has: a statement changes nothing
 PATIENCE = 5000  # draws in a row without a new problem, after which a level has no more
 VERIFIER = "code"
 
@@ -125,12 +129,13 @@ def generate_problems(
     max_solutions: int | None,
     generator: np.random.Generator,
     max_chance: float | None = None,
+    unseen: str | None = None,
 ) -> list[Problem]:
     """Up to `count` different problems of one part, shared evenly between the levels (numbers of statements), in turn.
 
     All statements that make a list of the one before agree on the hidden inputs, so the example is enough to know the
     function. `max_solutions` keeps only problems with at most that many correct sequences, `max_chance` only those that
-    a blind guess hits with at most this probability.
+    a blind guess hits with at most this probability. `unseen` is one of UNSEEN.
     """
 
     def fits(text: str) -> bool:
@@ -140,21 +145,24 @@ def generate_problems(
     def problem(text: str, level: int) -> Problem:
         return Problem(f"{part}-{text}", text, gold(text), LABEL.format(level))
 
-    return drawn_in_turn(levels, count, lambda level: _draw(level, generator), fits, problem, PATIENCE)
+    return drawn_in_turn(levels, count, lambda level: _draw(level, generator, unseen), fits, problem, PATIENCE)
 
 
-def _draw(level: int, generator: np.random.Generator) -> str | None:
-    """A random problem; None if the example leaves a statement open, or a statement changes nothing."""
+def _draw(level: int, generator: np.random.Generator, unseen: str | None) -> str | None:
+    """A random problem; None if the example leaves a statement open, or the wrong number of them changes nothing."""
     lists: list[List] = [tuple(generator.integers(BASE, size=LENGTH).tolist())]
-    values = HIDDEN
+    values, still = HIDDEN, 0 if unseen is None else 1
     words = list(STATEMENTS)
     for _ in range(level):
         target = STATEMENTS[words[int(generator.integers(len(words)))]](lists[-1])
         made = {tuple(map(STATEMENTS[word], values)) for word in reaching(lists[-1], target)}
-        if len(made) > 1 or target == lists[-1]:
+        still -= target == lists[-1]
+        if len(made) > 1 or still < 0:
             return None
         lists.append(target)
         (values,) = made
+    if still:
+        return None
     words = [str(digit) for digit in lists[0]]
     for mark, x in zip(MARKS, lists[1:], strict=False):
         words += [mark, *map(str, x)]

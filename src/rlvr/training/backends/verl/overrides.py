@@ -94,7 +94,7 @@ def sft_overrides(sft: Sft, model: str, tokenizer: str, train: str, state: str, 
             "data.train_files": train,
             "data.train_batch_size": sft.sequences_per_step,
             "data.max_token_len_per_gpu": SFT_TOKENS,
-            "data.max_length": min(sft.max_tokens or SFT_TOKENS, SFT_TOKENS),
+            "data.max_length": longest_demonstration(sft),
             "data.num_workers": 0,
             "data.custom_cls.path": "pkg://rlvr.training.backends.verl.sft_data",
             "data.custom_cls.name": "Demonstrations",
@@ -118,6 +118,11 @@ def sft_overrides(sft: Sft, model: str, tokenizer: str, train: str, state: str, 
             "trainer.default_local_dir": state,
         }
     )
+
+
+def longest_demonstration(sft: Sft) -> int:
+    """The most tokens of a demonstration: a microbatch holds one at least."""
+    return min(sft.max_tokens or SFT_TOKENS, SFT_TOKENS)
 
 
 def attention(model: str, kernel: str) -> dict[str, Any]:

@@ -70,7 +70,7 @@ def main(
     demonstrations: stages.Demonstrations,
     out: stages.Manifest,
     state: stages.State,
-    save_every: stages.SaveEvery = 100,
+    save_every: stages.SaveEvery = stages.SFT_SAVE_EVERY,
     gpus_per_node: stages.GpusPerNode = 1,
     override: stages.Override = None,
 ) -> None:
