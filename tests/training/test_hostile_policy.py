@@ -17,7 +17,7 @@ from rlvr.planning.expansion import make_plan
 from rlvr.records import Problem, read_records
 from rlvr.training import backends
 from rlvr.training.trainer import Trainer
-from rlvr.verifiers import _plain, sandbox
+from rlvr.verifiers import sandbox
 
 HONEST = "x=x[::-1];"  # what the policy writes for it stays as it is
 HONEST_SHARE = 0.1  # of rollouts right at most: the policy writes it in a sixth, and is right with a part of those
@@ -102,7 +102,7 @@ def test_hostile_plain_programs_cost_about_their_limits(programs, tmp_path, monk
     trainer = Trainer(changed(policy.spec, probe={"problems": 0}), *models, problems, [])
     row = trainer.advance()
     trainer.verifier.close()
-    alone = [outcome for program, outcome in ended if program != _plain.HARNESS]
+    alone = [outcome for program, outcome in ended if program]
     stopped = [outcome.stopped for outcome in alone if outcome.stopped or outcome.code]  # "" for a MemoryError
     seconds = sum(outcome.seconds for _, outcome in ended)
     print(row["statuses"], Counter(stopped), seconds)

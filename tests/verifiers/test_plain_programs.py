@@ -1,13 +1,15 @@
 """Plain programs: what counts as plain, equal verdicts alone and together, and hostile programs among them."""
 
+import copy
 import json
 import time
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlvr.verifiers import _plain, code, sandbox
+from rlvr.verifiers import _plain, code, sandbox, sandbox_plain
 from rlvr.verifiers.pool import Pool
 
 GOLD = json.dumps(
@@ -98,6 +100,50 @@ def test_a_result_does_not_depend_on_the_programs_that_share_its_sandbox(alone, 
     assert together == [verdicts[program] for program in programs]
 
 
+STATEMENTS = [
+    *("x=x[::-1]", "x=x[1:]+x[:1]", "x=[(a+1)%(10)for(a)in(x)]", "x=[x for x in x]", "x = [x]", "x=x[0]", "x=*x,"),
+    *("x=x+[x]", "x=x==[1]", "x=x<=[3]>=x!=0", "x=0", "x=x[9]", "x=x//0", "x=y", "x=list", "x=max(x)"),
+    *("x[0]=9", "x+=[1]", "x=y=x", "y=x", "x=[y:=3]", "x=y:=3", "x=[y:=a for a in x]", "x=(y:=3)", "x=sorted(x,k=1)"),
+    *("x=1)+(2", "x==[3]", "x=(", "x=", "", "return x", "return 0", "return", "pass", "x=return x", "x=x if x else 0"),
+    *("x:=3", "x=x=[1]", "sorted=x", "x=sorted(x)", "x=[a for a in x", "for a in x: x=a", "x=not x", "x=x[:]=[4]"),
+]
+
+
+def called(function, program: str, arguments: list) -> str:
+    """What the sandbox writes for a call of a program, or that it fails."""
+    try:
+        return sandbox_plain.as_json(function(program)(*copy.deepcopy(arguments)))
+    except Exception:
+        return sandbox_plain.FAILED
+
+
+def test_statements_one_by_one_give_what_the_whole_program_gives():
+    """All pairs of statements, so that one of them may give another its names; all ends and openings of one."""
+    ends = ["return x", "return x ", "return x[0]", "return", "return x;", "x=1", "return x; x=0"]
+    openings = ["def f(x):", "def f(y):", "def f(x, y):"]
+    sources = [f"def f(x): {a}; {b}; return x" for a, b in product(STATEMENTS, repeat=2)]
+    sources += [f"{opening} {a};{end}" for opening, a, end in product(openings, STATEMENTS, ends)]
+    plain = [source for source in sources if _plain.is_plain(source, "f")]
+    functions = sandbox_plain.Functions("f")
+    assert len(plain) > len(sources) // 2
+    for source, arguments in product(plain, ([[3, 1, 2]], [5], [])):
+        assert called(functions.of, source, arguments) == called(functions._compiled, source, arguments), source
+
+
+def test_statements_of_plain_programs_are_compiled_once(monkeypatch):
+    functions = sandbox_plain.Functions("f")
+    compiled, real = [], functions._compiled
+    monkeypatch.setattr(functions, "_compiled", lambda program: compiled.append(program) or real(program))
+    sources = [f"def f(x): {'; '.join(chosen)}; return x" for chosen in product(STATEMENTS[:3], repeat=3)]
+    assert [functions.of(source)([1, 2, 3]) for source in sources][:2] == [[3, 2, 1], [2, 3, 1]]
+    assert sorted(compiled) == [f"def f(x): {statement}; return x" for statement in sorted(STATEMENTS[:3])]
+
+
+@pytest.mark.parametrize("value", [[], [1, -20], [True], [1.0], [[1, 2]], (1, 2), [None], 7, [10**99]])
+def test_results_are_json(value):
+    assert sandbox_plain.as_json(value) == json.dumps(value)
+
+
 def test_one_worker_here_and_two_elsewhere_agree():
     code._RUNS.clear()
     questions = [(told(p), GOLD) for p in PLAIN]
@@ -153,7 +199,7 @@ def test_of_several_problems_one_that_takes_long_costs_the_others_no_verdict(mon
     ]
     with Pool("code") as pool:
         assert [v.status for v in pool.judge(asked)] == ["correct", "timeout", "correct", "wrong"]
-    assert [program == _plain.HARNESS for program in runs] == [True, False, True]
+    assert [program for program in runs] == ["", ENDLESS, ""], "the shared sandbox gets its programs as input"
 
 
 def test_a_plain_program_that_takes_all_memory_ends_the_shared_sandbox_and_no_verdict_changes():

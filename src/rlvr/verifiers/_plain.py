@@ -14,33 +14,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from rlvr.verifiers import sandbox
+from rlvr.verifiers.sandbox_plain import BETWEEN, BUILTINS, FAILED
 
-BUILTINS = ("abs", "len", "list", "max", "min", "range", "reversed", "sorted", "sum", "zip")
 KEYWORDS = ("return", "for", "in", "if", "else", "and", "or", "not", "pass")
 WORDS = (*BUILTINS, *KEYWORDS, *"abcijknxyz")
 SIGNS = r"[\[\](),:;=+\-*/%<>!]"  # no point, quote, underscore, backslash or at
 LONGEST = 2_000  # characters
 Run = tuple[str, str]  # a program, and the JSON of its calls: a list of lists of arguments
 _BODY = re.compile(rf" ?(?:(?:{'|'.join(WORDS)})(?![a-zA-Z0-9_])|[0-9]{{1,6}}(?![0-9._])|{SIGNS}| )*+")
-
-# Runs in the sandbox as a script; writes each result at once, so that what follows takes none away. A program that
-# fails has the result null; running out of memory ends the script.
-HARNESS = f"""
-import json as _json, marshal as _marshal, sys as _sys
-_request = _json.loads(_sys.stdin.read())
-_allowed = {{name: getattr(__import__("builtins"), name) for name in {BUILTINS!r}}}
-_inputs = {{calls: _marshal.dumps(_json.loads(calls)) for _, calls in _request["runs"]}}
-for _program, _calls in _request["runs"]:
-    _names = {{"__builtins__": dict(_allowed)}}
-    try:
-        exec(compile(_program, "/program.py", "exec"), _names)
-        _result = [_json.dumps(_names[_request["entry"]](*call)) for call in _marshal.loads(_inputs[_calls])]
-    except MemoryError:
-        raise
-    except Exception:
-        _result = None
-    print(_json.dumps(_result), flush=True)
-"""
 
 
 @lru_cache
@@ -51,14 +32,18 @@ def _opening(entry: str) -> re.Pattern[str]:
 def is_plain(program: str, entry: str) -> bool:
     """Whether a program is one plain function of this name."""
     opening = _opening(entry).match(program) if len(program) <= LONGEST and entry not in WORDS else None
-    if opening is None or "**" in program or "<<" in program:
-        return False
-    return _BODY.fullmatch(program, opening.end()) is not None
+    return opening is not None and all(map(_is_plain, program[opening.end() :].split(";")))
+
+
+@lru_cache(maxsize=4096)  # of LONGEST characters at most; a policy writes the same statements again and again
+def _is_plain(statement: str) -> bool:
+    return "**" not in statement and "<<" not in statement and _BODY.fullmatch(statement) is not None
 
 
 def results(runs: Sequence[Run], entry: str, limits: sandbox.Limits) -> list[str | None]:
     """What `sandbox.run` writes for the calls of each, None for one that fails; up to one that ends the sandbox."""
-    outcome = sandbox.run(HARNESS, json.dumps({"runs": runs, "entry": entry}).encode(), limits)
+    inputs = {calls: place for place, calls in enumerate(dict.fromkeys(calls for _, calls in runs))}
+    request = {"entry": entry, "inputs": list(inputs), "runs": [(program, inputs[calls]) for program, calls in runs]}
+    outcome = sandbox.run("", json.dumps(request).encode(), limits, plain=True)
     *lines, _ = outcome.output.decode().split("\n")  # the last one is empty, or was cut off
-    ended = map(json.loads, lines)
-    return [None if values is None else "".join(f"{value}\n" for value in values) for values in ended]
+    return [None if line == FAILED else f"{line}\n".replace(BETWEEN, "\n") for line in lines]

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from rlvr.verifiers import THOUGHT, Judgement, VerifierError, _plain, behind_thought, sandbox
-from rlvr.verifiers.memory import Memory
+from rlvr.verifiers.memory import Memory, remembered
 
 VERSION = 2
 SLOW = True
@@ -31,6 +31,7 @@ MEMORY_MB = None  # a worker waits for sandboxes, and a test's own limit may be 
 LONGEST = 200_000  # characters of a program worth running
 TOGETHER = 0.1  # seconds of CPU for plain programs in one sandbox; those of a training step take 0.02
 REMEMBERED = 32 << 20  # bytes of programs with their inputs and outputs
+GOLDS = 1 << 20  # bytes of small golds that are kept as read
 _RUNS: Memory[tuple[str, str, sandbox.Limits, str], tuple[str, str]] = Memory(REMEMBERED)
 
 # A file may follow a block's language: python:main.py
@@ -261,6 +262,8 @@ def last_program(text: str) -> str | None:
     None if a later block is never closed: the final answer is missing. If no line of its own closes a block, a line
     that ends in a fence does.
     """
+    if "```" not in text and "~~~" not in text:
+        return None
     lines = text.replace("\r\n", "\n").split("\n")
     blocks = _blocks(lines, closed_by=_fence)
     blocks = _blocks(lines, closed_by=_fence_at_the_end) if blocks is None else blocks
@@ -297,6 +300,7 @@ def _program(body: list[str], indent: int) -> str:
 
 
 @lru_cache(maxsize=2)  # the samples of a problem follow each other; a gold may have megabytes
+@remembered(GOLDS)
 def read_gold(gold: str) -> Gold:
     try:
         return Gold.model_validate(json.loads(gold))

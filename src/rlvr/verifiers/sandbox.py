@@ -29,7 +29,7 @@ import time
 import weakref
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache
 from io import FileIO
 from pathlib import Path
@@ -38,7 +38,7 @@ from typing import TextIO
 from rlvr.verifiers import VerifierError, system_calls
 
 ZYGOTE = "rlvr.verifiers.sandbox_zygote"
-INSIDE = ("sandbox_zygote.py", "sandbox_driver.py")  # files beside this one that run in the sandbox, and no others
+INSIDE = ("sandbox_zygote.py", "sandbox_driver.py", "sandbox_plain.py")  # of the files here only these run in it
 NOBODY = 65534
 FIRST_USER = 200_000
 PR_SET_CHILD_SUBREAPER = 36  # of <linux/prctl.h>
@@ -113,15 +113,16 @@ def _check(_path: str) -> str:
     return f"{python} ({interpreter()})"
 
 
-def run(program: str, stdin: bytes, limits: Limits | None = None, *, entry: str = "") -> Outcome:
+def run(program: str, stdin: bytes, limits: Limits | None = None, *, entry: str = "", plain: bool = False) -> Outcome:
     """Run a program on a standard input; with `entry`, call that function on each list of a JSON list.
 
-    The output of calls is a line of JSON for each result, without what the program prints. Raises SandboxUnavailable
-    if the sandbox fails twice to start: that is no verdict on a program.
+    The output of calls is a line of JSON for each result, without what the program prints. With `plain` the input
+    holds the programs (`sandbox_plain`). Raises SandboxUnavailable if the sandbox fails twice to start: that is no
+    verdict on a program.
     """
     for last in (False, True):
         try:
-            return _zygote().run(program, stdin, limits or Limits(), entry)
+            return _zygote().run(program, stdin, limits or Limits(), {"entry": entry, "plain": plain})
         except _Lost as error:
             close()
             if last:
@@ -196,10 +197,10 @@ class _Zygote:
             self.close()
             raise
 
-    def run(self, program: str, stdin: bytes, limits: Limits, entry: str) -> Outcome:
+    def run(self, program: str, stdin: bytes, limits: Limits, driver: dict) -> Outcome:
         """Run one test. Raises _Lost if it could not begin, or if its end is unknown."""
         clock = {"clock": limits.clock, "longest": LONGEST * limits.clock}
-        request = json.dumps({**asdict(limits), **clock, "entry": entry}).encode()
+        request = json.dumps({**vars(limits), **clock, **driver}).encode()
         text_fd, stdin_fd = _sealed("program", program.encode("utf-8", "replace")), _sealed("stdin", stdin)
         (output, output_in), (errors, errors_in) = os.pipe(), os.pipe()
         sent = [text_fd, stdin_fd, output_in, errors_in]

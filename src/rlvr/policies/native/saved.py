@@ -45,7 +45,8 @@ class SavedTokenizer:
         return {"input_ids": [row.ids for row in encoded]}
 
     def batch_decode(self, rows: list[Any], *, skip_special_tokens: bool) -> list[str]:
-        return self._tokenizer.decode_batch([list(row) for row in rows], skip_special_tokens=skip_special_tokens)
+        lists = [row.tolist() if hasattr(row, "tolist") else row for row in rows]
+        return self._tokenizer.decode_batch(lists, skip_special_tokens=skip_special_tokens)
 
     def get_vocab(self) -> dict[str, int]:
         return self._tokenizer.get_vocab()
