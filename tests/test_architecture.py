@@ -99,9 +99,19 @@ def test_imports_go_one_way(room):
         assert not wrong, f"{path.relative_to(SOURCE)} imports from {sorted(wrong)}"
 
 
+RENDERS = {"tabulate", "matplotlib", "scipy", "statsmodels"}  # the verl and vLLM environments need none of them
+
+
+@pytest.mark.parametrize("stage", ["data.prepare", "policies.build", "training.sft", "training.rl", "sampling.generate"])
+def test_a_stage_that_other_environments_run_loads_nothing_that_renders(stage):
+    code = f"import sys, rlvr.{stage}; print(*{RENDERS} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
 def test_a_plan_loads_nothing_that_renders_fits_or_trains():
-    """The verl and vLLM environments hold no such package, and a dry run has no time for them."""
-    heavy = {"tabulate", "matplotlib", "scipy", "statsmodels", "torch", "transformers"}
+    """A dry run has no time for it."""
+    heavy = RENDERS | {"torch", "transformers"}
     code = (
         "import sys, rlvr.planning.expansion\nfrom rlvr import items\n"
         "[items.load(folder, kind) for folder in ('tables', 'figures') for kind in items.names(folder)]\n"

@@ -6,17 +6,22 @@ by `lookup`, the set that is known.
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from rlvr import verifiers
 from rlvr.records import Problem
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 
 def similarity(texts: Sequence[str], known: Sequence[str]) -> NDArray[np.float64]:
     """The cosine (N, K) of the counts of words in a text and a known text; numbers are words."""
+    from scipy.sparse import csr_array  # verl's environment prepares data as well, and has no scipy
+
     counts = _counts([*texts, *known])
     norms = np.sqrt(counts.multiply(counts).sum(axis=1))
     unit = csr_array(counts.multiply(1 / np.maximum(norms, 1)[:, None]))
@@ -38,7 +43,9 @@ def ranks(problems: Sequence[Problem], known: Sequence[Problem], verifier: str) 
     return found
 
 
-def _counts(texts: Sequence[str]) -> csr_array:
+def _counts(texts: Sequence[str]) -> "csr_array":
+    from scipy.sparse import csr_array
+
     places: dict[str, int] = {}
     rows = [Counter(places.setdefault(word, len(places)) for word in text.split()) for text in texts]
     columns = [place for row in rows for place in row]
