@@ -92,6 +92,18 @@ def test_a_scale_that_is_like_another_has_its_sizes_and_its_runs(laptop):
         assert set(runs_of(laptop, paper)) < set(runs_of(full, paper))
 
 
+def test_the_short_scale_is_a_part_of_the_laptops_without_equal_pass_1(laptop):
+    short = make_plan(ROOT, "short", list(laptop.papers))
+    assert set(short.runs) < set(laptop.runs)
+    for paper, made in short.papers.items():
+        assert {short.runs[run].seed for run in runs_of(short, paper)} == {*range(1, 6)}
+        core = asked_for(laptop, paper)
+        companions = {name for name in core if made.item(name).companion_of}
+        assert companions and asked_for(short, paper) == [name for name in core if name not in companions]
+        rates = {short.runs[run].rl.learning_rate for run in runs_of(short, paper)}
+        assert len(rates) < len({laptop.runs[run].rl.learning_rate for run in runs_of(laptop, paper)})
+
+
 def test_a_scale_may_have_a_part_of_what_stands_at_equal_pass_1(laptop):
     """The core's methods keep every seed and rate, others have the first seeds and some rates, of one family."""
     full = make_plan(ROOT, "full-laptop", ["ace", "lens", "agrae"])

@@ -139,7 +139,8 @@ class Plan:
     data_stand_ins: dict[str, str]  # the same for data sets
     execution: Execution  # of stages that belong to no single run
     diversity: Diversity  # one for all evaluations, since papers share them
-    items: str = "all"  # what the target `paper_<name>` makes: core, all, or published
+    items: str = "all"  # what the target `paper_<name>` makes: core or all
+    companions: bool = True  # whether with what comes with these: tables at equal pass@1, and frontiers
     models: dict[str, Any] = field(default_factory=dict)
     data: dict[str, Any] = field(default_factory=dict)
     policies: dict[str, PolicySpec] = field(default_factory=dict)
@@ -196,9 +197,9 @@ def asked_for(plan: Plan, paper: str) -> list[str]:
     """The items that `paper_<name>` makes at this scale; all of a paper that names no core."""
     paper_plan = plan.papers[paper]
     core = _items(paper_plan.paper.core) if plan.items == "core" else []
-    left_out = companions(paper_plan) if plan.items == "published" else []
-    every = (name for name in paper_plan.all_items() if not paper_plan.by_name(name))
-    return core or [name for name in every if name not in left_out]
+    every = core or [name for name in paper_plan.all_items() if not paper_plan.by_name(name)]
+    left_out = () if plan.companions else companions(paper_plan)
+    return [name for name in every if name not in left_out]
 
 
 def by_name(plan: Plan) -> dict[str, list[tuple[str, str]]]:

@@ -33,7 +33,8 @@ def make_plan(root: Path | str, scale: str, papers: list[str], mine: str = "", o
     if mine:
         _add_mine(sources, mine)
     settings, spec = validate(Settings, [sources.defaults, *sources.of_scale()]), sources.scale
-    plan = Plan(scale, spec.about, spec.models, spec.data, settings.execution, settings.diversity, spec.items)
+    execution, diversity = settings.execution, settings.diversity
+    plan = Plan(scale, spec.about, spec.models, spec.data, execution, diversity, spec.items, spec.companions)
     for name in papers:
         plan.papers[name] = _expand(sources, plan, name)
     return plan

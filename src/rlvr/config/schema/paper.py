@@ -153,7 +153,8 @@ class Scale(Strict):
     largest_k: Positive | None = None  # tables leave out larger k
     matched: Matched = Matched()
     without: dict[str, list[Name]] = {}  # by paper: tables and figures that this scale cannot make
-    items: Literal["core", "all", "published"] = "all"  # what `paper_<name>` makes; published: not at equal pass@1
+    items: Literal["core", "all"] = "all"  # what `paper_<name>` makes
+    companions: bool = True  # and what comes with these: tables at equal pass@1, and frontiers
     sft: bool | list[str]  # models that are fine-tuned before RL: all, none, or those of papers' `models` by name
     settings: dict[str, Any] = {}
     papers: dict[str, dict[str, Any]] = {}
