@@ -168,6 +168,19 @@ def test_a_run_by_hand(ace):
     assert made.seconds == pytest.approx(sum(seconds for _, seconds in made.phases))
 
 
+def test_in_process_a_pass_computes_a_prompt_once_for_its_group():
+    """8 groups of 4 at hand: 10 tokens of a prompt, which see 5, and 20 of each response, which see 20."""
+    apart = Sampling(sequences=32, prompts=8, prompt=10, response=20, longest=20)
+    shared = replace(apart, shared=True)
+    assert (apart.all_tokens, shared.all_tokens) == (32 * 30, 8 * 10 + 32 * 20)
+    assert apart.seen_by_all == pytest.approx(15) and shared.seen_by_all == pytest.approx((80 * 5 + 640 * 20) / 720)
+    costs = Costs(HARDWARE, "cpu-core", CLUSTER)
+    for scale, prompt in (("laptop", 28), ("pretrained", 45)):  # at most `max_prompt_tokens`
+        spec = next(iter(make_plan(ROOT, scale, ["ace"]).runs.values()))
+        kept = costs._drawn(spec).kept
+        assert (kept.prompt, kept.shared) == (prompt, True) and kept.sequences == 8 * kept.prompts
+
+
 @pytest.mark.parametrize(("scale", "device"), [("laptop", "cpu-core"), ("paper", "h100")])
 def test_a_critic_is_scored_and_updated_whatever_the_backend(scale, device):
     """A step of PPO has the values' pass and a second update."""

@@ -32,6 +32,7 @@ class Assumptions(Strict):
     decode_overhead: Assumption
     response_share: Assumption
     prompt_tokens: Assumption
+    embedded_prompt_tokens: Assumption
     demonstration_tokens: Assumption
     embedded_demonstration_tokens: Assumption
     dynamic_sampling: Assumption

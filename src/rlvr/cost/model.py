@@ -12,7 +12,7 @@ from typing import Self
 
 from rlvr.config.cluster import Cluster
 from rlvr.config.load import ConfigError
-from rlvr.config.schema.names import Model, Synthetic
+from rlvr.config.schema.names import Data, Model, Synthetic
 from rlvr.config.schema.settings import Execution
 from rlvr.config.schema.specs import EvaluationSpec, PolicySpec, RunSpec
 from rlvr.cost import memory
@@ -54,13 +54,17 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Sampling:
-    """Sequences to draw: their number, the number of prompts, and mean and largest lengths."""
+    """Sequences to draw: their number, the number of prompts, and mean and largest lengths.
+
+    Where prompts are `shared`, passes compute each once, not once a sequence.
+    """
 
     sequences: float
     prompts: float
     prompt: float
     response: float
     longest: int
+    shared: bool = False
 
     @property
     def seen(self) -> float:
@@ -72,13 +76,19 @@ class Sampling:
         return self.sequences * self.response
 
     @property
+    def prompt_tokens(self) -> float:
+        """The tokens of prompts that passes compute."""
+        return (self.prompts if self.shared else self.sequences) * self.prompt
+
+    @property
     def all_tokens(self) -> float:
-        return self.sequences * (self.prompt + self.response)
+        return self.prompt_tokens + self.tokens
 
     @property
     def seen_by_all(self) -> float:
-        """The mean number of tokens that a token of prompt or response attends to: half of both."""
-        return (self.prompt + self.response) / 2
+        """The mean number of tokens that a token of prompt or response attends to."""
+        seen = self.prompt_tokens * self.prompt / 2 + self.tokens * self.seen
+        return seen / self.all_tokens if self.all_tokens else 0.0
 
 
 class Throughput:
@@ -247,8 +257,13 @@ class Costs:
         times = self.assumed.dynamic_sampling.value if rollout.dynamic_sampling else 1.0
         held_out = min(probe.problems, _problems(spec.validation)) if probe.problems else 0
 
+        prompt = min(self._prompt(spec.data), rollout.max_prompt_tokens)
+
         def sampling(prompts: float, samples: int) -> Sampling:
-            return self._sampling(prompts, samples, rollout.max_response_tokens, rollout.max_prompt_tokens)
+            # In process, passes compute the prompt of a group once.
+            return self._sampling(
+                prompts, samples, rollout.max_response_tokens, prompt, shared=spec.rl.backend != "verl"
+            )
 
         return _Drawn(
             kept=sampling(spec.rl.prompts_per_step, rollout.samples_per_prompt),
@@ -287,18 +302,24 @@ class Costs:
         """The estimate of one job that samples a policy on a benchmark, without grading, on the fewest devices."""
         sampling = spec.sampling
         rates = Throughput(self.hardware, self.device, model, sampling.precision, execution.gpu_memory_utilization)
-        longest = sampling.room(round(self.assumed.prompt_tokens.value))
-        drawn = self._sampling(_problems(spec.data) / shards, sampling.samples, longest)
+        prompt = self._prompt(spec.data)
+        drawn = self._sampling(
+            _problems(spec.data) / shards, sampling.samples, sampling.room(round(prompt)), prompt, shared=True
+        )
         gpus = rates.spread(drawn.prompt + drawn.longest)
         seconds = rates.generation_seconds(drawn, gpus) + self.assumed.job_start.value
         flops = forward_flops(rates.shape, drawn.tokens, drawn.seen)
         disk = drawn.tokens * self.assumed.bytes_per_completion_token.value
         return Estimate(seconds, gpus, drawn.tokens, flops, disk)
 
-    def _sampling(self, prompts: float, samples: int, longest: int, prompt_limit: int | None = None) -> Sampling:
-        prompt = self.assumed.prompt_tokens.value
-        prompt = prompt if prompt_limit is None else min(prompt, prompt_limit)
-        return Sampling(prompts * samples, prompts, prompt, self.assumed.response_share.value * longest, longest)
+    def _prompt(self, data: Data) -> float:
+        """The tokens of a prompt of a set."""
+        embedded = isinstance(data, Synthetic)
+        return (self.assumed.embedded_prompt_tokens if embedded else self.assumed.prompt_tokens).value
+
+    def _sampling(self, prompts: float, samples: int, longest: int, prompt: float, *, shared: bool) -> Sampling:
+        response = self.assumed.response_share.value * longest
+        return Sampling(prompts * samples, prompts, prompt, response, longest, shared)
 
 
 def probe_steps(spec: RunSpec, steps: int) -> list[int]:
