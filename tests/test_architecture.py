@@ -102,7 +102,10 @@ def test_imports_go_one_way(room):
 RENDERS = {"tabulate", "matplotlib", "scipy", "statsmodels"}  # the verl and vLLM environments need none of them
 
 
-@pytest.mark.parametrize("stage", ["data.prepare", "policies.build", "training.sft", "training.rl", "sampling.generate"])
+STAGES = ["data.prepare", "policies.build", "training.sft", "training.rl", "sampling.generate"]
+
+
+@pytest.mark.parametrize("stage", STAGES)
 def test_a_stage_that_other_environments_run_loads_nothing_that_renders(stage):
     code = f"import sys, rlvr.{stage}; print(*{RENDERS} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
