@@ -31,7 +31,7 @@ def ranks(scores: Sequence[Matrix], *, confidence: float, generator: np.random.G
     means_BA = np.stack([((rows_BS @ one_SN) * columns_BN).sum(axis=1) for one_SN in whole_ASN], axis=1)
     drawn_BA = _ranks(means_BA)
     tail = (1 - confidence) / 2
-    low_A, high_A = np.quantile(drawn_BA, [tail, 1 - tail], axis=0)
+    low_A, high_A = np.quantile(drawn_BA, [tail, 1 - tail], axis=0, method="inverted_cdf")
     found_A = _ranks(whole_ASN.mean(axis=(1, 2)))
     return [Interval(*values) for values in zip(found_A, low_A, high_A, strict=True)]
 
