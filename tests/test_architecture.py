@@ -99,9 +99,8 @@ def test_imports_go_one_way(room):
         assert not wrong, f"{path.relative_to(SOURCE)} imports from {sorted(wrong)}"
 
 
-RENDERS = {"tabulate", "matplotlib", "scipy", "statsmodels"}  # the verl and vLLM environments need none of them
-
-
+RENDERS = {"tabulate", "matplotlib", "scipy", "statsmodels"}
+# Other environments run these stages, and verl's on a CPU has none of those packages.
 STAGES = ["data.prepare", "policies.build", "training.sft", "training.rl", "sampling.generate"]
 
 

@@ -179,6 +179,9 @@ def test_in_process_a_pass_computes_a_prompt_once_for_its_group():
         spec = next(iter(make_plan(ROOT, scale, ["ace"]).runs.values()))
         kept = costs._drawn(spec).kept
         assert (kept.prompt, kept.shared) == (prompt, True) and kept.sequences == 8 * kept.prompts
+    for scale in ("gpu", "pretrained-gpu", "paper"):  # transformers' own pass, and verl's
+        spec = next(iter(make_plan(ROOT, scale, ["ace"]).runs.values()))
+        assert not Costs(HARDWARE, "h100", CLUSTER)._drawn(spec).kept.shared
 
 
 @pytest.mark.parametrize(("scale", "device"), [("laptop", "cpu-core"), ("paper", "h100")])

@@ -258,12 +258,10 @@ class Costs:
         held_out = min(probe.problems, _problems(spec.validation)) if probe.problems else 0
 
         prompt = min(self._prompt(spec.data), rollout.max_prompt_tokens)
+        shared = spec.rl.backend != "verl" and not self.on_gpu  # `rlvr.training.passes.training_pass`
 
         def sampling(prompts: float, samples: int) -> Sampling:
-            # In process, passes compute the prompt of a group once.
-            return self._sampling(
-                prompts, samples, rollout.max_response_tokens, prompt, shared=spec.rl.backend != "verl"
-            )
+            return self._sampling(prompts, samples, rollout.max_response_tokens, prompt, shared=shared)
 
         return _Drawn(
             kept=sampling(spec.rl.prompts_per_step, rollout.samples_per_prompt),
@@ -303,9 +301,7 @@ class Costs:
         sampling = spec.sampling
         rates = Throughput(self.hardware, self.device, model, sampling.precision, execution.gpu_memory_utilization)
         prompt = self._prompt(spec.data)
-        drawn = self._sampling(
-            _problems(spec.data) / shards, sampling.samples, sampling.room(round(prompt)), prompt, shared=True
-        )
+        drawn = self._sampling(_problems(spec.data) / shards, sampling.samples, sampling.room(round(prompt)), prompt)
         gpus = rates.spread(drawn.prompt + drawn.longest)
         seconds = rates.generation_seconds(drawn, gpus) + self.assumed.job_start.value
         flops = forward_flops(rates.shape, drawn.tokens, drawn.seen)
@@ -317,7 +313,7 @@ class Costs:
         embedded = isinstance(data, Synthetic)
         return (self.assumed.embedded_prompt_tokens if embedded else self.assumed.prompt_tokens).value
 
-    def _sampling(self, prompts: float, samples: int, longest: int, prompt: float, *, shared: bool) -> Sampling:
+    def _sampling(self, prompts: float, samples: int, longest: int, prompt: float, *, shared: bool = False) -> Sampling:
         response = self.assumed.response_share.value * longest
         return Sampling(prompts * samples, prompts, prompt, response, longest, shared)
 

@@ -20,11 +20,9 @@ if TYPE_CHECKING:
 
 def similarity(texts: Sequence[str], known: Sequence[str]) -> NDArray[np.float64]:
     """The cosine (N, K) of the counts of words in a text and a known text; numbers are words."""
-    from scipy.sparse import csr_array  # verl's environment prepares data as well, and has no scipy
-
     counts = _counts([*texts, *known])
     norms = np.sqrt(counts.multiply(counts).sum(axis=1))
-    unit = csr_array(counts.multiply(1 / np.maximum(norms, 1)[:, None]))
+    unit = counts.multiply(1 / np.maximum(norms, 1)[:, None]).tocsr()
     return (unit[: len(texts)] @ unit[len(texts) :].T).toarray()
 
 
@@ -44,7 +42,7 @@ def ranks(problems: Sequence[Problem], known: Sequence[Problem], verifier: str) 
 
 
 def _counts(texts: Sequence[str]) -> "csr_array":
-    from scipy.sparse import csr_array
+    from scipy.sparse import csr_array  # verl's environment on a CPU prepares data as well, and has no scipy
 
     places: dict[str, int] = {}
     rows = [Counter(places.setdefault(word, len(places)) for word in text.split()) for text in texts]

@@ -46,7 +46,8 @@ _CLONE = {"x86_64": 56, "aarch64": 220}[platform.machine()]
 _NEW = 0x10000000 | 0x20000000 | 0x00020000 | 0x08000000  # CLONE_NEWUSER, NEWPID, NEWNS and NEWIPC of <linux/sched.h>
 _NOSUID_NODEV, _NOEXEC, _READ_ONLY = 2 | 4, 8, 1  # MS_* of <linux/mount.h>
 _DUMPABLE, _SECCOMP, _CAPBSET_DROP, _NO_NEW_PRIVS, _MODE_FILTER = 4, 22, 24, 38, 2  # of <linux/prctl.h>
-_CAPABILITIES = (ctypes.c_uint32 * 2)(0x20080522), (ctypes.c_uint32 * 6)()  # version 3, and none
+# The header with version 3 of <linux/capability.h>, and no capability.
+_CAPABILITIES = (ctypes.c_uint32 * 2)(0x20080522), (ctypes.c_uint32 * 6)()
 
 
 def serve(channel: socket.socket, filters: "_Filters") -> None:
