@@ -1,6 +1,7 @@
 """`make snapshot`: what it copies, what it says, and what it refuses."""
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -55,15 +56,13 @@ def plan():
     return make_plan(ROOT, "smoke", ["lens"])
 
 
-@pytest.fixture
-def results(plan, tmp_path):
-    """Every file that the snapshot reads, made by hand."""
-    folder = tmp_path / "results"
-    paths, made = Paths(str(folder), "smoke"), plan.papers["lens"]
-    for name in asked_for(plan, "lens"):
-        file = Path((paths.table if name in made.tables else paths.figure)("lens", name)[1])
+def by_hand(plan, folder: Path, paper: str) -> None:
+    """Every file of a paper that the snapshot reads, but its claims."""
+    paths, made = Paths(str(folder), "smoke"), plan.papers[paper]
+    for name in asked_for(plan, paper):
+        file = Path((paths.table if name in made.tables else paths.figure)(paper, name)[1])
         file.parent.mkdir(parents=True, exist_ok=True)
-        for statistics in kept.files(plan, "lens", name, paths):
+        for statistics in kept.files(plan, paper, name, paths):
             statistics.parent.mkdir(parents=True, exist_ok=True)
             statistics.write_text("a,b\n1,2\n")
         if name in made.tables:
@@ -74,6 +73,13 @@ def results(plan, tmp_path):
             manifest = folder / plan.stage(policy) / "manifest.json"
             manifest.parent.mkdir(parents=True, exist_ok=True)
             manifest.write_text(manifest_of(plan, policy))
+
+
+@pytest.fixture
+def results(plan, tmp_path):
+    """Every file that the snapshot reads, made by hand."""
+    folder = tmp_path / "results"
+    by_hand(plan, folder, "lens")
     claims = folder / "claims" / "smoke" / "lens.csv"
     claims.parent.mkdir(parents=True)
     decided = {
@@ -159,6 +165,35 @@ def test_items_by_name_stand_alone_and_without_claims(plan, results, tmp_path):
     assert "(lens/table1.md)" in page and "claims" not in page
     with pytest.raises(ConfigError, match="--item: unknown table or figure 'tabel1'; did you mean 'table1'"):
         take(plan, Paths(str(results), "smoke"), out, items=["tabel1"], allow="by hand")
+
+
+def test_one_paper_is_taken_anew_and_the_others_stay(results, tmp_path):
+    both, paths, out = (
+        make_plan(ROOT, "smoke", ["lens", "ace"]),
+        Paths(str(tmp_path / "results"), "smoke"),
+        tmp_path / "o",
+    )
+    by_hand(both, results, "ace")
+    ours = {**CLAIM, "paper": "ace", "short": "ACE", "says": "ACE is ahead", "p": 0.001}
+    pd.DataFrame([ours]).to_csv(results / "claims" / "smoke" / "ace.csv", index=False)
+    assert take(both, paths, out, allow="by hand") == ["lens", "ace"]
+    whole = {path.relative_to(out): path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    shutil.rmtree(results / "papers" / "smoke" / "lens")  # only the snapshot has LENS now
+    (results / "claims" / "smoke" / "lens.csv").unlink()
+    assert take(both, paths, out, allow="by hand", keep=["lens"]) == ["ace"]
+    again = {path.relative_to(out): path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    rows = Path("runs.csv")  # kept rows come first
+    assert sorted(again[rows].splitlines()) == sorted(whole[rows].splitlines()) and again.keys() == whole.keys()
+    assert {name for name in whole if again[name] != whole[name]} <= {rows}
+    table = next(name for name in asked_for(both, "ace") if name in both.papers["ace"].tables)
+    Path(paths.table("ace", table)[1]).write_text("another")
+    take(both, paths, out, allow="by hand", keep=["lens"])
+    assert (out / "ace" / f"{table}.md").read_text() == "another"
+    frame = pd.read_csv(out / "runs.csv")
+    frame[frame["policy"] != both.papers["lens"].item("core").policies()[0]].to_csv(out / "runs.csv", index=False)
+    with pytest.raises(Refused, match="lens cannot stay as it is"):
+        take(both, paths, out, allow="by hand", keep=["lens"])
+    assert (out / "ace" / f"{table}.md").read_text() == "another", "nothing was replaced"
 
 
 def test_runs_csv_says_what_each_policy_is(plan, results, tmp_path):

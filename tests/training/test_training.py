@@ -116,9 +116,9 @@ def test_stops_at_any_moment_change_nothing(workbench, long_spec, uninterrupted,
         time.sleep(moments.uniform(0, 0.1))
         process.terminate()
         rest = process.stdout.read()
-        if f'"step": {long_spec.rl.steps},' in rest:  # it was done before the signal came
+        if process.wait() == 0 and (tmp_path / "manifest.json").exists():  # it was done before the signal came
             break
-        assert process.wait() == 75, rest
+        assert process.returncode == 75, rest
         reached.append(int(rest.split("saved at step ")[1].split(",")[0]))
     assert reached == sorted(set(reached)) and len(reached) > 2
     workbench.train(long_spec, tmp_path, save_every=100)

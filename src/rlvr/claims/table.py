@@ -41,8 +41,11 @@ def gather(folder: Path) -> pd.DataFrame:
     if old := [path for path, frame in frames.items() if not {"p", "reason"} <= set(frame)]:
         raise RecordError(f"{old[0]}: an earlier version wrote it; remove it, and evaluate its claims again")
     frame = pd.concat(frames.values(), ignore_index=True) if frames else pd.DataFrame()
-    if frame.empty:
-        return frame
+    return frame if frame.empty else tested_together(frame)
+
+
+def tested_together(frame: pd.DataFrame) -> pd.DataFrame:
+    """The claims with `p_of_all_claims`, by scale and effort."""
     columns = frame.groupby(["scale", "effort"], sort=False)["p"]
     return frame.assign(p_of_all_claims=columns.transform(false_discoveries))
 

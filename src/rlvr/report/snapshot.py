@@ -18,7 +18,7 @@ from tabulate import tabulate
 
 from rlvr.claims import grid
 from rlvr.claims.contrasts import layout, needs
-from rlvr.claims.table import gather, markdown, numbers
+from rlvr.claims.table import gather, markdown, numbers, tested_together
 from rlvr.claims.verdicts import DECIDED, VERDICTS
 from rlvr.config import identity
 from rlvr.config.layers import ConfigError, look_up
@@ -44,15 +44,25 @@ class Refused(Exception):
 
 
 def take(
-    plan: Plan, paths: Paths, out: Path, others: Sequence[Plan] = (), items: Sequence[str] = (), allow: str = ""
+    plan: Plan,
+    paths: Paths,
+    out: Path,
+    others: Sequence[Plan] = (),
+    items: Sequence[str] = (),
+    allow: str = "",
+    keep: Sequence[str] = (),
 ) -> list[str]:
     """The papers of a new snapshot, which replaces `out`.
 
     It has tables and figures at one scale, and claims at every evaluated scale; `others` are the plans of the other
-    scales. With `items` it has those, of each paper of the plan, and no claims. Raises Refused where the policies
-    are not of this checkout's code (`rlvr.report.history`), unless `allow` gives the reason, which the page then has.
+    scales. With `items` it has those, of each paper of the plan, and no claims. The papers of `keep`, which the plan
+    has too, stay as `out` has them. Raises Refused where the policies are not of this checkout's code
+    (`rlvr.report.history`), unless `allow` gives the reason, which the page then has, or where `out` lacks a policy of
+    a paper to keep, since its settings changed.
     """
-    papers = [name for name, made in plan.papers.items() if made.paper.claims or items]
+    names = [name for name, made in plan.papers.items() if made.paper.claims or items]
+    papers = [name for name in names if name not in keep]
+    kept_runs, kept_claims = _kept(plan, out, [name for name in names if name in keep])
     policies: dict[str, str] = {}
     copies: dict[Path, Path] = {}
     read: list[Path] = []
@@ -77,11 +87,20 @@ def take(
     if missing:
         raise Missing(f"{missing[0]} is missing ({len(missing)} missing files in all)")
     manifests = [read_json(_manifest(paths, stage)) for stage in policies.values()]
-    sections = [_section(plan, paths, name, items or asked_for(plan, name)) for name in papers]
-    against = objections((origins.commit(part) for one in manifests for part in origins.entries(one)), ROOT)
+    made_at = chain(
+        (origins.commit(part) for one in manifests for part in origins.entries(one)),
+        chain.from_iterable(str(commits).split(", ") for commits in kept_runs.get("commit", [])),
+    )
+    against = objections(made_at, ROOT)
     if against and not allow:
         raise Refused("; ".join(against))
-    shutil.rmtree(out, ignore_errors=True)
+    sections = [
+        _kept_section(plan, out, name) if name in keep else _section(plan, paths, name, items or asked_for(plan, name))
+        for name in names
+    ]
+    for path in out.glob("*") if out.is_dir() else ():
+        if path.name not in keep:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
     for name in papers:
         for item in items or asked_for(plan, name):
             kept.keep(plan, name, item, paths, out / name)
@@ -89,14 +108,41 @@ def take(
         target.parent.mkdir(parents=True, exist_ok=True)
         copy(source, target)
     if not items:
+        if keep:
+            claims = pd.concat([kept_claims, claims]).sort_values(["scale", "paper"], kind="stable", ignore_index=True)
+            claims = tested_together(claims)
         _publish_claims(claims, out)
     runs = pd.DataFrame([_provenance(_manifest(paths, stage), policy) for policy, stage in policies.items()])
+    if keep:
+        runs = pd.concat([kept_runs[~kept_runs["policy"].isin(runs["policy"])], runs])
     publish(out / "runs.csv", runs.to_csv(index=False, lineterminator="\n"))
     publish(
         out / "README.md",
         _readme([plan, *others], [] if items else _verdicts(claims), runs, sections, _allowed(against, allow)),
     )
     return papers
+
+
+def _kept(plan: Plan, out: Path, papers: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """What a snapshot has of some papers: rows of runs.csv, all of those that the plan wants, and of claims.csv."""
+    if not papers:
+        return pd.DataFrame(), pd.DataFrame()
+    runs, claims = pd.read_csv(out / "runs.csv", keep_default_na=False), pd.read_csv(out / "claims.csv")
+    wanted: set[str] = set()
+    for paper in papers:
+        made = plan.papers[paper]
+        policies = {policy for item in asked_for(plan, paper) for policy in made.item(item).policies()}
+        if lost := sorted(policies - set(runs["policy"])):
+            raise Refused(f"{out} has no {lost[0]} ({len(lost)} missing policies in all): {paper} cannot stay as it is")
+        wanted |= policies
+    return runs[runs["policy"].isin(wanted)], claims[claims["paper"].isin(papers)]
+
+
+def _kept_section(plan: Plan, out: Path, paper: str) -> str:
+    """The lines on a paper that a snapshot's page has."""
+    title = f"## {plan.papers[paper].paper.short}\n"
+    page = (out / "README.md").read_text()
+    return title + page.split(title, 1)[1].split("\n## ", 1)[0].rstrip("\n") + "\n"
 
 
 def _section(plan: Plan, paths: Paths, paper: str, names: Sequence[str]) -> str:
@@ -234,18 +280,24 @@ def main(
         list[str] | None, typer.Option("--item", help="Only this table or figure, and no claims; may be repeated.")
     ] = None,
     alone: Annotated[bool, typer.Option("--alone", help="Claims of this scale, none of others.")] = False,
+    keep: Annotated[
+        str, typer.Option(metavar="PAPERS", help="Papers that stay as the folder has them, separated by commas.")
+    ] = "",
     allow: Annotated[
         str, typer.Option(metavar="REASON", help="Take results of other code too; the page gets the reason.")
     ] = "",
 ) -> None:
     """Copy tables, figures and verdicts with their provenance into a folder for visitors."""
     names = papers.split(",")
+    stay = keep.split(",") if keep else []
+    if unknown := [name for name in stay if name not in names]:
+        raise SystemExit(f"--keep {unknown[0]}: not among --papers {papers}")
     claims = gather(results / "claims") if not items else pd.DataFrame()
     scales = [] if claims.empty or alone else [other for other in dict.fromkeys(claims["scale"]) if other != scale]
     try:
         plan = make_plan(Path(), scale, names)
         others = [make_plan(Path(), other, names) for other in scales]
-        papers_taken = take(plan, Paths(str(results), scale), out, others, items or (), allow)
+        papers_taken = take(plan, Paths(str(results), scale), out, others, items or (), allow, stay)
     except Missing as error:
         targets = " ".join(f"paper_{name}" for name in names) + " claims" if not items else "league"
         raise SystemExit(f"{error}; first: snakemake {targets} --config scale={scale}") from error
