@@ -78,20 +78,35 @@ def test_the_warm_up_counts_optimizer_steps(workbench):
     assert rates == pytest.approx([spec.rl.learning_rate * factor for factor in (1 / 3, 2 / 3, 1, 1)])
 
 
-@pytest.mark.slow
-def test_three_kills_change_nothing(workbench, long_spec, uninterrupted, tmp_path):
-    """SIGKILL at three random steps, some of them between checkpoints; then on to the end."""
-    steps = sorted(random.Random(20).sample(range(2, 11), 3))
+def killed_and_resumed(workbench, spec, out, steps):
+    """A run with SIGKILL soon after each of some steps, some of them between checkpoints; then on to the end."""
     for step in steps:
-        process = start(workbench, long_spec, tmp_path, save_every=2)
+        process = start(workbench, spec, out, save_every=2)
         wait_for_step(process, step)
         time.sleep(random.Random(step).uniform(0, 0.05))
         process.kill()
         assert process.wait() == -signal.SIGKILL
-        assert not (tmp_path / "manifest.json").exists()
-    workbench.train(long_spec, tmp_path, save_every=2)
+        assert not (out / "manifest.json").exists()
+    workbench.train(spec, out, save_every=2)
+    assert read_json(out / "manifest.json")["resumed_from"] >= steps[-1] - 2
+
+
+@pytest.mark.slow
+def test_three_kills_change_nothing(workbench, long_spec, uninterrupted, tmp_path):
+    killed_and_resumed(workbench, long_spec, tmp_path, sorted(random.Random(20).sample(range(2, 11), 3)))
     same_results(uninterrupted, tmp_path)
-    assert read_json(tmp_path / "manifest.json")["resumed_from"] >= steps[-1] - 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moments", [True, False], ids=["moments too", "reference alone"])
+def test_kills_across_a_reset_of_the_reference_change_nothing(workbench, long_spec, tmp_path, moments):
+    """PACS, its reference reset after each third step: kills before, at and behind resets, some in the next stretch."""
+    rl = {"reference_reset": 3, "reference_reset_moments": moments}
+    pacs = {"name": "pacs", **estimators.resolve("pacs", {})}
+    spec = changed(long_spec, rl=rl).model_copy(update={"estimator": pacs})
+    workbench.train(spec, tmp_path / "whole")
+    killed_and_resumed(workbench, spec, tmp_path / "killed", [2, 3, 7, 10])
+    same_results(tmp_path / "whole", tmp_path / "killed")
 
 
 def test_sigterm_saves_and_says_to_be_continued(workbench, long_spec, uninterrupted, tmp_path):
