@@ -8,7 +8,9 @@ PAGES = ("CONTRIBUTING.md", "CHANGELOG.md", "config/README.md")
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 PAGE_OF = {"README.md": "index.md", "tutorial.ipynb": "tutorial.md"}  # of what is another page here
 OTHER = re.compile(r"(\]\((?:\.\./|docs/)*)(README\.md|tutorial\.ipynb)")
-LATER = {f"docs/{name}/README" for name in ("full-laptop", "league", "pretrained")}  # which a checkout may lack
+LATER = {
+    f"docs/{name}/README" for name in ("full-laptop", "full-short", "league", "pretrained")
+}  # which a checkout may lack
 TOCTREE = "\n```{toctree}\n:hidden:\n:maxdepth: 1\n%s\n```\n"
 
 

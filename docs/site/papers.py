@@ -15,8 +15,11 @@ from docstrings import markdown
 from rlvr.claims.table import published
 from rlvr.estimators import load, names
 
-RESULTS = "results"  # the snapshot that papers' pages show; that of every table and figure is linked
-WHOLE = "full-laptop"
+RESULTS = "results"  # the snapshot that papers' pages show
+WHOLE = (
+    "full-laptop",
+    "full-short",
+)  # snapshots of every table and figure, the first of which that has a paper is linked
 
 
 def write(root: Path, out: Path, ledger: pd.DataFrame) -> None:
@@ -45,6 +48,7 @@ def _content(root: Path, name: str, ledger: pd.DataFrame, verdicts: pd.DataFrame
     estimator = estimator_of(name)
     ledger = ledger[ledger["paper"] == paper["short"]]
     found = verdicts[verdicts["paper"] == name]
+    whole = next((scale for scale in WHOLE if (root / "docs" / scale / name).is_dir()), WHOLE[0])
     return {
         **{key: paper[key] for key in ("name", "short", "title", "authors", "year", "deviations")},
         "estimator": estimator,
@@ -54,8 +58,8 @@ def _content(root: Path, name: str, ledger: pd.DataFrame, verdicts: pd.DataFrame
         "ledger_counts": ledger["verdict"].value_counts().to_dict(),
         "claims": [_claim(rows) for _, rows in found.groupby("claim", sort=False)] if len(found) else [],
         "results": _results(root / "docs" / RESULTS / name),
-        "whole": WHOLE,
-        "more": _results(root / "docs" / WHOLE / name),
+        "whole": whole,
+        "more": _results(root / "docs" / whole / name),
     }
 
 

@@ -104,6 +104,15 @@ def test_the_short_scale_is_a_part_of_the_laptops_without_equal_pass_1(laptop):
         assert len(rates) < len({laptop.runs[run].rl.learning_rate for run in runs_of(laptop, paper)})
 
 
+def test_the_scale_full_short_is_a_part_of_full_laptop_and_holds_the_short_one():
+    papers = ["fade", "pacs"]
+    part, short, full = (make_plan(ROOT, scale, papers) for scale in ("full-short", "short", "full-laptop"))
+    for paper in papers:
+        assert set(runs_of(short, paper)) < set(runs_of(part, paper)) < set(runs_of(full, paper))
+        missing = set(asked_for(full, paper)) - set(asked_for(part, paper))
+        assert missing and all(full.papers[paper].item(name).companion_of for name in missing)
+
+
 def test_a_scale_may_have_a_part_of_what_stands_at_equal_pass_1(laptop):
     """The core's methods keep every seed and rate, others have the first seeds and some rates, of one family."""
     full = make_plan(ROOT, "full-laptop", ["ace", "lens", "agrae"])
