@@ -163,7 +163,9 @@ def test_weights_gradients_moments_and_cache():
 # ---- what fits ----
 
 
-@pytest.mark.parametrize(("scale", "gpus"), [("paper", 8), ("gpu", 1), ("gpu-verl", 1), ("rehearsal", 1)])
+@pytest.mark.parametrize(
+    ("scale", "gpus"), [("paper", 8), ("gpu", 1), ("gpu-verl", 1), ("rehearsal", 1), ("pretrained-gpu", 1)]
+)
 def test_every_run_of_every_paper_fits(scale, gpus):
     plan, cluster = make_plan(ROOT, scale, PAPERS), CLUSTER.with_gpus(32 if scale == "paper" else gpus)
     assert not refusals.refused(plan, cluster, ROOT)
@@ -183,6 +185,8 @@ def test_the_reasoning_sft_fits_the_gpus_that_its_job_asks_for():
     assert not refusals.refused(plan, CLUSTER, ROOT)
     costs = Costs(HARDWARE, "h100", CLUSTER)
     assert costs.gpus_of("sft", "verl", spec.model) == 8 and CLUSTER.devices("sft.verl", "gpu") == (1, 8)
+    limited = [Costs(HARDWARE, "h100", CLUSTER, gpus_per_run=gpus) for gpus in (4, 16)]
+    assert [one.gpus_of("sft", "verl", spec.model) for one in limited] == [4, 8], "an SFT stays on one node"
     found, refusal = costs.memory_of_sft(spec, 8)
     assert found.fits and not refusal and set(found.phases) == {"update", "optimizer"}
     parameters = 7_615_616_512

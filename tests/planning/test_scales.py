@@ -365,3 +365,14 @@ def test_the_pilot_has_problems_that_the_scale_has_not():
     assert set(pilot.runs) == set(scale.runs), "settings chosen on the pilot cost no second training"
     benchmarks = [{of.data.part for of in plan.evaluations.values()} for plan in (pilot, scale)]
     assert benchmarks == [{"pilot"}, {"easy", "hard"}]
+
+
+def test_the_pretrained_scale_makes_equal_pass_1_by_name_alone():
+    """From the base policy, the papers' rate and twice that; the core's runs are among its own."""
+    plan = make_plan(ROOT, "pretrained", ["ace"])
+    made = plan.papers["ace"]
+    assert not [name for name in asked_for(plan, "ace") if made.item(name).companion_of]
+    for cell in made.tables["core_matched"].cells[1:]:
+        assert [rate for rate, _ in cell.rates] == pytest.approx([0, 1e-5, 2e-5])
+    core, matched = (set(made.tables[name].policies()) for name in ("core", "core_matched"))
+    assert core < matched and len(plan.runs.keys() & core) == 15

@@ -4,10 +4,16 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from conftest import ROOT, snakemake
+
+from rlvr.config.schema.names import Synthetic
+from rlvr.cost.hardware import read
+from rlvr.planning.expansion import make_plan
+from rlvr.training.backends.verl.overrides import Places, settings
 
 REHEARSAL = "results/papers/rehearsal/methods/tables/rehearsal.md"
 
@@ -15,12 +21,42 @@ REHEARSAL = "results/papers/rehearsal/methods/tables/rehearsal.md"
 @pytest.mark.parametrize("gpus", ["1", "2"])
 def test_the_rehearsal_trains_by_verl_on_the_gpus_that_are_asked_for(gpus):
     text = snakemake("-n", "--profile", "slurm", "--config", "scale=rehearsal", f"gpus={gpus}", "--", REHEARSAL).stdout
-    jobs = re.findall(r"rule (rl|generate_vllm_1):.*?resources: ([^\n]*)", text, flags=re.S)
-    assert [rule for rule, _ in jobs].count("rl") == 2 and [rule for rule, _ in jobs].count("generate_vllm_1") == 3
+    jobs = re.findall(r"rule (sft|rl|generate_vllm_1):.*?resources: ([^\n]*)", text, flags=re.S)
+    assert Counter(rule for rule, _ in jobs) == {"sft": 1, "rl": 2, "generate_vllm_1": 3}
     for rule, resources in jobs:
-        assert f"gpu={gpus if rule == 'rl' else 1}," in resources and "nodes=1" in resources
-        if rule == "rl":
-            assert "rlvr.training.backends.verl.rl" in resources and f"--gpus-per-node {gpus}" in resources
+        assert f"gpu={1 if rule == 'generate_vllm_1' else gpus}," in resources and "nodes=1" in resources
+        if rule == "generate_vllm_1":
+            assert "tensor_parallel=1," in resources
+        else:
+            assert f"rlvr.training.backends.verl.{rule}" in resources and f"--gpus-per-node {gpus}" in resources
+    (trained,) = re.findall(r"rule sft:.*?input: ([^\n]*)", text, flags=re.S)
+    assert trained.startswith("results/models/smollm2-135m-instruct-")
+
+
+@pytest.fixture(scope="module")
+def rehearsal():
+    return make_plan(ROOT, "rehearsal", [path.stem for path in (ROOT / "config/papers").glob("*.yaml")])
+
+
+def test_the_rehearsal_needs_no_hub(rehearsal):
+    """One model, of a Python package, and problems that are made here; also in tables that are made by name."""
+    assert {spec.model.source for spec in rehearsal.policies.values()} == {"wheel"}
+    sets = [spec.data for spec in (*rehearsal.runs.values(), *rehearsal.evaluations.values())]
+    assert {(isinstance(data, Synthetic), data.name.split("-")[0]) for data in sets} == {(True, "words")}
+
+
+@pytest.mark.parametrize(("gpus", "shared"), [(1, 1), (2, 1), (3, 3), (4, 1), (6, 3), (8, 1)])
+def test_each_run_of_the_rehearsal_is_one_of_verl(rehearsal, gpus, shared):
+    """Its rollouts can be shared by these GPUs, its heads by as many as hold one copy of the model."""
+    shape = read(ROOT / "config").shape(next(iter(rehearsal.policies.values())).model)
+    assert (shape.heads, shape.kv_heads) == (9, 3) and shape.heads % shared == shape.kv_heads % shared == 0
+    places = Places.of(Path("state"), "model", gpus_per_node=gpus)
+    for name, spec in rehearsal.runs.items():
+        execution = rehearsal.executions[name]
+        assert execution.tensor_parallel == 1
+        made = settings(spec, places, execution.model_copy(update={"tensor_parallel": shared}))
+        assert made["actor_rollout_ref.rollout.tensor_model_parallel_size"] == shared and gpus % shared == 0
+        assert (made["data.train_batch_size"], made["trainer.total_training_steps"]) == (6, 2)
 
 
 def test_the_rehearsal_is_planned_below_twenty_minutes():
@@ -30,12 +66,14 @@ def test_the_rehearsal_is_planned_below_twenty_minutes():
     assert total["makespan_hours"] < 20 / 60, total
 
 
-def test_jobs_that_need_the_gpu_ask_for_it_and_others_do_not():
-    text = snakemake("-n", "--profile", "workflow/profiles/gpu", "--", "results/papers/gpu/ace/tables/core.md").stdout
-    for rule, resources in re.findall(
-        r"rule (rl|generate_vllm_1|grade|table):.*?resources: ([^\n]*)", text, flags=re.S
-    ):
-        assert ("gpu=1" in resources) == (rule in ("rl", "generate_vllm_1")), rule
+@pytest.mark.parametrize(("scale", "sampling"), [("gpu", "generate_vllm_1"), ("pretrained-gpu", "generate")])
+def test_jobs_that_need_the_gpu_ask_for_it_and_others_do_not(scale, sampling):
+    profile, table = "workflow/profiles/gpu", f"results/papers/{scale}/ace/tables/core.md"
+    text = snakemake("-n", "--profile", profile, "--config", f"scale={scale}", "--", table).stdout
+    jobs = re.findall(rf"rule (rl|{sampling}|grade|table):.*?resources: ([^\n]*)", text, flags=re.S)
+    assert {rule for rule, _ in jobs} == {"rl", sampling, "grade", "table"}
+    for rule, resources in jobs:
+        assert ("gpu=1" in resources) == (rule in ("rl", sampling)), rule
 
 
 def of_fade(table, *settings):

@@ -199,8 +199,8 @@ PRIORITY = defaultdict(int, priorities(PLAN))  # 0: requested by name, and in no
 AT_ONCE = len(items_in_order(PLAN)) + 1
 
 
-# Models of the hub need a GPU; the tiny ones do not.
-GPU = "gpu" if any(model.source == "hub" for model in PLAN.models.values()) else "cpu"
+# Models of the hub need a GPU, others where the scale says so.
+GPU = "gpu" if any(model.source == "hub" for model in PLAN.models.values()) else PLAN.execution.device
 if SETTING["own"]:
     GPU = PLAN.execution.device
 # So does an embedding model of the hub; the small one is a package.

@@ -209,11 +209,15 @@ class Costs:
         return self.hardware.devices[self.device].unit == "GPU"
 
     def gpus_of(self, rule: str, backend: str, model: Model) -> int:
-        """The devices that a job of a rule asks for in config/cluster.yaml; a core runs one process."""
-        if rule == "rl" and backend != "in_process" and self.gpus_per_run is not None:
-            return self.gpus_per_run
+        """The devices that a job of a rule asks for in config/cluster.yaml; a core runs one process.
+
+        `gpus_per_run` replaces those of a run, and limits those of an SFT, which stays on one node.
+        """
+        given = self.gpus_per_run if backend != "in_process" else None
+        if rule == "rl" and given is not None:
+            return given
         nodes, each = self.cluster.devices(f"{rule}.{backend}.{model.name}", "gpu") if self.on_gpu else (1, 1)
-        return nodes * each
+        return min(nodes * each, given) if rule == "sft" and given is not None else nodes * each
 
     def run(self, spec: RunSpec, execution: Execution) -> Estimate:
         """The estimate of an RL run: each step draws, scores (`Passes`) and updates; plus probes and checkpoints."""

@@ -5,10 +5,12 @@ from pathlib import Path
 from rlvr.config.cluster import Cluster
 from rlvr.config.load import ConfigError
 from rlvr.config.plan import Plan
-from rlvr.config.schema.names import HubModel, Model
+from rlvr.config.schema.names import HubModel, Model, WheelModel
 from rlvr.cost import hardware
 from rlvr.cost.model import Costs
 from rlvr.planning.papers import read_sources
+
+PUBLISHED = HubModel | WheelModel
 
 
 class Refused(ConfigError):
@@ -28,7 +30,7 @@ def refused(plan: Plan, cluster: Cluster, root: Path) -> dict[str, str]:
     The GPU is `gpu_type` of config/cluster.yaml where config/hardware.yaml has it, else the scale's `hardware`. A scale
     on processors has no limit.
     """
-    policies = {name: spec for name, spec in plan.policies.items() if isinstance(spec.model, HubModel)}
+    policies = {name: spec for name, spec in plan.policies.items() if isinstance(spec.model, PUBLISHED)}
     if not policies:
         return {}
     specs = hardware.read(root / "config")
@@ -47,7 +49,7 @@ def refused(plan: Plan, cluster: Cluster, root: Path) -> dict[str, str]:
             costs, gpus = on_its_gpus("sft", spec.sft.backend, spec.model)
             found[name] = costs.device, costs.memory_of_sft(spec, gpus)[1]
     for name, spec in plan.runs.items():
-        if isinstance(spec.base.model, HubModel):
+        if isinstance(spec.base.model, PUBLISHED):
             costs, gpus = on_its_gpus("rl", spec.rl.backend, spec.base.model)
             found[name] = costs.device, costs.memory(spec, plan.executions[name], gpus)[1]
     return {name: f"{name} cannot fit on {device}: {refusal}" for name, (device, refusal) in found.items() if refusal}
