@@ -13,7 +13,7 @@ TORCH := torch==2.13.0
 CORES ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 2)
 
 .PHONY: help run smoke results snapshot snapshot-full snapshot-league test test-methods test-package test-cluster test-verl test-trl test-vllm test-loggers test-site lint site bench doctor clean
-.PHONY: test-slow install install-test install-lint install-site install-bench install-cluster bench-gpu check-gpu
+.PHONY: test-slow dist install install-test install-lint install-site install-bench install-cluster bench-gpu check-gpu
 help: ## print this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 17
 
@@ -84,6 +84,15 @@ site: install-site build/ledger.csv ## build the documentation as a site, site/i
 test-site: site $(VENV)-site/.test ## test the site in a real Chromium: axe-core, keyboard, small screens, no network; two minutes
 	@$(VENV)-site/bin/python -m pytest --noconftest -m site tests/site/test_browser.py
 
+dist: $(VENV)-dist/.dist ## build the source distribution and the wheel into dist/, and start rlvr from the wheel in a fresh environment
+	@rm -rf dist build/wheel && mkdir -p build/wheel
+	$(VENV)-dist/bin/python -m build --outdir dist .
+	$(PYTHON) -m venv build/wheel/venv
+	build/wheel/venv/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	cd build/wheel
+	venv/bin/rlvr --help >help.txt
+	echo '{"problem": "a", "n": 16, "c": 3}' | venv/bin/rlvr passk --k 8
+
 bench: install-bench ## measure the figures of docs/benchmarks.md on this machine
 	@$(BIN)/python benchmarks/run.py --python $(VENV)-bench/bin/python
 
@@ -133,6 +142,11 @@ $(VENV)-site/.site: envs/site.txt | doctor
 
 $(VENV)-site/.test: $(VENV)-site/.site envs/site-test.txt
 	@$(VENV)-site/bin/python -m pip install --quiet --disable-pip-version-check -r envs/site-test.txt
+	touch $@
+
+$(VENV)-dist/.dist: envs/dist.txt | doctor
+	@test -x $(VENV)-dist/bin/python || $(PYTHON) -m venv $(VENV)-dist
+	$(VENV)-dist/bin/python -m pip install --quiet --disable-pip-version-check -r envs/dist.txt
 	touch $@
 
 $(VENV)-bench/.bench: envs/bench.txt envs/bench-verl.txt | doctor
