@@ -130,6 +130,41 @@ def test_an_issue_form_asks_for_something(file: Path):
     assert any(part.get("validations", {}).get("required") for part in form["body"])
 
 
+def test_the_catalog_finds_a_standard_workflow():
+    """Its rules for the standardized usage: these files, rules that end with .smk, a README with two words."""
+    for name in ("workflow/Snakefile", "config/README.md", ".snakemake-workflow-catalog.yml"):
+        assert (ROOT / name).is_file(), name
+    assert {file.suffix for file in (ROOT / "workflow/rules").iterdir()} == {".smk"}
+    assert all(word in (ROOT / "README.md").read_text().lower() for word in ("snakemake", "workflow"))
+    usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
+    scales = re.search(r"scale \((.+?)\)", usage["mandatory-flags"]["desc"])[1].split(", ")
+    assert {"smoke", "laptop", "short", "pretrained", "paper"} <= set(scales)
+    assert set(scales) <= {file.stem for file in (ROOT / "config/scale").glob("*.yaml")}
+    assert usage["mandatory-flags"]["flags"].removeprefix("--config scale=") in scales
+
+
+def planned(*arguments: str) -> tuple[int, str, list[str]]:
+    """The exit code of a dry run in this folder, its table of jobs, and what each makes or what is wrong."""
+    command = [sys.executable, "-m", "snakemake", "-n", "--cores", "2", *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    lines = sorted(line for line in done.stdout.splitlines() if line.startswith("    output: "))
+    return done.returncode, done.stdout.partition("Job stats:")[2].partition("\n\n")[0], lines or [done.stderr]
+
+
+@pytest.mark.parametrize("target", ["all", "corre"])
+def test_the_catalogs_snakefile_is_the_workflow(target):
+    whole, of_the_catalog = (
+        planned("-s", name, "--config", "scale=smoke", "papers=ace", "--", target)
+        for name in ("Snakefile", "workflow/Snakefile")
+    )
+    assert of_the_catalog == whole
+    code, jobs, lines = whole
+    if target == "all":
+        assert code == 0 and "\nrl " in jobs and len(lines) > 10
+    else:
+        assert code != 0 and "did you mean core?" in lines[0]
+
+
 def test_the_catalogs_configuration_plans_every_stage(tmp_path):
     command = [sys.executable, "-m", "snakemake", "-n", "--cores", "2", "--directory", str(tmp_path)]
     done = subprocess.run(
