@@ -81,7 +81,7 @@ site: install-site build/ledger.csv ## build the documentation as a site, site/i
 	$(VENV)-site/bin/sphinx-build --quiet --fail-on-warning --keep-going -c docs/site build/site site
 	$(VENV)-site/bin/python docs/site/check.py site
 
-test-site: site $(VENV)-site/.test ## test the site in a real Chromium: axe-core, keyboard, small screens, no network; two minutes
+test-site: site $(VENV)-site/.test ## test the site in a real Chromium: axe-core, keyboard, small screens, no network; five minutes
 	@$(VENV)-site/bin/python -m pytest --noconftest -m site tests/site/test_browser.py
 
 dist: $(VENV)-dist/.dist ## build the source distribution and the wheel into dist/, and start rlvr from the wheel in a fresh environment
