@@ -13,7 +13,7 @@ TORCH := torch==2.13.0
 CORES ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 2)
 
 .PHONY: help run smoke results snapshot snapshot-full snapshot-full-short snapshot-league test test-methods test-package test-cluster test-verl test-trl test-vllm test-loggers test-site lint site bench doctor clean
-.PHONY: test-slow install install-test install-lint install-site install-bench install-cluster bench-gpu check-gpu
+.PHONY: test-slow dist install install-test install-lint install-site install-bench install-cluster bench-gpu check-gpu
 help: ## print this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 17
 
@@ -61,7 +61,7 @@ test-cluster: install-test ## test the slurm profile and its failures on a real 
 	@$(BIN)/python -m pytest -m cluster tests/workflow/test_cluster.py tests/workflow/test_cluster_faults.py tests/workflow/test_cluster_gpus.py tests/workflow/test_controller.py tests/training/test_ray_nodes.py
 
 test-verl: $(VENV)-verl/.verl ## test the real verl on a CPU: configurations, SFT, RL; ten minutes and 2 GiB
-	@OMP_NUM_THREADS=1 PYTHONPATH=src $(VENV)-verl/bin/python -m pytest -m verl tests/training/test_verl.py tests/training/test_critic.py tests/training/test_verl_padded.py tests/training/test_verl_pictures.py tests/training/test_verl_training.py tests/test_locks.py tests/adapters/test_verl_adapter.py
+	@OMP_NUM_THREADS=1 PYTHONPATH=src $(VENV)-verl/bin/python -m pytest -m verl tests/training/test_verl.py tests/training/test_critic.py tests/training/test_verl_padded.py tests/training/test_verl_pictures.py tests/training/test_verl_training.py tests/test_locks.py tests/adapters/test_verl_adapter.py tests/adapters/test_verl_adapter_trains.py
 
 test-trl: install-test install-bench ## test the estimators in the real TRL on a CPU; two minutes
 	@RLVR_TRL_PYTHON=$(VENV)-bench/bin/python $(BIN)/python -m pytest -m trl tests/adapters/test_trl_adapter.py
@@ -84,8 +84,17 @@ site: install-site build/ledger.csv ## build the documentation as a site, site/i
 	$(VENV)-site/bin/sphinx-build --quiet --fail-on-warning --keep-going -c docs/site build/site site
 	$(VENV)-site/bin/python docs/site/check.py site
 
-test-site: site $(VENV)-site/.test ## test the site in a real Chromium: axe-core, keyboard, small screens, no network; two minutes
+test-site: site $(VENV)-site/.test ## test the site in a real Chromium: axe-core, keyboard, small screens, no network; five minutes
 	@$(VENV)-site/bin/python -m pytest --noconftest -m site tests/site/test_browser.py
+
+dist: $(VENV)-dist/.dist ## build the source distribution and the wheel into dist/, and start rlvr from the wheel in a fresh environment
+	@rm -rf dist build/wheel && mkdir -p build/wheel
+	$(VENV)-dist/bin/python -m build --outdir dist .
+	$(PYTHON) -m venv build/wheel/venv
+	build/wheel/venv/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	cd build/wheel
+	venv/bin/rlvr --help >help.txt
+	echo '{"problem": "a", "n": 16, "c": 3}' | venv/bin/rlvr passk --k 8
 
 bench: install-bench ## measure the figures of docs/benchmarks.md on this machine
 	@$(BIN)/python benchmarks/run.py --python $(VENV)-bench/bin/python
@@ -136,6 +145,11 @@ $(VENV)-site/.site: envs/site.txt | doctor
 
 $(VENV)-site/.test: $(VENV)-site/.site envs/site-test.txt
 	@$(VENV)-site/bin/python -m pip install --quiet --disable-pip-version-check -r envs/site-test.txt
+	touch $@
+
+$(VENV)-dist/.dist: envs/dist.txt | doctor
+	@test -x $(VENV)-dist/bin/python || $(PYTHON) -m venv $(VENV)-dist
+	$(VENV)-dist/bin/python -m pip install --quiet --disable-pip-version-check -r envs/dist.txt
 	touch $@
 
 $(VENV)-bench/.bench: envs/bench.txt envs/bench-verl.txt | doctor

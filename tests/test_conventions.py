@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,12 @@ from pathlib import Path
 import pytest
 import yaml
 from conftest import ROOT
+
+from rlvr import __version__
+
+sys.path.insert(0, str(ROOT / ".ci"))
+
+import notes
 
 MAKEFILE = (ROOT / "Makefile").read_text()
 TARGETS = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
@@ -30,16 +37,73 @@ def test_workflows_call_targets_that_exist():
         for command in commands(yaml.safe_load(file.read_text()))
         for target in re.findall(r"\bmake ([a-z-]+)", command)
     }
-    assert {"lint", "test", "test-package", "site"} <= called <= TARGETS
+    assert {"lint", "test", "test-package", "site", "dist"} <= called <= TARGETS
 
 
-def test_workflows_may_read_and_the_site_alone_may_be_deployed():
+def test_checks_of_a_request_build_the_site_and_have_latex():
+    """The site is deployed from main alone; tests of tables and of BibTeX are skipped where there is no LaTeX."""
+    run = list(commands(yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())))
+    assert "make site" in run
+    before = "\n".join(run).partition("make test\n")[0]
+    assert {"bubblewrap", "texlive-latex-base", "texlive-latex-recommended"} <= set(before.split())
+
+
+# ---- a release ----
+
+
+def test_a_release_has_one_version_and_one_date():
+    (version, date, words), *earlier = notes.sections((ROOT / "CHANGELOG.md").read_text())
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert version == __version__ == citation["version"] == notes.version()
+    assert date == citation["date-released"].isoformat() and words.startswith("- ")
+    assert [older[1] for older in earlier] == sorted((older[1] for older in earlier), reverse=True)
+
+
+def test_the_notes_of_a_tag_are_its_section(tmp_path):
+    copy = tmp_path / "project"
+    (copy / "src/rlvr").mkdir(parents=True)
+    (copy / ".ci").mkdir()
+    for name in (".ci/notes.py", "src/rlvr/__init__.py"):
+        shutil.copy(ROOT / name, copy / name)
+    text = "# Changelog\n\n## {} (2026-01-02)\n\n- New.\n  More.\n\n## 0.0.1 (2025-01-02)\n\n- Old.\n"
+
+    def said(tag: str) -> tuple[int, str]:
+        command = [sys.executable, str(copy / ".ci/notes.py"), tag]
+        done = subprocess.run(command, capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+    (copy / "CHANGELOG.md").write_text(text.format(__version__))
+    assert said(f"v{__version__}") == (0, "- New.\n  More.\n")
+    assert said("v99.0.0") == (1, f"the tag is v99.0.0, and the version of src/rlvr/__init__.py is {__version__}\n")
+    (copy / "CHANGELOG.md").write_text(text.format("98.0.0"))
+    assert said(f"v{__version__}") == (1, f"CHANGELOG.md has no section '## {__version__} (YYYY-MM-DD)'\n")
+
+
+def test_a_release_takes_what_make_dist_leaves():
+    workflow = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())
+    assert workflow[True] == {"push": {"tags": ["v*"]}}
+    build, publish = ([*commands(workflow["jobs"][job])] for job in ("build", "publish"))
+    assert "make dist" in build and ".ci/notes.py" in build[0] and publish[0].startswith("gh release create ")
+    recipe = MAKEFILE.partition("\ndist: ")[2].partition("\n\n")[0]
+    assert "--outdir dist ." in recipe and "pip install" in recipe and "rlvr --help" in recipe
+    (kept,) = (
+        step["with"]["path"].split() for step in workflow["jobs"]["build"]["steps"] if "path" in step.get("with", {})
+    )
+    assert kept == ["dist/*", "build/notes.md"] and all(path in publish[0] for path in kept)
+
+
+def test_workflows_may_read_and_two_jobs_may_write():
+    """One deploys the site, one publishes a release; neither builds what it writes."""
+    may_write = {
+        "pages": {"deploy": {"pages": "write", "id-token": "write"}},
+        "release": {"publish": {"contents": "write"}},
+    }
     for file in sorted((ROOT / ".github/workflows").glob("*.yml")):
         workflow = yaml.safe_load(file.read_text())
         assert workflow["permissions"] == {"contents": "read"}, file.name
         rights = {name: job["permissions"] for name, job in workflow["jobs"].items() if "permissions" in job}
-        deploys = {"deploy": {"pages": "write", "id-token": "write"}}
-        assert rights == (deploys if file.stem == "pages" else {}), file.name
+        assert rights == may_write.get(file.stem, {}), file.name
+        assert not any("make" in command for job in rights for command in commands(workflow["jobs"][job])), file.name
     pages = yaml.safe_load((ROOT / ".github/workflows/pages.yml").read_text())
     assert pages[True]["push"] == {"branches": ["main"]} and "pull_request" not in pages[True]  # YAML 1.1: `on` is true
     (folder,) = (step["with"]["path"] for step in pages["jobs"]["build"]["steps"] if "path" in step.get("with", {}))
@@ -64,6 +128,41 @@ def test_an_issue_form_asks_for_something(file: Path):
     ids = [part["id"] for part in form["body"]]
     assert len(set(ids)) == len(ids) > 2
     assert any(part.get("validations", {}).get("required") for part in form["body"])
+
+
+def test_the_catalog_finds_a_standard_workflow():
+    """Its rules for the standardized usage: these files, rules that end with .smk, a README with two words."""
+    for name in ("workflow/Snakefile", "config/README.md", ".snakemake-workflow-catalog.yml"):
+        assert (ROOT / name).is_file(), name
+    assert {file.suffix for file in (ROOT / "workflow/rules").iterdir()} == {".smk"}
+    assert all(word in (ROOT / "README.md").read_text().lower() for word in ("snakemake", "workflow"))
+    usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
+    scales = re.search(r"scale \((.+?)\)", usage["mandatory-flags"]["desc"])[1].split(", ")
+    assert {"smoke", "laptop", "short", "pretrained", "paper"} <= set(scales)
+    assert set(scales) <= {file.stem for file in (ROOT / "config/scale").glob("*.yaml")}
+    assert usage["mandatory-flags"]["flags"].removeprefix("--config scale=") in scales
+
+
+def planned(*arguments: str) -> tuple[int, str, list[str]]:
+    """The exit code of a dry run in this folder, its table of jobs, and what each makes or what is wrong."""
+    command = [sys.executable, "-m", "snakemake", "-n", "--cores", "2", *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    lines = sorted(line for line in done.stdout.splitlines() if line.startswith("    output: "))
+    return done.returncode, done.stdout.partition("Job stats:")[2].partition("\n\n")[0], lines or [done.stderr]
+
+
+@pytest.mark.parametrize("target", ["all", "corre"])
+def test_the_catalogs_snakefile_is_the_workflow(target):
+    whole, of_the_catalog = (
+        planned("-s", name, "--config", "scale=smoke", "papers=ace", "--", target)
+        for name in ("Snakefile", "workflow/Snakefile")
+    )
+    assert of_the_catalog == whole
+    code, jobs, lines = whole
+    if target == "all":
+        assert code == 0 and "\nrl " in jobs and len(lines) > 10
+    else:
+        assert code != 0 and "did you mean core?" in lines[0]
 
 
 def test_the_catalogs_configuration_plans_every_stage(tmp_path):

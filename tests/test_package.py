@@ -36,6 +36,12 @@ ANSWERS = [
 ]
 SAMPLES = [{"problem": "a", "completion": text, "correct": True} for text in ("x = 1", "one")]
 COUNTS = [{"problem": "a", "n": 16, "c": 3}, {"problem": "b", "n": 16, "c": 16}]
+ACE_STEP = {
+    "rewards": [[1, 0, 0, 1]],
+    "logp": [[-3, -2, -5, -4]],
+    "logp_ref": [[-3, -4, -4, -4]],
+    "lengths": [[5, 4, 8, 6]],
+}
 STEPS = [{"step": 0, "rewards": [[1, 0, 0, 0], [1, 1, 1, 0]]}]
 PROBLEMS = [{"id": str(i), "problem": f"What is {i} + {i}?", "answer": str(2 * i)} for i in range(30)]
 
@@ -344,6 +350,33 @@ def test_outside_of_a_checkout_one_line_asks_for_config(wheel, tmp_path, argumen
     assert done.returncode == 0 and json.loads(done.stdout)["problems"] == 2, done.stderr
 
 
+def weights_of_ace() -> list[float]:
+    """Of ACE_STEP's group, by the function: GRPO's weights, an error's times 1 + softplus(c)."""
+    import torch
+
+    from rlvr.estimators import Estimator
+
+    step = {key: torch.tensor(rows, dtype=torch.float64) for key, rows in ACE_STEP.items()}
+    inputs = {"log_ratio_PG": step["logp"] - step["logp_ref"], "lengths_PG": step["lengths"]}
+    weights_PG, _ = Estimator("ace", {}).step(step["rewards"], inputs, {})
+    assert weights_PG[0, 1] != weights_PG[0, 2]  # the shift tells errors apart
+    return weights_PG[0].tolist()
+
+
+def weights_in(line: str) -> list[float]:
+    return json.loads(line)["weights"][0]
+
+
+def test_weigh_starts_from_the_wheel_with_what_its_extra_declares(wheel, tmp_path):
+    with ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "site")
+    (tmp_path / "elsewhere").mkdir()
+    rlvr = alone(tmp_path, ("torch",), source=tmp_path / "site")
+    done = rlvr("weigh", "ace", lines=[ACE_STEP], cwd=tmp_path / "elsewhere")
+    assert done.returncode == 0, done.stderr
+    assert weights_in(done.stdout) == pytest.approx(weights_of_ace())
+
+
 # ---- pip and its index, for real ----
 
 
@@ -369,6 +402,18 @@ def test_pip_installs_a_base_that_starts(wheel, sdist, tmp_path):
     arguments, lines, expected = ON_THE_BASE["passk"]
     done = started(program / "rlvr", *arguments, text="".join(json.dumps(line) + "\n" for line in lines), cwd=tmp_path)
     assert done.returncode == 0 and expected in done.stdout, done.stderr
+
+
+@pytest.mark.long
+def test_weigh_starts_from_the_wheel_in_a_fresh_environment(wheel, tmp_path):
+    """With the torch of the lock, as `make install` asks for it: a CPU build where the index has one."""
+    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True)
+    program = tmp_path / "venv" / "bin"
+    pip(program, "install", f"torch=={pins('main.txt')['torch']}")
+    pip(program, "install", f"{wheel}[torch]")
+    done = started(program / "rlvr", "weigh", "ace", text=json.dumps(ACE_STEP), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert weights_in(done.stdout) == pytest.approx(weights_of_ace())
 
 
 @pytest.mark.long

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import citing
 import claims
 import jinja2
 import masses
@@ -60,6 +61,7 @@ def _content(root: Path, name: str, ledger: pd.DataFrame, verdicts: pd.DataFrame
         "results": _results(root / "docs" / RESULTS / name),
         "whole": whole,
         "more": _results(root / "docs" / whole / name),
+        "bibtex": citing.fenced(citing.of_paper(root, name)),
     }
 
 

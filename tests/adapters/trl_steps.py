@@ -12,6 +12,7 @@ from datasets import Dataset
 from transformers import PreTrainedTokenizerFast
 from trl import GRPOConfig
 
+import rlvr
 from rlvr.adapters.trl import GRPOTrainer
 from rlvr.estimators import Estimator, inputs_of_step
 
@@ -83,4 +84,5 @@ trainer = Watched(
 before = [parameter.detach().clone() for parameter in trainer.model.parameters()]
 trainer.train()
 moved = max(float((a - b).detach().abs().max()) for a, b in zip(before, trainer.model.parameters(), strict=True))
-print("RESULT " + json.dumps({"steps": trainer.seen, "moved": moved, "logged": list(trainer._logs["advantages"])}))
+result = {"steps": trainer.seen, "moved": moved, "logged": list(trainer._logs["advantages"])}
+print("RESULT " + json.dumps({**result, "package": rlvr.__file__}))

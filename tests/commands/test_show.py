@@ -73,6 +73,18 @@ def test_right_and_wrong_choose_rollouts_and_not_what_is_weighed(say):
     assert "+1.000" in right and "-1.000" in wrong
 
 
+def test_each_rollout_has_its_reward(say, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+    said = say("show", "run-a", "--limit", "1").splitlines()
+    (head,) = (line for line in said if "verdict" in line)
+    place = head.index("reward") + len("reward")
+    rows = [line for line in said if re.match(r"│ +\d ", line)]
+    assert [line[:place].split()[-1] for line in rows] == ["1", "1", "0", "0"]
+    page = tmp_path / "page.html"
+    say("show", "run-a", "--html", str(page), "--limit", "1")
+    assert re.findall(r">reward (\S+) ·", page.read_text()) == ["1", "1", "0", "0"]
+
+
 def test_a_step_and_a_problem_choose_groups(say):
     said = say("show", "run-a", "--step", "1", "--prompt", "p1")
     assert said.count("of 4 correct") == 1 and "step 1 · p1" in said

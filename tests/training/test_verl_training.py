@@ -1,7 +1,6 @@
 """verl's own trainers on a CPU, end to end: `make test-verl`, in an environment of its own."""
 
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -14,6 +13,8 @@ import pytest
 import torch
 import yaml
 from conftest import ROOT, spec_file
+from verl_without_gpu import COMMON, LIMIT, environment
+from verl_without_gpu import RL as ON_CPU
 
 from rlvr import verifiers
 from rlvr.config.schema.specs import EvaluationSpec, RunSpec
@@ -25,37 +26,9 @@ from rlvr.records import Completion, KeptGroup, Problem, read_records
 from rlvr.show.weights import under_its_state
 
 pytestmark = pytest.mark.verl
-LIMIT = 600  # seconds of one process, generous for a busy machine: a failed run of verl may hang
-
-# What verl must be told where there is no GPU; the platform and the rollout engine are in verl_on_cpu.
-COMMON = ["trainer.device=cpu"]
 SFT = [*COMMON, "model.enable_gradient_checkpointing=False", "engine.use_torch_compile=False"]
-RL = [
-    *COMMON,
-    "actor_rollout_ref.rollout.name=transformers_on_cpu",
-    "actor_rollout_ref.rollout.load_format=auto",
-    "actor_rollout_ref.rollout.free_cache_engine=False",
-    "actor_rollout_ref.rollout.agent.num_workers=1",
-    "actor_rollout_ref.actor.fsdp_config.use_torch_compile=False",
-    "actor_rollout_ref.actor.use_torch_compile=False",
-    "actor_rollout_ref.ref.fsdp_config.use_torch_compile=False",
-    "actor_rollout_ref.model.enable_gradient_checkpointing=False",
-    "+ray_kwargs.ray_init.num_gpus=2",
-    "+ray_kwargs.ray_init.include_dashboard=False",
-    "+ray_kwargs.ray_init.object_store_memory=300000000",
-    "transfer_queue.backend.SimpleStorage.num_data_storage_units=1",
-    "rlvr.record_rollouts=True",
-]
-
-
+RL = [*ON_CPU, "rlvr.record_rollouts=True"]
 CRITIC = ["critic.fsdp.use_torch_compile=False", "critic.model.enable_gradient_checkpointing=False"]
-
-
-def environment() -> dict[str, str]:
-    paths = f"{ROOT / 'src'}:{ROOT / 'tests'}"
-    on_cpu = {"VERL_USE_EXTERNAL_MODULES": "verl_on_cpu", "VERL_PLATFORM": "cpu", "VERL_ENGINE_DEVICE": "cuda"}
-    quiet = {"RAY_USAGE_STATS_ENABLED": "0", "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "HYDRA_FULL_ERROR": "1"}
-    return {**os.environ, **on_cpu, **quiet, "PYTHONPATH": paths}
 
 
 def start(log: Path, module: str, *arguments: str, overrides: list[str]) -> subprocess.Popen:

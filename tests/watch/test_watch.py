@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -201,11 +202,38 @@ def test_jobs_by_rule(tmp_path, kind):
     assert dag.count("rl") == (2, 0, 0, 1) and dag.steps == (3, 7) and dag.ended
 
 
+def stamp(clock: str) -> float:
+    return time.mktime(time.strptime(f"2026-11-25 {clock}", "%Y-%m-%d %H:%M:%S"))
+
+
+def test_the_time_left_of_all_jobs_is_their_work_by_the_jobs_at_once(tmp_path):
+    log = tmp_path / "2026-11-25T014336.198034.snakemake.log"
+    log.write_text("Job stats:\nrl 3\ntotal 3\n")
+    dag = Dag(log)
+    dag.read()
+    assert dag.left(stamp("01:43:50")) is None  # nothing was started
+    log.write_text(LOG.format(kind="local"))
+    dag = Dag(log)
+    dag.read()
+    # sft took 7 s. No rl has finished: that at work has taken 12 s, two are to come; scores are unknown. 19 s of work
+    # in 20 s.
+    assert dag.left(stamp("01:44:03")) == (pytest.approx(2 * 12 / (19 / 20)), True)
+    with open(log, "a") as file:
+        file.write("[Wed Nov 25 01:44:11 2026]\nFinished jobid: 2 (Rule: rl)\n2 of 7 steps (29%) done\n")
+        file.write("[Wed Nov 25 01:44:13 2026]\nrule rl:\n    jobid: 3\n[Wed Nov 25 01:44:13 2026]\n")
+        file.write("rule score:\n    jobid: 9\n[Wed Nov 25 01:44:15 2026]\nFinished jobid: 9 (Rule: score)\n")
+    dag.read()
+    # rl: 20 s each, one of them at work for 10 s, one to come; scores: 2 s each, two to come. 39 s of work in 40 s.
+    assert dag.left(stamp("01:44:23")) == (pytest.approx((10 + 20 + 4) / (39 / 40)), False)
+    assert dag.left(stamp("01:44:43"))[0] == pytest.approx((0 + 20 + 4) / (59 / 60))  # longer than the mean
+
+
 def test_a_view_has_the_jobs_of_a_living_snakemake(tmp_path, snakemake):
     results = tmp_path / "results"
     results.mkdir()
     text = watch(results, "--once")
     assert f"Snakemake {os.getpid()} on" in text and "1 of 7 jobs done (14 %), 1 started" in text and "1 failed" in text
+    assert re.search(r" at least .+ left, 1 failed", " ".join(text.split()))
     assert "all done: sft 1" in text
     assert [line.split() for line in text.splitlines() if line.strip().startswith("rl ")] == [["rl", "1", "1", "1"]]
 

@@ -36,9 +36,9 @@ from rlvr.words import nearest
 ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=False)).parents[1]
 
 
-IS_MAIN = (
-    workflow.exec_mode == ExecMode.DEFAULT and Path(workflow.main_snakefile).resolve() == (ROOT / "Snakefile").resolve()
-)
+# The second includes the first; another workflow may have this one as a module.
+SNAKEFILES = [(ROOT / name).resolve() for name in ("Snakefile", "workflow/Snakefile")]
+IS_MAIN = workflow.exec_mode == ExecMode.DEFAULT and Path(workflow.main_snakefile).resolve() in SNAKEFILES
 
 
 def without_default_rate():

@@ -40,6 +40,7 @@ def _group(shown: Shown) -> dict[str, Any]:
             "number": i,
             "status": group.statuses[i],
             "extracted": group.extracted[i],
+            "reward": group.rewards[i],
             "weights": [
                 {"method": method, "value": weights[i], "share": 50 * abs(weights[i]) / largest[method]}
                 for method, weights in shown.weights.items()

@@ -44,6 +44,7 @@ def _table(shown: Shown) -> Table:
     for method in shown.weights:
         table.add_column(method, justify="right", no_wrap=True)
     table.add_column("verdict")
+    table.add_column("reward", justify="right", no_wrap=True)
     if group.log_ratio is not None:
         table.add_column("c", justify="right", no_wrap=True)
     table.add_column("log p", justify="right", no_wrap=True)
@@ -52,7 +53,7 @@ def _table(shown: Shown) -> Table:
     for i in shown.visible:
         shift = [] if group.log_ratio is None else [f"{group.log_ratio[i]:+.3f}"]
         weights = [_weight(weights[i]) for weights in shown.weights.values()]
-        numbers = [*shift, f"{group.logp[i]:.2f}", str(group.lengths[i])]
+        numbers = [f"{group.rewards[i]:.3g}", *shift, f"{group.logp[i]:.2f}", str(group.lengths[i])]
         table.add_row(str(i), *weights, verdict(group.statuses[i], group.extracted[i]), *numbers, _response(shown, i))
     return table
 

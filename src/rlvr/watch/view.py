@@ -83,7 +83,9 @@ def _heading(owner: Owner, dag: Dag) -> Text:
     done, steps = dag.steps
     share = f" ({100 * done / steps:.0f} %)" if steps else ""
     since = time.time() - dag.began.timestamp()
-    words = f"{done} of {steps} jobs done{share}, {len(dag.started)} started, for {duration(since)}"
+    left = dag.left(time.time())
+    until = f", {'at least' if left[1] else 'about'} {duration(left[0])} left" if left else ""
+    words = f"{done} of {steps} jobs done{share}, {len(dag.started)} started, for {duration(since)}{until}"
     failed = f", {len(dag.failed)} failed" if dag.failed else ""
     silence = time.time() - dag.log.stat().st_mtime
     quiet = f"; its log has no new line for {duration(silence)}" if silence > OLD else ""
