@@ -25,7 +25,12 @@ RL = [
 
 def environment(*modules: str) -> dict[str, str]:
     """Of a process of verl, which imports these modules after its platform."""
-    paths, external = f"{ROOT / 'src'}:{ROOT / 'tests'}", ",".join(["verl_on_cpu", *modules])
-    on_cpu = {"VERL_USE_EXTERNAL_MODULES": external, "VERL_PLATFORM": "cpu", "VERL_ENGINE_DEVICE": "cuda"}
+    paths, others = f"{ROOT / 'src'}:{ROOT / 'tests'}", {"VERL_ON_CPU_WITH": ",".join(modules)}
+    on_cpu = {
+        "VERL_USE_EXTERNAL_MODULES": "verl_on_cpu",
+        "VERL_PLATFORM": "cpu",
+        "VERL_ENGINE_DEVICE": "cuda",
+        **others,
+    }
     quiet = {"RAY_USAGE_STATS_ENABLED": "0", "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "HYDRA_FULL_ERROR": "1"}
     return {**os.environ, **on_cpu, **quiet, "PYTHONPATH": paths}

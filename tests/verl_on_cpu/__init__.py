@@ -1,9 +1,12 @@
 """verl without a GPU, for tests: a platform, a process group on gloo, and a rollout engine over transformers.
 
 `VERL_USE_EXTERNAL_MODULES=verl_on_cpu` imports it in every process of verl; it changes nothing of its trainer, engines,
-losses or checkpoints.
+losses or checkpoints. It imports the modules of VERL_ON_CPU_WITH in its turn: a second external module could come before
+the platform, where Ray reads an object of this package first.
 """
 
+import importlib
+import os
 import types
 from contextlib import contextmanager
 
@@ -144,3 +147,5 @@ _on_gloo()
 verl.utils.model.load_valuehead_model = _value_model
 base._ROLLOUT_REGISTRY[("transformers_on_cpu", "async")] = "verl_on_cpu.rollout.Adapter"
 replica.RolloutReplicaRegistry.register("transformers_on_cpu", _replica)
+for _name in filter(None, os.environ.get("VERL_ON_CPU_WITH", "").split(",")):
+    importlib.import_module(_name)
