@@ -1,8 +1,8 @@
 """verl without a GPU, for tests: a platform, a process group on gloo, and a rollout engine over transformers.
 
 `VERL_USE_EXTERNAL_MODULES=verl_on_cpu` imports it in every process of verl; it changes nothing of its trainer, engines,
-losses or checkpoints. It imports the modules of VERL_ON_CPU_WITH in its turn: a second external module could come before
-the platform, where Ray reads an object of this package first.
+losses or checkpoints. It imports the modules of VERL_ON_CPU_WITH in its turn, since a second external module could come
+before the platform, where Ray reads an object of this package first.
 """
 
 import importlib
