@@ -89,7 +89,7 @@ def take(
     manifests = [read_json(_manifest(paths, stage)) for stage in policies.values()]
     made_at = chain(
         (origins.commit(part) for one in manifests for part in origins.entries(one)),
-        chain.from_iterable(str(commits).split(", ") for commits in kept_runs.get("commit", [])),
+        chain.from_iterable(str(commits).split(", ") for commits in (kept_runs["commit"] if keep else [])),
     )
     against = objections(made_at, ROOT)
     if against and not allow:
@@ -135,7 +135,7 @@ def _kept(plan: Plan, out: Path, papers: Sequence[str]) -> tuple[pd.DataFrame, p
         if lost := sorted(policies - set(runs["policy"])):
             raise Refused(f"{out} has no {lost[0]} ({len(lost)} missing policies in all): {paper} cannot stay as it is")
         wanted |= policies
-    return runs[runs["policy"].isin(wanted)], claims[claims["paper"].isin(papers)]
+    return runs.loc[runs["policy"].isin(wanted)], claims.loc[claims["paper"].isin(papers)]
 
 
 def _kept_section(plan: Plan, out: Path, paper: str) -> str:
