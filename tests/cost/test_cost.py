@@ -499,11 +499,7 @@ def test_mistakes_are_named_in_one_line(arguments, message):
         ("Qwen/Qwen3-8B-Base:", "Qwen/Qwen3-8B-Bas:", "unknown shape of the model 'Qwen/Qwen3-8B-Base'; did you mean"),
         ("job_start: {value: 2.0", "job_begin: {value: 2.0", "unknown assumption 'job_begin'"),
         ("bandwidth: 2.039e12", "bandwidth: -1", "devices.a100.bandwidth: Input should be greater than 0"),
-        (
-            "measured: []",
-            "measured: [{model: m, device: h1000, update_tokens_per_second: 1.0, source: s}]",
-            "unknown device 'h1000'; did you mean 'h100'",
-        ),
+        ("device: cpu-core\n    update", "device: h1000\n    update", "unknown device 'h1000'; did you mean 'h100'"),
     ],
 )
 def test_mistakes_in_the_file_are_named(tmp_path, old, new, message):
