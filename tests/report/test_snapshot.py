@@ -176,6 +176,8 @@ def test_one_paper_is_taken_anew_and_the_others_stay(results, tmp_path):
     by_hand(both, results, "ace")
     ours = {**CLAIM, "paper": "ace", "short": "ACE", "says": "ACE is ahead", "p": 0.001}
     pd.DataFrame([ours]).to_csv(results / "claims" / "smoke" / "ace.csv", index=False)
+    with pytest.raises(Refused, match=r"runs\.csv is missing"):
+        take(both, paths, out, allow="by hand", keep=["lens"])
     assert take(both, paths, out, allow="by hand") == ["lens", "ace"]
     whole = {path.relative_to(out): path.read_bytes() for path in out.rglob("*") if path.is_file()}
     shutil.rmtree(results / "papers" / "smoke" / "lens")  # only the snapshot has LENS now

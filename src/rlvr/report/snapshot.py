@@ -127,6 +127,8 @@ def _kept(plan: Plan, out: Path, papers: Sequence[str]) -> tuple[pd.DataFrame, p
     """What a snapshot has of some papers: rows of runs.csv, all of those that the plan wants, and of claims.csv."""
     if not papers:
         return pd.DataFrame(), pd.DataFrame()
+    if lacking := [name for name in ("runs.csv", "claims.csv", "README.md") if not (out / name).is_file()]:
+        raise Refused(f"{out / lacking[0]} is missing: there is no snapshot with claims whose papers could stay")
     runs, claims = pd.read_csv(out / "runs.csv", keep_default_na=False), pd.read_csv(out / "claims.csv")
     wanted: set[str] = set()
     for paper in papers:
@@ -290,6 +292,8 @@ def main(
     """Copy tables, figures and verdicts with their provenance into a folder for visitors."""
     names = papers.split(",")
     stay = keep.split(",") if keep else []
+    if stay and items:
+        raise SystemExit("--keep: not with --item, whose snapshots have no claims")
     if unknown := [name for name in stay if name not in names]:
         raise SystemExit(f"--keep {unknown[0]}: not among --papers {papers}")
     claims = gather(results / "claims") if not items else pd.DataFrame()
