@@ -16,7 +16,11 @@ PAGES = (
     *("docs/results/README.html", "docs/results/runs.html", "docs/results/claims-table.html"),
     *("docs/results/ace/core.html", "docs/results/ace/numbers/core.html"),
     *(f"docs/papers/{page.stem}.html" for page in sorted((DOCS / "papers").glob("*.md"))),  # each paper's report
-    *(f"docs/{name}/README.html" for name in ("full-laptop", "full-short", "league", "pretrained") if (DOCS / name).is_dir()),
+    *(
+        f"docs/{name}/README.html"
+        for name in ("full-laptop", "full-short", "league", "pretrained")
+        if (DOCS / name).is_dir()
+    ),
     *("docs/league/runs.html", "docs/league/methods/numbers/league.html"),
     *("api/estimators.html", "api/adapters.html"),
 )
