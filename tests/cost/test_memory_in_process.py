@@ -33,10 +33,10 @@ def gpu():
 @pytest.mark.parametrize(
     ("layers", "tokens", "vocabulary", "precision", "tied", "largest"),
     [
-        (2, 256, 5000, "bfloat16", True, "one layer"),
-        (4, 128, 5000, "bfloat16", False, "weights in bfloat16"),
-        (2, 256, 20000, "bfloat16", False, "logits"),
-        (2, 128, 40000, "bfloat16", True, "whole gradient"),
+        pytest.param(2, 256, 5000, "bfloat16", True, "one layer", marks=pytest.mark.slow),
+        pytest.param(4, 128, 5000, "bfloat16", False, "weights in bfloat16", marks=pytest.mark.slow),
+        pytest.param(2, 256, 20000, "bfloat16", False, "logits", marks=pytest.mark.slow),
+        pytest.param(2, 128, 40000, "bfloat16", True, "whole gradient", marks=pytest.mark.slow),
         (2, 128, 20000, "float32", True, "whole gradient"),
     ],
 )

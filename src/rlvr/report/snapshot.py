@@ -6,7 +6,7 @@ them, its seed, steps, seconds, commit and lock file.
 
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -56,71 +56,98 @@ def take(
 
     It has tables and figures at one scale, and claims at every evaluated scale; `others` are the plans of the other
     scales. With `items` it has those, of each paper of the plan, and no claims. The papers of `keep`, which the plan
-    has too, stay as `out` has them. Raises Refused where the policies are not of this checkout's code
-    (`rlvr.report.history`), unless `allow` gives the reason, which the page then has, or where `out` lacks a policy of
-    a paper to keep, since its settings changed.
+    has too, stay as `out` has them. Raises Missing where a file is missing, and Refused where the policies are not of
+    this checkout's code (`rlvr.report.history`), unless `allow` gives the reason, which the page then has, or where
+    `out` lacks a policy of a paper to keep, since its settings changed.
     """
     names = [name for name, made in plan.papers.items() if made.paper.claims or items]
-    papers = [name for name in names if name not in keep]
+    wanted = {name: list(items) or asked_for(plan, name) for name in names}
+    anew = {name: of_paper for name, of_paper in wanted.items() if name not in keep}
     kept_runs, kept_claims = _kept(plan, out, [name for name in names if name in keep])
-    policies: dict[str, str] = {}
-    copies: dict[Path, Path] = {}
-    read: list[Path] = []
-    for name in papers:
-        made = plan.papers[name]
-        for item in items or asked_for(plan, name):
-            look_up(made.all_items(), item, "table or figure", f"{name}: --item")
-            source = Path(paths.item(plan, name, item)[1])  # .md or .png
-            copies[source] = out / name / source.name
-            read += kept.files(plan, name, item, paths)
-            policies |= {policy: plan.stage(policy) for policy in made.item(item).policies()}
-    missing = [path for path in [*copies, *read] if not path.is_file()]
-    claims = gather(Path(paths.results) / "claims") if not items else pd.DataFrame()
-    if claims.empty and not items:
-        missing.append(Path(paths.results) / "claims" / "claims.csv")
-    elif not items:
-        scales = [plan.scale, *(other.scale for other in others)]
-        claims = claims[claims["paper"].isin(papers) & claims["scale"].isin(scales)]
-        for other in others:
-            policies |= _behind(other, claims)
-    missing += [path for stage in policies.values() if not (path := _manifest(paths, stage)).is_file()]
-    if missing:
-        raise Missing(f"{missing[0]} is missing ({len(missing)} missing files in all)")
-    manifests = [read_json(_manifest(paths, stage)) for stage in policies.values()]
-    made_at = chain(
-        (origins.commit(part) for one in manifests for part in origins.entries(one)),
-        chain.from_iterable(str(commits).split(", ") for commits in (kept_runs["commit"] if keep else [])),
-    )
-    against = objections(made_at, ROOT)
+    policies = _policies(plan, paths, anew)
+    claims = pd.DataFrame() if items else _claims(paths, list(anew), [plan, *others])
+    for other in others:
+        policies |= _behind(other, claims)
+    if missing := [path for stage in policies.values() if not (path := _manifest(paths, stage)).is_file()]:
+        raise _missing(missing)
+    against = _objections(paths, policies, kept_runs)
     if against and not allow:
         raise Refused("; ".join(against))
     sections = [
-        _kept_section(plan, out, name) if name in keep else _section(plan, paths, name, items or asked_for(plan, name))
-        for name in names
+        _kept_section(plan, out, name) if name in keep else _section(plan, paths, name, wanted[name]) for name in names
     ]
     for path in out.glob("*") if out.is_dir() else ():
         if path.name not in keep:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-    for name in papers:
-        for item in items or asked_for(plan, name):
-            kept.keep(plan, name, item, paths, out / name)
-    for source, target in copies.items():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        copy(source, target)
+    _copy_items(plan, paths, out, anew)
+    if keep:
+        claims = pd.concat([kept_claims, claims]).sort_values(["scale", "paper"], kind="stable", ignore_index=True)
+        claims = tested_together(claims)
     if not items:
-        if keep:
-            claims = pd.concat([kept_claims, claims]).sort_values(["scale", "paper"], kind="stable", ignore_index=True)
-            claims = tested_together(claims)
         _publish_claims(claims, out)
     runs = pd.DataFrame([_provenance(_manifest(paths, stage), policy) for policy, stage in policies.items()])
     if keep:
         runs = pd.concat([kept_runs[~kept_runs["policy"].isin(runs["policy"])], runs])
     publish(out / "runs.csv", runs.to_csv(index=False, lineterminator="\n"))
-    publish(
-        out / "README.md",
-        _readme([plan, *others], [] if items else _verdicts(claims), runs, sections, _allowed(against, allow)),
-    )
-    return papers
+    verdicts = [] if items else _verdicts(claims)
+    title = f"{_first_title(plan, anew)}, at {plan.scale} scale" if items else f"Results at {plan.scale} scale"
+    publish(out / "README.md", _readme(title, [plan, *others], verdicts, runs, sections, _allowed(against, allow)))
+    return list(anew)
+
+
+def _first_title(plan: Plan, wanted: Mapping[str, Sequence[str]]) -> str:
+    paper, names = next(iter(wanted.items()))
+    return plan.papers[paper].item(names[0]).content.title
+
+
+def _missing(paths: Sequence[Path]) -> Missing:
+    return Missing(f"{paths[0]} is missing ({len(paths)} missing files in all)")
+
+
+def _claims(paths: Paths, papers: Sequence[str], plans: Sequence[Plan]) -> pd.DataFrame:
+    """The claims of some papers at the scales of some plans. Raises Missing where no claim was evaluated."""
+    folder = Path(paths.results) / "claims"
+    claims = gather(folder)
+    if claims.empty:
+        raise _missing([folder / "claims.csv"])
+    return claims.loc[claims["paper"].isin(papers) & claims["scale"].isin([plan.scale for plan in plans])]
+
+
+def _policies(plan: Plan, paths: Paths, wanted: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The policies of papers' items, with their stages. Raises Missing where a file of an item is missing."""
+    policies: dict[str, str] = {}
+    files: list[Path] = []
+    for paper, names in wanted.items():
+        made = plan.papers[paper]
+        for name in names:
+            look_up(made.all_items(), name, "table or figure", f"{paper}: --item")
+            files += [_rendered(plan, paths, paper, name), *kept.files(plan, paper, name, paths)]
+            policies |= {policy: plan.stage(policy) for policy in made.item(name).policies()}
+    if missing := [path for path in files if not path.is_file()]:
+        raise _missing(missing)
+    return policies
+
+
+def _rendered(plan: Plan, paths: Paths, paper: str, name: str) -> Path:
+    """A table as Markdown, a figure as PNG."""
+    return Path(paths.item(plan, paper, name)[1])
+
+
+def _objections(paths: Paths, policies: Mapping[str, str], kept_runs: pd.DataFrame) -> list[str]:
+    """What speaks against the commits of the policies and of the runs that stay."""
+    manifests = [read_json(_manifest(paths, stage)) for stage in policies.values()]
+    made_at = [origins.commit(part) for one in manifests for part in origins.entries(one)]
+    stay = [str(commits).split(", ") for commits in (kept_runs["commit"] if len(kept_runs) else [])]
+    return objections(chain(made_at, chain.from_iterable(stay)), ROOT)
+
+
+def _copy_items(plan: Plan, paths: Paths, out: Path, wanted: Mapping[str, Sequence[str]]) -> None:
+    """The tables and figures, and the statistics that they are rendered from."""
+    for paper, names in wanted.items():
+        for name in names:
+            kept.keep(plan, paper, name, paths, out / paper)
+            source = _rendered(plan, paths, paper, name)
+            copy(source, out / paper / source.name)
 
 
 def _kept(plan: Plan, out: Path, papers: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -152,7 +179,7 @@ def _section(plan: Plan, paths: Paths, paper: str, names: Sequence[str]) -> str:
     of = plan.papers[paper]
     lines = [f"## {of.paper.short}\n\n{of.paper.title} ({of.paper.authors}, {of.paper.year})\n"]
     for name in names:
-        content, link = of.item(name).content, f"{paper}/{Path(paths.item(plan, paper, name)[1]).name}"
+        content, link = of.item(name).content, f"{paper}/{_rendered(plan, paths, paper, name).name}"
         if name in of.tables:
             lines.append(f"- [{content.title}]({link})")
             continue
@@ -226,14 +253,21 @@ def _allowed(against: list[str], reason: str) -> list[str]:
     return [f"Taken although {'; '.join(against)}. The reason: {reason}.", ""] if against else []
 
 
-def _readme(plans: list[Plan], verdicts: list[str], runs: pd.DataFrame, sections: list[str], allowed: list[str]) -> str:
+def _readme(
+    title: str,
+    plans: list[Plan],
+    verdicts: list[str],
+    runs: pd.DataFrame,
+    sections: list[str],
+    allowed: list[str],
+) -> str:
     facts = {fact: ", ".join(dict.fromkeys(str(value) for value in runs[fact])) for fact in FACTS[:3]}
     hours = float(pd.to_numeric(runs["seconds"], errors="coerce").sum()) / 3600
     last = max((str(value) for value in runs["finished"] if value != origins.NOT_RECORDED), default="unknown")
     made_by = "make snapshot" if plans[0].scale == SCALE else "python -m rlvr.report.snapshot"
     return "\n".join(
         [
-            f"# Results at {plans[0].scale} scale",
+            f"# {title}",
             "",
             f"{plans[0].about}",
             "",
