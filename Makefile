@@ -84,8 +84,14 @@ site: install-site build/ledger.csv ## build the documentation as a site, site/i
 	$(VENV)-site/bin/sphinx-build --quiet --fail-on-warning --keep-going -c docs/site build/site site
 	$(VENV)-site/bin/python docs/site/check.py site
 
-test-site: site $(VENV)-site/.test ## test the site in a real Chromium: axe-core, keyboard, small screens, no network; five minutes
-	@$(VENV)-site/bin/python -m pytest --noconftest -m site tests/site/test_browser.py
+test-site: site smoke $(VENV)-site/.test ## test the site and a run's own pages in a real Chromium: axe-core, keyboard, small screens; ten minutes
+	@mkdir -p build/pages
+	cd results/smoke
+	read -r one other <<<"$$(ls -d runs/*/ | head -n 2 | xargs -n 1 basename | paste -sd ' ')"
+	../../$(BIN)/rlvr show "$$one" --results . --weigh lens --html ../../build/pages/show.html
+	../../$(BIN)/rlvr compare "$$one" "$$other" --results . --html ../../build/pages/compare.html
+	cd ../..
+	$(VENV)-site/bin/python -m pytest --noconftest -m site tests/site/test_browser.py
 
 dist: $(VENV)-dist/.dist ## build the source distribution and the wheel into dist/, and start rlvr from the wheel in a fresh environment
 	@rm -rf dist build/wheel && mkdir -p build/wheel

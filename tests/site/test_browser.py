@@ -1,4 +1,7 @@
-"""The built site in a real Chromium: axe-core, keyboard, sorting, filters, origins. `make test-site` builds it."""
+"""The built site and a run's own pages in a real Chromium: axe-core, keyboard, sorting, filters, origins.
+
+`make test-site` builds them.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,10 @@ PAGES = (
     *("docs/league/runs.html", "docs/league/methods/numbers/league.html"),
     *("api/estimators.html", "api/adapters.html"),
 )
+OWN = (  # of a run at smoke scale
+    *("results/smoke/report/index.html", "results/smoke/report/smoke/index.html"),
+    *("build/pages/show.html", "build/pages/compare.html"),
+)
 SERIOUS = ("serious", "critical")
 # The rows of a table are alike, and axe-core needs seconds for hundreds of them.
 FEWER_ROWS = "document.querySelectorAll('.browse tbody tr:nth-child(n+21)').forEach(row => row.hidden = true)"
@@ -47,13 +54,13 @@ def opened(browser, page: str, width: int = 1280, scheme: str = "light"):
     tab = context.new_page()
     tab.outside = []
     tab.on("request", lambda request: request.url.startswith("http") and tab.outside.append(request.url))
-    tab.goto((SITE / page).as_uri())
+    tab.goto((SITE.parent / page if page in OWN else SITE / page).as_uri())
     return tab
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 400])
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", PAGES + OWN)
 def test_axe_finds_nothing_serious(browser, page, width, scheme):
     from axe_playwright_python.sync_playwright import Axe
 
@@ -64,7 +71,7 @@ def test_axe_finds_nothing_serious(browser, page, width, scheme):
     assert not found, [(one["id"], [node["html"][:200] for node in one["nodes"][:3]]) for one in found]
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", PAGES + OWN)
 def test_a_page_fits_a_small_screen_and_needs_no_network(browser, page):
     tab = opened(browser, page, 400)
     width = tab.evaluate("document.documentElement.scrollWidth")
