@@ -131,6 +131,24 @@ def test_curves_leave_out_what_no_seed_has_and_weigh_levels_by_their_problems():
         KINDS["over_steps"](content | measured("correct"), runs)
 
 
+def test_the_state_of_a_controller_is_drawn_of_the_methods_that_have_one():
+    content = layout("over_steps", arms=("grpo", "fade"), **measured("delta", "metrics.entropy"))
+    runs = made(content)
+    for run, rows in runs.items():
+        for row in rows["metrics"] if "fade" in run else ():
+            row["estimator"] = {"delta": 1 - row["step"] / 100}
+    frame = KINDS["over_steps"](content, runs)
+    of_delta = frame[frame["measure"] == "delta"]
+    assert set(of_delta["arm"]) == {"fade"} and len(of_delta) == STEPS
+    assert of_delta["value"].iloc[-1] == pytest.approx(0.6)
+    assert set(frame[frame["measure"] == "metrics.entropy"]["arm"]) == {"grpo", "fade"}
+    figure = LOADED["over_steps"].draw(content, [frame])
+    assert [axes.get_ylabel() for axes in figure.axes] == [
+        "δ of the controller",
+        "entropy, all tokens (nats)\ntraining batches",
+    ]
+
+
 def test_a_running_mean_is_of_what_is_there():
     nan = math.nan
     assert running_mean([1.0, 2.0, 6.0], 2) == [1.0, 1.5, 4.0] and running_mean([3.0, 5.0], 1) == [3.0, 5.0]

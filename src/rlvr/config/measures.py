@@ -15,11 +15,15 @@ HARD = "hard_pass_rate"  # on the hard levels of the validation set
 
 @dataclass(frozen=True)
 class Measure:
-    """An axis label, the rows that have the measure (the first is the default), and whether it is a share."""
+    """An axis label, the rows that have the measure (the first is the default), and whether it is a share.
+
+    A measure of the `state` is of a method that has one: a run of another lacks it.
+    """
 
     label: str
     rows: tuple[str, ...]
     share: bool = False
+    state: bool = False
 
 
 MEASURES = {
@@ -41,8 +45,8 @@ MEASURES = {
     "positive_mass": Measure("positive mass", (METRICS,)),
     "negative_mass": Measure("negative mass", (METRICS,)),
     "response_tokens": Measure("response length (tokens)", (METRICS,)),
-    "alpha": Measure("α of the controller", (METRICS,)),
-    "delta": Measure("δ of the controller", (METRICS,)),
+    "alpha": Measure("α of the controller", (METRICS,), state=True),
+    "delta": Measure("δ of the controller", (METRICS,), state=True),
     "loss": Measure("loss", (METRICS,)),
     "grad_norm": Measure("gradient norm", (METRICS,)),
     "clip_fraction": Measure("share of tokens clipped", (METRICS,), share=True),

@@ -15,7 +15,10 @@ PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 {% if scales|length == 1 %}<meta http-equiv="refresh" content="0; url={{ scales[0] }}/index.html">
 {% endif %}<title>RLVR papers: results by scale</title>
-<style>:root { color-scheme: light dark; } body { font: 16px/1.5 system-ui, sans-serif; margin: 3rem auto; max-width: 40rem; padding: 0 1rem; }</style>
+<style>
+:root { color-scheme: light dark; }
+body { font: 16px/1.5 system-ui, sans-serif; margin: 3rem auto; max-width: 40rem; padding: 0 1rem; }
+</style>
 </head>
 <body>
 <h1>Results by scale</h1>

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rlvr.config.measures import HARD
+from rlvr.config.measures import HARD, MEASURES
 
 
 class Runs(dict[str, dict[str, list[dict[str, Any]]]]):
@@ -21,9 +21,17 @@ class Runs(dict[str, dict[str, list[dict[str, Any]]]]):
         return runs
 
 
+STATE = {name for name, measure in MEASURES.items() if measure.state}
+
+
 def value_of(row: dict[str, Any], name: str, run: str) -> Any:
-    """A measure of a row, or of its estimator's state; NaN for null. Raises KeyError where an older run lacks it."""
+    """A measure of a row, or of its estimator's state; NaN for null, and for the state of a method without it.
+
+    Raises KeyError where an older run lacks a measure.
+    """
     row = {**row.get("estimator", {}), **row}
+    if name not in row and name in STATE:
+        return math.nan
     if name not in row:
         raise KeyError(f"{run}: no {name!r} at step {row['step']}; this run is older than the measure; train it again")
     return math.nan if row[name] is None else row[name]
