@@ -56,6 +56,7 @@ def bytes_in(folder: Path) -> int:
     return sum(size for size, _ in files(folder).values())
 
 
+@pytest.mark.slow
 def test_again_makes_a_run_from_its_beginning_and_free_leaves_what_was_made(checkout, scores):
     run, results = checkout.run(), checkout.folder / "results"
     folder, evaluation = results / "runs" / run, scores.removeprefix("results/evaluations/").removesuffix("/scores.csv")
@@ -90,6 +91,7 @@ def test_again_makes_a_run_from_its_beginning_and_free_leaves_what_was_made(chec
     assert "Nothing to be done" in make(checkout, scores)
 
 
+@pytest.mark.slow
 def test_what_is_at_work_is_refused_and_its_holder_named(checkout, scores):
     run, folder = checkout.run(1), checkout.folder / "results" / "runs" / checkout.run(1)
     command = checkout.command("--profile workflow/profiles/smoke --cores 1 --", checkout.manifest(1))

@@ -102,6 +102,7 @@ def test_mistakes_are_named(tmp_path, changes, message):
         read_cluster(site(tmp_path, **changes), tmp_path, RULES)
 
 
+@pytest.mark.slow
 def test_a_kind_that_a_plan_needs_and_the_site_lacks_stops_before_any_job(tmp_path):
     kinds = {"cpu": {"partition": "cpu", "runtime": 30}, "short": {"partition": "cpu", "runtime": 1}}
     path = site(tmp_path, kinds=kinds)

@@ -52,6 +52,7 @@ def site(folder, **changes):
     return path
 
 
+@pytest.mark.slow
 def test_jobs_run_through_the_plug_in_with_what_the_site_asks_for(lsf, tmp_path):
     pytest.importorskip("snakemake_executor_plugin_lsf", reason="pip install --no-deps -r envs/lsf.txt")
     checkout = Checkout(tmp_path / "site")

@@ -38,6 +38,7 @@ def test_a_file_is_written_once_and_only_where_it_is_asked_for(paths):
     assert json.loads(path.read_text()) == CONTENT
 
 
+@pytest.mark.slow
 def test_what_runs_jobs_writes_and_what_runs_none_does_not(tmp_path):
     """A job of another Snakemake writes what it does not see: its file system may be late."""
     project = Checkout(tmp_path)
@@ -53,6 +54,7 @@ def test_what_runs_jobs_writes_and_what_runs_none_does_not(tmp_path):
         (tmp_path / manifest).unlink()
 
 
+@pytest.mark.slow
 def test_other_code_of_figures_draws_them_again(tmp_path):
     stage, folder = tmp_path / "figure.py", tmp_path / "figures"
     folder.mkdir()

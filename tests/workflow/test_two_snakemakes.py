@@ -47,6 +47,7 @@ def log(checkout: Checkout, results: str) -> str:
     return (checkout.folder / results / "logs" / "runs" / f"{checkout.run()}.log").read_text()
 
 
+@pytest.mark.slow
 def test_a_second_snakemake_on_the_same_files_is_refused(checkout, undisturbed):
     manifest = checkout.manifest()
     checkout.lay("elsewhere")
@@ -70,6 +71,7 @@ def test_a_second_snakemake_on_the_same_files_is_refused(checkout, undisturbed):
         assert read_json(out)["resumed_from"] == 0
 
 
+@pytest.mark.slow
 def test_when_snakemake_alone_is_killed_its_run_saves_and_the_same_command_goes_on(checkout, undisturbed):
     checkout.lay("killed")
     config, manifest = ("results=killed",), checkout.manifest(results="killed")
