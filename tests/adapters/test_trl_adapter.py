@@ -14,7 +14,8 @@ from test_package import built
 from rlvr import estimators
 
 pytestmark = pytest.mark.trl
-PYTHON = os.environ.get("RLVR_TRL_PYTHON", str(ROOT / ".venv-bench" / "bin" / "python"))
+# From the root, since its processes work elsewhere; a link into an environment is not followed.
+PYTHON = os.path.abspath(ROOT / os.environ.get("RLVR_TRL_PYTHON", ".venv-bench/bin/python"))
 MEMBERS = [
     ("grpo", {"std": "unbiased", "epsilon": 1e-4}, "one-update"),
     ("ace", {"alpha": 2.0}, "one-update"),
