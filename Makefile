@@ -86,11 +86,9 @@ site: install-site build/ledger.csv ## build the documentation as a site, site/i
 
 test-site: site smoke $(VENV)-site/.test ## test the site and a run's own pages in a real Chromium: axe-core, keyboard, small screens; ten minutes
 	@mkdir -p build/pages
-	cd results/smoke
-	read -r one other <<<"$$(ls -d runs/*/ | head -n 2 | xargs -n 1 basename | paste -sd ' ')"
-	../../$(BIN)/rlvr show "$$one" --results . --weigh lens --html ../../build/pages/show.html
-	../../$(BIN)/rlvr compare "$$one" "$$other" --results . --html ../../build/pages/compare.html
-	cd ../..
+	runs=(results/smoke/runs/*/)
+	$(BIN)/rlvr show "$$(basename "$${runs[0]}")" --results results/smoke --weigh lens --html build/pages/show.html
+	$(BIN)/rlvr compare "$$(basename "$${runs[0]}")" "$$(basename "$${runs[1]}")" --results results/smoke --html build/pages/compare.html
 	$(VENV)-site/bin/python -m pytest --noconftest -m site tests/site/test_browser.py
 
 dist: $(VENV)-dist/.dist ## build the source distribution and the wheel into dist/, and start rlvr from the wheel in a fresh environment
