@@ -28,7 +28,8 @@ class TransformersPass:
 
     def __init__(self, model: PreTrainedModel):
         model.set_attn_implementation("sdpa")
-        model.activation_checkpointing_enable({"use_reentrant": False})
+        name = "activation" if hasattr(model, "activation_checkpointing_enable") else "gradient"  # of older versions
+        getattr(model, f"{name}_checkpointing_enable")({"use_reentrant": False})
         self.model, self.pictures = model, getattr(model, "pictures", None)
 
     def logprobs(
