@@ -66,6 +66,17 @@ def test_problems_are_right_and_in_range(unseen):
         assert not task.false_working(shown.prompt, shown.response)
 
 
+@pytest.mark.parametrize("share", [0.15, 1.0])
+def test_demonstrations_with_blind_guesses_go_on_from_where_they_are(share):
+    """Each equation holds; a difference that a guess has turned round is a further guess."""
+    made = problems([2, 4, 6], 300, "sft")
+    shown = task.demonstrate(made, 300, share, np.random.default_rng(1))
+    statuses = [judge(d.response, problem.gold)[0] for d, problem in zip(shown, made, strict=True)]
+    assert not any(task.false_working(d.prompt, d.response) for d in shown)
+    right = statuses.count("correct") / len(statuses)
+    assert 0.4 < right < 0.8 if share < 1 else right < 0.3
+
+
 def test_unseen_families_are_never_learned_from():
     prices, friends = "dollars", "friends"
     for part in ("train", "sft"):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -46,6 +48,28 @@ def distance(one: np.ndarray, other: np.ndarray) -> float:
 
 
 # ---- forward and backward pass ----
+
+
+def test_memory_of_a_pass_without_gradient_is_that_of_a_block():
+    """Not that of all tokens times the vocabulary: 4,800 tokens and 20,000 words would be 384 MB."""
+    script = """
+import resource, sys
+import numpy as np
+from rlvr.policies.native.engine import Engine
+from rlvr.policies.native.model import Model
+words = 20_000
+shape = {"hidden": 16, "heads": 1, "kv_heads": 1, "head_dim": 16, "ffn": 16, "layers": 1, "vocab": words}
+engine = Engine(Model(**shape, biases=False, norms=False, tied=True, epsilon=1e-5, theta=1e4))
+random = np.random.default_rng(0)
+engine.load(random.normal(size=engine.size).astype(np.float32))
+prompts, lengths = random.integers(0, words, (60, 4)), np.full(60, 4)
+rows = np.repeat(np.arange(60), 8), random.integers(0, words, (480, 10)), np.full(480, 10)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+engine.logprobs(prompts, lengths, *rows)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+"""
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert float(done.stdout) < 100
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -17,7 +17,7 @@ def model(request):
 
 def test_autograd_differentiates_the_latest_pass_once(model):
     ours = NativeModel(saved(model))
-    batch = [torch.from_numpy(array) for array in rows(ours.saved.model.vocab, 1)]
+    batch = [torch.from_numpy(array) for array in rows(ours.shape.vocab, 1)]
     first, second = ours.logprobs(*batch), ours.logprobs(*batch)
     with pytest.raises(RuntimeError, match="another pass"):
         first.sum().backward()
@@ -30,7 +30,7 @@ def test_autograd_differentiates_the_latest_pass_once(model):
 def test_the_optimizer_is_torchs_and_the_engine_sees_each_step(model):
     """AdamW on one flat tensor, to the bit that of torch on each weight alone; saved and restored on the way."""
     ours = NativeModel(saved(model))
-    batch = [torch.from_numpy(array) for array in rows(ours.saved.model.vocab, 1)]
+    batch = [torch.from_numpy(array) for array in rows(ours.shape.vocab, 1)]
     settings = {"lr": 0.01, "betas": (0.9, 0.95), "weight_decay": 0.1}
     flat, weights = (
         FlatAdamW(ours.flat, **settings),
@@ -40,7 +40,7 @@ def test_the_optimizer_is_torchs_and_the_engine_sees_each_step(model):
     for step in range(4):
         before = ours.logprobs(*batch)
         before.sum().backward()
-        gradients = named(ours.saved.model, ours.flat.grad)
+        gradients = named(ours.shape, ours.flat.grad)
         for tensor, part in zip(weights.values(), gradients.values(), strict=True):
             tensor.grad = part.clone()
         flat.step()

@@ -387,9 +387,9 @@ def _equation(step: Step, values: list[int], random_share: float, generator: np.
     """A step's equation without its result, and the result."""
     x, y = values[step.left], values[step.right]
     results = _results(x, y)
-    if generator.random() < random_share:
-        return list(results.items())[int(generator.integers(len(results)))]
     right = f"{x}{step.operation}{y}"
+    if generator.random() < random_share or right not in results:  # the latter after a guess that missed
+        return list(results.items())[int(generator.integers(len(results)))]
     return right, results[right]
 
 

@@ -54,7 +54,7 @@ struct Row {  // nodes `node` to `end` - 1, which no rollout before shares; the 
   int node, end, start;
 };
 struct Block {  // consecutive prompts whose activations fit into a cache; a head is a node that predicts a token
-  int node0, node1, row0, row1, head0, head1;
+  int node0, node1, row0, row1, head0, head1, response0, response1;
 };
 constexpr int BLOCK_NODES = 192;      // a block ends with the prompt that reaches it
 constexpr int SAMPLED_ROLLOUTS = 32;  // as many prompts are sampled at once as have so many; twice as many by a model
@@ -98,7 +98,8 @@ struct Engine {
   std::vector<Row> rows;
   std::vector<Block> blocks;
   std::vector<int> predictor, next;  // of each token of the responses: the head that predicts it, or -1; the token
-  int longest = 0, most_nodes = 0, most_heads = 0;
+  std::vector<int> responses;        // of each block in turn
+  int longest = 0, most_nodes = 0, most_heads = 0, width = 0;  // width: tokens of a response, with padding
 
   std::vector<Kept> kept;
   Branches branches;
@@ -145,7 +146,7 @@ struct Engine {
             const int64_t* tokens, const int64_t* lengths) {
     token.clear(), position.clear(), rows.clear(), blocks.clear(), heads.clear();
     predictor.assign(size_t(N) * T, -1), next.assign(size_t(N) * T, 0);
-    longest = most_nodes = most_heads = 0;
+    longest = most_nodes = most_heads = 0, width = T;
     auto nodes_of = [&](int n) { return int(lengths[n]) - 1; };  // the last token has no successor
     // Where the nodes of two responses to one prompt part.
     auto fork = [&](int a, int b) {
@@ -171,7 +172,7 @@ struct Engine {
       const int shared = fresh ? 0 : fork(n, order[k - 1]);
       if (fresh) {
         if (blocks.empty() || node - blocks.back().node0 >= BLOCK_NODES)
-          blocks.push_back({node, 0, int(rows.size()), 0, int(heads.size()), 0});
+          blocks.push_back({node, 0, int(rows.size()), 0, int(heads.size()), 0, int(k), 0});
         for (int i = 0; i < start; i++) add(prompts[prompt_of[n] * L + i], i);
         head_at.assign(1, int(heads.size())), heads.push_back(int(token.size()) - 1);
       }
@@ -183,9 +184,17 @@ struct Engine {
       if (int(token.size()) > node) rows.push_back({node, int(token.size()), fresh ? 0 : start + shared});
       for (long t = 0, i = long(n) * T; t < lengths[n]; t++) predictor[i + t] = head_at[t], next[i + t] = int(tokens[i + t]);
       Block& b = blocks.back();
-      b.node1 = int(token.size()), b.row1 = int(rows.size()), b.head1 = int(heads.size());
+      b.node1 = int(token.size()), b.row1 = int(rows.size()), b.head1 = int(heads.size()), b.response1 = int(k + 1);
       most_nodes = std::max(most_nodes, b.node1 - b.node0), most_heads = std::max(most_heads, b.head1 - b.head0);
     }
+    responses.swap(order);
+    for (const Block& b : blocks) std::sort(&responses[b.response0], responses.data() + b.response1);
+  }
+  // f(i, p) for each token i of a block's responses, p the head of the block that predicts it.
+  template <class F>
+  void each_token(const Block& b, F f) const {
+    for (int k = b.response0; k < b.response1; k++)
+      for (size_t i = size_t(responses[k]) * width, end = i + width; i < end && predictor[i] >= 0; i++) f(i, predictor[i] - b.head0);
   }
 
   // ---- a layer ----
@@ -373,8 +382,10 @@ struct Engine {
     kept.resize(shape.layers + 1);
     room(normed, size_t(std::max(most_nodes, most_heads)) * D), room(head_n, size_t(most_heads) * D);
     room(head_h, some_heads * D), room(head_r, some_heads);
-    room(logits, heads.size() * vocab_wide), room(shaped, vocab_wide), room(head_lse, heads.size());
-    std::vector<float> value_of(values_out ? heads.size() : 0);
+    room(logits, some_heads * vocab_wide), room(shaped, vocab_wide), room(head_lse, some_heads);
+    std::vector<float> value_of(values_out ? most_heads : 0);
+    std::fill(logp, logp + predictor.size(), 0.f);
+    if (values_out) std::fill(values_out, values_out + predictor.size(), 0.f);
     for (const Block& b : blocks) {
       const int M = b.node1 - b.node0, A = b.head1 - b.head0;
       const long at = keep ? b.node0 : 0, at_head = keep ? b.head0 : 0;
@@ -392,46 +403,46 @@ struct Engine {
       for (long i = 0; i < A; i++)
         memcpy(hidden + i * D, h + long(heads[b.head0 + i] - b.node0) * D, sizeof(float) * D);
       norm_rows(A, hidden, norm, head_r.data() + at_head, n);
-      float* word = logits.data() + size_t(b.head0) * vocab_wide;
+      float *word = logits.data() + at_head * vocab_wide, *lse = head_lse.data() + at_head;
       words().apply(A, n, word);
       for (long i = 0; i < A; i++) {
-        head_lse[b.head0 + i] = softmax(word + i * vocab_wide, vocab, vocab_wide, shaped.data());
-        if (values_out) value_of[b.head0 + i] = dot(n + i * D, value.w, D) + value_bias.w[0];
+        lse[i] = softmax(word + i * vocab_wide, vocab, vocab_wide, shaped.data());
+        if (values_out) value_of[i] = dot(n + i * D, value.w, D) + value_bias.w[0];
       }
-    }
-    for (size_t i = 0; i < predictor.size(); i++) {
-      const int p = predictor[i];
-      logp[i] = p < 0 ? 0.f : logits[size_t(p) * vocab_wide + next[i]] - head_lse[p];
-      if (values_out) values_out[i] = p < 0 ? 0.f : value_of[p];
+      each_token(b, [&](size_t i, int p) {
+        logp[i] = word[size_t(p) * vocab_wide + next[i]] - lse[p];
+        if (values_out) values_out[i] = value_of[p];
+      });
     }
   }
 
   // Adds to `flat` the gradient of a loss with derivatives dlogp by log pi and (if given) dvalue by values.
   void backward(const float* dlogp, const float* dvalue, long count, const Run* runs, float* flat) {
-    const size_t M = most_nodes, N = heads.size();
+    const size_t M = most_nodes;
     clear_gradients();
-    room(dlogits, N * vocab_wide), room(dhead, size_t(most_heads) * D), room(dh, M * D);
+    room(dlogits, size_t(most_heads) * vocab_wide), room(dhead, size_t(most_heads) * D), room(dh, M * D);
     room(dinner, M * std::max({D, F, H * E})), room(dgate_up, M * 2 * F), room(dqkv, M * Q);
-    std::fill(dlogits.begin(), dlogits.begin() + N * vocab_wide, 0.f);
-    std::vector<float> sum(N), dvalue_of(N);
-    std::vector<char> any(N);
-    for (size_t i = 0; i < predictor.size(); i++) {
-      const int p = predictor[i];
-      if (p < 0) continue;
-      dlogits[size_t(p) * vocab_wide + next[i]] += dlogp[i], sum[p] += dlogp[i];
-      if (dvalue) dvalue_of[p] += dvalue[i];
-      any[p] |= dlogp[i] != 0.f || dvalue_of[p] != 0.f;
+    for (const Block& b : blocks) {
+      const int A = b.head1 - b.head0;
+      std::vector<float> sum(A), dvalue_of(A);
+      bool any = false;
+      each_token(b, [&](size_t i, int p) {
+        sum[p] += dlogp[i];
+        if (dvalue) dvalue_of[p] += dvalue[i];
+        any |= dlogp[i] != 0.f || dvalue_of[p] != 0.f;
+      });
+      if (!any) continue;
+      std::fill(dlogits.begin(), dlogits.begin() + size_t(A) * vocab_wide, 0.f);
+      each_token(b, [&](size_t i, int p) { dlogits[size_t(p) * vocab_wide + next[i]] += dlogp[i]; });
+      block_back(b, sum.data(), dvalue ? dvalue_of.data() : nullptr);
     }
-    for (const Block& b : blocks)
-      if (std::find(&any[b.head0], any.data() + b.head1, 1) != any.data() + b.head1)
-        block_back(b, &sum[b.head0], dvalue ? &dvalue_of[b.head0] : nullptr);
     for (long i = 0; i < count; flat += runs[i++].length)
       for (int64_t j = 0; j < runs[i].length; j++) flat[j] += gradients[runs[i].place + j];
   }
   void block_back(const Block& b, const float* sum, const float* dvalue_of) {
     const int M = b.node1 - b.node0, A = b.head1 - b.head0;
     const float *word = logits.data() + size_t(b.head0) * vocab_wide, *hidden = head_h.data() + size_t(b.head0) * D;
-    float *d = dlogits.data() + size_t(b.head0) * vocab_wide, *n = head_n.data();
+    float *d = dlogits.data(), *n = head_n.data();
     for (long i = 0; i < A; i++)
       for (long j = i * vocab_wide, left = vocab; left > 0; j += LANES, left -= LANES) {
         const V p = exponential(load(word + j) - all(head_lse[b.head0 + i]));

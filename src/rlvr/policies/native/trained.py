@@ -25,14 +25,17 @@ from rlvr.policies.store import Policy
 
 
 class NativeModel:
-    """A model in the engine, with the part of a transformers model's interface that training uses."""
+    """A model in the engine, with the part of a transformers model's interface that training uses.
+
+    It takes the array of `saved` over: training changes it.
+    """
 
     device = torch.device("cpu")
 
     def __init__(self, saved: SavedModel):
-        self.saved = saved
+        self.shape, self.config = saved.model, saved.config
         self.engine = Engine(saved.model)
-        self.flat = torch.nn.Parameter(torch.from_numpy(saved.flat.copy()))
+        self.flat = torch.nn.Parameter(torch.from_numpy(saved.flat))
         self._loaded: int | None = None  # the version of the weights in the engine
         self._passes = 0
 
@@ -47,7 +50,7 @@ class NativeModel:
 
     def state_dict(self) -> dict[str, Tensor]:
         """Views of the weights by their names in transformers."""
-        return named(self.saved.model, self.flat.detach())
+        return named(self.shape, self.flat.detach())
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         with torch.no_grad():
@@ -55,7 +58,7 @@ class NativeModel:
                 tensor.copy_(state[name])
 
     def save_pretrained(self, folder: Path) -> None:
-        SavedModel(self.saved.model, self.saved.config, self.flat.detach().numpy()).write(folder)
+        SavedModel(self.shape, self.config, self.flat.detach().numpy()).write(folder)
 
     def _engine(self) -> Engine:
         """The engine with the present weights."""
@@ -91,9 +94,9 @@ class NativeModel:
 
     def with_value_head(self) -> NativeModel:
         """A copy with a linear head for values, which are 0 at first."""
-        model = replace(self.saved.model, value_head=True)
+        model = replace(self.shape, value_head=True)
         flat = np.concatenate([self.flat.detach().numpy(), np.zeros(model.hidden + 1, np.float32)])
-        return NativeModel(SavedModel(model, self.saved.config, flat))
+        return NativeModel(SavedModel(model, self.config, flat))
 
     def _forward(self, rows: tuple[Tensor, ...], *, keep: bool, values: bool = False) -> Tensor:
         self._passes += 1
