@@ -424,6 +424,7 @@ def test_kinds_in_the_configuration(paper):
         ({"kind": "collapse", "arms": ["grpo", "base"]}, "the arm 'base' is not trained"),
         ({"kind": "solve_rates"}, "figures.figure.arms: this key is missing"),
         ({"kind": "over_steps", "arms": ["grpo"], "measures": ["greedy"]}, "needs probe.greedy: true"),
+        ({"kind": "over_steps", "arms": ["grpo"], "measures": ["delta"]}, "no arm of this figure has it"),
         ({"kind": "over_steps", "arms": ["grpo"], "measures": ["hard_pass_rate"]},
          "needs about.hard_levels of dapo-held-out"),
     ],
