@@ -28,8 +28,9 @@ class TransformersPass:
 
     def __init__(self, model: PreTrainedModel):
         model.set_attn_implementation("sdpa")
-        name = "activation" if hasattr(model, "activation_checkpointing_enable") else "gradient"  # of older versions
-        getattr(model, f"{name}_checkpointing_enable")({"use_reentrant": False})
+        # Its former name, which older versions of transformers 5 have alone, ends with version 6.
+        recompute = getattr(model, "activation_checkpointing_enable", None) or model.gradient_checkpointing_enable
+        recompute({"use_reentrant": False})
         self.model, self.pictures = model, getattr(model, "pictures", None)
 
     def logprobs(

@@ -367,7 +367,8 @@ def demonstrate(
     """`count` demonstrations, the problems in turn.
 
     A step has the right operation or, for `random_share` of the steps, a blind guess; a guess that misses mostly makes
-    the answer wrong, and the response goes on from where it is. Every equation that is written is true.
+    the answer wrong, and the response goes on from where it is. Where the right operation cannot follow (a difference
+    below 0, a quotient that is not whole), the step is a guess too. Every equation that is written is true.
     """
     return [_demonstration(problems[i % len(problems)], random_share, generator) for i in range(count)]
 
@@ -388,7 +389,7 @@ def _equation(step: Step, values: list[int], random_share: float, generator: np.
     x, y = values[step.left], values[step.right]
     results = _results(x, y)
     right = f"{x}{step.operation}{y}"
-    if generator.random() < random_share or right not in results:  # the latter after a guess that missed
+    if generator.random() < random_share or right not in results:  # the latter after a miss
         return list(results.items())[int(generator.integers(len(results)))]
     return right, results[right]
 
