@@ -8,6 +8,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from rlvr.training.lease import lease
 
 HIDE, SHOW, ENTER, LEAVE = "\x1b[?25l", "\x1b[?25h", "\x1b[?1049h", "\x1b[?1049l"  # the cursor; a screen of its own
 HOME, CONTROL = "\x1b[H", re.compile(r"\x1b\[[?\d;]*[A-Za-z]|\r")
+WATCH = ("-m", "rlvr", "watch", "--results", "results", "--interval", "0.2")
 SECONDS = 240  # for anything, on a busy machine
 
 
@@ -94,8 +96,7 @@ def run(tmp_path):
 
 @pytest.fixture
 def terminal(tmp_path, run):
-    command = (sys.executable, "-m", "rlvr", "watch", "--results", "results", "--interval", "0.2")
-    terminal = Terminal(*command, cwd=tmp_path)
+    terminal = Terminal(sys.executable, *WATCH, cwd=tmp_path)
     yield terminal
     terminal.close()
 
@@ -127,10 +128,27 @@ def test_rows_come_the_window_shrinks_and_ctrl_c_leaves_the_terminal_as_it_was(t
     assert "10/40" in left and "Traceback" not in left and "Aborted" not in left
 
 
-def test_ctrl_c_while_it_starts_is_silent(terminal):
-    time.sleep(0.5)
+@pytest.mark.parametrize("imported", ["typer\r\n", "rlvr.watch\r\n"])
+def test_ctrl_c_while_it_starts_is_silent(tmp_path, run, imported):
+    terminal = Terminal(sys.executable, "-X", "importtime", *WATCH, cwd=tmp_path)
+    terminal.until(imported)
     os.write(terminal.keyboard, b"\x03")
-    assert terminal.end() in (-2, 0, 130), terminal.text
+    assert terminal.end() in (0, 130), terminal.text
+    left_as_it_was(terminal)
+    terminal.close()
+
+
+@pytest.mark.parametrize("moment", [ENTER, HIDE, "8/40"])
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_the_screen_changes_leaves_the_terminal_as_it_was(terminal, moment, end):
+    terminal.until(moment)
+    terminal.program.send_signal(end)
+    assert terminal.end() == 0, terminal.text
+    left_as_it_was(terminal)
+
+
+def left_as_it_was(terminal: Terminal) -> None:
     assert "Traceback" not in terminal.text
     assert termios.tcgetattr(terminal.side) == terminal.before
     assert terminal.text.count(HIDE) == terminal.text.count(SHOW)
+    assert terminal.text.count(ENTER) == terminal.text.count(LEAVE)

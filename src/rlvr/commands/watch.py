@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sys
-import time
+import threading
 from pathlib import Path
 from typing import Annotated
 
@@ -35,13 +36,14 @@ def watch(
     if once or not sys.stdout.isatty():
         out.print(watched.view())
         return
+    # A signal sets a flag rather than raises: raised while the screen changes, it would leave it half changed.
+    asked_to_end = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: asked_to_end.set())
     view = watched.view()
-    try:
-        # A screen of its own: on the common one, lines that a narrower window wraps would stay for good.
-        with Live(view, console=out, auto_refresh=False, screen=True, vertical_overflow="crop") as shown:
-            while True:
-                time.sleep(interval)
-                view = watched.view()
-                shown.update(view, refresh=True)
-    except KeyboardInterrupt:
-        out.print(view)
+    # A screen of its own: on the common one, lines that a narrower window wraps would stay for good.
+    with Live(view, console=out, auto_refresh=False, screen=True, vertical_overflow="crop") as shown:
+        while not asked_to_end.wait(interval):
+            view = watched.view()
+            shown.update(view, refresh=True)
+    out.print(view)
