@@ -1,11 +1,13 @@
 """A run by the native engine against the same run by torch; how it stops."""
 
+from pathlib import Path
+
 import pytest
 import torch
 from runs_by_hand import changed
 
 from rlvr import estimators
-from rlvr.config.schema.settings import Critic
+from rlvr.config.schema.settings import Critic, Selection
 from rlvr.files import read_json
 from rlvr.policies.errors import NonFinite
 from rlvr.policies.native import library
@@ -15,6 +17,7 @@ from rlvr.training import backends
 from rlvr.training.checkpoint import Checkpoints
 from rlvr.training.trainer import Trainer
 
+MAPPED = Path("/proc/self/maps")
 RUNS = {
     "GRPO": {},
     "DAPO": {"rollout": {"dynamic_sampling": True}, "loss": {"kl_coefficient": 0.0, "aggregation": "token_mean"}},
@@ -55,6 +58,25 @@ def trainer(workbench, spec, backend):
     module = backends.load(backend)
     problems = read_records(workbench.folder / spec.data.name / "problems.jsonl", Problem)
     return Trainer(spec, module.policy(workbench.base), module.policy(workbench.base), problems, problems[:6])
+
+
+@pytest.mark.parametrize("backend", ["native", "in_process"])
+def test_a_run_that_goes_on_does_not_hold_its_checkpoint(workbench, spec, backend, tmp_path):
+    """The file is mapped only while it is read: what the run keeps of it, it has copied."""
+    best = {"probe": {"every": 1, "keep_weights": True}}
+    spec = changed(spec, **best).model_copy(update={"selection": Selection(rule="best_validation")})
+    first, second = (trainer(workbench, spec, backend) for _ in range(2))
+    first.advance()
+    first.probe_if_due()
+    checkpoints = Checkpoints(tmp_path, {"run": "mapped"})
+    with checkpoints.lease():
+        tensors = checkpoints.save(first.snapshot()) / "tensors.pt"
+        snapshot = checkpoints.latest()
+        assert str(tensors) in MAPPED.read_text()
+        second.restore(snapshot)
+        del snapshot
+    assert second.best is not None and second.kept
+    assert str(tensors) not in MAPPED.read_text()
 
 
 def test_it_takes_the_steps_of_torch(workbench, spec):

@@ -72,7 +72,10 @@ class Checkpoints:
         return final
 
     def latest(self) -> Snapshot | None:
-        """The newest undamaged checkpoint, whose history continues; warns of each damaged one."""
+        """The newest undamaged checkpoint, whose history continues; warns of each damaged one.
+
+        Its tensors are read from its file when they are used: copy what is to outlive the checkpoint.
+        """
         for leftover in self.folder.glob(".*.tmp"):
             shutil.rmtree(leftover, ignore_errors=True)
         for path in reversed(self._saved()):
@@ -81,7 +84,7 @@ class Checkpoints:
                 state = read_json(path / "state.json")
                 step = state.pop("step")
                 self.history = provenance.History(state.pop("history", None), step, self.origin)
-                tensors = torch.load(path / "tensors.pt", map_location="cpu", weights_only=True)
+                tensors = torch.load(path / "tensors.pt", map_location="cpu", weights_only=True, mmap=True)
                 rows = {p.stem: list(read_lines(p)) for p in sorted(path.glob("*.jsonl"))}
                 return Snapshot(step, tensors, state, rows)
             warn(f"checkpoint {path} is damaged ({damage}); going back to the one before it")

@@ -3,6 +3,7 @@
 Dimensions: P prompts, G rollouts per prompt, T response tokens.
 """
 
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,4 +102,4 @@ class ValueModel:
 
     def restore(self, tensors: dict[str, Any]) -> None:
         self.model.load_state_dict(tensors["model"])
-        self.optimizer.load_state_dict(tensors["optimizer"])
+        self.optimizer.load_state_dict(deepcopy(tensors["optimizer"]))

@@ -35,6 +35,7 @@ def train(trainer: Trainer, checkpoints: Checkpoints, saves: Saves, growing: Liv
     if (snapshot := checkpoints.latest()) is not None:
         trainer.restore(snapshot)
         saved = trainer.step
+    del snapshot  # of a large policy it is gigabytes
     if trainer.kept_rollouts is not None:
         trainer.kept_rollouts.resume(trainer.step)
     growing.update(trainer.rows)

@@ -2,6 +2,7 @@
 
 import math
 import time
+from copy import deepcopy
 
 import torch
 import typer
@@ -80,8 +81,9 @@ def train(policy: Policy, spec: Sft, demonstrations: list[Demonstration], checkp
     if (snapshot := checkpoints.latest()) is not None:
         model.load_state_dict(snapshot.tensors["model"])
         if "optimizer" in snapshot.tensors:  # else the policy is published, and has no step left
-            optimizer.load_state_dict(snapshot.tensors["optimizer"])
+            optimizer.load_state_dict(deepcopy(snapshot.tensors["optimizer"]))
         rows, start = snapshot.rows["metrics"], snapshot.step
+    del snapshot  # of a large policy it is gigabytes
     stop = StopRequest()
     with Bar("sft", spec.steps, start) as bar:
         for step in range(start + 1, spec.steps + 1):

@@ -1,6 +1,7 @@
 """One RL run in process: its steps (rollouts, weights, update), its held-out measurements, its checkpoints."""
 
 import time
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -394,13 +395,14 @@ class Trainer:
     def restore(self, snapshot: Snapshot) -> None:
         self.model.load_state_dict(snapshot.tensors["model"])
         if "optimizer" in snapshot.tensors:  # else the run is published, and has no step left
-            self.optimizer.load_state_dict(snapshot.tensors["optimizer"])
+            self.optimizer.load_state_dict(deepcopy(snapshot.tensors["optimizer"]))
         if self.critic is not None and "critic" in snapshot.tensors:  # as the optimizer
             self.critic.restore(snapshot.tensors["critic"])
         if "reference" in snapshot.tensors:
             self.reference_model.load_state_dict(snapshot.tensors["reference"])
             self.reference = training_pass(self.reference_model, frozen=True)
-        self.best, self.kept = snapshot.tensors.get("best"), snapshot.tensors.get("kept", {})
+        self.best = deepcopy(snapshot.tensors.get("best"))
+        self.kept = deepcopy(snapshot.tensors.get("kept", {}))
         self.step, self.position = snapshot.step, snapshot.state["position"]
         self.updates, self.estimator_state = snapshot.state["updates"], snapshot.state["estimator"]
         self.metrics, self.probes = snapshot.rows["metrics"], snapshot.rows["probe"]
