@@ -51,3 +51,15 @@ def test_one_scale_has_no_section(frame):
     assert agreement.lines(frame[frame["scale"] == "laptop"]) == []
     alone = frame[(frame["scale"] == "laptop") | (frame["claim"] == "not run at one")]
     assert agreement.lines(alone) == [], "nothing was judged at both"
+
+
+def test_snapshots_of_two_scales_are_compared_as_a_run_compares_them(frame, tmp_path, capsys):
+    files = [tmp_path / f"{scale}.csv" for scale in ("laptop", "pretrained")]
+    for file in files:
+        frame[frame["scale"] == file.stem].to_csv(file, index=False)
+    agreement.main(files)
+    assert capsys.readouterr().out == "\n".join(agreement.lines(frame)) + "\n"
+    agreement.main(files[:1])
+    assert "No claim was judged at two scales" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match=r"none\.csv is no file"):
+        agreement.main([tmp_path / "none.csv"])

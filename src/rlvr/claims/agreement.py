@@ -1,8 +1,16 @@
-"""Do two scales say the same of a claim? Their verdicts side by side, and in which direction the estimates point."""
+"""Do two scales say the same of a claim? Their verdicts side by side, and in which direction the estimates point.
+
+The claims of a run have it at their end; of the snapshots of two scales:
+
+    python -m rlvr.claims.agreement docs/results/claims.csv docs/pretrained/claims.csv
+"""
 
 from itertools import combinations
+from pathlib import Path
+from typing import Annotated
 
 import pandas as pd
+import typer
 from scipy.stats import binomtest
 from tabulate import tabulate
 
@@ -59,3 +67,14 @@ def lines(frame: pd.DataFrame) -> list[str]:
         ]
         made += ["" if len(differ) else "No claim is decided one way at one of them and another way at the other.", ""]
     return [*made, "The p is of independent claims; these share runs, so the truth is larger.", ""] if made else []
+
+
+def main(claims: Annotated[list[Path], typer.Argument(help="Files claims.csv, each of other scales.")]) -> None:
+    """Print, for each pair of scales, how many claims both decide, and alike."""
+    if missing := [path for path in claims if not path.is_file()]:
+        raise SystemExit(f"{missing[0]} is no file")
+    print("\n".join(lines(pd.concat([pd.read_csv(path) for path in claims]))) or "No claim was judged at two scales.")
+
+
+if __name__ == "__main__":
+    typer.run(main)

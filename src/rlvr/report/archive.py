@@ -5,8 +5,8 @@ its manifest, metrics and probes, the scores of its evaluations, the checksums o
 them into another results folder, where Snakemake takes these runs for done: tables, figures and claims are made from
 them, and no policy is. A page shows completions, so it needs runs that were made here.
 
-    python -m rlvr.report.archive keep --scale pretrained --papers ace docs/pretrained/runs
-    python -m rlvr.report.archive restore --scale pretrained --papers ace docs/pretrained/runs
+    python -m rlvr.report.archive keep --scale pretrained --papers ace docs/archive/pretrained
+    python -m rlvr.report.archive restore --scale pretrained --papers ace docs/archive/pretrained
 """
 
 import io
