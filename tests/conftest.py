@@ -88,11 +88,14 @@ def slurm(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory) -> Path:
-    """Its config/cluster.yaml."""
-    one = {"runtime": 5, "longest": 20, "mem_mb": 2000, "cpus": 1}
+    """Its config/cluster.yaml.
+
+    Jobs have minutes to spare: a run that a test holds for a while takes its steps for as long, and would end early.
+    """
+    one = {"runtime": 30, "longest": 90, "mem_mb": 2000, "cpus": 1}
     kinds = {
         "cpu": {"partition": "cpu", **one},
-        "short": {"partition": "cpu", **one, "runtime": 1},
+        "short": {"partition": "cpu", **one, "runtime": 5},
         "gpu": {"partition": "gpu", **one, "gpus": 1, "gpu_type": "h100"},
     }
     path = tmp_path_factory.mktemp("site") / "cluster.yaml"

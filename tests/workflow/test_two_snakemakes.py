@@ -64,7 +64,7 @@ def test_a_second_snakemake_on_the_same_files_is_refused(checkout, undisturbed):
             checkout, "results"
         )
         trainer.resume()
-        assert first.wait(120) == 0
+        assert first.wait(600) == 0
     for results in ("results", "elsewhere"):
         out = checkout.folder / checkout.manifest(results=results)
         same_results(out.parent, undisturbed, steps=STEPS)
@@ -78,7 +78,7 @@ def test_when_snakemake_alone_is_killed_its_run_saves_and_the_same_command_goes_
     out = checkout.folder / manifest
     with working(checkout, manifest, "killed") as (first, trainer):
         first.kill()
-        assert first.wait(60) == -signal.SIGKILL and trainer.is_running()
+        assert first.wait(600) == -signal.SIGKILL and trainer.is_running()
         # The run is held there, and cannot end yet: the lock of the dead goes, and the run's lease refuses.
         again = checkout.snakemake(PROFILE, manifest, config=config)
         assert again.returncode == 1 and f"removed the lock of Snakemake process {first.pid}" in again.stderr
