@@ -69,7 +69,7 @@ class Checkout:
         command = self.command(*arguments, config=config)
         return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=timeout, **options)
 
-    def hold(self, *manifests: str, timeout: float = 180) -> list[psutil.Process]:
+    def hold(self, *manifests: str, timeout: float = 600) -> list[psutil.Process]:
         """The processes that train some runs, each stopped when it has saved a step."""
         held: dict[str, psutil.Process] = {}
         deadline = time.monotonic() + timeout
