@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-import threading
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -36,14 +36,18 @@ def watch(
     if once or not sys.stdout.isatty():
         out.print(watched.view())
         return
-    # A signal sets a flag rather than raises: raised while the screen changes, it would leave it half changed.
-    asked_to_end = threading.Event()
+    # A signal is noted rather than raised: raised while the screen changes, it would leave it half changed. (Not in a
+    # threading.Event, whose lock the interrupted thread may hold.)
+    asked_to_end: list[int] = []
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: asked_to_end.set())
+        signal.signal(number, lambda number, _: asked_to_end.append(number))
     view = watched.view()
     # A screen of its own: on the common one, lines that a narrower window wraps would stay for good.
     with Live(view, console=out, auto_refresh=False, screen=True, vertical_overflow="crop") as shown:
-        while not asked_to_end.wait(interval):
+        while not asked_to_end:
+            until = time.monotonic() + interval
+            while not asked_to_end and time.monotonic() < until:
+                time.sleep(0.05)
             view = watched.view()
             shown.update(view, refresh=True)
     out.print(view)
