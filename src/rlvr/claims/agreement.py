@@ -1,8 +1,8 @@
 """Do two scales say the same of a claim? Their verdicts side by side, and in which direction the estimates point.
 
-The claims of a run have it at their end; of the snapshots of two scales:
+`claims.md` of a results folder ends with it. For snapshots of different scales:
 
-    python -m rlvr.claims.agreement docs/results/claims.csv docs/pretrained/claims.csv
+    python -m rlvr.claims.agreement docs/results/claims.csv docs/full-short/claims.csv
 """
 
 from itertools import combinations
@@ -69,7 +69,7 @@ def lines(frame: pd.DataFrame) -> list[str]:
     return [*made, "The p is of independent claims; these share runs, so the truth is larger.", ""] if made else []
 
 
-def main(claims: Annotated[list[Path], typer.Argument(help="Files claims.csv, each of other scales.")]) -> None:
+def main(claims: Annotated[list[Path], typer.Argument(help="Files claims.csv of different scales.")]) -> None:
     """Print, for each pair of scales, how many claims both decide, and alike."""
     if missing := [path for path in claims if not path.is_file()]:
         raise SystemExit(f"{missing[0]} is no file")
