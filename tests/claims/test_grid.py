@@ -1,6 +1,6 @@
 """The picture of all claims: every paper has its place, and no two share one."""
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import pandas as pd
 from conftest import ROOT
@@ -57,3 +57,15 @@ def test_every_claim_is_a_line_of_the_same_height():
         claims = frame[frame["short"] == axes.get_title()]["claim"].nunique()
         assert len(axes.get_yticks()) == claims
         assert abs(axes.get_position().height * tall / claims - grid.ROW) < 1e-6
+
+
+def test_headings_of_columns_stand_apart():
+    frame = pd.read_csv(ROOT / "docs" / "results" / "claims.csv")
+    ace = frame[frame["paper"] == "ace"]
+    for scale in ("laptop", "pretrained", "pretrained-smoke"):
+        figure = grid.draw(ace.assign(scale=scale))
+        figure.canvas.draw()
+        (axes,) = figure.axes
+        boxes = [label.get_window_extent() for label in axes.get_xticklabels()]
+        letter = boxes[0].height / 2 / 1.2  # of a heading of two lines, about
+        assert all(right.x0 - left.x1 > letter for left, right in pairwise(boxes))

@@ -2,7 +2,7 @@
 
 import math
 import textwrap
-from itertools import cycle
+from itertools import chain, cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,8 @@ LOOKS = [  # of verdicts: marker, colour, filled, words
     ((NOT_COMPARABLE,), "D", "purple", False),
     ((NOT_RUN,), "_", "grey", False),
 ]
-COLUMN, ROW, TEXT = 0.62, 0.25, 4.1  # inches: a column, a row, and the words of a claim
+COLUMN, ROW, TEXT = 0.62, 0.25, 4.1  # inches: a column at least, a row, and the words of a claim
+LETTER = 0.07  # inches of a column for a letter of its heading
 ABOVE, ENTRY, LINE = 0.95, 2.1, 0.24  # inches: heads of columns; an entry of the legend, and a line of entries
 LETTERS, LINES = 62, 2  # of a claim
 ACROSS = 3  # papers side by side
@@ -53,7 +54,7 @@ def draw(frame: pd.DataFrame) -> Figure:
     efforts = list(dict.fromkeys(zip(frame["scale"], frame["effort"], strict=True)))
     papers = {str(short): claims for short, claims in frame.groupby("short", sort=False)}
     stacks = _stacks({short: ABOVE + ROW * claims["claim"].nunique() for short, claims in papers.items()})
-    marks = COLUMN * (1 + len(efforts))
+    marks = _marks(efforts)
     entries = _legend(frame)
     across = min(len(entries), int((TEXT + marks) * len(stacks) / ENTRY))
     below = LINE * (math.ceil(len(entries) / across) + 1)
@@ -97,7 +98,7 @@ def _panel(axes: Axes, short: str, claims: pd.DataFrame, efforts: list[tuple[str
     axes.set_xticks(range(len(efforts) + 1), [PUBLISHED, *(_heading(scale, effort) for scale, effort in efforts)])
     axes.tick_params(length=0, labelsize=7.5, top=False, labeltop=True, bottom=False, labelbottom=False)
     axes.set_title(short, fontsize=11, pad=8)
-    marks = COLUMN * (1 + len(efforts))
+    marks = _marks(efforts)
     axes.text(
         *(-TEXT / marks + 0.02, 1 + 0.08 / (ROW * len(names)), textwrap.fill(what_ran(claims), LETTERS)),
         **{"transform": axes.transAxes, "fontsize": 7.5, "style": "italic", "va": "bottom"},
@@ -136,6 +137,12 @@ def _published(words: str) -> dict[str, Any]:
 def _heading(scale: str, effort: str) -> str:
     """A column's heading in lines that fit into it."""
     return scale.replace("-", "-\n") + ",\n" + effort.replace(" ", "\n", 1)
+
+
+def _marks(efforts: list[tuple[str, str]]) -> float:
+    """The width of a paper's columns, of which the longest line of a heading fits into each."""
+    lines = chain.from_iterable(_heading(scale, effort).split("\n") for scale, effort in efforts)
+    return max(COLUMN, LETTER * max(map(len, lines))) * (1 + len(efforts))
 
 
 def _look(verdict: str) -> dict[str, Any]:
