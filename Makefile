@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 TORCH := torch==2.13.0
 CORES ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 2)
 
-.PHONY: help run smoke results snapshot snapshot-full snapshot-full-short snapshot-league test test-methods test-package test-cluster test-verl test-trl test-vllm test-loggers test-site lint site bench doctor clean
+.PHONY: help run smoke results snapshot snapshot-full snapshot-full-short snapshot-pretrained snapshot-league test test-methods test-package test-cluster test-verl test-trl test-vllm test-loggers test-site lint site bench doctor clean
 .PHONY: test-slow dist install install-test install-lint install-site install-bench install-cluster bench-gpu check-gpu
 help: ## print this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 17
@@ -41,6 +41,9 @@ snapshot-league: install ## write the results of `snakemake league` to docs/leag
 
 snapshot-full-short: install ## write the results of `snakemake --config scale=full-short` on FADE and PACS to docs/full-short/
 	@$(BIN)/python -m rlvr.report.snapshot --scale full-short --alone --papers fade,pacs --out docs/full-short
+
+snapshot-pretrained: install ## write the results of `snakemake --config scale=pretrained -- paper_ace` to docs/pretrained/
+	@$(BIN)/python -m rlvr.report.snapshot --scale pretrained --alone --papers ace --out docs/pretrained
 
 snapshot-full: install ## write the results of `snakemake --config scale=full-laptop` on three papers to docs/full-laptop/
 	@$(BIN)/python -m rlvr.report.snapshot --scale full-laptop --alone --papers ace,lens,agrae --out docs/full-laptop
