@@ -361,10 +361,12 @@ def test_a_scale_leaves_out_what_it_cannot_make(copy):
 
 
 def test_the_pilot_has_problems_that_the_scale_has_not():
-    pilot, scale = (make_plan(ROOT, name, ["ace"]) for name in ("pretrained-pilot", "pretrained"))
-    assert set(pilot.runs) == set(scale.runs), "settings chosen on the pilot cost no second training"
-    benchmarks = [{of.data.part for of in plan.evaluations.values()} for plan in (pilot, scale)]
-    assert benchmarks == [{"pilot"}, {"easy", "hard"}]
+    papers = ["ace", "lens", "agrae", "fade", "pacs", "methods"]
+    for suffix in ("", "-gpu"):
+        pilot, scale = (make_plan(ROOT, f"{name}{suffix}", papers) for name in ("pretrained-pilot", "pretrained"))
+        assert set(pilot.runs) == set(scale.runs), "settings chosen on the pilot cost no second training"
+        benchmarks = [{of.data.part for of in plan.evaluations.values()} for plan in (pilot, scale)]
+        assert benchmarks == [{"pilot"}, {"easy", "hard"}]
 
 
 def test_the_pretrained_scale_makes_equal_pass_1_by_name_alone():

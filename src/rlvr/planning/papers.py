@@ -136,7 +136,8 @@ def settings_of(layer: Layer, paper: str | None = None, model: str | None = None
 def _with_stand_ins(scale: Scale, sources: dict[str, dict[str, Any]], layers: list[Layer], folder: Path) -> Scale:
     """The scale with the stand-ins that entries of models and data sets name for it, or for a scale that it is like.
 
-    Those of its own file go before.
+    Those of its own file go before, and may replace a stand-in too: `data: {words-easy: words-pilot}` is for every
+    benchmark for which `words-easy` stands in.
     """
     scales, files = [path.stem for path in (folder / "scale").glob("*.yaml")], {"models": "models", "data": "datasets"}
     chain, found = [layer.content.get("name") for layer in layers], {}
@@ -156,7 +157,10 @@ def _with_stand_ins(scale: Scale, sources: dict[str, dict[str, Any]], layers: li
     for name in scale.matched.models:
         look_up(sources["models"], name, "model", place_of(layers, ("matched", "models")))
     _check_matched(scale.matched, layers, folder)
-    return scale.model_copy(update={key: found[key] | getattr(scale, key) for key in found})
+    for key, named in found.items():
+        own = getattr(scale, key)
+        found[key] = {name: own.get(stand_in, stand_in) for name, stand_in in named.items()} | own
+    return scale.model_copy(update=found)
 
 
 def _check_matched(matched: Matched, layers: list[Layer], folder: Path) -> None:
