@@ -352,6 +352,8 @@ def test_a_scale_leaves_out_what_it_cannot_make(copy):
     whole, without = (make_plan(ROOT, scale, ["fade"]).papers["fade"] for scale in ("laptop", "pretrained"))
     assert set(whole.tables) - set(without.tables) == {"core_programs"} and set(whole.figures) == set(without.figures)
     assert "core_programs" in whole.paper.core.tables and "core_programs" not in without.paper.core.tables
+    names = {data.name for data in make_plan(ROOT, "pretrained", ["agrae"]).papers["agrae"].data}
+    assert names == {f"words-{part}" for part in ("train", "sft", "validation", "easy", "hard", "middle")}
     edit(copy, "scale/pretrained.yaml", "[core_programs]", "[core_program]")
     with pytest.raises(ConfigError, match=r"pretrained.yaml: without.fade: .*did you mean 'core_programs'"):
         make_plan(copy, "pretrained", ["ace"])

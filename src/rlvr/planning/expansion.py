@@ -10,6 +10,7 @@ from typing import Any
 
 from rlvr import items
 from rlvr.claims.contrasts import check_all
+from rlvr.config import identity
 from rlvr.config.explain import validate
 from rlvr.config.layers import ConfigError, Layer, look_up
 from rlvr.config.plan import Cell, PaperPlan, Plan
@@ -70,6 +71,8 @@ def _expand(sources: Sources, plan: Plan, name: str) -> PaperPlan:
             scope = ItemScope(layer.place((folder, item)), runs, planned)
             expanded = items.load(folder, config.kind).expand(item, config, scope)
             into[item] = replace(expanded.in_one_block(), companion_of=owners.get(item))
+    if name in sources.scale.without:
+        _leave_out_data(planned, plan)
     check.published(paper, planned.tables, sources=sources, layer=layer)
     for key, selection in {"core": paper.core, "first": paper.first}.items():
         for table in selection.tables:
@@ -105,6 +108,20 @@ def _plan_data(planned: PaperPlan, runs: PaperRuns, *, with_sft: bool) -> None:
     trained = [paper.data, *(arm.data for arm in paper.arms.values()), *trained[1:]]
     planned.data = runs.data_sets([*trained, *(one.validation_data for one in trainers), *paper.benchmarks])
     planned.trained_on = runs.data_sets(trained)
+
+
+def _leave_out_data(planned: PaperPlan, plan: Plan) -> None:
+    """Takes out the sets of items that the scale leaves out: none of the others trains or is measured on them."""
+    items = [planned.item(name) for name in planned.all_items()]
+    policies = dict.fromkeys(policy for item in items for policy in item.policies())
+    runs = [plan.runs[policy] for policy in policies if policy in plan.runs]
+    starts = [plan.policies[policy] for policy in policies if policy in plan.policies]
+    used = [data for run in runs for data in (run.data, run.validation)]
+    used += [base.sft_data for base in (*starts, *(run.base for run in runs)) if base.sft_data is not None]
+    used += [plan.evaluations[evaluation].data for item in items for _, evaluation in item.scored()]
+    ids = {identity.data_id(data) for data in used}
+    planned.data = [data for data in planned.data if identity.data_id(data) in ids]
+    planned.trained_on = [data for data in planned.trained_on if identity.data_id(data) in ids]
 
 
 def _with_companions(
