@@ -146,8 +146,8 @@ class Scale(Strict):
     name: Name
     like: Name | None = None  # the scale below this one
     about: str
-    models: dict[str, str] = {}
-    data: dict[str, str] = {}  # a data set, or one that stands in for some -> the one in its place
+    models: dict[str, str] = {}  # a model, or one that stands in for some -> the one in its place
+    data: dict[str, str] = {}  # the same for data sets
     seeds: Positive | None = None
     repeats: Positive | None = None  # the number of seeds of items with `repeats`
     largest_k: Positive | None = None  # tables leave out larger k
