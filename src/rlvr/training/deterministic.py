@@ -31,3 +31,9 @@ def _keep_memory() -> None:
         libc = ctypes.CDLL(None)
         libc.mallopt(threshold_of_mmap, 32 << 20)
         libc.mallopt(threshold_of_trim, 1 << 30)
+
+
+def give_back_memory() -> None:
+    """Return freed memory to the system, once policies are read: only that takes copies of all their weights."""
+    with suppress(AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)

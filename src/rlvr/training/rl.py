@@ -14,7 +14,7 @@ from rlvr.policies.manifest import fingerprint
 from rlvr.records import PicturesUnread, sum_of_pictures
 from rlvr.training import backends, live, loggers
 from rlvr.training.checkpoint import Checkpoints
-from rlvr.training.deterministic import one_thread
+from rlvr.training.deterministic import give_back_memory, one_thread
 from rlvr.training.inputs import problems_of
 from rlvr.training.kept_rollouts import KeptRollouts
 from rlvr.training.live import Live
@@ -92,6 +92,7 @@ def main(
     origin = provenance.collect(**backend.origin())
     policy, reference = (backend.policy(base) for _ in range(2))
     store.share_pictures(policy, reference)
+    give_back_memory()
     train_set, held_out = problems_of(problems, validation)
     try:
         for path, problem_set in ((problems, train_set), (validation, held_out)):

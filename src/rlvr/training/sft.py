@@ -18,7 +18,7 @@ from rlvr.records import Demonstration, read_records, sum_of_pictures, with_path
 from rlvr.training import backends
 from rlvr.training.batches import Groups, PromptOrder, chunks, pad_prompts, token_logprobs
 from rlvr.training.checkpoint import Checkpoints, Snapshot
-from rlvr.training.deterministic import one_thread
+from rlvr.training.deterministic import give_back_memory, one_thread
 from rlvr.training.inputs import continued, sft_of
 from rlvr.training.outcome import TrainedPolicy
 from rlvr.training.passes import Microbatch, Pass, adamw, microbatch, training_pass
@@ -128,6 +128,7 @@ def main(
     backend = backends.load(sft.backend)
     origin = provenance.collect(**backend.origin())
     policy = backend.policy(model)
+    give_back_memory()
     mark = {"policy": identity.policy_id(policy_spec), "model": fingerprint(model)}
     mark["demonstrations"] = sha256(demonstrations)
     shown = with_paths(demonstrations, read_records(demonstrations, Demonstration))

@@ -15,6 +15,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "lanes.h"
@@ -60,10 +62,7 @@ constexpr int BLOCK_NODES = 192;      // a block ends with the prompt that reach
 constexpr int SAMPLED_ROLLOUTS = 32;  // as many prompts are sampled at once as have so many; twice as many by a model
 constexpr size_t LARGE = 1 << 22;     // that no cache holds
 
-struct Kept {  // what a layer's backward pass reads, by node; r: factors of RMSNorm
-  Floats h, r1, raw, rn, qkv, attended, lse, middle, r2, gate_up;
-};
-struct View {  // the same from a block's first node on
+struct View {  // what a layer's backward pass reads, from a block's first node on; r: factors of RMSNorm
   float *h, *r1, *raw, *rn, *qkv, *attended, *lse, *middle, *r2, *gate_up;
 };
 struct Samples {  // the outputs of `sample`, P x G x T or P x G
@@ -74,7 +73,7 @@ struct Samples {  // the outputs of `sample`, P x G x T or P x G
 };
 struct Branches {  // of sampling: equal rollouts share one, and each has a slot with its keys and values
   int wide = 0;    // positions of a slot
-  Floats slots, h, n, r, qkv, attended, gate_up, act, scores;
+  Floats h, n, r, qkv, attended, gate_up, act, scores;
   std::vector<int> token, at, slot;  // of each branch: its newest token, the token's position, its slot
 };
 
@@ -101,7 +100,7 @@ struct Engine {
   std::vector<int> responses;        // of each block in turn
   int longest = 0, most_nodes = 0, most_heads = 0, width = 0;  // width: tokens of a response, with padding
 
-  std::vector<Kept> kept;
+  Floats kept;  // what training keeps of each layer and node or, while sampling, what each slot does: never both
   Branches branches;
   Floats normed, active, head_h, head_r, head_n, logits, head_lse;         // forward
   Floats keys, keys_t, values, values_t, scores, dscores, dkeys, dvalues;  // attention
@@ -199,12 +198,14 @@ struct Engine {
 
   // ---- a layer ----
 
-  View view(Kept& k, size_t nodes, long at) {  // with room for so many nodes
-    const long normed_heads = shape.norms ? H + K : 0;
-    return {room(k.h, nodes * D) + at * D, room(k.r1, nodes) + at, room(k.raw, nodes * normed_heads * E) + at * normed_heads * E,
-            room(k.rn, nodes * normed_heads) + at * normed_heads, room(k.qkv, nodes * Q) + at * Q,
-            room(k.attended, nodes * H * E) + at * H * E, room(k.lse, nodes * H) + at * H,
-            room(k.middle, nodes * D) + at * D, room(k.r2, nodes) + at, room(k.gate_up, nodes * 2 * F) + at * 2 * F};
+  // Of layer l, where each has so many nodes; after the last one there is h alone.
+  View view(int l, int nodes, long at) {
+    const int normed_heads = shape.norms ? H + K : 0;
+    const int widths[] = {D, 1, normed_heads * E, normed_heads, Q, H * E, H, D, 1, 2 * F};
+    const size_t wide = padded(nodes), each = wide * std::accumulate(std::begin(widths), std::end(widths), 0);
+    float *next_of = room(kept, l * each + (l < shape.layers ? each : wide * D)) + l * each, *from[std::size(widths)];
+    for (size_t i = 0; i < std::size(widths); next_of += wide * widths[i++]) from[i] = next_of + at * widths[i];
+    return {from[0], from[1], from[2], from[3], from[4], from[5], from[6], from[7], from[8], from[9]};
   }
   void embed(int M, const int* word, float* h) {
     for (long m = 0; m < M; m++) memcpy(h + m * D, embedding.w + size_t(word[m]) * D, sizeof(float) * D);
@@ -378,8 +379,9 @@ struct Engine {
 
   // log pi (N x T) of each response's tokens, zeros on padding, and (if asked) values before them; `keep` for backward.
   void forward(bool keep, float* logp, float* values_out) {
-    const size_t nodes = keep ? token.size() : most_nodes, some_heads = keep ? heads.size() : most_heads;
-    kept.resize(shape.layers + 1);
+    const int nodes = keep ? int(token.size()) : most_nodes;
+    const size_t some_heads = keep ? heads.size() : most_heads;
+    view(keep ? shape.layers : 0, nodes, 0);  // makes room for all
     room(normed, size_t(std::max(most_nodes, most_heads)) * D), room(head_n, size_t(most_heads) * D);
     room(head_h, some_heads * D), room(head_r, some_heads);
     room(logits, some_heads * vocab_wide), room(shaped, vocab_wide), room(head_lse, some_heads);
@@ -389,14 +391,14 @@ struct Engine {
     for (const Block& b : blocks) {
       const int M = b.node1 - b.node0, A = b.head1 - b.head0;
       const long at = keep ? b.node0 : 0, at_head = keep ? b.head0 : 0;
-      float* h = view(kept[0], nodes, at).h;
+      float* h = view(0, nodes, at).h;
       embed(M, &token[b.node0], h);
       for (int l = 0; l < shape.layers; l++) {
-        const View v = view(kept[keep ? l : 0], nodes, at);
+        const View v = view(keep ? l : 0, nodes, at);
         project(M, layers[l], v.h, &position[b.node0], v.r1, v.qkv, v.raw, v.rn);
         attend(b, v);
         memcpy(v.middle, v.h, sizeof(float) * M * D);
-        h = view(kept[keep ? l + 1 : 0], nodes, at).h;
+        h = view(keep ? l + 1 : 0, nodes, at).h;
         finish(M, layers[l], v.attended, v.middle, v.r2, v.gate_up, h);
       }
       float *hidden = head_h.data() + at_head * D, *n = head_n.data();
@@ -461,7 +463,7 @@ struct Engine {
     for (long i = 0; i < A; i++)
       rms_back(&dhead[i * D], hidden + i * D, head_r[b.head0 + i], norm.w, D, shape.hidden,
                &dh[size_t(heads[b.head0 + i] - b.node0) * D], norm.g, false);
-    for (int l = shape.layers - 1; l >= 0; l--) layer_back(b, layers[l], view(kept[l], token.size(), b.node0));
+    for (int l = shape.layers - 1; l >= 0; l--) layer_back(b, layers[l], view(l, int(token.size()), b.node0));
     for (long m = 0; m < M; m++) {
       float* g = embedding.g + size_t(token[b.node0 + m]) * D;
       for (int i = 0; i < D; i += LANES) store(g + i, load(g + i) + load(&dh[m * D + i]));
@@ -472,7 +474,7 @@ struct Engine {
 
   size_t half_slot(const Branches& x) const { return size_t(shape.layers) * K * E * x.wide; }  // keys, then values
   float* keys_of(Branches& x, int slot, int l, int kv) {  // transposed
-    return &x.slots[2 * slot * half_slot(x) + size_t(l * K + kv) * E * x.wide];
+    return &kept[2 * slot * half_slot(x) + size_t(l * K + kv) * E * x.wide];
   }
   // The hidden state after each branch's newest token, in x.h; its keys and values go into its slot.
   void step(Branches& x) {
@@ -562,7 +564,7 @@ struct Engine {
     Branches& x = branches;
     const int rollouts = P * G;
     x.wide = padded(L + T);
-    room(x.slots, 2 * half_slot(x) * rollouts), room(x.n, size_t(rollouts) * D), room(x.r, rollouts);
+    room(kept, 2 * half_slot(x) * rollouts), room(x.n, size_t(rollouts) * D), room(x.r, rollouts);
     room(sampled_logits, size_t(rollouts) * vocab_wide), room(sampled_logp, size_t(rollouts) * vocab_wide);
     room(sampled_cumulative, size_t(rollouts) * vocab);
     std::vector<float> entropy(rollouts);

@@ -113,9 +113,11 @@ template <class T> struct Aligned {  // to cache lines: a load of 64 bytes then 
 };
 typedef std::vector<float, Aligned<float>> Floats;
 
-// At least n floats, which keep what they hold; new ones are zero.
+// At least n floats, of any content and zero where they are new; of many no more than asked for, and never two at once.
 inline float* room(Floats& v, size_t n) {
-  if (v.size() < n) v.resize(n + n / 4);
+  constexpr size_t many = 1 << 20;
+  if (v.size() < n && n > many) Floats().swap(v);
+  if (v.size() < n) v.resize(n > many ? n : n + n / 4);
   return v.data();
 }
 inline int padded(int n) { return (n + LANES - 1) / LANES * LANES; }
