@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import subprocess
 import sys
 
@@ -14,6 +15,7 @@ from native_models import LARGE, SHAPES, WAYS, drawn, loaded, made, rows, saved
 from rlvr.policies.decoder import Decoder
 from rlvr.policies.native import library
 from rlvr.policies.native.engine import Engine
+from rlvr.policies.native.model import Model
 from rlvr.policies.sampler import sample
 
 
@@ -70,6 +72,44 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 """
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
     assert float(done.stdout) < 100
+
+
+def test_training_and_sampling_share_their_memory():
+    """A backward pass needs 180 MB here, and the slots of sampling 85: a run that does both in turn needs 180."""
+    script = """
+import resource
+import numpy as np
+from rlvr.policies.native.engine import Engine
+from rlvr.policies.native.model import Model
+shape = {"hidden": 64, "heads": 4, "kv_heads": 4, "head_dim": 16, "ffn": 64, "layers": 16, "vocab": 64}
+model = Model(**shape, biases=False, norms=False, tied=True, epsilon=1e-5, theta=1e4)
+engine = Engine(model)
+random = np.random.default_rng(0)
+engine.load(random.normal(size=engine.size).astype(np.float32) / 8)
+most = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+prompts, lengths = random.integers(0, 64, (60, 4)), np.full(60, 4)
+before = most()
+rows = np.repeat(np.arange(60), 8), random.integers(0, 64, (480, 11)), np.full(480, 11)
+engine.logprobs(prompts, lengths, *rows, keep=True)
+trained = most()
+engine.sample(prompts[:4], lengths[:4], random.random((4, 8, 300)), eos_token=64, pad_token=0)
+print(engine.nodes * model.layers * 4 * 518 / 2**20, trained - before, most() - trained)
+"""
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    kept, trained, more = map(float, done.stdout.split())
+    assert kept > 100
+    assert trained < 1.2 * kept
+    assert more < 20
+
+
+@pytest.mark.parametrize(("theta", "size"), [(1e4, 64), (1e5, 64), (1e6, 128)])
+def test_rotations_are_those_of_exact_powers_on_every_processor(theta, size):
+    shape = {"hidden": 16, "heads": 1, "kv_heads": 1, "head_dim": size, "ffn": 16, "layers": 1, "vocab": 16}
+    model = Model(**shape, biases=False, norms=False, tied=True, epsilon=1e-5, theta=theta)
+    powers = [np.float32(math.pow(theta, float(np.float32(i) / np.float32(size)))) for i in range(0, size, 2)]
+    angles = np.arange(300, dtype=np.float32)[:, None] * (np.float32(1) / np.array(powers))
+    for found, expected in zip(model.rotations(300), (np.cos(angles), np.sin(angles)), strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("seed", [1, 2])

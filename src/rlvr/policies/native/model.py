@@ -173,8 +173,12 @@ class Model:
         return np.stack([starts[first], np.add.reduceat(lengths, first)], axis=1), end
 
     def rotations(self, positions: int) -> tuple[np.ndarray, np.ndarray]:
-        """Cosines and sines (positions, head_dim / 2) of the rotary embedding, in float32 as in transformers."""
+        """Cosines and sines (positions, head_dim / 2) of the rotary embedding, in float32 as in transformers.
+
+        The powers are rounded from float64: numpy's in float32 differ between processors with and without AVX-512.
+        """
         steps = np.arange(0, self.head_dim, 2, dtype=np.float32) / np.float32(self.head_dim)
-        frequencies = (np.float32(1) / np.float32(self.theta) ** steps).astype(np.float32)
+        powers = np.float64(np.float32(self.theta)) ** steps.astype(np.float64)
+        frequencies = np.float32(1) / powers.astype(np.float32)
         angles = np.arange(positions, dtype=np.float32)[:, None] * frequencies
         return np.cos(angles), np.sin(angles)
