@@ -93,7 +93,8 @@ rows = np.repeat(np.arange(60), 8), random.integers(0, 64, (480, 11)), np.full(4
 engine.logprobs(prompts, lengths, *rows, keep=True)
 trained = most()
 engine.sample(prompts[:4], lengths[:4], random.random((4, 8, 300)), eos_token=64, pad_token=0)
-print(engine.nodes * model.layers * 4 * 518 / 2**20, trained - before, most() - trained)
+wide = 518  # floats of a node and layer: three states, queries, keys and values, gate and up, norms, sums of heads
+print(engine.nodes * model.layers * 4 * wide / 2**20, trained - before, most() - trained)
 """
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
     kept, trained, more = map(float, done.stdout.split())

@@ -115,7 +115,7 @@ typedef std::vector<float, Aligned<float>> Floats;
 
 // At least n floats, of any content and zero where they are new; of many no more than asked for, and never two at once.
 inline float* room(Floats& v, size_t n) {
-  constexpr size_t many = 1 << 25;
+  constexpr size_t many = 1 << 25;  // smaller ones grow often, which a quarter to spare makes rare
   if (v.size() < n && n > many) Floats().swap(v);
   if (v.size() < n) v.resize(n > many ? n : n + n / 4);
   return v.data();
