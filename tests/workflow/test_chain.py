@@ -219,6 +219,23 @@ def test_archived_runs_are_done_elsewhere_without_their_policies(chain, tmp_path
         assert Path(target).read_bytes() == same.read_bytes()
 
 
+def test_a_run_that_was_archived_before_its_evaluation_is_made_again(chain, tmp_path, capsys):
+    plan, whole, part = make_plan(ROOT, "smoke", ["ace"]), tmp_path / "whole", tmp_path / "part"
+    archive.keep(plan, Paths(str(chain), "smoke"), whole)
+    for made in ("data", "models", "sft", "runs", "evaluations"):
+        shutil.copytree(chain / made, part / made)
+    run_id = next(name for name in sorted(plan.runs) if (part / "evaluations" / name).is_dir())
+    shutil.rmtree(part / "evaluations" / run_id)
+    archive.keep(plan, Paths(str(part), "smoke"), tmp_path / "archive")
+    there = tmp_path / "results"
+    for made in ("data", "models", "sft"):
+        shutil.copytree(chain / made, there / made)
+    restored = archive.restore(plan, Paths(str(there), "smoke"), tmp_path / "archive")
+    assert {*restored, run_id} == {file.name.removesuffix(archive.SUFFIX) for file in whole.iterdir()}
+    assert run_id not in restored and not (there / "runs" / run_id).exists()
+    assert f"{run_id}: left out, to be made again" in capsys.readouterr().out
+
+
 def test_an_archive_of_another_base_policy_is_refused(chain, tmp_path):
     plan, there = make_plan(ROOT, "smoke", ["ace"]), tmp_path / "results"
     archive.keep(plan, Paths(str(chain), "smoke"), tmp_path / "archive")

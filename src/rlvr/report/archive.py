@@ -55,8 +55,9 @@ def keep(plan: Plan, paths: Paths, folder: Path) -> list[Path]:
 def restore(plan: Plan, paths: Paths, folder: Path) -> list[str]:
     """Puts the archived policies of the plan into the results folder, as made now, and returns their names.
 
-    A run that is there stays as it is. Raises NotRestored where its base policy or problems are not there, since they
-    must be older than the run for Snakemake, or where the base policy is another one.
+    A run that is there stays as it is. One whose archive lacks a score that the plan asks for is left out, and a line
+    says so: evaluating needs its policy, so it is made again. Raises NotRestored where its base policy or problems are
+    not there, since they must be older than the run for Snakemake, or where the base policy is another one.
     """
     restored = []
     for policy, evaluations in _policies(plan).items():
@@ -65,6 +66,10 @@ def restore(plan: Plan, paths: Paths, folder: Path) -> list[str]:
             continue
         with tarfile.open(source) as archive:
             content = {member.name: archive.extractfile(member).read() for member in archive}  # type: ignore[union-attr]
+        scores = [str(Path(paths.scores(policy, name)).relative_to(paths.results)) for name in evaluations]
+        if policy in plan.runs and not content.keys() >= set(scores):
+            print(f"{policy}: left out, to be made again: an evaluation of it is missing, which needs its policy")
+            continue
         for needed in [start, *_problems(plan, paths, policy, evaluations)]:
             if not Path(needed).is_file():
                 raise NotRestored(f"{policy}: {needed} is missing; first: snakemake {needed}")
