@@ -104,6 +104,16 @@ def test_the_short_scale_is_a_part_of_the_laptops_without_equal_pass_1(laptop):
         assert len(rates) < len({laptop.runs[run].rl.learning_rate for run in runs_of(laptop, paper)})
 
 
+def test_a_scale_may_make_equal_pass_1_for_some_papers_alone(copy):
+    plan = make_plan(copy, "pretrained", ["ace", "agrae"])
+    for paper, expected in {"ace": {"core_matched", "core_hard_matched", "core_frontier"}, "agrae": set()}.items():
+        asked = asked_for(plan, paper)
+        assert {name for name in asked if plan.papers[paper].item(name).companion_of} == expected
+    edit(copy, "scale/pretrained.yaml", "companions: [ace]", "companions: [aec]")
+    with pytest.raises(ConfigError, match=r"pretrained.yaml: companions: .*did you mean 'ace'"):
+        make_plan(copy, "pretrained", ["ace"])
+
+
 def test_the_scale_full_short_is_a_part_of_full_laptop_and_holds_the_short_one():
     papers = ["fade", "pacs"]
     part, short, full = (make_plan(ROOT, scale, papers) for scale in ("full-short", "short", "full-laptop"))
@@ -371,11 +381,10 @@ def test_the_pilot_has_problems_that_the_scale_has_not():
         assert benchmarks == [{"pilot"}, {"easy", "hard"}]
 
 
-def test_the_pretrained_scale_makes_equal_pass_1_by_name_alone():
+def test_equal_pass_1_at_the_pretrained_scale_takes_twice_the_rate_too():
     """From the base policy, the papers' rate and twice that; the core's runs are among its own."""
     plan = make_plan(ROOT, "pretrained", ["ace"])
     made = plan.papers["ace"]
-    assert not [name for name in asked_for(plan, "ace") if made.item(name).companion_of]
     own = plan.runs[made.tables["core"].policies()[-1]].rl.learning_rate
     for cell in made.tables["core_matched"].cells[1:]:
         assert [rate for rate, _ in cell.rates] == pytest.approx([0, own, 2 * own])

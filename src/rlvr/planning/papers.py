@@ -183,6 +183,9 @@ def _check_papers_of_scale(layers: list[Layer], papers: list[str], folder: Path)
             for name in layer.content.get(key, {}):
                 if name not in papers:
                     raise ConfigError(f"{layer.place((key, name))}: no such paper{nearest(name, papers)}")
+        of_companions = layer.content.get("companions")
+        for name in of_companions if isinstance(of_companions, list) else ():
+            look_up(papers, name, "paper", layer.place(("companions",)))
         for name, left_out in layer.content.get("without", {}).items():
             paper = read_yaml(folder / "papers" / f"{name}.yaml", folder.parent).content
             known = {**(paper.get("tables") or {}), **(paper.get("figures") or {})}

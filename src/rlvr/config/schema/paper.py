@@ -154,7 +154,7 @@ class Scale(Strict):
     matched: Matched = Matched()
     without: dict[str, list[Name]] = {}  # by paper: tables and figures that this scale cannot make
     items: Literal["core", "all"] = "all"  # what `paper_<name>` makes
-    companions: bool = True  # and what comes with these: tables at equal pass@1, and frontiers
+    companions: bool | list[Name] = True  # and what comes with these (tables at equal pass@1, and frontiers); or whose
     sft: bool | list[str]  # models that are fine-tuned before RL: all, none, or those of papers' `models` by name
     settings: dict[str, Any] = {}
     papers: dict[str, dict[str, Any]] = {}
