@@ -5,6 +5,7 @@ One figure of each kind, the one with the most methods, from made-up statistics;
 
 import functools
 import io
+from textwrap import wrap
 
 import numpy as np
 import pytest
@@ -111,6 +112,30 @@ def overlaps(texts) -> list[tuple[str, str]]:
     common = np.minimum(high, boxes[None, :, 2:]) - np.maximum(low, boxes[None, :, :2])
     pairs = np.argwhere(np.triu((common > 1).all(axis=2), 1))
     return [(texts[i][0].get_text(), texts[j][0].get_text()) for i, j in pairs]
+
+
+@pytest.mark.parametrize("letters", range(8, 40))
+def test_a_line_is_broken_into_the_fewest_lines_and_even_ones(letters):
+    text = "training batches, mean of last 5 steps"
+    lines = stage._even(text, letters).splitlines()
+    assert " ".join(lines) == text and len(lines) == len(wrap(text, letters))
+    longest = max(map(len, lines))
+    assert longest <= letters and len(wrap(text, longest - 1, break_long_words=False)) > len(lines) or longest == 8
+
+
+def test_a_label_that_is_broken_twice_has_even_lines():
+    """The first break takes room from its panel, so that its lines are too long again."""
+    figure, axes = plt.subplots()
+    unbroken = "entropy, decision tokens (nats)\ntraining batches, mean of last 5 steps"
+    label = axes.set_ylabel(unbroken)
+    figure.draw_without_rendering()
+    whole = label.get_window_extent().height
+    assert stage._break(label, 0.7 * whole, unbroken)
+    assert label.get_text() == "entropy, decision\ntokens (nats)\ntraining batches,\nmean of last 5 steps"
+    assert stage._break(label, 0.4 * whole, unbroken)
+    wholes = ("\n".join(stage._even(line, letters) for line in unbroken.splitlines()) for letters in range(8, 17))
+    assert label.get_text() in wholes, "not a part of what was broken before"
+    plt.close(figure)
 
 
 def test_labels_that_are_clipped_or_hidden_are_found():

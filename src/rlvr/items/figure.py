@@ -1,7 +1,7 @@
 """Stage: figures. Draws one figure."""
 
 from pathlib import Path
-from textwrap import fill
+from textwrap import fill, wrap
 from typing import Annotated, Any
 
 import matplotlib
@@ -26,7 +26,8 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     figure = kind.draw(layout, frames)
     if not items.hook(kind, "EVERY_SCALE", False):
         figure.suptitle(_of(layout, frames), x=0.995, ha="right", color="0.4")
-    while _break_long_labels(figure):  # a broken label takes room from its panel
+    unbroken: dict[Text, str] = {}
+    while _break_long_labels(figure, unbroken):  # a broken label takes room from its panel
         pass
     figure.set_layout_engine("none")  # files of any resolution have this layout
     return figure
@@ -38,24 +39,35 @@ def _of(layout: dict[str, Any], frames: list[pd.DataFrame]) -> str:
     return ", ".join([*(models if len(models) == 1 else ()), f"{layout['scale']} scale"])
 
 
-def _break_long_labels(figure: Figure) -> bool:
-    """Breaks titles and axis labels between words where they are longer than their panel; whether there was one."""
+def _break_long_labels(figure: Figure, unbroken: dict[Text, str]) -> bool:
+    """Breaks titles and axis labels between words where they are longer than their panel; whether there was one.
+
+    `unbroken` keeps their texts, so that a label to break once more is broken as a whole.
+    """
     figure.draw_without_rendering()
     broken = False
     for axes in figure.axes:
         room = axes.get_window_extent()
         for text, length in ((axes.title, room.width), (axes.xaxis.label, room.width), (axes.yaxis.label, room.height)):
-            broken |= axes.get_visible() and _break(text, length)
+            unbroken.setdefault(text, text.get_text())
+            broken |= axes.get_visible() and _break(text, length, unbroken[text])
     return broken
 
 
-def _break(text: Text, length: float) -> bool:
+def _break(text: Text, length: float, unbroken: str) -> bool:
     box, before = text.get_window_extent(), text.get_text()
-    along, lines = box.height if text.get_rotation() else box.width, before.splitlines()
+    along = box.height if text.get_rotation() else box.width
     if along > length:
-        letters = max(8, int(max(map(len, lines)) * length / along))
-        text.set_text("\n".join(fill(line, letters, break_long_words=False) for line in lines))
+        letters = max(8, int(max(map(len, before.splitlines())) * length / along))
+        text.set_text("\n".join(_even(line, letters) for line in unbroken.splitlines()))
     return text.get_text() != before
+
+
+def _even(line: str, letters: int) -> str:
+    """A line as the fewest of at most so many letters (a longer word has its own), as even as they can be."""
+    fewest = len(wrap(line, letters, break_long_words=False))
+    widths = (width for width in range(1, letters + 1) if len(wrap(line, width, break_long_words=False)) == fewest)
+    return fill(line, next(widths, letters), break_long_words=False)
 
 
 def main(

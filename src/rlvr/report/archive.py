@@ -156,11 +156,17 @@ def restore_command(
     folder: Folder, scale: Scale = "pretrained", papers: Papers = "ace", results: Results = Path("results")
 ) -> None:
     """Put archived runs into a results folder."""
+    plan, paths = _plan(scale, papers, results)
+    for note in plan.notes:
+        print(f"on this machine: {note}")
     try:
-        restored = restore(*_plan(scale, papers, results), folder)
+        restored = restore(plan, paths, folder)
     except NotRestored as error:
         raise SystemExit(str(error)) from error
     print(f"{results}: {len(restored)} policies restored")
+    others = sorted({file.name.removesuffix(SUFFIX) for file in folder.glob("*" + SUFFIX)} - set(_policies(plan)))
+    if others:
+        print(f"left: {others[0]}, the first of {len(others)} archives of no policy of {papers} at {scale}, as set here")
 
 
 if __name__ == "__main__":
