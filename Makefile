@@ -42,8 +42,8 @@ snapshot-league: install ## write the results of `snakemake league` to docs/leag
 snapshot-full-short: install ## write the results of `snakemake --config scale=full-short` on FADE and PACS to docs/full-short/
 	@$(BIN)/python -m rlvr.report.snapshot --scale full-short --alone --papers fade,pacs --out docs/full-short
 
-snapshot-pretrained: install ## write the results of `snakemake --config scale=pretrained -- paper_ace` to docs/pretrained/
-	@$(BIN)/python -m rlvr.report.snapshot --scale pretrained --alone --papers ace --out docs/pretrained
+snapshot-pretrained: install ## write the results of `snakemake --config scale=pretrained` on ACE and A-GRAE to docs/pretrained/
+	@$(BIN)/python -m rlvr.report.snapshot --scale pretrained --alone --papers ace,agrae --out docs/pretrained
 
 snapshot-full: install ## write the results of `snakemake --config scale=full-laptop` on three papers to docs/full-laptop/
 	@$(BIN)/python -m rlvr.report.snapshot --scale full-laptop --alone --papers ace,lens,agrae --out docs/full-laptop
