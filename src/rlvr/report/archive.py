@@ -166,7 +166,8 @@ def restore_command(
     print(f"{results}: {len(restored)} policies restored")
     others = sorted({file.name.removesuffix(SUFFIX) for file in folder.glob("*" + SUFFIX)} - set(_policies(plan)))
     if others:
-        print(f"left: {others[0]}, the first of {len(others)} archives of no policy of {papers} at {scale}, as set here")
+        of_none = f"{len(others)} archives of no policy of {papers} at {scale}, as set here"
+        print(f"left: {others[0]}, the first of {of_none}")
 
 
 if __name__ == "__main__":
