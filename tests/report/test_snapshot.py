@@ -259,7 +259,9 @@ def test_results_are_of_head_where_the_code_that_makes_them_is_the_same(tmp_path
     assert objections([f"{first}+changes"], tmp_path) == [f"runs of {first} were made with changes that no commit has"]
     commit("src/rlvr/training/rl.py", "2")
     (differs,) = objections([second, second], tmp_path)
-    assert differs.startswith("src/rlvr/training/rl.py and 0 other files") and second in differs
+    assert differs == f"code that makes results differs between {second} and HEAD (src/rlvr/training/rl.py)"
+    commit("src/rlvr/training/sft.py", "1")
+    assert objections([second], tmp_path)[0].endswith("(src/rlvr/training/rl.py and 1 more)")
     (tmp_path / "src/rlvr/tables/one.py").write_text("2")
     assert objections([], tmp_path) == ["tracked files differ from HEAD"]
 

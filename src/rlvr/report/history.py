@@ -23,7 +23,8 @@ def objections(commits: Iterable[str], root: Path) -> list[str]:
             found.append(f"{name} is no ancestor of HEAD, or not in this repository")
         elif files := _git(root, "diff", "--name-only", name, "HEAD", "--", *folders):
             first, *others = files.splitlines()
-            found.append(f"{first} and {len(others)} other files that make results differ between {name} and HEAD")
+            more = f" and {len(others)} more" if others else ""
+            found.append(f"code that makes results differs between {name} and HEAD ({first}{more})")
     return found
 
 

@@ -261,7 +261,7 @@ def _readme(
     sections: list[str],
     allowed: list[str],
 ) -> str:
-    facts = {fact: ", ".join(dict.fromkeys(str(value) for value in runs[fact])) for fact in FACTS[:3]}
+    facts = {fact: "; ".join(dict.fromkeys(str(value) for value in runs[fact])) for fact in FACTS[:3]}
     hours = float(pd.to_numeric(runs["seconds"], errors="coerce").sum()) / 3600
     last = max((str(value) for value in runs["finished"] if value != origins.NOT_RECORDED), default="unknown")
     made_by = "make snapshot" if plans[0].scale == SCALE else "python -m rlvr.report.snapshot"
