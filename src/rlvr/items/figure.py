@@ -1,7 +1,8 @@
 """Stage: figures. Draws one figure."""
 
+from functools import partial
 from pathlib import Path
-from textwrap import fill, wrap
+from textwrap import wrap
 from typing import Annotated, Any
 
 import matplotlib
@@ -64,10 +65,15 @@ def _break(text: Text, length: float, unbroken: str) -> bool:
 
 
 def _even(line: str, letters: int) -> str:
-    """A line as the fewest of at most so many letters (a longer word has its own), as even as they can be."""
-    fewest = len(wrap(line, letters, break_long_words=False))
-    widths = (width for width in range(1, letters + 1) if len(wrap(line, width, break_long_words=False)) == fewest)
-    return fill(line, next(widths, letters), break_long_words=False)
+    """A line as the fewest of at most so many letters, as even as they can be.
+
+    A longer word has a line of its own, or one for each part of it between hyphens.
+    """
+    hyphens = max(map(len, line.split()), default=0) > letters
+    of_words = partial(wrap, line, break_long_words=False, break_on_hyphens=hyphens)
+    fewest = len(of_words(letters))
+    widths = (width for width in range(1, letters + 1) if len(of_words(width)) == fewest)
+    return "\n".join(of_words(next(widths, letters)))
 
 
 def main(
