@@ -202,8 +202,12 @@ def test_archived_runs_are_done_elsewhere_without_their_policies(chain, tmp_path
     assert written and archive.keep(plan, Paths(str(chain), "smoke"), here) == [], "the same content, the same bytes"
     there = tmp_path / "results"
     paths = Paths(str(there), "smoke")
-    with pytest.raises(archive.NotRestored, match=r"sft/.* is missing; first: snakemake"):
+    with pytest.raises(
+        archive.NotRestored, match=r"sft/.* is missing; first: snakemake --config scale=smoke"
+    ) as refused:
         archive.restore(plan, paths, here)
+    named = [Path(file).relative_to(there) for file in str(refused.value).partition(" -- ")[2].split()]
+    assert {file.parts[0] for file in named} == {"sft", "data"} and all((chain / file).is_file() for file in named)
     for made in ("data", "models", "sft"):
         shutil.copytree(chain / made, there / made)
     restored = archive.restore(plan, paths, here)

@@ -140,7 +140,7 @@ class Plan:
     execution: Execution  # of stages that belong to no single run
     diversity: Diversity  # one for all evaluations, since papers share them
     items: str = "all"  # what the target `paper_<name>` makes: core or all
-    companions: bool | list[str] = True  # and what comes with these (tables at equal pass@1, and frontiers); or whose
+    companions: list[str] = field(default_factory=list)  # papers made with tables at equal pass@1, and frontiers
     models: dict[str, Any] = field(default_factory=dict)
     data: dict[str, Any] = field(default_factory=dict)
     policies: dict[str, PolicySpec] = field(default_factory=dict)
@@ -198,8 +198,7 @@ def asked_for(plan: Plan, paper: str) -> list[str]:
     paper_plan = plan.papers[paper]
     core = _items(paper_plan.paper.core) if plan.items == "core" else []
     every = core or [name for name in paper_plan.all_items() if not paper_plan.by_name(name)]
-    with_companions = plan.companions if isinstance(plan.companions, bool) else paper in plan.companions
-    left_out = () if with_companions else companions(paper_plan)
+    left_out = () if paper in plan.companions else companions(paper_plan)
     return [name for name in every if name not in left_out]
 
 

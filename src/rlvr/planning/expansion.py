@@ -35,7 +35,8 @@ def make_plan(root: Path | str, scale: str, papers: list[str], mine: str = "", o
         _add_mine(sources, mine)
     settings, spec = validate(Settings, [sources.defaults, *sources.of_scale()]), sources.scale
     execution, diversity = settings.execution, settings.diversity
-    plan = Plan(scale, spec.about, spec.models, spec.data, execution, diversity, spec.items, spec.companions)
+    companions = [paper for paper in papers if spec.with_companions(paper)]
+    plan = Plan(scale, spec.about, spec.models, spec.data, execution, diversity, spec.items, companions)
     for name in papers:
         plan.papers[name] = _expand(sources, plan, name)
     return plan

@@ -3,7 +3,7 @@
 A long experiment is made in pieces, on several machines. `keep` writes a compressed archive of each finished policy:
 its manifest, metrics and probes, the scores of its evaluations, the checksums of its base policy. `restore` puts
 them into another results folder, where Snakemake takes these runs for done: tables, figures and claims are made from
-them, and no policy is. A page shows completions, so it needs runs that were made here.
+them, as pages are, and no policy is. A figure of answers and `rlvr show` need completions, so runs that were made here.
 
     python -m rlvr.report.archive keep --scale pretrained --papers ace docs/archive/pretrained
     python -m rlvr.report.archive restore --scale pretrained --papers ace docs/archive/pretrained
@@ -70,9 +70,8 @@ def restore(plan: Plan, paths: Paths, folder: Path) -> list[str]:
         if policy in plan.runs and not content.keys() >= set(scores):
             print(f"{policy}: left out, to be made again: an evaluation of it is missing, which needs its policy")
             continue
-        for needed in [start, *_problems(plan, paths, policy, evaluations)]:
-            if not Path(needed).is_file():
-                raise NotRestored(f"{policy}: {needed} is missing; first: snakemake {needed}")
+        if not all(Path(needed).is_file() for needed in [start, *_problems(plan, paths, policy, evaluations)]):
+            raise NotRestored(_first(plan, paths, folder))
         if content[BASE] != _checksums(start):
             raise NotRestored(f"{policy}: its base policy is not that of {start}; another machine or code made it")
         missing = {name: file for name, file in _files(plan, paths, policy, evaluations).items() if not file.is_file()}
@@ -82,6 +81,15 @@ def restore(plan: Plan, paths: Paths, folder: Path) -> list[str]:
         if missing.keys() & content.keys():
             restored.append(policy)
     return restored
+
+
+def _first(plan: Plan, paths: Paths, folder: Path) -> str:
+    """The base policies and problems that are missing, as the command that makes them."""
+    archived = {name: made for name, made in _policies(plan).items() if (folder / f"{name}{SUFFIX}").is_file()}
+    needed = [paths.manifest(plan, plan.base_of(policy)) for policy in archived]
+    needed += [file for policy, made in archived.items() for file in _problems(plan, paths, policy, made)]
+    missing = [file for file in dict.fromkeys(needed) if not Path(file).is_file()]
+    return f"{missing[0]} is missing; first: snakemake --config scale={plan.scale} -- {' '.join(missing)}"
 
 
 def _policies(plan: Plan) -> dict[str, list[str]]:

@@ -154,7 +154,7 @@ class Scale(Strict):
     matched: Matched = Matched()
     without: dict[str, list[Name]] = {}  # by paper: tables and figures that this scale cannot make
     items: Literal["core", "all"] = "all"  # what `paper_<name>` makes
-    companions: bool | list[Name] = True  # and what comes with these (tables at equal pass@1, and frontiers); or whose
+    companions: bool | list[Name] = True  # with tables at equal pass@1 and frontiers: all papers, none, or those named
     sft: bool | list[str]  # models that are fine-tuned before RL: all, none, or those of papers' `models` by name
     settings: dict[str, Any] = {}
     papers: dict[str, dict[str, Any]] = {}
@@ -163,3 +163,6 @@ class Scale(Strict):
 
     def fine_tunes(self, model: str) -> bool:
         return self.sft if isinstance(self.sft, bool) else model in self.sft
+
+    def with_companions(self, paper: str) -> bool:
+        return self.companions if isinstance(self.companions, bool) else paper in self.companions
