@@ -51,15 +51,16 @@ def run_module(module: str, *arguments: str, check: bool = True, **options) -> s
     return done
 
 
-def snakemake(*arguments: str, check: bool = True, timeout: float = 900) -> subprocess.CompletedProcess:
+def snakemake(
+    *arguments: str, check: bool = True, timeout: float = 900, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess:
     # Several work in this folder at once, and Snakemake removes its note of unfinished jobs, folder and all, after the
     # last: another that is just reading it fails. A file in it keeps the folder.
     unfinished = ROOT / ".snakemake" / "incomplete"
     unfinished.mkdir(parents=True, exist_ok=True)
     (unfinished / "keep").touch()
-    done = subprocess.run(
-        [sys.executable, "-m", "snakemake", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=timeout
-    )
+    command = [sys.executable, "-m", "snakemake", *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=timeout, env=env)
     assert not check or done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done
 

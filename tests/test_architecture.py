@@ -33,7 +33,7 @@ MAY_IMPORT = {
     "planning": {"claims", "config", "items"},
     "cost": {"config", "data", "planning", "training"},
     "report": {"claims", "config", "items", "planning"},
-    "workflow": {"config", "planning"},
+    "workflow": {"config", "cost", "planning", "training", "verifiers"},
     "show": {"config", "data", "estimators", "records", "scoring", "statistics", "training"},
     "export": {"config", "records", "show", "statistics"},
     "watch": {"config", "show", "training", "workflow"},

@@ -15,7 +15,7 @@ from runs_by_hand import same_results
 
 from rlvr import offspring
 from rlvr.workflow import locks
-from rlvr.workflow.locks import Owner, holds, own, release
+from rlvr.workflow.locks import Owner, holds, own, refusal, release
 
 STEPS = 60
 PROFILE = "--profile workflow/profiles/smoke --"
@@ -81,6 +81,19 @@ def test_an_owner_elsewhere_is_respected(folder, sleeper, other):
     sleeper.kill()
     sleeper.wait()
     assert "may still run" in release(folder)[0] and left(folder) == set(MINE)
+
+
+def test_who_makes_the_files_is_named_and_a_lock_is_removed_by_hand_only_of_another_host(folder, sleeper):
+    assert refusal(folder) is None  # locks without an owner are Snakemake's to refuse
+    note(folder, of_process(sleeper.pid))
+    said = refusal(folder)
+    assert said is not None and said.startswith(f"Snakemake process {sleeper.pid} on {os.uname().nodename}, started ")
+    assert "wait until it ends" in said and "rlvr watch" in said and "unlock" not in said
+    note(folder, replace(of_process(sleeper.pid), host="login2"))
+    said = refusal(folder)
+    assert said is not None and "if it no longer runs on login2, `snakemake --unlock` removes its lock" in said
+    note(folder, of_process(sleeper.pid, ("other.lock",)))
+    assert refusal(folder) is None
 
 
 def test_an_owner_from_before_the_last_boot_is_dead(folder, sleeper):

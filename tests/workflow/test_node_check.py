@@ -67,3 +67,10 @@ def test_models_in_the_cache_need_no_hub(tmp_path, monkeypatch):
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")  # nothing listens there
     assert not node_check.hub(["a/b@main"]).todo
     assert "hf download c/d --revision 12ab" in node_check.hub(["a/b@main", "c/d@12ab"]).todo
+
+
+def test_a_node_that_judges_programs_needs_bubblewrap(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert not node_check.verifier("math").todo
+    line = str(node_check.verifier("code"))
+    assert line.startswith("missing: verifier code: bubblewrap (bwrap) is not installed: install it")

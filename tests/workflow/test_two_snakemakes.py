@@ -53,13 +53,15 @@ def test_a_second_snakemake_on_the_same_files_is_refused(checkout, undisturbed):
     checkout.lay("elsewhere")
     with working(checkout, manifest, "results") as (first, trainer):
         second = checkout.snakemake(PROFILE, manifest)
-        assert second.returncode == 1 and "Directory cannot be locked" in second.stderr
+        assert second.returncode == 1 and "--unlock" not in second.stderr
+        assert f"Snakemake process {first.pid} on {os.uname().nodename}, started " in second.stderr
+        assert "makes files that this command needs: wait until it ends" in second.stderr
         # Another results folder shares no file, and works at the same time ...
         other = checkout.manifest(results="elsewhere")
         assert checkout.snakemake(PROFILE, other, config=("results=elsewhere",)).returncode == 0
         # ... but Snakemake removes all locks at its end. Then the run's lease refuses who comes late.
         late = checkout.snakemake(PROFILE, manifest)
-        assert late.returncode == 1 and "Directory cannot be locked" not in late.stderr
+        assert late.returncode == 1 and "makes files that this command needs" not in late.stderr
         assert f"in use by another process (host {os.uname().nodename}, process {trainer.pid}" in log(
             checkout, "results"
         )

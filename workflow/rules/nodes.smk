@@ -5,6 +5,7 @@ import time
 CHECKED = {kind: (f"check_node_{kind}", kind) for kind in CLUSTER.kinds}
 if "gpu" in CLUSTER.kinds:
     CHECKED |= {name: (name, "gpu") for name in BY_BACKEND if name in CLUSTER.rules}
+VERIFIERS = sorted({data.verifier for data in PLAN.data.values() if hook(data.verifier, "check", None)})
 HUB_MODELS = sorted(f"{model.repo}@{model.revision}" for model in PLAN.models.values() if model.source == "hub")
 
 for job, (of_rule, kind) in CHECKED.items():
@@ -24,9 +25,10 @@ for job, (of_rule, kind) in CHECKED.items():
             gpus=CLUSTER.gpus_per_node(of_rule, kind),
             pythons=given("--python", [f"{name}={CLUSTER.python(name, ROOT)}" for name in CLUSTER.environments]),
             models=given("--model", HUB_MODELS),
+            verifiers=given("--verifier", VERIFIERS),
         shell:
             "python -m rlvr.workflow.node_check --gpus {params.gpus} {params.pythons:q} "
-            "{params.models:q} --out {output:q} > {log:q} 2>&1"
+            "{params.models:q} {params.verifiers:q} --out {output:q} > {log:q} 2>&1"
 
 
 rule check_nodes:

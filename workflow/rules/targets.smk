@@ -44,6 +44,40 @@ rule all_papers:
     localrule: True
 
 
+SITE = Site(CLUSTER, SETTING["cluster"], ROOT, Path(PATHS.results))
+
+
+def lacking():
+    """A line for each thing that the jobs of this command need and that is missing here."""
+    jobs = [Job(job.rule.name, dict(job.wildcards_dict)) for job in workflow.dag.needrun_jobs()]
+    at_once = workflow.resource_settings.cores or workflow.resource_settings.nodes or 1
+    disk = room.missing(jobs, PLAN, SITE, at_once)
+    # What the nodes of a cluster have, `check_nodes` says.
+    return [*(needs.missing(jobs, PLAN, SITE) if COMMAND_LINE.here else []), *([disk] if disk else [])]
+
+
+def before_any_job():
+    """End here if a job would fail. A dry run shows its jobs, and at its end what they lack."""
+    if workflow.dryrun:
+        for line in lacking():
+            atexit.register(print, f"missing: {line}", file=sys.stderr)
+    if not COMMAND_LINE.runs:
+        return
+    held = locks.refusal(Path(".snakemake")) if workflow.persistence.locked else None
+    if lines := [held] if held else [f"missing: {line}" for line in lacking()]:
+        for line in [*lines, "no job was started"]:
+            logger.error(line)
+        sys.exit(1)
+
+
+onerror:
+    if IS_MAIN:
+        stopped = workflow.scheduler
+        waiting = len(set(stopped.remaining_jobs) - stopped.failed)
+        for line in failures.lines(failures.of(stopped.failed), waiting):
+            logger.error(line)
+
+
 onstart:
     without_default_rate()
     if COMMAND_LINE.runs:
@@ -83,3 +117,4 @@ if IS_MAIN:
         for line in locks.release(Path(".snakemake")):
             logger.warning(line)
         OWNER = locks.own(Path(".snakemake"))
+    between.planning_and_running(workflow, before_any_job)

@@ -112,12 +112,12 @@ def model_entries(command: str, names: list[str], prompt: str | None, verifier: 
 
 
 def local_model(command: str, folder: Path) -> dict[str, Any]:
+    from rlvr.config import model_folder
     from rlvr.files import sha256
 
+    if lack := model_folder.missing(folder):
+        fail(command, f"--model {lack}")
     files = sorted(path for path in folder.iterdir() if path.is_file() and path.suffix in KEPT)
-    for needed in ("config.json", "*.safetensors"):
-        if not list(folder.glob(needed)):
-            fail(command, f"--model {folder}: has no {needed}, as save_pretrained writes it")
     return {"source": "local", "path": str(folder), "files": {path.name: sha256(path) for path in files}}
 
 

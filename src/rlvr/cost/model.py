@@ -15,11 +15,9 @@ from rlvr.config.load import ConfigError
 from rlvr.config.schema.names import Data, Model, Synthetic
 from rlvr.config.schema.settings import Execution
 from rlvr.config.schema.specs import EvaluationSpec, PolicySpec, RunSpec
-from rlvr.cost import memory
+from rlvr.cost import disk, memory
 from rlvr.cost.hardware import Assumptions, Hardware, Shape
 from rlvr.cost.memory import WIDTH, Memory
-
-SAVED = 12  # bytes per parameter in a checkpoint: float32 weights and two moments
 
 
 def forward_flops(shape: Shape, tokens: float, seen: float) -> float:
@@ -226,10 +224,7 @@ class Costs:
         steps, drawn, gpus = _steps(spec), self._drawn(spec), self.gpus_of("rl", spec.rl.backend, spec.base.model)
         passes = Passes.of(spec, execution, on_gpu=self.on_gpu, padding=self.assumed.padding.value)
         scoring, updating = passes.padding * passes.scored, passes.padding * passes.models
-        saves = steps // execution.save_every
-        # Some runs save in addition a moving reference, or the best policy so far.
-        beside = 4 * bool(spec.rl.reference_reset) + 4 * (spec.selection.rule == "best_validation")
-        saved = rates.shape.parameters * ((1 + (spec.critic is not None)) * SAVED + beside)
+        files = disk.of_run(spec, execution, rates.shape.parameters, steps)
         phases = {
             "rollouts": steps * rates.generation_seconds(drawn.tried, gpus),
             "log-probabilities": steps * scoring * rates.scoring_seconds(drawn.kept, gpus),
@@ -239,18 +234,14 @@ class Costs:
                 rates.generation_seconds(drawn.probed, gpus)
                 + passes.padding * passes.probed * rates.scoring_seconds(drawn.probed, gpus)
             ),
-            "checkpoints": saves * saved / self.assumed.storage_bandwidth.value,
+            "checkpoints": steps // execution.save_every * files.checkpoint / self.assumed.storage_bandwidth.value,
             "overheads": steps * self.assumed.step_overhead.value + self.assumed.job_start.value,
         }
-        # A checkpoint is written before the oldest is deleted; a finished run keeps the newest's weights.
-        kept = min(saves, execution.keep_checkpoints + 1) * saved
         tokens = steps * drawn.tried.tokens + drawn.probes * drawn.probed.tokens
         flops = _run_flops(rates.shape, steps, drawn, passes)
-        disk = rates.shape.parameters * _final(spec.rl.backend)
         held, refusal = self.memory(spec, execution, gpus)
-        return Estimate(
-            sum(phases.values()), gpus, tokens, flops, disk, steps, tuple(phases.items()), kept, held, refusal
-        )
+        each = tuple(phases.items())
+        return Estimate(sum(phases.values()), gpus, tokens, flops, files.left, steps, each, files.beside, held, refusal)
 
     def memory(self, spec: RunSpec, execution: Execution, gpus: int) -> tuple[Memory, str]:
         """The memory of a run on one device, and why it cannot fit on a GPU, if so, with the settings that fit."""
@@ -287,11 +278,14 @@ class Costs:
         gpus = self.gpus_of("sft", spec.sft.backend, spec.model)
         seconds = spec.sft.steps * rates.update_seconds(demonstrations, gpus) + self.assumed.job_start.value
         flops = spec.sft.steps * update_flops(rates.shape, demonstrations.all_tokens, demonstrations.seen_by_all)
-        disk, kept = rates.shape.parameters * _final(spec.sft.backend), rates.shape.parameters * 3 * SAVED
+        files = disk.of_sft(spec.sft.backend, rates.shape.parameters)
         tokens = spec.sft.steps * demonstrations.tokens
         held, refusal = self.memory_of_sft(spec, gpus)
         return Estimate(
-            seconds, gpus, tokens, flops, disk, spec.sft.steps, checkpoints=kept, memory=held, refusal=refusal
+            *(seconds, gpus, tokens, flops, files.left, spec.sft.steps),
+            checkpoints=files.beside,
+            memory=held,
+            refusal=refusal,
         )
 
     def memory_of_sft(self, spec: PolicySpec, gpus: int) -> tuple[Memory | None, str]:
@@ -309,8 +303,14 @@ class Costs:
         gpus = rates.spread(drawn.prompt + drawn.longest)
         seconds = rates.generation_seconds(drawn, gpus) + self.assumed.job_start.value
         flops = forward_flops(rates.shape, drawn.tokens, drawn.seen)
-        disk = drawn.tokens * self.assumed.bytes_per_completion_token.value
-        return Estimate(seconds, gpus, drawn.tokens, flops, disk)
+        return Estimate(seconds, gpus, drawn.tokens, flops, self.disk_of_samples(spec) / shards)
+
+    def disk_of_samples(self, spec: EvaluationSpec) -> float:
+        """The bytes of a policy's samples on a benchmark."""
+        prompt = self._prompt(spec.data)
+        sampling = spec.sampling
+        drawn = self._sampling(_problems(spec.data), sampling.samples, sampling.room(round(prompt)), prompt)
+        return drawn.tokens * self.assumed.bytes_per_completion_token.value
 
     def _prompt(self, data: Data) -> float:
         """The tokens of a prompt of a set."""
@@ -326,11 +326,6 @@ def probe_steps(spec: RunSpec, steps: int) -> list[int]:
     """The steps at which training/trainer.py probes, including the start."""
     due = {step for step in range(steps + 1) if step <= spec.probe.dense_steps or step % spec.probe.every == 0}
     return sorted(due | ({steps} if spec.selection.rule == "best_validation" else set()))
-
-
-def _final(backend: str) -> int:
-    """Bytes per parameter of a finished run: its policy, bfloat16 by verl, and its newest checkpoint's weights."""
-    return (2 if backend == "verl" else 4) + 4
 
 
 def _problems(data) -> int:

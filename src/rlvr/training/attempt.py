@@ -24,17 +24,22 @@ FAILURES = "failures.json"  # in the state folder
 FIRST_LOG = "first-failure.log"  # beside it
 FINAL = 3  # failures with one error at one step
 LONGEST = 200  # characters of an error
+NOTHING = "no message"  # of a log without one
 
 _ERROR = re.compile(r"[\w.]*(?:Error|Exception): .*")  # Ray writes the worker's name before it
 _VARIES = re.compile(r"0x[0-9a-f]+|\d+(?:\.\d+)?")
 
 
-def error_of(log: str, code: int) -> str:
-    """The error that ended a stage: the last line of its log that names an exception, else the last line."""
+def said(log: str) -> str:
+    """The error that a log ends with: the last line that names an exception, else the last line."""
     lines = [line.strip() for line in log.splitlines() if line.strip() and not line.startswith("{")]
     named = [match.group().strip() for match in _ERROR.finditer(log)]
-    said = named[-1] if named else lines[-1] if lines else "no message"
-    return said[:LONGEST] if code > 0 else f"killed by {signal.Signals(-code).name}"
+    return named[-1] if named else lines[-1] if lines else NOTHING
+
+
+def error_of(log: str, code: int) -> str:
+    """The error that ended a stage with an exit code, or the signal that killed it."""
+    return said(log)[:LONGEST] if code > 0 else f"killed by {signal.Signals(-code).name}"
 
 
 def same(error: str) -> str:

@@ -114,6 +114,19 @@ def living(folder: Path) -> list[Owner]:
     return [owner for owner in _owners(folder).values() if owner is not None and owner.alive]
 
 
+def refusal(folder: Path) -> str | None:
+    """Who works on the files that another process's lock names: the message for a command that needs them too."""
+    others = [owner for owner in living(folder) if (owner.host, owner.process) != (os.uname().nodename, os.getpid())]
+    holding = [owner for owner in others if any((folder / LOCKS / name).exists() for name in owner.files or ())]
+    if not holding:
+        return None
+    elsewhere = [owner for owner in holding if owner.host != os.uname().nodename]
+    lines = [f"{owner} makes files that this command needs" for owner in holding]
+    wait = "wait until it ends, or ask for other files; `rlvr watch` shows what it does"
+    dead = f"; if it no longer runs on {elsewhere[0].host}, `snakemake --unlock` removes its lock" if elsewhere else ""
+    return f"{'; '.join(lines)}: {wait}{dead}"
+
+
 def _owners(folder: Path) -> dict[Path, Owner | None]:
     """Each note with its owner; None where the note cannot be read, so its owner may live."""
     owners: dict[Path, Owner | None] = {}

@@ -1,7 +1,7 @@
 """Whether a node has what its jobs need: `python -m rlvr.workflow.node_check --gpus 8 ... --out FILE`.
 
 The target `check_nodes` runs it as one job of each kind. Each line names a finding; one that would stop a job says what
-to do. It imports only Python's own modules, and the hub's client where a model comes from the hub.
+to do. It imports Python's own modules, the plan's verifiers, and the hub's client where a model comes from the hub.
 """
 
 import argparse
@@ -15,7 +15,7 @@ import sys
 import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,17 +50,20 @@ def gpus(asked: int) -> Iterator[Finding]:
     """The driver, and as many GPUs as the job asked for on this node."""
     listed = output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
     drivers = (listed or "").split()
-    if not drivers:
-        yield Finding("nvidia-smi does not answer", "the node has no GPU driver; set the partition of `kinds.gpu`")
-    elif int(drivers[0].split(".")[0]) < DRIVER:
-        todo = f"CUDA 13 needs driver {DRIVER}; ask the site, or use nodes with a newer one (`constraint`)"
-        yield Finding(f"driver {drivers[0]}", todo)
+    if drivers:
+        yield driver(drivers[0])
     else:
-        yield Finding(f"driver {drivers[0]}")
+        yield Finding("nvidia-smi does not answer", "the node has no GPU driver; set the partition of `kinds.gpu`")
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     count = len(drivers) if visible is None else len([device for device in visible.split(",") if device])
     todo = "" if count == asked else "set `gpus` and `nodes` in config/cluster.yaml to what one node has"
     yield Finding(f"{count} GPUs of {asked} asked for on this node", todo)
+
+
+def driver(version: str) -> Finding:
+    """NVIDIA's driver, which must be new enough for the locked torch."""
+    todo = f"CUDA 13 needs driver {DRIVER}; ask the site, or use nodes with a newer one (`constraint`)"
+    return Finding(f"driver {version}", todo if int(version.split(".")[0]) < DRIVER else "")
 
 
 def glibc() -> Finding:
@@ -141,9 +144,23 @@ def _cached(repository: str, revision: str) -> bool:
     return isinstance(try_to_load_from_cache(repository, "config.json", revision=revision), str)
 
 
-def findings(asked: int, results: Path, pythons: list[str], models: list[str]) -> Iterator[Finding]:
+def verifier(name: str) -> Finding:
+    """Whether a verifier works: that of programs needs bubblewrap, in grading and in training."""
+    from rlvr.verifiers import VerifierError, hook
+
+    try:
+        hook(name, "check", lambda: None)()
+    except VerifierError as error:
+        return Finding(f"verifier {name}", str(error))
+    return Finding(f"verifier {name}")
+
+
+def findings(
+    asked: int, results: Path, pythons: list[str], models: list[str], verifiers: Iterable[str] = ()
+) -> Iterator[Finding]:
     yield glibc()
     yield locks(results)
+    yield from map(verifier, verifiers)
     if asked:
         yield from gpus(asked)
         yield shared_memory()
@@ -159,9 +176,10 @@ def main() -> None:
     parser.add_argument("--gpus", type=int, default=0, help="GPUs that the job asked for on this node")
     parser.add_argument("--python", action="append", default=[], help="NAME=COMMAND of another environment")
     parser.add_argument("--model", action="append", default=[], help="OWNER/NAME@REVISION on the hub")
+    parser.add_argument("--verifier", action="append", default=[], help="a verifier of the plan")
     parser.add_argument("--out", type=Path, required=True, help="file for the lines, in the results folder")
     given = parser.parse_args()
-    lines = list(findings(given.gpus, given.out.parent, given.python, given.model))
+    lines = list(findings(given.gpus, given.out.parent, given.python, given.model, given.verifier))
     text = "".join(f"{line}\n" for line in lines)
     print(f"node {platform.node()}\n{text}", end="", flush=True)
     if any(line.todo for line in lines):

@@ -1,5 +1,6 @@
 """The targets on Snakemake's command line, and the nearest valid one for an unknown target."""
 
+import shlex
 import sys
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -20,10 +21,11 @@ NO_JOBS = (
 
 @dataclass(frozen=True)
 class CommandLine:
-    """Targets of a command line, and whether the command runs jobs."""
+    """Targets of a command line, whether the command runs jobs, and whether they run on this machine."""
 
     targets: tuple[str, ...] = ()
     runs: bool = True
+    here: bool = True
 
 
 def command_line() -> CommandLine:
@@ -34,9 +36,31 @@ def command_line() -> CommandLine:
         return CommandLine(runs=False)
     try:
         arguments, _ = get_argument_parser().parse_known_args(sys.argv[1:])
+        if arguments.profile:  # which may name an executor
+            arguments, _ = get_argument_parser(profiles=arguments.profile).parse_known_args(sys.argv[1:])
     except SystemExit:  # Snakemake reports this mistake itself
         return CommandLine()
-    return CommandLine(tuple(arguments.targets or ()), runs=not any(getattr(arguments, name, None) for name in NO_JOBS))
+    runs = not any(getattr(arguments, name, None) for name in NO_JOBS)
+    return CommandLine(tuple(arguments.targets or ()), runs, here=arguments.executor in (None, "local"))
+
+
+def check_config(words: list[str]) -> None:
+    """Exits, with the command as it is meant, where --config has taken targets for settings.
+
+    Snakemake's parser gives it every word up to the next option, and Snakemake then ends with a traceback.
+    """
+    from snakemake.cli import get_argument_parser
+
+    try:
+        arguments, _ = get_argument_parser().parse_known_args(words)
+    except SystemExit:  # Snakemake reports this mistake itself
+        return
+    taken = [word for word in arguments.config or () if "=" not in word]
+    if taken:
+        first = words.index(taken[0])
+        meant = shlex.join(["snakemake", *words[:first], "--", *words[first:]])
+        why = "it takes every word behind it, so targets go behind --"
+        sys.exit(f"--config: {taken[0]} is not NAME=VALUE; {why}: {meant}")
 
 
 def nearest(target: str, names: list[str]) -> str | None:

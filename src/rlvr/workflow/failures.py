@@ -1,0 +1,78 @@
+"""Why jobs failed: one line per distinct cause, with its count and its remedy, when Snakemake ends."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rlvr.training import attempt
+from rlvr.workflow.needs import counted
+
+LONGEST = 600  # characters of an error
+
+# What an error of another program asks for; an error of this package says it itself.
+REMEDIES = (
+    (
+        r"No space left on device|Disk quota exceeded|is full, or its quota",
+        "free some space; the same command goes on",
+    ),
+    (
+        r"CUDA out of memory|OutOfMemoryError",
+        "docs/cost.md has the settings that need less memory",
+    ),
+    (r"MemoryError|bad_alloc|Cannot allocate memory", "run fewer jobs at once: --cores 1"),
+    (r"No module named", "make install"),
+    (attempt.NOTHING, "its log is empty, so it was probably killed: by its memory or time limit, or by hand"),
+)
+_PATH = re.compile(r"[\w.~-]*(?:/[\w.@+~-]+)+")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A failed job: its rule, and its log, where it has one."""
+
+    rule: str
+    log: Path | None
+
+    @property
+    def error(self) -> str:
+        """The error in its log, without a new line."""
+        text = self.log.read_text(errors="replace") if self.log and self.log.is_file() else ""
+        return attempt.said(text)[:LONGEST]
+
+
+def of(jobs: Iterable[Any]) -> Iterator[Failure]:
+    """The failures among Snakemake's failed jobs; of a group those of its jobs that began and made not all outputs."""
+    for job in jobs:
+        for one in job.jobs if job.is_group() else [job]:
+            log = next((Path(str(path)) for path in one.log), None)
+            began = log is not None and log.is_file()
+            if not job.is_group() or (began and not all(Path(str(path)).exists() for path in one.output)):
+                yield Failure(one.rule.name, log)
+
+
+def alike(error: str) -> str:
+    """An error without what differs from one job to the next: numbers, addresses and paths."""
+    return attempt.same(_PATH.sub("PATH", error))
+
+
+def lines(failures: Iterable[Failure], waiting: int = 0) -> list[str]:
+    """A line for each distinct cause, the most frequent first; `waiting` jobs did not begin."""
+    rules: dict[str, Counter[str]] = {}
+    first: dict[str, tuple[str, Failure]] = {}
+    for failure in failures:
+        error = failure.error
+        first.setdefault(alike(error), (error, failure))
+        rules.setdefault(alike(error), Counter())[failure.rule] += 1
+    order = sorted(rules, key=lambda key: -rules[key].total())
+    found = [f"{counted(rules[key])} failed: {_with_remedy(first[key][0])} (log: {first[key][1].log})" for key in order]
+    if found and waiting:
+        found.append(f"{waiting} jobs did not begin: they need what these make, or the run stopped before")
+    return found
+
+
+def _with_remedy(error: str) -> str:
+    remedy = next((remedy for pattern, remedy in REMEDIES if re.search(pattern, error)), "")
+    return f"{error}: {remedy}" if remedy else error

@@ -1,0 +1,86 @@
+"""A run that ends with failures closes with one line per distinct cause, with its count and its remedy."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from checkout import Checkout
+from conftest import ROOT
+
+from rlvr.workflow import failures
+from rlvr.workflow.failures import Failure, lines
+
+BUBBLEWRAP = "bubblewrap (bwrap) is not installed: install it (Debian, Ubuntu: apt-get install bubblewrap)"
+
+
+@pytest.fixture
+def failed(tmp_path):
+    """`failed(rule, text)` is a failed job with that log."""
+    count = iter(range(1000))
+
+    def made(rule: str, text: str) -> Failure:
+        log = tmp_path / f"{next(count)}.log"
+        log.write_text(text)
+        return Failure(rule, log)
+
+    return made
+
+
+def test_alike_failures_are_one_line_with_their_count(failed):
+    jobs = [failed("rl", f'{{"step": {i}}}\n{BUBBLEWRAP}\n') for i in range(76)]
+    jobs += [failed("grade_alone", f"{BUBBLEWRAP}\n") for _ in range(16)]
+    jobs.append(failed("sft", "Traceback ...\nOSError: [Errno 28] No space left on device: 'results/a'\n"))
+    first, second, last = lines(jobs, waiting=977)
+    assert first == f"92 jobs (76 rl, 16 grade_alone) failed: {BUBBLEWRAP} (log: {jobs[0].log})"
+    assert second.startswith("1 job (1 sft) failed: OSError: [Errno 28] No space left") and "free some space" in second
+    assert last == "977 jobs did not begin: they need what these make, or the run stopped before"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            "RecordError: results/data/a/problems.jsonl, line 3: x",
+            "RecordError: results/data/b/problems.jsonl, line 4: x",
+        ),
+        ("CUDA error at 0x7f00aa", "CUDA error at 0x7fffbb"),
+        ("lost after 3.5 s", "lost after 12 s"),
+    ],
+)
+def test_numbers_addresses_and_paths_make_no_new_cause(failed, one, other):
+    assert len(lines([failed("rl", one), failed("rl", other)])) == 1
+
+
+def test_different_errors_are_different_causes(failed):
+    texts = ["torch.OutOfMemoryError: CUDA out of memory.", "ModuleNotFoundError: No module named 'vllm'", ""]
+    found = lines([failed("rl", text) for text in texts])
+    assert len(found) == 3
+    assert "docs/cost.md" in found[0] and "make install" in found[1] and "probably killed" in found[2]
+
+
+def test_no_failure_is_no_line(failed):
+    assert lines([], waiting=5) == []
+
+
+@pytest.mark.parametrize("profile", sorted(path.parent.name for path in ROOT.glob("workflow/profiles/*/config.yaml")))
+def test_every_profile_shows_the_logs_of_failed_jobs(profile):
+    text = (ROOT / "workflow/profiles" / profile / "config.yaml").read_text()
+    plain = "\n".join(line for line in text.splitlines() if not re.match(r"\?|__| {2}- ", line))
+    options = yaml.safe_load("\n".join(line.removeprefix("  ") for line in plain.splitlines()))
+    assert options["show-failed-logs"] is True
+
+
+def test_a_run_closes_with_the_cause_of_its_failures(workbench, tmp_path):
+    """Two runs share a broken file of problems: one line, and their evaluations did not begin."""
+    checkout = Checkout(tmp_path / "site", workbench)
+    for manifest in (checkout.folder / "results/sft").glob("*/manifest.json"):
+        manifest.write_text("{}")
+    targets = [checkout.manifest(number) for number in (0, 1)]
+    done = checkout.snakemake("--keep-going --cores 1 --", *targets)
+    assert done.returncode == 1
+    closing = [line for line in done.stderr.splitlines() if re.match(r"\d+ jobs? \(", line)]
+    assert len(closing) == 1 and closing[0].startswith("2 jobs (2 rl) failed: ")
+    log = Path(re.search(r"\(log: (\S+)\)$", closing[0])[1])
+    assert (checkout.folder / log).is_file()
+    assert failures.attempt.said((checkout.folder / log).read_text())[:40] in closing[0]

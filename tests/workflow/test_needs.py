@@ -1,0 +1,196 @@
+"""What planned jobs lack on this machine is said before the first job, in a dry run too; so is a full disk."""
+
+import dataclasses
+import os
+import subprocess
+import sys
+from collections import namedtuple
+from functools import cache
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, snakemake
+
+from rlvr.config import model_folder
+from rlvr.config.cluster import read_cluster
+from rlvr.planning.expansion import make_plan
+from rlvr.workflow import needs, room
+from rlvr.workflow.needs import Job, Site
+from rlvr.workflow.rules import of_the_cluster
+
+
+@pytest.fixture(scope="module")
+def site():
+    return Site(read_cluster(ROOT / "config/cluster.yaml", ROOT, of_the_cluster(ROOT)), "cluster.yaml", ROOT, ROOT)
+
+
+@cache
+def plan_of(scale: str, paper: str):
+    return make_plan(ROOT, scale, [paper])
+
+
+def jobs_of(plan) -> list[Job]:
+    """A job of each kind for each run, policy and model of a plan, and one evaluation of each."""
+    fine_tuned = [name for name, spec in plan.policies.items() if spec.sft]
+    evaluations = [name for name, spec in plan.evaluations.items() if spec.sampling.engine != "vllm"]
+    sliced = [name for name, spec in plan.evaluations.items() if spec.sampling.engine == "vllm"]
+    return [
+        *(Job("rl", {"run": name}) for name in plan.runs),
+        *(Job("sft", {"sft": name}) for name in fine_tuned),
+        *(Job("generate", {"evaluation": name, "policy": next(iter(plan.runs))}) for name in evaluations),
+        *(Job("generate_vllm_1", {"evaluation": name, "policy": next(iter(plan.runs))}) for name in sliced),
+        *(Job("grade_alone", {"evaluation": name}) for name in plan.evaluations),
+        *(Job("model", {"model": name}) for name in plan.models),
+        *(Job(rule, {}) for rule in ("data", "overlap", "weights", "table", "figure", "report")),
+    ]
+
+
+def program(folder: Path, name: str, text: str) -> None:
+    (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+    (folder / name).chmod(0o755)
+
+
+def test_programs_need_bubblewrap_and_answers_of_other_tasks_do_not(site, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    plan = plan_of("smoke", "fade")
+    (line,) = needs.missing(jobs_of(plan), plan, site)
+    assert line.startswith("bubblewrap (bwrap) is not installed: install it (Debian, Ubuntu: apt-get install")
+    count = len(plan.runs) + len(plan.evaluations)
+    assert f"(needed by {count} jobs ({len(plan.runs)} rl, {len(plan.evaluations)} grade_alone))" in line
+    plan = plan_of("smoke", "ace")
+    assert needs.missing(jobs_of(plan), plan, site) == []
+
+
+def test_a_scale_on_gpus_needs_their_driver_their_number_and_both_environments(site, monkeypatch, tmp_path):
+    plan = plan_of("gpu-verl", "ace")
+    environments = {name: str(tmp_path / f"{name}-python") for name in ("verl", "vllm")}
+    there = dataclasses.replace(site, cluster=site.cluster.model_copy(update={"environments": environments}))
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/usr/bin{os.pathsep}/bin")
+    text = "\n".join(needs.missing(jobs_of(plan), plan, there))
+    assert "no GPU answers (nvidia-smi)" in text and "--profile slurm" in text
+    for name in environments:
+        assert f"cluster.yaml: environments.{name}: no such program: {tmp_path / name}-python: make install-" in text
+    for name in environments:  # a Python without verl and vLLM
+        (tmp_path / f"{name}-python").symlink_to(sys.executable)
+    program(tmp_path, "nvidia-smi", "echo 550.54.14")
+    text = "\n".join(needs.missing(jobs_of(plan), plan, there))
+    assert "driver 550.54.14: CUDA 13 needs driver 580" in text and "no GPU answers" not in text
+    for name in environments:
+        assert f"-python has no package {name}: make install-cluster" in text
+
+
+def test_fewer_gpus_than_a_job_asks_for_is_said_with_the_flag_that_fits(monkeypatch, tmp_path):
+    program(tmp_path, "nvidia-smi", "echo 590.1\necho 590.1")
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert needs.Gpus(2).missing() is None
+    assert needs.Gpus(8).missing() == "2 of 8 GPUs: --config gpus=2 asks for as many as there are"
+
+
+def test_packages_that_are_missing_are_those_of_the_extra(site, monkeypatch):
+    plan = plan_of("smoke", "ace")
+    assert {"torch", "transformers"} <= set(needs._required("train"))
+    assert "matplotlib" in needs._required("workflow") and "matplotlib" not in needs._required("train")
+    monkeypatch.setattr(needs, "_installed", lambda name: name not in ("matplotlib", "transformers"))
+    lines = needs.missing(jobs_of(plan), plan, site)
+    assert any("not installed: transformers: pip install '.[train]'" in line for line in lines)
+    assert any("not installed: matplotlib: pip install '.[workflow]'" in line for line in lines)
+
+
+def test_a_logger_without_its_package_is_refused(site, monkeypatch):
+    plan = make_plan(ROOT, "smoke", ["ace"])
+    run = next(iter(plan.runs))
+    plan.executions[run] = plan.executions[run].model_copy(update={"loggers": ["trackio"]})
+    monkeypatch.setattr(needs, "_installed", lambda name: name != "trackio")
+    (line,) = needs.missing([Job("rl", {"run": run})], plan, site)
+    assert line.startswith("logger trackio: pip install trackio, or leave it out (needed by 1 job (1 rl))")
+
+
+def test_a_model_folder_without_a_tokenizer_is_refused(workbench, tmp_path):
+    """transformers would make an empty tokenizer of config.json, and each prompt would have no token."""
+    folder = tmp_path / "policy"
+    policy = workbench.base.parent / "policy"
+    folder.mkdir()
+    for file in policy.iterdir():
+        (folder / file.name).write_bytes(file.read_bytes())
+    assert model_folder.missing(folder) is None
+    (folder / "tokenizer.json").unlink()
+    line = f"{folder}: has no tokenizer: save the model's own there, with tokenizer.save_pretrained"
+    assert model_folder.missing(folder) == needs.Folder(str(folder)).missing() == line
+    (folder / "config.json").unlink()
+    assert "has no config.json" in model_folder.missing(folder)
+
+
+# ---- disk ----
+
+
+def with_free(monkeypatch, count: int) -> None:
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(room.shutil, "disk_usage", lambda folder: usage(count, 0, count))
+
+
+def test_a_plan_larger_than_the_disk_is_refused_with_both_sizes(site, monkeypatch):
+    plan = plan_of("paper", "lens")
+    jobs = jobs_of(plan)
+    with_free(monkeypatch, 10**15)
+    assert room.missing(jobs, plan, site, at_once=8) is None
+    with_free(monkeypatch, 10 * 2**30)
+    line = room.missing(jobs, plan, site, at_once=8)
+    assert line.startswith(f"{ROOT}: 10.0 GiB are free, and this plan writes about ")
+    assert line.endswith("free some, or name a folder elsewhere with --config results=FOLDER")
+    assert room.missing([Job("table", {})], plan, site, at_once=8) is None
+
+
+def test_the_bytes_of_a_run_are_those_of_its_files(workbench, tmp_path, site):
+    """The policy and the newest checkpoint's weights: float32 each, beside what does not grow with the model."""
+    out = tmp_path / "run"
+    workbench.train(workbench.spec, out)
+    plan = plan_of("smoke", "ace")
+    name = next(name for name, spec in plan.runs.items() if spec.base.model == workbench.spec.base.model)
+    estimate = room.Writers(plan, site).of(Job("rl", {"run": name}))
+    weights = [file.stat().st_size for pattern in ("*.safetensors", "tensors.pt") for file in out.rglob(pattern)]
+    assert len(weights) == 2 and estimate.left == pytest.approx(sum(weights), rel=0.05)
+
+
+# ---- as a user types it ----
+
+
+def run(*words: str, path: str, results: Path) -> subprocess.CompletedProcess:
+    config = ["--config", "scale=smoke", f"results={results}", "papers=fade"]
+    table = f"{results}/papers/smoke/fade/tables/core.md"
+    return snakemake(*words, *config, "--", table, check=False, env={**os.environ, "PATH": path})
+
+
+@pytest.fixture
+def without_bubblewrap(tmp_path) -> str:
+    """A PATH with everything of this machine but bwrap."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for directory in map(Path, os.environ["PATH"].split(os.pathsep)):
+        for file in directory.iterdir() if directory.is_dir() else ():
+            if file.name != "bwrap" and not (folder / file.name).exists():
+                (folder / file.name).symlink_to(file)
+    return str(folder)
+
+
+def test_without_bubblewrap_no_job_of_fade_starts(without_bubblewrap, tmp_path):
+    results = tmp_path / "results"
+    done = run(path=without_bubblewrap, results=results)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    said = [line for line in done.stderr.splitlines() if "bubblewrap" in line]
+    assert len(said) == 1 and said[0].startswith("missing: bubblewrap (bwrap) is not installed: install it")
+    assert "no job was started" in done.stderr and not list(results.glob("sft/*"))
+
+
+def test_a_dry_run_says_at_its_end_what_is_missing(without_bubblewrap, tmp_path):
+    done = run("-n", path=without_bubblewrap, results=tmp_path / "results")
+    assert done.returncode == 0 and "rule rl:" in done.stdout
+    assert done.stderr.splitlines()[-1].startswith("missing: bubblewrap (bwrap) is not installed")
+
+
+def test_a_target_behind_config_is_one_line_with_the_command_that_was_meant():
+    done = snakemake("-n", "--config", "scale=smoke", "paper_ace", check=False)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1] == (
+        "--config: paper_ace is not NAME=VALUE; it takes every word behind it, so targets go behind --: "
+        "snakemake -n --config scale=smoke -- paper_ace"
+    )
