@@ -12,32 +12,44 @@ BIN := $(VENV)/bin
 TORCH := torch==2.13.0
 CORES ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 2)
 
-.PHONY: help run smoke results snapshot snapshot-full snapshot-full-short snapshot-pretrained snapshot-league test test-methods test-package test-cluster test-verl test-trl test-vllm test-loggers test-site lint site bench doctor clean
-.PHONY: test-slow dist install install-test install-lint install-site install-bench install-cluster bench-gpu check-gpu
-help: ## print this list
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 17
-
-doctor: # print what is missing, one line each
-	@$(PYTHON) envs/doctor.py
+.PHONY: help run test smoke doctor install install-test install-lint install-site install-bench install-cluster
+.PHONY: results snapshot snapshot-full snapshot-full-short snapshot-pretrained snapshot-league
+.PHONY: lint test-slow test-methods test-package test-cluster test-verl test-trl test-vllm test-loggers test-site
+.PHONY: site dist bench bench-gpu check-gpu clean
+help: ## print this list; start with run and test
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-20s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: install ## run GRPO and ACE-GRPO at laptop scale, to verdicts and results/report/index.html
 	@$(BIN)/snakemake --cores $(CORES)
 	cat results/first/laptop-verdicts.txt
 	echo "report: results/report/index.html; each verdict in a picture: results/first/laptop-verdicts.png"
 
+test: install-test ## run all fast tests, with the whole chain once at smoke scale; twenty minutes on two cores
+	@$(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder
+
 smoke: install ## run every stage once in two minutes; the numbers mean nothing
 	@$(BIN)/snakemake --profile workflow/profiles/smoke --cores $(CORES)
 
-snapshot: install ## write the results of a laptop run to docs/results/, as small files
-	@$(BIN)/python -m rlvr.report.snapshot
+doctor: ## print what this machine lacks, one line each; nothing where all is there
+	@$(PYTHON) envs/doctor.py
+
+install: $(VENV)/.main ## install what runs need into .venv; `make run` does so by itself
+install-test: $(VENV)/.test ## install what tests need too
+install-lint: $(VENV)/.main $(VENV)-lint/.lint ## install the linters
+install-site: $(VENV)/.main $(VENV)-site/.site ## install what builds the site
+install-bench: $(VENV)/.main $(VENV)-bench/.bench ## install what benchmarks compare with
+install-cluster: $(VENV)-cluster/.cluster ## install verl and vLLM for GPUs, where config/cluster.yaml expects them
 
 results: install ## run the papers' cores and claims, then make snapshot, at the commit that is checked out; two hours
 	@git diff --quiet HEAD || { echo "results are made at one commit; commit your changes first" >&2; exit 1; }
 	$(BIN)/snakemake --cores $(CORES) -- paper_ace paper_lens paper_agrae paper_fade paper_pacs claims
 	$(BIN)/python -m rlvr.report.snapshot
 
-snapshot-league: install ## write the results of `snakemake league` to docs/league/, as small files
-	@$(BIN)/python -m rlvr.report.snapshot --papers methods --out docs/league --item league --item league_profile --item league_tree --item league_frontier
+snapshot: install ## write the results of a laptop run to docs/results/, as small files
+	@$(BIN)/python -m rlvr.report.snapshot
+
+snapshot-full: install ## write the results of `snakemake --config scale=full-laptop` on three papers to docs/full-laptop/
+	@$(BIN)/python -m rlvr.report.snapshot --scale full-laptop --alone --papers ace,lens,agrae --out docs/full-laptop
 
 snapshot-full-short: install ## write the results of `snakemake --config scale=full-short` on FADE and PACS to docs/full-short/
 	@$(BIN)/python -m rlvr.report.snapshot --scale full-short --alone --papers fade,pacs --out docs/full-short
@@ -45,11 +57,15 @@ snapshot-full-short: install ## write the results of `snakemake --config scale=f
 snapshot-pretrained: install ## write the results of `snakemake --config scale=pretrained` on ACE and A-GRAE to docs/pretrained/
 	@$(BIN)/python -m rlvr.report.snapshot --scale pretrained --alone --papers ace,agrae --out docs/pretrained
 
-snapshot-full: install ## write the results of `snakemake --config scale=full-laptop` on three papers to docs/full-laptop/
-	@$(BIN)/python -m rlvr.report.snapshot --scale full-laptop --alone --papers ace,lens,agrae --out docs/full-laptop
+snapshot-league: install ## write the results of `snakemake league` to docs/league/, as small files
+	@$(BIN)/python -m rlvr.report.snapshot --papers methods --out docs/league --item league --item league_profile --item league_tree --item league_frontier
 
-test: install-test ## run all fast tests, with the whole chain once at smoke scale
-	@$(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder
+lint: install-lint ## run ruff, pyright, snakefmt, snakemake --lint
+	@$(VENV)-lint/bin/ruff check .
+	$(VENV)-lint/bin/ruff format --check .
+	$(VENV)-lint/bin/pyright
+	$(VENV)-lint/bin/snakefmt --check Snakefile workflow
+	$(BIN)/python workflow/lint.py
 
 test-slow: install-test ## run whole runs with kills, exhaustive mistakes, every command of the docs; fifteen minutes
 	@$(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder -m 'slow and not long'
@@ -75,13 +91,6 @@ test-vllm: $(VENV)/.main $(VENV)-vllm/.vllm ## test the real vLLM on a CPU; ten 
 test-loggers: $(VENV)-loggers/.loggers ## test runs that log to the real TensorBoard, trackio and W&B, offline; three minutes
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(VENV)-loggers/bin/python -m pytest -m loggers tests/training/test_loggers.py
 
-lint: install-lint ## run ruff, pyright, snakefmt, snakemake --lint
-	@$(VENV)-lint/bin/ruff check .
-	$(VENV)-lint/bin/ruff format --check .
-	$(VENV)-lint/bin/pyright
-	$(VENV)-lint/bin/snakefmt --check Snakefile workflow
-	$(BIN)/python workflow/lint.py
-
 site: install-site build/ledger.csv ## build the documentation as a site, site/index.html; a broken link is an error
 	@PYTHONPATH=src $(BIN)/python docs/site/pages.py --ledger build/ledger.csv build/site
 	$(VENV)-site/bin/sphinx-build --quiet --fail-on-warning --keep-going -c docs/site build/site site
@@ -106,11 +115,11 @@ dist: $(VENV)-dist/.dist ## build the source distribution and the wheel into dis
 bench: install-bench ## measure the figures of docs/benchmarks.md on this machine
 	@$(BIN)/python benchmarks/run.py --python $(VENV)-bench/bin/python
 
-check-gpu: install ## measure on this machine's GPU all that only a GPU shows, in blocks of nine minutes, without network
-	@$(BIN)/python benchmarks/check_gpu.py
-
 bench-gpu: install ## measure tokens per second of sampling and training on this machine's GPU, beside transformers
 	@$(BIN)/python benchmarks/gpu.py
+
+check-gpu: install ## measure on this machine's GPU all that only a GPU shows, in blocks of nine minutes, without network
+	@$(BIN)/python benchmarks/check_gpu.py
 
 clean: ## remove results and Snakemake's notes, not the environments
 	rm -rf results .snakemake
@@ -118,13 +127,6 @@ clean: ## remove results and Snakemake's notes, not the environments
 build/ledger.csv: $(shell find src/rlvr/theory src/rlvr/estimators -name '*.py') | $(VENV)/.main
 	@mkdir -p build
 	PYTHONPATH=src $(BIN)/python -m rlvr.theory.ledger --out $@
-
-install: $(VENV)/.main
-install-test: $(VENV)/.test
-install-lint: $(VENV)/.main $(VENV)-lint/.lint
-install-site: $(VENV)/.main $(VENV)-site/.site
-install-bench: $(VENV)/.main $(VENV)-bench/.bench
-install-cluster: $(VENV)-cluster/.cluster ## install verl and vLLM for GPUs, where config/cluster.yaml expects them
 
 # torch comes first: pip then takes the CPU build if there is one, and nothing later asks for another.
 $(VENV)/.main: envs/main.txt envs/embedding.txt pyproject.toml setup.py $(wildcard src/rlvr/policies/native/*.cpp src/rlvr/policies/native/*.h) | doctor

@@ -19,6 +19,7 @@ import notes
 
 MAKEFILE = (ROOT / "Makefile").read_text()
 TARGETS = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
+SCALES = {file.stem for file in (ROOT / "config/scale").glob("*.yaml")}
 
 
 def commands(node):
@@ -48,7 +49,28 @@ def test_checks_of_a_request_build_the_site_and_have_latex():
     assert {"bubblewrap", "texlive-latex-base", "texlive-latex-recommended"} <= set(before.split())
 
 
+def test_make_help_lists_every_target_by_use():
+    """`make run` and `make test` come first; the second column begins at one place."""
+    lines = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    names, starts = zip(*[(line.split()[0], re.search(r" +", line).end()) for line in lines], strict=True)
+    assert names[:3] == ("help", "run", "test") and len(set(names)) == len(names) and len(set(starts)) == 1
+    assert set(names) == TARGETS == set(" ".join(re.findall(r"^\.PHONY:(.*)", MAKEFILE, re.MULTILINE)).split())
+    assert re.search(r"^test .* minutes", "\n".join(lines), re.MULTILINE)
+
+
+def test_the_glossary_names_every_scale():
+    (row,) = re.findall(r"^\| \*\*scale\*\* \|(.*)", (ROOT / "docs/glossary.md").read_text(), re.MULTILINE)
+    assert set(re.findall(r"`([\w-]+)`", row)) == SCALES
+
+
 # ---- a release ----
+
+
+def test_the_changelog_says_whether_its_newest_version_is_tagged():
+    """A clone without tags can show that a version has none only where the heading says so too."""
+    tags = subprocess.run(["git", "tag", "--list", f"v{__version__}"], cwd=ROOT, capture_output=True, text=True).stdout
+    heading = (ROOT / "CHANGELOG.md").read_text().partition("\n")[0]
+    assert not (tags.strip() and "no version is tagged" in heading), "take the words out of the heading"
 
 
 def test_a_release_has_one_version_and_one_date():
@@ -138,8 +160,7 @@ def test_the_catalog_finds_a_standard_workflow():
     assert all(word in (ROOT / "README.md").read_text().lower() for word in ("snakemake", "workflow"))
     usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
     scales = re.search(r"scale \((.+?)\)", usage["mandatory-flags"]["desc"])[1].split(", ")
-    assert {"smoke", "laptop", "short", "pretrained", "paper"} <= set(scales)
-    assert set(scales) <= {file.stem for file in (ROOT / "config/scale").glob("*.yaml")}
+    assert set(scales) == SCALES
     assert usage["mandatory-flags"]["flags"].removeprefix("--config scale=") in scales
 
 

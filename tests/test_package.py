@@ -16,7 +16,9 @@ from zipfile import ZipFile
 
 import pytest
 import typer
+import yaml
 from conftest import ROOT
+from packaging.metadata import Metadata
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -336,6 +338,18 @@ def test_the_wheel_has_the_packages_version_and_program(wheel):
     assert f"\nVersion: {__version__}\n" in texts["METADATA"]
     assert wheel.name.startswith(f"rlvr_reproduction-{__version__}-")
     assert "rlvr = rlvr.__main__:main" in texts["entry_points.txt"]
+
+
+def test_the_wheels_metadata_is_valid_and_says_whose_it_is(wheel):
+    """`from_email` refuses unknown fields and values. The wheel has types (PEP 561)."""
+    with ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        said = Metadata.from_email(archive.read(name), validate=True)
+        assert "rlvr/py.typed" in archive.namelist()
+    (author,) = yaml.safe_load((ROOT / "CITATION.cff").read_text())["authors"]
+    assert said.author == author["name"] and said.license_expression == "Apache-2.0"
+    assert "Typing :: Typed" in said.classifiers and "pass@k" in said.keywords
+    assert not any(one.startswith("License ::") for one in said.classifiers), "the expression says it (PEP 639)"
 
 
 @pytest.mark.parametrize("arguments", [("plan", "ace"), ("data", "list"), ("verl-config", "run")], ids=" ".join)
