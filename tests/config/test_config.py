@@ -10,6 +10,7 @@ from conftest import ROOT
 
 from rlvr.config import identity, registries
 from rlvr.config.load import ConfigError, Layer, merge, resolve_estimator
+from rlvr.config.schema.specs import RunSpec
 from rlvr.items.layout import of as layout_of
 from rlvr.planning.expansion import make_plan
 
@@ -24,6 +25,14 @@ def test_every_paper_plans_at_every_scale(paper, scale):
     assert plan.papers[paper].all_items() and bool(plan.runs) == bool(plan.papers[paper].paper.arms)
     for run, spec in plan.runs.items():
         assert identity.run_id(spec) == run
+        assert asks_for_what_there_is(spec), run
+
+
+def asks_for_what_there_is(spec: RunSpec) -> bool:
+    """Whether shares of mixtures, and probes, need no more problems than a published set has different ones."""
+    asked = [(share.skip + (share.problems or 1), share.data.most) for share in getattr(spec.data, "shares", [])]
+    asked.append((spec.probe.problems, getattr(spec.validation, "most", spec.validation.problems)))
+    return all(most is None or number <= most for number, most in asked)
 
 
 @pytest.mark.parametrize("paper", PAPERS)

@@ -39,6 +39,42 @@ def test_what_is_pinned_is_a_commit_and_only_these_are_not():
         assert all(len(original.revision) == 40 for original in data.originals.values())
 
 
+def test_a_published_set_states_how_many_problems_it_has_or_that_nothing_says_so():
+    for name, data in SETS.items():
+        assert data.most is not None or data.about.distinct == "not found", name
+    assert (SETS["dapo-math-17k-raw"].most, SETS["math-test"].most) == (17398, 5000)
+    assert (SETS["livecodebench-v6-fade"].most, SETS["omnimed-mri"].most) == (454, None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "{set: dapo-math-17k}]",
+            "{set: dapo-math-17k, problems: 17500}]",
+            r"^config/datasets.yaml: math-dapo.shares.1: 17500 problems are more than the 17398 different ones of dapo",
+        ),
+        (
+            "{set: numina-math-1.5, problems: 17398}",
+            "{set: dapo-math-17k-raw, skip: 128, problems: 17398}",
+            r"math-numina.shares.1: 17526 problems are more than the 17398 different ones of dapo-math-17k-raw$",
+        ),
+        (
+            "  problems: 24398\n",
+            "  problems: 30000\n",
+            r"math-dapo.problems: 30000 are planned, and its shares have 24389;",
+        ),
+    ],
+)
+def test_a_mixture_that_asks_for_more_than_there_is_is_an_error(tmp_path, old, new, message):
+    text = (ROOT / "config" / "datasets.yaml").read_text()
+    assert old in text
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "datasets.yaml").write_text(text.replace(old, new, 1))
+    with pytest.raises(ConfigError, match=message):
+        read_data(tmp_path / "config", tmp_path)
+
+
 def test_identities_of_the_embedded_sets_and_models_are_what_they_were():
     """What was made with them stays valid. Facts about a set are in no identity."""
     plan = make_plan(ROOT, "laptop", ["ace"])
@@ -53,7 +89,7 @@ def test_identities_of_the_embedded_sets_and_models_are_what_they_were():
     published_models = {"qwen2.5-math-7b-18d59814bd", "qwen3-8b-base-a22f5fc6c5", "llama-3.1-8b-instruct-b77011fe34"}
     assert set(make_plan(ROOT, "paper", ["ace"]).models) == published_models
     spec = SETS["aime-2024"]
-    about = spec.about.model_copy(update={"licence": "another", "defects": "another"})
+    about = spec.about.model_copy(update={"licence": "another", "defects": "another", "distinct": 29})
     assert data_id(spec.model_copy(update={"about": about})) == data_id(spec)
     assert data_id(spec.model_copy(update={"revision": "main"})) != data_id(spec)
     assert data_id(spec.model_copy(update={"since": "2024-01-01"})) != data_id(spec)

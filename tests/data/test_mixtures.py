@@ -82,7 +82,8 @@ def test_the_division_that_the_papers_use(at_hand):
     assert held_out.problems + rest.problems == SETS["math-train"].problems
     for name in ("math-dapo", "math-numina"):
         assert DATA[name].seed == rest.seed and DATA[name].shares[0] == second
-        assert DATA[name].problems == rest.problems + DATA[name].shares[1].problems
+        assert DATA[name].problems == rest.problems + DATA[name].shares[1].most
+    assert DATA["math-dapo"].shares[1].most == DATA["math-numina"].shares[1].problems == 17398
 
 
 def test_the_division_of_dapo_that_ace_uses():

@@ -7,7 +7,7 @@ from rlvr import estimators
 from rlvr.config import registries
 from rlvr.config.explain import check_part, named_entries, validate
 from rlvr.config.layers import ConfigError, Layer, look_up, merge, place_of, read_yaml
-from rlvr.config.schema.names import Data, HubModel, Model, Prompt, Published, Revision
+from rlvr.config.schema.names import Data, HubModel, Mixture, Model, Prompt, Published, Revision
 from rlvr.config.schema.settings import OF_A_RUN, Settings
 from rlvr.words import nearest
 
@@ -43,6 +43,9 @@ def data_of(layer: Layer) -> dict[str, Any]:
             _check_published(data, layer, name)
     resolved = {name: _with_sets(content, entries, layer, name) for name, content in of_sets.items()}
     made = {**entries, **named_entries(Data, Layer(layer.file, layer.key, resolved), {"data": "set"})}
+    for name, data in made.items():
+        if isinstance(data, Mixture):
+            _check_counts(data, layer, name)
     return {name: made[name] for name in layer.content}
 
 
@@ -72,6 +75,19 @@ def _check_published(data: Published, layer: Layer, name: str) -> None:
         look_up(fields, field, f"field of the adapter {data.adapter}", layer.place((name, "fields", field)))
     for file in data.sha256:
         look_up(data.files, file, "file of the set", layer.place((name, "sha256", file)))
+
+
+def _check_counts(data: Mixture, layer: Layer, name: str) -> None:
+    """Raises ConfigError where a mixture asks for more different problems than a set has, or plans more."""
+    for i, share in enumerate(data.shares):
+        most, asked = share.data.most, share.skip + (share.problems or 1)
+        if most is not None and asked > most:
+            place = layer.place((name, "shares", i))
+            raise ConfigError(f"{place}: {asked} problems are more than the {most} different ones of {share.data.name}")
+    slack = max(share.data.slack for share in data.shares)
+    if data.problems is not None and data.most is not None and data.problems > (1 + slack) * data.most:
+        place = layer.place((name, "problems"))
+        raise ConfigError(f"{place}: {data.problems} are planned, and its shares have {data.most}; write that number")
 
 
 def check_papers_of_data(data: dict[str, Any], prompts: dict[str, Prompt], papers: list[str], layer: Layer) -> None:

@@ -196,7 +196,8 @@ class PaperRuns:
 
     def _check_probe(self, spec: RunSpec, layers: list[Layer]) -> None:
         """Raises ConfigError where the probes need more held-out problems than there are."""
-        available = spec.validation.problems
+        sizes = (spec.validation.problems, getattr(spec.validation, "most", None))
+        available = min((size for size in sizes if size is not None), default=None)
         if available is not None and spec.probe.problems > available:
             place = place_of(layers, ("probe", "problems"))
             raise ConfigError(

@@ -171,6 +171,7 @@ class About(Strict):
     defects: str = ""
     note: str = ""
     hard_levels: list[str] = []
+    distinct: Positive | Literal["not found"] | None = None  # of a published set; null: its `problems`
 
 
 Pictures = Literal["own", "other", "none"]  # of a problem, to see what the text alone tells (rlvr.data.swapped)
@@ -279,6 +280,13 @@ class Published(Named, Files):
     def pinned(self) -> bool:
         return is_commit(self.revision)
 
+    @property
+    def most(self) -> int | None:
+        """The largest number of different problems that it can have; None where that is not known."""
+        if self.about.distinct == "not found":
+            return None
+        return min((n for n in (self.problems, self.about.distinct) if n is not None), default=None)
+
 
 def is_commit(revision: str) -> bool:
     return len(revision) == 40 and set(revision) <= set("0123456789abcdef")
@@ -291,6 +299,12 @@ class Share(Strict):
     data: Published
     skip: Natural = 0
     problems: Positive | None = None
+
+    @property
+    def most(self) -> int | None:
+        """The largest number of problems that it can take; None where that is not known."""
+        left = None if self.data.most is None else self.data.most - self.skip
+        return min((n for n in (self.problems, left) if n is not None), default=None)
 
 
 class Mixture(Named):
@@ -313,6 +327,12 @@ class Mixture(Named):
     def graded(self) -> list[Published]:
         """Its sets with golds; a set of demonstrations may have none."""
         return [share.data for share in self.shares if constant("data/adapters", share.data.adapter, "GOLDS", True)]
+
+    @property
+    def most(self) -> int | None:
+        """The largest number of problems that it can have; None where that of a share is not known."""
+        known = [share.most for share in self.shares if share.most is not None]
+        return sum(known) if len(known) == len(self.shares) else None
 
     @property
     def verifier(self) -> str:
