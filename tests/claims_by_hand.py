@@ -105,7 +105,8 @@ def plain(ks=(1,), arms=("left", "right"), seeds=3, resamples=400, predicate="gr
         return {"weight": weight, "arm": arm, "label": arm, "k": k, "levels": None, "evaluation": "x", "rates": rates}
 
     return {
-        **{"paper": "p", "short": "P", "claim": "c", "says": "S", "place": "P", "over": "t", "effort": PAPER},
+        **{"paper": "p", "short": "P", "claim": "c", "says": "S", "place": "P", "of": "paper", "over": "t"},
+        "effort": PAPER,
         **{
             "predicate": predicate,
             "threshold": threshold,

@@ -11,13 +11,13 @@ from browse import CHOICE, NUMBER, TEXT, WIDE, Cell, popover, raw, table
 from runs import Runs
 
 from rlvr.claims.contrasts import layout
-from rlvr.claims.table import NOTES, numbers, published
-from rlvr.claims.verdicts import meaning
+from rlvr.claims.table import NOTES, cautions, numbers, published
+from rlvr.claims.verdicts import KINDS, meaning
 from rlvr.config.plan import Plan
 
 COLUMNS = {
-    **{"Paper": CHOICE, "Claim": TEXT, "In the paper's own numbers": CHOICE, "Scale": CHOICE, "Effort": CHOICE},
-    **{"Verdict": CHOICE, "Estimate": NUMBER, "Seeds": NUMBER},
+    **{"Paper": CHOICE, "Claim": TEXT, "Whose": CHOICE, "In the paper's own numbers": CHOICE, "Scale": CHOICE},
+    **{"Effort": CHOICE, "Verdict": CHOICE, "Estimate": NUMBER, "Seeds": NUMBER},
 }
 INTRODUCTION = """# Claims, one by one
 
@@ -71,6 +71,7 @@ def page(frame: pd.DataFrame, runs: Runs, behind: Policies) -> str:
         cells = [
             Cell(row["short"]),
             Cell(row["says"], small=str(row["place"])),
+            Cell(KINDS[row["of"]]),
             Cell(row["published"]),
             Cell(row["scale"]),
             Cell(row["effort"]),
@@ -80,7 +81,8 @@ def page(frame: pd.DataFrame, runs: Runs, behind: Policies) -> str:
         ]
         rows.append((anchor(row), cells))
     notes = "\n".join(f"- {note}" for note in NOTES)
-    return WIDE + INTRODUCTION + raw(table("Claims", COLUMNS, rows), *origins) + f"\n{notes}\n"
+    warning = "".join(f"{caution}\n\n" for caution in cautions(frame))
+    return WIDE + INTRODUCTION + warning + raw(table("Claims", COLUMNS, rows), *origins) + f"\n{notes}\n"
 
 
 def verdict(word: str) -> Cell:

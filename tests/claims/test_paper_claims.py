@@ -1,6 +1,7 @@
 """The claims of the papers' files: their own numbers put to them, and mistakes in a claim."""
 
 import csv
+import re
 import shutil
 from decimal import Decimal
 
@@ -32,6 +33,18 @@ def test_every_paper_claims_something_with_its_place(at_paper_scale, paper):
     assert all(contrast["terms"] for one in laid for contrast in one["contrasts"]), "at paper scale all can be run"
     predicates = {one["predicate"] for name in PAPERS for one in layout(at_paper_scale, name)}
     assert predicates == set(Claim.model_fields["predicate"].annotation.__args__)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "config/papers").glob("*.yaml")), ids=lambda file: file.stem)
+def test_a_margin_or_control_of_ours_is_not_counted_as_the_papers(file):
+    """`of` agrees with the claim's place, which says what is ours. Parts of training are a choice of measure."""
+    for claim in yaml.safe_load(file.read_text()).get("claims", []):
+        place, of = claim["place"], claim.get("of", "paper")
+        if "not in the paper" in place:
+            assert of == "control", claim["name"]
+        if re.search(r"\b(points?|half|quarter|shares?) (is|are) ours|\(ours;", place):
+            assert of in ("margin", "control"), claim["name"]
+        assert of == "paper" or re.search(r"ours|not in the paper", place), claim["name"]
 
 
 def test_a_scale_that_makes_less_runs_fewer_contrasts():

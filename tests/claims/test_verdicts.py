@@ -16,14 +16,18 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rlvr.claims._contrast import Estimate, Evidence
+from rlvr.claims.contrasts import EQUAL, PAPER
 from rlvr.claims.evaluate import evaluate, summarise
-from rlvr.claims.table import discoveries
+from rlvr.claims.table import EQUAL_IS_BIASED, cautions, counts, discoveries, sentence
 from rlvr.claims.verdicts import (
     CONTRADICTED,
     INCONCLUSIVE,
     NOT_COMPARABLE,
     NOT_RUN,
+    OPPOSITE,
     REPRODUCED,
+    SAME,
+    UNDECIDED,
     false_discoveries,
     of_stand_ins,
     p_of_claim,
@@ -247,9 +251,39 @@ def test_false_discoveries_are_benjamini_and_yekutielis():
     np.testing.assert_allclose(false_discoveries(p), [0.03 * c, np.nan, 0.5 * c, 0.03 * c])
 
 
+def kinds(*rows: tuple[str, str, str]) -> pd.DataFrame:
+    """Claims as whose, effort and verdict."""
+    frame = pd.DataFrame(rows, columns=["of", "effort", "verdict"])
+    return frame.assign(scale="laptop", short="P", stand_in="m", data="d", p=0.04, p_of_all_claims=0.9)
+
+
+def test_margins_and_controls_of_ours_are_counted_apart():
+    frame = kinds(
+        ("paper", PAPER, SAME), ("paper", PAPER, UNDECIDED), ("margin", PAPER, SAME), ("control", PAPER, UNDECIDED)
+    )
+    assert counts(frame, ["effort"]).to_dict("records") == [
+        {"effort": PAPER, "claims": "claims of the paper", SAME: 1, UNDECIDED: 1},
+        {"effort": PAPER, "claims": "claims with a margin of ours", SAME: 1, UNDECIDED: 0},
+        {"effort": PAPER, "claims": "controls of ours", SAME: 0, UNDECIDED: 1},
+    ]
+    assert sentence(frame).endswith(
+        "claims of the paper (1 same direction, 1 undecided), claims with a margin of ours (1 same direction), "
+        "controls of ours (1 undecided)."
+    )
+    (text,) = discoveries(frame)
+    assert text.startswith("laptop, paper's setting: 2 of 4 (with 2 margins or controls of ours) are decided")
+
+
+@pytest.mark.parametrize(("verdict", "said"), [(OPPOSITE, 1), (UNDECIDED, 1), (NOT_COMPARABLE, 0), (NOT_RUN, 0)])
+def test_verdicts_at_equal_pass_1_carry_their_caution(verdict, said):
+    frame = kinds(("paper", PAPER, SAME), ("paper", EQUAL, verdict))
+    assert cautions(frame) == [EQUAL_IS_BIASED] * said and sentence(frame).count(EQUAL_IS_BIASED) == said
+    assert cautions(frame[frame["effort"] == PAPER]) == []
+
+
 def test_all_scales_and_efforts_are_corrected_together_too():
     """Two of four are decided; each family keeps its own, together none (0.01 x 4 x (1 + 1/2 + 1/3 + 1/4) = 0.083)."""
-    head = {"scale": "laptop", "published": "", "p_of_all_claims": 0.03}
+    head = {"scale": "laptop", "published": "", "p_of_all_claims": 0.03, "of": "paper"}
     rows = [
         ("a", 0.01, "same direction"),
         ("a", 0.9, "undecided"),

@@ -12,7 +12,7 @@ from rlvr.claims._contrast import Evidence
 from rlvr.claims.contrasts import EQUAL, PAPER, layout, needs
 from rlvr.claims.evaluate import evaluate, summarise
 from rlvr.claims.pages import Claims
-from rlvr.claims.table import gather, numbers
+from rlvr.claims.table import EQUAL_IS_BIASED, gather, numbers
 from rlvr.config.paths import Paths
 from rlvr.files import RecordError
 from rlvr.planning.expansion import make_plan
@@ -110,7 +110,14 @@ def test_the_stage_writes_what_its_functions_say(results, lens):
 def claims_row(**changes) -> dict:
     row = {
         **{"scale": "laptop", "paper": "p", "short": "P", "claim": "c", "says": "A is above B", "place": "Table 1"},
-        **{"over": "t", "effort": PAPER, "predicate": "greater", "threshold": 0.0, "verdict": "reproduced"},
+        **{
+            "of": "paper",
+            "over": "t",
+            "effort": PAPER,
+            "predicate": "greater",
+            "threshold": 0.0,
+            "verdict": "reproduced",
+        },
         **{"contrasts": 4, "run": 2, "deciding": "A − B @1 on b", "estimate": 1.25, "low": -0.5, "high": 3.0},
         **{"seeds": 3, "problems": 90, "unit": "training seeds × problems", "learning_rates": "A 1e-05"},
         **{"low_of_all": -1.04, "high_of_all": 3.5, "p": 0.04, "reason": "", "stand_in": "m", "data": "d"},
@@ -215,7 +222,8 @@ def test_the_overview_has_a_matrix_of_all_papers(by_hand):
         [["inconclusive"], [], []],
     ]
     assert "&lt;b&gt;" in table and "<td><b></td>" not in table
-    assert "At laptop scale, paper&#39;s setting: 1 reproduced, 2 inconclusive." in text
+    assert "At laptop scale, paper&#39;s setting, claims of the paper: 1 reproduced, 2 inconclusive." in text
+    assert text.count(EQUAL_IS_BIASED) == 1, "the caution on the verdicts at equal pass@1"
     assert 'id="p-claims"' not in text, "a paper's list is on its own page"
 
 

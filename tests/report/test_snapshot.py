@@ -22,7 +22,7 @@ from rlvr.files import publish
 from rlvr.planning.expansion import make_plan
 from rlvr.report import kept
 from rlvr.report.history import objections
-from rlvr.report.snapshot import FACTS, Missing, Refused, copy, described, take
+from rlvr.report.snapshot import FACTS, Missing, Refused, copy, described, take, verdicts
 from rlvr.statistics.table_rows import pass_at_k_rows
 
 PROVENANCE = {"commit": "c0ffee", "lock_sha256": "beef", "processor": "a core", "finished": "2026-11-21T10:00:00Z"}
@@ -35,7 +35,14 @@ CLAIM = {
         "says": "LENS is ahead",
         "place": "Table 1",
     },
-    **{"over": "table1", "effort": "paper's setting", "verdict": "inconclusive", "contrasts": 10, "run": 10},
+    **{
+        "of": "paper",
+        "over": "table1",
+        "effort": "paper's setting",
+        "verdict": "inconclusive",
+        "contrasts": 10,
+        "run": 10,
+    },
     **{"deciding": "LENS − GRPO @1", "estimate": 0.5, "low": -1.0, "high": 2.0, "seeds": 2, "problems": 12},
     **{"unit": "training seeds × problems", "published": "holds in its own table", "published_cells": "10 of 10"},
     **{"published_exceptions": "", "learning_rates": "", "low_of_all": -2.0, "high_of_all": 3.0, "p": 0.4},
@@ -116,6 +123,7 @@ def test_it_holds_every_item_with_its_provenance(plan, results, tmp_path):
     wanted = {policy for name in names for policy in plan.papers["lens"].item(name).policies()}
     assert set(runs["policy"]) == wanted and set(runs["commit"]) == {"c0ffee"} and len(runs) == len(wanted)
     assert f"{len(wanted)} policies" in page and "c0ffee" in page and "a core" in page
+    assert "At equal pass@1 verdicts are biased" in page and "| claims of the paper |" in page
     found = "- LENS, smoke, equal pass@1: LENS is ahead (Table 1). **Contradicted**: LENS − GRPO @1 −2.0 [−3.0, −1.5]"
     assert found in page and page.count("LENS is ahead") == 1, "what was decided, and nothing else"
     assert "LENS is ahead" in (out / "claims.md").read_text() and "inconclusive" in page
@@ -322,6 +330,7 @@ CLAIMED = sorted(path.parent for path in (ROOT / "docs").glob("*/claims.md"))
 def test_the_committed_claims_are_what_the_code_writes(folder, tmp_path):
     claims = pd.read_csv(folder / "claims.csv")
     assert markdown(claims) == (folder / "claims.md").read_text()
+    assert "\n".join(verdicts(claims)) in (folder / "README.md").read_text()
     grid.publish(claims, tmp_path / "claims.png")
     copy(tmp_path / "claims.png", tmp_path / "copied.png")
     assert_same_picture(tmp_path / "copied.png", folder / "claims.png")

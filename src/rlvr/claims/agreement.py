@@ -11,12 +11,11 @@ from typing import Annotated
 
 import pandas as pd
 import typer
-from scipy.stats import binomtest
 from tabulate import tabulate
 
-from rlvr.claims.verdicts import DECIDED, HOLDS, JUDGED, meaning
+from rlvr.claims.verdicts import DECIDED, HOLDS, JUDGED, KINDS, meaning
 
-KEYS = ["paper", "short", "claim", "says", "effort"]
+KEYS = ["paper", "short", "claim", "says", "of", "effort"]
 WITHIN = "within"  # the predicate of a claim that two arms are near each other: no direction
 
 
@@ -31,8 +30,8 @@ def both(frame: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
 def counts(pairs: pd.DataFrame, first: str, second: str) -> dict[str, object]:
     """How many claims are decided at both scales, and how many of those alike; how many estimates point the same way.
 
-    An estimate points up where it is above the claim's threshold. p: of as many or more if each pointed either way by
-    chance, as an exact binomial test of independent claims has it; claims share runs, so it is a lower bound.
+    An estimate points up where it is above the claim's threshold. No p is given: claims share runs, so they depend on
+    each other.
     """
     decided = pairs[pairs[f"verdict {first}"].isin(DECIDED) & pairs[f"verdict {second}"].isin(DECIDED)]
     alike = decided[f"verdict {first}"].isin(HOLDS) == decided[f"verdict {second}"].isin(HOLDS)
@@ -44,7 +43,6 @@ def counts(pairs: pd.DataFrame, first: str, second: str) -> dict[str, object]:
         "decided at both": len(decided),
         "decided alike": int(alike.sum()),
         "estimates on the same side": f"{same} of {of}",
-        "p": f"{binomtest(same, of, alternative='greater').pvalue:.2g}" if of else "",
     }
 
 
@@ -55,7 +53,10 @@ def lines(frame: pd.DataFrame) -> list[str]:
         pairs = both(frame, first, second)
         if pairs.empty:
             continue
-        rows = [{"effort": effort, **counts(of, first, second)} for effort, of in pairs.groupby("effort", sort=False)]
+        rows = [
+            {"effort": effort, "claims": KINDS[kind], **counts(part, first, second)}
+            for (effort, kind), part in pairs.groupby(["effort", "of"], sort=False)
+        ]
         verdicts = [f"verdict {scale}" for scale in (first, second)]
         differ = pairs[pairs[verdicts].isin(DECIDED).all(axis=1)]
         differ = differ[differ[verdicts[0]].isin(HOLDS) != differ[verdicts[1]].isin(HOLDS)]
@@ -66,7 +67,7 @@ def lines(frame: pd.DataFrame) -> list[str]:
             for row in differ.to_dict("records")
         ]
         made += ["" if len(differ) else "No claim is decided one way at one of them and another way at the other.", ""]
-    return [*made, "The p is of independent claims; these share runs, so the truth is larger.", ""] if made else []
+    return made
 
 
 def main(claims: Annotated[list[Path], typer.Argument(help="Files claims.csv of different scales.")]) -> None:

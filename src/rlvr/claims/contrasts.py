@@ -104,8 +104,9 @@ def layout(plan: Plan, paper: str, of: list[str] | None = None) -> list[dict[str
             claims.append(
                 {
                     **{"paper": paper, "short": planned.paper.short, "claim": claim.name, "says": claim.says},
-                    **{"place": claim.place, "over": claim.over, "effort": effort, "predicate": claim.predicate},
-                    **{"threshold": claim.threshold, "measure": claim.measure, "during": list(claim.during)},
+                    **{"place": claim.place, "of": claim.of, "over": claim.over, "effort": effort},
+                    **{"predicate": claim.predicate, "threshold": claim.threshold, "measure": claim.measure},
+                    "during": list(claim.during),
                     **(_published(planned, claim, item) if effort == PAPER else {"reference": None, "published": []}),
                     "contrasts": parts,
                     "module": getattr(_module(item), "__name__", None),

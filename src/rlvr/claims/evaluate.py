@@ -125,8 +125,8 @@ def summarise(claim: dict[str, Any], rows: list[dict[str, Any]], scale: str) -> 
     reasons = dict.fromkeys(row["reason"] for row in rows if row["verdict"] == NOT_COMPARABLE)
     return {
         "scale": scale,
-        **{key: claim[key] for key in ("paper", "short", "claim", "says", "place", "over", "effort", "predicate")},
-        "threshold": claim["threshold"],
+        **{key: claim[key] for key in ("paper", "short", "claim", "says", "place", "of", "over", "effort")},
+        **{key: claim[key] for key in ("predicate", "threshold")},
         "verdict": of_stand_ins(verdict, decisive.get("high_of_all", math.nan), near) if stand_ins else verdict,
         "contrasts": len(rows),
         "run": len(judged),

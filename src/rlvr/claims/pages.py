@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from rlvr.claims import grid
-from rlvr.claims.table import gather, numbers, published
+from rlvr.claims.table import cautions, counts, gather, numbers, published
 from rlvr.claims.verdicts import NOT_RUN, VERDICTS, meaning
 
 SHORT = {
@@ -34,6 +34,10 @@ class Claims:
         frame = self.frame[self.frame["paper"] == paper]
         return [_claim(rows) for _, rows in frame.groupby("claim", sort=False)]
 
+    def cautions(self, papers: list[str]) -> list[str]:
+        """What a reader of the verdicts on these papers must know."""
+        return cautions(self.frame if self.frame.empty else self.frame[self.frame["paper"].isin(papers)])
+
     def picture(self, papers: list[str]) -> str:
         """The picture of all claims (`rlvr.claims.grid`) as PNG in base64; empty where there are none."""
         frame = self.frame if self.frame.empty else self.frame[self.frame["paper"].isin(papers)]
@@ -57,12 +61,13 @@ class Claims:
                 by_column = {(result["scale"], result["effort"]): result for result in claim["results"]}
                 rows.append({**claim, "cells": [by_column.get(column) for column in columns]})
             entries.append({"name": paper, "short": frame[frame["paper"] == paper]["short"].iloc[0], "claims": rows})
-        counts = []
-        for scale, effort in columns:
-            verdicts = list(frame[(frame["scale"] == scale) & (frame["effort"] == effort)]["verdict"])
-            by_verdict = {verdict: verdicts.count(verdict) for verdict in VERDICTS if verdict in verdicts}
-            counts.append({"scale": scale, "effort": effort, "by_verdict": by_verdict})
-        return {"columns": columns, "papers": entries, "counts": counts}
+        return {"columns": columns, "papers": entries, "counts": counted(frame)}
+
+
+def counted(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of `counts` by scale and effort, each with its verdicts as `by_verdict`."""
+    rows = counts(frame, ["scale", "effort"]).to_dict("records")
+    return [{**row, "by_verdict": {verdict: row[verdict] for verdict in VERDICTS if row.get(verdict)}} for row in rows]
 
 
 def _claim(rows: pd.DataFrame) -> dict[str, Any]:

@@ -8,7 +8,20 @@ import typer
 from tabulate import tabulate
 
 from rlvr.claims import agreement, grid
-from rlvr.claims.verdicts import APART, DECIDED, HOLDS, NOT_RUN, OF_STAND_INS, SMALLER, VERDICTS, false_discoveries
+from rlvr.claims.contrasts import EQUAL
+from rlvr.claims.verdicts import (
+    APART,
+    DECIDED,
+    HOLDS,
+    JUDGED,
+    KINDS,
+    NOT_RUN,
+    OF_STAND_INS,
+    SMALLER,
+    VERDICTS,
+    false_discoveries,
+    meaning,
+)
 from rlvr.files import RecordError, publish
 
 NOTES = [
@@ -28,6 +41,11 @@ NOTES = [
     "in the unit of a curve's measure.",
     "Published: whether the paper's own numbers, taken as exact, say what it claims.",
 ]
+EQUAL_IS_BIASED = (
+    "At equal pass@1 verdicts are biased against every method: the baseline stands at one of its own learning rates, "
+    "every other method on a straight line between two of its rates, and the line lies below a curve that bends "
+    "downwards. So no verdict there refutes a claim (docs/validity.md, Learning rates)."
+)
 LEVEL = 0.05  # of false discoveries
 
 
@@ -38,7 +56,7 @@ def gather(folder: Path) -> pd.DataFrame:
     """
     files = sorted(path for path in folder.glob("*/*.csv") if not path.stem.endswith("-contrasts"))
     frames = {path: pd.read_csv(path) for path in files}
-    if old := [path for path, frame in frames.items() if not {"p", "reason"} <= set(frame)]:
+    if old := [path for path, frame in frames.items() if not {"p", "reason", "of"} <= set(frame)]:
         raise RecordError(f"{old[0]}: an earlier version wrote it; remove it, and evaluate its claims again")
     frame = pd.concat(frames.values(), ignore_index=True) if frames else pd.DataFrame()
     return frame if frame.empty else tested_together(frame)
@@ -50,6 +68,19 @@ def tested_together(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(p_of_all_claims=columns.transform(false_discoveries))
 
 
+def counts(frame: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """How many claims have each verdict: a row per value of the columns `by` and per kind of claim (KINDS)."""
+    rows = frame.assign(claims=frame["of"].map(KINDS)).groupby([*by, "claims"], sort=False)["verdict"]
+    table = rows.value_counts().unstack(fill_value=0)
+    return table[[verdict for verdict in VERDICTS if verdict in table]].reset_index()
+
+
+def cautions(frame: pd.DataFrame) -> list[str]:
+    """What a reader of these verdicts must know: a sentence where some are at equal pass@1."""
+    equal = frame[frame["effort"] == EQUAL] if len(frame) else frame
+    return [EQUAL_IS_BIASED] if len(equal) and equal["verdict"].map(meaning).isin(JUDGED).any() else []
+
+
 def discoveries(frame: pd.DataFrame) -> list[str]:
     """A sentence per scale and effort, and one of all: how many verdicts stay when all claims are tested together."""
     texts = []
@@ -59,8 +90,9 @@ def discoveries(frame: pd.DataFrame) -> list[str]:
         kept = int((decided["p_of_all_claims"] <= LEVEL).sum())
         if tested:
             texts.append(
-                f"{scale}, {effort}: {len(decided)} of {tested} claims are decided, each at 5 %; {kept} of them stay "
-                f"where at most {100 * LEVEL:g} % of all decisions may be false (Benjamini & Yekutieli 2001)."
+                f"{scale}, {effort}: {len(decided)} of {tested}{_with_ours(claims)} are decided, each at 5 %; {kept} "
+                f"of them stay where at most {100 * LEVEL:g} % of all decisions may be false "
+                "(Benjamini & Yekutieli 2001)."
             )
     if len(texts) > 1:
         decided, p = frame["verdict"].isin(DECIDED), false_discoveries(frame["p"])
@@ -69,6 +101,11 @@ def discoveries(frame: pd.DataFrame) -> list[str]:
             f"{int((p[decided] <= LEVEL).sum())} stay."
         )
     return texts
+
+
+def _with_ours(claims: pd.DataFrame) -> str:
+    ours = int((claims["p"].notna() & (claims["of"] != "paper")).sum())
+    return f" (with {ours} margins or controls of ours)" if ours else " claims"
 
 
 def numbers(row: pd.Series) -> str:
@@ -91,10 +128,9 @@ def _rounded(value: float, form: str) -> str:
 
 def markdown(frame: pd.DataFrame) -> str:
     lines = ["# What the papers claim, and what was found", ""]
-    counts = frame.groupby(["scale", "effort"], sort=False)["verdict"].value_counts().unstack(fill_value=0)
-    counts = counts[[verdict for verdict in VERDICTS if verdict in counts]]
-    lines += [tabulate(counts.reset_index(), headers="keys", tablefmt="pipe", showindex=False), ""]
-    lines += [*(f"- {sentence}" for sentence in discoveries(frame)), "", *agreement.lines(frame)]
+    table = counts(frame, ["scale", "effort"])
+    lines += [tabulate(table, headers="keys", tablefmt="pipe", showindex=False), ""]
+    lines += [*(f"- {sentence}" for sentence in [*cautions(frame), *discoveries(frame)]), "", *agreement.lines(frame)]
     for short, claims in frame.groupby("short", sort=False):
         rows, exceptions = [], []
         for _, results in claims.groupby("claim", sort=False):
@@ -130,15 +166,19 @@ def published(row: pd.Series) -> str:
 
 
 def sentence(frame: pd.DataFrame) -> str:
-    """How many claims were judged, on what was run, and the verdicts on them, in one sentence."""
+    """How many claims were judged, on what was run, and the verdicts on them, in a sentence per paper."""
     texts = []
     for (short, scale, effort), claims in frame.groupby(["short", "scale", "effort"], sort=False):
-        counts = [(verdict, int((claims["verdict"] == verdict).sum())) for verdict in VERDICTS]
-        words = ", ".join(f"{count} {verdict}" for verdict, count in counts if count)
         ran = grid.what_ran(claims)
         where = f"{short} at {scale} scale{f' with {ran}' if ran else ''}, {effort}"
-        texts.append(f"{where}: of {len(claims)} claims {words}")
-    return "; ".join(texts) + "." if texts else "No claim was judged."
+        texts.append(f"{where}: " + ", ".join(_in_words(row) for row in counts(claims, []).to_dict("records")))
+    return " ".join(["; ".join(texts) + ".", *cautions(frame)]) if texts else "No claim was judged."
+
+
+def _in_words(row: dict[str, Any]) -> str:
+    """A row of `counts` in words: "claims of the paper (1 same direction, 2 undecided)"."""
+    words = ", ".join(f"{row[verdict]} {verdict}" for verdict in VERDICTS if row.get(verdict))
+    return f"{row['claims']} ({words})"
 
 
 def main(

@@ -19,6 +19,11 @@ JUDGED = (REPRODUCED, INCONCLUSIVE, CONTRADICTED)
 VERDICTS = (REPRODUCED, CONTRADICTED, INCONCLUSIVE, *OF_STAND_INS, NOT_COMPARABLE, NOT_RUN)
 HOLDS, OPEN = (REPRODUCED, SAME), (INCONCLUSIVE, UNDECIDED)
 DECIDED = (*HOLDS, CONTRADICTED, OPPOSITE, SMALLER, APART)
+KINDS = {  # whose a claim is: `of` in a paper's file
+    "paper": "claims of the paper",
+    "margin": "claims with a margin of ours",
+    "control": "controls of ours",
+}
 
 
 def meaning(verdict: str) -> str:

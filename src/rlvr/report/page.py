@@ -40,6 +40,7 @@ class Page:
         papers = [self._paper(paper) for paper in self.layout["papers"]]
         overview = [self._in_short(paper) for paper in self.layout["every_paper"]]
         shorts = ", ".join(paper["short"] for paper in papers)
+        shown = self.layout["every_paper"] or papers
         return environment.get_template("page.html.j2").render(
             **{key: self.layout[key] for key in ("page", "scale", "about_scale", "stand_ins", "notes")},
             title=self._title(shorts),
@@ -49,6 +50,7 @@ class Page:
             grid=self.claims.picture([paper["name"] for paper in self.layout["every_paper"]]),
             matrix=self.claims.matrix([paper["name"] for paper in self.layout["every_paper"]]),
             about_verdicts=NOTES,
+            cautions=self.claims.cautions([paper["name"] for paper in shown]),
             runs=runs,
             seconds=_duration(seconds),
             commits=origins.each(self.manifests.values(), origins.commit),

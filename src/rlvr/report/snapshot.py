@@ -18,8 +18,8 @@ from tabulate import tabulate
 
 from rlvr.claims import grid
 from rlvr.claims.contrasts import layout, needs
-from rlvr.claims.table import gather, markdown, numbers, tested_together
-from rlvr.claims.verdicts import DECIDED, VERDICTS
+from rlvr.claims.table import cautions, counts, discoveries, gather, markdown, numbers, tested_together
+from rlvr.claims.verdicts import DECIDED
 from rlvr.config import identity
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.paths import Paths
@@ -89,9 +89,9 @@ def take(
     if keep:
         runs = pd.concat([kept_runs[~kept_runs["policy"].isin(runs["policy"])], runs])
     publish(out / "runs.csv", runs.to_csv(index=False, lineterminator="\n"))
-    verdicts = [] if items else _verdicts(claims)
+    about_claims = [] if items else verdicts(claims)
     title = f"{_first_title(plan, anew)}, at {plan.scale} scale" if items else f"Results at {plan.scale} scale"
-    publish(out / "README.md", _readme(title, [plan, *others], verdicts, runs, sections, _allowed(against, allow)))
+    publish(out / "README.md", _readme(title, [plan, *others], about_claims, runs, sections, _allowed(against, allow)))
     return list(anew)
 
 
@@ -256,7 +256,7 @@ def _allowed(against: list[str], reason: str) -> list[str]:
 def _readme(
     title: str,
     plans: list[Plan],
-    verdicts: list[str],
+    about_claims: list[str],
     runs: pd.DataFrame,
     sections: list[str],
     allowed: list[str],
@@ -277,23 +277,24 @@ def _readme(
             f"{facts['lock']}. Made by `{made_by}`; the pages of the run say more.",
             "",
             *allowed,
-            *verdicts,
+            *about_claims,
             *sections,
             "",
         ]
     )
 
 
-def _verdicts(claims: pd.DataFrame) -> list[str]:
+def verdicts(claims: pd.DataFrame) -> list[str]:
     """The picture of the claims, their numbers, and those that were decided, as lines."""
-    counts = claims.groupby(["short", "scale", "effort"], sort=False)["verdict"].value_counts().unstack(fill_value=0)
-    counts = counts[[verdict for verdict in VERDICTS if verdict in counts]]
+    table = counts(claims, ["short", "scale", "effort"])
     return [
         "![Each claim of each paper: whether its own numbers say so, and what was found here](claims.png)",
         "",
         "Verdicts on what the papers claim ([claims.md](claims.md), [claims.csv](claims.csv)):",
         "",
-        tabulate(counts.reset_index(), headers="keys", tablefmt="pipe", showindex=False),
+        tabulate(table, headers="keys", tablefmt="pipe", showindex=False),
+        "",
+        *(f"- {sentence}" for sentence in [*cautions(claims), *discoveries(claims)]),
         "",
         "Those that were decided, with the contrast that decides:",
         "",
