@@ -1,0 +1,100 @@
+"""What README says was found: estimates with their intervals and counts of claims are in the committed snapshots."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from conftest import ROOT
+
+from rlvr.claims.contrasts import PAPER
+from rlvr.claims.table import LEVEL
+from rlvr.claims.verdicts import DECIDED, JUDGED, OPPOSITE, SAME, SMALLER, meaning
+
+FOUND = (ROOT / "README.md").read_text().partition("\n## What was found so far\n")[2].partition("\n## ")[0]
+BULLETS = [" ".join(text.split()) for text in re.split(r"\n- ", FOUND.partition("\n\nNone of this says")[0])[1:]]
+NUMBER = r"[+−]?\d+\.\d+"
+TRIPLE = re.compile(rf"({NUMBER}) (?:points of pass@\d+ )?\[({NUMBER}), ({NUMBER})\]")
+WORDS = {
+    SAME: r"(\d+) (?:point )?in the same",
+    OPPOSITE: r"(\d+) in the opposite",
+    SMALLER: r"(\d+) asks? for a larger",
+}
+ASKED = re.compile(r"[Oo]f (\d+) claims of the papers")
+
+
+def named(bullet: str) -> str:
+    return re.sub(r"\W+", "-", bullet[:30]).strip("-")
+
+
+def snapshot(bullet: str) -> Path:
+    """The snapshot that a bullet links, docs/results where it links none."""
+    link = re.search(r"\(docs/([\w-]+)(?:/README)?\.md\)", bullet)
+    return ROOT / "docs" / (link[1] if link else "results")
+
+
+@cache
+def committed(folder: Path) -> list[tuple[float, float, float]]:
+    """Every value with its interval in the CSV files of a snapshot."""
+    found = []
+    for path in [*folder.glob("*/.data/*.csv*"), folder / "claims.csv"]:
+        frame = pd.read_csv(path) if path.is_file() else pd.DataFrame()
+        for columns in [("estimate", "low", "high"), *((n, f"{n}_low", f"{n}_high") for n in ("value", "difference"))]:
+            if set(columns) <= set(frame):
+                found += frame[list(columns)].dropna().itertuples(index=False, name=None)
+    return found
+
+
+def rounds_to(row: tuple[float, ...], printed: tuple[float, ...]) -> bool:
+    """Whether the row has the printed numbers; README writes a loss as a gain of the other sign."""
+    low, high = sorted((-row[1], -row[2]))
+    return any(
+        all(abs(value - said) <= 0.05 + 1e-9 for value, said in zip(one, printed, strict=True))
+        for one in (row, (-row[0], low, high))
+    )
+
+
+def triples(text: str) -> list[tuple[float, ...]]:
+    return [tuple(float(number.replace("−", "-")) for number in numbers) for numbers in TRIPLE.findall(text)]
+
+
+@pytest.mark.parametrize("bullet", [text for text in BULLETS if triples(text)], ids=named)
+def test_an_estimate_of_readme_is_in_the_snapshot_that_it_links(bullet):
+    missing = [one for one in triples(bullet) if not any(rounds_to(row, one) for row in committed(snapshot(bullet)))]
+    assert not missing, f"{snapshot(bullet)} has none of {missing}"
+
+
+def test_every_interval_of_readme_is_read_and_a_wrong_one_is_missed():
+    text = " ".join(FOUND.split())
+    assert len(triples(text)) == len(re.findall(r"\[[+−]?\d", text)) > 15
+    rows = committed(ROOT / "docs/results")
+    assert any(rounds_to(row, (1.5, 0.4, 2.6)) for row in rows), "A-GRAE at equal pass@1"
+    assert not any(rounds_to(row, (1.5, 0.4, 2.7)) for row in rows)
+
+
+def claims_of(folder: Path) -> pd.DataFrame:
+    frame = pd.read_csv(folder / "claims.csv")
+    return frame[(frame["effort"] == PAPER) & frame["verdict"].map(meaning).isin(JUDGED)]
+
+
+@pytest.mark.parametrize("bullet", [text for text in BULLETS if ASKED.search(text)], ids=named)
+def test_counts_of_claims_are_those_of_the_papers_own(bullet):
+    judged = claims_of(snapshot(bullet))
+    own = judged[judged["of"] == "paper"]["verdict"]
+    assert int(ASKED.search(bullet)[1]) == len(own)
+    assert {verdict: int(re.search(words, bullet)[1]) for verdict, words in WORDS.items()} == {
+        verdict: int((own == verdict).sum()) for verdict in WORDS
+    }
+
+
+def test_what_stays_after_correction_for_many_claims_is_said():
+    (laptop,) = (text for text in BULLETS if text.startswith("**Claims**"))
+    judged = claims_of(ROOT / "docs/results")
+    decided = judged[judged["verdict"].isin(DECIDED)]
+    kept = int((decided["p_of_all_claims"] <= LEVEL).sum())
+    assert f"{len(decided)} of {len(judged)} are decided; {kept} of them stay" in laptop
+    pretrained = claims_of(ROOT / "docs/pretrained")
+    decided = pretrained[pretrained["verdict"].isin(DECIDED)]
+    assert not (decided["p_of_all_claims"] <= LEVEL).any()
+    assert f"none of the {len(decided)} stays after correction" in " ".join(BULLETS)
