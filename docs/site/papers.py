@@ -13,7 +13,8 @@ import pandas as pd
 import yaml
 from docstrings import markdown
 
-from rlvr.claims.table import published
+from rlvr.claims.table import cautions, published
+from rlvr.claims.verdicts import KINDS
 from rlvr.estimators import load, names
 
 RESULTS = "results"  # the snapshot that papers' pages show
@@ -57,6 +58,12 @@ def _content(root: Path, name: str, ledger: pd.DataFrame, verdicts: pd.DataFrame
         "readings": _readings(root, estimator),
         "ledger": ledger.to_dict("records"),
         "ledger_counts": ledger["verdict"].value_counts().to_dict(),
+        "claim_counts": [
+            f"{count} {KINDS[kind]}" for kind, count in found.groupby("of", sort=False)["claim"].nunique().items()
+        ]
+        if len(found)
+        else [],
+        "cautions": cautions(found) if len(found) else [],
         "claims": [_claim(rows) for _, rows in found.groupby("claim", sort=False)] if len(found) else [],
         "results": _results(root / "docs" / RESULTS / name),
         "whole": whole,

@@ -52,7 +52,7 @@ def _leagues(plan: Plan) -> dict[str, str]:
 
 
 def _in_short(plan: Plan, paper: str) -> dict[str, Any]:
-    """The overview's entry of a paper: its number of claims, and the runs and evaluations of its target."""
+    """The overview's entry of a paper: its number of own claims, and the runs and evaluations of its target."""
     paper_plan = plan.papers[paper]
     chosen_items = [paper_plan.item(name) for name in asked_for(plan, paper)]
     pairs = dict.fromkeys(pair for item in chosen_items for pair in item.scored())
@@ -60,7 +60,7 @@ def _in_short(plan: Plan, paper: str) -> dict[str, Any]:
         "name": paper,
         "short": paper_plan.paper.short,
         "title": paper_plan.paper.title,
-        "claims": len(paper_plan.paper.claims),
+        "claims": sum(claim.of == "paper" for claim in paper_plan.paper.claims),
         "items": len(chosen_items),
         "runs": runs_of(plan, paper),
         "evaluations": [list(pair) for pair in pairs],
