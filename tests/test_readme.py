@@ -69,6 +69,7 @@ LISTED = {
     "trackio": "the same",
     "TRACKIO_DIR=results/runs/RUN/trackio": "the same",
     "wandb": "uploads to an account",
+    "nvidia-cuda-mps-control": "is a service of NVIDIA's driver, and needs a GPU",
     "ray": "is started by rlvr.training.backends.verl.ray_nodes; make test-cluster",
 }
 PROGRAMS = {"snakemake", "rlvr", "make"}
