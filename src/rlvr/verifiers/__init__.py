@@ -74,6 +74,26 @@ def nothing(*_: object) -> None:
     """None: the default of optional hooks."""
 
 
+# The final channel of gpt-oss: with its marks, or as a decoder writes it that leaves marks out.
+_FINAL = re.compile(r"<\|channel\|>\s*final\b[^\n]{0,80}?<\|message\|>")
+_END = re.compile(r"<\|(?:return|end)\|>")
+_ANALYSIS, _FLATTENED = "analysis", "assistantfinal"
+
+
+def in_one_notation(text: str) -> str:
+    r"""A response or a solution with `\boxed` for `\fbox`; of one in channels, the last final one behind `</think>`."""
+    final = _final_channel(text)
+    return (text if final is None else THOUGHT + final).replace("\\fbox", "\\boxed")
+
+
+def _final_channel(text: str) -> str | None:
+    marks = list(_FINAL.finditer(text)) if "<|channel|>" in text else []
+    if marks:
+        return _END.split(text[marks[-1].end() :])[0]
+    _, mark, final = text.rpartition(_FLATTENED)
+    return final if mark and text.lstrip().startswith(_ANALYSIS) else None
+
+
 def behind_thought(text: str) -> str | None:
     """What follows the last </think>; None without one, or where another <think> opens behind it."""
     _, mark, answer = text.rpartition(THOUGHT)

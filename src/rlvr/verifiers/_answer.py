@@ -76,6 +76,7 @@ _MEASURES = {
     "am": "", "pm": "", "ad": "AD CE", "bc": "BC BCE",
 }  # fmt: skip
 _NAMES = {word: name for name, words in _MEASURES.items() for word in (name, *words.split())}
+UNITS = "|".join(rf"{word}s?\b" for word in sorted(_NAMES, key=len, reverse=True))  # as a regular expression
 _POWERS = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
 _POWER_OF_UNIT = r"\s*(?:\^\s*\{?\s*(?P<power>-?\d)\s*\}?)?"
 _TEXTED = re.compile(

@@ -71,6 +71,7 @@ _RENAMED = {
     "langle": "(",
     "rangle": ")",
     "prime": "'",
+    "fbox": "\\boxed",
     "gamma": "\\kappa_{g}",  # math-verify reads \gamma^2 - 8 as the function of -6, and \gamma as a number
 }
 _COMMAND = re.compile(r"(\\\\)|\\([a-zA-Z]+)")

@@ -8,7 +8,17 @@ math-verify's own time-out of 5 seconds applies in the main thread, which gets i
 
 import re
 
-from rlvr.verifiers import OPEN, THOUGHT, Judgement, VerifierError, _math_verify, behind_thought, final_box, last_boxed
+from rlvr.verifiers import (
+    OPEN,
+    THOUGHT,
+    Judgement,
+    VerifierError,
+    _math_verify,
+    behind_thought,
+    final_box,
+    in_one_notation,
+    last_boxed,
+)
 from rlvr.verifiers._answer import (
     approximations,
     directions,
@@ -24,9 +34,10 @@ from rlvr.verifiers._answer import (
     sides,
 )
 from rlvr.verifiers._latex import plain
+from rlvr.verifiers._prose import marked
 from rlvr.verifiers.memory import remembered
 
-VERSION = 6
+VERSION = 7
 THINKS = True
 LONGEST = 2_000  # characters of an answer worth parsing
 REMEMBERED = 32 << 20  # bytes of answers and their verdicts, in each process
@@ -75,6 +86,7 @@ def reads(text: str) -> str | tuple[str | None, ...]:
 
     Where a thought ends, also that of what follows it.
     """
+    text = in_one_notation(text)
     if THOUGHT not in text:
         return _read(text)
     answer = behind_thought(text)
@@ -88,6 +100,7 @@ def _read(text: str) -> str:
 
 def quick(text: str, gold: str) -> Judgement | None:
     """The judgement of integers and of answers equal to the gold's text; None if it needs mathematics."""
+    text = in_one_notation(text)
     if gold.startswith(THOUGHT):
         answer = behind_thought(text)
         return ("unparsable", None) if answer is None else quick(answer, gold.removeprefix(THOUGHT))
@@ -125,6 +138,7 @@ def _integer(text: str) -> tuple[bool, str]:
 
 def judge(text: str, gold: str) -> Judgement:
     """Judges the last box, else the answer that math-verify extracts; `unparsable` if there is none."""
+    text = in_one_notation(text)
     if gold.startswith(THOUGHT):
         answer = behind_thought(text)
         return ("unparsable", None) if answer is None else judge(answer, gold.removeprefix(THOUGHT))
@@ -134,12 +148,23 @@ def judge(text: str, gold: str) -> Judgement:
 @remembered(REMEMBERED)
 def _judged(text: str, gold: str) -> Judgement:
     boxed = last_boxed(text)
-    if boxed is None:
-        values = _math_verify.extracted(text)
-        if not values:
-            return "unparsable", None
-        return ("correct" if _math_verify.equal(_math_verify.whole(plain(gold)), values) else "wrong"), str(values[-1])
-    return ("correct" if agree(boxed, gold) else "wrong"), boxed
+    return _stated(text, gold) if boxed is None else _compared(boxed, gold)
+
+
+def _compared(answer: str, gold: str) -> Judgement:
+    return ("correct" if agree(answer, gold) else "wrong"), answer
+
+
+def _stated(text: str, gold: str) -> Judgement:
+    """Judges the answer that math-verify finds in a text without a box; an expression in prose counts as a whole."""
+    text, expressions = marked(text)
+    values = _math_verify.extracted(text)
+    said = [str(value).rstrip("0") for value in values]
+    if said and said[0] in expressions:
+        return _compared(expressions[said[0]], gold)
+    if not said or any(mark in value for value in said for mark in expressions):
+        return "unparsable", None
+    return ("correct" if _math_verify.equal(_math_verify.whole(plain(gold)), values) else "wrong"), str(values[-1])
 
 
 # ---- the readings of an answer ----

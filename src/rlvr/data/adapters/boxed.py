@@ -7,7 +7,7 @@ import re
 
 from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
-from rlvr.verifiers import last_boxed
+from rlvr.verifiers import in_one_notation, last_boxed
 
 FIELDS = {"prompt": "problem", "gold": "solution", "level": "level"}
 OPTIONAL = {"level"}
@@ -23,7 +23,7 @@ def adapt(row: Row, spec: Published) -> Draft:
 
 def boxed(solution: str) -> str | None:
     """The content of the last box, with or without braces; None without a box."""
-    text = solution.replace("\\fbox", "\\boxed")
+    text = in_one_notation(solution)
     bare = list(re.finditer(r"\\boxed\s+((?:[^\s{}$.,;]|[.,](?=\d))+)", text))
     braced = [match.start() for match in re.finditer(r"\\boxed\s*\{", text)]
     if bare and (not braced or bare[-1].start() > braced[-1]):
