@@ -1,4 +1,6 @@
-"""The verifier `choice` on answers without a box: the option stated as the answer, not one that is named after it."""
+"""The verifier `choice`: the option stated as the answer, letters that may be words or variables, several letters."""
+
+import json
 
 import pytest
 
@@ -16,12 +18,75 @@ STATED = {
     "The answer is A. No, wait. The answer is B.": "B",
     "Option A fails. Option C holds. The answer is choice C": "C",
     "Therefore, the answer is: option B": "B",
+    # a small letter, where its statement ends
+    "ANSWER: b": "B",
+    "answer: b\nBecause a car moves": "B",
+    "The correct answer is d.": "D",
+    "The answer is c because it is": "C",
+    "The answer is c, since d fails": "C",
+    "The correct option is (c).": "C",
+    "The correct choice is **b)**.": "B",
+    "Answer: b) 12 cm": "B",
+    "Option A fails. The answer is c.": "C",
+    "The answer is (B). Then the answer is a function.": "B",
+    "The answer is a.": "A",
+    "ANSWER: a": "A",
+    "(b)": "B",
+    "c": "C",
+    # boxes
+    r"\boxed{C - 12 cm}": "C",
+    r"\boxed{C — 12 cm}": "C",
+    r"\boxed{C 12 cm}": "C",
+    r"\boxed{\text{C} \ 12 \text{ cm}}": "C",
+    r"\boxed{c}": "C",
+    r"\boxed{(c)}": "C",
+    r"\boxed{\text{(c) } 12}": "C",
+    r"\boxed{b. 12 cm}": "B",
+    r"\fbox{B}": "B",
+    # the final channel
+    r"analysis \boxed{A}assistantfinalThe answer is b.": "B",
+    "analysisMaybe A.assistantfinalB": "B",
+    "<|channel|>analysis<|message|>A<|end|><|start|>assistant<|channel|>final<|message|>**D**<|return|>": "D",
 }
+NO_LETTER = [
+    "The answer is a car", "The answer is a car.", "The answer is a", "Answer: a cycloid", "The best option is a walk.",
+    "I'd answer a question", "The answer a student gave", "The answer is i think", "The answer is I think B",
+    "answer: f(x)", "The answer is e.g. 5", "the answer is i.e. 5", "The answer is c/2", "The answer is d = 5",
+    "the answer is b or c.", "The answer is a, b and c.", "option a is wrong", r"\boxed{a car}", r"\boxed{A cycloid}",
+    r"\boxed{I think}", r"\boxed{I - think}", r"\boxed{A - B}", r"\boxed{C - 12 or D - 13}", r"\boxed{C 12, D 13}",
+    r"\boxed{A) and B)}", r"\boxed{a) and b)}", r"\boxed{(a) or (b)}", r"\boxed{i.e. 5}", r"\boxed{f: R \to R}",
+    r"\boxed{E mc^2}", r"\boxed{C-14}", r"\boxed{B minor}", r"\boxed{b c}", r"\boxed{c + d}",
+]  # fmt: skip
+LENGTHS = ["10 cm", "11 cm", "12 cm", "13 cm"]
+SYMBOLS = ["a", "c", "e", "B 12"]
 
 
 @pytest.mark.parametrize("text", STATED)
 def test_the_letter_that_is_stated_as_the_answer_counts(text):
     assert judge(text, STATED[text]) == ("correct", STATED[text])
+
+
+@pytest.mark.parametrize("text", NO_LETTER)
+def test_an_article_a_pronoun_a_variable_and_several_letters_are_no_letter(text):
+    assert judge(text, "A") == ("unparsable", None)
+
+
+@pytest.mark.parametrize(
+    ("answer", "options", "letter"),
+    [
+        ("C 12 cm", LENGTHS, "C"), ("C - 12 cm", LENGTHS, "C"), (r"C 12\text{ cm}", LENGTHS, "C"), ("c", LENGTHS, "C"),
+        ("c) 12 cm", LENGTHS, "C"), ("C 13 cm", LENGTHS, None), ("C - 13 cm", LENGTHS, None), ("C 7 5", LENGTHS, None),
+        ("d) 12 cm", LENGTHS, None), ("e", LENGTHS, None),
+        # an option's text or value before a letter that may be none
+        ("c", SYMBOLS, "B"), ("e", SYMBOLS, "C"), ("a", SYMBOLS, "A"), ("B 12", SYMBOLS, "D"), ("B", SYMBOLS, "B"),
+        ("d", SYMBOLS, "D"),
+    ],
+)  # fmt: skip
+def test_with_options_a_doubtful_letter_is_an_options_text_first(answer, options, letter):
+    gold = json.dumps({"letter": "A", "options": options})
+    assert judge(f"\\boxed{{{answer}}}", gold)[1] == letter
+    if answer in "abcde":
+        assert judge(f"The answer is {answer}.", gold)[1] == letter
 
 
 def test_a_box_counts_before_all_text():

@@ -13,6 +13,7 @@ from typing import Any
 
 NOT_COMPARABLE = "Can't evaluate nan or zoo"  # math-verify raises this on purpose; any other error is a fault
 IN_A_WORKER = False  # set by `in_a_worker`
+_TWO_NUMBERS = re.compile(r"(?<![\w.^])\d+(?:\.\d+)? \d")  # but not \log_2 3
 
 
 def in_a_worker() -> None:
@@ -34,6 +35,8 @@ def whole(answer: str) -> tuple:
     from math_verify import LatexExtractionConfig, parse
     from sympy import nan, zoo
 
+    if _TWO_NUMBERS.search(answer):
+        return (answer,)  # math-verify adds them: 7 5 would be 12
     # Without math-verify's units, which include single letters: 6t would be 6.
     normal = NormalizationConfig(
         basic_latex=True, units=False, malformed_operators=True, nits=True, boxed="last", equations=False

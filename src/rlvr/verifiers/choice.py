@@ -7,12 +7,13 @@ answer also chooses an option by its text, or by its value according to the veri
 import json
 import re
 from functools import lru_cache
+from typing import NamedTuple
 
-from rlvr.verifiers import Judgement, VerifierError, ends_in_open_box, last_boxed
+from rlvr.verifiers import THOUGHT, Judgement, VerifierError, ends_in_open_box, in_one_notation, last_boxed
 from rlvr.verifiers import math as mathematics
 from rlvr.verifiers._text import visible
 
-VERSION = 3
+VERSION = 4
 LETTERS = "ABCDEFGHIJ"
 LONGEST = 4_000  # characters searched for a letter: the end of a completion, the start of a box
 
@@ -21,11 +22,23 @@ _LETTER = r"[(\[\"']*([A-J])"
 _WORD = r"(?:(?:the\s+)?(?:correct\s+)?(?:final\s+)?(?:answer|option|choice)\b\s*(?:(?:is\b|:)\s*)?)"
 _ALONE = re.compile(rf"{_WORD}{{0,2}}{_LETTER}[)\]\"']*[.:,]?", re.IGNORECASE)
 _MARKED = re.compile(rf"{_WORD}{{0,2}}(?:{_LETTER}[)\]]+[.:]?|{_LETTER}[.:])\s*\S.*", re.IGNORECASE | re.DOTALL)
+# b) 12 cm, b. 12 cm; C - 12 cm, C 12 cm: signs that a variable or a product could have too
+_MARKED_SMALL = re.compile(rf"{_WORD}{{0,2}}[(\[]*([a-j])(?:[)\]]+[.:]?\s*|\.\s+)\S.*", re.DOTALL)
+_BESIDE = re.compile(r"(?:([A-HJ])\s*[-–—]\s+|([A-J])\s+(?=[-+]?\.?\d|\\))(?P<rest>\S.*)", re.DOTALL)
 _CALLED = rf"\b\s*(?:is|:)?\s*(?:option|choice)?\s*:?\s*{_LETTER}\b(?!['’])"
 # An answer, or the correct option; another option may be named after it, and is no answer.
 _STATED = re.compile(rf"\b(?:answer|(?:correct|right|best|final)\s+(?:choice|option)){_CALLED}", re.IGNORECASE)
 _NAMED = re.compile(rf"\b(?:choice|option){_CALLED}", re.IGNORECASE)
 _ANOTHER = re.compile(r"[)\]\"']*\s*(?:,|/|&|and\b|or\b)[\s,]*(?:and\s+|or\s+)?[(\[\"']*[A-J]\b(?!['’])")
+_ANOTHER_SMALL = re.compile(
+    r"[)\]\"']*\s*(?:,|/|&|and\b|or\b)[\s,]*(?:and\s+|or\s+)?[(\[\"']*[a-j]\b(?!['’]| +[a-z]|\.\w)"
+)
+_BEFORE_WORDS = re.compile(r"\A[(\[]*[A-J][)\]]*[-–—.:\s]*", re.IGNORECASE)
+_NUMBER = re.compile(r"[-+]?\.?\d|\\")
+_ONE = re.compile(r"(?<![A-Za-z'’])[A-J](?![A-Za-z'’])")
+# A small letter is an answer where its statement ends; an article or a pronoun ends none.
+_ENDS = re.compile(r"[\"']*(?:[)\]]|\.\s|[.!]?\s*(?:\n|$)|,?\s+(?:because|since)\b)")
+_ENDS_WORD = re.compile(r"[\"']*(?:[)\]]|\.(?:\s|$))")
 # A cycloid, I think
 _GOES_ON = re.compile(r"\s+(?!because\b|since\b|as\b|is\b|for\b|which\b|with\b|by\b|and\b|so\b)[a-z]")
 _SAID = re.compile(r"\banswer\b ?(?:is|:) ?(.+?)(?:\.(?= |$)|$)", re.IGNORECASE | re.MULTILINE)
@@ -58,32 +71,47 @@ def _read(gold: str) -> tuple[str, tuple[str, ...]]:
     return name, options
 
 
+class Choice(NamedTuple):
+    """What a response chooses: a letter, whether it can be nothing else, and the words of the answer."""
+
+    letter: str | None
+    sure: bool
+    answer: str | None
+
+
 def quick(text: str, gold: str) -> Judgement | None:
     """The judgement; None if it needs the options' values."""
     wanted, options = _read(gold)
-    if ends_in_open_box(text):
+    chosen = _chosen(text)
+    if chosen is None:
         return "unparsable", None
-    boxed, text = last_boxed(text), text[-LONGEST:]
-    letter = _stated(text) if boxed is None else _letter(boxed[:LONGEST])
-    answer = _said(text) if boxed is None else boxed
-    if letter is None and options and answer:
-        letter = _by_text(answer, options)
-        if letter is None:
-            return None
-    return _verdict(letter, wanted)
+    if chosen.sure or not options or not chosen.answer:
+        return _verdict(chosen.letter, wanted)
+    letter = _by_text(chosen.answer, options)
+    return None if letter is None else _verdict(letter, wanted)
 
 
 def judge(text: str, gold: str) -> Judgement:
     """Judges the letter in the last box, else the last stated one ("the answer is (B)"), else a text of one letter.
 
-    Several letters are unparsable; so is an article or a pronoun: A cycloid, I think.
+    Several letters are unparsable; so is an article or a pronoun: A cycloid, I think. With options, an answer that may
+    be a letter or not (`c`, `C 12`) is an option's text or value first.
     """
-    decided = quick(text, gold)
-    if decided is not None:
-        return decided
+    decided, chosen = quick(text, gold), _chosen(text)
+    if decided is not None or chosen is None:
+        return decided or ("unparsable", None)
     wanted, options = _read(gold)
-    boxed = last_boxed(text)
-    return _verdict(_by_value((_said(text[-LONGEST:]) if boxed is None else boxed) or "", options), wanted)
+    return _verdict(_by_value(chosen.answer or "", options) or _letter_of_an_option(chosen, options), wanted)
+
+
+def _chosen(text: str) -> Choice | None:
+    """What a response chooses; None if its last box is never closed."""
+    text = in_one_notation(text).removeprefix(THOUGHT)
+    if ends_in_open_box(text):
+        return None
+    boxed, text = last_boxed(text), text[-LONGEST:]
+    letter, sure = _stated(text) if boxed is None else _letter(boxed[:LONGEST])
+    return Choice(letter, sure, _said(text) if boxed is None else boxed)
 
 
 def _verdict(letter: str | None, wanted: str) -> Judgement:
@@ -93,34 +121,57 @@ def _verdict(letter: str | None, wanted: str) -> Judgement:
 
 
 def _bare(text: str) -> str:
-    """The text without emphasis of LaTeX and Markdown."""
-    text = visible(text)
+    """The text without emphasis of LaTeX and Markdown, in its lines."""
+    text = "\n".join(map(visible, text.split("\n")))
     for _ in range(4):  # nested
         text = _WRAPPED.sub(r"\1", text)
     text = re.sub(r"[*$`]|\\[()\[\] ,;]|\\q?quad", " ", text)
     return "\n".join(" ".join(line.split()) for line in text.split("\n") if line.strip())
 
 
-def _letter(boxed: str) -> str | None:
+Letter = tuple[str | None, bool]  # a letter, and whether it can be nothing else
+NONE: Letter = (None, False)
+
+
+def _letter(boxed: str) -> Letter:
     """The letter of a box: alone, or in front of an option's text; None for several or none."""
     text = _bare(boxed)
-    alone, marked = _ALONE.fullmatch(text), _MARKED.fullmatch(text)
-    match = alone or marked
-    letter = next((group for group in match.groups() if group), None) if match else None
-    if letter is None or not letter.isupper() or (marked and not alone and re.search(r"[(\[][A-J][)\]]", text[2:])):
-        return None
-    return letter
+    if match := _ALONE.fullmatch(text):
+        return match.group(1).upper(), match.group(1).isupper()
+    match = _MARKED.fullmatch(text)
+    letter = match and (match.group(1) or match.group(2))
+    if match and letter and letter.isupper():
+        several = re.search(r"[(\[][A-J][)\]]", text[2:]) or _ANOTHER.match(text, match.end(match.lastindex or 0))
+        return NONE if several else (letter, True)
+    if match := _MARKED_SMALL.fullmatch(text):
+        several = re.search(r"[(\[][a-j][)\]]", text[2:]) or _ANOTHER_SMALL.match(text, match.end(1))
+        return NONE if several else (match.group(1).upper(), False)
+    match = _BESIDE.fullmatch(text)
+    return (match.group(1) or match.group(2), False) if match and not _ONE.search(match["rest"]) else NONE
 
 
-def _stated(text: str) -> str | None:
+def _stated(text: str) -> Letter:
     """The letter last stated as the answer, else the last option named; None if that statement names several."""
     cleaned = _bare(text)
     for statement in (*reversed(list(_STATED.finditer(cleaned))), *reversed(list(_NAMED.finditer(cleaned)))):
-        rest = cleaned[statement.end() :]
-        if not statement.group(1).isupper() or (statement.group(1) in "AI" and _GOES_ON.match(rest)):
-            continue
-        return None if _ANOTHER.match(rest) else statement.group(1)
-    return cleaned.strip("() .") if re.fullmatch(r"\(?[A-J]\)?\.?", cleaned) else None
+        letter, rest = statement.group(1), cleaned[statement.end() :]
+        if letter.islower():
+            if _ANOTHER_SMALL.match(rest):
+                return NONE
+            if _is_small_letter(statement.group(), rest):
+                return letter.upper(), False
+        elif letter not in "AI" or not _GOES_ON.match(rest):
+            return NONE if _ANOTHER.match(rest) else (letter, True)
+    alone = re.fullmatch(r"\(?([A-Ja-j])\)?\.?", cleaned)
+    return (alone.group(1).upper(), alone.group(1).isupper()) if alone else NONE
+
+
+def _is_small_letter(statement: str, rest: str) -> bool:
+    """Whether a statement such as `answer: b` ends with its letter; `answer is a` may have been cut off."""
+    if not re.search(r":|\bis\b|option|choice", statement, re.IGNORECASE):
+        return False
+    word = statement[-1] in "ai" and ":" not in statement
+    return (_ENDS_WORD if word else _ENDS).match(rest) is not None
 
 
 def _said(text: str) -> str | None:
@@ -133,6 +184,15 @@ def _by_text(answer: str, options: tuple[str, ...]) -> str | None:
     wanted = _folded(answer)
     same = [letter for letter, option in zip(LETTERS, options, strict=False) if _folded(option) == wanted]
     return same[0] if len(same) == 1 else None
+
+
+def _letter_of_an_option(chosen: Choice, options: tuple[str, ...]) -> str | None:
+    """A letter that may be none. Words behind it must not be another option's, and a number there must be its own."""
+    if chosen.letter is None or chosen.letter not in LETTERS[: len(options)]:
+        return None
+    behind = _BEFORE_WORDS.sub("", _bare(chosen.answer or ""))
+    named = behind and (_by_text(behind, options) or _by_value(behind, options))
+    return chosen.letter if named == chosen.letter or not (named or _NUMBER.match(behind)) else None
 
 
 def _folded(text: str) -> str:
