@@ -232,6 +232,34 @@ def test_a_gold_that_cannot_be_read_stops_a_stage_before_any_judgement(verifier,
         list(grade([], problems, verifier))
 
 
+@pytest.mark.parametrize(
+    ("verifier", "golds"),
+    [
+        (
+            "math",
+            {
+                "5": "correct",
+                r"\frac12": "correct",
+                "48+24=72\n#### 72": "text",
+                "9^{9^{9^9}}": "timeout",
+                "": "invalid",
+            },
+        ),
+        ("math", {"</think>204": "correct", "proof": "invalid", r"\frac{1}{0}": "text"}),
+        ("choice", {"B": "correct", "Q": "invalid"}),
+        ("exact", {"Paris": "correct", "a}b": "wrong"}),
+    ],
+)
+def test_golds_are_compared_with_themselves_in_a_worker_that_can_be_killed(verifier, golds):
+    with Pool(verifier, seconds=8) as pool:
+        assert dict(zip(golds, pool.itself(golds), strict=True)) == golds
+
+
+def test_golds_that_are_no_answers_are_not_compared():
+    with Pool("operators") as pool:
+        assert list(pool.itself(["1 2 = 3"])) == []
+
+
 def test_exact():
     assert exact.judge(boxed("Paris"), "Paris")[0] == "correct" and exact.judge("  Paris\n", "Paris")[0] == "correct"
     assert exact.judge(boxed("paris"), "Paris")[0] == "wrong" and exact.judge(" ", "Paris")[0] == "unparsable"

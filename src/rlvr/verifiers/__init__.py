@@ -11,6 +11,7 @@ A module may also define
     check()             raises VerifierError if this machine lacks what the verifier needs
     check_gold(gold)    raises VerifierError for a gold that the verifier cannot read
     itself(gold)        how a gold compares with itself: `correct`, or the reason in one word; if golds are answers
+                        (`Pool.itself` asks in a worker that can be killed)
     after_think(gold)   the gold that accepts an answer behind the response's thought alone (`behind_thought`)
     THINKS              True if it has `after_think`
     ISOLATED            True if `judge` cannot hang, crash or fill memory, since what may do so has processes of its

@@ -151,6 +151,15 @@ class Pool:
             self.errors.note(verdict)
             yield verdict
 
+    def itself(self, golds: Iterable[str]) -> Iterator[str]:
+        """How each gold compares with itself: what the verifier's `itself` says, or the status that stopped it.
+
+        `invalid` for a gold that the verifier cannot read. Nothing if its golds are no answers (tests, a target).
+        """
+        asked = hook(self.verifier, "itself", None) and list(golds)
+        futures = [self._pool.schedule(_itself, args=(self.verifier, g), timeout=self.seconds) for g in asked or ()]
+        return (_outcome(future, self.seconds).status for future in futures)
+
     def _judge(self, questions: Iterable[tuple[str, str]]) -> Iterator[Verdict]:
         verdicts: Memory[Question, Verdict] = Memory(REMEMBERED)
         waiting: deque[Verdict | Pending] = deque()
@@ -235,6 +244,18 @@ def _judge(verifier: str, text: str, gold: str) -> Verdict:
     except Exception as error:
         status, extracted, why = "error", None, reason(error)
     return Verdict(status, extracted, round(time.perf_counter() - began, 6), why)
+
+
+def _itself(verifier: str, gold: str) -> Verdict:
+    try:
+        hook(verifier, "check_gold", nothing)(gold)
+        return Verdict(hook(verifier, "itself", nothing)(gold), None, 0.0)
+    except VerifierError:
+        return Verdict("invalid", None, 0.0)
+    except MemoryError:
+        raise
+    except Exception as error:
+        return Verdict("error", None, 0.0, reason(error))
 
 
 def reason(error: Exception) -> str:
