@@ -14,7 +14,7 @@ from rlvr.verifiers._answer import UNITS
 _NUMBER = r"(?:(?:\d+(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)"
 _SIGNS = r"[π√∛∜∞θφα-ω²³⁰-⁹½⅓⅔¼¾⅕-⅞ⁿ]"
 _NAME = r"(?<![A-Za-z])(?:(?:arc)?(?:sin|cos|tan)h?|sqrt|ln|log|exp|pi)(?![A-Za-z])"
-_VARIABLE = r"(?<![A-Za-z'’\\])(?:[aAI](?! +[A-Za-z])|(?![aAI])[A-Za-z])(?![A-Za-z'’]|\.\w)"
+_VARIABLE = r"(?<![A-Za-z'’\\])(?!m[23]\b)(?:[aAI](?! +[A-Za-z])|(?![aAI])[A-Za-z])(?![A-Za-z'’]|\.\w)"
 _ARGUMENT = r"\s*\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"
 _COMMAND = rf"\\(?!(?:[fd]?boxed|fbox|begin|end|q?quad|n|newline|item)\b)[A-Za-z]+(?:{_ARGUMENT})*"
 _CONTENT = rf"(?:{_NAME}|(?<![A-Za-z])[A-Za-z](?![A-Za-z])|{_COMMAND}|[^A-Za-z()\[\]\n\\=$])*+"
