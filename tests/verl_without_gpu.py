@@ -17,7 +17,6 @@ RL = [
     "actor_rollout_ref.ref.fsdp_config.use_torch_compile=False",
     "actor_rollout_ref.model.enable_gradient_checkpointing=False",
     "+ray_kwargs.ray_init.num_gpus=2",
-    "+ray_kwargs.ray_init.include_dashboard=False",
     "+ray_kwargs.ray_init.object_store_memory=300000000",
     "transfer_queue.backend.SimpleStorage.num_data_storage_units=1",
 ]

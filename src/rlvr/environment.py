@@ -12,6 +12,17 @@ from pathlib import Path
 
 import rlvr
 
+VLLM = {
+    # FlashInfer's sampler is compiled at vLLM's start, which needs nvcc; requests with a seed do not use it.
+    "VLLM_USE_FLASHINFER_SAMPLER": "0",
+}
+
+
+def prepare_vllm() -> None:
+    """Set what vLLM reads from the environment, unless the user has; before its import."""
+    for variable, value in VLLM.items():
+        os.environ.setdefault(variable, value)
+
 
 def main(where: str, command: str, *arguments: str) -> None:
     program, *first = shlex.split(command)

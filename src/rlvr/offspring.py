@@ -16,6 +16,7 @@ import multiprocessing
 import os
 import resource
 import secrets
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache, partial
 from multiprocessing import forkserver
+from pathlib import Path
 from typing import Any
 
 CALLER = "RLVR_CALLER"  # environment variable: the process that started this stage, in the form of `named`
@@ -75,8 +77,8 @@ def die_with_caller() -> None:
 
 
 @cache
-def leave_no_orphans() -> subprocess.Popen[bytes]:
-    """Start a watcher that kills all later descendants of this process, however it ends.
+def leave_no_orphans(folder: Path | None = None) -> subprocess.Popen[bytes]:
+    """Start a watcher that kills all later descendants of this process, however it ends, and then removes the folder.
 
     Descendants carry a mark that each child inherits: a soft limit on the time of real-time processes, a random number
     of millennia. Other marks get lost: a parent's id if a process in between ends, a session or group if a process
@@ -86,7 +88,7 @@ def leave_no_orphans() -> subprocess.Popen[bytes]:
     hard = resource.getrlimit(resource.RLIMIT_RTTIME)[1]
     mark = _ENDLESS + secrets.randbelow(_ENDLESS) if hard == resource.RLIM_INFINITY else hard - secrets.randbelow(hard)
     watcher = subprocess.Popen(
-        [*command, str(mark)],
+        [*command, str(mark), *([str(folder)] if folder else [])],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,  # else a reader of the stage's output would wait for the watcher
         stderr=subprocess.DEVNULL,
@@ -97,8 +99,8 @@ def leave_no_orphans() -> subprocess.Popen[bytes]:
     return watcher
 
 
-def _watch(parent: int, mark: int) -> None:
-    """Wait for the parent's end, then kill processes with the mark until there are none."""
+def _watch(parent: int, mark: int, folders: list[str]) -> None:
+    """Wait for the parent's end, kill processes with the mark until there are none, and remove the folders."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # a stage goes on for a while after these, to save
         signal.signal(number, signal.SIG_IGN)
     while os.getppid() == parent:
@@ -114,6 +116,8 @@ def _watch(parent: int, mark: int) -> None:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.05)
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _marked(mark: int) -> Iterator[int]:
@@ -184,4 +188,4 @@ def began(pid: int) -> str:
 
 
 if __name__ == "__main__":
-    _watch(int(sys.argv[1]), int(sys.argv[2]))
+    _watch(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])

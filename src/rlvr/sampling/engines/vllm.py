@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from rlvr.config.schema.settings import Evaluation
+from rlvr.environment import prepare_vllm
 from rlvr.offspring import leave_no_orphans
 from rlvr.policies.pictures import in_place
 from rlvr.policies.store import Location, Policy, encoder, locate
@@ -161,6 +162,7 @@ def version() -> str:
 
 def load(manifest: Path, sampling: Evaluation, *, tensor_parallel: int = 1, gpu_memory: float = 0.75) -> Vllm:
     one_thread()
+    prepare_vllm()
     installed = version()
     from vllm import LLM
 

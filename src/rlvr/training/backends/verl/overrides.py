@@ -25,6 +25,7 @@ AGGREGATION = {
 NO_DUAL_CLIP = 1e9  # verl bounds the loss of negative weights at 3 |A| by default; no paper here names it
 NO_CLIPPING = 1e9  # of gradients: verl needs a number
 SFT_TOKENS = 16384  # per microbatch on one device
+RECEIVER = "rlvr.training.backends.verl.vllm_worker.Receiver"  # of weights, in vLLM's workers
 WITHOUT_PADDING = "flash_attention_2"  # the attention that verl can give packed sequences
 
 
@@ -318,6 +319,7 @@ def _microbatch(spec: RunSpec, execution: Execution) -> int:
 def _rollout(spec: RunSpec, _: Places, execution: Execution) -> dict[str, Any]:
     return {
         f"{ROLLOUT}.name": "vllm",
+        f"+{ROLLOUT}.engine_kwargs.vllm.worker_extension_cls": RECEIVER,
         f"{ROLLOUT}.n": spec.rollout.samples_per_prompt,
         f"{ROLLOUT}.temperature": spec.rollout.temperature,
         f"{ROLLOUT}.top_p": 1.0,
@@ -338,9 +340,13 @@ def _rollout(spec: RunSpec, _: Places, execution: Execution) -> dict[str, Any]:
 
 
 def _trainer(spec: RunSpec, places: Places, execution: Execution) -> dict[str, Any]:
-    started_here = {"ray_kwargs.ray_init.num_cpus": LOGICAL_CPUS} if places.nodes == 1 else {}
+    own_ray = {  # `ray_nodes` starts that of several nodes
+        "ray_kwargs.ray_init.num_cpus": LOGICAL_CPUS,
+        "+ray_kwargs.ray_init.address": "local",  # else Ray joins one that RAY_ADDRESS or a file in TMPDIR names
+        "+ray_kwargs.ray_init.include_dashboard": False,
+    }
     return {
-        **started_here,
+        **(own_ray if places.nodes == 1 else {}),
         "trainer.total_training_steps": spec.steps,
         "trainer.total_epochs": spec.steps,  # an upper bound: the number of steps ends the run
         "trainer.save_freq": execution.save_every,

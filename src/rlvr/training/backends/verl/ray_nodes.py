@@ -28,13 +28,16 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from rlvr.environment import prepare_vllm
 from rlvr.offspring import tied
+from rlvr.training.backends.verl import own_ray
 
 # On each node: Ray with the job's CPUs (it would count the host's) or as many as asked, until the step's input ends.
-UNTIL_EOF = """
+UNTIL_EOF = f"""
 folder=$1-$SLURM_STEP_ID-$SLURM_PROCID; shift; exec 3<&0
-setsid "$@" --temp-dir=$folder/ray --num-cpus=${RAY_NODE_CPUS:-$SLURM_CPUS_ON_NODE} & ray=$!
-{ cat <&3; kill $ray; } >/dev/null 2>&1 &
+mkdir -m 700 $folder && export {own_ray.FOLDER}=$folder TMPDIR=$folder || exit
+setsid "$@" --temp-dir=$folder/ray --num-cpus=${{RAY_NODE_CPUS:-$SLURM_CPUS_ON_NODE}} & ray=$!
+{{ cat <&3; kill $ray; }} >/dev/null 2>&1 &
 wait $ray; code=$?
 kill -9 -- -$ray 2>/dev/null
 rm -rf $folder; exit $code
@@ -150,7 +153,8 @@ def run(command: list[str], python: list[str], timeout: float) -> int:
         process.send_signal(number)
 
     signal.signal(signal.SIGTERM, forward)
-    os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
+    os.environ.update(own_ray.token())
+    prepare_vllm()  # Ray's workers have the environment of their node's Ray
     nodes = nodes_of_job()
     with ray_over(nodes, python, timeout) as address:
         print(f"Ray on {', '.join(nodes)} at {address}", flush=True)

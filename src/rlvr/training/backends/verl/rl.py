@@ -23,7 +23,7 @@ from rlvr.policies.manifest import fingerprint
 from rlvr.policies.store import Location, load_image_processor, load_tokenizer, locate, sees
 from rlvr.records import sum_of_pictures
 from rlvr.training import live, loggers
-from rlvr.training.backends.verl import data
+from rlvr.training.backends.verl import data, own_ray
 from rlvr.training.backends.verl.overrides import VERL, Places, Unsupported, overrides
 from rlvr.training.backends.verl.requirements import check_version
 from rlvr.training.backends.verl.state import HISTORY, RunFolder, free, history_of, keep_only
@@ -63,7 +63,8 @@ def train(state: RunFolder, lines: list[str]) -> None:
     path = state.folder / "overrides.txt"
     publish(path, "\n".join(lines) + "\n")
     command = [sys.executable, "-m", TRAINER, str(path)]
-    process = subprocess.Popen(command, start_new_session=True, preexec_fn=tied())
+    environment = {**own_ray.token(), **os.environ}  # several nodes have one already; Ray reads it as it is imported
+    process = subprocess.Popen(command, env=environment, start_new_session=True, preexec_fn=tied())
 
     def ask_to_stop(*_: Any) -> None:
         state.stop.touch()

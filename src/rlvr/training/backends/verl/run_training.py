@@ -3,14 +3,17 @@
 It composes verl's configuration with a run's overrides, validates it like verl, and calls verl's `run_ppo`.
 """
 
+import os
 import sys
 from pathlib import Path
 
 import ray
 from hydra import compose, initialize_config_module
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, OmegaConf, open_dict
 
+from rlvr.environment import prepare_vllm
 from rlvr.offspring import die_with_parent, leave_no_orphans
+from rlvr.training.backends.verl import own_ray
 from rlvr.training.backends.verl.requirements import check
 
 
@@ -53,14 +56,27 @@ class Runner:
             tq.close()
 
 
+def settle_ray(config: DictConfig, folder: Path) -> None:
+    """Have Ray put its files into the run's folder, if this process starts it."""
+    ray_init = config.ray_kwargs.ray_init
+    if ray_init.get("address") == "local":
+        os.environ.pop("RAY_ADDRESS", None)  # of another Ray, for all that Ray starts
+        with open_dict(ray_init):
+            ray_init._temp_dir = str(folder / "ray")  # Ray opens it to every user, and not its parent
+
+
 def main() -> None:
     from verl.trainer.main_ppo import run_ppo
 
     die_with_parent()  # the parent holds the run's lease
-    leave_no_orphans()  # of Ray and its workers
     check()
-    run_ppo(compose_training(Path(sys.argv[1]).read_text().splitlines()), task_runner_class=Runner)
-    ray.shutdown()
+    config = compose_training(Path(sys.argv[1]).read_text().splitlines())
+    prepare_vllm()
+    with own_ray.own_folder() as folder:
+        leave_no_orphans(folder)  # of Ray and its workers
+        settle_ray(config, folder)
+        run_ppo(config, task_runner_class=Runner)
+        ray.shutdown()
 
 
 if __name__ == "__main__":

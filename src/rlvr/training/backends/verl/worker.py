@@ -9,6 +9,7 @@ from verl.workers.engine_workers import ActorRolloutRefWorker
 
 from rlvr.policies.store import last_layers
 from rlvr.training.backends.verl import padded
+from rlvr.training.backends.verl.own_ray import in_own_folder
 
 
 class ResettingWorker(ActorRolloutRefWorker):
@@ -17,6 +18,12 @@ class ResettingWorker(ActorRolloutRefWorker):
     def __init__(self, *arguments: Any, **named: Any):
         padded.install()
         super().__init__(*arguments, **named)
+
+    @register(dispatch_mode=Dispatch.ONE_TO_ALL)
+    def init_model(self) -> None:
+        super().init_model()
+        if self._is_rollout and self.config.rollout.name == "vllm":  # vLLM's side is `vllm_worker.Receiver`
+            self.rollout.zmq_handle = in_own_folder(self.rollout.zmq_handle)
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
     def reset_reference(self, moments: bool) -> None:
