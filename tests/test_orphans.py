@@ -35,10 +35,11 @@ FORKS = "import os\nfor _ in range(3): os.fork()\nwhile True: pass"
 SLEEPS = "import time\nwhile time.process_time() < 0.5: pass\ntime.sleep(10_000)"
 LIBRARY = """
 import os, subprocess, sys, time
+from pathlib import Path
 from rlvr import offspring
 
 if sys.argv[1] == "watched":
-    offspring.leave_no_orphans()
+    offspring.leave_no_orphans(Path(__file__).parent / "folder")
 program = "import os, time; os.write(1, b'%d ' % os.getpid()); time.sleep(10_000)"
 for options in ({}, {"start_new_session": True}, {"env": {}}):
     subprocess.Popen([sys.executable, "-c", program], **options)
@@ -189,19 +190,24 @@ def test_programs_in_the_sandbox_end_with_the_judge(start, program, count, victi
 
 @pytest.mark.parametrize("how", ["killed", "ended"])
 def test_what_a_library_starts_is_killed_by_the_watcher(start, how, tmp_path):
-    """Also a process whose parent is gone, in a session and an environment of its own, of a parent that just ended."""
+    """Also a process whose parent is gone, in a session and an environment of its own, of a parent that just ended.
+
+    The folder that the watcher is given goes with them.
+    """
     (tmp_path / "stage.py").write_text(LIBRARY)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "file").touch()
     command = [sys.executable, str(tmp_path / "stage.py"), "watched", *(["end"] if how == "ended" else [])]
     process, tree = start(command, stdout=subprocess.PIPE)
     started = said(process, 4)
     mark = Path(f"/proc/{process.pid}/limits").read_text().split("Max realtime timeout")[1].split()[0]
     watcher = next(one for one in tree.children() if offspring.__file__ in one.cmdline())
     assert {psutil.Process(pid) for pid in offspring._marked(int(mark))} == {tree, *started}
-    assert len(started - family(tree)) == 1
+    assert len(started - family(tree)) == 1 and (tmp_path / "folder" / "file").exists()
     if how == "killed":
         process.kill()
     process.wait()
-    assert orphans({*started, watcher}) == []
+    assert orphans({*started, watcher}) == [] and not (tmp_path / "folder").exists()
 
 
 def test_without_the_watcher_they_would_stay(start, tmp_path):

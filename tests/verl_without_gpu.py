@@ -12,6 +12,7 @@ RL = [
     "actor_rollout_ref.rollout.load_format=auto",
     "actor_rollout_ref.rollout.free_cache_engine=False",
     "actor_rollout_ref.rollout.agent.num_workers=1",
+    "actor_rollout_ref.rollout.checkpoint_engine.update_weights_bucket_megabytes=16",
     "actor_rollout_ref.actor.fsdp_config.use_torch_compile=False",
     "actor_rollout_ref.actor.use_torch_compile=False",
     "actor_rollout_ref.ref.fsdp_config.use_torch_compile=False",

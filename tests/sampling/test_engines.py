@@ -30,6 +30,18 @@ from rlvr.sampling.parts import Part, Parts, parts_of
 SAMPLING = Evaluation(temperature=0.8, top_p=0.95, samples=24, max_response_tokens=16, seed=3)
 
 
+@pytest.mark.parametrize(("users", "then"), [(None, "0"), ("1", "1")])
+def test_vllm_is_imported_without_flashinfers_sampler(users, then, monkeypatch):
+    """Where vLLM is not installed, its import fails after that; `test_vllm.py` asks vLLM itself."""
+    variable = "VLLM_USE_FLASHINFER_SAMPLER"
+    monkeypatch.setenv(variable, users or "")
+    if users is None:
+        monkeypatch.delenv(variable)
+    with pytest.raises(EngineError, match="vllm is not installed"):
+        vllm.load(Path("manifest.json"), SAMPLING)
+    assert os.environ[variable] == then
+
+
 @pytest.fixture(scope="module")
 def bench(workbench):
     """A policy, a benchmark, and the command that samples it."""

@@ -131,6 +131,28 @@ def test_killed_midway_no_finished_sample_is_drawn_twice(whole, bench, tmp_path)
         assert gzip.decompress((tmp_path / name).read_bytes()) == gzip.decompress((whole[0] / name).read_bytes())
 
 
+LOADS = """
+from contextlib import suppress
+from pathlib import Path
+from rlvr.sampling.engines import vllm as engine
+
+with suppress(FileNotFoundError):
+    engine.load(Path("no manifest"), None)
+from vllm import envs
+print(envs.VLLM_USE_FLASHINFER_SAMPLER)
+"""
+
+
+@pytest.mark.parametrize(("users", "read"), [(None, "False"), ("1", "True")])
+def test_flashinfers_sampler_is_off_unless_the_user_wants_it(users, read):
+    """It would be compiled at vLLM's start, which dies where there is no nvcc."""
+    variable = "VLLM_USE_FLASHINFER_SAMPLER"
+    environment = {name: value for name, value in os.environ.items() if name != variable}
+    environment |= {variable: users} if users else {}
+    done = subprocess.run([sys.executable, "-c", LOADS], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1:] == [read], done.stderr
+
+
 # ---- several jobs --------------------------------------------------------------------------------
 
 

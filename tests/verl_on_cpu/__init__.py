@@ -145,7 +145,7 @@ def _replica():
 
 _on_gloo()
 verl.utils.model.load_valuehead_model = _value_model
-base._ROLLOUT_REGISTRY[("transformers_on_cpu", "async")] = "verl_on_cpu.rollout.Adapter"
+base._ROLLOUT_REGISTRY[("transformers_on_cpu", "async")] = "verl_on_cpu.rollout.ServerAdapter"
 replica.RolloutReplicaRegistry.register("transformers_on_cpu", _replica)
 for _name in filter(None, os.environ.get("VERL_ON_CPU_WITH", "").split(",")):
     importlib.import_module(_name)

@@ -1,14 +1,32 @@
-"""A rollout engine for verl over transformers' generate: a server, its replica, the adapter that brings weights."""
+"""A rollout engine for verl over transformers' generate: a server and its replica.
+
+Weights come as they come to vLLM: verl's adapter sends them, and the class that vLLM's workers are given receives them.
+"""
+
+import asyncio
+import os
 
 import ray
 import torch
 from transformers import AutoModelForCausalLM
-from verl.workers.rollout.base import BaseRollout
 from verl.workers.rollout.replica import RolloutReplica, TokenOutput
+from verl_on_cpu.without_vllm import importing
+
+with importing():
+    from verl.workers.rollout.vllm_rollout.bucketed_weight_transfer import BucketedWeightReceiver
+    from verl.workers.rollout.vllm_rollout.vllm_rollout import ServerAdapter as ServerAdapter
+
+    from rlvr.training.backends.verl.vllm_worker import Receiver
 
 
-class Server:
+class Server(Receiver):
+    def __new__(cls, *_):
+        return object.__new__(cls)  # verl's own changes vLLM
+
+    local_rank, model_runner = 0, None  # as of vLLM's worker
+
     def __init__(self, model_path, config, replica):
+        os.environ |= {"VERL_REPLICA_RANK": str(replica), "VERL_RAY_JOB_ID": ray.get_runtime_context().get_job_id()}
         torch.set_num_threads(1)
         torch.manual_seed(config.seed + replica)
         self.model = AutoModelForCausalLM.from_pretrained(model_path, dtype=torch.float32).eval()
@@ -33,7 +51,15 @@ class Server:
         steps = {"global_steps": self.step, "min_global_steps": self.step, "max_global_steps": self.step}
         return TokenOutput(token_ids=tokens.tolist(), log_probs=wanted, stop_reason="completed", extra_fields=steps)
 
-    async def load(self, weights):
+    async def collective_rpc(self, method, timeout=None, args=(), kwargs=None):
+        await asyncio.to_thread(getattr(self, method), *args, **kwargs)
+
+    def update_weights_from_ipc(self, use_shm, **_):
+        weights, receiver = {}, BucketedWeightReceiver(self._get_zmq_handle(), torch.device("cpu"), use_shm)
+        receiver.receive_weights(lambda bucket, _: weights.update({name: w.float().clone() for name, w in bucket}))
+        self.load(weights)
+
+    def load(self, weights):
         found = self.model.load_state_dict(weights, strict=False)
         assert not found.unexpected_keys and set(found.missing_keys) <= {"lm_head.weight"}, found
 
@@ -64,24 +90,7 @@ class Server:
 
 class Replica(RolloutReplica):
     async def launch_servers(self):
-        options = {"name": f"transformers_on_cpu_{self.replica_rank}", "num_cpus": 1, "max_concurrency": 64}
+        options = {"name": f"transformers_on_cpu_server_{self.replica_rank}_0", "num_cpus": 1, "max_concurrency": 64}
         server = ray.remote(Server).options(**options).remote(self.model_config.path, self.config, self.replica_rank)
         self.servers, self._server_handle = [server], server
         self._server_address = f"transformers-on-cpu-{self.replica_rank}"
-
-
-class Adapter(BaseRollout):
-    def __init__(self, config, model_config, device_mesh, replica_rank=-1):
-        super().__init__(config, model_config, device_mesh)
-
-    async def resume(self, tags):
-        pass
-
-    async def release(self):
-        pass
-
-    async def update_weights(self, weights, global_steps=None, **_):
-        server = ray.get_actor(f"transformers_on_cpu_{torch.distributed.get_rank()}")  # a server per rank
-        whole = {name: w.full_tensor() if hasattr(w, "full_tensor") else w for name, w in weights}
-        await server.load.remote({name: w.detach().cpu().float().clone() for name, w in whole.items()})
-        await server.set_global_steps.remote(global_steps)

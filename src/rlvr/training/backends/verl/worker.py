@@ -22,7 +22,7 @@ class ResettingWorker(ActorRolloutRefWorker):
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
     def init_model(self) -> None:
         super().init_model()
-        if self._is_rollout and self.config.rollout.name == "vllm":  # vLLM's side is `vllm_worker.Receiver`
+        if hasattr(self.rollout, "zmq_handle"):  # of vLLM, whose own end is `vllm_worker.Receiver`
             self.rollout.zmq_handle = in_own_folder(self.rollout.zmq_handle)
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
