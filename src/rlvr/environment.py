@@ -13,8 +13,8 @@ from pathlib import Path
 import rlvr
 
 VLLM = {
-    # FlashInfer's sampler is compiled at vLLM's start, which needs nvcc; requests with a seed do not use it.
-    "VLLM_USE_FLASHINFER_SAMPLER": "0",
+    "VLLM_USE_FLASHINFER_SAMPLER": "0",  # compiled at vLLM's start, which needs nvcc; not used for samples with a seed
+    "VLLM_RPC_BASE_PATH": "/tmp",  # of sockets, whose path has at most 107 bytes; else TMPDIR, which may be longer
 }
 
 

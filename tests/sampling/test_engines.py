@@ -34,6 +34,7 @@ SAMPLING = Evaluation(temperature=0.8, top_p=0.95, samples=24, max_response_toke
 def test_vllm_is_imported_without_flashinfers_sampler(users, then, monkeypatch):
     """Where vLLM is not installed, its import fails after that; `test_vllm.py` asks vLLM itself."""
     variable = "VLLM_USE_FLASHINFER_SAMPLER"
+    monkeypatch.setenv("VLLM_RPC_BASE_PATH", "/tmp")
     monkeypatch.setenv(variable, users or "")
     if users is None:
         monkeypatch.delenv(variable)

@@ -139,16 +139,20 @@ from rlvr.sampling.engines import vllm as engine
 with suppress(FileNotFoundError):
     engine.load(Path("no manifest"), None)
 from vllm import envs
-print(envs.VLLM_USE_FLASHINFER_SAMPLER)
+print(envs.VLLM_USE_FLASHINFER_SAMPLER, envs.VLLM_RPC_BASE_PATH)
 """
 
 
-@pytest.mark.parametrize(("users", "read"), [(None, "False"), ("1", "True")])
-def test_flashinfers_sampler_is_off_unless_the_user_wants_it(users, read):
-    """It would be compiled at vLLM's start, which dies where there is no nvcc."""
-    variable = "VLLM_USE_FLASHINFER_SAMPLER"
-    environment = {name: value for name, value in os.environ.items() if name != variable}
-    environment |= {variable: users} if users else {}
+@pytest.mark.parametrize(
+    ("users", "read"), [({}, "False /tmp"), ({"SAMPLER": "1", "SOCKETS": "/scratch"}, "True /scratch")]
+)
+def test_vllm_needs_no_nvcc_and_a_short_path_for_sockets_unless_the_user_says_otherwise(users, read, tmp_path):
+    """FlashInfer's sampler would be compiled at vLLM's start; a socket's path has at most 107 bytes."""
+    names = {"SAMPLER": "VLLM_USE_FLASHINFER_SAMPLER", "SOCKETS": "VLLM_RPC_BASE_PATH"}
+    environment = {name: value for name, value in os.environ.items() if name not in names.values()}
+    long = tmp_path / ("x" * 80)
+    long.mkdir()
+    environment |= {"TMPDIR": str(long), **{names[name]: value for name, value in users.items()}}
     done = subprocess.run([sys.executable, "-c", LOADS], cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.stdout.splitlines()[-1:] == [read], done.stderr
 

@@ -1,4 +1,4 @@
-"""verl's jobs on one node: each has its own Ray, whatever else is there, and loads its own weights. `make test-verl`."""
+"""verl's jobs on one node (`make test-verl`): each starts its own Ray, whatever else is there, with its own weights."""
 
 import json
 import os
@@ -6,7 +6,6 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -85,27 +84,35 @@ class Trainer:
 @ray.remote
 class Runner:
     def run(self, config):
-        own_names = os.environ["NAMES"] == "own"
+        own_names, pair = os.environ["NAMES"] == "own", ()
+        for trial in range(int(os.environ["TRIALS"])):
+            pair = pair or self.started(config, own_names)
+            self.meet(trial)
+            try:
+                ray.get(pair[1].send.remote(trial), timeout=10)
+                result = f"{ray.get(pair[0].wrong.remote(trial))} wrong"
+            except ray.exceptions.GetTimeoutError:
+                result, pair = "hangs", self.killed(pair)
+            with open(os.environ["SAYS"], "a") as file:
+                print(json.dumps([trial, ray.get_runtime_context().get_job_id(), result]), file=file)
+
+    def started(self, config, own_names):
         engine = ray.remote(Engine).options(name="vllm_server_0_0", max_concurrency=4).remote(0, own_names)
         rank = {"env_vars": {"RANK": "0", "RAY_LOCAL_WORLD_SIZE": "1"}}
         trainer = ray.remote(Trainer).options(runtime_env=rank).remote(config, own_names)
         ray.get([engine.wake_up.remote(), trainer.__ray_ready__.remote()])
-        for trial in map(int, os.environ["TRIALS"].split()):
-            self.meet(trial)
-            try:
-                ray.get(trainer.send.remote(trial), timeout=20)
-                result = f"{ray.get(engine.wrong.remote(trial))} wrong"
-            except ray.exceptions.GetTimeoutError:
-                result = "hangs"
-            with open(os.environ["SAYS"], "a") as file:
-                print(json.dumps([trial, ray.get_runtime_context().get_job_id(), result]), file=file)
-            if result == "hangs":
-                return
+        return engine, trainer
+
+    def killed(self, pair):
+        for actor in pair:
+            ray.kill(actor)
+        time.sleep(1)  # until the name is free
+        return ()
 
     def meet(self, trial):
-        here = Path(os.environ["MEETING"])
+        here, until = Path(os.environ["MEETING"]), time.monotonic() + 200
         (here / f"{trial}-{os.environ['JOB']}").touch()
-        while len(list(here.glob(f"{trial}-*"))) < 2:
+        while len(list(here.glob(f"{trial}-*"))) < 2 and time.monotonic() < until:
             time.sleep(0.001)
 
 run_training.Runner = Runner
@@ -143,7 +150,7 @@ def said(folder: Path) -> list:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def ended(process: subprocess.Popen, folder: Path, seconds: float = 300) -> int:
+def ended(process: subprocess.Popen, folder: Path, seconds: float = 600) -> int:
     try:
         return process.wait(seconds)
     except subprocess.TimeoutExpired:
@@ -202,10 +209,10 @@ def test_the_users_choice_of_a_sampler_wins_and_a_kill_leaves_nothing(lines, tmp
     until(lambda: not Path(found["RLVR_NODE_FOLDER"]).exists())
 
 
-def side_by_side(folder: Path, lines: list[str], names: str, trials: range) -> dict[int, list[str]]:
+def side_by_side(folder: Path, lines: list[str], names: str, trials: int) -> dict[int, list[str]]:
     """What both of two jobs, which send at the same moments, say of each trial."""
     (folder / "meeting").mkdir(parents=True)
-    shared = {"MEETING": str(folder / "meeting"), "TRIALS": " ".join(map(str, trials)), "NAMES": names}
+    shared = {"MEETING": str(folder / "meeting"), "TRIALS": str(trials), "NAMES": names}
     jobs = {folder / job: start(folder / job, SENDS, lines, JOB=job, **shared) for job in "12"}
     try:
         for place, job in jobs.items():
@@ -215,12 +222,12 @@ def side_by_side(folder: Path, lines: list[str], names: str, trials: range) -> d
             job.kill()
     results = [result for place in jobs for result in said(place)]
     assert results and {job for _, job, _ in results} == {"01000000"}, (folder / "1" / "log").read_text()[-3000:]
-    return {trial: [result for t, _, result in results if t == trial] for trial in trials}
+    return {trial: [result for t, _, result in results if t == trial] for trial in range(trials)}
 
 
 @pytest.mark.verl
 def test_two_jobs_on_one_node_load_their_own_weights(lines, tmp_path):
-    results = side_by_side(tmp_path, lines, "own", range(TRIALS))
+    results = side_by_side(tmp_path, lines, "own", TRIALS)
     right = sum(result == ["0 wrong", "0 wrong"] for result in results.values())
     print(f"right weights in {right} of {TRIALS} trials of two jobs")
     assert right == TRIALS
@@ -228,9 +235,10 @@ def test_two_jobs_on_one_node_load_their_own_weights(lines, tmp_path):
 
 @pytest.mark.verl
 def test_by_verls_own_names_they_would_not(lines, tmp_path):
-    results = side_by_side(tmp_path, lines, "verl", range(TRIALS))
-    print(f"by verl's own names: {results}")
-    assert any(result != ["0 wrong", "0 wrong"] for result in results.values())
+    results = side_by_side(tmp_path, lines, "verl", int(os.environ.get("TRIALS_BY_VERLS_NAMES", 2)))
+    right = sum(result == ["0 wrong", "0 wrong"] for result in results.values())
+    print(f"by verl's own names right weights in {right} of {len(results)} trials: {results}")
+    assert right < len(results)
 
 
 def test_folders_of_runs_that_were_killed_are_removed(monkeypatch, tmp_path):

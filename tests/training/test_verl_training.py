@@ -303,6 +303,29 @@ def test_more_failed_groups_than_allowed_end_the_run(workbench, tmp_path):
     assert "this reward fails on purpose" in log and not (tmp_path / "manifest.json").exists()
 
 
+def test_two_runs_side_by_side_sample_with_their_own_weights(workbench, tmp_path):
+    """Steps so large that log-probabilities by the other run's weights would not be those of the trainer."""
+    runs: dict[Path, subprocess.Popen] = {}
+    spec, execution = spec_of("ace")
+    rl = spec.rl.model_copy(update={"learning_rate": 3e-3})
+    try:
+        for seed in (1, 2):
+            folder = tmp_path / str(seed)
+            folder.mkdir()
+            arguments = arguments_of(
+                spec.model_copy(update={"seed": seed, "rl": rl}), execution, workbench, folder, ranks=1
+            )
+            runs[folder] = start(folder / "log", "rlvr.training.backends.verl.rl", *arguments, overrides=RL)
+        for folder, process in runs.items():
+            assert process.wait(timeout=LIMIT) == 0, said(folder / "log")
+    finally:
+        for process in runs.values():
+            process.kill()
+    gaps = [[row["logprob_gap"] for row in read_lines(folder / "metrics.jsonl")] for folder in runs]
+    print(f"gaps of two runs side by side: {gaps}")
+    assert all(len(of_run) == 2 and max(of_run) < 1e-4 for of_run in gaps)
+
+
 def test_the_workflow_trains_by_verl_with_a_critic(tmp_path):
     """The rules sft and rl by verl at smoke scale, for PPO."""
     for name in ("config", "workflow"):

@@ -10,6 +10,7 @@ import ray
 import torch
 from transformers import AutoModelForCausalLM
 from verl.workers.rollout.replica import RolloutReplica, TokenOutput
+
 from verl_on_cpu.without_vllm import importing
 
 with importing():

@@ -1,4 +1,4 @@
-"""verl's own modules for vLLM where there is no vLLM, which is not built for every CPU: their imports find empty classes."""
+"""Imports of verl's own modules for vLLM where there is no vLLM, which is not built for every CPU."""
 
 import importlib.metadata
 import sys
@@ -12,8 +12,6 @@ LOCKED = "0.24.0"  # envs/cluster.txt
 
 
 class _Empty(types.ModuleType):
-    __path__: list[str] = []
-
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
