@@ -24,6 +24,8 @@ signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
 
 @ray.remote
 def where():
+    assert os.path.samefile(os.environ["RLVR_NODE_FOLDER"], os.environ["TMPDIR"])
+    assert os.stat(os.environ["TMPDIR"]).st_mode & 0o777 == 0o700
     return os.environ["SLURMD_NODENAME"], os.environ.get("SLURM_STEP_GPUS", "none")
 
 def on_each():

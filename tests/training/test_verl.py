@@ -5,6 +5,7 @@ import json
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from rlvr.estimators import names
 from rlvr.planning.expansion import make_plan
 from rlvr.training.backends.verl.overrides import (
     NO_DUAL_CLIP,
+    RECEIVER,
     Places,
     Unsupported,
     needs_reference,
@@ -120,6 +122,14 @@ def test_equal_runs_but_for_a_seed_differ_in_nothing_else(paper_scale):
         "actor_rollout_ref.actor.data_loader_seed",
         "actor_rollout_ref.actor.fsdp_config.seed",
     }
+
+
+def test_a_run_on_one_node_starts_its_own_ray(paper_scale):
+    spec = next(iter(paper_scale.runs.values()))
+    one, several = (settings(spec, replace(PLACES, nodes=nodes), EXECUTION) for nodes in (1, 2))
+    of_ray = {key.rpartition(".")[2]: value for key, value in one.items() if "ray_kwargs.ray_init." in key}
+    assert of_ray == {"num_cpus": 64, "address": "local", "include_dashboard": False}
+    assert not [key for key in several if "ray_kwargs" in key]  # the launcher starts that of several
 
 
 def test_the_command_shows_them(paper_scale):
@@ -346,6 +356,7 @@ def test_every_run_of_every_paper_composes_into_a_valid_configuration(paper_scal
             assert config.actor_rollout_ref.actor.optim.lr == spec.rl.learning_rate
             assert config.actor_rollout_ref.actor.fsdp_config.entropy_from_logits_with_chunking
             assert config.actor_rollout_ref.ref.fsdp_config.entropy_from_logits_with_chunking
+            assert config.actor_rollout_ref.rollout.engine_kwargs.vllm.worker_extension_cls == RECEIVER
             assert need_reference_policy(config) == needs_reference(spec)
             assert need_critic(config) == (spec.critic is not None)
     print(f"{len(paper_scale.runs)} runs, {len(distinct)} distinct configurations with one of each method")

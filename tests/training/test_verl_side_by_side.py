@@ -16,7 +16,7 @@ from verl_without_gpu import RL, environment
 
 from rlvr.planning.expansion import make_plan
 from rlvr.training.backends.verl import own_ray
-from rlvr.training.backends.verl.overrides import Places, overrides
+from rlvr.training.backends.verl.overrides import RECEIVER, Places, overrides
 from rlvr.training.lease import lease
 
 TRIALS = 20
@@ -223,6 +223,14 @@ def side_by_side(folder: Path, lines: list[str], names: str, trials: int) -> dic
     results = [result for place in jobs for result in said(place)]
     assert results and {job for _, job, _ in results} == {"01000000"}, (folder / "1" / "log").read_text()[-3000:]
     return {trial: [result for t, _, result in results if t == trial] for trial in range(trials)}
+
+
+@pytest.mark.verl
+def test_vllms_workers_are_given_a_receiver_of_verls_kind():
+    program = "from verl_on_cpu.rollout import Receiver; print(Receiver.__module__, Receiver.__qualname__, sep='.')"
+    program += "; print([base.__name__ for base in Receiver.__bases__])"
+    done = subprocess.run([sys.executable, "-c", program], env=environment(), capture_output=True, text=True)
+    assert done.stdout.splitlines()[-2:] == [RECEIVER, "['vLLMColocateWorkerExtension']"], done.stderr
 
 
 @pytest.mark.verl
