@@ -25,6 +25,7 @@ RELIED_ON = {
     "PPOTrainerSync._update_actor": ("batch", "metrics"),
     "PPOTrainerSync._save_checkpoint": (),
     "PPOTrainerSync._load_checkpoint": (),
+    "ActorRolloutRefWorker.init_model": (),
     "ActorRolloutRefWorker.update_actor": ("data",),
     "ActorRolloutRefWorker.compute_log_prob": ("data",),
     "ActorRolloutRefWorker.set_loss_fn": ("loss_fn",),
