@@ -84,36 +84,27 @@ class Trainer:
 @ray.remote
 class Runner:
     def run(self, config):
-        own_names, pair = os.environ["NAMES"] == "own", ()
-        for trial in range(int(os.environ["TRIALS"])):
-            pair = pair or self.started(config, own_names)
-            self.meet(trial)
-            try:
-                ray.get(pair[1].send.remote(trial), timeout=10)
-                result = f"{ray.get(pair[0].wrong.remote(trial))} wrong"
-            except ray.exceptions.GetTimeoutError:
-                result, pair = "hangs", self.killed(pair)
-            with open(os.environ["SAYS"], "a") as file:
-                print(json.dumps([trial, ray.get_runtime_context().get_job_id(), result]), file=file)
-
-    def started(self, config, own_names):
+        own_names = os.environ["NAMES"] == "own"
         engine = ray.remote(Engine).options(name="vllm_server_0_0", max_concurrency=4).remote(0, own_names)
         rank = {"env_vars": {"RANK": "0", "RAY_LOCAL_WORLD_SIZE": "1"}}
         trainer = ray.remote(Trainer).options(runtime_env=rank).remote(config, own_names)
         ray.get([engine.wake_up.remote(), trainer.__ray_ready__.remote()])
-        return engine, trainer
-
-    def killed(self, pair):
-        for actor in pair:
-            ray.kill(actor)
-        time.sleep(1)  # until the name is free
-        return ()
-
-    def meet(self, trial):
-        here, until = Path(os.environ["MEETING"]), time.monotonic() + 200
-        (here / f"{trial}-{os.environ['JOB']}").touch()
-        while len(list(here.glob(f"{trial}-*"))) < 2 and time.monotonic() < until:
-            time.sleep(0.001)
+        here, job = Path(os.environ["MEETING"]), ray.get_runtime_context().get_job_id()
+        for trial in range(int(os.environ["TRIALS"])):
+            (here / f"{trial}-{os.environ['JOB']}").touch()
+            while len(list(here.glob(f"{trial}-*"))) < 2 and not (here / "over").exists():
+                time.sleep(0.001)
+            if (here / "over").exists():
+                return
+            try:
+                ray.get(trainer.send.remote(trial), timeout=20)
+                result = f"{ray.get(engine.wrong.remote(trial), timeout=20)} wrong"
+            except ray.exceptions.RayError as error:
+                result = type(error).__name__  # GetTimeoutError: it waits for ever
+            with open(os.environ["SAYS"], "a") as file:
+                print(json.dumps([trial, job, result]), file=file)
+            if result != "0 wrong":
+                (here / "over").touch()
 
 run_training.Runner = Runner
 run_training.main()
@@ -128,6 +119,7 @@ def lines(tmp_path_factory):
     execution = plan.executions[name].model_copy(update={"attention": "sdpa"})
     places = Places.of(tmp_path_factory.mktemp("state"), "model")
     here = ["actor_rollout_ref.rollout.name=vllm", "trainer.resume_mode=disable"]
+    here.append("actor_rollout_ref.rollout.checkpoint_engine.update_weights_bucket_megabytes=1")  # several a transfer
     return [*overrides(spec, places, execution), *RL, *here]
 
 
@@ -209,10 +201,10 @@ def test_the_users_choice_of_a_sampler_wins_and_a_kill_leaves_nothing(lines, tmp
     until(lambda: not Path(found["RLVR_NODE_FOLDER"]).exists())
 
 
-def side_by_side(folder: Path, lines: list[str], names: str, trials: int) -> dict[int, list[str]]:
-    """What both of two jobs, which send at the same moments, say of each trial."""
+def side_by_side(folder: Path, lines: list[str], names: str) -> list[list[str]]:
+    """What two jobs, which send at the same moments, say of each trial; one that is not right is the last."""
     (folder / "meeting").mkdir(parents=True)
-    shared = {"MEETING": str(folder / "meeting"), "TRIALS": str(trials), "NAMES": names}
+    shared = {"MEETING": str(folder / "meeting"), "TRIALS": str(TRIALS), "NAMES": names}
     jobs = {folder / job: start(folder / job, SENDS, lines, JOB=job, **shared) for job in "12"}
     try:
         for place, job in jobs.items():
@@ -222,7 +214,7 @@ def side_by_side(folder: Path, lines: list[str], names: str, trials: int) -> dic
             job.kill()
     results = [result for place in jobs for result in said(place)]
     assert results and {job for _, job, _ in results} == {"01000000"}, (folder / "1" / "log").read_text()[-3000:]
-    return {trial: [result for t, _, result in results if t == trial] for trial in range(trials)}
+    return [[result for t, _, result in results if t == trial] for trial in range(TRIALS)]
 
 
 @pytest.mark.verl
@@ -235,18 +227,16 @@ def test_vllms_workers_are_given_a_receiver_of_verls_kind():
 
 @pytest.mark.verl
 def test_two_jobs_on_one_node_load_their_own_weights(lines, tmp_path):
-    results = side_by_side(tmp_path, lines, "own", TRIALS)
-    right = sum(result == ["0 wrong", "0 wrong"] for result in results.values())
+    right = side_by_side(tmp_path, lines, "own").count(["0 wrong", "0 wrong"])
     print(f"right weights in {right} of {TRIALS} trials of two jobs")
     assert right == TRIALS
 
 
 @pytest.mark.verl
 def test_by_verls_own_names_they_would_not(lines, tmp_path):
-    results = side_by_side(tmp_path, lines, "verl", int(os.environ.get("TRIALS_BY_VERLS_NAMES", 2)))
-    right = sum(result == ["0 wrong", "0 wrong"] for result in results.values())
-    print(f"by verl's own names right weights in {right} of {len(results)} trials: {results}")
-    assert right < len(results)
+    results = side_by_side(tmp_path, lines, "verl")
+    print(f"by verl's own names: {results}")
+    assert results.count(["0 wrong", "0 wrong"]) < TRIALS
 
 
 def test_folders_of_runs_that_were_killed_are_removed(monkeypatch, tmp_path):
