@@ -317,7 +317,7 @@ def test_two_runs_side_by_side_sample_with_their_own_weights(workbench, tmp_path
             )
             runs[folder] = start(folder / "log", "rlvr.training.backends.verl.rl", *arguments, overrides=RL)
         for folder, process in runs.items():
-            assert process.wait(timeout=LIMIT) == 0, said(folder / "log")
+            assert process.wait(timeout=2 * LIMIT) == 0, said(folder / "log")
     finally:
         for process in runs.values():
             process.kill()
