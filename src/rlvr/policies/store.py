@@ -124,8 +124,11 @@ def saved_beside(manifest: Path, policy: Policy) -> dict[str, Any]:
 
 
 def entries_of(manifest: Path, folder: Path, sums: dict[str, str], template: str) -> dict[str, Any]:
-    """The manifest's entries for a policy's folder: its relative path, its files' checksums, the weights' precision."""
-    relative = os.path.relpath(folder, manifest.parent)
+    """The manifest's entries for a policy's folder: its relative path, its files' checksums, the weights' precision.
+
+    The path is between the real places: behind a symlink, such as `results` on a scratch disk, .. is another folder.
+    """
+    relative = os.path.relpath(folder.resolve(), manifest.parent.resolve())
     return {"policy": relative, "dtype": stored_dtype(folder), "files": sums, "template": template}
 
 
