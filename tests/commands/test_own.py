@@ -9,16 +9,23 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import get_args
 
 import pandas as pd
 import pytest
+import typer
 import yaml
 from checkout import Checkout
 from conftest import ROOT
+from pydantic import BaseModel
 
+from rlvr.commands import own as own_command
 from rlvr.commands import train as train_command
 from rlvr.config import identity
+from rlvr.config.layers import read_yaml
 from rlvr.config.schema.names import LocalData
+from rlvr.config.schema.settings import Settings
 from rlvr.data import local
 from rlvr.data.rows import DataError
 from rlvr.planning.expansion import make_plan
@@ -116,6 +123,18 @@ def test_evaluate_ends_in_a_table_with_the_counts_of_its_scores(own):
     mean = 100 * pd.read_csv(scores)["correct"].sum() / (8 * 48)
     assert f"{mean:.1f} [" in done.stdout and "48 problems, n = 8" in done.stdout
     assert "interval over problems alone." in done.stdout
+
+
+@pytest.mark.slow
+def test_results_may_be_a_link_to_another_disk(own, tmp_path):
+    """As deep as any other place: a path from there to the model's folder counts the folders of the real place."""
+    root, model, data = own
+    (tmp_path / "a" / "b" / "c").mkdir(parents=True)
+    (root / "linked").symlink_to(tmp_path / "a" / "b" / "c")
+    done = rlvr(root, *train(model, data, "--estimator", "grpo", "--results", "linked", "--name", "on_disk"))
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
+    assert list((tmp_path / "a/b/c/runs").glob("*/manifest.json"))
+    assert (tmp_path / "a/b/c/report/own/on_disk.html").is_file()
 
 
 # ---- what it plans ----
@@ -222,7 +241,11 @@ def test_mistakes_in_such_a_file_name_file_and_key(own):
         (("--prompt", "qwen-maths"), "--prompt: unknown prompt 'qwen-maths'; did you mean 'qwen-math'?"),
         (("--device", "tpu"), "--device: unknown 'tpu'"),
         (("--set", "rl=3"), "--set: must be SECTION.KEY=VALUE"),
-        (("--set", "rl.stpes=3"), "paper.settings.rl.stpes: unknown key; did you mean 'steps'?"),
+        (("--set", "rl.stpes=3"), "--set: rl.stpes: unknown key; did you mean 'steps'?"),
+        (("--set", "rl.precision=fp16"), "--set: rl.precision: Input should be 'float32' or 'bfloat16' (got 'fp16')"),
+        (("--set", "loss.ratio=[sequence"), "--set loss.ratio: not valid YAML"),
+        (("--set", "estimator.name=grpo"), "--set estimator.name: give the method as --estimator NAME"),
+        (("--set", "rl.steps=many"), "--set: rl.steps: Input should be a valid integer"),
         (("--set", "estimator.alhpa=2"), "estimator.alhpa: ace has no such setting; did you mean 'alpha'?"),
         (("--set", "rollout.max_prompt_tokens=100"), "tokens are more than the context of"),
         (("--set", "probe.problems=900"), "900 problems are more than the 5 of faulty-held-out"),
@@ -239,6 +262,78 @@ def test_a_wrong_option_is_one_line(own, change, message):
     done = rlvr(root, *options)
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stdout + done.stderr
     assert message in done.stderr
+
+
+# ---- --set ----
+
+
+def leaves(schema: type[BaseModel], above: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    """The keys of a schema's settings, each with those above it."""
+    found = []
+    for name, field in schema.model_fields.items():
+        inner = [kind for kind in (field.annotation, *get_args(field.annotation)) if isinstance(kind, type)]
+        models = [kind for kind in inner if issubclass(kind, BaseModel)]
+        found += leaves(models[0], (*above, name)) if models else [(*above, name)]
+    return found
+
+
+KEYS = [*(key for key in leaves(Settings) if len(key) > 1), ("estimator", "alpha"), ("estimator", "base")]
+DEFAULTS = read_yaml(ROOT / "config/defaults.yaml", ROOT).content
+WORDS = {
+    **{"token_mean": "token_mean", "a word": "a word", "5": 5, "-0.5": -0.5, "1e-6": 1e-6, "true": True, "null": None},
+    **{"[0.9, 0.99]": [0.9, 0.99], "[wandb]": ["wandb"], "'5'": "5", "": None, "{a: 1}": {"a": 1}},
+}
+
+
+@pytest.mark.parametrize("key", KEYS, ids=".".join)
+def test_any_value_of_any_setting_is_taken_or_refused_in_one_line(key, capsys):
+    default, taken = DEFAULTS[key[0]].get(key[1]), 0
+    for text, value in {**WORDS, json.dumps(default): default, "[1": None, "a: b: c": None}.items():
+        try:
+            settings = own_command.changes("train", [f"{'.'.join(key)}={text}"])
+        except typer.Exit as error:
+            said = capsys.readouterr().err
+            assert error.exit_code == 2 and len(said.splitlines()) == 1
+            assert said.startswith("rlvr train: --set") and ".".join(key[:2]) in said
+        else:
+            assert settings == {key[0]: {key[1]: value}}
+            taken += 1
+    assert taken or len(key) > 2, "some value fits; a part of a mapping is none"
+
+
+@pytest.mark.parametrize("section", list(dict.fromkeys(key[0] for key in KEYS)))
+def test_each_setting_that_the_command_takes_reaches_the_plan_or_is_refused_in_one_line(
+    own, monkeypatch, capsys, section
+):
+    root, model, data = own
+    monkeypatch.setattr("rlvr.commands.own.subprocess.Popen", lambda *_, **__: SimpleNamespace(wait=lambda: 0))
+    monkeypatch.setattr("rlvr.offspring.tied", lambda: None)
+    for key in (key for key in KEYS if key[0] == section):
+        default = DEFAULTS[key[0]].get(key[1], "grpo")
+        for value in dict.fromkeys([json.dumps(default), "7", "0.25", "token_mean", "sequence", "cpu", "[wandb]"]):
+            changed = [*SIZES, f"{'.'.join(key)}={value}"]
+            options = {"settings": changed, "device": "cpu", "dry_run": True, "config_folder": root / "config"}
+            try:
+                train_command([model], Path(data), "operators", ["ace"], backend="native", name="one", **options)
+            except typer.Exit as error:
+                assert error.exit_code == 2
+                said = capsys.readouterr().err
+                assert "a fault" not in said and len(said.splitlines()) == 1, (key, value, said)
+            capsys.readouterr()
+
+
+def test_a_device_and_a_backend_by_set_are_those_of_the_run(own, monkeypatch):
+    root, model, data = own
+    monkeypatch.setattr("rlvr.commands.own.run", lambda *_, **__: None)
+    changed = ["execution.device=gpu", "rl.backend=verl", "loss.aggregation=token_mean", "rl.betas=[0.8, 0.9]"]
+    train_command(
+        [model], Path(data), "operators", ["ace"], settings=changed, name="by_set", config_folder=root / "config"
+    )
+    content = yaml.safe_load((root / "own/by_set.yaml").read_text())
+    settings = content["paper"]["settings"]
+    assert content["scale"]["settings"]["execution"]["device"] == "gpu"
+    assert (settings["rl"]["backend"], settings["evaluation"]["engine"]) == ("verl", "vllm")
+    assert settings["loss"] == {"aggregation": "token_mean"} and settings["rl"]["betas"] == [0.8, 0.9]
 
 
 GOOD = {"prompt": "What is 2 + 3?", "answer": 5}

@@ -51,7 +51,8 @@ def evaluate(
     rollout = {"max_prompt_tokens": min(1024, context - response)}
     changed = own.changes("evaluate", settings or [])
     layer = own.with_changes({"evaluation": sampling, "rollout": rollout}, changed)
-    execution = {**layer.pop("execution", {}), "device": own.device_here("evaluate", device)}
+    layer.pop("execution", None)
+    execution = own.execution_here("evaluate", changed, device)
     tables = own.table(models, name, layer["evaluation"]["samples"])
     content = {
         "scale": own.scale(name, execution),

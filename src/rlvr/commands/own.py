@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import subprocess
 import sys
@@ -63,19 +62,43 @@ def device_here(command: str, device: str | None) -> str:
     return "gpu" if torch.cuda.is_available() else "cpu"
 
 
+def execution_here(command: str, changed: dict[str, dict[str, Any]], device: str | None) -> dict[str, Any]:
+    """The execution's changes, with the device of `--set`, else of `--device`, else of this machine."""
+    execution = changed.get("execution", {})
+    return execution if "device" in execution else {**execution, "device": device_here(command, device)}
+
+
 def changes(command: str, words: list[str]) -> dict[str, dict[str, Any]]:
-    """`SECTION.KEY=VALUE` words as settings; a value is JSON, else a text."""
-    settings: dict[str, dict[str, Any]] = {}
+    """`SECTION.KEY=VALUE` words as settings, checked; a value is read as in a file of settings."""
+    from rlvr.config.explain import check_part
+    from rlvr.config.layers import ConfigError, Layer, merge
+    from rlvr.config.schema.settings import Settings
+
+    layers = []
     for word in words:
-        match = re.fullmatch(r"([a-z_]+)\.([a-z_]+)=(.*)", word)
+        match = re.fullmatch(r"([a-z0-9_]+(?:\.[a-z0-9_]+)+)=(.*)", word, re.DOTALL)
         if match is None:
             fail(command, f"--set: must be SECTION.KEY=VALUE, such as rl.steps=50 (got {word!r})")
-        section, key, text = match.groups()
-        try:
-            settings.setdefault(section, {})[key] = json.loads(text)
-        except ValueError:
-            settings[section][key] = text
+        layers.append(Layer("--set", "", _nested(match[1].split("."), _value(command, *match.groups()))))
+    settings = merge(layers) if layers else {}
+    try:
+        check_part(Settings, Layer("--set", "", settings))
+    except ConfigError as error:
+        fail(command, str(error).splitlines()[0])
     return settings
+
+
+def _nested(keys: Sequence[str], value: Any) -> dict[str, Any]:
+    return {keys[0]: _nested(keys[1:], value) if keys[1:] else value}
+
+
+def _value(command: str, key: str, text: str) -> Any:
+    from rlvr.config.layers import ConfigError, parse_yaml
+
+    try:
+        return parse_yaml(text, f"--set {key}")
+    except ConfigError as error:
+        fail(command, str(error))
 
 
 def with_changes(settings: dict[str, Any], changed: dict[str, dict[str, Any]]) -> dict[str, Any]:

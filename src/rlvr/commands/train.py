@@ -64,10 +64,12 @@ def train(
     for method in dict.fromkeys(estimator):
         own.one_of("train", method, estimators.names(), "--estimator")
     own.one_of("train", verifier, VERIFIERS, "--verifier")
-    own.one_of("train", backend, registries.backends(), "--backend")
     for kind in logger or []:
         own.one_of("train", kind, registries.members("training/loggers"), "--logger")
     changed = own.changes("train", settings or [])
+    if "name" in changed.get("estimator", {}):
+        fail("train", "--set estimator.name: give the method as --estimator NAME")
+    backend = own.one_of("train", changed.get("rl", {}).get("backend", backend), registries.backends(), "--backend")
     sets = _sets(name, data, held_out, verifier)
     try:
         models = own.model_entries("train", model, prompt, verifier, root)
@@ -93,9 +95,7 @@ def train(
         **_comparison(models, test, layer["evaluation"]["samples"], [*arms], matched),
         figures={"training": _curves(models, [*arms], layer["rl"]["steps"])},
     )
-    execution = {**layer.get("execution", {}), "device": own.device_here("train", device)}
-    if logger:
-        execution["loggers"] = logger
+    execution = own.execution_here("train", changed, device) | ({"loggers": logger} if logger else {})
     content = {"scale": own.scale(name, execution), "models": models, "data": sets, "paper": paper}
     file = own.write("train", root, name, content)
     own.run("train", root, name, file, results=results, cores=cores, dry_run=dry_run)
@@ -127,9 +127,9 @@ def _comparison(
     return {"sweeps": sweeps, "tables": own.table(models, benchmark, samples, arms, **keys)}
 
 
-def _curves(models: dict[str, Any], arms: list[str], steps: int) -> dict[str, Any]:
-    """The figure of reward and entropy of the training batches."""
-    smooth = {"smooth": steps // WINDOW} if steps >= 2 * WINDOW else {}
+def _curves(models: dict[str, Any], arms: list[str], steps: int | None) -> dict[str, Any]:
+    """The figure of reward and entropy of the training batches; without `steps` the run's epochs count them."""
+    smooth = {"smooth": steps // WINDOW} if steps and steps >= 2 * WINDOW else {}
     measures = ["reward", "metrics.entropy"]
     title = "Reward and entropy during training"
     return {"title": title, "kind": "over_steps", "measures": measures, **smooth, "models": [*models], "arms": arms}

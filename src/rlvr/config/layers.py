@@ -90,14 +90,21 @@ def read_yaml(path: Path, root: Path) -> Layer:
         siblings = [p.stem for p in path.parent.glob("*.yaml")] if path.parent.is_dir() else []
         raise ConfigError(f"{file}: no such file{nearest(path.stem, siblings)}")
     try:
-        text = path.read_text(encoding="utf-8")
-        _check_depth(text)
-        content = yaml.load(text, Loader=_Plain)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        content = parse_yaml(path.read_text(encoding="utf-8"), file)
+    except UnicodeDecodeError as error:
         raise ConfigError(f"{file}: not valid YAML: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict):
         raise ConfigError(f"{file}: must be a mapping of keys to values")
     return Layer(file, "", content)
+
+
+def parse_yaml(text: str, place: str) -> Any:
+    """The plain values of a YAML text. Raises ConfigError, which names the place."""
+    try:
+        _check_depth(text)
+        return yaml.load(text, Loader=_Plain)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{place}: not valid YAML: {' '.join(str(error).split())}") from error
 
 
 _Fastest: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is eight times as fast, but not always built
