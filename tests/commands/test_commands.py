@@ -94,7 +94,7 @@ def broken(**changes) -> list[dict]:
     [
         (broken(rewards=[[1, 0, 0, 1], [0, 0, 0], [1, 1, 1, 0]]), "line 2: rewards[1]: has 3 rollouts"),
         (broken(rewards=[[1, 0, 0, float("nan")]] * 3), "line 2: rewards[0][3]: must be a finite number"),
-        (broken(rewards=[[1, 0, 0, "1"]] * 3), "line 2: rewards[0][3]: must be a finite number"),
+        (broken(rewards=[[1, 0, 0, "1"]] * 3), 'line 2: rewards[0][3]: must be a finite number (got "1")'),
         (broken(rewards=[[1, 0, True, 1]] * 3), "line 2: rewards[0][2]: must be a finite number"),
         (broken(rewards=[]), "line 2: rewards: must be a list of groups"),
         (broken(logp=[[1.0] * 4] * 2), "line 2: logp: has 2 groups, rewards have 3"),
@@ -233,7 +233,11 @@ def test_passk_of_one_problem_or_equal_ones_says_so():
         ([{"problem": "a", "n": 4.5, "c": 1}], (), "line 1: n: must be a whole number"),
         ([{"problem": "a", "n": 4, "c": -1}], (), "line 1: c: must be a whole number, not negative"),
         ([{"problem": None, "n": 4, "c": 1}], (), "line 1: problem: must be a name"),
-        ([{"problme": "a", "n": 4, "c": 1}], (), "line 1: problem: is missing; did you mean 'problme'?"),
+        (
+            [{"problme": "a", "n": 4, "c": 1}],
+            (),
+            'line 1: problem: is missing; unknown key "problme"; did you mean "problem"?',
+        ),
         ([{"problem": "a", "n": 10**6 + 1, "c": 1}], (), "line 1: n: must be at most 1,000,000 (got 1,000,001)"),
         (COUNTS, ("--k", "1,x"), "--k: must be whole numbers"),
         (COUNTS, ("--k", "1" * 5000), "--k: must be whole numbers"),

@@ -75,7 +75,7 @@ def test_the_command_names_what_is_wrong(tmp_path):
     bad = tmp_path / "bad.csv"
     bad.write_text("paper,k,value\nA,1,2\n")
     done = CliRunner().invoke(app, ["consistency", str(bad)])
-    assert done.exit_code == 2 and "no column 'table'" in done.stderr
+    assert done.exit_code == 2 and "the column table is missing" in done.stderr
     done = CliRunner().invoke(app, ["consistency", str(tmp_path / "none.csv")])
     assert done.exit_code == 2 and "none.csv" in done.stderr
     for word in ("AIME", "=3", "AIME=0", "AIME=²", "AIME=" + "9" * 5000):

@@ -344,8 +344,13 @@ GOOD = {"prompt": "What is 2 + 3?", "answer": 5}
     [
         ("{", "line 2: not valid JSON"),
         ("[1]", "line 2: must be a JSON object"),
-        ({"promt": "a", "answer": "5"}, "line 2: prompt: is missing; did you mean 'promt'?"),
-        ({"prompt": "a"}, "line 2: answer: is missing"),
+        ({"promt": "a", "answer": "5"}, 'line 2: prompt: is missing; unknown key "promt"; did you mean "prompt"?'),
+        ({"Prompt": "a", "answer": "5"}, 'line 2: prompt: is missing; unknown key "Prompt"; did you mean "prompt"?'),
+        (
+            {"question": "a", "answer": "5"},
+            'line 2: prompt: is missing; unknown key "question"; valid keys: prompt, answer, id, level',
+        ),
+        ({"prompt": "a"}, "line 2: answer: is missing; valid keys: prompt, answer, id, level"),
         ({"prompt": "a", "answer": " "}, "line 2: answer: is empty"),
         ({"prompt": ["a"], "answer": "5"}, "line 2: prompt: must be a text or a number"),
         ({"prompt": "a", "answer": True}, "line 2: answer: must be a text or a number (got true)"),

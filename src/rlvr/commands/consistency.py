@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from rlvr.commands.lines import fail, say, text_of
-from rlvr.words import nearest
+from rlvr.words import missing, nearest
 
 COLUMNS = ("paper", "table", "model", "method", "benchmark", "k", "value")
 ROW = COLUMNS[:5]
@@ -168,9 +168,9 @@ def _read(file: Path) -> Table:
 
 
 def _check_header(file: Path, header: list[str]) -> None:
-    missing = [column for column in COLUMNS if column not in header]
-    if missing:
-        fail("consistency", f"{file}: no column {missing[0]!r}; expected {', '.join(COLUMNS)}")
+    for column in COLUMNS:
+        if column not in header:
+            fail("consistency", f"{file}: the column {column} {missing(column, header, COLUMNS)}")
     if repeated := [name for name, count in Counter(header).items() if count > 1]:
         fail("consistency", f"{file}: the column {repeated[0]!r} is there twice")
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rlvr.commands.lines import LineError, fail, parse, present, problem_name, read
+from rlvr.words import shown
 
 if TYPE_CHECKING:
     from rlvr.scoring.diversity import Sample
@@ -81,11 +82,11 @@ def _sample(content: dict[str, Any]) -> Sample:
     text, correct = (present(content, field, FIELDS) for field in ("completion", "correct"))
     extracted = content.get("extracted")
     if not isinstance(text, str):
-        raise LineError("completion", f"must be a text (got {str(text)[:40]})")
+        raise LineError("completion", f"must be a text (got {shown(text)})")
     if not isinstance(correct, bool):
-        raise LineError("correct", f"must be true or false (got {str(correct)[:40]})")
+        raise LineError("correct", f"must be true or false (got {shown(correct)})")
     if extracted is not None and not isinstance(extracted, str):
-        raise LineError("extracted", f"must be a text or null (got {str(extracted)[:40]})")
+        raise LineError("extracted", f"must be a text or null (got {shown(extracted)})")
     # A cut can leave half a character, which no encoder reads.
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return Sample(text, "correct" if correct else "unparsable" if extracted is None else "wrong", extracted)

@@ -11,7 +11,7 @@ import typer
 
 from rlvr import verifiers
 from rlvr.commands.lines import LineError, fail, parse, present, read, say
-from rlvr.words import nearest
+from rlvr.words import nearest, shown
 
 if TYPE_CHECKING:
     from rlvr.verifiers.pool import Pool, Verdict
@@ -101,7 +101,7 @@ def _checked(number: int, line: str, check_gold: Callable[[str], None]) -> dict[
         for field in ("id", "completion", "gold"):
             value = present(content, field, FIELDS)
             if field != "id" and not isinstance(value, str):
-                raise LineError(field, f"must be a text (got {str(value)[:40]})")
+                raise LineError(field, f"must be a text (got {shown(value)})")
         if not isinstance(content.get("finished", True), bool):
             raise LineError("finished", "must be true or false")
         _check(content["gold"], check_gold)

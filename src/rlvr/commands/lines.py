@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from rlvr.words import nearest
+from rlvr.words import missing, shown
 
 
 class LineError(ValueError):
@@ -92,10 +92,9 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def present(content: dict[str, Any], field: str, known: tuple[str, ...]) -> Any:
-    """A required field. Raises LineError, which suggests a similar unknown field of the line."""
+    """A required field. Raises LineError, which names the line's unknown keys and the valid ones."""
     if field not in content:
-        close = nearest(field, [key for key in content if key not in known] or [""])
-        raise LineError(field, "is missing" + (close if close.startswith("; did") else ""))
+        raise LineError(field, missing(field, content, known))
     return content[field]
 
 
@@ -103,7 +102,7 @@ def problem_name(content: dict[str, Any], known: tuple[str, ...]) -> str:
     """The field `problem`, a name or a number."""
     problem = present(content, "problem", known)
     if not isinstance(problem, (str, int)) or isinstance(problem, bool):
-        raise LineError("problem", f"must be a name or a number (got {problem!r})")
+        raise LineError("problem", f"must be a name or a number (got {shown(problem)})")
     return str(problem)
 
 
@@ -113,11 +112,11 @@ def number(value: Any, place: str) -> float:
     except OverflowError:
         good = False
     if not good:
-        raise LineError(place, f"must be a finite number (got {str(value)[:40]})")
+        raise LineError(place, f"must be a finite number (got {shown(value)})")
     return float(value)
 
 
 def count(value: Any, place: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
-        raise LineError(place, f"must be a whole number, not negative (got {str(value)[:40]})")
+        raise LineError(place, f"must be a whole number, not negative (got {shown(value)})")
     return value

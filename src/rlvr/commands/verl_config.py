@@ -1,6 +1,5 @@
 """`rlvr verl-config`: the configuration of verl for a run or an SFT."""
 
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,6 +8,7 @@ import typer
 from rlvr.commands.checkout import ConfigFolder
 from rlvr.commands.checkout import config_folder as folder_of
 from rlvr.commands.lines import fail, say
+from rlvr.words import close
 
 
 def verl_config(
@@ -105,9 +105,9 @@ def _memory(folder: Path, plan: Any, name: str, device: str | None, gpus: int) -
 
 def _which(run: str, names: list[str], scale: str, *, ambiguous: bool) -> str:
     """The message for an unknown or ambiguous prefix, with the nearest run."""
-    close = next(iter(get_close_matches(run, names, n=1, cutoff=0.0)), None)
-    if close is None:
+    nearest = close(run, names, cutoff=0.0)
+    if nearest is None:
         return f"there are no runs at scale {scale}"
     if ambiguous:
-        return f"{len(names)} runs at scale {scale} begin so, the nearest is {close}; give more of the name"
-    return f"no run at scale {scale} begins so; the nearest of the {len(names)} is {close}"
+        return f"{len(names)} runs at scale {scale} begin so, the nearest is {nearest}; give more of the name"
+    return f"no run at scale {scale} begins so; the nearest of the {len(names)} is {nearest}"

@@ -14,7 +14,7 @@ import typer
 from rlvr import estimators
 from rlvr.commands.lines import LineError, fail, number, parse, present, read
 from rlvr.estimators import INPUTS, Estimator, SettingError
-from rlvr.words import nearest
+from rlvr.words import nearest, shown
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -136,7 +136,7 @@ def read_step(line: str, estimator: Estimator, place: int) -> Line:
     content = parse(line)
     step = content.get("step", place)
     if not isinstance(step, int) or isinstance(step, bool):
-        raise LineError("step", f"must be an integer (got {step!r})")
+        raise LineError("step", f"must be an integer (got {shown(step)})")
     rewards = _matrix(content, "rewards", None)
     shape, needs = (len(rewards), len(rewards[0])), sorted(estimator.needs)
     values = {field: _value(content, field, shape) for field in _fields_of(needs)}

@@ -3,7 +3,6 @@
 import re
 import types
 import typing
-from difflib import get_close_matches
 from functools import cache
 from typing import Any, TypeVar
 
@@ -11,7 +10,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError, create_model
 
 from rlvr.config.layers import ConfigError, Layer, merge, place_of
 from rlvr.config.schema.fields import NAME, Strict
-from rlvr.words import nearest
+from rlvr.words import close, nearest
 
 Schema = TypeVar("Schema", bound=BaseModel)
 KEY = "[key]"  # how pydantic marks a mapping's key in a location
@@ -113,7 +112,7 @@ def _describe(
     kind, location, value = detail["type"], detail["loc"], detail["input"]
     if kind == "extra_forbidden":
         fields = [aliases.get(name, name) for name in _fields_at(schema, location[:-1], layers[-1].content)]
-        correction = _close(location[-1], fields)
+        correction = close(location[-1], fields)
         return 0, location, f"unknown key{nearest(location[-1], fields)}", correction
     if kind == "missing" and isinstance(value, list):
         return 1, location[:-1], f"has {len(value)} values; it needs more (got {value!r})", None
@@ -144,7 +143,7 @@ def _describe_tag(
         tags = re.findall(r"'([^']*)'", detail["ctx"]["expected_tags"])
         return 1, (*location, key), f"unknown {key} {value[key]!r}{nearest(value[key], tags)}", None
     for other in value:
-        if other not in fields and _close(other, [key]):
+        if other not in fields and close(other, [key]):
             return 0, (*location, other), f"unknown key; did you mean {key!r}?", key
     return 2, (*location, key), "this key is missing", None
 
@@ -152,15 +151,11 @@ def _describe_tag(
 def _hint(kind: str, detail: dict[str, Any], value: Any) -> str:
     """What to write instead of a wrong value; empty where this is unknown."""
     if kind == "literal_error":
-        correction = _close(str(value), re.findall(r"'([^']*)'", detail["ctx"]["expected"]))
+        correction = close(str(value), re.findall(r"'([^']*)'", detail["ctx"]["expected"]))
         return f"; did you mean {correction!r}?" if correction else ""
     if kind in ("int_type", "float_type", "bool_type") and isinstance(value, str) and PLAIN.fullmatch(value):
         return "; write it without quotes"
     return "; write it in quotes" if kind == "string_type" and isinstance(value, (int, float, bool)) else ""
-
-
-def _close(wrong: Any, valid: list[str]) -> str | None:
-    return next(iter(get_close_matches(str(wrong), valid, n=1, cutoff=0.5)), None)
 
 
 def _fields_at(schema: Any, location: tuple[Any, ...], content: dict[str, Any]) -> list[str]:

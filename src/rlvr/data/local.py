@@ -16,7 +16,7 @@ from rlvr.data.rows import DataError
 from rlvr.files import publish_lines, sha256
 from rlvr.records import Problem, row_of
 from rlvr.verifiers import last_boxed
-from rlvr.words import nearest
+from rlvr.words import missing, shown
 
 FIELDS = ("prompt", "answer", "id", "level")
 
@@ -65,9 +65,7 @@ def _problem(line: str, place: str, number: int) -> Problem:
     values = {key: _text(row[key], place, key) for key in FIELDS if row.get(key) is not None}
     for key in ("prompt", "answer"):
         if not values.get(key):
-            unknown = [other for other in row if other not in FIELDS]
-            close = nearest(key, unknown or [""]) if key not in row else ""
-            raise DataError(f"{place}: {key}: {'is empty' if key in row else 'is missing'}{close}")
+            raise DataError(f"{place}: {key}: {'is empty' if key in row else missing(key, row, FIELDS)}")
     gold = last_boxed(values["answer"]) or values["answer"]
     return Problem(values.get("id") or str(number), values["prompt"], gold, values.get("level") or "all")
 
@@ -75,7 +73,7 @@ def _problem(line: str, place: str, number: int) -> Problem:
 def _text(value: Any, place: str, key: str) -> str:
     """A text, the digits of a number, or the JSON of an object, such as unit tests."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float, dict)):
-        raise DataError(f"{place}: {key}: must be a text or a number (got {json.dumps(value)[:40]})")
+        raise DataError(f"{place}: {key}: must be a text or a number (got {shown(value)})")
     if isinstance(value, dict) and key != "answer":
         raise DataError(f"{place}: {key}: must be a text or a number (got an object)")
     text = (value if isinstance(value, str) else json.dumps(value)).strip()

@@ -3,11 +3,11 @@
 import shlex
 import sys
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from rlvr.config.order import needs
 from rlvr.config.paths import Paths
 from rlvr.config.plan import Plan
+from rlvr.words import close
 
 # Options that make Snakemake run no job.
 NO_JOBS = (
@@ -70,9 +70,9 @@ def nearest(target: str, names: list[str]) -> str | None:
     """
     folder, _, last = target.rpartition("/")
     siblings = {name.rpartition("/")[2]: name for name in names if name.rpartition("/")[0] == folder}
-    if folder and (close := get_close_matches(last, siblings, n=1, cutoff=0.5)):
-        return siblings[close[0]]
-    return next(iter(get_close_matches(target, names, n=1, cutoff=0.6)), None)
+    if folder and (name := close(last, siblings)):
+        return siblings[name]
+    return close(target, names, cutoff=0.6)
 
 
 def files(plan: Plan, paths: Paths) -> list[str]:
@@ -101,8 +101,8 @@ def unknown(target: str, rules: list[str], plan: Plan, paths: Paths, scales: lis
     other = target.removeprefix(f"{paths.results}/").split("/")[1:2]  # results/papers/<scale>/..., claims, report
     if other and other[0] in scales and other[0] != paths.scale:
         return f"{target} is of scale {other[0]}, and this command is at {paths.scale}: --config scale={other[0]}"
-    close = nearest(target, rules) if "/" not in target else nearest(_with_scale(target, paths), files(plan, paths))
-    hint = f"did you mean {close}?" if close else f"files are below {paths.results}/, and --list-rules names the rest"
+    meant = nearest(target, rules) if "/" not in target else nearest(_with_scale(target, paths), files(plan, paths))
+    hint = f"did you mean {meant}?" if meant else f"files are below {paths.results}/, and --list-rules names the rest"
     return f"no rule makes {target}: {hint}"
 
 
