@@ -29,6 +29,9 @@ def test_word_problems_from_lines_lists_and_parquet(tmp_path):
         assert [(p.id, p.level) for p in problems] == [("math-500-0", "3"), ("math-500-1", "5")]
         assert (tally.rows, tally.repeated, tally.contradicting, tally.problems) == (6, 2, 1, 2)
         assert tally.left_out == {"no question": 1, "no answer": 1}
+    worked = [{"problem": "clips", "answer": "48+24=<<48+24=72>>72\n#### 72"}, {"problem": "no", "answer": "None"}]
+    problems, tally = loaded("deepscaler", lines(tmp_path / "g.jsonl", worked))
+    assert golds(problems) == [("clips", "72")] and tally.left_out == {"answer not found": 1}
     no_level = lines(tmp_path / "y.jsonl", [{"problem": "p", "answer": "1", "solution": "long"}])
     assert loaded("deepscaler", no_level)[0] == [Problem("deepscaler-0", "p", "1", "all")]
 
@@ -121,6 +124,8 @@ def test_numina_without_proofs_answers_not_found_and_invalid_ones(tmp_path):
         row("proof", kind="proof"),
         row("proof"),
         row("notfound"),
+        row("Proof omitted", kind="math-word-problem"),
+        *map(row, ("unknown", "None", "\\text{not found}")),
         row("5", valid="Incomplete"),
         row("5", solved="Problem not solved"),
         row(None),
@@ -128,8 +133,8 @@ def test_numina_without_proofs_answers_not_found_and_invalid_ones(tmp_path):
     problems, tally = loaded("numina-math-1.5", parquet(tmp_path / "n.parquet", rows))
     assert [p.gold for p in problems] == ["4", "B"]
     assert tally.left_out == {
-        "proof": 2,
-        "answer not found": 1,
+        "proof": 3,
+        "answer not found": 4,
         "problem marked invalid": 1,
         "solution marked invalid": 1,
         "no answer": 1,

@@ -290,6 +290,20 @@ def test_the_command_keeps_the_order_and_survives_bad_lines():
     assert all(set(m) >= {"correct", "status", "extracted", "seconds"} for m in made)
 
 
+def test_the_command_reads_the_answer_of_a_worked_gold_and_warns_of_a_gold_that_is_none():
+    lines = [
+        {"id": 1, "completion": boxed("72"), "gold": "48+24=72\n#### 72"},
+        {"id": 2, "completion": boxed("72"), "gold": "48+24=72\nso 72"},
+        {"id": 3, "completion": boxed("1/2"), "gold": "it is \\boxed{\\frac{1}{2}}."},
+    ]
+    done = CliRunner().invoke(app, ["grade", "--verifier", "math"], input="\n".join(map(json.dumps, lines)))
+    assert done.exit_code == 0, done.output
+    made = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [line["correct"] for line in made] == [True, False, True]
+    assert [line["gold"] for line in made] == [line["gold"] for line in lines]
+    assert "1 of 3 golds are no answers that could be judged correct, first in line 2;" in done.stderr
+
+
 def test_the_command_names_an_unknown_verifier():
     done = run("--verifier", "maths", text="")
     assert done.exit_code == 2 and "did you mean 'math'" in done.stderr

@@ -11,6 +11,7 @@ import typer
 
 from rlvr import verifiers
 from rlvr.commands.lines import LineError, fail, parse, present, read, say
+from rlvr.data.golds import answer_of, check
 from rlvr.words import nearest, shown
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ def grade(
     In: {"id": ..., "completion": "... \\\\boxed{5}", "gold": "5"}, and "finished": false for a completion that was cut
     off. Any other line, or one whose gold the verifier cannot read, has the status `invalid` with an `error`, and
     never stops the rest; if no line is valid the exit code is 2. If the verifier raises an exception, the status is
-    `error`, with the `reason`. docs/grading.md says what each verifier accepts.
+    `error`, with the `reason`. A gold may be a worked solution that ends in `#### 72` or a box. docs/grading.md says
+    what each verifier accepts.
     """
     from rlvr.verifiers.pool import Pool
 
@@ -52,7 +54,8 @@ def grade(
         fail("grade", 'no answers: expected lines like {"id": 1, "completion": "... \\\\boxed{5}", "gold": "5"}')
     invalid = [line["error"] for _, line in lines if "error" in line]
     with pool:
-        verdicts = _in_order(pool, [(line["completion"], line["gold"]) for _, line in lines if "error" not in line])
+        valid = [line for _, line in lines if "error" not in line]
+        verdicts = _in_order(pool, [(line["completion"], answer_of(line["gold"])) for line in valid])
         for number, line in lines:
             try:
                 fields = INVALID if "error" in line else _added(line, next(verdicts))
@@ -66,6 +69,10 @@ def grade(
         say("grade", f"{len(invalid)} of {len(lines)} lines are not valid, see their `error`; the first: {invalid[0]}")
     if len(invalid) == len(lines):
         raise typer.Exit(2)
+    places = {answer_of(line["gold"]): str(number) for number, line in reversed(lines) if "error" not in line}
+    doubtful = check([(place, gold) for gold, place in reversed(places.items())], verifier)
+    if doubtful.failed:
+        say("grade", str(doubtful))
 
 
 INVALID = {"correct": False, "status": "invalid", "extracted": None, "seconds": 0.0}
@@ -123,7 +130,7 @@ def _is_json(value: Any) -> bool:
 def _check(gold: str, check_gold: Callable[[str], None]) -> None:
     """Raises LineError for a gold that the verifier cannot read; the message quotes its beginning."""
     try:
-        check_gold(gold)
+        check_gold(answer_of(gold))
     except verifiers.VerifierError as error:
         beginning = repr(gold[:80])
         raise LineError("gold", str(error) if beginning in str(error) else f"{beginning}: {error}") from error

@@ -198,16 +198,23 @@ def template_of(command: str, folder: Path, prompt: str | None, verifier: str, r
 
 
 def problems_of(command: str, path: Path, verifier: str) -> tuple[dict[str, Any], int]:
-    """What all entries of a file of problems have in common, and how many problems it holds."""
-    from rlvr.data import local
+    """What all entries of a file of problems have in common, and how many problems it holds.
+
+    Exits where most golds are no answers, and says where a few are.
+    """
+    from rlvr.data import golds, local
     from rlvr.data.rows import DataError
     from rlvr.files import sha256
 
     try:
-        count = len(local.read(path, verifier))
+        problems = local.numbered(path, verifier)
     except DataError as error:
         fail(command, str(error))
-    return {"task": "local", "path": str(path.resolve()), "sha256": sha256(path), "verifier": verifier}, count
+    check = golds.check([(str(number), problem.gold) for number, problem in problems], verifier)
+    if check.failed:
+        (fail if check.hopeless else say)(command, f"{path}: {check}")
+    entry = {"task": "local", "path": str(path.resolve()), "sha256": sha256(path), "verifier": verifier}
+    return entry, len(problems)
 
 
 # ---- the file, and what makes the table ----

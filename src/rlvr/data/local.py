@@ -12,22 +12,27 @@ import numpy as np
 
 from rlvr import verifiers
 from rlvr.config.schema.names import LocalData
+from rlvr.data import golds
 from rlvr.data.rows import DataError
 from rlvr.files import publish_lines, sha256
 from rlvr.records import Problem, row_of
-from rlvr.verifiers import last_boxed
 from rlvr.words import missing, shown
 
 FIELDS = ("prompt", "answer", "id", "level")
 
 
 def read(path: Path, verifier: str) -> list[Problem]:
-    """The problems of a file, in its order; ids are those of the file, else line numbers.
+    """The problems of a file, in its order; ids are those of the file, else line numbers. Raises DataError."""
+    return [problem for _, problem in numbered(path, verifier)]
+
+
+def numbered(path: Path, verifier: str) -> list[tuple[int, Problem]]:
+    """The problems of a file with their lines.
 
     Raises DataError for a line that is no problem, for a repeated prompt or id, and for an answer that the verifier
-    cannot read.
+    cannot read or that says that there is none.
     """
-    problems: list[Problem] = []
+    problems: list[tuple[int, Problem]] = []
     lines: dict[tuple[str, str], int] = {}  # (key, value) -> its line
     check_gold = verifiers.hook(verifier, "check_gold", verifiers.nothing)
     try:
@@ -49,7 +54,9 @@ def read(path: Path, verifier: str) -> list[Problem]:
             check_gold(problem.gold)
         except verifiers.VerifierError as error:
             raise DataError(f"{place}: answer: the verifier {verifier} cannot read it: {error}") from error
-        problems.append(problem)
+        if golds.no_answer(problem.gold, verifier):
+            raise DataError(f"{place}: answer: {shown(problem.gold)} says that there is no answer; leave the line out")
+        problems.append((number, problem))
     if not problems:
         raise DataError(f'{path}: no problems; expected lines like {{"prompt": "What is 2 + 3?", "answer": "5"}}')
     return problems
@@ -66,8 +73,8 @@ def _problem(line: str, place: str, number: int) -> Problem:
     for key in ("prompt", "answer"):
         if not values.get(key):
             raise DataError(f"{place}: {key}: {'is empty' if key in row else missing(key, row, FIELDS)}")
-    gold = last_boxed(values["answer"]) or values["answer"]
-    return Problem(values.get("id") or str(number), values["prompt"], gold, values.get("level") or "all")
+    identity, gold = values.get("id") or str(number), golds.answer_of(values["answer"])
+    return Problem(identity, values["prompt"], gold, values.get("level") or "all")
 
 
 def _text(value: Any, place: str, key: str) -> str:

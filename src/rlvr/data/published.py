@@ -12,7 +12,7 @@ from typing import Any
 
 from rlvr import verifiers
 from rlvr.config.schema.names import Published
-from rlvr.data import adapters, joins
+from rlvr.data import adapters, golds, joins
 from rlvr.data.adapters import Draft, LeftOut, Row
 from rlvr.data.adapters._pictures import ending
 from rlvr.data.archive import Archive
@@ -171,6 +171,8 @@ def _drafts(spec: Published, paths: tuple[Path, ...], folder: Path, tally: Tally
                 draft = _with_pictures(adapter.adapt(Row(row, wanted), spec), archive)
                 for text in (draft.prompt, draft.gold, draft.level, draft.cluster, draft.response or ""):
                     text.encode()  # no file holds half of a surrogate pair, which JSON can hold
+                if reason := golds.no_answer(draft.gold, spec.verifier):
+                    raise LeftOut(reason)
                 if draft.gold and spec.thinks:
                     draft = replace(draft, gold=after_think(draft.gold))
                 if draft.gold:  # a set of demonstrations has none

@@ -156,9 +156,15 @@ class Pool:
 
         `invalid` for a gold that the verifier cannot read. Nothing if its golds are no answers (tests, a target).
         """
-        asked = hook(self.verifier, "itself", None) and list(golds)
-        futures = [self._pool.schedule(_itself, args=(self.verifier, g), timeout=self.seconds) for g in asked or ()]
-        return (_outcome(future, self.seconds).status for future in futures)
+        if hook(self.verifier, "itself", None) is None:
+            return
+        pending: deque[Any] = deque()
+        for gold in golds:
+            pending.append(self._pool.schedule(_itself, args=(self.verifier, gold), timeout=self.seconds))
+            while len(pending) > AHEAD * self.workers:
+                yield _outcome(pending.popleft(), self.seconds).status
+        while pending:
+            yield _outcome(pending.popleft(), self.seconds).status
 
     def _judge(self, questions: Iterable[tuple[str, str]]) -> Iterator[Verdict]:
         verdicts: Memory[Question, Verdict] = Memory(REMEMBERED)

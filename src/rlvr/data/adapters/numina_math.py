@@ -2,6 +2,7 @@
 
 from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
+from rlvr.data.golds import no_answer
 
 FIELDS = {
     "prompt": "problem",
@@ -15,10 +16,9 @@ OPTIONAL: set[str] = set()
 
 def adapt(row: Row, spec: Published) -> Draft:
     gold = row.answer("gold", "no answer")
-    if row.maybe_text("kind") == "proof" or gold.lower() == "proof":
-        raise LeftOut("proof")
-    if gold.lower() == "notfound":
-        raise LeftOut("answer not found")
+    reason = "proof" if row.maybe_text("kind") == "proof" else no_answer(gold, spec.verifier)
+    if reason:
+        raise LeftOut(reason)
     if row.maybe_text("problem_valid") != "Yes":
         raise LeftOut("problem marked invalid")
     if row.maybe_text("solution_valid") != "Yes":

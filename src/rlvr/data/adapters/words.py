@@ -1,8 +1,8 @@
-r"""Word problems with an answer: MATH-500, DeepScaleR, the processed DAPO-Math-17K. Golds lose their \boxed{}."""
+"""Word problems with an answer, or a worked solution that ends in one (rlvr.data.golds): MATH-500, DeepScaleR."""
 
 from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, Row
-from rlvr.verifiers import last_boxed
+from rlvr.data.golds import answer_of
 
 FIELDS = {"prompt": "problem", "gold": "answer", "level": "level"}
 OPTIONAL = {"level"}
@@ -10,4 +10,4 @@ OPTIONAL = {"level"}
 
 def adapt(row: Row, spec: Published) -> Draft:
     gold = row.answer("gold", "no answer")
-    return Draft(row.text("prompt", "no question"), last_boxed(gold) or gold, row.label("level"))
+    return Draft(row.text("prompt", "no question"), answer_of(gold), row.label("level"))
