@@ -247,6 +247,7 @@ def test_mistakes_in_such_a_file_name_file_and_key(own):
         (("--set", "estimator.name=grpo"), "--set estimator.name: give the method as --estimator NAME"),
         (("--set", "rl.steps=many"), "--set: rl.steps: Input should be a valid integer"),
         (("--set", "estimator.alhpa=2"), "estimator.alhpa: ace has no such setting; did you mean 'alpha'?"),
+        (("--estimator", "max_rl"), "own/faulty.yaml: paper.arms.max_rl: max_rl takes a group's mean reward for its"),
         (("--set", "rollout.max_prompt_tokens=100"), "tokens are more than the context of"),
         (("--set", "probe.problems=900"), "900 problems are more than the 5 of faulty-held-out"),
     ],
@@ -254,7 +255,7 @@ def test_mistakes_in_such_a_file_name_file_and_key(own):
 )
 def test_a_wrong_option_is_one_line(own, change, message):
     root, model, data = own
-    options = list(train(model, data, "--estimator", "ace", "--name", "faulty"))
+    options = list(train(model, data, "--estimator", "ace", "--name", "faulty", "--set", "reward.overlong_penalty=1.0"))
     if change[0] in options and change[0] != "--set":
         options[options.index(change[0]) + 1] = change[1]
     else:

@@ -5,6 +5,8 @@ import torch
 from conftest import ROOT
 from members import outcomes, same, weigh
 
+from rlvr import estimators
+from rlvr.config.schema.specs import RunSpec
 from rlvr.estimators import inputs_at_reference
 from rlvr.planning.expansion import make_plan
 from rlvr.training.rollouts import overlong_penalty
@@ -24,6 +26,27 @@ def test_a_length_penalty_does_not_make_a_correct_rollout_wrong():
     penalised = torch.tensor([[0.4, 0.2, 0.0, -0.6]], dtype=torch.float64)  # two correct, two wrong, all overlong
     assert weigh("nsr", penalised, {}).tolist() == [[0, 0, -1, -1]]
     assert weigh("pass_at_k", penalised, {}, k=1)[0, 0] > 0
+
+
+@pytest.mark.parametrize("name", estimators.names())
+def test_a_plan_refuses_a_penalty_where_weigh_and_the_adapters_refuse_its_rewards(plan, name):
+    """Both ask one function: which methods take a mean reward for a solve rate."""
+    (run, *_) = plan.runs.values()
+    content = {**run.model_dump(), "estimator": {"name": name, **estimators.resolve(name, {})}, "critic": None}
+    rates = []
+    for rewards in ([[1.0, 0.0]], [[1.0, -1.0]]):
+        try:
+            estimators.Estimator(name).refuse_negative(torch.tensor(rewards))
+        except ValueError as error:
+            rates.append(str(error).partition(": ")[0])
+    penalised = {**content, "reward": {"overlong_penalty": 1.0, "overlong_buffer": 0.2}}
+    RunSpec.model_validate({**content, "reward": {"overlong_penalty": 1.0, "overlong_buffer": 0.0}})
+    if not rates:
+        RunSpec.model_validate(penalised)
+        return
+    assert rates == [f"{name} takes a group's mean reward for its solve rate, and a reward is -1"]
+    with pytest.raises(ValueError, match=rf"{rates[0]}: set reward.overlong_penalty to 0, or train another method"):
+        RunSpec.model_validate(penalised)
 
 
 def test_max_rl_does_not_turn_its_sign_below_zero():

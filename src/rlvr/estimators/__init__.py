@@ -14,7 +14,7 @@ written here alone. `Base` and `Std` are the choices that several estimators sha
     objective(rewards_PG, *, <inputs and settings>) -> objective_P             where the weights need `logp_PG`
     needs(*, <settings>) -> names of inputs                                    where some settings need fewer
 
-    RATE = True                   it takes a group's mean reward for its solve rate: rewards of -1 would mislead it
+    RATE = True                   it takes a group's mean reward for its solve rate: `refuse_negative` forbids -1
     CRITIC = True                 a value model may be beside it: it weighs rewards as they are
     LATER = ("<setting>", ...)    settings that came after runs were made: in no identity while they have their default
     EXACT = {"<setting>": value}  settings at which papers state its closed form, if not {"epsilon": 0.0}
@@ -29,7 +29,17 @@ over all G rollouts, so that the expected update is m_S grad_S - m_F grad_F (FAD
 
 from rlvr.estimators._estimator import Estimator, base_masses, load, load_base
 from rlvr.estimators._inputs import INPUTS, inputs_at_reference, inputs_of_step
-from rlvr.estimators._registry import Base, Setting, SettingError, Std, names, reduced, resolve, signature
+from rlvr.estimators._registry import (
+    Base,
+    Setting,
+    SettingError,
+    Std,
+    names,
+    reduced,
+    refuse_negative,
+    resolve,
+    signature,
+)
 
 __all__ = ["INPUTS", "Base", "Estimator", "Setting", "SettingError", "Std", "inputs_at_reference", "inputs_of_step"]
-__all__ += ["base_masses", "load", "load_base", "names", "reduced", "resolve", "signature"]
+__all__ += ["base_masses", "load", "load_base", "names", "reduced", "refuse_negative", "resolve", "signature"]

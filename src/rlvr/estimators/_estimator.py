@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Self
 
-from rlvr.estimators._registry import own, resolve, signature
+from rlvr.estimators._registry import own, refuse_negative, resolve, signature
 
 # Squares of larger numbers, times a setting, overflow, and a standard deviation that is infinite makes a weight 0.
 LARGEST = {8: 1e120, 4: 1e15}  # by the bytes of a number
@@ -47,7 +47,6 @@ class Estimator:
         self.signature = signature(name)
         module = _module(name)
         self._advantages, self._controller = module.advantages, getattr(module, "controller", None)
-        self._rate = getattr(module, "RATE", False)
         self._objective, self._masses = getattr(module, "objective", None), getattr(module, "masses", None)
         main, steered = module.advantages.__kwdefaults__ or {}, getattr(self._controller, "__kwdefaults__", None) or {}
         self._main_settings = {key: value for key, value in self.settings.items() if key in main}
@@ -104,13 +103,9 @@ class Estimator:
         return dict(getattr(self._masses, "__kwdefaults__", None) or {})
 
     def refuse_negative(self, rewards_PG) -> None:
-        """Raises ValueError where a mean reward below is taken for a solve rate (RATE), and a reward is negative."""
-        if self._rate and float(rewards_PG.min()) < 0:
-            least = float(rewards_PG.min())
-            raise ValueError(
-                f"{self.name} takes a group's mean reward for its solve rate, and a reward is {least:g}: "
-                "give 0 and 1 in place of -1 and 1, and keep what a length penalty leaves at 0 or above"
-            )
+        """Raises ValueError where a mean reward is taken for a solve rate, and a reward is negative."""
+        remedy = "give 0 and 1 in place of -1 and 1, and keep what a length penalty leaves at 0 or above"
+        refuse_negative(self.name, float(rewards_PG.min()), remedy)
 
     def step(self, rewards_PG, inputs: Mapping[str, Any], state: Mapping[str, float]):
         """One training step: its weights and its state."""

@@ -66,6 +66,7 @@ class Signature:
     exact: dict[str, Any]
     base_where: dict[str, Any]
     critic: bool
+    rate: bool
 
     @property
     def source(self) -> str:
@@ -99,6 +100,7 @@ def signature(name: str) -> Signature:
         exact=_assigned(tree, "EXACT", {"epsilon": 0.0} if "epsilon" in settings else {}),
         base_where=_assigned(tree, "BASE_WHERE", {}),
         critic=_assigned(tree, "CRITIC", False),
+        rate=_assigned(tree, "RATE", False),
     )
 
 
@@ -154,6 +156,12 @@ def resolve(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
         if key not in defined:
             raise SettingError(key, f"{name} has no such setting{nearest(key, defined)}")
     return {key: setting.check(key, settings.get(key, setting.default)) for key, setting in defined.items()}
+
+
+def refuse_negative(name: str, least: float, remedy: str) -> None:
+    """Raises ValueError where a method takes a group's mean reward for its solve rate (RATE), and one is negative."""
+    if least < 0 and signature(name).rate:
+        raise ValueError(f"{name} takes a group's mean reward for its solve rate, and a reward is {least:g}: {remedy}")
 
 
 def reduced(name: str, settings: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -107,6 +107,11 @@ class Reward(Strict):
     overlong_buffer: Fraction
     format_share: Fraction = 0.0
 
+    @property
+    def least(self) -> float:
+        """The reward of a wrong response at the limit of tokens."""
+        return -self.overlong_penalty if self.overlong_buffer else 0.0
+
 
 class Loss(Strict):
     clip_low: Fraction

@@ -69,6 +69,12 @@ class RunSpec(Strict):
             )
         return self
 
+    @model_validator(mode="after")
+    def estimator_takes_the_rewards(self):
+        remedy = "set reward.overlong_penalty to 0, or train another method with it"
+        estimators.refuse_negative(self.estimator["name"], self.reward.least, remedy)
+        return self
+
     @property
     def needs_reference(self) -> bool:
         """Whether a reference is needed: for KL, resets, an estimator's weights, or the OEF of probes."""
