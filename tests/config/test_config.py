@@ -195,6 +195,20 @@ def edit(root: Path, file: str, old: str, new: str) -> None:
             "architecture: qwen4",
             r"config/models.yaml: qwen3-tiny.architecture: .*\(got 'qwen4'\)",
         ),
+        *(
+            ("models.yaml", old, new, rf"^config/models.yaml: {key}: {message}")
+            for old, new, key, message in (
+                ("hidden_size: 64", "hidden_size: 63", "qwen2-tiny.hidden_size", r"63 is no multiple of heads \(2\)"),
+                ("hidden_size: 64", "hidden_size: 62", "qwen2-tiny.hidden_size", "a head is 31 wide, .* must be even"),
+                ("heads: 4, kv_heads: 2", "heads: 4, kv_heads: 3", "qwen2-chain.heads", "4 is no multiple of kv_heads"),
+                (
+                    "vision: {hidden_size: 64",
+                    "vision: {hidden_size: 60",
+                    "qwen2.5-vl-tiny.vision.hidden_size",
+                    "a head is 30 wide, 60 / 2; must divide by 4",
+                ),
+            )
+        ),
         (
             "datasets.yaml",
             "part: train, levels",

@@ -24,6 +24,11 @@ class Named(Strict):
     stand_in: dict[str, str] = {}
 
 
+def _divide(whole: int, parts: int, key: str, of: str) -> None:
+    if whole % parts:
+        raise ValueError(f"{key}: {whole} is no multiple of {of} ({parts})")
+
+
 class Vision(Strict):
     """The vision tower of a model from scratch: its output, one vector for 2 x 2 patches, is as wide as the language
     model."""
@@ -34,6 +39,16 @@ class Vision(Strict):
     intermediate_size: Positive
     patch_size: Positive  # pixels
     largest_picture: Positive  # pixels in all; a larger picture is made smaller
+
+    @model_validator(mode="after")
+    def widths_divide(self):
+        """A head rotates pairs for rows and pairs for columns."""
+        _divide(self.hidden_size, self.heads, "hidden_size", "heads")
+        if (width := self.hidden_size // self.heads) % 4:
+            raise ValueError(
+                f"hidden_size: a head is {width} wide, {self.hidden_size} / {self.heads}; must divide by 4"
+            )
+        return self
 
 
 class ScratchModel(Named):
@@ -58,6 +73,15 @@ class ScratchModel(Named):
         if constant("data/tasks", task, "NATURAL", False):
             raise ValueError(f"{task} is natural language, for which a model from scratch has no words")
         return task
+
+    @model_validator(mode="after")
+    def widths_divide(self):
+        """As attention needs it: equal heads, each of which rotates pairs, and queries that share keys evenly."""
+        _divide(self.hidden_size, self.heads, "hidden_size", "heads")
+        _divide(self.heads, self.kv_heads, "heads", "kv_heads")
+        if (width := self.hidden_size // self.heads) % 2:
+            raise ValueError(f"hidden_size: a head is {width} wide, {self.hidden_size} / {self.heads}; must be even")
+        return self
 
     @model_serializer(mode="wrap")
     def without_what_is_usual(self, dump: Any) -> dict[str, Any]:
