@@ -173,14 +173,22 @@ def context_of(folder: Path) -> int | None:
 
 
 def template_of(command: str, folder: Path, prompt: str | None, verifier: str, root: Path) -> str:
-    """The text around a problem: as asked for, as the policy's own manifest has it, or the model's chat template."""
+    """The text around a problem: as asked for, as the policy's own manifest has it, or the model's chat template.
+
+    One that is asked for begins with BOS if the model's tokenizer begins a plain text so.
+    """
     from rlvr.config.load import look_up, read_prompts
     from rlvr.files import read_json
+    from rlvr.policies.store import load_tokenizer, with_bos
 
     if prompt is not None:
-        if "{problem}" in prompt:
-            return prompt.replace("\\n", "\n")  # as a shell gives it
-        return look_up(read_prompts(root / "config", root), prompt, "prompt", "--prompt").text
+        text = prompt.replace("\\n", "\n")  # as a shell gives it
+        if "{problem}" not in text:
+            text = look_up(read_prompts(root / "config", root), prompt, "prompt", "--prompt").text
+        try:
+            return with_bos(text, load_tokenizer(str(folder)))
+        except Exception as error:  # transformers raises many types
+            fail(command, f"--prompt: {folder}: {' '.join(str(error).split())[:300]}")
     manifest = folder.parent / "manifest.json"
     content = read_json(manifest) if manifest.is_file() else {}
     if content.get("policy") == folder.name and "{problem}" in content.get("template", ""):

@@ -255,6 +255,23 @@ def load_tokenizer(location: str, **options: Any) -> PreTrainedTokenizerBase:
     return AutoTokenizer.from_pretrained(location, **options)
 
 
+def with_bos(template: str, tokenizer: Any) -> str:
+    """The template behind the BOS that the tokenizer itself puts before a plain text, if it does.
+
+    Prompts are encoded as the template is written, so this gives the tokens of `tokenizer(prompt)`. A tokenizer that
+    marks the first word by a space, as Llama 2's, needs one behind a written BOS. Raises ValueError if neither works.
+    """
+    bos, text = tokenizer.bos_token, template.replace("{problem}", "What is 2 + 3?")
+    wanted = tokenizer(text)["input_ids"]
+    if bos is None or text.startswith(bos) or wanted[:1] != [tokenizer.bos_token_id]:
+        return template
+    wanted = wanted[: len(wanted) - (wanted[-1] == tokenizer.eos_token_id)]  # an answer follows
+    for between in ("", " "):
+        if tokenizer(f"{bos}{between}{text}", add_special_tokens=False)["input_ids"] == wanted:
+            return f"{bos}{between}{template}"
+    raise ValueError(f"the tokenizer begins a text with {bos}, and no written one gives the same tokens")
+
+
 def device() -> torch.device:
     """The device that `execution.device` names, which rules pass on as RLVR_DEVICE; without it the GPU if there is one.
 
