@@ -99,6 +99,19 @@ def test_train_is_killed_goes_on_and_ends_in_a_table(own):
 
 
 @pytest.mark.slow
+def test_a_run_without_a_correct_rollout_says_so_at_its_end(own, tmp_path):
+    root, model, data = own
+    rows = [json.loads(line) for line in Path(data).read_text().splitlines()]
+    hopeless = written(
+        tmp_path / "hopeless.jsonl", [{**row, "answer": f"{row['prompt'].split('=')[0]}= 98765"} for row in rows]
+    )
+    done = rlvr(root, *train(model, str(hopeless), "--estimator", "grpo"))
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
+    (said,) = [line for line in done.stderr.splitlines() if "none of the first 48 rollouts is correct" in line]
+    assert "likely causes: problems too hard" in said and "rlvr show " in said
+
+
+@pytest.mark.slow
 def test_two_methods_end_in_a_table_at_equal_pass_1(own):
     root, model, data = own
     done = rlvr(root, *train(model, data, "--estimator", "ace", "--estimator", "grpo", "--name", "two"))

@@ -47,6 +47,7 @@ EXECUTION = Execution(
     kept_prompts=2,
     kept_mb=64,
     loggers=[],
+    first_rollouts=256,
 )
 PAPERS = sorted(path.stem for path in (ROOT / "config" / "papers").glob("*.yaml"))
 

@@ -6,14 +6,17 @@ import hashlib
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rlvr.commands.lines import fail, say
 from rlvr.words import nearest
+
+if TYPE_CHECKING:
+    from rlvr.config.plan import Plan
 
 HEAD = "# By `rlvr` (content {digest}). Edited, it runs by: snakemake --config own={file} -- paper_{name}\n"
 KEPT = (".json", ".safetensors", ".txt", ".model", ".jinja")  # files of a model's folder that decide what it says
@@ -298,3 +301,16 @@ def run(command: str, root: Path, name: str, file: str, *, results: str, cores: 
         for item in plan.papers[name].tables:
             typer.echo((root / paths.table(name, item)[1]).read_text())
         say(command, f"page: {paths.page(name)}")
+        for run, hint in _hints(plan, root / results):
+            say(command, f"{run}: {hint}; its rollouts: rlvr show {run} --results {results}")
+
+
+def _hints(plan: Plan, results: Path) -> Iterator[tuple[str, str]]:
+    """What the rows of each run say is probably wrong with it."""
+    from rlvr.files import read_lines
+    from rlvr.training.hints import hints
+
+    for run, spec in plan.runs.items():
+        rows = list(read_lines(results / plan.stage(run) / "metrics.jsonl"))
+        for hint in hints(spec, rows, plan.executions[run].first_rollouts):
+            yield run, hint

@@ -242,6 +242,7 @@ class Execution(Strict):
     kept_prompts: Annotated[int, Field(ge=0)]
     kept_mb: Annotated[float, Field(gt=0)]
     loggers: Annotated[tuple[Literal[LOGGERS], ...], Field(strict=False)]  # type: ignore[valid-type]
+    first_rollouts: Positive
 
 
 class Settings(Strict):
