@@ -33,7 +33,7 @@ MEASURES = {
     "all_wrong": Measure("share of prompts without a correct response", BOTH, share=True),
     "all_right": Measure("share of prompts without a wrong response", BOTH, share=True),
     "entropy": Measure("entropy, all tokens (nats)", BOTH),
-    "entropy_decision": Measure("entropy, decision tokens (nats)", BOTH),
+    "entropy_decision": Measure("entropy, decision tokens (nats)", BOTH),  # of two kinds: docs/training.md
     "oef": Measure("overconfident share of errors (OEF)", BOTH, share=True),
     "false_working": Measure("correct responses with a false step", BOTH, share=True),
     "overconfidence_mean": Measure("mean c / T where c > 0 (nats)", BOTH),
