@@ -111,6 +111,16 @@ def test_a_run_without_a_correct_rollout_says_so_at_its_end(own, tmp_path):
     assert "likely causes: problems too hard" in said and "rlvr show " in said
 
 
+def test_the_hints_of_each_run_are_read_from_its_rows(plan, tmp_path):
+    (name, run), *_ = plan.runs.items()
+    (tmp_path / "runs" / name).mkdir(parents=True)
+    row = {"statuses": {"wrong": 8}, "kl": 0.0}
+    written(tmp_path / "runs" / name / "metrics.jsonl", [row] * 3)
+    one = SimpleNamespace(runs={name: run}, executions=plan.executions, stage=plan.stage)
+    ((said, hint),) = own_command._hints(one, tmp_path)  # pyright: ignore[reportArgumentType]
+    assert said == name and hint.startswith("none of the first 24 rollouts is correct (24 wrong)")
+
+
 @pytest.mark.slow
 def test_two_methods_end_in_a_table_at_equal_pass_1(own):
     root, model, data = own
