@@ -117,7 +117,7 @@ def test_the_hints_of_each_run_are_read_from_its_rows(plan, tmp_path):
     row = {"statuses": {"wrong": 8}, "kl": 0.0}
     written(tmp_path / "runs" / name / "metrics.jsonl", [row] * 3)
     one = SimpleNamespace(runs={name: run}, executions=plan.executions, stage=plan.stage)
-    ((said, hint),) = own_command._hints(one, tmp_path)  # pyright: ignore[reportArgumentType]
+    ((said, hint),) = own_command._hints(one, tmp_path)
     assert said == name and hint.startswith("none of the first 24 rollouts is correct (24 wrong)")
 
 
