@@ -14,7 +14,7 @@ from typing import Any
 
 from rlvr import verifiers
 from rlvr.records import Problem, read_records
-from rlvr.verifiers import OPEN, THOUGHT, last_boxed
+from rlvr.verifiers import OPEN, THOUGHT, in_one_notation, last_boxed
 from rlvr.verifiers.pool import Pool
 
 MOST = 20_000  # golds checked per set, evenly spaced: math-verify takes milliseconds for each
