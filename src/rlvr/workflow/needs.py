@@ -135,6 +135,8 @@ class Compiler:
     command: str
 
     def missing(self) -> str | None:
+        if shutil.which(shlex.split(self.command)[0]) is None:
+            return None  # `Environment` says so
         found = [one for one in node_check.compiler(self.environment, self.command) if one.todo]
         return f"{found[0].what}: {found[0].todo}" if found else None
 
