@@ -15,7 +15,7 @@ from rlvr.files import RecordError, read_json, remove
 from rlvr.training import backends, retire
 from rlvr.training.attempt import FAILURES, FIRST_LOG
 from rlvr.training.lease import LEASE, MARK, holder, lease
-from rlvr.words import nearest
+from rlvr.words import named
 from rlvr.workflow import locks
 
 app = typer.Typer(no_args_is_help=True, help="List, free or discard the state that lets killed work resume.")
@@ -231,17 +231,16 @@ def _all(results: Path) -> dict[str, Work]:
 
 
 def _chosen(command: str, all_work: dict[str, Work], names: list[str]) -> list[Work]:
-    """Work by name; a folder's name before it or a slash after it is ignored."""
-    plain = {f"{FOLDERS[work.kind].split('/')[0]}/{name}": name for name, work in all_work.items()}
-    works = []
+    """Work by name or a beginning that no other has; a folder's name before it or a slash after it is ignored."""
+    works, kinds = [], ", ".join(f"{kind}s" for kind in FOLDERS)
     for given in names:
-        name = given.rstrip("/")
-        name = plain.get(name, name)
-        if name not in all_work:
-            close = nearest(name, all_work)
-            hint = close if close.startswith("; did") else "; `rlvr state list` shows those that have state"
-            fail(command, f"{given}: {', '.join(FOLDERS)}: none has this name{hint}")
-        works.append(all_work[name])
+        folder, _, name = given.partition("/")
+        if folder not in (pattern.split("/")[0] for pattern in FOLDERS.values()):
+            name = given
+        try:
+            works.append(all_work[named(name, all_work, f"the {kinds}", "rlvr state list")])
+        except LookupError as error:
+            fail(command, f"{given}: {error}")
     return list(dict.fromkeys(works))
 
 
