@@ -8,8 +8,11 @@ import typer
 from tabulate import tabulate
 
 from rlvr.claims import agreement, grid
+from rlvr.claims.of_scores import UNIT
 from rlvr.claims.verdicts import APART, DECIDED, HOLDS, NOT_RUN, OF_STAND_INS, SMALLER, VERDICTS, false_discoveries
+from rlvr.config.measures import PERCENTAGE, of_difference
 from rlvr.files import RecordError, publish
+from rlvr.statistics.shown import WITHHELD, is_withheld
 
 NOTES = [
     "Reproduced: the 95 % interval of every contrast of the claim lies where the claim says. Contradicted: that of "
@@ -81,6 +84,8 @@ def numbers(row: pd.Series) -> str:
     over = f"{int(row['seeds'])} seeds" + ("" if pd.isna(row["problems"]) else f", {int(row['problems'])} problems")
     several = row["run"] > 1 and row["verdict"] not in HOLDS
     wider = f"; for {row['run']} contrasts [{low_of_all}, {high_of_all}]" if several else ""
+    if row["unit"] == UNIT and is_withheld(row["low"], row["high"], of_difference(PERCENTAGE)):
+        return f"{value} [{WITHHELD}] ({over} are too few)".replace("-", "−")
     return f"{value} [{low}, {high}]{wider} ({over})".replace("-", "−")
 
 
