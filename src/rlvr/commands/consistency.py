@@ -72,6 +72,8 @@ def consistency(
     Values are in percent (28.81, 28.81%, 39.1 ± 0.2, with a decimal point), or fractions in a file where none is over
     1 and none has a percent sign. Lines without a whole k or a value are skipped; any other unreadable line is an
     error. A finding does not say which number is wrong, or why. Averages over runs at different n may break these laws.
+
+    Example: rlvr consistency table.csv
     """
     import pandas as pd
 

@@ -37,6 +37,8 @@ def grade(
     off. Any other line, or one whose gold the verifier cannot read, has the status `invalid` with an `error`, and
     never stops the rest; if no line is valid the exit code is 2. If the verifier raises an exception, the status is
     `error`, with the `reason`. docs/grading.md says what each verifier accepts.
+
+    Example: rlvr grade --verifier math --input answers.jsonl
     """
     from rlvr.verifiers.pool import Pool
 

@@ -46,6 +46,8 @@ def power(
     difference found with a power of 80 % by a two-sided test at 5 %, the power at `--difference`, and the fewest seeds
     that find it with 80 % on so many problems (null: 1,000 are too few). With `--left-rate` the difference is that at
     the right method's pass@1, by interpolation between two rates (`rlvr.statistics.frontier`).
+
+    Example: rlvr power --left a1.csv --left a2.csv --right b1.csv --right b2.csv
     """
     from rlvr.files import RecordError
     from rlvr.statistics.power import components

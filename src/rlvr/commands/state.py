@@ -102,7 +102,10 @@ class Work:
 
 @app.command("list")
 def show(results: Results = Path("results")) -> None:
-    """What has state: finished or not, how far, how large, what publication freed, and who is at work on it."""
+    """What has state: finished or not, how far, how large, what publication freed, and who is at work on it.
+
+    Example: rlvr state list
+    """
     from tabulate import tabulate
 
     rows = []
@@ -120,7 +123,8 @@ def show(results: Results = Path("results")) -> None:
 @app.command()
 def free(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Names from `list`; default: all finished work.")
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Names from `list`, or beginnings; default: all finished work."),
     ] = None,
     dry_run: DryRun = False,
     results: Results = Path("results"),
@@ -129,6 +133,8 @@ def free(
 
     If an output is lost, or with --forcerun, Snakemake publishes a finished run again from its last checkpoint. Without
     its state the run is trained again, and an evaluation sampled again.
+
+    Example: rlvr state free RUN
     """
     all_work = _all(results)
     selected = [work for work in all_work.values() if work.finished() and work.saved_files()]
@@ -160,10 +166,13 @@ def free(
 
 @app.command()
 def retry(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Runs or SFTs.")],
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Runs or SFTs, or beginnings of their names.")],
     results: Results = Path("results"),
 ) -> None:
-    """Allow new attempts of work that failed three times with the same error; its checkpoints stay."""
+    """Allow new attempts of work that failed three times with the same error; its checkpoints stay.
+
+    Example: rlvr state retry RUN
+    """
     for work in _chosen("state retry", _all(results), names):
         found = (work.state / FAILURES).exists()
         remove(work.state / FAILURES)
@@ -173,7 +182,9 @@ def retry(
 
 @app.command()
 def again(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Runs, SFTs or evaluations.")],
+    names: Annotated[
+        list[str], typer.Argument(metavar="NAME...", help="Runs, SFTs or evaluations, or beginnings of their names.")
+    ],
     dry_run: DryRun = False,
     force: Annotated[bool, typer.Option("--force", help="Also remove dependent work without state.")] = False,
     results: Results = Path("results"),
@@ -183,6 +194,8 @@ def again(
     This also removes the outputs of dependent work, since Snakemake redoes only missing results. The state of dependent
     work stays: if its inputs come out equal, it is published from there. Dependent work without state would start from
     its beginning, which needs --force.
+
+    Example: rlvr state again RUN --dry-run
     """
     all_work = _all(results)
     selected = _chosen("state again", all_work, names)

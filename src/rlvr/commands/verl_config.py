@@ -28,6 +28,8 @@ def verl_config(
     """Print the overrides of verl's configuration for a run or an SFT, one per line, in hydra's syntax.
 
     Its memory on one GPU goes to the standard error, and exit code 2 says that it cannot fit.
+
+    Example: rlvr verl-config RUN --nodes 2
     """
     from rlvr.config.load import ConfigError
     from rlvr.planning.expansion import make_plan
