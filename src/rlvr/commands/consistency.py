@@ -56,7 +56,10 @@ class Table:
 
 def consistency(
     files: Annotated[
-        list[Path], typer.Argument(help="Tables as CSV: paper, table, model, method, benchmark, k, value.")
+        list[Path],
+        typer.Argument(
+            help="Tables as CSV: k, value, and what tells rows apart of paper, table, model, method, benchmark."
+        ),
     ],
     samples: Annotated[
         int | None, typer.Option(help="n, if known: at k = n values are multiples of 1 / problems.", min=1)
@@ -92,7 +95,7 @@ def consistency(
         typer.echo(findings.to_csv(index=False, lineterminator="\n"), nl=False)
         return
     for _, part in findings.groupby(list(ROW), sort=False):
-        typer.echo("  ".join(str(part.iloc[0][column]) for column in ROW))
+        typer.echo("  ".join(filter(None, (str(part.iloc[0][column]) for column in ROW))) or "the row without a name")
         for law, where, by in zip(part["law"], part["where"], part["by"], strict=True):
             typer.echo(f"    not {law}: {where}, by at least {by:.2g} points")
     inconsistent = findings.groupby(list(ROW)).ngroups if len(findings) else 0
@@ -170,16 +173,23 @@ def _read(file: Path) -> Table:
 
 
 def _check_header(file: Path, header: list[str]) -> None:
-    missing = [column for column in COLUMNS if column not in header]
-    if missing:
-        fail("consistency", f"{file}: no column {missing[0]!r}; expected {', '.join(COLUMNS)}")
+    unknown = [name for name in header if name not in COLUMNS] or [""]
+    for column in COLUMNS:
+        close = nearest(column, unknown)
+        if column not in header and (column not in ROW or "did you mean" in close):
+            hint = (
+                close
+                if "did you mean" in close
+                else f"; expected k, value and, of {', '.join(ROW)}, what tells rows apart"
+            )
+            fail("consistency", f"{file}: no column {column!r}{hint}")
     if repeated := [name for name, count in Counter(header).items() if count > 1]:
         fail("consistency", f"{file}: the column {repeated[0]!r} is there twice")
 
 
 def _cell(line: int, fields: dict[str, str]) -> Cell | None:
     """The pass@k of a line; None without a whole k or a value. Raises ValueError for an unreadable line."""
-    fields = {column: " ".join(fields[column].split()) for column in COLUMNS}
+    fields = {column: " ".join(fields.get(column, "").split()) for column in COLUMNS}
     k, text = _K.fullmatch(fields["k"]), fields["value"]
     if re.fullmatch("[0-9]+", fields["k"]) and not k:
         raise ValueError(f"k: must be between 1 and 999,999,999 (got {fields['k'][:40]!r})")
