@@ -1,4 +1,6 @@
-"""Says what is missing before anything is installed, a line each. Runs on the system's Python alone.
+"""Says what is missing before anything is installed, a line each. Runs on the system's Python alone, 3.6 or newer.
+
+Annotations that an old Python cannot evaluate are texts: it has to come to the line that says that it is too old.
 
 python3 envs/doctor.py                      for .venv
 python3 envs/doctor.py cluster python3.12   for .venv-cluster (verl and vLLM on GPUs), which that Python makes
@@ -21,7 +23,7 @@ CONTAINER = "or use the container, docs/cluster.md"
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def problems() -> list[str]:
+def problems() -> "list[str]":
     found = []
     if sys.version_info < (3, 11):  # noqa: UP036 - this file runs on whatever Python there is
         found.append(f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}: set PYTHON=python3.11")
@@ -39,7 +41,7 @@ def problems() -> list[str]:
     return found
 
 
-def notes() -> list[str]:
+def notes() -> "list[str]":
     found = []
     if not (ROOT / ".venv" / ".main").exists() and NEEDED_GIB <= free() < WITH_CUDA_GIB:
         found.append(
@@ -57,7 +59,7 @@ def notes() -> list[str]:
     return found
 
 
-def cluster_problems(python: str) -> list[str]:
+def cluster_problems(python: str) -> "list[str]":
     found = []
     wanted = ".".join(map(str, CLUSTER_PYTHON))
     version = said(python, "-c", "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])").strip()
@@ -75,7 +77,7 @@ def cluster_problems(python: str) -> list[str]:
     return found
 
 
-def cluster_notes(python: str) -> list[str]:
+def cluster_notes(python: str) -> "list[str]":
     """What a node that trains needs, and this one lacks: a login node may."""
     found = []
     if shutil.which("cc") is None and shutil.which("gcc") is None:
@@ -101,11 +103,11 @@ def said(*command: str) -> str:
         return ""
 
 
-def numbers(version: str) -> tuple[int, ...]:
+def numbers(version: str) -> "tuple[int, ...]":
     return tuple(int(part) for part in re.findall(r"\d+", version))
 
 
-def dotted(version: tuple[int, ...]) -> str:
+def dotted(version: "tuple[int, ...]") -> str:
     return ".".join(map(str, version))
 
 

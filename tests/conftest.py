@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +19,20 @@ settings.register_profile("any speed", settings(), deadline=None, suppress_healt
 settings.load_profile("any speed")
 # Processes started here can be interrupted, also where a shell in the background ignores the signal.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# Tests with one of these marks take long, or need what other tests do not: they run only where -m names one of theirs.
+APART = {"slow", "long", "vllm", "cluster", "verl", "trl", "loggers", "site"}
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leaves out tests that are apart. (A default -m in pyproject.toml would be lost where a user gives another.)"""
+    named = set(re.findall(r"\w+", config.option.markexpr))
+    marks = [APART & {mark.name for mark in item.iter_markers()} for item in items]
+    left_out = [item for item, own in zip(items, marks, strict=True) if own and not own & named]
+    items[:] = [item for item, own in zip(items, marks, strict=True) if not own or own & named]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
 
 
 @pytest.fixture(autouse=True)

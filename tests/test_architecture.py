@@ -39,7 +39,7 @@ MAY_IMPORT = {
     "watch": {"config", "show", "training", "workflow"},
     "adapters": {"estimators", "training"},
     "commands": {
-        *("claims", "config", "cost", "data", "estimators", "export", "planning", "records"),
+        *("claims", "config", "cost", "data", "estimators", "export", "planning", "policies", "records"),
         *("sampling", "scoring", "show", "statistics", "training", "verifiers", "watch", "workflow"),
     },
     "__main__": {"commands"},

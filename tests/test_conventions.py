@@ -63,6 +63,50 @@ def test_the_glossary_names_every_scale():
     assert set(re.findall(r"`([\w-]+)`", row)) == SCALES
 
 
+# ---- marks of tests ----
+
+MARKED = """
+import pytest
+
+def test_plain(): pass
+@pytest.mark.chain
+def test_chain(): pass
+@pytest.mark.slow
+def test_slow(): pass
+@pytest.mark.slow
+@pytest.mark.verl
+def test_slow_verl(): pass
+@pytest.mark.long
+def test_long(): pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ((), {"plain", "chain"}),
+        (("-m", "not chain"), {"plain"}),
+        (("-m", "slow and not long"), {"slow", "slow_verl"}),
+        (("-m", "verl"), {"slow_verl"}),
+    ],
+)
+def test_tests_that_are_apart_run_only_where_m_names_their_mark(options, expected, tmp_path):
+    (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
+    (tmp_path / "test_marks.py").write_text(MARKED)
+    words = [sys.executable, "-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(tmp_path)]
+    words += ["-p", "no:cacheprovider", "--collect-only", *options, str(tmp_path)]
+    found = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path).stdout
+    assert set(re.findall(r"::test_(\w+)", found)) == expected
+
+
+def test_marks_that_make_selects_are_those_apart():
+    from conftest import APART
+
+    selected = set(re.findall(r"pytest .*-m '?(\w+)", MAKEFILE))
+    declared = set(re.findall(r'"(\w+): ', (ROOT / "pyproject.toml").read_text()))
+    assert selected == APART == declared - {"chain"}
+
+
 # ---- a release ----
 
 

@@ -1,5 +1,6 @@
 """What is missing is said before anything is installed, a line each."""
 
+import ast
 import os
 import subprocess
 import sys
@@ -14,6 +15,23 @@ def doctor(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
 
 def test_this_machine_has_what_is_needed():
     assert doctor().returncode == 0
+
+
+def test_an_old_python_reads_it_and_is_refused():
+    """Its syntax is Python 3.6's, and no annotation is evaluated that needs a newer one, such as list[str]."""
+    source = (ROOT / "envs" / "doctor.py").read_text()
+    tree = ast.parse(source, feature_version=(3, 6))
+    annotations = [
+        annotation
+        for node in ast.walk(tree)
+        for annotation in (getattr(node, "annotation", None), getattr(node, "returns", None))
+        if annotation is not None
+    ]
+    assert annotations and all(isinstance(one, ast.Name | ast.Constant) for one in annotations)
+    run = f"runpy.run_path({str(ROOT / 'envs' / 'doctor.py')!r}, run_name='__main__')"
+    old = f"import runpy, sys; sys.version_info = (3, 8, 10); {run}"
+    found = subprocess.run([sys.executable, "-c", old], capture_output=True, text=True)
+    assert found.returncode == 1 and "missing: Python 3.11 or newer is needed" in found.stderr.splitlines()[0]
 
 
 def test_missing_tools_are_named_in_one_line_each(tmp_path):

@@ -1,10 +1,12 @@
-"""Words of messages."""
+"""Words of messages, and names that are given in short."""
 
 import json
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
+ALL, NEAREST = 8, 5  # names: so many are all listed, of more the nearest
 LONGEST = 40  # characters of a value or a key in a message
 
 
@@ -15,11 +17,48 @@ def close(wrong: Any, valid: Iterable[Any], cutoff: float = 0.5) -> str | None:
     return names[found[0]] if found else None
 
 
-def nearest(wrong: Any, valid: Iterable[Any]) -> str:
-    """`; did you mean 'x'?` where a name is close, else the valid names."""
-    valid = sorted(map(str, valid))
-    name = close(wrong, valid)
-    return f"; did you mean {name!r}?" if name else f"; valid: {', '.join(valid) or 'none'}"
+def nearest(wrong: Any, valid: Iterable[Any], lister: str = "") -> str:
+    """`; did you mean 'x'?` where a name is close, else the valid names; the command `lister` lists all of many."""
+    names = sorted(map(str, valid))
+    if name := close(wrong, names):
+        return f"; did you mean {name!r}?"
+    more = f" (`{lister}` lists all)" if lister and len(names) > ALL else ""
+    return f"; valid: {listed(names, str(wrong))}{more}"
+
+
+def listed(names: list[str], like: str) -> str:
+    """The names; of many those most like a name, and the number of the others."""
+    if len(names) <= ALL:
+        return ", ".join(names) or "none"
+    return f"{', '.join(get_close_matches(like, names, n=NEAREST, cutoff=0.0))} and {len(names) - NEAREST:,} more"
+
+
+def named(given: str, valid: Iterable[str], what: str, lister: str = "") -> str:
+    """The name that is given whole, or by a beginning of each of its parts (between slashes) that no other has.
+
+    A whole part comes before a beginning, and one that ends with a word before others: `seed1` is not `seed10`.
+    Raises LookupError, which lists the names that begin so, or are near; `what` says what they are of.
+    """
+    parts, names = given.rstrip("/").split("/"), list(valid)
+    alike = [name for name in names if name.count("/") == len(parts) - 1]
+    found = [name.split("/") for name in alike]
+    for place, part in enumerate(parts):
+        found = _beginning(found, place, part)
+    if len(found) == 1:
+        return "/".join(found[0])
+    if not found:
+        raise LookupError(f"none of {what} has this name{nearest(given, alike or names, lister)}")
+    several = listed(sorted("/".join(name) for name in found), given)
+    raise LookupError(f"{len(found):,} of {what} begin so: {several}; give more of the name")
+
+
+def _beginning(names: list[list[str]], place: int, part: str) -> list[list[str]]:
+    """The names with this part at a place, else those where a word ends after it, else those that go on in any way."""
+    for after in (r"\Z", r"(?![A-Za-z0-9])", ""):
+        found = [name for name in names if re.match(re.escape(part) + after, name[place])]
+        if found:
+            break
+    return found
 
 
 def missing(field: str, present: Iterable[str], known: Iterable[str]) -> str:

@@ -71,11 +71,23 @@ def test_the_command_lists_findings_and_counts_rows():
     assert "a multiple of 1 / problems" in sized.stdout and "47.3" in sized.stdout
 
 
+def test_k_and_value_are_enough_of_a_single_row(tmp_path):
+    table = tmp_path / "row.csv"
+    table.write_text("k,value\n1,10\n2,30\n4,31\n")
+    done = CliRunner().invoke(app, ["consistency", str(table)])
+    assert done.exit_code == 0 and "the row without a name\n    not pass@mk at most m pass@k" in done.stdout
+    assert "1 of 1 rows" in done.stdout
+
+
 def test_the_command_names_what_is_wrong(tmp_path):
     bad = tmp_path / "bad.csv"
-    bad.write_text("paper,k,value\nA,1,2\n")
-    done = CliRunner().invoke(app, ["consistency", str(bad)])
-    assert done.exit_code == 2 and "the column table is missing" in done.stderr
+    for header, message in (
+        ("paper,k", "the column value is missing; valid keys: "),
+        ("modle,k,value", 'the column model is missing; unknown key "modle"; did you mean "model"?'),
+    ):
+        bad.write_text(f"{header}\nA,1,2\n")
+        done = CliRunner().invoke(app, ["consistency", str(bad)])
+        assert done.exit_code == 2 and message in done.stderr
     done = CliRunner().invoke(app, ["consistency", str(tmp_path / "none.csv")])
     assert done.exit_code == 2 and "none.csv" in done.stderr
     for word in ("AIME", "=3", "AIME=0", "AIME=²", "AIME=" + "9" * 5000):

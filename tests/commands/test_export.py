@@ -80,8 +80,8 @@ def test_cards_and_metadata_are_read_by_others(results, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--run", "c*"), "c*: no finished run in"),
-        (("--run", "unfinished"), "unfinished: no finished run in"),
+        (("--run", "c*"), "c*: none of the finished runs in"),
+        (("--run", "unfinished"), "unfinished: none of the finished runs in"),
         (("--results", "nowhere"), "nowhere: no such folder"),
     ],
 )

@@ -119,7 +119,8 @@ def test_parquet_has_a_row_per_rollout(say, tmp_path):
 
 def test_what_is_missing_is_named(say, results):
     for words, message in (
-        (("show", "run-c"), "run-c: no run or evaluation in .* has this name; did you mean 'run-[ab]'"),
+        (("show", "run-c"), "run-c: none of the runs and evaluations in .* has this name; did you mean 'run-[ab]'"),
+        (("show", "run"), "run: 2 of the runs and evaluations in .* begin so: run-a, run-b; give more of the name"),
         (("show", "run-a", "--step", "7"), "step 7: .*the nearest is 2"),
         (("show", "run-a", "--prompt", "p7"), "'p7': no kept rollout is of this problem; did you mean 'p[01]'"),
         (("show", EVALUATION, "--prompt", "q7"), "'q7': .* has no such problem; did you mean 'q[012]'"),
@@ -177,8 +178,9 @@ def test_pass_at_k_and_its_intervals_are_those_of_the_statistics(results):
     assert [at.k for at in found.at_k] == [1, 2, 4] and found.problems == 3
     for at in found.at_k:
         left, right = (pass_at_k(4, counts, at.k)[None] for counts in ([0, 2, 4], [1, 1, 4]))
-        assert (at.a, at.b) == (SeedsAndProblems(0.95).of(left), SeedsAndProblems(0.95).of(right))
-        assert at.difference == SeedsAndProblems(0.95).of_difference(right, left)
+        of = SeedsAndProblems(0.95, (0.0, 1.0))
+        assert (at.a, at.b) == (of.of(left), of.of(right))
+        assert at.difference == of.of_difference(right, left)
 
 
 def test_flips_are_problems_on_other_sides_of_a_half_or_solved_by_one_alone():

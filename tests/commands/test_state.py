@@ -212,4 +212,14 @@ def test_a_misspelt_name_is_answered_with_the_nearest(tmp_path):
         done = CliRunner().invoke(app, ["state", command, "qwen2-grop-seed1", "--results", str(tmp_path)])
         assert done.exit_code == 2 and "did you mean 'qwen2-grpo-seed1'?" in done.output
     done = CliRunner().invoke(app, ["state", "again", "zzz", "--results", str(tmp_path)])
-    assert done.exit_code == 2 and "`rlvr state list`" in done.output
+    assert done.exit_code == 2 and "has this name; valid: qwen2-grpo-seed1" in done.output
+
+
+def test_a_beginning_is_enough_that_no_other_has(tmp_path):
+    for name in ("qwen2-grpo-seed1-4a2c", "qwen2-grpo-seed10-5e5e"):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+    results = ["--results", str(tmp_path)]
+    done = CliRunner().invoke(app, ["state", "again", "runs/qwen2-grpo-seed1", "--dry-run", *results])
+    assert done.exit_code == 0 and done.output.startswith("qwen2-grpo-seed1-4a2c: ")
+    done = CliRunner().invoke(app, ["state", "again", "qwen2-grpo", *results])
+    assert done.exit_code == 2 and "2 of the runs, sfts, evaluations begin so: " in done.output

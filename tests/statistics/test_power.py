@@ -5,6 +5,9 @@ import json
 import numpy as np
 import pytest
 from conftest import run_module
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
 from scores_by_hand import scores
 from statsmodels.stats.power import TTestPower
 
@@ -35,19 +38,39 @@ def test_where_seeds_alone_vary_it_is_the_paired_t_test():
     assert power_at(0.5, Components(0.0, 0.0, 3.3681**2), 8, 450, level=0.05) == pytest.approx(1), "far out in the tail"
 
 
-def test_the_power_is_how_often_a_true_difference_is_found():
-    generator, of = np.random.default_rng(2), Components(0.8**2, 4**2, 9**2)
-    found = 0
+@pytest.mark.parametrize(("seeds", "problems", "difference"), [(8, 150, 1.6), (3, 300, 4.0), (3, 20, 6.0)])
+def test_the_power_is_how_often_a_true_difference_is_found(seeds, problems, difference):
+    generator, of, found = np.random.default_rng(2), Components(0.8**2, 4**2, 9**2), 0
     for _ in range(1000):
-        x = 1.6 + generator.normal(0, 0.8, (8, 1)) + generator.normal(0, 4, (1, 150)) + generator.normal(0, 9, (8, 150))
-        found += SeedsAndProblems(0.95).of(x).low > 0
-    assert found / 1000 == pytest.approx(power_at(1.6, of, 8, 150, level=0.05), abs=0.05)
+        x_SN = difference + generator.normal(0, 0.8, (seeds, 1)) + generator.normal(0, 4, (1, problems))
+        found += SeedsAndProblems(0.95).of(x_SN + generator.normal(0, 9, (seeds, problems))).low > 0
+    assert found / 1000 == pytest.approx(power_at(difference, of, seeds, problems, level=0.05), abs=0.05)
 
 
-def test_more_of_either_finds_more():
-    of = Components(1.0, 16.0, 80.0)
-    found = [smallest_difference(of, *design, power=0.8, level=0.05) for design in ((3, 150), (8, 150), (8, 450))]
-    assert found == sorted(found, reverse=True)
+def test_the_smallest_difference_is_that_of_the_widest_error():
+    """Three seeds are the bottleneck here: Student's t of their means, with two degrees of freedom, by scipy."""
+    of, seeds, problems = Components(0.3, 2.0, 25.0), 3, 450
+    error = (0.3 / seeds + 25.0 / (seeds * problems)) ** 0.5
+    expected = (stats.t.ppf(0.975, 2) + stats.t.ppf(0.8, 2)) * error
+    assert smallest_difference(of, seeds, problems, power=0.8, level=0.05) == pytest.approx(expected)
+
+
+VARIANCES = st.one_of(st.just(0.0), st.floats(1e-3, 1e3))
+
+
+@given(
+    of=st.builds(Components, VARIANCES, VARIANCES, st.floats(1e-3, 1e3)),
+    seeds=st.integers(2, 60),
+    problems=st.integers(2, 600),
+    more=st.integers(1, 300),
+    difference=st.floats(0.01, 20),
+)
+def test_more_of_either_never_finds_less(of, seeds, problems, more, difference):
+    designs = (seeds, problems), (seeds, problems + more), (seeds + more, problems)
+    fewer, *larger = [smallest_difference(of, *design, power=0.8, level=0.05) for design in designs]
+    assert max(larger) <= fewer * (1 + 1e-9)
+    least, *greater = [power_at(difference, of, *design, level=0.05) for design in designs]
+    assert min(greater) >= least - 1e-9
 
 
 @pytest.mark.parametrize("of", [Components(1.0, 4.0, 80.0), Components(4.0, 0.0, 0.0), Components(0.0, 0.0, 400.0)])
@@ -78,6 +101,12 @@ def test_the_command_reads_scores(tmp_path):
         smallest_difference(of, 8, 100, power=0.8, level=0.05), abs=1e-3
     )
     assert rows[-1]["power"] > rows[0]["power"]
+    table = run_module("rlvr", "power", *options, "--seeds", "2,8", "--problems", "4,100", "--table").stdout
+    cells = [line.split() for line in table.splitlines() if line.lstrip()[:1].isdigit()]
+    assert [cell[:3] for cell in cells] == [
+        [str(row["seeds"]), str(row["problems"]), f"{row['smallest_difference']:.2f}"] for row in rows
+    ]
+    assert max(map(len, table.splitlines())) <= 110
 
 
 def test_the_command_compares_at_equal_pass_1(tmp_path):

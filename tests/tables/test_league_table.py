@@ -59,7 +59,7 @@ def test_bounds_of_differences_hold_all_methods_together():
     """With ten more methods the bounds of the same difference are wider."""
     given, of_b = layout(), {"s": 1}
     more = [{**given["cells"][1], "arm": f"c{i}", "label": "c"} for i in range(10)]
-    counts = {"a1": [2, 2, 1, 3], "a2": [2, 1, 2, 3], "b1": [3, 0, 1, 1], "b2": [2, 0, 0, 2], "base1": COUNTS["base1"]}
+    counts = {"a1": [2, 2, 1, 3], "a2": [2, 1, 2, 3], "b1": [2, 2, 1, 0], "b2": [2, 1, 2, 0], "base1": COUNTS["base1"]}
 
     def width(cells: list) -> float:
         made = statistics({**given, "cells": cells}, on_x(counts), training(), solutions(of_b))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from rlvr.config.measures import ANY, Range
 from rlvr.config.plan import Item
 from rlvr.config.schema.items import Claim
 from rlvr.config.schema.settings import Statistics
@@ -125,6 +126,7 @@ class Found:
     seeds: int
     problems: int | None
     unit: str
+    possible: Range = ANY
 
 
 def estimated(found: list[Found | NotComparable], claim: dict[str, Any]) -> list[Estimate | NotComparable]:
@@ -149,6 +151,7 @@ def with_joint_bounds(found: list[Found], claim: dict[str, Any]) -> list[Estimat
         half = own.half_width(tail)
         beyond = abs(own.mean) - threshold if near else threshold - own.mean
         p = max(own.p_above(-threshold), 1 - own.p_above(threshold)) if near else own.p_above(threshold)
-        bounds = (own.mean - half, own.mean + half, own.mean - of_all, own.mean + of_all)
+        ends = (own.mean - half, own.mean + half, own.mean - of_all, own.mean + of_all)
+        bounds = (float(end) for end in np.clip(ends, *one.possible))
         estimates.append(Estimate(own.mean, *bounds, one.seeds, one.problems, one.unit, p, together.p(i, beyond)))
     return estimates

@@ -133,7 +133,8 @@ def _found(contrast: dict[str, Any], claim: dict[str, Any], inputs: Evidence) ->
         problems += found[1]
     sum_SC = over_benchmarks(parts, claim["statistics"]["confidence"])
     cell = Cell(PERCENT * sum_SC, contrast["model"], " ".join(evaluations))
-    return Found(cell, seeds_of(terms), problems, UNIT)
+    lowest, highest = (sum(end(PERCENT * term["weight"], 0.0) for term in terms) for end in (min, max))
+    return Found(cell, seeds_of(terms), problems, UNIT, (lowest, highest))
 
 
 def _sum(

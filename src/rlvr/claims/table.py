@@ -9,6 +9,7 @@ from tabulate import tabulate
 
 from rlvr.claims import agreement, grid
 from rlvr.claims.contrasts import EQUAL
+from rlvr.claims.of_scores import UNIT
 from rlvr.claims.verdicts import (
     APART,
     DECIDED,
@@ -22,7 +23,9 @@ from rlvr.claims.verdicts import (
     false_discoveries,
     meaning,
 )
+from rlvr.config.measures import PERCENTAGE, of_difference
 from rlvr.files import RecordError, publish
+from rlvr.statistics.shown import WITHHELD, is_withheld
 
 NOTES = [
     "Reproduced: the 95 % interval of every contrast of the claim lies where the claim says. Contradicted: that of "
@@ -118,6 +121,8 @@ def numbers(row: pd.Series) -> str:
     over = f"{int(row['seeds'])} seeds" + ("" if pd.isna(row["problems"]) else f", {int(row['problems'])} problems")
     several = row["run"] > 1 and row["verdict"] not in HOLDS
     wider = f"; for {row['run']} contrasts [{low_of_all}, {high_of_all}]" if several else ""
+    if row["unit"] == UNIT and is_withheld(row["low"], row["high"], of_difference(PERCENTAGE)):
+        return f"{value} [{WITHHELD}] ({over} are too few)".replace("-", "−")
     return f"{value} [{low}, {high}]{wider} ({over})".replace("-", "−")
 
 

@@ -10,7 +10,9 @@ from rlvr.files import RecordError, publish
 
 
 def compare(
-    a: Annotated[str, typer.Argument(metavar="A", help="A run, or an evaluation: <policy>/<evaluation>.")],
+    a: Annotated[
+        str, typer.Argument(metavar="A", help="A run, or an evaluation: <policy>/<evaluation>; or the beginning.")
+    ],
     b: Annotated[str, typer.Argument(metavar="B", help="Another of the same kind.")],
     html: Annotated[Path | None, typer.Option(help="Write one HTML file instead.")] = None,
     results: Annotated[Path, typer.Option(help="The results folder.")] = Path("results"),
@@ -19,6 +21,8 @@ def compare(
 
     Of two runs, pass@k is that of the evaluations that both have. Intervals are over problems, at 95 %: they say
     nothing about other training seeds (docs/statistics.md).
+
+    Example: rlvr compare RUN OTHER --html compare.html
     """
     from rlvr.show.comparison import compare as comparison
     from rlvr.show.names import Missing, find

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from rlvr.commands.lines import fail, say, text_of
-from rlvr.words import missing, nearest
+from rlvr.words import close, missing, nearest
 
 COLUMNS = ("paper", "table", "model", "method", "benchmark", "k", "value")
 ROW = COLUMNS[:5]
@@ -56,7 +56,10 @@ class Table:
 
 def consistency(
     files: Annotated[
-        list[Path], typer.Argument(help="Tables as CSV: paper, table, model, method, benchmark, k, value.")
+        list[Path],
+        typer.Argument(
+            help="Tables as CSV: k, value, and what tells rows apart of paper, table, model, method, benchmark."
+        ),
     ],
     samples: Annotated[
         int | None, typer.Option(help="n, if known: at k = n values are multiples of 1 / problems.", min=1)
@@ -72,6 +75,8 @@ def consistency(
     Values are in percent (28.81, 28.81%, 39.1 ± 0.2, with a decimal point), or fractions in a file where none is over
     1 and none has a percent sign. Lines without a whole k or a value are skipped; any other unreadable line is an
     error. A finding does not say which number is wrong, or why. Averages over runs at different n may break these laws.
+
+    Example: rlvr consistency table.csv
     """
     import pandas as pd
 
@@ -90,7 +95,7 @@ def consistency(
         typer.echo(findings.to_csv(index=False, lineterminator="\n"), nl=False)
         return
     for _, part in findings.groupby(list(ROW), sort=False):
-        typer.echo("  ".join(str(part.iloc[0][column]) for column in ROW))
+        typer.echo("  ".join(filter(None, (str(part.iloc[0][column]) for column in ROW))) or "the row without a name")
         for law, where, by in zip(part["law"], part["where"], part["by"], strict=True):
             typer.echo(f"    not {law}: {where}, by at least {by:.2g} points")
     inconsistent = findings.groupby(list(ROW)).ngroups if len(findings) else 0
@@ -169,7 +174,8 @@ def _read(file: Path) -> Table:
 
 def _check_header(file: Path, header: list[str]) -> None:
     for column in COLUMNS:
-        if column not in header:
+        misspelt = close(column, [name for name in header if name not in COLUMNS])
+        if column not in header and (misspelt or column not in ROW):
             fail("consistency", f"{file}: the column {column} {missing(column, header, COLUMNS)}")
     if repeated := [name for name, count in Counter(header).items() if count > 1]:
         fail("consistency", f"{file}: the column {repeated[0]!r} is there twice")
@@ -177,7 +183,7 @@ def _check_header(file: Path, header: list[str]) -> None:
 
 def _cell(line: int, fields: dict[str, str]) -> Cell | None:
     """The pass@k of a line; None without a whole k or a value. Raises ValueError for an unreadable line."""
-    fields = {column: " ".join(fields[column].split()) for column in COLUMNS}
+    fields = {column: " ".join(fields.get(column, "").split()) for column in COLUMNS}
     k, text = _K.fullmatch(fields["k"]), fields["value"]
     if re.fullmatch("[0-9]+", fields["k"]) and not k:
         raise ValueError(f"k: must be between 1 and 999,999,999 (got {fields['k'][:40]!r})")

@@ -21,6 +21,8 @@ def show(config_folder: ConfigFolder = None) -> None:
     """List every set: source, licence, published number, revision, the papers that use it, and what is in data/.
 
     `pinned`: the entry names a commit. `main`: the newest commit, which `prepare` writes into the card.
+
+    Example: rlvr data list
     """
     from tabulate import tabulate
 
@@ -59,6 +61,8 @@ def prepare(
     The set's files are those of --from, else those in data/NAME/, else the hub's. Without a network and without files
     this says which files to put where. It writes nothing before all rows are read, nor if the number of problems
     differs from the published one.
+
+    Example: rlvr data prepare aime-2025
     """
     from rlvr.config.load import ConfigError, look_up
     from rlvr.config.schema.names import Mixture, Published, Synthetic

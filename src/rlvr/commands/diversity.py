@@ -34,6 +34,8 @@ def diversity(
     answers "extracted": the answer, or null for none. Out: {"problem": "aime-1", "n": 128, "correct": 17,
     "s_div": 0.03, "distinct": 17, "distinct_at_m": 8.0, ...}, at the end {"summary": {...}}. docs/statistics.md says
     what each measure is.
+
+    Example: rlvr diversity --input samples.jsonl
     """
     from rlvr.scoring.diversity import encoder_of, measure, summary
 

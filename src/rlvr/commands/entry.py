@@ -5,10 +5,12 @@ interrupted. A closed pipe ends a command silently. With `python -X dev -m rlvr`
 """
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,10 @@ UsageError, ClickException = typer.BadParameter.__mro__[1:3]
 
 class Commands(TyperGroup):
     """The commands, which all end in the same way."""
+
+    def __init__(self, *words: Any, **options: Any):
+        super().__init__(*words, **options)
+        make_readable(self)
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> Any:
         words = list(sys.argv[1:] if args is None else args)
@@ -43,6 +49,25 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except EOFError as error:  # typer would say "Aborted." after an empty line
             raise UsageError(f"an input ends too early: {error}") from error
+
+
+def make_readable(command: Any) -> None:
+    """Makes typer show the help of a command, its options and its subcommands as it is meant.
+
+    It takes words in brackets for markup, which it hides, and the ends of a source's lines for those of a paragraph's.
+    """
+    command.help = _as_text(command.help)
+    command.epilog = _as_text(command.epilog)
+    for option in command.params:
+        option.help = _as_text(getattr(option, "help", None))
+    for other in getattr(command, "commands", {}).values():
+        make_readable(other)
+
+
+def _as_text(text: str | None) -> str | None:
+    from rich.markup import escape  # typer needs it too
+
+    return text and escape(re.sub(r"(?<!\n)\n(?!\n)", " ", cleandoc(text)))
 
 
 def command_of(group: Any, words: list[str]) -> str:

@@ -31,6 +31,8 @@ def evaluate(
     """Print a table of pass@k of models of yours on problems of yours, with intervals over the problems.
 
     It writes own/NAME.yaml and has Snakemake sample, grade and score; the same command continues after a stop.
+
+    Example: rlvr evaluate --model my --data my.jsonl --verifier math
     """
     from rlvr.config.load import ConfigError
     from rlvr.config.registries import members

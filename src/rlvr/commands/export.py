@@ -13,7 +13,8 @@ from rlvr.files import RecordError
 def export(
     out: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder to write; it must not exist.")],
     run: Annotated[
-        list[str] | None, typer.Option(help="A run, or a pattern such as '*-ace_grpo-*'; all without.")
+        list[str] | None,
+        typer.Option(help="A run, the beginning of its name, or a pattern such as '*-ace_grpo-*'; all without."),
     ] = None,
     policies: Annotated[bool, typer.Option(help="The trained policies too, each with a model card.")] = False,
     title: Annotated[str, typer.Option(help="The title of the data set.")] = "RLVR runs",
@@ -25,6 +26,8 @@ def export(
 
     The folder has a card for a hub, CITATION.cff, .zenodo.json for an archive that gives a DOI, and SHA256SUMS.
     `--policies` adds each trained policy as a transformers folder with a model card.
+
+    Example: rlvr export FOLDER --run '*-ace_grpo-*' --policies
     """
     from rich.console import Console
     from rich.progress import Progress

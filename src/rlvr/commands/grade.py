@@ -39,6 +39,8 @@ def grade(
     never stops the rest; if no line is valid the exit code is 2. If the verifier raises an exception, the status is
     `error`, with the `reason`. A gold may be a worked solution that ends in `#### 72` or a box. docs/grading.md says
     what each verifier accepts.
+
+    Example: rlvr grade --verifier math --input answers.jsonl
     """
     from rlvr.verifiers.pool import Pool
 

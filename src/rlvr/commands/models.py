@@ -10,7 +10,8 @@ from rlvr.commands.checkout import ConfigFolder
 from rlvr.commands.checkout import config_folder as folder_of
 from rlvr.commands.lines import fail, say
 
-app = typer.Typer(invoke_without_command=True, help="List the models of the hub, and look up commits of branches.")
+HELP = "List the models of the hub, and look up commits of branches.\n\nExample: rlvr models"
+app = typer.Typer(invoke_without_command=True, help=HELP)
 
 SECONDS = 20.0  # time limit for the hub's answer
 HEAD = "# Commits of branches of models.yaml, by `rlvr models resolve`. Planning uses them in place of the branch.\n"
@@ -41,6 +42,8 @@ def resolve(
     """Ask the hub for the commits of branches, and write them to config/revisions.yaml.
 
     With HF_HUB_OFFLINE=1 the commits come from the hub's local cache. A new commit means new runs.
+
+    Example: rlvr models resolve
     """
     from rlvr.config.load import ConfigError, look_up
 

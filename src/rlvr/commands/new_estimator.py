@@ -58,6 +58,8 @@ def new_estimator(
     """Write an estimator of your own to start from: its file, its arm in config/papers/methods.yaml, its test.
 
     The formula in it is an example that trains. Change it, and `snakemake league --config mine=NAME` ranks it.
+
+    Example: rlvr new-estimator my_weight
     """
     from rlvr.config.registries import members
 

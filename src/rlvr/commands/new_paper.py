@@ -63,6 +63,8 @@ def new_paper(
     """Write config/papers/NAME.yaml to start from: two methods, a sweep of learning rates, a table at equal pass@1.
 
     It runs as it is: `snakemake --config scale=smoke papers=NAME -- paper_NAME`. Change its methods, then its sets.
+
+    Example: rlvr new-paper my_paper
     """
     folder = folder_of("new-paper", config_folder)
     path = folder / "papers" / f"{name}.yaml"

@@ -32,6 +32,8 @@ def passk(
     In, one line per problem: {"problem": "aime-1", "n": 128, "c": 17}, c of n samples correct (n at most 1,000,000).
     Out: {"k": 8, "value": 0.61, "over_samples": [low, high], "over_problems": [low, high], ...}. The first interval
     is of these problems and other samples, the second of other problems of this kind (BCa bootstrap).
+
+    Example: rlvr passk --k 1,8,32 --input counts.jsonl
     """
     import numpy as np
 

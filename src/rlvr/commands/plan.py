@@ -17,7 +17,7 @@ def plan(
     papers: Annotated[
         list[str] | None, typer.Argument(metavar="[PAPER]...", help="Papers of config/papers/; default: all.")
     ] = None,
-    scale: Annotated[str, typer.Option(help="A scale of config/scale/.")] = "paper",
+    scale: Annotated[str, typer.Option(help="A scale of config/scale/. (The workflow's default is laptop.)")] = "paper",
     device: Annotated[
         str | None,
         typer.Option(
@@ -56,6 +56,8 @@ def plan(
 
     Options replace the scale's device and nodes (`hardware` in its file). Jobs start in the order that finishes core
     tables first. The output lists every assumption; docs/cost.md explains them.
+
+    Example: rlvr plan ace --scale laptop
     """
     import pandas as pd
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,8 +13,10 @@ from rlvr.commands.lines import fail
 
 if TYPE_CHECKING:
     from rlvr.statistics.intervals import Matrix
+    from rlvr.statistics.power import Components
 
 PERCENT = 100.0
+POWER, LEVEL = 0.8, 0.05
 
 
 def power(
@@ -31,17 +34,23 @@ def power(
     seeds: Annotated[str, typer.Option(metavar="S,S,...", help="Numbers of seeds.")] = "3,5,8,12",
     problems: Annotated[str, typer.Option(metavar="N,N,...", help="Numbers of problems.")] = "150,300,450",
     difference: Annotated[float, typer.Option(help="A true difference, in percent points.")] = 2.0,
+    as_json: Annotated[
+        bool | None,
+        typer.Option("--json/--table", help="JSON lines or a table. Default: a table on a terminal, else JSON lines."),
+    ] = None,
 ) -> None:
-    """Print what so many seeds and problems can find, one JSON line for each pair of numbers.
+    """Print what so many seeds and problems can find: a table on a terminal, elsewhere one JSON line for each pair.
 
     Pilot runs of two methods give the variances of their paired difference between seeds, between problems and of the
     rest. Out: {"seeds": 8, "problems": 150, "smallest_difference": 1.7, "power": 0.9, "seeds_needed": 6, ...}: the
     difference found with a power of 80 % by a two-sided test at 5 %, the power at `--difference`, and the fewest seeds
     that find it with 80 % on so many problems (null: 1,000 are too few). With `--left-rate` the difference is that at
     the right method's pass@1, by interpolation between two rates (`rlvr.statistics.frontier`).
+
+    Example: rlvr power --left a1.csv --left a2.csv --right b1.csv --right b2.csv
     """
     from rlvr.files import RecordError
-    from rlvr.statistics import power as formulas
+    from rlvr.statistics.power import components
 
     if bool(left) == bool(left_rate):
         fail("power", "give the other method's runs by --left, or at several rates by --left-rate")
@@ -51,17 +60,50 @@ def power(
             fail("power", f"{name} has {len(files)} files and --right {len(right)}: seeds are paired")
     designs = [(s, n) for s in _numbers(seeds, "--seeds") for n in _numbers(problems, "--problems")]
     try:
-        of = formulas.components(PERCENT * _differences(left or [], curve, right, k))
+        of = components(PERCENT * _differences(left or [], curve, right, k))
     except (OSError, RecordError, ValueError, KeyError) as error:
         fail("power", str(error))
-    spread = {"sd_seeds": of.seeds**0.5, "sd_problems": of.problems**0.5, "sd_rest": of.rest**0.5}
-    for s, n in designs:
-        smallest = formulas.smallest_difference(of, s, n, power=0.8, level=0.05)
-        found = formulas.power_at(difference, of, s, n, level=0.05)
-        row = {"k": k, "seeds": s, "problems": n, "smallest_difference": smallest, "difference": difference}
-        needed = formulas.seeds_needed(difference, of, n, power=0.8, level=0.05)
-        row |= {"power": found, "seeds_needed": needed, **spread}
-        typer.echo(json.dumps({key: value if value is None else round(value, 4) for key, value in row.items()}))
+    rows = [{"k": k, **_row(of, s, n, difference)} for s, n in designs]
+    if as_json is None:
+        as_json = not sys.stdout.isatty()
+    typer.echo("\n".join(map(json.dumps, rows)) if as_json else _table(rows))
+
+
+def _row(of: Components, seeds: int, problems: int, difference: float) -> dict[str, Any]:
+    """What so many seeds and problems find, as the fields of a line."""
+    from rlvr.statistics.power import power_at, seeds_needed, smallest_difference
+
+    numbers = {
+        "smallest_difference": smallest_difference(of, seeds, problems, power=POWER, level=LEVEL),
+        "difference": difference,
+        "power": power_at(difference, of, seeds, problems, level=LEVEL),
+        "seeds_needed": seeds_needed(difference, of, problems, power=POWER, level=LEVEL),
+        **{"sd_seeds": of.seeds**0.5, "sd_problems": of.problems**0.5, "sd_rest": of.rest**0.5},
+    }
+    rounded = {key: value if value is None else round(value, 4) for key, value in numbers.items()}
+    return {"seeds": seeds, "problems": problems, **rounded}
+
+
+def _table(rows: list[dict[str, Any]]) -> str:
+    from tabulate import tabulate
+
+    first = rows[0]
+    headers = ("seeds", "problems", "smallest difference", f"power at {first['difference']:g}", "seeds needed")
+    cells = [
+        (row["seeds"], row["problems"], f"{row['smallest_difference']:.2f}", f"{row['power']:.0%}", _needed(row))
+        for row in rows
+    ]
+    spread = ", ".join(f"{part} {first[f'sd_{part}']:.2f}" for part in ("seeds", "problems", "rest"))
+    notes = (
+        f"Differences of pass@{first['k']} in percent points. The smallest difference is found with a power of 80 %,",
+        f"and the seeds needed find {first['difference']:g} with 80 %, both by a two-sided test at 5 %.",
+        f"Standard deviations in the pilot runs: {spread}.",
+    )
+    return "\n".join([tabulate(cells, headers=headers, colalign=["right"] * 5, disable_numparse=True), "", *notes])
+
+
+def _needed(row: dict[str, Any]) -> str:
+    return "over 1,000" if row["seeds_needed"] is None else str(row["seeds_needed"])
 
 
 def _differences(left: list[Path], curve: dict[float, list[Path]], right: list[Path], k: int) -> Matrix:

@@ -22,7 +22,9 @@ ON_A_TERMINAL, ON_A_PAGE = 4, 100  # groups, without --limit
 
 
 def show(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A run, or an evaluation: <policy>/<evaluation>.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A run, or an evaluation: <policy>/<evaluation>; or the beginning.")
+    ],
     step: Annotated[int | None, typer.Option(help="Only this training step.", min=1)] = None,
     prompt: Annotated[str | None, typer.Option(help="Only this problem, by its id.")] = None,
     right: Annotated[bool | None, typer.Option("--right/--wrong", help="Only rollouts that are right, or not.")] = None,
@@ -43,6 +45,8 @@ def show(
     A run shows the training rollouts that it kept (`execution.kept_prompts`), newest step first, an evaluation its
     completions by problem. `--weigh lens` adds the weights that LENS would have given them. A method's state (FADE)
     follows from the groups shown.
+
+    Example: rlvr show RUN --weigh lens --html show.html
     """
     from rlvr.show import groups as reading
     from rlvr.show.names import Missing, find

@@ -15,7 +15,7 @@ from rlvr.files import RecordError, read_json, remove
 from rlvr.training import backends, retire
 from rlvr.training.attempt import FAILURES, FIRST_LOG
 from rlvr.training.lease import LEASE, MARK, holder, lease
-from rlvr.words import nearest
+from rlvr.words import named
 from rlvr.workflow import locks
 
 app = typer.Typer(no_args_is_help=True, help="List, free or discard the state that lets killed work resume.")
@@ -102,7 +102,10 @@ class Work:
 
 @app.command("list")
 def show(results: Results = Path("results")) -> None:
-    """What has state: finished or not, how far, how large, what publication freed, and who is at work on it."""
+    """What has state: finished or not, how far, how large, what publication freed, and who is at work on it.
+
+    Example: rlvr state list
+    """
     from tabulate import tabulate
 
     rows = []
@@ -120,7 +123,8 @@ def show(results: Results = Path("results")) -> None:
 @app.command()
 def free(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Names from `list`; default: all finished work.")
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Names from `list`, or beginnings; default: all finished work."),
     ] = None,
     dry_run: DryRun = False,
     results: Results = Path("results"),
@@ -129,6 +133,8 @@ def free(
 
     If an output is lost, or with --forcerun, Snakemake publishes a finished run again from its last checkpoint. Without
     its state the run is trained again, and an evaluation sampled again.
+
+    Example: rlvr state free RUN
     """
     all_work = _all(results)
     selected = [work for work in all_work.values() if work.finished() and work.saved_files()]
@@ -160,10 +166,13 @@ def free(
 
 @app.command()
 def retry(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Runs or SFTs.")],
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Runs or SFTs, or beginnings of their names.")],
     results: Results = Path("results"),
 ) -> None:
-    """Allow new attempts of work that failed three times with the same error; its checkpoints stay."""
+    """Allow new attempts of work that failed three times with the same error; its checkpoints stay.
+
+    Example: rlvr state retry RUN
+    """
     for work in _chosen("state retry", _all(results), names):
         found = (work.state / FAILURES).exists()
         remove(work.state / FAILURES)
@@ -173,7 +182,9 @@ def retry(
 
 @app.command()
 def again(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Runs, SFTs or evaluations.")],
+    names: Annotated[
+        list[str], typer.Argument(metavar="NAME...", help="Runs, SFTs or evaluations, or beginnings of their names.")
+    ],
     dry_run: DryRun = False,
     force: Annotated[bool, typer.Option("--force", help="Also remove dependent work without state.")] = False,
     results: Results = Path("results"),
@@ -183,6 +194,8 @@ def again(
     This also removes the outputs of dependent work, since Snakemake redoes only missing results. The state of dependent
     work stays: if its inputs come out equal, it is published from there. Dependent work without state would start from
     its beginning, which needs --force.
+
+    Example: rlvr state again RUN --dry-run
     """
     all_work = _all(results)
     selected = _chosen("state again", all_work, names)
@@ -231,17 +244,16 @@ def _all(results: Path) -> dict[str, Work]:
 
 
 def _chosen(command: str, all_work: dict[str, Work], names: list[str]) -> list[Work]:
-    """Work by name; a folder's name before it or a slash after it is ignored."""
-    plain = {f"{FOLDERS[work.kind].split('/')[0]}/{name}": name for name, work in all_work.items()}
-    works = []
+    """Work by name or a beginning that no other has; a folder's name before it or a slash after it is ignored."""
+    works, kinds = [], ", ".join(f"{kind}s" for kind in FOLDERS)
     for given in names:
-        name = given.rstrip("/")
-        name = plain.get(name, name)
-        if name not in all_work:
-            close = nearest(name, all_work)
-            hint = close if close.startswith("; did") else "; `rlvr state list` shows those that have state"
-            fail(command, f"{given}: {', '.join(FOLDERS)}: none has this name{hint}")
-        works.append(all_work[name])
+        folder, _, name = given.partition("/")
+        if folder not in (pattern.split("/")[0] for pattern in FOLDERS.values()):
+            name = given
+        try:
+            works.append(all_work[named(name, all_work, f"the {kinds}", "rlvr state list")])
+        except LookupError as error:
+            fail(command, f"{given}: {error}")
     return list(dict.fromkeys(works))
 
 

@@ -53,6 +53,8 @@ def train(
     It writes own/NAME.yaml (models, data, a paper) and has Snakemake make the paper, whose page also shows reward and
     entropy over training. Runs are named by what they are, equal ones are shared, and the same command continues after
     a stop. Several methods are compared with GRPO, or with the first one where it is not among them.
+
+    Example: rlvr train --model my --data my.jsonl --verifier math --estimator ace
     """
     from rlvr import estimators
     from rlvr.config import registries

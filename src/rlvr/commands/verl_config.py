@@ -8,7 +8,7 @@ import typer
 from rlvr.commands.checkout import ConfigFolder
 from rlvr.commands.checkout import config_folder as folder_of
 from rlvr.commands.lines import fail, say
-from rlvr.words import close
+from rlvr.words import named
 
 
 def verl_config(
@@ -28,6 +28,8 @@ def verl_config(
     """Print the overrides of verl's configuration for a run or an SFT, one per line, in hydra's syntax.
 
     Its memory on one GPU goes to the standard error, and exit code 2 says that it cannot fit.
+
+    Example: rlvr verl-config RUN --nodes 2
     """
     from rlvr.config.load import ConfigError
     from rlvr.planning.expansion import make_plan
@@ -40,17 +42,18 @@ def verl_config(
     except ConfigError as error:
         fail("verl-config", str(error).splitlines()[0])
     valid = [*plan.runs, *(name for name, spec in plan.policies.items() if spec.sft and spec.sft.backend == "verl")]
-    matches = [run] if run in valid else [name for name in valid if name.startswith(run)]
-    if len(matches) != 1:
-        fail("verl-config", f"{run!r}: {_which(run, matches or valid, scale, ambiguous=bool(matches))}")
     try:
-        lines = _overrides(folder, plan, matches[0], nodes, gpus_per_node)
+        name = named(run, valid, f"the runs at scale {scale}")
+    except LookupError as error:
+        fail("verl-config", f"{run}: {error}")
+    try:
+        lines = _overrides(folder, plan, name, nodes, gpus_per_node)
     except Unsupported as error:
-        fail("verl-config", f"{matches[0]}: {error}")
+        fail("verl-config", f"{name}: {error}")
     for line in lines:
         typer.echo(line)
     try:
-        lines, refusal = _memory(folder, plan, matches[0], device, nodes * gpus_per_node)
+        lines, refusal = _memory(folder, plan, name, device, nodes * gpus_per_node)
     except ConfigError as error:
         fail("verl-config", str(error).splitlines()[0])
     for line in lines:
@@ -101,13 +104,3 @@ def _memory(folder: Path, plan: Any, name: str, device: str | None, gpus: int) -
         f"{phase}: {sum(parts.values()) / 1e9:.1f} of {memory.usable / 1e9:.1f} GB on {on} ({largest_parts(parts)})"
         for phase, parts in memory.phases.items()
     ], f"{refusal} on {on}" if refusal else ""
-
-
-def _which(run: str, names: list[str], scale: str, *, ambiguous: bool) -> str:
-    """The message for an unknown or ambiguous prefix, with the nearest run."""
-    nearest = close(run, names, cutoff=0.0)
-    if nearest is None:
-        return f"there are no runs at scale {scale}"
-    if ambiguous:
-        return f"{len(names)} runs at scale {scale} begin so, the nearest is {nearest}; give more of the name"
-    return f"no run at scale {scale} begins so; the nearest of the {len(names)} is {nearest}"

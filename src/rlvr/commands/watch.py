@@ -24,6 +24,8 @@ def watch(
 
     It reads the results folder and Snakemake's log beside it, so jobs of a cluster show too. A run without a process,
     or without a new step for minutes, is said to be stopped or silent. Ctrl-C ends it, and leaves the last view.
+
+    Example: rlvr watch --results results
     """
     from rich.live import Live
 

@@ -47,6 +47,8 @@ def weigh(
     In: {"step": 0, "rewards": [[...G...], ...P...], "logp": [[...]], "entropy": 0.8}, with the fields that `--list`
     names for the method; logp is log pi of the whole response, in nats. Out: {"step": 0, "weights": [[...]],
     "state": {...}}. The order of steps matters: some methods have a state.
+
+    Example: rlvr weigh ace --set alpha=2.0 --input steps.jsonl
     """
     if show:
         typer.echo("\n\n".join(describe(method) for method in estimators.names()))

@@ -4,9 +4,17 @@ A figure names a measure by its name (`entropy`: of the probes where they have i
 `metrics.entropy`. docs/training.md defines each.
 """
 
+import math
 from dataclasses import dataclass
 
 from rlvr.words import nearest
+
+Range = tuple[float, float]  # of the possible values of a measure
+ANY: Range = (-math.inf, math.inf)
+SHARE: Range = (0.0, 1.0)
+POSITIVE: Range = (0.0, math.inf)
+PERCENTAGE: Range = (0.0, 100.0)
+CORRELATION: Range = (-1.0, 1.0)
 
 PROBE, METRICS, WEIGHTS = "probe", "metrics", "weights"
 BOTH = (PROBE, METRICS)
@@ -65,6 +73,19 @@ MEASURES = {
     "align_middle": Measure("|cos| of u₁, middle layers", (WEIGHTS,), share=True),
     "align_late": Measure("|cos| of u₁, late layers", (WEIGHTS,), share=True),
 }
+
+
+SHARES = ("negative_share", "half_energy_share")  # of tables alone
+
+
+def possible(name: str) -> Range:
+    """The possible values of a measure."""
+    return SHARE if name in SHARES or (name in MEASURES and MEASURES[name].share) else ANY
+
+
+def of_difference(of: Range) -> Range:
+    """The possible values of the difference of two values of a range."""
+    return (of[0] - of[1], of[1] - of[0])
 
 
 class UnknownMeasure(ValueError):

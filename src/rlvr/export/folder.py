@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from rlvr import words
 from rlvr.export import cards, tables
 from rlvr.files import publish, sha256, whole
 from rlvr.show.names import Missing, Named, evaluations, runs
-from rlvr.words import nearest
 
 
 @dataclass(frozen=True)
@@ -33,17 +33,26 @@ class Chosen:
 
 
 def choose(results: Path, patterns: Sequence[str]) -> Chosen:
-    """The finished runs whose names fit a pattern, all without one. Raises Missing if a pattern fits none."""
+    """The finished runs whose names fit a pattern or begin so, all without one. Raises Missing if one fits none."""
     known = {named.name: named for named in runs(results) if named.manifest()}
-    for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in known):
-            raise Missing(f"{pattern}: no finished run in {results} has this name{nearest(pattern, known)}")
-    found = [n for name, n in known.items() if not patterns or any(fnmatchcase(name, p) for p in patterns)]
+    fitting = {name for pattern in patterns for name in _fitting(pattern, known, results)}
+    found = [n for name, n in known.items() if not patterns or name in fitting]
     if not found:
         raise Missing(f"{results} has no finished run")
     policies = [*(tables.base_of(named.manifest()) for named in found), *(named.name for named in found)]
     scored = (one for name in dict.fromkeys(policies) if name for one in evaluations(results, name).values())
     return Chosen(found, [one for one in scored if (one.folder / "scores.csv").is_file()])
+
+
+def _fitting(pattern: str, known: Iterable[str], results: Path) -> list[str]:
+    """The names that fit a pattern; the one that begins with a text without signs of a pattern."""
+    fitting = [name for name in known if fnmatchcase(name, pattern)]
+    if fitting:
+        return fitting
+    try:
+        return [words.named(pattern, known, f"the finished runs in {results}", f"ls {results}/runs")]
+    except LookupError as error:
+        raise Missing(f"{pattern}: {error}") from error
 
 
 def export(

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rlvr.config.measures import METRICS
+from rlvr.config.measures import CORRELATION, METRICS
 from rlvr.figures import _curves_of_counts, _training
 from rlvr.figures._looks import looks
 from rlvr.figures._panels import Figure, grid, legend
@@ -63,12 +63,12 @@ def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
             )
             if np.isnan(rho_S).any():
                 continue  # all arms have one value
-            interval = over_seeds(rho_S, layout["statistics"]["confidence"])
+            interval = over_seeds(rho_S, layout["statistics"]["confidence"], CORRELATION)
             rows.append(
                 {
                     **{**cell_columns(cells[0]), "arm": "", "label": "", "policies": ""},
                     **{"measure": f"rank_correlation of {name}", "value": interval.estimate},
-                    **{"value_low": max(-1.0, interval.low), "value_high": min(1.0, interval.high), "seeds": seeds},
+                    **{"value_low": interval.low, "value_high": interval.high, "seeds": seeds},
                 }
             )
     return pd.DataFrame(rows)

@@ -11,6 +11,7 @@ import pandas as pd
 from pydantic import model_validator
 
 from rlvr.config.layers import ConfigError
+from rlvr.config.measures import PERCENTAGE, of_difference
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.fields import Positive
 from rlvr.figures import _curves_of_counts, _training
@@ -88,7 +89,7 @@ def _points(cell: dict[str, Any], runs: Runs, ks: list[int], up_to: int | None) 
 def _row(
     cell: dict[str, Any], step: float, measure: str, k: int, values_S1: np.ndarray, confidence: float
 ) -> dict[str, Any]:
-    one = over_seeds(values_S1[:, 0], confidence)
+    one = over_seeds(values_S1[:, 0], confidence, of_difference(PERCENTAGE) if measure == GAIN else PERCENTAGE)
     numbers = {"value": one.estimate, "value_low": one.low, "value_high": one.high, "seeds": len(values_S1)}
     return {**cell_columns(cell), "step": step, "measure": measure, "k": k, **numbers}
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rlvr.config.measures import SHARE
 from rlvr.figures import _training
 from rlvr.figures._panels import SMALL, Figure, grid
 from rlvr.statistics.intervals import over_seeds
@@ -29,7 +30,7 @@ def statistics(layout: dict[str, Any], changes: dict[str, Any]) -> pd.DataFrame:
             _, _, layer, *matrix = name.split(".")
             for measure in MEASURES:
                 values_S = np.array([_value(changes, run, name, measure) for run in cell["policies"]])
-                interval = over_seeds(values_S, layout["statistics"]["confidence"])
+                interval = over_seeds(values_S, layout["statistics"]["confidence"], SHARE)
                 rows.append(
                     {
                         **{**cell_columns(cell), "layer": int(layer), "matrix": ".".join(matrix[:-1])},

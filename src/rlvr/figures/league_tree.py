@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from rlvr.config.layers import look_up
+from rlvr.config.measures import SHARE
 from rlvr.config.plan import Item
 from rlvr.figures import _scored
 from rlvr.figures._panels import LETTERS, SMALL, Figure, grid, nothing
@@ -49,7 +50,7 @@ def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
     at the p up to which q is at most 5 %: its t beyond which that p lies, plus the t with 80 % below, errors each.
     """
     confidence, rows, spreads = layout["statistics"]["confidence"], [], []
-    intervals = SeedsAndProblems(confidence)
+    intervals = SeedsAndProblems(confidence, SHARE)
     for methods in methods_at(layout, scores):
         found = [(cell, methods.at_equal(layout["k"][-1], cell)) for cell in methods.cells]
         reached = [(cell, values) for cell, values in found if values is not None]

@@ -8,7 +8,7 @@ import pandas as pd
 from pydantic import Field
 
 from rlvr.config.layers import ConfigError
-from rlvr.config.measures import HARD, MEASURES, METRICS, PROBE, WEIGHTS, UnknownMeasure, curve
+from rlvr.config.measures import HARD, MEASURES, METRICS, PROBE, WEIGHTS, UnknownMeasure, curve, possible
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.fields import Positive
 from rlvr.estimators import signature
@@ -81,7 +81,7 @@ def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
                 every_S = np.array([s.get(step, math.nan) for s in series])
                 values_S = every_S[~np.isnan(every_S)]
                 if values_S.size:
-                    interval = over_seeds(values_S, layout["statistics"]["confidence"])
+                    interval = over_seeds(values_S, layout["statistics"]["confidence"], possible(measure["name"]))
                     rows.append(
                         {
                             **cell_columns(cell),

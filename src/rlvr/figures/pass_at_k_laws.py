@@ -13,7 +13,7 @@ from rlvr.figures._looks import looks as looks_of
 from rlvr.figures._panels import Figure, grid, legend
 from rlvr.statistics.intervals import over_seeds
 from rlvr.statistics.run_rows import cell_columns
-from rlvr.statistics.scaling import LAWS, fit, fit_solve_rates, names, pass_at_k_of
+from rlvr.statistics.scaling import LAWS, fit, fit_solve_rates, names, pass_at_k_of, possible
 from rlvr.statistics.scores import Scores, pass_at
 from rlvr.statistics.table_rows import blocks, frames_of
 
@@ -98,7 +98,8 @@ def _of_seeds(head: dict[str, Any], frames: list[pd.DataFrame], layout: dict[str
             mse = float(errors_K[seen].mean())
             beyond = float(errors_K[~seen].mean()) if (~seen).any() else float("nan")
             for i, name in enumerate(names(law)):
-                interval = over_seeds(np.array([found[i] for found in of_seeds]), layout["statistics"]["confidence"])
+                values_S = np.array([found[i] for found in of_seeds])
+                interval = over_seeds(values_S, layout["statistics"]["confidence"], possible(law)[i])
                 rows.append(
                     {
                         **head,

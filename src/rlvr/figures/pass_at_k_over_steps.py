@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rlvr.config.measures import SHARE
 from rlvr.config.schema.fields import Positive
 from rlvr.figures import _curves_of_counts, _training
 from rlvr.figures._panels import Figure, legend
@@ -35,7 +36,7 @@ def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
             ks = _curves_of_counts.ks_of(counts[0])
             curves_SK = np.array([pass_at_ks(of_seed, ks) for of_seed in counts])
             for i, k in enumerate(ks):
-                interval = over_seeds(curves_SK[:, i], layout["statistics"]["confidence"])
+                interval = over_seeds(curves_SK[:, i], layout["statistics"]["confidence"], SHARE)
                 rows.append(
                     {
                         **{**cell_columns(cell), "step": step, "measure": "pass", "k": k, "value": interval.estimate},

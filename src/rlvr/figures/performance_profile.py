@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from rlvr.config.measures import SHARE
 from rlvr.figures import _scored
 from rlvr.figures._panels import SMALL, Figure, grid
 from rlvr.statistics.intervals import SeedsAndProblems
@@ -36,7 +37,7 @@ def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
 
     In percent and points, with intervals; the baseline's own gain is missing.
     """
-    intervals, rows = SeedsAndProblems(layout["statistics"]["confidence"]), []
+    intervals, rows = SeedsAndProblems(layout["statistics"]["confidence"], SHARE), []
     for methods in methods_at(layout, scores):
         base_SN = methods.pass_at(1, methods.baseline["policies"])
         for cell in methods.cells:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rlvr.config.identity import what_is_made
-from rlvr.config.measures import MEASURES, METRICS, PROBE
+from rlvr.config.measures import MEASURES, METRICS, PROBE, SHARE, of_difference
 from rlvr.files import RecordError, read_json, read_lines
 from rlvr.show.names import Missing, Named, evaluations
+from rlvr.statistics.shown import WHY, is_withheld, over
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,6 +79,13 @@ class Scores:
     problems: int
     at_k: list[AtK]
     flips: list[Flip]  # losses first, the largest ahead, then gains
+
+    def withheld(self) -> str | None:
+        """The reason why an interval is not shown, where one is not."""
+        found = ((one, SHARE) for at in self.at_k for one in (at.a, at.b))
+        of_both = ((at.difference, of_difference(SHARE)) for at in self.at_k)
+        hidden = any(is_withheld(one.low, one.high, of) for one, of in (*found, *of_both))
+        return WHY.format(over(0, self.problems)) if hidden else None
 
 
 @dataclass(frozen=True)
@@ -166,7 +174,7 @@ def scores(a: Named, b: Named) -> Scores:
         frames.problems_of([ours, theirs], [a.name, b.name])
     except RecordError as error:
         raise Missing(str(error)) from error
-    interval, at_k = SeedsAndProblems(CONFIDENCE), []
+    interval, at_k = SeedsAndProblems(CONFIDENCE, SHARE), []
     fewest = min(*ours["n"], *theirs["n"])
     for k in (2**power for power in range(fewest.bit_length())):
         left_1C, right_1C = (frames.matrix([frame], frames.pass_at(k)) for frame in (ours, theirs))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rlvr.files import read_json
-from rlvr.words import nearest
+from rlvr.words import named
 
 
 class Missing(LookupError):
@@ -34,14 +34,19 @@ class Named:
 
 
 def find(results: Path, name: str) -> Named:
-    """The run or evaluation of a name; the folder of results, `runs/` or `evaluations/` before it is ignored."""
+    """The run or evaluation of a name or of a beginning that no other has (`rlvr.words.named`).
+
+    The folder of results, `runs/` or `evaluations/` before it is ignored.
+    """
     if not results.is_dir():
         raise Missing(f"{results}: no such folder; --results names that of the results")
     known = {n.name: n for n in (*_all(results, "run", "runs/*"), *_all(results, "evaluation", "evaluations/*/*"))}
     short = name.rstrip("/").removeprefix(f"{results}/").removeprefix("runs/").removeprefix("evaluations/")
-    if short not in known:
-        raise Missing(f"{name}: no run or evaluation in {results} has this name{nearest(short, known)}")
-    return known[short]
+    what, lister = f"the runs and evaluations in {results}", f"ls {results}/runs {results}/evaluations"
+    try:
+        return known[named(short, known, what, lister)]
+    except LookupError as error:
+        raise Missing(f"{name}: {error}") from error
 
 
 def runs(results: Path) -> list[Named]:

@@ -3,8 +3,10 @@
 import re
 from typing import NamedTuple
 
+from rlvr.config.measures import PERCENTAGE, Range, of_difference
 from rlvr.show.groups import Shown
 from rlvr.statistics.intervals import Interval
+from rlvr.statistics.shown import brackets
 
 MISSING = "[a step is missing]"
 
@@ -33,9 +35,13 @@ def printable(text: str) -> str:
 
 def percent(interval: Interval) -> str:
     """`52.1 [48.0, 56.2]`, in percent."""
-    return f"{100 * interval.estimate:.1f} [{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
+    return _text(interval, ".1f", PERCENTAGE)
 
 
 def signed(interval: Interval) -> str:
     """`+1.3 [-0.4, +3.0]`, in percent points."""
-    return f"{100 * interval.estimate:+.1f} [{100 * interval.low:+.1f}, {100 * interval.high:+.1f}]"
+    return _text(interval, "+.1f", of_difference(PERCENTAGE))
+
+
+def _text(interval: Interval, form: str, possible: Range) -> str:
+    return f"{100 * interval.estimate:{form}}{brackets(100 * interval.low, 100 * interval.high, form, possible)}"

@@ -99,7 +99,9 @@ def _settings(of: Comparison) -> Table:
 def _scores(scores: Scores) -> Table:
     table = _titled(f"{scores.evaluation}: {scores.problems} problems", "k", "pass@k of A", "pass@k of B", "B - A", "p")
     for at in scores.at_k:
-        table.add_row(str(at.k), percent(at.a), percent(at.b), signed(at.difference), f"{at.difference.p:.3f}")
+        texts = (percent(at.a), percent(at.b), signed(at.difference), f"{at.difference.p:.3f}")
+        table.add_row(str(at.k), *map(Text, texts))
+    table.caption = scores.withheld()
     return table
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rlvr.config.measures import ANY, Range
 from rlvr.statistics.intervals import Difference, Interval, SeedsAndProblems
 
 Matrix = NDArray[np.float64]
@@ -43,8 +44,8 @@ class RunsAndProblemsByBenchmark:
     A policy without a training seed (a base policy) is repeated for each run, so trimming affects all methods equally.
     """
 
-    def __init__(self, seeds: int, confidence: float):
-        self.seeds, self.intervals = seeds, SeedsAndProblems(confidence)
+    def __init__(self, seeds: int, confidence: float, possible: Range = ANY):
+        self.seeds, self.intervals = seeds, SeedsAndProblems(confidence, possible)
 
     def of(self, aggregate: Aggregate, scores: Sequence[Matrix]) -> Interval:
         """The interval of an aggregate. `scores`: (S, N) per benchmark; (1, N) for a policy without a training seed."""

@@ -3,11 +3,13 @@
 Dimensions: S training seeds, N problems.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rlvr.config.measures import ANY, SHARE, Range, of_difference
 from rlvr.statistics.pass_at_k import pass_at_k
 
 Matrix = NDArray[np.float64]
@@ -18,6 +20,10 @@ class Interval:
     estimate: float
     low: float
     high: float
+
+    def within(self, possible: Range) -> Self:
+        """The part of the interval within the range of its measure, where the true value is: no coverage is lost."""
+        return replace(self, low=float(np.clip(self.low, *possible)), high=float(np.clip(self.high, *possible)))
 
 
 @dataclass(frozen=True)
@@ -31,23 +37,24 @@ class SeedsAndProblems:
     Each seed scores all problems, so the mean's variance is that of a two-way random-effects design (Searle, Casella &
     McCulloch 1992, ch. 4; `spread`), and the interval is Student's t with Satterthwaite's degrees of freedom. All
     methods score the same problems and share seeds, so differences are paired by both. A policy without a training
-    seed has one row, and only the problems vary.
+    seed has one row, and only the problems vary. Intervals end where the measure's `possible` range ends, and those of
+    differences where the difference of two such values does.
     """
 
-    def __init__(self, confidence: float):
-        self.tail = (1 - confidence) / 2
+    def __init__(self, confidence: float, possible: Range = ANY):
+        self.tail, self.possible = (1 - confidence) / 2, possible
 
     def of(self, scores_SN: Matrix) -> Interval:
         """The interval of the mean over seeds and problems."""
         found = spread(self._known(scores_SN))
-        half = found.half_width(self.tail)
-        return Interval(found.mean, found.mean - half, found.mean + half)
+        return _symmetric(found.mean, found.half_width(self.tail)).within(self.possible)
 
     def of_difference(self, left_SN: Matrix, right_SN: Matrix) -> Difference:
         """The interval of mean(left) - mean(right), paired, and its two-sided p."""
         difference_SN = left_SN - right_SN  # a policy without a training seed is compared with every seed
-        interval = self.of(difference_SN)
-        p = spread(self._known(difference_SN)).p_above(0.0)
+        found = spread(self._known(difference_SN))
+        interval = _symmetric(found.mean, found.half_width(self.tail)).within(of_difference(self.possible))
+        p = found.p_above(0.0)
         return Difference(interval.estimate, interval.low, interval.high, 2 * min(p, 1 - p))
 
     def _known(self, scores_SN: Matrix) -> Matrix:
@@ -131,15 +138,19 @@ def spread(scores_SN: Matrix) -> Spread:
     return Spread(mean, tuple(errors))
 
 
-def over_seeds(values_S: Matrix, confidence: float) -> Interval:
-    """Student's t interval over training seeds only, for curves; NaN bounds for a single seed."""
+def _symmetric(mean: float, half: float) -> Interval:
+    return Interval(mean, mean - half, mean + half)
+
+
+def over_seeds(values_S: Matrix, confidence: float, possible: Range = ANY) -> Interval:
+    """Student's t interval over training seeds only, for curves, within its possible range; NaN for a single seed."""
     mean = float(np.mean(values_S))
     if len(values_S) < 2:
         return Interval(mean, float("nan"), float("nan"))
     from scipy import stats  # takes half a second, which planning need not wait for
 
     half = stats.t.ppf((1 + confidence) / 2, len(values_S) - 1) * stats.sem(values_S)
-    return Interval(mean, mean - float(half), mean + float(half))
+    return _symmetric(mean, float(half)).within(possible)
 
 
 def over_samples(n_N: NDArray[np.int64], c_N: NDArray[np.int64], k: int, confidence: float) -> Interval:
@@ -158,11 +169,8 @@ def over_samples(n_N: NDArray[np.int64], c_N: NDArray[np.int64], k: int, confide
             chance, value = stats.binom.pmf(counts, n, (c + 0.5) / (n + 1)), pass_at_k(n, counts, k)
             cache[n, c] = float(chance @ value**2 - (chance @ value) ** 2)
         variances[i] = cache[n, c]
-    mean, half = (
-        float(values.mean()),
-        stats.norm.ppf((1 + confidence) / 2) * np.sqrt(max(variances.sum(), 0.0)) / len(values),
-    )
-    return Interval(mean, max(0.0, mean - float(half)), min(1.0, mean + float(half)))
+    half = stats.norm.ppf((1 + confidence) / 2) * np.sqrt(max(variances.sum(), 0.0)) / len(values)
+    return _symmetric(float(values.mean()), float(half)).within(SHARE)
 
 
 def over_problems(values_N: Matrix, *, resamples: int, confidence: float, generator: np.random.Generator) -> Interval:

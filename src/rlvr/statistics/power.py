@@ -18,13 +18,19 @@ class Components:
     problems: float
     rest: float
 
-    def error(self, seeds: int, problems: int) -> tuple[float, float]:
-        """The standard error of a mean over so many seeds and problems, and its degrees of freedom (Satterthwaite)."""
-        parts = (self.seeds / seeds, seeds - 1), (self.problems / problems, problems - 1)
-        rest = self.rest / (seeds * problems), (seeds - 1) * (problems - 1)
-        total = sum(variance for variance, _ in (*parts, rest))
-        squares = sum(variance**2 / freedom for variance, freedom in (*parts, rest))
-        return float(np.sqrt(total)), total**2 / squares if squares else float(seeds - 1)
+    def errors(self, seeds: int, problems: int) -> tuple[tuple[float, float], ...]:
+        """The standard errors that a mean over so many seeds and problems has, each with its degrees of freedom.
+
+        They are those of the interval (`rlvr.statistics.intervals.spread`) with its variances at their expectations: of
+        the seeds' means, of the problems' means, and of both. The widest counts.
+        """
+        rest = self.rest / (seeds * problems)
+        of_seeds, of_problems = self.seeds / seeds + rest, self.problems / problems + rest
+        total = of_seeds + of_problems - rest
+        parts = (of_seeds, seeds - 1), (of_problems, problems - 1), (rest, (seeds - 1) * (problems - 1))
+        squares = sum(variance**2 / freedom for variance, freedom in parts)
+        freedom = max(total**2 / squares if squares else 0.0, min(seeds, problems) - 1)
+        return (of_seeds**0.5, seeds - 1), (of_problems**0.5, problems - 1), (total**0.5, freedom)
 
 
 def components(difference_SN: Matrix) -> Components:
@@ -44,11 +50,16 @@ def components(difference_SN: Matrix) -> Components:
 
 
 def smallest_difference(of: Components, seeds: int, problems: int, *, power: float, level: float) -> float:
-    """The difference that a two-sided test at the level finds with this power: (t_{1 - level/2} + t_power) x error."""
+    """The difference that a two-sided test at the level finds with this power: (t_{1 - level/2} + t_power) x error.
+
+    It is the largest of the three errors', so more seeds or more problems never find less.
+    """
     from scipy import special
 
-    error, freedom = of.error(seeds, problems)
-    return float(special.stdtrit(freedom, 1 - level / 2) + special.stdtrit(freedom, power)) * error
+    return max(
+        float(special.stdtrit(freedom, 1 - level / 2) + special.stdtrit(freedom, power)) * error
+        for error, freedom in of.errors(seeds, problems)
+    )
 
 
 def seeds_needed(
@@ -66,12 +77,15 @@ def seeds_needed(
 
 
 def power_at(difference: float, of: Components, seeds: int, problems: int, *, level: float) -> float:
-    """The power of that test at a true difference, by the noncentral t distribution."""
+    """The power of that test at a true difference, by the noncentral t distribution; the least of the three errors'."""
+    return min(_power(difference, *error, level=level) for error in of.errors(seeds, problems))
+
+
+def _power(difference: float, error: float, freedom: float, *, level: float) -> float:
     from scipy import stats
 
-    error, freedom = of.error(seeds, problems)
     if error == 0:
         return 1.0 if difference else level
     edge, shift = stats.t.ppf(1 - level / 2, freedom), abs(difference) / error
-    power = float(stats.nct.sf(edge, freedom, shift) + stats.nct.cdf(-edge, freedom, shift))
-    return float(stats.norm.sf(edge - shift)) if np.isnan(power) else power  # scipy gives NaN for a large shift
+    right, wrong = stats.nct.sf(edge, freedom, shift), stats.nct.cdf(-edge, freedom, shift)
+    return float(right + np.nan_to_num(wrong))  # scipy gives NaN for a chance near 0

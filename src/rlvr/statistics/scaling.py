@@ -7,6 +7,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rlvr.config.measures import POSITIVE, SHARE, Range
+
 Vector = NDArray[np.float64]
 
 
@@ -170,6 +172,13 @@ MIXTURES = {"Beta-binomial": ("a", "b"), "two Beta-binomials": ("w", "a1", "b1",
 def names(law: str) -> tuple[str, ...]:
     """The parameters of a law of pass@k, or of a distribution of solve rates."""
     return LAWS[law].names if law in LAWS else MIXTURES[law]
+
+
+def possible(law: str) -> tuple[Range, ...]:
+    """The possible values of each parameter: those of a fit; shapes of Beta are positive, and a weight is a share."""
+    if law in LAWS:
+        return tuple(zip(LAWS[law].low, LAWS[law].high, strict=True))
+    return tuple(SHARE if name == "w" else POSITIVE for name in MIXTURES[law])
 
 
 def pass_at_k_of(law: str, k: Vector, parameters: Sequence[float]) -> Vector:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rlvr.config.measures import SHARE
 from rlvr.config.published import plain
 from rlvr.files import RecordError
 from rlvr.statistics.frontier import AtEqualPass1, on_curve
@@ -51,7 +52,7 @@ def pass_at_k_rows(layout: dict[str, Any], scores: Scores, reference: pd.DataFra
         frames = frames_of(scores, cells, panel["evaluations"][model], panel["levels"])
         first = frames[cells[0]["policies"][0]]
         units, samples = int(units_of(first).max()) + 1, int(first["n"].min())
-        intervals = SeedsAndProblems(layout["statistics"]["confidence"])
+        intervals = SeedsAndProblems(layout["statistics"]["confidence"], SHARE)
         on_curves = any(cell.get("rates") for cell in cells)
         for cell in cells:
             for score, k, measure in _columns(layout, samples):

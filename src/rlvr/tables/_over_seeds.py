@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rlvr.config.measures import ANY, PERCENTAGE, SHARE, Range, possible
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.fields import Positive
 from rlvr.items import TABLES
@@ -15,6 +16,7 @@ from rlvr.items.layout import with_cells
 from rlvr.items.scope import Scope
 from rlvr.statistics.intervals import over_seeds
 from rlvr.statistics.run_rows import by_seed, cell_columns
+from rlvr.statistics.shown import WHY, WITHHELD, brackets, over
 from rlvr.tables._methods import MethodsTable
 from rlvr.tables._rendered import Rendered, scale_line
 
@@ -50,13 +52,13 @@ def rows_of(layout: dict[str, Any], parts: Mapping[str, Mapping[str, Value]]) ->
 
     `by_seed` holds the value of each run.
     """
-    rows = []
+    rows, confidence = [], layout["statistics"]["confidence"]
     for cell in layout["cells"]:
         for part, measures in parts.items():
             for measure, value in measures.items():
                 found = [math.nan if (number := value(run)) is None else number for run in cell["policies"]]
                 numbers = np.array([number for number in found if not math.isnan(number)])
-                interval = over_seeds(numbers, layout["statistics"]["confidence"]) if numbers.size else None
+                interval = over_seeds(numbers, confidence, possible(measure)) if numbers.size else None
                 rows.append(
                     {
                         **{**cell_columns(cell), "part": part, "measure": measure},
@@ -93,7 +95,7 @@ def rendered(layout: dict[str, Any], frame: pd.DataFrame, columns: Mapping[str, 
         line = {"Model": "" if shown and shown[0] == model else name}
         line |= {"Method": "" if shown == (model, label) else label, "": part}
         shown = (model, label)
-        by_measure = rows.set_index("measure")
+        by_measure = rows.set_index("measure", drop=False)
         for measure, column in columns.items():
             line[column.heading] = _cell(by_measure.loc[measure], column) if measure in by_measure.index else ""
         lines.append(line)
@@ -103,15 +105,22 @@ def rendered(layout: dict[str, Any], frame: pd.DataFrame, columns: Mapping[str, 
     confidence = f"{100 * layout['statistics']['confidence']:g} %"
     seeds = sorted(set(frame["seeds"]) - {0})
     notes = [*notes, f"In brackets: {confidence} intervals of Student's t over {_range(seeds)} training seeds."]
+    if any(WITHHELD in text for text in table.to_numpy().flat):
+        notes = [*notes, WHY.format(over(max(seeds)))]
     return Rendered(layout["title"], scale_line(layout), table, notes + ([layout["note"]] if layout["note"] else []))
+
+
+def _possible(measure: str, column: Column) -> Range:
+    """0 to 100 for a percentage of a whole, else any."""
+    return PERCENTAGE if possible(measure) == SHARE and column.factor == PERCENTAGE[1] else ANY
 
 
 def _cell(row: pd.Series, column: Column) -> str:
     if pd.isna(row["value"]):
         return "–"
     value, low, high = (column.factor * row[name] for name in ("value", "value_low", "value_high"))
-    text = f"{value:.{column.digits}f}"
-    text += f" [{low:.{column.digits}f}, {high:.{column.digits}f}]" if not math.isnan(low) else ""
+    form = f".{column.digits}f"
+    text = f"{value:{form}}{brackets(low, high, form, _possible(row['measure'], column))}"
     published = row.get("published")
     if published is None or pd.isna(published):
         return text

@@ -7,11 +7,13 @@ from typing import Any
 import pandas as pd
 
 from rlvr.config.layers import ConfigError
+from rlvr.config.measures import PERCENTAGE, Range, of_difference
 from rlvr.config.plan import Item
 from rlvr.config.published import PublishedTable
 from rlvr.config.schema.paper import Paper
 from rlvr.items import TABLES
 from rlvr.items.scope import Scope
+from rlvr.statistics import shown
 from rlvr.tables._methods import check_baseline
 from rlvr.tables._rendered import Rendered, scale_line
 
@@ -75,6 +77,7 @@ class Words:
     short_words: str
     about: dict[str, str] = field(default_factory=dict)
     digits: dict[str, int] = field(default_factory=dict)  # default: one, for percent
+    possible: dict[str, Range] = field(default_factory=dict)  # default: 0 to 100, for percent
     numbers: str = "pass@k in percent, unbiased estimator,"
     drawn: str = "training seeds × problems (two-way random effects, Student's t, paired for differences)"
 
@@ -103,10 +106,13 @@ def render(
         model = str(first["model"]) + (f" → {first['stand_in']}" if first["stand_in"] != first["model"] else "")
         by_column = by_column.reindex(columns)  # blind guesses have no avg and no maj
         rows = [(by_column.loc[column], words.digits.get(column[0], 1)) for column in columns]
+        ranges = [words.possible.get(score, PERCENTAGE) for score, _ in columns]
         texts = {
-            OURS: [_with_interval(row, "value", digits) for row, digits in rows],
+            OURS: [_with_interval(row, "value", digits, of) for (row, digits), of in zip(rows, ranges, strict=True)],
             RATE: [_rate(row["learning_rate"]) for row, _ in rows] if first["arm"] in swept_arms else [],
-            GAIN.format(arm=layout["compare_label"]): [_difference(row, digits, level) for row, digits in rows],
+            GAIN.format(arm=layout["compare_label"]): [
+                _difference(row, digits, level, of) for (row, digits), of in zip(rows, ranges, strict=True)
+            ],
             PUBLISHED: [_published(row, digits) for row, digits in rows],
             MINUS: [_signed(row["minus_published"], digits) for row, digits in rows],
         }
@@ -126,18 +132,19 @@ def _rate(value: float) -> str:
     return "" if pd.isna(value) else f"{value:.2g}"
 
 
-def _difference(row: Any, digits: int, level: float) -> str:
+def _difference(row: Any, digits: int, level: float, possible: Range) -> str:
     """The difference, with a dagger where Holm's adjusted p is at most `level`."""
-    return _with_interval(row, "difference", digits, "+", HOLDS if row["difference_p_holm"] <= level else "")
+    mark = HOLDS if row["difference_p_holm"] <= level else ""
+    return _with_interval(row, "difference", digits, of_difference(possible), "+", mark)
 
 
-def _with_interval(row: Any, name: str, digits: int, sign: str = "", mark: str = "") -> str:
+def _with_interval(row: Any, name: str, digits: int, possible: Range, sign: str = "", mark: str = "") -> str:
+    """The value with its interval; an exact one has none."""
     if pd.isna(row[name]):
         return ""
-    value, low, high = (f"{row[key]:{sign}.{digits}f}" for key in (name, f"{name}_low", f"{name}_high"))
-    if pd.isna(row[f"{name}_low"]):  # exact
-        return f"{value}{mark}".replace("-", "−")
-    return f"{value}{mark} [{low}, {high}]".replace("-", "−")
+    form = f"{sign}.{digits}f"
+    interval = shown.brackets(row[f"{name}_low"], row[f"{name}_high"], form, possible)
+    return f"{row[name]:{form}}{mark}{interval}".replace("-", "−")
 
 
 def _published(row: Any, digits: int) -> str:
@@ -161,6 +168,7 @@ def _notes(words: Words, layout: dict[str, Any], statistics: pd.DataFrame, kind_
         _selection(layout),
         *_trainers(layout),
         f"In brackets: {confidence} interval over {over}.",
+        *_withheld(words, statistics, seeds),
     ]
     if any("rates" in cell for cell in layout["cells"]):
         notes += [EQUAL.format(baseline=layout["compare_label"]), *_fewer_seeds(statistics, seeds)]
@@ -181,6 +189,16 @@ def _notes(words: Words, layout: dict[str, Any], statistics: pd.DataFrame, kind_
                 "Ours and published are of different models and problems at this scale, so none is subtracted."
             )
     return [*notes, *([layout["note"]] if layout["note"] else [])]
+
+
+def _withheld(words: Words, statistics: pd.DataFrame, seeds: int) -> list[str]:
+    """A note on intervals that are too wide to show."""
+    for row in statistics.to_dict("records"):
+        possible = words.possible.get(row["score"], PERCENTAGE)
+        ranges = {"value": possible, "difference": of_difference(possible)}
+        if any(shown.is_withheld(row[f"{name}_low"], row[f"{name}_high"], of) for name, of in ranges.items()):
+            return [shown.WHY.format(shown.over(seeds, int(row["problems"])))]
+    return []
 
 
 def _false_working(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:
@@ -265,6 +283,7 @@ def sentences(words: Words, frame: pd.DataFrame, level: float | None) -> list[st
         return texts
     frame = frame.loc[frame["score"] == words.short]
     last, digits = frame[frame["k"] == frame["k"].max()], words.digits.get(words.short, 1)
+    possible = of_difference(words.possible.get(words.short, PERCENTAGE))
     for (benchmark, model), cells in last.groupby(["benchmark", "model"], sort=False):
         baseline = cells[cells["difference"].isna()]["label"].iloc[0]
         parts = []
@@ -273,7 +292,8 @@ def sentences(words: Words, frame: pd.DataFrame, level: float | None) -> list[st
             verdict = "higher" if low > 0 else "lower" if high < 0 else "not resolved"
             if low * high > 0 and level is not None and cell["difference_p_holm"] > level:
                 verdict += " in this cell alone, not over the whole table"
-            numbers = f"{cell['difference']:+.{digits}f} [{low:+.{digits}f}, {high:+.{digits}f}]".replace("-", "−")
+            interval = shown.brackets(low, high, f"+.{digits}f", possible)
+            numbers = f"{cell['difference']:+.{digits}f}{interval}".replace("-", "−")
             parts.append(f"{cell['label']} {numbers}, {verdict}")
         stand_in, data = cells["stand_in"].iloc[0], cells["data"].iloc[0] if "data" in cells else benchmark
         name = f"{stand_in} on {data}"

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
+from rlvr.config.measures import SHARE
 from rlvr.config.plan import Item
 from rlvr.config.schema.fields import Positive
 from rlvr.items.layout import with_scores
@@ -72,7 +73,7 @@ def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
         firsts = [frames[cells[0]["policies"][0]] for frames in by_benchmark]
         units = [int(units_of(first).max()) + 1 for first in firsts]
         seeds = max(len(cell["policies"]) for cell in cells)
-        intervals = RunsAndProblemsByBenchmark(seeds, layout["statistics"]["confidence"])
+        intervals = RunsAndProblemsByBenchmark(seeds, layout["statistics"]["confidence"], SHARE)
         size = {"problems": sum(map(len, firsts)), "clusters": sum(units)}
         size["samples"] = min(int(first["n"].min()) for first in firsts)
         for cell in cells:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from rlvr.config.layers import ConfigError
+from rlvr.config.measures import POSITIVE, Range
 from rlvr.config.plan import Item, Plan
 from rlvr.items.layout import with_scores
 from rlvr.items.scope import Scope
@@ -19,7 +20,8 @@ from rlvr.tables._methods import BenchmarksTable
 
 PUBLISHED = "{} S_div"  # a benchmark's column in published tables
 CLAIMS = "of_diversity"
-MEASURES = ("s_div", "distinct_at_m", "answer_entropy")
+POSSIBLE: dict[str, Range] = {"s_div": (0.0, 2.0), "distinct_at_m": POSITIVE, "answer_entropy": POSITIVE}
+MEASURES = tuple(POSSIBLE)
 WORDS = _scored.Words(
     headers={"s_div": "S_div", "distinct_at_m": "distinct @{k}", "answer_entropy": "answer entropy"},
     short="s_div",
@@ -32,6 +34,7 @@ WORDS = _scored.Words(
         "answer_entropy": "Answer entropy: Shannon entropy in nats over the different answers of a problem's samples.",
     },
     digits={"s_div": 4, "distinct_at_m": 2, "answer_entropy": 3},
+    possible=POSSIBLE,
     numbers="Diversity",
 )
 
@@ -67,11 +70,11 @@ def statistics(layout: dict[str, Any], diversity: Scores, reference: Path | None
         frames = frames_of(diversity, cells, panel["evaluations"][cells[0]["model"]], panel["levels"])
         first = frames[cells[0]["policies"][0]]
         units = int(units_of(first).max()) + 1
-        intervals = SeedsAndKnownProblems(layout["statistics"]["confidence"])
         size = {"problems": len(first), "clusters": units, "samples": int(first["n"].min())}
         for cell in cells:
             ours, base = ([frames[policy] for policy in c["policies"]] if c else [] for c in (cell, baseline))
             for name in MEASURES:
+                intervals = SeedsAndKnownProblems(layout["statistics"]["confidence"], POSSIBLE[name])
                 values_SC = matrix(ours, _column(name))
                 baseline_SC = None if baseline in (None, cell) else matrix(base, _column(name))
                 difference = None if baseline_SC is None else intervals.of_difference(values_SC, baseline_SC)

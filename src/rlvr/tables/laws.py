@@ -5,12 +5,14 @@ from typing import Any
 import pandas as pd
 from pydantic import Field
 
+from rlvr.config.measures import ANY
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.fields import Positive
 from rlvr.figures import pass_at_k_laws
 from rlvr.items.layout import with_scores
 from rlvr.items.scope import Scope
 from rlvr.statistics.scores import Scores
+from rlvr.statistics.shown import brackets
 from rlvr.tables import _scored
 from rlvr.tables._methods import BenchmarksTable
 from rlvr.tables._rendered import Rendered, scale_line
@@ -44,7 +46,8 @@ def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
     for key, rows in statistics.groupby(["benchmark", "model", "label", "budget", "law"], sort=False):
         benchmark, model, label, budget, law = key  # type: ignore[misc]
         parameters = (
-            f"{row.parameter} {row.value:.3g} [{row.value_low:.3g}, {row.value_high:.3g}]" for row in rows.itertuples()
+            f"{row.parameter} {row.value:.3g}{brackets(row.value_low, row.value_high, '.3g', ANY)}"
+            for row in rows.itertuples()
         )
         errors = {"MSE": rows["mse"].iloc[0], "MSE beyond": rows["mse_beyond"].iloc[0]}
         lines.append(

@@ -13,6 +13,7 @@ import pandas as pd
 from pydantic import Field, model_validator
 
 from rlvr.config.layers import ConfigError, look_up
+from rlvr.config.measures import ANY, PERCENTAGE, POSITIVE, SHARE, of_difference
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.fields import Positive
 from rlvr.config.schema.items import ItemConfig, Row
@@ -26,6 +27,7 @@ from rlvr.statistics.joint import Cell, joint
 from rlvr.statistics.league import Methods, methods_at, probability_of_improvement, ranks
 from rlvr.statistics.run_rows import Runs, cell_columns, value_of
 from rlvr.statistics.scores import Matrix, Scores, blind, false_working
+from rlvr.statistics.shown import WHY, WITHHELD, brackets, over
 from rlvr.statistics.table_rows import BLIND, BLIND_LABEL
 from rlvr.tables import _scored
 from rlvr.tables._methods import BenchmarksTable
@@ -33,6 +35,8 @@ from rlvr.tables._rendered import Rendered, scale_line
 
 LAST = 0.1  # of a run's steps, over which entropy and seconds are means
 PERCENT = 100.0
+POSSIBLE = dict.fromkeys(("pass_1", "pass_k", "iqm", "false_working"), PERCENTAGE)
+POSSIBLE |= {"gain": of_difference(PERCENTAGE), "entropy": POSITIVE, "distinct": POSITIVE}
 PLACES = {"equal": "at equal pass@1", "common": "at the common rate"}
 NAMED = 6  # methods in a sentence; of others it says how many
 
@@ -192,7 +196,7 @@ def _seconds(rows: list[dict[str, Any]], run: str) -> float:
 def _measures(methods: Methods, place: Place, layout: dict[str, Any]) -> dict[str, dict[str, Interval]]:
     """Each measure of the methods at a place, by arm."""
     settings, (_, k), base = layout["statistics"], layout["k"], methods.baseline["arm"]
-    confidence, intervals = settings["confidence"], SeedsAndProblems(settings["confidence"])
+    confidence, intervals = settings["confidence"], SeedsAndProblems(settings["confidence"], SHARE)
     generator = np.random.default_rng(settings["seed"])
 
     def reached(what: str | int) -> dict[str, Matrix]:
@@ -201,7 +205,7 @@ def _measures(methods: Methods, place: Place, layout: dict[str, Any]) -> dict[st
 
     first, last = reached(1), reached(k)
     others = {arm: values for arm, values in last.items() if arm != base and base in last}
-    middle = {arm: RunsAndProblemsByBenchmark(len(of), confidence).of(iqm, [of]) for arm, of in last.items()}
+    middle = {arm: RunsAndProblemsByBenchmark(len(of), confidence, SHARE).of(iqm, [of]) for arm, of in last.items()}
     return {
         "pass_1": {arm: _percent(intervals.of(values)) for arm, values in first.items()},
         "pass_k": {arm: _percent(intervals.of(values)) for arm, values in last.items()},
@@ -211,7 +215,7 @@ def _measures(methods: Methods, place: Place, layout: dict[str, Any]) -> dict[st
         "rank_1": _ranks(first, confidence, generator),
         "better": {arm: _better(values, last[base], settings) for arm, values in others.items()},
         **{
-            name: {arm: over_seeds(values, confidence) for arm, values in reached(name).items()}
+            name: {arm: over_seeds(of, confidence, POSSIBLE.get(name, ANY)) for arm, of in reached(name).items()}
             for name in ("entropy", "distinct", "seconds", "false_working")
         },
     }
@@ -223,7 +227,8 @@ def _gains(differences: dict[str, Matrix], methods: Methods, settings: dict[str,
     generator = np.random.default_rng(settings["seed"])
     found = joint(cells, confidence=settings["confidence"], resamples=settings["resamples"], generator=generator)
     pairs = zip(found.spreads, found.half_widths(), strict=True)
-    return dict(zip(differences, (Interval(s.mean, s.mean - half, s.mean + half) for s, half in pairs), strict=True))
+    bounds = (Interval(s.mean, s.mean - half, s.mean + half).within(POSSIBLE["gain"]) for s, half in pairs)
+    return dict(zip(differences, bounds, strict=True))
 
 
 def _ranks(values: dict[str, Matrix], confidence: float, generator: np.random.Generator) -> dict[str, Interval]:
@@ -306,6 +311,7 @@ def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
         "IQM: the mean of the middle half of runs. Entropy (nats per token of training rollouts) and seconds are "
         "means over the last tenth of training.",
         *(["False working: correct samples with a false step, as a share of all correct ones."] if checked else []),
+        *([WHY.format(over(statistics["seeds"].max(), first["problems"]))] if WITHHELD in frame.to_string() else []),
         " ".join(sentences(statistics, None)),
         *([layout["note"]] if layout["note"] else []),
     ]
@@ -323,9 +329,10 @@ def _text(row: Any, digits: int, name: str) -> str:
         return ""
     if name == "rank":
         return f"{row['value']:g} [{row['value_low']:g}, {row['value_high']:g}]"
-    sign = "+" if name == "gain" else ""
-    value, low, high = (f"{row[key]:{sign}.{digits}f}" for key in ("value", "value_low", "value_high"))
-    text = value if name == "seconds" or pd.isna(row["value_low"]) else f"{value} [{low}, {high}]"
+    form = f"{'+' if name == 'gain' else ''}.{digits}f"
+    text = f"{row['value']:{form}}"
+    if name != "seconds":
+        text += brackets(row["value_low"], row["value_high"], form, POSSIBLE.get(name, ANY))
     return text.replace("-", "−")
 
 

@@ -1,0 +1,34 @@
+"""Intervals as text."""
+
+import math
+
+from rlvr.config.measures import Range
+
+WITHHELD = "withheld"
+MOST = 0.5  # of the possible range
+WHY = (
+    "Withheld: an interval that covers more than half of what is possible, since {} are too few to say how far another "
+    "experiment would be from this one."
+)
+
+
+def is_withheld(low: float, high: float, possible: Range) -> bool:
+    """Whether an interval is too wide to say anything: it covers more than half of the possible range."""
+    return high - low > MOST * (possible[1] - possible[0])
+
+
+def brackets(low: float, high: float, form: str, possible: Range) -> str:
+    """` [48.0, 56.2]`, ` [withheld]` for one that is too wide, nothing where there is none."""
+    if math.isnan(low):
+        return ""
+    return f" [{WITHHELD}]" if is_withheld(low, high, possible) else f" [{low:{form}}, {high:{form}}]"
+
+
+def over(seeds: int, problems: int | None = None) -> str:
+    """`2 training seeds and 10 problems`."""
+    parts = [_count(seeds, "training seed")] if seeds else []
+    return " and ".join([*parts, *([_count(problems, "problem")] if problems else [])])
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
