@@ -28,7 +28,7 @@ from rlvr.config.order import items_in_order, priorities
 from rlvr.config.plan import asked_for, by_name, companions, core_items, first_items, runs_of
 from rlvr.training import backends
 from rlvr.verifiers import hook
-from rlvr.workflow import between, failures, gated, locks, needs, room, seen, spec_files, targets, writable
+from rlvr.workflow import between, doubts, failures, gated, locks, needs, room, seen, spec_files, targets, writable
 from rlvr.workflow.needs import Job, Site
 from rlvr.workflow.rules import of_the_cluster
 from rlvr.workflow.spec_files import digest, runs_jobs

@@ -70,7 +70,21 @@ def before_any_job():
         sys.exit(1)
 
 
+TRAINED = []  # runs of this command
+
+
+def doubts_about_runs():
+    """Warn of runs that had nothing to learn from; `rlvr train` has its own words."""
+    for line in [] if SETTING["own"] else doubts.lines(PLAN, PATHS, TRAINED):
+        logger.warning(line)
+
+
+onsuccess:
+    doubts_about_runs()
+
+
 onerror:
+    doubts_about_runs()
     if IS_MAIN:
         stopped = workflow.scheduler
         waiting = len(set(stopped.remaining_jobs) - stopped.failed)
@@ -85,6 +99,7 @@ onstart:
         locks.holds(OWNER, map(os.path.basename, held))
     for note in PLAN.notes:
         logger.warning(f"on this machine: {note}")
+    TRAINED.extend(job.wildcards.run for job in workflow.dag.needrun_jobs() if job.rule.name == "rl")
     asked_models = {job.wildcards.model for job in workflow.dag.needrun_jobs() if job.rule.name == "model"}
     for line in gated.notices(PLAN.models[name] for name in sorted(asked_models)):
         logger.warning(line)

@@ -22,14 +22,19 @@ def equal_rewards(metrics: Sequence[dict[str, Any]], first: int) -> str | None:
         if statuses.total() >= first:
             break
         statuses.update(row["statuses"])
-    drawn, correct = statuses.total(), statuses["correct"]
-    if not drawn or 0 < correct < drawn:
+    total, correct = statuses.total(), statuses["correct"]
+    if not total or 0 < correct < total:
         return None
     if correct:
-        return f"all of the first {drawn} rollouts are correct: the problems are too easy to learn from"
+        return f"all of the first {total} rollouts are correct: the problems are too easy to learn from"
     counts = ", ".join(f"{count} {status}" for status, count in statuses.most_common())
     causes = "problems too hard, golds or a verifier that do not fit, a prompt that asks for no box, or too few tokens"
-    return f"none of the first {drawn} rollouts is correct ({counts}); likely causes: {causes}"
+    return f"none of the first {total} rollouts is correct ({counts}); likely causes: {causes}"
+
+
+def drawn(metrics: Sequence[dict[str, Any]]) -> int:
+    """The number of rollouts of all steps."""
+    return sum(sum(row["statuses"].values()) for row in metrics)
 
 
 def unmoved(run: RunSpec, metrics: Sequence[dict[str, Any]]) -> str | None:

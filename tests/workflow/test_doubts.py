@@ -1,0 +1,48 @@
+"""At its end Snakemake says which of its runs had nothing to learn from: all first rollouts wrong, or all correct."""
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+from rlvr.config.paths import Paths
+from rlvr.planning.expansion import make_plan
+from rlvr.workflow.doubts import lines
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return make_plan(ROOT, "smoke", ["ace"])
+
+
+@pytest.fixture
+def written(plan, tmp_path):
+    """`written(number, correct, wrong, steps)` writes the rows of a run; returns the paths and its name."""
+    paths = Paths(str(tmp_path), "smoke")
+
+    def write(number: int, correct: int, wrong: int, steps: int = 40) -> str:
+        run = list(plan.runs)[number]
+        file = Path(paths.manifest(plan, run)).with_name("metrics.jsonl")
+        file.parent.mkdir(parents=True)
+        statuses = {name: count for name, count in (("correct", correct), ("wrong", wrong)) if count}
+        rows = [{"step": step, "statuses": statuses} for step in range(1, steps + 1)]
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return run
+
+    return paths, write
+
+
+def test_runs_with_equal_rewards_are_one_line_with_their_number(plan, written):
+    paths, write = written
+    hopeless = [write(number, 0, 16) for number in range(3)]
+    easy, fine = write(3, 16, 0), write(4, 1, 15)
+    none, all_ = lines(plan, paths, [*hopeless, easy, fine])
+    assert none.startswith(f"{hopeless[0]}: none of the first 256 rollouts is correct (256 wrong); likely causes: ")
+    assert none.endswith(f" (so it is in 2 other runs); its rollouts: rlvr show {hopeless[0]}")
+    assert all_.startswith(f"{easy}: all of the first 256 rollouts are correct") and "other runs" not in all_
+
+
+def test_a_run_of_fewer_rollouts_or_without_rows_is_not_judged(plan, written):
+    paths, write = written
+    assert lines(plan, paths, [write(0, 0, 16, steps=2), list(plan.runs)[1]]) == []
