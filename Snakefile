@@ -32,6 +32,7 @@ include: "workflow/rules/claims.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/nodes.smk"
 include: "workflow/rules/targets.smk"
+include: "workflow/rules/hooks.smk"
 
 
 report: "workflow/report/workflow.rst"

@@ -1,0 +1,87 @@
+# What Snakemake does beside jobs: as it reads the rules, before the first job, at the start, and at the end. No rules here.
+SITE = Site(CLUSTER, SETTING["cluster"], ROOT, Path(PATHS.results))
+TRAINED = []  # the RL runs of this command
+
+
+def lacking():
+    """A line for each thing that the jobs of this command need and that is missing here."""
+    jobs = [Job(job.rule.name, dict(job.wildcards_dict)) for job in workflow.dag.needrun_jobs()]
+    at_once = workflow.resource_settings.cores or workflow.resource_settings.nodes or 1
+    disk = room.missing(jobs, PLAN, SITE, at_once)
+    # What the nodes of a cluster have, `check_nodes` says.
+    return [*(needs.missing(jobs, PLAN, SITE) if COMMAND_LINE.here else []), *([disk] if disk else [])]
+
+
+def before_any_job():
+    """End here if a job would fail. A dry run shows its jobs, and at its end what they lack."""
+    if workflow.dryrun:
+        for line in lacking():
+            atexit.register(print, f"missing: {line}", file=sys.stderr)
+    if not COMMAND_LINE.runs:
+        return
+    held = locks.refusal(Path(".snakemake")) if workflow.persistence.locked else None
+    if lines := [held] if held else [f"missing: {line}" for line in lacking()]:
+        for line in [*lines, "no job was started"]:
+            logger.error(line)
+        sys.exit(1)
+
+
+def doubts_about_runs():
+    """Warn of runs that had nothing to learn from; `rlvr train` has its own words."""
+    for line in [] if SETTING["own"] else doubts.lines(PLAN, PATHS, TRAINED):
+        logger.warning(line)
+
+
+if IS_MAIN:
+    RULE_NAMES = {rule.name for rule in workflow.rules}
+    for target in COMMAND_LINE.targets:
+        if target in RULE_NAMES or Path(target).exists():
+            continue
+        made = any(rule.is_producer(target) for rule in workflow.rules)
+        if not made or targets.nobodys(target, PLAN, PATHS):
+            names = [rule.name for rule in workflow.rules if not rule.has_wildcards()]
+            sys.exit(targets.unknown(target, names, PLAN, PATHS, SCALES))
+    if COMMAND_LINE.runs:
+        if problem := writable.problem(PATHS):
+            sys.exit(problem)
+        for line in locks.release(Path(".snakemake")):
+            logger.warning(line)
+        OWNER = locks.own(Path(".snakemake"))
+    between.planning_and_running(workflow, before_any_job)
+
+
+onstart:
+    without_default_rate()
+    if COMMAND_LINE.runs:
+        held = getattr(workflow.persistence, "_lockfile", {}).values()
+        locks.holds(OWNER, map(os.path.basename, held))
+    for note in PLAN.notes:
+        logger.warning(f"on this machine: {note}")
+    asked = list(workflow.dag.needrun_jobs())
+    TRAINED.extend(job.wildcards.run for job in asked if job.rule.name == "rl")
+    models = {job.wildcards.model for job in asked if job.rule.name == "model"}
+    for line in gated.notices(PLAN.models[name] for name in sorted(models)):
+        logger.warning(line)
+    # Papers share runs.
+    runs = {
+        paper: runs_of(PLAN, paper) for paper in PLAN.papers if f"paper_{paper}" in workflow.dag_settings.targets
+    }
+    total, different = sum(map(len, runs.values())), len(set().union(*runs.values()))
+    if len(runs) > 1:
+        logger.info(
+            f"RL runs of {', '.join(runs)}: {total} asked for, {different} different ones, so "
+            f"{total - different} fewer to do than alone."
+        )
+
+
+onsuccess:
+    doubts_about_runs()
+
+
+onerror:
+    doubts_about_runs()
+    if IS_MAIN:
+        failed = workflow.scheduler.failed
+        waiting = len(set(workflow.scheduler.remaining_jobs) - failed)
+        for line in failures.lines(failures.of(failed), waiting):
+            logger.error(line)
