@@ -19,7 +19,7 @@ TRIPLE = re.compile(rf"({NUMBER}) (?:points of pass@\d+ )?\[({NUMBER}), ({NUMBER
 WORDS = {
     SAME: r"(\d+) (?:point )?in the same",
     OPPOSITE: r"(\d+) in the opposite",
-    SMALLER: r"(\d+) asks? for a larger",
+    SMALLER: r"in (\d+) our gain is\s+smaller",
 }
 ASKED = re.compile(r"[Oo]f (\d+) claims of the papers")
 

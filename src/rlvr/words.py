@@ -30,7 +30,9 @@ def listed(names: list[str], like: str) -> str:
     """The names; of many those most like a name, and the number of the others."""
     if len(names) <= ALL:
         return ", ".join(names) or "none"
-    return f"{', '.join(get_close_matches(like, names, n=NEAREST, cutoff=0.0))} and {len(names) - NEAREST:,} more"
+    by_letters = {name.casefold(): name for name in names}
+    near = get_close_matches(like.casefold(), by_letters, n=NEAREST, cutoff=0.0)
+    return f"{', '.join(by_letters[name] for name in near)} and {len(names) - NEAREST:,} more"
 
 
 def named(given: str, valid: Iterable[str], what: str, lister: str = "") -> str:

@@ -406,14 +406,12 @@ def test_golds_that_are_no_answers_stop_a_run_and_a_few_are_said(own, tmp_path, 
         data = written(tmp_path / "worked.jsonl", solutions)
         done = rlvr(root, *command, *options, "--data", str(data))
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
-        assert (
-            f"{data}: 30 of 30 golds are no answers that could be judged correct, first in line 1, 2, 3" in done.stderr
-        )
+        assert f"{data}: 30 of 30 golds are not judged equal to themselves (first in line 1, 2, 3)" in done.stderr
     few = [{"prompt": f"{i}?", "answer": i} for i in range(30)]
     data = written(tmp_path / "few.jsonl", [*few, solutions[0] | {"prompt": "more"}])
     entry, count = own_command.problems_of("train", data, "math")
     assert count == 31 and entry["verifier"] == "math"
-    assert "1 of 31 golds are no answers that could be judged correct, first in line 31;" in capsys.readouterr().err
+    assert "1 of 31 golds are not judged equal to themselves (first in line 31)" in capsys.readouterr().err
 
 
 # ---- the data set itself ----

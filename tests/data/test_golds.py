@@ -60,7 +60,15 @@ def test_golds_that_nothing_would_equal_are_found_and_hostile_ones_end():
 
 @pytest.mark.parametrize(
     ("verifier", "gold"),
-    [("choice", "B"), ("choice", OPTIONS), ("exact", "Paris"), ("operators", "1 2 3 = 7"), ("code", "{}")],
+    [
+        ("choice", "B"),
+        ("choice", OPTIONS),
+        ("exact", "Paris"),
+        ("exact", "the cat sat on the mat and looked at us all day"),
+        ("exact", "roses\nviolets"),
+        ("operators", "1 2 3 = 7"),
+        ("code", "{}"),
+    ],
 )
 def test_other_verifiers(verifier, gold):
     assert not golds.check([("1", gold)], verifier).failed
@@ -70,7 +78,7 @@ def test_a_large_set_is_checked_in_part_spread_over_it():
     many = [(str(i), "5" if i % 2 else "\\frac{1}{2") for i in range(1000)]
     check = golds.check(many, "math", most=10)
     assert (check.asked, check.of, check.failed[:2]) == (10, 1000, ["0", "100"]) and check.hopeless
-    assert "10 of 10 golds checked (of 1,000, evenly spread)" in str(check) and "first in line 0, 100, 200;" in str(
+    assert "10 of 10 golds checked (of 1,000, evenly spread)" in str(check) and "(first in line 0, 100, 200)" in str(
         check
     )
     assert not golds.check(many[1::2], "math").failed

@@ -4,16 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+import yaml
+from checkout import Checkout
 
 from rlvr.config.paths import Paths
-from rlvr.planning.expansion import make_plan
+from rlvr.files import read_lines
 from rlvr.workflow.doubts import lines
-
-
-@pytest.fixture(scope="module")
-def plan():
-    return make_plan(ROOT, "smoke", ["ace"])
 
 
 @pytest.fixture
@@ -33,16 +29,32 @@ def written(plan, tmp_path):
     return paths, write
 
 
-def test_runs_with_equal_rewards_are_one_line_with_their_number(plan, written):
+def test_runs_with_equal_rewards_are_one_line_with_their_number(plan, written, tmp_path):
     paths, write = written
     hopeless = [write(number, 0, 16) for number in range(3)]
     easy, fine = write(3, 16, 0), write(4, 1, 15)
     none, all_ = lines(plan, paths, [*hopeless, easy, fine])
     assert none.startswith(f"{hopeless[0]}: none of the first 256 rollouts is correct (256 wrong); likely causes: ")
-    assert none.endswith(f" (so it is in 2 other runs); its rollouts: rlvr show {hopeless[0]}")
-    assert all_.startswith(f"{easy}: all of the first 256 rollouts are correct") and "other runs" not in all_
+    assert none.endswith(f"; the same in 2 other runs; to see rollouts: rlvr show {hopeless[0]} --results {tmp_path}")
+    assert all_.startswith(f"{easy}: all of the first 256 rollouts are correct") and "other run" not in all_
 
 
 def test_a_run_of_fewer_rollouts_or_without_rows_is_not_judged(plan, written):
     paths, write = written
     assert lines(plan, paths, [write(0, 0, 16, steps=2), list(plan.runs)[1]]) == []
+
+
+def test_snakemake_says_it_at_its_end_of_a_run_that_it_trained(workbench, tmp_path):
+    """Problems whose target no expression meets: no rollout is correct."""
+    checkout = Checkout(tmp_path / "site", workbench)
+    defaults = checkout.folder / "config" / "defaults.yaml"
+    content = yaml.safe_load(defaults.read_text())
+    content["execution"]["first_rollouts"] = 4
+    defaults.write_text(yaml.safe_dump(content))
+    for file in (checkout.folder / "results/data").glob("*/problems.jsonl"):
+        rows = [{**row, "gold": row["gold"].rsplit(" ", 1)[0] + " 99999"} for row in read_lines(file)]
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = checkout.snakemake("--cores 1 --", checkout.manifest())
+    assert done.returncode == 0, done.stderr[-2000:]
+    (said,) = [line for line in done.stderr.splitlines() if "rollouts is correct" in line]
+    assert said.startswith(f"{checkout.run()}: none of the first ") and "--results results" in said

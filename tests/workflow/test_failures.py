@@ -33,8 +33,8 @@ def test_alike_failures_are_one_line_with_their_count(failed):
     jobs.append(failed("sft", "Traceback ...\nOSError: [Errno 28] No space left on device: 'results/a'\n"))
     first, second, last = lines(jobs, waiting=977)
     assert first == f"92 jobs (76 rl, 16 grade_alone) failed: {BUBBLEWRAP} (log: {jobs[0].log})"
-    assert second.startswith("1 job (1 sft) failed: OSError: [Errno 28] No space left") and "free some space" in second
-    assert last == "977 jobs did not begin: they need what these make, or the run stopped before"
+    assert second.startswith("1 sft job failed: OSError: [Errno 28] No space left") and "free some space" in second
+    assert last == "977 jobs did not start: they need the output of a failed job, or the run ended first"
 
 
 @pytest.mark.parametrize(
@@ -54,9 +54,29 @@ def test_numbers_addresses_and_paths_make_no_new_cause(failed, one, other):
 
 def test_different_errors_are_different_causes(failed):
     texts = ["torch.OutOfMemoryError: CUDA out of memory.", "ModuleNotFoundError: No module named 'vllm'", ""]
+    texts += ["ModuleNotFoundError: No module named 'pandas'", "ValueError: no message in the queue"]
     found = lines([failed("rl", text) for text in texts])
-    assert len(found) == 3
-    assert "docs/cost.md" in found[0] and "make install" in found[1] and "probably killed" in found[2]
+    assert len(found) == 5
+    assert "docs/cost.md" in found[0] and "make install-cluster" in found[1] and "probably killed" in found[2]
+    assert ": make install (log" in found[3] and "killed" not in found[4]
+
+
+@pytest.mark.parametrize("last", ["Loading checkpoint shards:  50%|#####     | 1/2", '{"step": 12, "kl": 0.1}'])
+def test_a_log_that_ends_without_an_error_is_of_a_killed_job(failed, last):
+    (line,) = lines([failed("generate", f"begins\n{last}\n")])
+    assert line.startswith("1 generate job failed: no error in its log, which ends with ") and "probably killed" in line
+
+
+def test_an_error_that_was_caught_before_the_end_is_not_the_cause(failed):
+    (line,) = lines([failed("rl", "OSError: cache busy, will retry\nresults/runs/a: in use by another process\n")])
+    assert "in use by another process" in line and "OSError" not in line
+    trace = "Traceback (most recent call last):\n  File x\nValueError: bad\nshutting down\n"
+    (line,) = lines([failed("rl", trace)])
+    assert "1 rl job failed: ValueError: bad" in line
+
+
+def test_a_job_without_a_log_has_no_place():
+    assert "(log" not in lines([Failure("rl", None)])[0]
 
 
 def test_no_failure_is_no_line(failed):
@@ -79,8 +99,8 @@ def test_a_run_closes_with_the_cause_of_its_failures(workbench, tmp_path):
     targets = [checkout.manifest(number) for number in (0, 1)]
     done = checkout.snakemake("--keep-going --cores 1 --", *targets)
     assert done.returncode == 1
-    closing = [line for line in done.stderr.splitlines() if re.match(r"\d+ jobs? \(", line)]
-    assert len(closing) == 1 and closing[0].startswith("2 jobs (2 rl) failed: ")
+    closing = [line for line in done.stderr.splitlines() if re.match(r"\d+ .*jobs? .*failed: ", line)]
+    assert len(closing) == 1 and closing[0].startswith("2 rl jobs failed: ")
     log = Path(re.search(r"\(log: (\S+)\)$", closing[0])[1])
     assert (checkout.folder / log).is_file()
     assert failures.attempt.said((checkout.folder / log).read_text())[:40] in closing[0]

@@ -17,6 +17,7 @@ from rlvr.planning.expansion import make_plan
 from rlvr.workflow import needs, room
 from rlvr.workflow.needs import Job, Site
 from rlvr.workflow.rules import of_the_cluster
+from rlvr.workflow.targets import check_config
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,7 @@ def test_programs_need_bubblewrap_and_answers_of_other_tasks_do_not(site, monkey
     (line,) = needs.missing(jobs_of(plan), plan, site)
     assert line.startswith("bubblewrap (bwrap) is not installed: install it (Debian, Ubuntu: apt-get install")
     count = len(plan.runs) + len(plan.evaluations)
-    assert f"(needed by {count} jobs ({len(plan.runs)} rl, {len(plan.evaluations)} grade_alone))" in line
+    assert line.endswith(f"; needed by {count} jobs ({len(plan.runs)} rl, {len(plan.evaluations)} grade_alone)")
     plan = plan_of("smoke", "ace")
     assert needs.missing(jobs_of(plan), plan, site) == []
 
@@ -80,10 +81,14 @@ def test_a_scale_on_gpus_needs_their_driver_their_number_and_both_environments(s
 
 
 def test_fewer_gpus_than_a_job_asks_for_is_said_with_the_flag_that_fits(monkeypatch, tmp_path):
-    program(tmp_path, "nvidia-smi", "echo 590.1\necho 590.1")
+    program(tmp_path, "nvidia-smi", "echo 550.1\necho 550.1")
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert needs.Gpus(2, locked=True).missing().startswith("driver 550.1: CUDA 13 needs driver 580")
     assert needs.Gpus(2).missing() is None
     assert needs.Gpus(8).missing() == "2 of 8 GPUs: --config gpus=2 asks for as many as there are"
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
+    assert needs.Gpus(2).missing() == "1 of 2 GPUs: --config gpus=1 asks for as many as there are"
 
 
 def test_packages_that_are_missing_are_those_of_the_extra(site, monkeypatch):
@@ -100,9 +105,16 @@ def test_a_logger_without_its_package_is_refused(site, monkeypatch):
     plan = make_plan(ROOT, "smoke", ["ace"])
     run = next(iter(plan.runs))
     plan.executions[run] = plan.executions[run].model_copy(update={"loggers": ["trackio"]})
-    monkeypatch.setattr(needs, "_installed", lambda name: name != "trackio")
+    monkeypatch.setattr(needs, "_lacks", lambda python, package: package == "trackio" and "verl" not in python)
     (line,) = needs.missing([Job("rl", {"run": run})], plan, site)
-    assert line.startswith("logger trackio: pip install trackio, or leave it out (needed by 1 job (1 rl))")
+    assert line == "logger trackio: pip install trackio, or leave the logger out; needed by 1 rl job"
+    assert needs.LoggerPackage("trackio", "verl-python").missing() is None  # verl's Python trains, and has it
+
+
+def test_a_python_that_is_slow_to_start_is_not_said_to_lack_a_package(monkeypatch, tmp_path):
+    program(tmp_path, "container", "sleep 30")
+    monkeypatch.setattr(needs.node_check, "PATIENCE", 0.2)
+    assert needs.Environment("here", str(tmp_path / "container"), "verl").missing() is None
 
 
 def test_a_model_folder_without_a_tokenizer_is_refused(workbench, tmp_path):
@@ -151,6 +163,36 @@ def test_the_bytes_of_a_run_are_those_of_its_files(workbench, tmp_path, site):
     assert len(weights) == 2 and estimate.left == pytest.approx(sum(weights), rel=0.05)
 
 
+def test_a_run_that_goes_on_needs_only_what_it_has_not_written(site, tmp_path):
+    plan = plan_of("smoke", "ace")
+    job = Job("rl", {"run": next(iter(plan.runs))})
+    fresh = dataclasses.replace(site, results=tmp_path)
+    before = room.Writers(plan, fresh).of(job)
+    state = tmp_path / "runs" / job.wildcards["run"] / "state" / "step-000001"
+    state.mkdir(parents=True)
+    (state / "tensors.pt").write_bytes(bytes(int(before.beside) // 2))
+    after = room.Writers(plan, fresh).of(job)
+    assert after.beside == pytest.approx(before.beside / 2, rel=0.01) and after.left < before.left
+
+
+def test_more_runs_at_once_need_more_room(site, monkeypatch):
+    plan = plan_of("paper", "lens")
+    jobs = jobs_of(plan)
+    with_free(monkeypatch, 0)
+    one, many = (room.missing(jobs, plan, site, at_once=count) for count in (1, 64))
+    assert one != many
+
+
+def test_the_numbers_in_a_models_files_are_counted_whatever_their_bytes(tmp_path):
+    import torch
+    from safetensors.torch import save_file
+
+    for name, dtype in (("a", torch.float32), ("b", torch.bfloat16)):
+        file = tmp_path / f"{name}.safetensors"
+        save_file({"x": torch.zeros(30, 7, dtype=dtype), "y": torch.zeros(5, dtype=dtype)}, file)
+        assert room._of_file(file) == 215
+
+
 # ---- as a user types it ----
 
 
@@ -194,3 +236,10 @@ def test_a_target_behind_config_is_one_line_with_the_command_that_was_meant():
         "--config: paper_ace is not NAME=VALUE; it takes every word behind it, so targets go behind --: "
         "snakemake -n --config scale=smoke -- paper_ace"
     )
+
+
+def test_options_behind_a_swallowed_target_stay_options():
+    with pytest.raises(SystemExit) as ended:
+        check_config(["--config", "scale=laptop", "paper_ace", "-n", "--cores", "2"])
+    assert str(ended.value).endswith(": snakemake --config scale=laptop -n --cores 2 -- paper_ace")
+    check_config(["-n", "--config", "scale=laptop", "--", "paper_ace"])

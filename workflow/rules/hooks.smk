@@ -7,6 +7,8 @@ def lacking():
     """A line for each thing that the jobs of this command need and that is missing here."""
     jobs = [Job(job.rule.name, dict(job.wildcards_dict)) for job in workflow.dag.needrun_jobs()]
     at_once = workflow.resource_settings.cores or workflow.resource_settings.nodes or 1
+    if "gpu" in workflow.global_resources:  # profiles/gpu: a run at a time on each
+        at_once = min(at_once, workflow.global_resources["gpu"].value)
     disk = room.missing(jobs, PLAN, SITE, at_once)
     # What the nodes of a cluster have, `check_nodes` says.
     return [*(needs.missing(jobs, PLAN, SITE) if COMMAND_LINE.here else []), *([disk] if disk else [])]
@@ -14,12 +16,12 @@ def lacking():
 
 def before_any_job():
     """End here if a job would fail. A dry run shows its jobs, and at its end what they lack."""
-    if workflow.dryrun:
-        for line in lacking():
-            atexit.register(print, f"missing: {line}", file=sys.stderr)
-    if not COMMAND_LINE.runs:
+    if workflow.dryrun and (found := lacking()):
+        atexit.register(print, *(f"missing: {line}" for line in found), sep="\n", file=sys.stderr)
+    if workflow.touch or not COMMAND_LINE.runs:
         return
-    held = locks.refusal(Path(".snakemake")) if workflow.persistence.locked else None
+    locked = workflow.execution_settings.lock and workflow.persistence.locked
+    held = locks.refusal(Path(".snakemake")) if locked else None
     if lines := [held] if held else [f"missing: {line}" for line in lacking()]:
         for line in [*lines, "no job was started"]:
             logger.error(line)
@@ -27,8 +29,8 @@ def before_any_job():
 
 
 def doubts_about_runs():
-    """Warn of runs that had nothing to learn from; `rlvr train` has its own words."""
-    for line in [] if SETTING["own"] else doubts.lines(PLAN, PATHS, TRAINED):
+    """Warn of runs that had nothing to learn from."""
+    for line in doubts.lines(PLAN, PATHS, TRAINED):
         logger.warning(line)
 
 

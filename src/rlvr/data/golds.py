@@ -84,8 +84,9 @@ class Check:
     def __str__(self) -> str:
         spread = f" checked (of {self.of:,}, evenly spread)" if self.asked < self.of else ""
         return (
-            f"{len(self.failed):,} of {self.asked:,} golds{spread} are no answers that could be judged correct, first "
-            f"in line {', '.join(self.failed[:3])}; give the answer alone, in \\boxed{{...}}, or last as `#### 72`"
+            f"{len(self.failed):,} of {self.asked:,} golds{spread} are not judged equal to themselves (first in line "
+            f"{', '.join(self.failed[:3])}), so no response would be correct: give only the answer, or end with it in "
+            "\\boxed{...} or as `#### 72`"
         )
 
 
@@ -112,12 +113,14 @@ def compared(golds: Sequence[str], verifier: str) -> list[str]:
         return ["correct"] * len(golds)
     with Pool(verifier) as pool:
         statuses = dict(zip(others, pool.itself(others), strict=True))
-    return [_named(gold, statuses.get(gold, "correct")) for gold in golds]
+    return [_named(gold, statuses.get(gold, "correct"), verifier) for gold in golds]
 
 
-def _named(gold: str, status: str) -> str:
+def _named(gold: str, status: str, verifier: str) -> str:
     if not _is_object(gold) and last_boxed(f"{OPEN}{gold}}}") != gold.strip():
         return "unparsable"  # its braces do not match
+    if verifier != "math":  # `exact` compares sentences
+        return status
     lines, words = len(gold.strip().splitlines()), len(_WORD.findall(_TEXT.sub("", gold)))
     return "prose" if (lines > 1 and "\\begin" not in gold) or words > WORDS else status
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def planning_and_running(workflow: Workflow, ask: Callable[[], None]) -> None:
-    """Have `ask` called when the workflow has built its DAG; it raises WorkflowError to stop there."""
+    """Have `ask` called when the workflow has built its DAG; it may end the process there."""
     build = workflow._build_dag
 
     def build_and_ask() -> None:

@@ -11,14 +11,15 @@ from rlvr.training.hints import drawn, equal_rewards
 
 def lines(plan: Plan, paths: Paths, runs: Iterable[str]) -> list[str]:
     """Those of some runs that drew at least `execution.first_rollouts` rollouts."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[tuple[str, str]]] = {}
     for run in runs:
         metrics = Path(paths.manifest(plan, run)).with_name("metrics.jsonl")
         rows, first = list(read_lines(metrics)) if metrics.is_file() else [], plan.executions[run].first_rollouts
         if drawn(rows) >= first and (hint := equal_rewards(rows, first)):
-            found.setdefault(hint.split(" ", 1)[0], []).append(f"{run}: {hint}")
-    return [f"{_others(each)}; its rollouts: rlvr show {each[0].split(':')[0]}" for each in found.values()]
+            found.setdefault(hint.split(" ", 1)[0], []).append((run, hint))  # none or all
+    return [_line(*each[0], len(each) - 1, paths.results) for each in found.values()]
 
 
-def _others(each: list[str]) -> str:
-    return each[0] + (f" (so it is in {len(each) - 1} other runs)" if each[1:] else "")
+def _line(run: str, hint: str, others: int, results: str) -> str:
+    alike = f"; the same in {others} other run{'s' * (others != 1)}" if others else ""
+    return f"{run}: {hint}{alike}; to see rollouts: rlvr show {run} --results {results}"

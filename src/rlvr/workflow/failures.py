@@ -23,9 +23,11 @@ REMEDIES = (
         "docs/cost.md has the settings that need less memory",
     ),
     (r"MemoryError|bad_alloc|Cannot allocate memory", "run fewer jobs at once: --cores 1"),
+    (r"No module named '(verl|vllm|ray)", "make install-cluster"),
     (r"No module named", "make install"),
-    (attempt.NOTHING, "its log is empty, so it was probably killed: by its memory or time limit, or by hand"),
 )
+KILLED = "it was probably killed, by its memory or time limit or by hand"
+_PROGRESS = re.compile(r"\d+%\||\d+(?:\.\d+)?\s?%")  # a bar, as the last line of a killed job
 _PATH = re.compile(r"[\w.~-]*(?:/[\w.@+~-]+)+")
 
 
@@ -40,7 +42,10 @@ class Failure:
     def error(self) -> str:
         """The error in its log, without a new line."""
         text = self.log.read_text(errors="replace") if self.log and self.log.is_file() else ""
-        return attempt.said(text)[:LONGEST]
+        last = next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")
+        if not last or last.startswith("{") or _PROGRESS.search(last):
+            return f"no error in its log, {f'which ends with {last[:80]!r}' if last else 'which is empty'}: {KILLED}"
+        return (attempt.said(text) if "Traceback" in text else last)[:LONGEST]
 
 
 def of(jobs: Iterable[Any]) -> Iterator[Failure]:
@@ -67,10 +72,15 @@ def lines(failures: Iterable[Failure], waiting: int = 0) -> list[str]:
         first.setdefault(alike(error), (error, failure))
         rules.setdefault(alike(error), Counter())[failure.rule] += 1
     order = sorted(rules, key=lambda key: -rules[key].total())
-    found = [f"{counted(rules[key])} failed: {_with_remedy(first[key][0])} (log: {first[key][1].log})" for key in order]
+    found = [f"{counted(rules[key])} failed: {_with_remedy(first[key][0])}{_place(first[key][1])}" for key in order]
     if found and waiting:
-        found.append(f"{waiting} jobs did not begin: they need what these make, or the run stopped before")
+        more = f"{waiting} job{'s' * (waiting != 1)} did not start"
+        found.append(f"{more}: they need the output of a failed job, or the run ended first")
     return found
+
+
+def _place(failure: Failure) -> str:
+    return f" (log: {failure.log})" if failure.log else ""
 
 
 def _with_remedy(error: str) -> str:

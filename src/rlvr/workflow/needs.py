@@ -7,6 +7,8 @@ needs, and each is asked once.
 import importlib.metadata
 import shlex
 import shutil
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -97,34 +99,45 @@ class Environment:
     package: str
 
     def missing(self) -> str | None:
-        program, *arguments = shlex.split(self.command)
+        program = shlex.split(self.command)[0]
         install = "make install-cluster installs it, docs/cluster.md has a container"
         if shutil.which(program) is None:
             return f"{self.where}: no such program: {program}: {install}"
-        code = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({self.package!r}) is None)"
-        if node_check.output(program, *arguments, "-c", code) is None:
+        if _lacks(self.command, self.package):
             return f"{self.where}: {self.command} has no package {self.package}: {install}"
         return None
 
 
+def _lacks(python: str, package: str) -> bool:
+    """Whether a Python says that it has no such package. One that is slow to start, as a container may be, does not."""
+    code = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({package!r}) is None)"
+    try:
+        done = subprocess.run([*shlex.split(python), "-c", code], capture_output=True, timeout=node_check.PATIENCE)
+    except subprocess.TimeoutExpired:
+        return False
+    except OSError:
+        return True
+    return done.returncode != 0
+
+
 @dataclass(frozen=True)
 class Gpus:
-    """GPUs of this machine, with a driver."""
+    """GPUs of this machine; `locked` for the torch of envs/cluster.txt, which needs a new driver."""
 
     count: int
+    locked: bool = False
 
     def missing(self) -> str | None:
-        listed = node_check.output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
-        drivers = (listed or "").split()
+        drivers, count = node_check.drivers(), node_check.visible_gpus()
         if not drivers:
             return (
                 "no GPU answers (nvidia-smi): run on a machine with one, on a cluster with --profile slurm, or at a "
-                "scale on processors (--config scale=laptop)"
+                "scale that needs none (--config scale=laptop)"
             )
-        if len(drivers) < self.count:
-            return f"{len(drivers)} of {self.count} GPUs: --config gpus={len(drivers)} asks for as many as there are"
+        if count < self.count:
+            return f"{count} of {self.count} GPUs: --config gpus={count} asks for as many as there are"
         found = node_check.driver(drivers[0])
-        return f"{found.what}: {found.todo}" if found.todo else None
+        return f"{found.what}: {found.todo}" if self.locked and found.todo else None
 
 
 @dataclass(frozen=True)
@@ -153,13 +166,17 @@ class Folder:
 
 @dataclass(frozen=True)
 class LoggerPackage:
-    """The package of a logger of `execution.loggers`."""
+    """The package of a logger of `execution.loggers`, in the Python that trains (empty: this one)."""
 
     name: str
+    python: str = ""
 
     def missing(self) -> str | None:
         package = registries.constant("training/loggers", self.name, "PACKAGE")
-        return None if _installed(package) else f"logger {self.name}: pip install {package}, or leave it out"
+        if not _lacks(self.python or shlex.quote(sys.executable), package):
+            return None
+        where = f" for {self.python}" if self.python else ""
+        return f"logger {self.name}: pip install {package}{where}, or leave the logger out"
 
 
 @dataclass(frozen=True)
@@ -183,7 +200,7 @@ def of_job(job: Job, plan: Plan, site: Site) -> Iterator[Need]:
     elif job.rule.startswith("generate"):
         engine = plan.evaluations[job.wildcards["evaluation"]].sampling.engine
         yield from _of_python(registries.environment(engine), plan, site)
-        yield from _gpus(1, plan)
+        yield from _gpus(1, plan, locked=registries.environment(engine) is not None)
     else:
         yield Packages(EXTRAS.get(job.rule, "workflow"))
     if job.rule in ("grade", "grade_alone"):
@@ -198,14 +215,20 @@ def of_job(job: Job, plan: Plan, site: Site) -> Iterator[Need]:
 def _of_run(name: str, plan: Plan, site: Site) -> Iterator[Need]:
     run = plan.runs[name]
     yield from (Verifier(data.verifier) for data in (run.data, run.validation))
-    yield from map(LoggerPackage, plan.executions[name].loggers)
+    command = site.cluster.python(run.rl.backend, site.root) if _environment(run.rl.backend) else ""
+    yield from (LoggerPackage(logger, command) for logger in plan.executions[name].loggers)
     yield from _of_training("rl", run.rl.backend, run.base.model.name, plan, site)
 
 
 def _of_training(stage: str, backend: str, model: str, plan: Plan, site: Site) -> Iterator[Need]:
-    yield from _of_python(backend if backend in registries.environments() else None, plan, site)
+    yield from _of_python(_environment(backend), plan, site)
     if _on_gpu(plan):
-        yield from _gpus(site.cluster.gpus_per_node(f"{stage}.{backend}.{model}", "gpu"), plan)
+        count = site.cluster.gpus_per_node(f"{stage}.{backend}.{model}", "gpu")
+        yield from _gpus(count, plan, locked=_environment(backend) is not None)
+
+
+def _environment(backend: str) -> str | None:
+    return backend if backend in registries.environments() else None
 
 
 def _of_python(environment: str | None, plan: Plan, site: Site) -> Iterator[Need]:
@@ -222,8 +245,8 @@ def _on_gpu(plan: Plan) -> bool:
     return plan.execution.device == "gpu"
 
 
-def _gpus(count: int, plan: Plan) -> Iterator[Need]:
-    yield from [Gpus(count)] if _on_gpu(plan) else []
+def _gpus(count: int, plan: Plan, *, locked: bool = False) -> Iterator[Need]:
+    yield from [Gpus(count, locked)] if _on_gpu(plan) else []
 
 
 def missing(jobs: Iterable[Job], plan: Plan, site: Site) -> list[str]:
@@ -236,11 +259,12 @@ def missing(jobs: Iterable[Job], plan: Plan, site: Site) -> list[str]:
     for need, rules in needing.items():
         if line := need.missing():
             found[line] = found.get(line, Counter()) | rules
-    return [f"{line} (needed by {counted(rules)})" for line, rules in found.items()]
+    return [f"{line}; needed by {counted(rules)}" for line, rules in found.items()]
 
 
 def counted(rules: Counter[str]) -> str:
-    """`92 jobs (76 rl, 16 grade)`."""
+    """`92 jobs (76 rl, 16 grade)`, `3 rl jobs`."""
     total = sum(rules.values())
-    each = ", ".join(f"{count} {rule}" for rule, count in rules.most_common())
-    return f"{total} job{'s' * (total != 1)} ({each})"
+    if len(rules) == 1:
+        return f"{total} {next(iter(rules))} job{'s' * (total != 1)}"
+    return f"{total} jobs ({', '.join(f'{count} {rule}' for rule, count in rules.most_common())})"

@@ -48,16 +48,24 @@ def output(*command: str) -> str | None:
 
 def gpus(asked: int) -> Iterator[Finding]:
     """The driver, and as many GPUs as the job asked for on this node."""
-    listed = output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
-    drivers = (listed or "").split()
-    if drivers:
-        yield driver(drivers[0])
+    if found := drivers():
+        yield driver(found[0])
     else:
         yield Finding("nvidia-smi does not answer", "the node has no GPU driver; set the partition of `kinds.gpu`")
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    count = len(drivers) if visible is None else len([device for device in visible.split(",") if device])
+    count = visible_gpus()
     todo = "" if count == asked else "set `gpus` and `nodes` in config/cluster.yaml to what one node has"
     yield Finding(f"{count} GPUs of {asked} asked for on this node", todo)
+
+
+def drivers() -> list[str]:
+    """The version of the driver, once per GPU of this machine."""
+    return (output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader") or "").split()
+
+
+def visible_gpus() -> int:
+    """The GPUs that this process may use."""
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return len(drivers()) if visible is None else len([device for device in visible.split(",") if device])
 
 
 def driver(version: str) -> Finding:

@@ -1,5 +1,7 @@
 """Whether the results' file system has room for what planned jobs write: asked before the first job."""
 
+import json
+import math
 import shutil
 from collections.abc import Iterable
 from functools import cache
@@ -14,31 +16,44 @@ from rlvr.cost.model import Costs
 from rlvr.workflow.needs import Job, Site
 
 MIB, GIB = 2**20, 2**30
-PARAMETER = 2  # bytes of a parameter in a model's files, at least: bfloat16
 
 
 class Writers:
     """The bytes that a plan's jobs write."""
 
     def __init__(self, plan: Plan, site: Site):
+        self.results = site.results
         specs = hardware.read(site.root / "config")
         self.plan, self.costs = plan, Costs(specs, next(iter(specs.devices)), site.cluster)  # the same on any device
         self.parameters = cache(self._parameters)
         self.samples = cache(lambda evaluation: self.costs.disk_of_samples(plan.evaluations[evaluation]))
 
     def of(self, job: Job) -> Disk | None:
-        """The bytes of a job; None for one that writes little. Raises ConfigError where the sizes are not known."""
+        """The bytes that a job adds; None for one that writes little, or whose model's or set's size no file states."""
+        try:
+            return self._of(job)
+        except (ConfigError, ValueError):
+            return None
+
+    def _of(self, job: Job) -> Disk | None:
         if job.rule == "rl":
             name = job.wildcards["run"]
-            run, model = self.plan.runs[name], self.plan.runs[name].base.model
-            return disk.of_run(run, self.plan.executions[name], self.parameters(model.name), run.steps)
+            run = self.plan.runs[name]
+            size = disk.of_run(run, self.plan.executions[name], self.parameters(run.base.model.name), run.steps)
+            return self._more(size, self.results / "runs" / name)
         if job.rule == "sft":
             policy = self.plan.policies[job.wildcards["sft"]]
             assert policy.sft is not None
-            return disk.of_sft(policy.sft.backend, self.parameters(policy.model.name))
+            size = disk.of_sft(policy.sft.backend, self.parameters(policy.model.name))
+            return self._more(size, self.results / "sft" / job.wildcards["sft"])
         if job.rule in ("generate", "merge"):
             return Disk(self.samples(job.wildcards["evaluation"]), 0.0, 0.0)
         return None
+
+    def _more(self, size: Disk, folder: Path) -> Disk:
+        """What is still to be written: a stopped job goes on, and replaces its checkpoints."""
+        there = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) if folder.is_dir() else 0
+        return Disk(max(0.0, size.left - there), max(0.0, size.beside - there), size.checkpoint)
 
     def _parameters(self, name: str) -> float:
         model = next(one for one in self.plan.models.values() if one.name == name)
@@ -46,18 +61,25 @@ class Writers:
 
 
 def _in_files(model: Model) -> float:
-    """How many parameters the files of a local model hold at most."""
+    """How many parameters the files of a local model hold, by the heads of its files."""
     assert isinstance(model, LocalModel)
-    return sum(file.stat().st_size for file in Path(model.path).glob("*.safetensors")) / PARAMETER
+    return sum(map(_of_file, Path(model.path).glob("*.safetensors")))
+
+
+def _of_file(path: Path) -> int:
+    """The numbers in a safetensors file: its first eight bytes are the length of a head in JSON."""
+    with path.open("rb") as file:
+        head = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+    return sum(math.prod(tensor["shape"]) for name, tensor in head.items() if name != "__metadata__")
 
 
 def missing(jobs: Iterable[Job], plan: Plan, site: Site, at_once: int) -> str | None:
-    """A line where jobs write more than is free. `at_once` jobs run side by side: only these have all checkpoints."""
+    """A line where jobs write more than is free, as far as sizes are known.
+
+    `at_once` of them train side by side: only these have all their checkpoints.
+    """
     writers = Writers(plan, site)
-    try:
-        each = [found for job in jobs if (found := writers.of(job)) is not None]
-    except (ConfigError, ValueError):  # a model or a set whose size no file states
-        return None
+    each = [found for job in jobs if (found := writers.of(job)) is not None]
     beside = sorted((one.beside for one in each), reverse=True)[:at_once]
     needed, free = sum(one.left for one in each) + sum(beside), _free(site.results)
     if needed <= free:

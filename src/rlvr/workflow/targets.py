@@ -57,8 +57,8 @@ def check_config(words: list[str]) -> None:
         return
     taken = [word for word in arguments.config or () if "=" not in word]
     if taken:
-        first = words.index(taken[0])
-        meant = shlex.join(["snakemake", *words[:first], "--", *words[first:]])
+        others = [word for word in words if word not in taken]
+        meant = shlex.join(["snakemake", *others, "--", *taken])
         why = "it takes every word behind it, so targets go behind --"
         sys.exit(f"--config: {taken[0]} is not NAME=VALUE; {why}: {meant}")
 
