@@ -256,7 +256,7 @@ def test_a_table_of_diversity_by_hand(tmp_path):
     assert cells["difference_p_holm"].notna().sum() == 3
     shown = render(layout, table)
     assert list(shown.frame.columns) == ["Model", "Method", "", "S_div", "distinct @2", "answer entropy"]
-    assert shown.frame.iloc[0, 3].startswith("0.0350 [−") and "33.3 % of the responses" in shown.notes[3]
+    assert shown.frame.iloc[0, 3].startswith("0.0350 [0.0000, ") and "33.3 % of the responses" in shown.notes[3]
     assert sentences(table, 0.05)[0].startswith(
         "m on x (in place of M on math-500), S_div against a: b +0.0350 [−0.0285, +0.0985], not resolved"
     )

@@ -140,7 +140,7 @@ def test_the_command_shows_them(paper_scale):
     assert done.returncode == 0 and "algorithm.adv_estimator='rlvr'" in done.stdout.splitlines()
     assert not [line for line in done.stdout.splitlines() if len(shlex.split(line)) != 1]
     wrong = subprocess.run([*command[:-1], "no-such-run"], cwd=ROOT, capture_output=True, text=True)
-    assert wrong.returncode == 2 and "no run" in wrong.stderr
+    assert wrong.returncode == 2 and "none of the runs at scale paper has this name" in wrong.stderr
 
 
 def the_sft(plan):

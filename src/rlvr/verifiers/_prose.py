@@ -8,6 +8,7 @@ its mark, while math-verify looks for the answer.
 import re
 
 from rlvr.verifiers._answer import UNITS
+from rlvr.verifiers._atomic import portable
 
 # ---- what one factor is, without spaces ----
 
@@ -45,8 +46,10 @@ _LIST = rf"{_EXPRESSION}(?:(?: +or +{_EXPRESSION})++|(?:(?:,? +and|,? +or|,) +{_
 _SEVERAL = rf"{_NUMBER} *{_ONE_UNIT}(?:,? +(?:and +)?{_NUMBER} *(?:{UNITS}))++"  # 5 hours 30 minutes
 _LATEX = r"\$\$.+?\$\$|(?<!\\)\$(?! )[^$\n]+(?<![ \\])\$(?!\d)|\\\(.+?\\\)|\\\[.+?\\\]"
 _PIECE = re.compile(
-    rf"(?:{_LATEX})(?P<behind>{_MULTIPLE}| +(?:{_FRACTION}))?"
-    rf"|(?<![\w.\\])(?P<written>{_SEVERAL}|{_LIST}|{_EXPRESSION})",
+    portable(
+        rf"(?:{_LATEX})(?P<behind>{_MULTIPLE}| +(?:{_FRACTION}))?"
+        rf"|(?<![\w.\\])(?P<written>{_SEVERAL}|{_LIST}|{_EXPRESSION})"
+    ),
     re.MULTILINE | re.DOTALL,
 )
 _ONE_NUMBER = re.compile(rf"[(\[]?-?{_NUMBER}[)\]]? *(?:\\?%|percent)?")
