@@ -303,6 +303,7 @@ def test_more_failed_groups_than_allowed_end_the_run(workbench, tmp_path):
     assert "this reward fails on purpose" in log and not (tmp_path / "manifest.json").exists()
 
 
+@pytest.mark.long  # two whole runs on two cores: twenty minutes beside other work
 def test_two_runs_side_by_side_sample_with_their_own_weights(workbench, tmp_path):
     """Steps so large that log-probabilities by the other run's weights would not be those of the trainer."""
     runs: dict[Path, subprocess.Popen] = {}
