@@ -281,6 +281,14 @@ def test_verdicts_at_equal_pass_1_carry_their_caution(verdict, said):
     assert cautions(frame[frame["effort"] == PAPER]) == []
 
 
+def test_verdicts_at_equal_pass_1_are_not_counted():
+    frame = kinds(("paper", PAPER, SAME), ("paper", EQUAL, OPPOSITE), ("control", EQUAL, UNDECIDED))
+    assert counts(frame, ["effort"]).to_dict("records") == [{"effort": PAPER, "claims": "claims of the paper", SAME: 1}]
+    (text,) = discoveries(frame)
+    assert text.startswith("laptop, paper's setting: 1 of 1 claims are decided")
+    assert OPPOSITE not in sentence(frame) and "equal pass@1:" not in sentence(frame)
+
+
 def test_all_scales_and_efforts_are_corrected_together_too():
     """Two of four are decided; each family keeps its own, together none (0.01 x 4 x (1 + 1/2 + 1/3 + 1/4) = 0.083)."""
     head = {"scale": "laptop", "published": "", "p_of_all_claims": 0.03, "of": "paper"}

@@ -293,7 +293,7 @@ def test_decision_tokens_are_the_operators_before_the_box(policy):
     text = "8 * 8 = 16 - 6 = 10 \\boxed{ ( ( 8 * 8 ) - 6 ) }"
     tokens = torch.tensor(policy.tokenizer([[*text.split()]], is_split_into_words=True)["input_ids"])[:, None]
     mask = torch.ones_like(tokens, dtype=torch.bool)
-    found = measures.decision_mask(policy.tokenizer, tokens, torch.zeros(tokens.shape), mask)
+    found = measures.decision_mask(policy.tokenizer, tokens, mask)
     assert found[0, 0].nonzero().squeeze(-1).tolist() == [1, 5]
 
 

@@ -61,10 +61,10 @@ class Claims:
                 by_column = {(result["scale"], result["effort"]): result for result in claim["results"]}
                 rows.append({**claim, "cells": [by_column.get(column) for column in columns]})
             entries.append({"name": paper, "short": frame[frame["paper"] == paper]["short"].iloc[0], "claims": rows})
-        return {"columns": columns, "papers": entries, "counts": counted(frame)}
+        return {"columns": columns, "papers": entries, "counts": by_verdict(frame)}
 
 
-def counted(frame: pd.DataFrame) -> list[dict[str, Any]]:
+def by_verdict(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """The rows of `counts` by scale and effort, each with its verdicts as `by_verdict`."""
     rows = counts(frame, ["scale", "effort"]).to_dict("records")
     return [{**row, "by_verdict": {verdict: row[verdict] for verdict in VERDICTS if row.get(verdict)}} for row in rows]

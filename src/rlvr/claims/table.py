@@ -45,9 +45,10 @@ NOTES = [
     "Published: whether the paper's own numbers, taken as exact, say what it claims.",
 ]
 EQUAL_IS_BIASED = (
-    "At equal pass@1 verdicts are biased against every method: the baseline stands at one of its own learning rates, "
-    "every other method on a straight line between two of its rates, and the line lies below a curve that bends "
-    "downwards. So no verdict there refutes a claim (docs/validity.md, Learning rates)."
+    "At equal pass@1 verdicts are biased against every method. The baseline is measured at one of its own learning "
+    "rates. Every other method is read from a straight line between two of its rates; its curve bends downwards, so "
+    "the line is too low. So a verdict at equal pass@1 refutes no claim, and none is counted (docs/validity.md, "
+    "Learning rates)."
 )
 LEVEL = 0.05  # of false discoveries
 
@@ -71,8 +72,14 @@ def tested_together(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(p_of_all_claims=columns.transform(false_discoveries))
 
 
+def counted(frame: pd.DataFrame) -> pd.DataFrame:
+    """The claims whose verdicts are counted: all but those at equal pass@1 (EQUAL_IS_BIASED)."""
+    return frame[frame["effort"] != EQUAL] if len(frame) else frame
+
+
 def counts(frame: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """How many claims have each verdict: a row per value of the columns `by` and per kind of claim (KINDS)."""
+    """How many of the counted claims have each verdict: a row per value of the columns `by` and per kind of claim."""
+    frame = counted(frame)
     rows = frame.assign(claims=frame["of"].map(KINDS)).groupby([*by, "claims"], sort=False)["verdict"]
     table = rows.value_counts().unstack(fill_value=0)
     return table[[verdict for verdict in VERDICTS if verdict in table]].reset_index()
@@ -85,8 +92,8 @@ def cautions(frame: pd.DataFrame) -> list[str]:
 
 
 def discoveries(frame: pd.DataFrame) -> list[str]:
-    """A sentence per scale and effort, and one of all: how many verdicts stay when all claims are tested together."""
-    texts = []
+    """A sentence per scale and effort, and one of all: how many counted verdicts stay when all are tested together."""
+    texts, frame = [], counted(frame)
     for (scale, effort), claims in frame.groupby(["scale", "effort"], sort=False):
         decided = claims[claims["verdict"].isin(DECIDED)]
         tested = int(claims["p"].notna().sum())
@@ -173,7 +180,7 @@ def published(row: pd.Series) -> str:
 def sentence(frame: pd.DataFrame) -> str:
     """How many claims were judged, on what was run, and the verdicts on them, in a sentence per paper."""
     texts = []
-    for (short, scale, effort), claims in frame.groupby(["short", "scale", "effort"], sort=False):
+    for (short, scale, effort), claims in counted(frame).groupby(["short", "scale", "effort"], sort=False):
         ran = grid.what_ran(claims)
         where = f"{short} at {scale} scale{f' with {ran}' if ran else ''}, {effort}"
         texts.append(f"{where}: " + ", ".join(_in_words(row) for row in counts(claims, []).to_dict("records")))

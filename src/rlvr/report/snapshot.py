@@ -18,7 +18,7 @@ from tabulate import tabulate
 
 from rlvr.claims import grid
 from rlvr.claims.contrasts import layout, needs
-from rlvr.claims.table import cautions, counts, discoveries, gather, markdown, numbers, tested_together
+from rlvr.claims.table import cautions, counted, counts, discoveries, gather, markdown, numbers, tested_together
 from rlvr.claims.verdicts import DECIDED
 from rlvr.config import identity
 from rlvr.config.layers import ConfigError, look_up
@@ -298,7 +298,7 @@ def verdicts(claims: pd.DataFrame) -> list[str]:
         "",
         "Those that were decided, with the contrast that decides:",
         "",
-        *(_decided(row) for _, row in claims[claims["verdict"].isin(DECIDED)].iterrows()),
+        *(_decided(row) for _, row in counted(claims[claims["verdict"].isin(DECIDED)]).iterrows()),
         "",
     ]
 

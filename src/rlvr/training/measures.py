@@ -22,20 +22,19 @@ FORKING_SHARE = 0.2  # Wang et al. 2025 (arXiv 2506.01939): the fifth of tokens 
 ROUNDING = 1e-4  # nats per sequence: at pi = pi_ref, where c is 0, float32 sums of equal terms differ by less
 
 
-def decision_mask(
-    tokenizer: PreTrainedTokenizerBase, tokens_PGT: Tensor, entropy_PGT: Tensor, mask_PGT: Tensor
-) -> Tensor:
-    r"""Mask of the tokens at which a response decides.
-
-    For the vocabulary of a generated task: its DECISIONS before its ANSWER. For other vocabularies: the fifth of the
-    batch's tokens with the highest entropy.
-    """
+def decision_mask(tokenizer: PreTrainedTokenizerBase, tokens_PGT: Tensor, mask_PGT: Tensor) -> Tensor | None:
+    """Mask of the decision tokens: a generated task's DECISIONS before its ANSWER. None for any other vocabulary."""
     vocabulary = tokenizer.get_vocab()
     task = tasks.of_vocabulary(vocabulary)
-    if task is not None:
-        decisions = torch.tensor([vocabulary[word] for word in task.DECISIONS], device=tokens_PGT.device)
-        before_answer = (tokens_PGT == vocabulary[task.ANSWER]).cumsum(-1) == 0
-        return torch.isin(tokens_PGT, decisions) & before_answer & mask_PGT
+    if task is None:
+        return None
+    decisions = torch.tensor([vocabulary[word] for word in task.DECISIONS], device=tokens_PGT.device)
+    before_answer = (tokens_PGT == vocabulary[task.ANSWER]).cumsum(-1) == 0
+    return torch.isin(tokens_PGT, decisions) & before_answer & mask_PGT
+
+
+def forking_mask(entropy_PGT: Tensor, mask_PGT: Tensor) -> Tensor:
+    """Mask of the forking tokens: the fifth of the batch's tokens with the highest entropy (Wang et al. 2025)."""
     entropies = entropy_PGT[mask_PGT]
     if entropies.numel() >= 2**24:  # more than torch's quantile takes
         entropies = entropies[:: entropies.numel() // 2**23]
@@ -50,9 +49,18 @@ def mean_where(values: Tensor, mask: Tensor) -> float | None:
 def entropy(
     tokenizer: PreTrainedTokenizerBase, tokens_PGT: Tensor, entropy_PGT: Tensor, mask_PGT: Tensor
 ) -> dict[str, float | None]:
-    """Mean entropy (nats per token) over all tokens (ACE, Eq. 16) and over decision tokens."""
-    decisions = decision_mask(tokenizer, tokens_PGT, entropy_PGT, mask_PGT)
-    return {"entropy": mean_where(entropy_PGT, mask_PGT), "entropy_decision": mean_where(entropy_PGT, decisions)}
+    """Mean entropy (nats per token) over all tokens (ACE, Eq. 16), and over decision or forking tokens.
+
+    A model with a generated task's vocabulary has decision tokens, every other one forking tokens; the other of the two
+    measures is None.
+    """
+    decisions = decision_mask(tokenizer, tokens_PGT, mask_PGT)
+    forks = forking_mask(entropy_PGT, mask_PGT) if decisions is None else None
+    return {
+        "entropy": mean_where(entropy_PGT, mask_PGT),
+        "entropy_decision": None if decisions is None else mean_where(entropy_PGT, decisions),
+        "entropy_forking": None if forks is None else mean_where(entropy_PGT, forks),
+    }
 
 
 def false_working(
