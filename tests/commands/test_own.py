@@ -268,6 +268,7 @@ def test_mistakes_in_such_a_file_name_file_and_key(own):
         (("--set", "rl.precision=fp16"), "--set: rl.precision: Input should be 'float32' or 'bfloat16' (got 'fp16')"),
         (("--set", "loss.ratio=[sequence"), "--set loss.ratio: not valid YAML"),
         (("--set", "estimator.name=grpo"), "--set estimator.name: give the method as --estimator NAME"),
+        (("--set", "sft.steps=9"), "--set sft.steps: rlvr train uses no setting of sft"),
         (("--set", "rl.steps=many"), "--set: rl.steps: Input should be a valid integer"),
         (("--set", "estimator.alhpa=2"), "estimator.alhpa: ace has no such setting; did you mean 'alpha'?"),
         (("--estimator", "max_rl"), "own/faulty.yaml: paper.arms.max_rl: max_rl takes a group's mean reward for its"),
@@ -322,7 +323,8 @@ def test_any_value_of_any_setting_is_taken_or_refused_in_one_line(key, capsys):
         else:
             assert settings == {key[0]: {key[1]: value}}
             taken += 1
-    assert taken or len(key) > 2, "some value fits; a part of a mapping is none"
+    unused = key[0] in own_command.UNUSED["train"]
+    assert bool(taken) != unused or len(key) > 2, "some value fits; a part of a mapping is none"
 
 
 @pytest.mark.parametrize("section", list(dict.fromkeys(key[0] for key in KEYS)))
@@ -344,6 +346,17 @@ def test_each_setting_that_the_command_takes_reaches_the_plan_or_is_refused_in_o
                 said = capsys.readouterr().err
                 assert "a fault" not in said and len(said.splitlines()) == 1, (key, value, said)
             capsys.readouterr()
+
+
+@pytest.mark.parametrize("section", ["sft", "rl", "loss"])
+def test_evaluate_refuses_settings_of_training(capsys, section):
+    key = next(iter(DEFAULTS[section]))
+    with pytest.raises(typer.Exit):
+        own_command.changes("evaluate", [f"{section}.{key}={json.dumps(DEFAULTS[section][key])}"])
+    assert capsys.readouterr().err == (
+        f"rlvr evaluate: --set {section}.{key}: rlvr evaluate uses no setting of {section}\n"
+    )
+    assert own_command.changes("evaluate", ["evaluation.samples=4"]) == {"evaluation": {"samples": 4}}
 
 
 def test_a_device_and_a_backend_by_set_are_those_of_the_run(own, monkeypatch):

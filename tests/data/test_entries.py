@@ -1,5 +1,7 @@
 """The entries of config/datasets.yaml: what they name, their identities, mistakes in them."""
 
+from pathlib import Path
+
 import pytest
 from conftest import ROOT
 from published_sets import SETS
@@ -46,6 +48,16 @@ def test_a_published_set_states_how_many_problems_it_has_or_that_nothing_says_so
     assert (SETS["livecodebench-v6-fade"].most, SETS["omnimed-mri"].most) == (454, None)
 
 
+def refused(folder: Path, old: str, new: str, message: str) -> None:
+    """The catalogue with `old` replaced by `new` is an error that matches the message."""
+    text = (ROOT / "config" / "datasets.yaml").read_text()
+    assert old in text
+    (folder / "config").mkdir()
+    (folder / "config" / "datasets.yaml").write_text(text.replace(old, new, 1))
+    with pytest.raises(ConfigError, match=message):
+        read_data(folder / "config", folder)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -67,12 +79,7 @@ def test_a_published_set_states_how_many_problems_it_has_or_that_nothing_says_so
     ],
 )
 def test_a_mixture_that_asks_for_more_than_there_is_is_an_error(tmp_path, old, new, message):
-    text = (ROOT / "config" / "datasets.yaml").read_text()
-    assert old in text
-    (tmp_path / "config").mkdir()
-    (tmp_path / "config" / "datasets.yaml").write_text(text.replace(old, new, 1))
-    with pytest.raises(ConfigError, match=message):
-        read_data(tmp_path / "config", tmp_path)
+    refused(tmp_path, old, new, message)
 
 
 def test_identities_of_the_embedded_sets_and_models_are_what_they_were():
@@ -111,9 +118,4 @@ def test_identities_of_the_embedded_sets_and_models_are_what_they_were():
     ],
 )
 def test_a_mistake_in_an_entry_is_named(tmp_path, old, new, message):
-    text = (ROOT / "config" / "datasets.yaml").read_text()
-    assert old in text
-    (tmp_path / "config").mkdir()
-    (tmp_path / "config" / "datasets.yaml").write_text(text.replace(old, new, 1))
-    with pytest.raises(ConfigError, match=message):
-        read_data(tmp_path / "config", tmp_path)
+    refused(tmp_path, old, new, message)

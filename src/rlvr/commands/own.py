@@ -22,6 +22,8 @@ HEAD = "# By `rlvr` (content {digest}). Edited, it runs by: snakemake --config o
 KEPT = (".json", ".safetensors", ".txt", ".model", ".jinja")  # files of a model's folder that decide what it says
 BOX = "\nPlease reason step by step, and put your final answer within \\boxed{}."  # as in config/prompts.yaml
 BOXED = ("math", "choice")  # verifiers that read the box
+OF_TRAINING = ("sft", "rl", "reward", "estimator", "loss", "critic", "probe", "selection", "collapse")
+UNUSED = {"train": ("sft",), "evaluate": OF_TRAINING}  # sections of settings of which a command does nothing
 
 Models = Annotated[
     list[str], typer.Option("--model", help="A folder that transformers loads, or owner/name[@revision] of the hub.")
@@ -72,7 +74,10 @@ def execution_here(command: str, changed: dict[str, dict[str, Any]], device: str
 
 
 def changes(command: str, words: list[str]) -> dict[str, dict[str, Any]]:
-    """`SECTION.KEY=VALUE` words as settings, checked; a value is read as in a file of settings."""
+    """`SECTION.KEY=VALUE` words as settings, checked; a value is read as in a file of settings.
+
+    Exits where the command does nothing of a section: `train` makes no SFT, `evaluate` samples and nothing else.
+    """
     from rlvr.config.explain import check_part
     from rlvr.config.layers import ConfigError, Layer, merge
     from rlvr.config.schema.settings import Settings
@@ -88,6 +93,11 @@ def changes(command: str, words: list[str]) -> dict[str, dict[str, Any]]:
         check_part(Settings, Layer("--set", "", settings))
     except ConfigError as error:
         fail(command, str(error).splitlines()[0])
+    for section in settings:
+        if section in UNUSED[command]:
+            fail(
+                command, f"--set {section}.{next(iter(settings[section]))}: rlvr {command} uses no setting of {section}"
+            )
     return settings
 
 
