@@ -42,6 +42,8 @@ def named(given: str, valid: Iterable[str], what: str, lister: str = "") -> str:
     Raises LookupError, which lists the names that begin so, or are near; `what` says what they are of.
     """
     parts, names = given.rstrip("/").split("/"), list(valid)
+    if not all(parts):
+        raise LookupError(f"an empty name; {what} have names")
     alike = [name for name in names if name.count("/") == len(parts) - 1]
     found = [name.split("/") for name in alike]
     for place, part in enumerate(parts):

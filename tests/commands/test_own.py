@@ -119,6 +119,10 @@ def test_the_hints_of_each_run_are_read_from_its_rows(plan, tmp_path):
     one = SimpleNamespace(runs={name: run}, executions=plan.executions, stage=plan.stage)
     ((said, hint),) = own_command._hints(one, tmp_path)
     assert said == name and hint.startswith("none of the first 24 rollouts is correct (24 wrong)")
+    written(tmp_path / "runs" / name / "metrics.jsonl", [row] * 32)
+    assert list(own_command._hints(one, tmp_path)) == [], "Snakemake's end says so of 256 rollouts"
+    written(tmp_path / "runs" / name / "metrics.jsonl", [{"statuses": {"wrong": 4, "correct": 4}, "kl": 0.0}] * 32)
+    assert [hint.partition(" in ")[0] for _, hint in own_command._hints(one, tmp_path)] == ["the policy hardly changed"]
 
 
 @pytest.mark.slow
@@ -345,7 +349,19 @@ def test_each_setting_that_the_command_takes_reaches_the_plan_or_is_refused_in_o
                 assert error.exit_code == 2
                 said = capsys.readouterr().err
                 assert "a fault" not in said and len(said.splitlines()) == 1, (key, value, said)
+            else:
+                content = yaml.safe_load((root / "own/one.yaml").read_text())
+                own_arm = content["paper"]["arms"]["ace"]["settings"]
+                where = [content["paper"]["settings"], content["scale"]["settings"], own_arm]
+                assert yaml.safe_load(value) in [at(settings, key) for settings in where], (key, value)
             capsys.readouterr()
+
+
+def at(settings: dict, key: tuple[str, ...]) -> object:
+    """The value at a key of several names, None where there is none."""
+    for name in key:
+        settings = settings.get(name, {}) if isinstance(settings, dict) else {}
+    return settings
 
 
 @pytest.mark.parametrize("section", ["sft", "rl", "loss"])

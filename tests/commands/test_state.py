@@ -215,6 +215,17 @@ def test_a_misspelt_name_is_answered_with_the_nearest(tmp_path):
     assert done.exit_code == 2 and "has this name; valid: qwen2-grpo-seed1" in done.output
 
 
+@pytest.mark.parametrize("given", ["", "/", "runs", "runs/", "evaluations/", "evaluations/run", "sft/run"])
+def test_an_empty_name_or_one_of_another_folder_chooses_nothing(tmp_path, given):
+    for folder in ("runs/run-a", "evaluations/p/e"):
+        (tmp_path / folder).mkdir(parents=True)
+    done = CliRunner().invoke(app, ["state", "again", given, "--force", "--results", str(tmp_path)])
+    assert done.exit_code == 2 and (tmp_path / "runs/run-a").exists()
+    assert (
+        CliRunner().invoke(app, ["state", "again", "runs/run", "--dry-run", "--results", str(tmp_path)]).exit_code == 0
+    )
+
+
 def test_a_beginning_is_enough_that_no_other_has(tmp_path):
     for name in ("qwen2-grpo-seed1-4a2c", "qwen2-grpo-seed10-5e5e"):
         (tmp_path / "runs" / name).mkdir(parents=True)

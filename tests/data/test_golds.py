@@ -36,11 +36,20 @@ def test_the_answer_of_a_worked_solution(gold, answer):
 
 
 @pytest.mark.parametrize(
-    "text", ["Proof omitted", "proof", "unknown", "None", "\\text{not found}", "$Not found.$", "notfound"]
+    "gold", ["Intro\n#### Results", "see \\boxed{3}.", "The final answer is: 3. I hope it is correct."]
 )
+def test_a_text_that_is_compared_whole_stays_whole(gold, tmp_path):
+    assert golds.answer_of(gold, "exact") == gold
+    (tmp_path / "my.jsonl").write_text(json.dumps({"prompt": "a", "answer": gold}))
+    assert [problem.gold for problem in local.read(tmp_path / "my.jsonl", "exact")] == [gold]
+
+
+@pytest.mark.parametrize("text", ["Proof omitted", "proof", "unknown", "\\text{not found}", "$Not found.$", "notfound"])
 def test_a_text_that_says_there_is_no_answer(text):
     assert golds.no_answer(text, "math") in ("proof", "answer not found")
     assert golds.no_answer(text, "exact") is None
+    assert golds.no_answer("\\text{None}", "math") is None, "which of these? None"
+    assert golds.no_answer("\\text{None}", "math", published=True) == "answer not found"
     assert golds.no_answer(f"{text} of 5", "math") is None
 
 
@@ -66,6 +75,7 @@ def test_golds_that_nothing_would_equal_are_found_and_hostile_ones_end():
         ("exact", "Paris"),
         ("exact", "the cat sat on the mat and looked at us all day"),
         ("exact", "roses\nviolets"),
+        ("exact", "if (x) {"),
         ("operators", "1 2 3 = 7"),
         ("code", "{}"),
     ],

@@ -247,7 +247,7 @@ def test_a_gold_that_cannot_be_read_stops_a_stage_before_any_judgement(verifier,
         ),
         ("math", {"</think>204": "correct", "proof": "invalid", r"\frac{1}{0}": "text"}),
         ("choice", {"B": "correct", "Q": "invalid"}),
-        ("exact", {"Paris": "correct", "a}b": "wrong"}),
+        ("exact", {"Paris": "correct", "a}b": "correct", "\\boxed{": "unparsable"}),
     ],
 )
 def test_golds_are_compared_with_themselves_in_a_worker_that_can_be_killed(verifier, golds):
@@ -301,7 +301,7 @@ def test_the_command_reads_the_answer_of_a_worked_gold_and_warns_of_a_gold_that_
     made = [json.loads(line) for line in done.stdout.splitlines()]
     assert [line["correct"] for line in made] == [True, False, True]
     assert [line["gold"] for line in made] == [line["gold"] for line in lines]
-    assert "1 of 3 golds are not judged equal to themselves (first in line 2), so no response" in done.stderr
+    assert "1 of 3 golds are not judged equal to themselves (first in line 2), so no response to them" in done.stderr
 
 
 def test_the_command_names_an_unknown_verifier():

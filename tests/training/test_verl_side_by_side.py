@@ -17,7 +17,7 @@ from verl_without_gpu import RL, environment
 from rlvr.planning.expansion import make_plan
 from rlvr.training.backends.verl import own_ray
 from rlvr.training.backends.verl.overrides import RECEIVER, Places, overrides
-from rlvr.training.lease import lease
+from rlvr.training.lease import LEASE, lease
 
 TRIALS = 20
 START = """
@@ -240,18 +240,23 @@ def test_by_verls_own_names_they_would_not(lines, tmp_path):
 
 
 def test_folders_of_runs_that_were_killed_are_removed(monkeypatch, tmp_path):
-    """Those without a holder; not one that is in use, nor a folder of somebody else."""
+    """Those without a holder; not one that is in use, nor a new one, nor a folder of somebody else."""
     monkeypatch.setattr(own_ray, "PLACE", tmp_path)
     for name in ("TMPDIR", own_ray.FOLDER):
         monkeypatch.setenv(name, os.environ.get(name, ""))
-    dead, living, other = (tmp_path / f"{own_ray.PREFIX}{name}" for name in ("dead", "living", "other"))
-    with lease(dead):
-        pass
+    names = ("dead", "new", "living", "other")
+    dead, new, living, other = (tmp_path / f"{own_ray.PREFIX}{name}" for name in names)
+    for folder in (dead, new):
+        with lease(folder):
+            pass
+    os.utime(dead / LEASE, (0, 0))
     other.mkdir()
     with lease(living), own_ray.own_folder() as folder:
         assert os.environ["TMPDIR"] == os.environ[own_ray.FOLDER] == str(folder)
-        assert set(tmp_path.iterdir()) == {living, other, folder}
-    assert set(tmp_path.iterdir()) == {living, other}
+        os.utime(living / LEASE, (0, 0))
+        own_ray._remove_abandoned()
+        assert set(tmp_path.iterdir()) == {new, living, other, folder}
+    assert set(tmp_path.iterdir()) == {new, living, other}
 
 
 def test_a_socket_is_in_the_runs_folder_where_there_is_one(monkeypatch):

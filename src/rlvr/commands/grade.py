@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -46,18 +46,17 @@ def grade(
 
     if verifier not in verifiers.names():
         fail("grade", f"--verifier: unknown verifier {verifier!r}{nearest(verifier, verifiers.names())}")
-    check_gold = verifiers.hook(verifier, "check_gold", verifiers.nothing)
     try:
         pool = Pool(verifier, workers=workers, seconds=timeout, memory_mb=memory_mb)
     except verifiers.VerifierError as error:
         fail("grade", str(error))
-    lines = [(number, _checked(number, line, check_gold)) for number, line in read("grade", file)]
+    lines = [(number, _checked(number, line, verifier)) for number, line in read("grade", file)]
     if not lines:
         fail("grade", 'no answers: expected lines like {"id": 1, "completion": "... \\\\boxed{5}", "gold": "5"}')
     invalid = [line["error"] for _, line in lines if "error" in line]
     with pool:
         valid = [line for _, line in lines if "error" not in line]
-        verdicts = _in_order(pool, [(line["completion"], answer_of(line["gold"])) for line in valid])
+        verdicts = _in_order(pool, [(line["completion"], answer_of(line["gold"], verifier)) for line in valid])
         for number, line in lines:
             try:
                 fields = INVALID if "error" in line else _added(line, next(verdicts))
@@ -71,7 +70,7 @@ def grade(
         say("grade", f"{len(invalid)} of {len(lines)} lines are not valid, see their `error`; the first: {invalid[0]}")
     if len(invalid) == len(lines):
         raise typer.Exit(2)
-    places = {answer_of(line["gold"]): str(number) for number, line in reversed(lines) if "error" not in line}
+    places = {answer_of(line["gold"], verifier): str(number) for number, line in reversed(lines) if "error" not in line}
     doubtful = check([(place, gold) for gold, place in reversed(places.items())], verifier)
     if doubtful.failed:
         say("grade", str(doubtful))
@@ -99,7 +98,7 @@ def _in_order(pool: Pool, questions: list[tuple[str, str]]) -> Iterator[Verdict]
             yield from pool.judge([question])
 
 
-def _checked(number: int, line: str, check_gold: Callable[[str], None]) -> dict[str, Any]:
+def _checked(number: int, line: str, verifier: str) -> dict[str, Any]:
     """A line's content, which JSON can print again, or its id and `error`."""
     content: dict[str, Any] = {}
     try:
@@ -113,7 +112,7 @@ def _checked(number: int, line: str, check_gold: Callable[[str], None]) -> dict[
                 raise LineError(field, f"must be a text (got {shown(value)})")
         if not isinstance(content.get("finished", True), bool):
             raise LineError("finished", "must be true or false")
-        _check(content["gold"], check_gold)
+        _check(content["gold"], verifier)
     except ValueError as error:
         id_field = {"id": content["id"]} if "id" in content and _is_json(content["id"]) else {}
         return {**id_field, "error": f"line {number}: {error}"}
@@ -129,10 +128,10 @@ def _is_json(value: Any) -> bool:
     return True
 
 
-def _check(gold: str, check_gold: Callable[[str], None]) -> None:
+def _check(gold: str, verifier: str) -> None:
     """Raises LineError for a gold that the verifier cannot read; the message quotes its beginning."""
     try:
-        check_gold(answer_of(gold))
+        verifiers.hook(verifier, "check_gold", verifiers.nothing)(answer_of(gold, verifier))
     except verifiers.VerifierError as error:
         beginning = repr(gold[:80])
         raise LineError("gold", str(error) if beginning in str(error) else f"{beginning}: {error}") from error

@@ -316,11 +316,11 @@ def run(command: str, root: Path, name: str, file: str, *, results: str, cores: 
 
 
 def _hints(plan: Plan, results: Path) -> Iterator[tuple[str, str]]:
-    """What the rows of each run say is probably wrong with it."""
+    """What the rows of each run say is probably wrong with it, less what Snakemake's end said (workflow/doubts.py)."""
     from rlvr.files import read_lines
-    from rlvr.training.hints import hints
+    from rlvr.training.hints import drawn, equal_rewards, hints
 
     for run, spec in plan.runs.items():
-        rows = list(read_lines(results / plan.stage(run) / "metrics.jsonl"))
-        for hint in hints(spec, rows, plan.executions[run].first_rollouts):
-            yield run, hint
+        rows, first = list(read_lines(results / plan.stage(run) / "metrics.jsonl")), plan.executions[run].first_rollouts
+        if drawn(rows) < first or equal_rewards(rows, first) is None:
+            yield from ((run, hint) for hint in hints(spec, rows, first))

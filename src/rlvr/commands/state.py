@@ -244,14 +244,15 @@ def _all(results: Path) -> dict[str, Work]:
 
 
 def _chosen(command: str, all_work: dict[str, Work], names: list[str]) -> list[Work]:
-    """Work by name or a beginning that no other has; a folder's name before it or a slash after it is ignored."""
+    """Work by name or a beginning that no other has; with a folder's name before it, of that folder."""
     works, kinds = [], ", ".join(f"{kind}s" for kind in FOLDERS)
+    folders = {pattern.split("/")[0]: kind for kind, pattern in FOLDERS.items()}
     for given in names:
-        folder, _, name = given.partition("/")
-        if folder not in (pattern.split("/")[0] for pattern in FOLDERS.values()):
-            name = given
+        folder, slash, name = given.partition("/")
+        kind = folders.get(folder) if slash else None
+        valid = [name for name, work in all_work.items() if kind in (None, work.kind)]
         try:
-            works.append(all_work[named(name, all_work, f"the {kinds}", "rlvr state list")])
+            works.append(all_work[named(name if kind else given, valid, f"the {kinds}", "rlvr state list")])
         except LookupError as error:
             fail(command, f"{given}: {error}")
     return list(dict.fromkeys(works))

@@ -28,16 +28,17 @@ _TEXT = re.compile(r"\\(?:text|mathrm|mbox)\s*\{([^{}]*)\}|[$.]")
 _PLAIN = re.compile(r"-?\d+|[A-J]")  # equal to itself for every verifier
 _NONE = {
     **dict.fromkeys(("proof", "proof omitted"), "proof"),
-    **dict.fromkeys(("notfound", "not found", "unknown", "none"), "answer not found"),
+    **dict.fromkeys(("notfound", "not found", "unknown"), "answer not found"),
 }
+SOLVED = ("math", "choice")  # verifiers whose golds may be worked solutions
 
 
-def answer_of(gold: str) -> str:
-    """The answer that a worked solution ends in; any other gold, and JSON of options or tests, as it is."""
-    if gold.startswith(THOUGHT):
-        return THOUGHT + answer_of(gold.removeprefix(THOUGHT))
-    if _is_object(gold):
+def answer_of(gold: str, verifier: str = "math") -> str:
+    """The answer that a worked solution ends in. As it is: any other gold, JSON, a gold of another verifier."""
+    if verifier not in SOLVED or _is_object(gold):
         return gold
+    if gold.startswith(THOUGHT):
+        return THOUGHT + answer_of(gold.removeprefix(THOUGHT), verifier)
     ends = _MARKED.search(gold) or _MINERVA.search(gold)
     answer = ends[1] if ends else gold
     return boxed(answer) or answer
@@ -60,9 +61,13 @@ def _is_object(text: str) -> bool:
         return False
 
 
-def no_answer(gold: str, verifier: str) -> str | None:
-    """Why a gold of mathematics is none, as NuminaMath's `notfound`, `Proof omitted`; None for an answer."""
-    return _NONE.get(" ".join(_TEXT.sub(r"\1", gold).split()).casefold()) if verifier == "math" else None
+def no_answer(gold: str, verifier: str, published: bool = False) -> str | None:
+    """Why a gold of mathematics is none, as NuminaMath's `notfound`, `Proof omitted`; None for an answer.
+
+    In published sets `None` means that the answer is missing; in somebody's own file it can be one ("Which of these?").
+    """
+    text = " ".join(_TEXT.sub(r"\1", gold).split()).casefold() if verifier == "math" else ""
+    return "answer not found" if published and text == "none" else _NONE.get(text)
 
 
 # ---- a check by the verifier ----
@@ -85,8 +90,8 @@ class Check:
         spread = f" checked (of {self.of:,}, evenly spread)" if self.asked < self.of else ""
         return (
             f"{len(self.failed):,} of {self.asked:,} golds{spread} are not judged equal to themselves (first in line "
-            f"{', '.join(self.failed[:3])}), so no response would be correct: give only the answer, or end with it in "
-            "\\boxed{...} or as `#### 72`"
+            f"{', '.join(self.failed[:3])}), so no response to them can be correct: give only the answer, or end with "
+            "it in \\boxed{...} or as `#### 72`"
         )
 
 
@@ -117,7 +122,7 @@ def compared(golds: Sequence[str], verifier: str) -> list[str]:
 
 
 def _named(gold: str, status: str, verifier: str) -> str:
-    if not _is_object(gold) and last_boxed(f"{OPEN}{gold}}}") != gold.strip():
+    if verifier in SOLVED and not _is_object(gold) and last_boxed(f"{OPEN}{gold}}}") != gold.strip():
         return "unparsable"  # its braces do not match
     if verifier != "math":  # `exact` compares sentences
         return status

@@ -45,7 +45,7 @@ def numbered(path: Path, verifier: str) -> list[tuple[int, Problem]]:
         if not line.strip():
             continue
         place = f"{path}, line {number}"
-        problem = _problem(line, place, number)
+        problem = _problem(line, place, number, verifier)
         for key, value in (("prompt", problem.prompt), ("id", problem.id)):
             first = lines.setdefault((key, value), number)
             if first != number:
@@ -62,7 +62,7 @@ def numbered(path: Path, verifier: str) -> list[tuple[int, Problem]]:
     return problems
 
 
-def _problem(line: str, place: str, number: int) -> Problem:
+def _problem(line: str, place: str, number: int, verifier: str) -> Problem:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -73,7 +73,7 @@ def _problem(line: str, place: str, number: int) -> Problem:
     for key in ("prompt", "answer"):
         if not values.get(key):
             raise DataError(f"{place}: {key}: {'is empty' if key in row else missing(key, row, FIELDS)}")
-    identity, gold = values.get("id") or str(number), golds.answer_of(values["answer"])
+    identity, gold = values.get("id") or str(number), golds.answer_of(values["answer"], verifier)
     return Problem(identity, values["prompt"], gold, values.get("level") or "all")
 
 

@@ -171,7 +171,7 @@ def _drafts(spec: Published, paths: tuple[Path, ...], folder: Path, tally: Tally
                 draft = _with_pictures(adapter.adapt(Row(row, wanted), spec), archive)
                 for text in (draft.prompt, draft.gold, draft.level, draft.cluster, draft.response or ""):
                     text.encode()  # no file holds half of a surrogate pair, which JSON can hold
-                if reason := golds.no_answer(draft.gold, spec.verifier):
+                if reason := golds.no_answer(draft.gold, spec.verifier, published=True):
                     raise LeftOut(reason)
                 if draft.gold and spec.thinks:
                     draft = replace(draft, gold=after_think(draft.gold))

@@ -12,8 +12,9 @@ def check_gold(gold: str) -> None:
 
 
 def itself(gold: str) -> str:
-    """How a gold compares with itself: the status of its box; `unparsable` if its braces do not match."""
-    return judge(f"\\boxed{{{gold}}}", gold)[0]
+    """How a gold compares with itself, in a box or as a whole completion, which needs no matching braces."""
+    boxed = judge(f"\\boxed{{{gold}}}", gold)[0]
+    return boxed if boxed == "correct" else judge(gold, gold)[0]
 
 
 def judge(text: str, gold: str) -> Judgement:

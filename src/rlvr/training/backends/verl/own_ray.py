@@ -9,8 +9,9 @@ import os
 import secrets
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
 
 from rlvr.training.lease import LEASE, holder, lease
@@ -18,6 +19,7 @@ from rlvr.training.lease import LEASE, holder, lease
 FOLDER = "RLVR_NODE_FOLDER"  # environment variable: this run's folder on this node, for Ray's and vLLM's processes
 PLACE = Path("/tmp")  # not TMPDIR: a socket's path has at most 107 bytes, of which Ray takes 67
 PREFIX = "rlvr-verl-"
+YOUNG = 60.0  # seconds
 
 
 def token() -> dict[str, str]:
@@ -36,10 +38,15 @@ def own_folder() -> Iterator[Path]:
 
 
 def _remove_abandoned() -> None:
-    """Remove folders of runs that were killed with their watcher, as Slurm does at a job's limit."""
+    """Remove folders of runs that were killed with their watcher, as Slurm does at a job's limit.
+
+    A folder of the last minute stays: its run may not hold the lease yet.
+    """
     for note in PLACE.glob(f"{PREFIX}*/{LEASE}"):
-        if os.access(note, os.W_OK) and holder(note.parent) is None:
-            shutil.rmtree(note.parent, ignore_errors=True)
+        with suppress(FileNotFoundError):  # another job is removing it
+            old = time.time() - note.stat().st_mtime > YOUNG
+            if old and os.access(note, os.W_OK) and holder(note.parent) is None:
+                shutil.rmtree(note.parent, ignore_errors=True)
 
 
 def in_own_folder(socket: str) -> str:
