@@ -1,0 +1,769 @@
+"""`make rehearse-gpu`: verl and vLLM on one GPU, without network, in blocks of known length.
+
+    python3 benchmarks/rehearsal/rehearse.py --site FOLDER_OF_CHUNKS --out DIR
+    python3 benchmarks/rehearsal/rehearse.py --plan
+
+FOLDER_OF_CHUNKS has what build.py made. Each block runs the modules that the workflow's rules call, with a limit of
+time of its own; when one fails, the end of its log is printed and the next one starts. DIR gets figures.txt, one line
+per block, a log per block while it runs, and logs.tar.gz. A second call continues in the same --work folder: what is
+unpacked and trained there is used again. `--cpu` runs the script itself where there is no GPU, at smoke scale.
+
+This file needs only Python: it starts before anything is unpacked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import hashlib
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+MODULES = HERE / "modules"
+WHOLE = 720  # seconds of all blocks as planned
+SUMS = "SHA256SUMS"
+END_OF_LOG = 40  # lines
+TO_LEAVE = 8.0  # seconds for a block's last processes, after which they are killed
+BY_VERL = ("perf/max_memory_allocated_gb", "perf/max_memory_reserved_gb", "timing_s/update_weights", "timing_s/step")
+LARGEST_LOG = 2**20  # bytes of a log in logs.tar.gz, whose end is kept
+
+QUIET = {
+    "HF_HUB_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    "VLLM_NO_USAGE_STATS": "1",
+    "VLLM_USE_FLASHINFER_SAMPLER": "0",
+    "VLLM_WORKER_MULTIPROC_METHOD": "spawn",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_DEDUP_LOGS": "0",
+    "DO_NOT_TRACK": "1",
+    "HYDRA_FULL_ERROR": "1",
+    "PYTHONUNBUFFERED": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+}
+EAGER = "actor_rollout_ref.rollout.enforce_eager=True"
+COIN = [
+    "reward.reward_manager.module.path='pkg://rehearsal_coin'",
+    "reward.reward_manager.name=Coin",
+]
+LOOK = """
+nvidia-smi; nvidia-smi --query-gpu=name,driver_version,compute_mode,memory.total,memory.used --format=csv
+uname -r; which nvcc gcc g++ ninja python3; gcc --version | head -1; df -h /dev/shm /tmp; free -g | head -2; nproc
+echo "TMPDIR=$TMPDIR"; ulimit -n -l -u; cat /proc/sys/kernel/yama/ptrace_scope
+ls "$(PYTHON -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h"
+PYTHON -c 'import sys, torch; print(sys.version, torch.__version__, torch.cuda.is_available(), torch.cuda.mem_get_info())'
+PYTHON -c 'import triton, numpy; print(triton.__version__, numpy.__version__); import numba; print(numba.__version__)'
+env | grep -iE "^(CUDA|NV|LD_|NCCL|VLLM|RAY|PYTHON)" | cut -c1-200
+"""
+STUB = '''"""Stands in for a package that is missing or does not load here; what it decorates stays as it is."""
+class _Any:
+    def __init__(self, *a, **k): pass
+    def __call__(self, *a, **k): return a[0] if len(a) == 1 and callable(a[0]) and not k else self
+    def __getattr__(self, name):
+        if name.startswith("__"): raise AttributeError(name)
+        return self
+    def __getitem__(self, key): return self
+    def __mro_entries__(self, bases): return (object,)
+__path__ = []
+__version__ = "0"
+def __getattr__(name):
+    if name.startswith("__"): raise AttributeError(name)
+    return _Any()
+'''
+
+
+@dataclass(frozen=True)
+class Block:
+    """A part of the rehearsal: seconds as planned, and the most that it may take."""
+
+    name: str
+    planned: int
+    limit: int
+    about: str
+
+
+BLOCKS = {
+    block.name: block
+    for block in (
+        Block("unpack", 40, 100, "check and unpack the site, compile it, make random weights"),
+        Block("env", 5, 30, "GPU, driver, compute mode, compilers, memory, versions"),
+        Block("imports", 40, 120, "what the stages import; the kernels of the stripped libraries"),
+        Block("vllm", 95, 180, "an evaluation by vLLM: tokens per second, agreement with the trainer's pass"),
+        Block("sft", 60, 140, "SFT by verl"),
+        Block("rl", 110, 200, "ACE-GRPO by verl with vLLM's rollouts"),
+        Block("kill", 150, 240, "the same, killed after the first step and continued"),
+        Block("memory", 10, 40, "largest memory against the plan's model"),
+        Block("two", 130, 220, "two runs side by side on the one GPU"),
+    )
+}
+
+
+class Failed(RuntimeError):
+    """A block that did not do what it should; the message is its line of figures."""
+
+
+# ---- processes -----------------------------------------------------------------------------------
+
+
+def adopt_orphans() -> None:
+    """Make this process the parent of descendants whose own parent ended, so that `end_all` finds them."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+
+
+def descendants(of: int) -> list[int]:
+    """Ids of all living processes under a process, zombies left out."""
+    children: dict[int, list[int]] = {}
+    dead = set()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError):
+                state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
+                children.setdefault(int(parent), []).append(int(entry.name))
+                dead |= {int(entry.name)} if state == "Z" else set()
+    found, queue = [], [of]
+    while queue:
+        queue += (more := children.get(queue.pop(), []))
+        found += more
+    return [process for process in found if process not in dead]
+
+
+def reap() -> None:
+    """Collect processes that were adopted and have ended."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+def end_all(besides: Iterable[int] = (), patience: float = TO_LEAVE) -> int:
+    """Kill what is left under this process, after some patience; the number of killed processes."""
+    spared, until = set(besides), time.monotonic() + patience
+    while (left := set(descendants(os.getpid())) - spared) and time.monotonic() < until:
+        reap()
+        time.sleep(0.1)
+    for process in left:
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+    reap()
+    return len(left)
+
+
+def run(command: Sequence[str], log: Path, limit: float, env: dict[str, str] | None = None) -> int | None:
+    """The exit code of a command whose output is appended to a log; None if its group was killed at the limit."""
+    process = start(command, log, env)
+    return wait(process, limit)
+
+
+def start(command: Sequence[str], log: Path, env: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
+    with log.open("ab") as file:
+        file.write(f"$ {' '.join(map(str, command))}\n".encode())
+        file.flush()
+        return subprocess.Popen(
+            list(map(str, command)), stdout=file, stderr=file, stdin=subprocess.DEVNULL, env=env, start_new_session=True
+        )
+
+
+def wait(process: subprocess.Popen[bytes], limit: float) -> int | None:
+    try:
+        return process.wait(timeout=max(limit, 0.1))
+    except subprocess.TimeoutExpired:
+        kill(process)
+        return None
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """SIGKILL to a process, its group and all that it started in other groups."""
+    for child in [process.pid, *descendants(process.pid)]:
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+class RayLogs(threading.Thread):
+    """Keeps the logs of Ray's workers, whose folder is removed with its run, by second links to the files."""
+
+    def __init__(self, out: Path):
+        super().__init__(daemon=True)
+        self.out, self.over = out, threading.Event()
+
+    def run(self) -> None:
+        while not self.over.wait(0.5):
+            for path in Path("/tmp").glob("rlvr-verl-*/ray/session_2*/logs/*"):
+                kept = self.out / f"{path.parts[2]}.{path.name}"
+                if path.suffix in (".err", ".out", ".log") and not kept.exists():
+                    self.out.mkdir(parents=True, exist_ok=True)
+                    with suppress(OSError):
+                        os.link(path, kept)
+
+
+class GpuMemory(threading.Thread):
+    """The largest used memory of the GPU in MiB, two times a second."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.largest, self.process = 0, None
+        if shutil.which("nvidia-smi"):
+            query = ["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits", "-lms", "500"]
+            self.process = subprocess.Popen(query, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+    def run(self) -> None:
+        for line in (self.process.stdout or []) if self.process else []:
+            with suppress(ValueError):
+                self.largest = max(self.largest, int(line.split()[0]))
+
+    def take(self) -> int:
+        """The largest value since the last call."""
+        largest, self.largest = self.largest, 0
+        return largest
+
+
+# ---- chunks --------------------------------------------------------------------------------------
+
+
+def check(folder: Path) -> list[Path]:
+    """The chunks that SHA256SUMS of a folder names, in order. Raises Failed for a missing or damaged one."""
+    if not (folder / SUMS).is_file():
+        raise Failed(f"{folder}: no {SUMS}")
+    chunks = []
+    for line in (folder / SUMS).read_text().splitlines():
+        expected, name = line.split()
+        path = folder / name.lstrip("*")
+        if not path.is_file():
+            raise Failed(f"{path}: missing")
+        digest = hashlib.sha256()
+        with path.open("rb") as file:
+            while part := file.read(2**22):
+                digest.update(part)
+        if digest.hexdigest() != expected:
+            raise Failed(f"{path}: damaged, other checksum than in {SUMS}")
+        chunks.append(path)
+    return sorted(chunks)
+
+
+def unpack(folder: Path, into: Path) -> None:
+    """Unpack checked archives: site.tar.xz, in chunks, into `into`/site, and kit.tar.xz into `into`/kit."""
+    parts: dict[str, list[str]] = {}
+    for path in check(folder):
+        parts.setdefault(path.name.partition(".")[0], []).append(str(path))
+    for name, chunks in parts.items():
+        (into / name).mkdir(parents=True, exist_ok=True)
+        reader = subprocess.Popen(["cat", *chunks], stdout=subprocess.PIPE)
+        tar = ["tar", "xJf", "-", "-C", str(into / name)]
+        if subprocess.run(tar, stdin=reader.stdout).returncode or reader.wait():
+            raise Failed(f"{folder}: {name}.tar.xz cannot be unpacked")
+
+
+# ---- figures -------------------------------------------------------------------------------------
+
+
+def line_of(block: str, ok: bool | None, seconds: float, figures: str) -> str:
+    """`block: ok, seconds s, figures`; `ok` is None for a block that had no time."""
+    return f"{block}: {'skipped' if ok is None else 'ok' if ok else 'failed'}, {seconds:.1f} s, {figures}"
+
+
+def end_of(log: Path, lines: int = END_OF_LOG) -> str:
+    if not log.exists():
+        return ""
+    return "\n".join(line[:400] for line in log.read_text(errors="replace").splitlines()[-lines:])
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def said(log: Path) -> list[str]:
+    """What a module printed behind the word FIGURES."""
+    return re.findall(r"^FIGURES (.*)$", log.read_text(errors="replace"), re.MULTILINE) if log.exists() else []
+
+
+def short(value: float | None) -> str:
+    return "none" if value is None else f"{value:.3g}"
+
+
+def of_run(folder: Path) -> str:
+    """A run's steps in one line: seconds by phase, gap of log-probabilities, gradient, loss, KL, memory by verl."""
+    parts = []
+    for row in rows(folder / "metrics.jsonl") or rows(folder / "state/live/metrics.jsonl"):
+        timing = row["timing"]
+        seconds = " ".join(f"{key} {timing[key]:.1f}" for key in ("rollout", "reference", "update"))
+        figures = ", ".join(f"{key} {short(row[key])}" for key in ("logprob_gap", "grad_norm", "loss", "kl"))
+        parts.append(f"step {row['step']}: {timing['step']:.1f} s ({seconds}), {figures}")
+    return "; ".join(parts)
+
+
+def by_verl(log: Path) -> str:
+    """The last figures of memory and of the weights' way that verl itself prints."""
+    text, found = log.read_text(errors="replace"), []
+    for name in (
+        "perf/max_memory_allocated_gb",
+        "perf/max_memory_reserved_gb",
+        "timing_s/update_weights",
+        "timing_s/step",
+    ):
+        if values := re.findall(rf"{name}['\"]?: ?(?:np\.float64\()?([\d.]+)", text):
+            found.append(f"{name} {float(values[-1]):.2f}")
+    return ", ".join(found)
+
+
+def errors_of(folder: Path, count: int = 4) -> str:
+    """The ends of the newest logs of Ray's workers that name an error."""
+    found = []
+    for path in sorted(folder.glob("*"), key=lambda p: p.stat().st_mtime, reverse=True):
+        text = path.read_text(errors="replace")
+        places = [m.start() for m in re.finditer(r"Error|Traceback|FATAL|Check failed", text)]
+        if places:
+            found.append(f"--- {path.name}\n{text[max(0, places[-1] - 1500) : places[-1] + 700]}")
+    return "\n".join(found[:count])
+
+
+# ---- the rehearsal -------------------------------------------------------------------------------
+
+
+class Rehearsal:
+    """The blocks, with one work folder, one environment and one end of time."""
+
+    def __init__(self, options: argparse.Namespace):
+        self.options, self.out, self.work = options, options.out, options.work
+        self.python, self.vllm_python = options.python, options.vllm_python or options.python
+        self.site, self.logs = self.work / "site", self.work / "logs"
+        self.kit = options.kit or self.work / "kit"
+        self.plan = self.work / "plan"
+        for folder in (self.out, self.logs):
+            folder.mkdir(parents=True, exist_ok=True)
+        self.ends = time.monotonic() + options.seconds
+        self.memory = GpuMemory()
+        self.memory.start()
+        self.limit = 0.0  # time.monotonic() at which the block in work must end
+        self.peaks: dict[str, int] = {}
+
+    # -- commands --
+
+    def environment(self) -> dict[str, str]:
+        stubs, cache = self.work / "stubs", self.work / "cache"
+        paths = [*([stubs] if stubs.exists() else []), self.site, ROOT / "src", MODULES]
+        caches = {"TRITON_CACHE_DIR": "triton", "VLLM_CACHE_ROOT": "vllm", "TORCHINDUCTOR_CACHE_DIR": "inductor"}
+        env = {**os.environ, **QUIET, **{key: str(cache / name) for key, name in caches.items()}}
+        if self.options.cpu:
+            env |= self.on_cpu()["env"]
+            paths += [ROOT / "tests"]
+        env["PYTHONPATH"] = os.pathsep.join(str(path) for path in paths if path.exists())
+        external = [env.get("VERL_USE_EXTERNAL_MODULES", ""), "rehearsal_shm" if self.options.weights_by_shm else ""]
+        if any(external):
+            env["VERL_USE_EXTERNAL_MODULES"] = ",".join(filter(None, external))
+        return {**env, **dict(word.split("=", 1) for word in self.options.env)}
+
+    def on_cpu(self) -> dict[str, Any]:
+        """What verl must be told without a GPU, as tests do."""
+        sys.path.insert(0, str(ROOT / "tests"))
+        from verl_without_gpu import COMMON, RL, environment
+
+        sft = [*COMMON, "model.enable_gradient_checkpointing=False", "engine.use_torch_compile=False"]
+        return {"rl": RL, "sft": sft, "env": environment()}
+
+    def log(self, block: str) -> Path:
+        return self.out / f"{block}.log"
+
+    def left(self) -> float:
+        """Seconds that the block in work still has."""
+        return self.limit - time.monotonic()
+
+    def must(self, block: str, *command: object, python: str | None = None) -> None:
+        """Run a Python command; raises Failed if it fails or is too slow."""
+        words = [python or self.python, *map(str, command)]
+        code = run(words, self.log(block), self.left(), self.environment())
+        if code != 0:
+            what = " ".join(map(str, command[:2]))
+            raise Failed(f"{what}: " + ("killed at the limit of time" if code is None else f"exit code {code}"))
+
+    # -- inputs --
+
+    def write_plan(self) -> None:
+        """The kit's specifications with the changes of the command line."""
+        specs = {n: json.loads((self.kit / f"plan/{n}.json").read_text()) for n in ("run", "evaluation", "execution")}
+        specs["base"] = specs["run"]["base"]
+        for word in self.options.set:
+            key, value = word.split("=", 1)
+            *way, last = key.split(".")
+            inner = specs
+            for step in way:
+                inner = inner[step]
+            if last not in inner:
+                raise Failed(f"--set {word}: no {last!r}; there are {', '.join(inner)}")
+            with suppress(ValueError):
+                value = json.loads(value)
+            inner[last] = value
+        self.plan.mkdir(parents=True, exist_ok=True)
+        for name, content in specs.items():
+            (self.plan / f"{name}.json").write_text(json.dumps(content))
+
+    def data(self, name: str, file: str = "problems") -> Path:
+        return self.kit / "data" / name / f"{file}.jsonl"
+
+    def model(self, number: int = 1) -> Path:
+        """The manifest of random (or real) weights; made where it is missing."""
+        manifest = self.work / f"model-{number}" / "manifest.json"
+        if not manifest.exists():
+            folder = self.options.model or self.kit / "model"
+            if code := run(
+                [self.python, str(MODULES / "rehearsal_weights.py"), str(folder), str(number), str(manifest)],
+                self.logs / "weights.log",
+                60,
+                self.environment(),
+            ):
+                raise Failed(f"weights: exit code {code}\n{end_of(self.logs / 'weights.log', 15)}")
+        return manifest
+
+    def base(self) -> Path:
+        """The policy that SFT made, else the model."""
+        trained = self.work / "sft/manifest.json"
+        return trained if trained.exists() else self.model()
+
+    def rl(self, folder: Path, base: Path, *more: str) -> list[str]:
+        """The command of a run, as the rule rl has it."""
+        given = [EAGER] if not self.options.cpu else self.on_cpu()["rl"]
+        given = [*given, *(COIN if self.options.reward == "coin" else [])]
+        if self.options.attention_backend:
+            given.append(
+                "+actor_rollout_ref.rollout.engine_kwargs.vllm.attention_backend=" + self.options.attention_backend
+            )
+        given = [*given, *self.options.override, *more]
+        return [
+            *(self.python, "-m", "rlvr.training.backends.verl.rl", "--spec", str(self.plan / "run.json")),
+            *("--base", str(base), "--execution", str(self.plan / "execution.json")),
+            *("--problems", str(self.data("train")), "--validation", str(self.data("validation"))),
+            *("--out", str(folder / "manifest.json"), "--state", str(folder / "state"), "--gpus-per-node", "1"),
+            *(word for line in given for word in ("--override", line)),
+        ]
+
+    def fresh(self, name: str) -> Path:
+        folder = self.work / name
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        return folder
+
+    # -- blocks: each returns its figures --
+
+    def unpack(self) -> str:
+        began = time.monotonic()
+        if self.options.site and not (self.work / "unpacked").exists():
+            unpack(self.options.site, self.work)
+            (self.work / "unpacked").touch()
+        if self.options.overlay:
+            unpack(self.options.overlay, self.work)
+        unpacked = time.monotonic()
+        for program in ("gcs/gcs_server", "raylet/raylet"):
+            with suppress(FileNotFoundError):
+                (self.site / "ray/core/src/ray" / program).chmod(0o755)
+        for name in self.options.stub:
+            (self.work / "stubs" / name).mkdir(parents=True, exist_ok=True)
+            (self.work / "stubs" / name / "__init__.py").write_text(STUB)
+        if self.site.exists() and not self.options.cpu:
+            cores = str(os.cpu_count() or 1)
+            run(
+                [self.python, "-m", "compileall", "-q", "-j", cores, str(self.site)],
+                self.logs / "compile.log",
+                self.left(),
+            )
+        if self.options.cpu and not self.kit.exists():
+            kit = [self.python, str(HERE / "kit.py"), "smoke", str(self.kit)]
+            if code := run(kit, self.logs / "kit.log", self.left(), self.environment()):
+                raise Failed(f"kit.py: exit code {code}\n{end_of(self.logs / 'kit.log', 15)}")
+        compiled = time.monotonic()
+        self.write_plan()
+        self.model()
+        seconds = unpacked - began, compiled - unpacked, time.monotonic() - compiled
+        return "unpacked {:.0f} s, compiled {:.0f} s, weights {:.0f} s".format(*seconds)
+
+    def env(self) -> str:
+        shell = LOOK.replace("PYTHON", shlex.quote(self.python))
+        log = self.log("figures.env")
+        run(["bash", "-c", shell], log, self.left())
+        text = log.read_text(errors="replace")
+        log.unlink()
+        (self.logs / "env.log").write_text(text)
+        return "\n" + text[-6000:]
+
+    def imports(self) -> str:
+        log = self.log("imports")
+        try:
+            self.must("imports", MODULES / "rehearsal_imports.py")
+        except Failed as error:
+            failures = [line for line in log.read_text(errors="replace").splitlines() if line.startswith("FAIL")]
+            raise Failed(f"{error}; " + "; ".join([*said(log), *failures])) from None
+        return (
+            "; ".join(said(log))
+            + "; "
+            + " ".join(line for line in log.read_text(errors="replace").splitlines() if "largest difference" in line)
+        )
+
+    def vllm(self) -> str:
+        folder, log, policy = self.fresh("vllm"), self.log("vllm"), self.model()
+        engine = {"enforce_eager": True} if self.options.vllm_eager else {}
+        if self.options.attention_backend:
+            engine["attention_backend"] = self.options.attention_backend
+        for word in self.options.vllm:
+            key, value = word.split("=", 1)
+            with suppress(ValueError):
+                value = json.loads(value)
+            engine[key] = value
+        (folder / "engine.json").write_text(json.dumps(engine))
+        memory = (
+            0.1
+            if self.options.cpu
+            else json.loads((self.plan / "execution.json").read_text())["gpu_memory_utilization"]
+        )
+        self.must(
+            *("vllm", MODULES / "rehearsal_sampling.py", folder / "engine.json"),
+            *("--spec", self.plan / "evaluation.json", "--policy", policy, "--problems", self.data("benchmark")),
+            *("--out", folder / "completions.jsonl.gz", "--tokens", folder / "tokens.jsonl.gz"),
+            *("--state", folder / "state", "--gpu-memory", memory),
+            python=self.vllm_python,
+        )
+        figures = "; ".join(said(log))
+        agreement = folder / "agreement.json"
+        self.must(
+            *("vllm", "-m", "rlvr.sampling.agreement", "--policy", policy),
+            *("--tokens", folder / "tokens.jsonl.gz", "--out", agreement),
+        )
+        found = json.loads(agreement.read_text())
+        return f"{figures}; agreement mean {short(found['mean_abs'])}, max {short(found['max_abs'])} nats a token"
+
+    def sft(self) -> str:
+        folder = self.fresh("sft")
+        given = [*(self.on_cpu()["sft"] if self.options.cpu else []), *self.options.sft_override]
+        self.must(
+            *("sft", "-m", "rlvr.training.backends.verl.sft", "--spec", self.plan / "base.json"),
+            *("--model", self.model(), "--demonstrations", self.data("demonstrations", "demonstrations")),
+            *("--out", folder / "manifest.json", "--state", folder / "state", "--save-every", "100"),
+            *(word for line in given for word in ("--override", line)),
+        )
+        losses = [row["loss"] for row in rows(folder / "metrics.jsonl")]
+        return f"{len(losses)} steps, loss {short(losses[0])} to {short(losses[-1])}; {by_verl(self.log('sft'))}"
+
+    def rl_block(self) -> str:
+        folder = self.fresh("rl")
+        code = run(self.rl(folder, self.base()), self.log("rl"), self.left(), self.environment())
+        return self.result("rl", folder, code)
+
+    def result(self, block: str, folder: Path, code: int | None) -> str:
+        figures = of_run(folder)
+        if code != 0:
+            raise Failed(("killed at the limit of time" if code is None else f"exit code {code}") + f"; {figures}")
+        return f"{figures}; {by_verl(self.log(block))}"
+
+    def kill(self) -> str:
+        folder, log = self.fresh("killed"), self.log("kill")
+        command, spared = self.rl(folder, self.base()), self.watchers()
+        process, began = start(command, log, self.environment()), time.monotonic()
+        try:
+            while not (folder / "state/global_step_1/data.pt").exists():
+                if process.poll() is not None:
+                    raise Failed(f"ended before step 1 was saved, exit code {process.returncode}")
+                if self.left() < 0:
+                    raise Failed("step 1 was not saved in time")
+                time.sleep(0.1)
+            first = time.monotonic() - began
+            time.sleep(1.0)  # in the second step's rollouts
+            process.kill()  # the stage; what it started must end by itself
+            process.wait()
+        finally:
+            if process.poll() is None:
+                kill(process)
+        killed = time.monotonic()
+        while set(descendants(os.getpid())) - spared and time.monotonic() - killed < 30:
+            reap()
+            time.sleep(0.1)
+        gone = time.monotonic() - killed
+        left = end_all(spared, patience=0)
+        code = run(command, log, self.left(), self.environment())
+        figures = self.result("kill", folder, code)
+        resumed = json.loads((folder / "manifest.json").read_text()).get("resumed_from")
+        if resumed != 1:
+            raise Failed(f"resumed from {resumed}; {figures}")
+        whole = f"; uninterrupted: {of_run(self.work / 'rl')}" if (self.work / "rl/metrics.jsonl").exists() else ""
+        ended = f"processes gone after {gone:.1f} s" if not left else f"{left} processes had to be killed"
+        return f"step 1 saved after {first:.0f} s; {ended}; resumed from step {resumed}: {figures}{whole}"
+
+    def watchers(self) -> set[int]:
+        """Processes of this script's own."""
+        return set(descendants(os.getpid()))
+
+    def two(self) -> str:
+        more = () if self.options.cpu else (f"actor_rollout_ref.rollout.gpu_memory_utilization={self.options.share}",)
+        folders = {name: self.fresh(name) for name in ("two-a", "two-b")}
+        bases = dict(zip(folders, (self.base(), self.model(2)), strict=True))
+        logs = {"two-a": self.log("two"), "two-b": self.logs / "two-b.log"}
+        processes = {
+            name: start(self.rl(folder, bases[name], *more), logs[name], self.environment())
+            for name, folder in folders.items()
+        }
+        codes = {name: wait(process, self.left()) for name, process in processes.items()}
+        figures = " | ".join(f"{name} (code {codes[name]}): {of_run(folder)}" for name, folder in folders.items())
+        if any(code != 0 for code in codes.values()):
+            raise Failed(f"{figures}\n--- end of two-b.log\n{end_of(logs['two-b'])}")
+        gaps = [row["logprob_gap"] for folder in folders.values() for row in rows(folder / "metrics.jsonl")]
+        if max(gaps) > self.options.gap:
+            raise Failed(f"a gap above {self.options.gap}: wrong weights? {figures}")
+        return f"weights right in both, largest gap {short(max(gaps))}: {figures}"
+
+    def memory_block(self) -> str:
+        log = self.logs / "memory.log"
+        log.unlink(missing_ok=True)
+        command = [self.python, str(MODULES / "rehearsal_memory.py"), self.plan, self.options.device, ROOT / "config"]
+        code = run(list(map(str, command)), log, self.left(), self.environment())
+        if code != 0:
+            raise Failed(f"exit code {code}: {end_of(log, 5)}")
+        measured = {**json.loads((self.work / "peaks.json").read_text())} if (self.work / "peaks.json").exists() else {}
+        return f"measured MiB {json.dumps(measured)}; planned MiB by phase {said(log)[-1]}"
+
+    # -- the whole --
+
+    def go(self, names: list[str]) -> int:
+        failed = 0
+        for name in names:
+            block, began = BLOCKS[name], time.monotonic()
+            rest = self.ends - began
+            if rest < min(20, block.planned):
+                self.say(line_of(name, None, 0, f"{rest:.0f} s are left of all"))
+                continue
+            self.limit = began + min(block.limit * self.options.slower, rest)
+            ok, spared = True, self.watchers()
+            self.memory.take()
+            with suppress(FileNotFoundError):
+                self.log(name).unlink()
+            ray = RayLogs(self.logs / f"ray-{name}")
+            ray.start()
+            try:
+                figures = {"rl": self.rl_block, "memory": self.memory_block}.get(name, getattr(self, name))()
+            except Exception as error:  # the next block starts whatever this one met
+                ok, figures = False, str(error) if isinstance(error, Failed) else repr(error)
+            left = end_all(spared)
+            ray.over.set()
+            if peak := self.memory.take():
+                self.remember(name, peak)
+                figures += f"; GPU memory at most {peak} MiB"
+            if left:
+                figures += f"; {left} processes had to be killed"
+            self.say(line_of(name, ok, time.monotonic() - began, figures))
+            if not ok:
+                failed += 1
+                print(
+                    f"--- end of {name}.log\n{end_of(self.log(name))}\n{errors_of(self.logs / f'ray-{name}')}",
+                    flush=True,
+                )
+            self.pack()
+        return failed
+
+    def remember(self, name: str, peak: int) -> None:
+        path = self.work / "peaks.json"
+        known = json.loads(path.read_text()) if path.exists() else {}
+        path.write_text(json.dumps({**known, name: peak}))
+
+    def say(self, line: str) -> None:
+        print(line, flush=True)
+        with (self.out / "figures.txt").open("a") as file:
+            file.write(line + "\n")
+
+    def pack(self) -> None:
+        """Write logs.tar.gz: all logs, each one's end, and the runs' figures."""
+        kept = [*self.out.glob("*.log"), *self.logs.rglob("*.*"), *self.plan.glob("*.json")]
+        kept += [p for p in self.work.glob("*/*.json*") if p.name in ("metrics.jsonl", "probe.jsonl", "agreement.json")]
+        kept += self.work.glob("*/manifest.json")
+        parts = self.work / "logs.tar.gz"
+        with tarfile.open(parts, "w:gz") as archive:
+            for path in kept:
+                with suppress(OSError):
+                    end = path.read_bytes()[-LARGEST_LOG:]
+                    inside = self.work / "part"
+                    inside.write_bytes(end)
+                    archive.add(inside, f"{path.parent.name}/{path.name}")
+        shutil.move(parts, self.out / "logs.tar.gz")
+
+
+def print_plan(names: list[str]) -> None:
+    for name in names:
+        block = BLOCKS[name]
+        print(f"{name:8} {block.planned:4} s, at most {block.limit:3} s: {block.about}")
+    print(f"{'all':8} {sum(BLOCKS[name].planned for name in names):4} s of {WHOLE}")
+
+
+def options() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add: Callable[..., Any] = parser.add_argument
+    add("--plan", action="store_true", help="print the seconds of each block and end")
+    add("--blocks", default=",".join(BLOCKS), help="default: all, in this order: %(default)s")
+    add("--site", type=Path, help="folder of the chunks and SHA256SUMS of build.py")
+    add("--overlay", type=Path, help="folder of further chunks, unpacked over the site (build.py --overlay)")
+    add("--out", type=Path, default=Path("build/gpu/out"), help="folder for figures.txt and logs (%(default)s)")
+    add("--work", type=Path, default=Path("/tmp/rlvr-rehearsal"), help="folder for everything else (%(default)s)")
+    add("--kit", type=Path, help="folder of kit.py; default: the one of the chunks")
+    add("--seconds", type=float, default=WHOLE, help="of all blocks: later ones are cut or skipped (%(default)s)")
+    add("--slower", type=float, default=1.0, help="factor on the blocks' limits (%(default)s)")
+    add("--python", default=sys.executable, help="starts all stages (this Python)")
+    add("--vllm-python", help="starts vLLM's evaluation; default: --python")
+    add("--cpu", action="store_true", help="try the script without a GPU: smoke scale, rollouts by transformers")
+    add("--device", default="h100", help="of config/hardware.yaml, for the plan's memory (%(default)s)")
+    change = parser.add_argument_group("changes")
+    change.add_argument("--model", type=Path, help="folder of a real model with config, tokenizer and weights")
+    change.add_argument("--reward", choices=["coin", "verified"], default="coin", help="of a response (%(default)s)")
+    more: dict[str, Any] = {"action": "append", "default": [], "metavar": "KEY=VALUE"}
+    change.add_argument("--set", help="of a specification, such as run.rl.steps=2, execution.attention=sdpa", **more)
+    change.add_argument("--override", help="of verl's configuration for RL, applied last", **more)
+    change.add_argument("--sft-override", help="of verl's configuration for SFT, applied last", **more)
+    change.add_argument("--vllm", help="argument of vLLM's LLM for the evaluation, JSON or text", **more)
+    change.add_argument("--env", help="environment variable of all stages", **more)
+    change.add_argument("--attention-backend", help="of vLLM everywhere: TRITON_ATTN, FLEX_ATTENTION, FLASH_ATTN")
+    change.add_argument("--vllm-eager", action="store_true", help="no compilation and no CUDA graphs in the evaluation")
+    change.add_argument(
+        "--weights-by-shm", action="store_true", help="weights to vLLM by shared memory, not CUDA's IPC"
+    )
+    change.add_argument("--stub", action="append", default=[], help="package to replace by an empty one, such as numba")
+    change.add_argument("--share", type=float, default=0.2, help="gpu_memory_utilization of each of two runs")
+    change.add_argument("--gap", type=float, default=0.1, help="largest logprob_gap of right weights (%(default)s)")
+    return parser
+
+
+def main() -> None:
+    parser = options()
+    chosen = parser.parse_args()
+    names = [name for name in chosen.blocks.split(",") if name]
+    if unknown := set(names) - set(BLOCKS):
+        parser.error(f"no block {', '.join(sorted(unknown))}; valid: {', '.join(BLOCKS)}")
+    if chosen.plan:
+        print_plan(names)
+        return
+    if chosen.site and "unpack" not in names and not (chosen.work / "unpacked").exists():
+        names.insert(0, "unpack")
+    for name in ("out", "work", "site", "overlay", "kit", "model"):
+        if path := getattr(chosen, name):
+            setattr(chosen, name, path.resolve())
+    adopt_orphans()
+    rehearsal = Rehearsal(chosen)
+    if (rehearsal.kit / "plan").exists():
+        rehearsal.write_plan()
+    try:
+        failed = rehearsal.go(names)
+    finally:
+        end_all(patience=0)
+    sys.exit(f"{failed} of {len(names)} blocks failed" if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
