@@ -15,7 +15,7 @@ CORES ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 2)
 .PHONY: help run test smoke doctor install install-test install-lint install-site install-bench install-cluster
 .PHONY: results snapshot snapshot-full snapshot-full-short snapshot-pretrained snapshot-league
 .PHONY: lint test-slow test-methods test-package test-cluster test-verl test-trl test-vllm test-loggers test-site
-.PHONY: site dist bench bench-gpu check-gpu clean
+.PHONY: site dist bench bench-gpu check-gpu rehearse-gpu clean
 help: ## print this list; start with run and test
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-20s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -120,6 +120,19 @@ bench-gpu: install ## measure tokens per second of sampling and training on this
 
 check-gpu: install ## measure on this machine's GPU all that only a GPU shows, in blocks of nine minutes, without network
 	@$(BIN)/python benchmarks/check_gpu.py
+
+rehearse-gpu: install ## pack verl, vLLM and small runs for a GPU machine without network; on a GPU, run them
+	@if command -v nvidia-smi >/dev/null && test -x $(VENV)-cluster/bin/python; then
+	  test -d build/gpu/kit || $(BIN)/python benchmarks/rehearsal/kit.py rehearsal build/gpu/kit
+	  $(VENV)-cluster/bin/python benchmarks/rehearsal/rehearse.py --kit build/gpu/kit
+	else
+	  $(BIN)/python benchmarks/rehearsal/build.py build/gpu
+	  $(BIN)/python benchmarks/rehearsal/rehearse.py --plan
+	  echo "Carry this checkout and build/gpu/{site.tar.xz.*,kit.tar.xz,SHA256SUMS} to the GPU machine, and there, with its torch 2.11 and Python 3.12:"
+	  echo "  python3 benchmarks/rehearsal/rehearse.py --blocks env"
+	  echo "  python3 benchmarks/rehearsal/rehearse.py --site build/gpu --blocks unpack,imports,vllm,sft,rl,kill,memory"
+	  echo "  python3 benchmarks/rehearsal/rehearse.py --blocks two,memory"
+	fi
 
 clean: ## remove results and Snakemake's notes, not the environments
 	rm -rf results .snakemake

@@ -27,19 +27,9 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 CHUNK_MIB = 42
 SUMS = "SHA256SUMS"
+LEFT_OUT = HERE / "left_out.txt"  # names that no stage imports: of vLLM's server and engine, verl's RL and SFT
 # Other versions are there, and verl and vLLM need these.
 TAKE = {"transformers", "tokenizers"}
-# No stage imports these: vLLM's server and engine, verl's RL and SFT, and this package's backend start without.
-LEAVE = set(
-    """av fastsafetensors tilelang flashinfer-python flashinfer-cubin nvidia-cutlass-dsl
-    nvidia-cutlass-dsl-libs-base nvidia-cutlass-dsl-libs-cu13 tokenspeed-mla tokenspeed-triton quack-kernels
-    humming-kernels anthropic mcp mcp-types mistral-common wandb z3-solver lark outlines-core lm-format-enforcer
-    interegular depyf torchcodec mbridge mathruler qwen-vl-utils cuda-tile cuda-python cwevals virtualenv distlib
-    sentry-sdk rich-toolkit fastapi-cli fastapi-cloud-cli supervisor opencensus opencensus-context pycountry py-spy
-    diskcache httptools cryptography smart-open colorful loguru ijson agent-detector detect-installer truststore rignore
-    fastar torch-c-dlpack-ext sse-starlette nvtx pyelftools pytest-asyncio pytest-rerunfailures python-discovery pyjwt
-    pycparser cffi aiohttp-cors astor flash-attn""".split()
-)
 PREFIXES = ("nvidia-", "torch", "triton")  # of packages that come with torch
 ALL_THE_SAME = {"torchdata"}
 DROP = (
@@ -77,11 +67,15 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name.strip().lower())
 
 
-def needed(lock: str, have: str) -> dict[str, str]:
+def names_in(text: str) -> set[str]:
+    return {normal(name) for name in re.split(r"[\s,]+", text) if name.strip(" .")}
+
+
+def needed(lock: str, have: str, left_out: str) -> dict[str, str]:
     """Versions by name of what a lock has and the machine lacks, less what no stage imports."""
-    there = {normal(name) for name in re.split(r"[\s,]+", have) if name.strip(" .")}
+    there, unused = names_in(have), names_in(left_out)
     pins = {normal(m[1]): m[2] for m in re.finditer(r"(?m)^([A-Za-z0-9][\w.-]*)==([^\s;]+)", lock)}
-    lacking = {name for name in pins if (name in TAKE or name not in there) and name not in LEAVE}
+    lacking = {name for name in pins if (name in TAKE or name not in there) and name not in unused}
     lacking = {name for name in lacking if not name.startswith(PREFIXES)} | (ALL_THE_SAME & set(pins))
     return {name: pins[name] for name in sorted(lacking)}
 
@@ -184,7 +178,10 @@ def main() -> None:
         write(specifications(chosen.scale), out / "kit")
         pack(out / "kit", out / "kit.tar.xz")
     if chosen.only != "kit":
-        lay(fetch(needed(chosen.lock.read_text(), chosen.have.read_text()), out / "wheels"), out / "site")
+        lay(
+            fetch(needed(chosen.lock.read_text(), chosen.have.read_text(), LEFT_OUT.read_text()), out / "wheels"),
+            out / "site",
+        )
         pack(out / "site", out / "site.tar.xz", chosen.chunk_mib)
     files = [*sorted(out.glob("site.tar.xz.*")), out / "kit.tar.xz"]
     write_sums(files)

@@ -65,9 +65,10 @@ LOOK = """
 nvidia-smi; nvidia-smi --query-gpu=name,driver_version,compute_mode,memory.total,memory.used --format=csv
 uname -r; which nvcc gcc g++ ninja python3; gcc --version | head -1; df -h /dev/shm /tmp; free -g | head -2; nproc
 echo "TMPDIR=$TMPDIR"; ulimit -n -l -u; cat /proc/sys/kernel/yama/ptrace_scope
-ls "$(PYTHON -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h"
-PYTHON -c 'import sys, torch; print(sys.version, torch.__version__, torch.cuda.is_available(), torch.cuda.mem_get_info())'
-PYTHON -c 'import triton, numpy; print(triton.__version__, numpy.__version__); import numba; print(numba.__version__)'
+ls "$({python} -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h"
+{python} -c 'import sys, torch; print(sys.version, torch.__version__, torch.cuda.is_available())'
+{python} -c 'import torch; print(torch.cuda.mem_get_info(), torch.cuda.get_device_capability())'
+{python} -c 'import triton, numpy; print(triton.__version__, numpy.__version__); import numba; print(numba.__version__)'
 env | grep -iE "^(CUDA|NV|LD_|NCCL|VLLM|RAY|PYTHON)" | cut -c1-200
 """
 STUB = '''"""Stands in for a package that is missing or does not load here; what it decorates stays as it is."""
@@ -492,7 +493,7 @@ class Rehearsal:
         return "unpacked {:.0f} s, compiled {:.0f} s, weights {:.0f} s".format(*seconds)
 
     def env(self) -> str:
-        shell = LOOK.replace("PYTHON", shlex.quote(self.python))
+        shell = LOOK.replace("{python}", shlex.quote(self.python))
         log = self.log("figures.env")
         run(["bash", "-c", shell], log, self.left())
         text = log.read_text(errors="replace")
