@@ -47,6 +47,7 @@ QUIET = {
     "HF_HUB_OFFLINE": "1",
     "TRANSFORMERS_OFFLINE": "1",
     "VLLM_NO_USAGE_STATS": "1",
+    "VLLM_LOGGING_LEVEL": "INFO",
     "VLLM_USE_FLASHINFER_SAMPLER": "0",
     "VLLM_WORKER_MULTIPROC_METHOD": "spawn",
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -57,6 +58,9 @@ QUIET = {
     "TOKENIZERS_PARALLELISM": "false",
 }
 EAGER = "actor_rollout_ref.rollout.enforce_eager=True"
+# A second attempt, after a failure: what depends least on the GPU's driver and on stripped libraries.
+CAREFUL_BACKEND = "TRITON_ATTN"
+SECOND_ATTEMPT = 60.0  # seconds that must be left for one
 COIN = [
     "reward.reward_manager.module.path='pkg://rehearsal_coin'",
     "reward.reward_manager.name=Coin",
@@ -106,7 +110,7 @@ BLOCKS = {
         Block("imports", 40, 120, "what the stages import; the kernels of the stripped libraries"),
         Block("vllm", 95, 180, "an evaluation by vLLM: tokens per second, agreement with the trainer's pass"),
         Block("sft", 60, 140, "SFT by verl"),
-        Block("rl", 110, 200, "ACE-GRPO by verl with vLLM's rollouts"),
+        Block("rl", 110, 300, "ACE-GRPO by verl with vLLM's rollouts"),
         Block("kill", 150, 240, "the same, killed after the first step and continued"),
         Block("memory", 10, 40, "largest memory against the plan's model"),
         Block("two", 130, 220, "two runs side by side on the one GPU"),
@@ -351,6 +355,8 @@ class Rehearsal:
         self.ends = time.monotonic() + options.seconds
         self.memory = GpuMemory()
         self.memory.start()
+        self.watching = set(descendants(os.getpid()))  # processes of this script's own
+        self.careful = False  # a run failed, so that the next ones avoid CUDA's IPC and FlashAttention
         self.limit = 0.0  # time.monotonic() at which the block in work must end
         self.peaks: dict[str, int] = {}
 
@@ -365,10 +371,18 @@ class Rehearsal:
             env |= self.on_cpu()["env"]
             paths += [ROOT / "tests"]
         env["PYTHONPATH"] = os.pathsep.join(str(path) for path in paths if path.exists())
-        external = [env.get("VERL_USE_EXTERNAL_MODULES", ""), "rehearsal_shm" if self.options.weights_by_shm else ""]
+        external = [env.get("VERL_USE_EXTERNAL_MODULES", ""), "rehearsal_shm" if self.by_shm else ""]
         if any(external):
             env["VERL_USE_EXTERNAL_MODULES"] = ",".join(filter(None, external))
         return {**env, **dict(word.split("=", 1) for word in self.options.env)}
+
+    @property
+    def by_shm(self) -> bool:
+        return self.options.weights_by_shm or self.careful
+
+    @property
+    def attention_backend(self) -> str | None:
+        return self.options.attention_backend or (CAREFUL_BACKEND if self.careful else None)
 
     def on_cpu(self) -> dict[str, Any]:
         """What verl must be told without a GPU, as tests do."""
@@ -440,10 +454,9 @@ class Rehearsal:
         """The command of a run, as the rule rl has it."""
         given = [EAGER] if not self.options.cpu else self.on_cpu()["rl"]
         given = [*given, *(COIN if self.options.reward == "coin" else [])]
-        if self.options.attention_backend:
-            given.append(
-                "+actor_rollout_ref.rollout.engine_kwargs.vllm.attention_backend=" + self.options.attention_backend
-            )
+        if self.attention_backend:
+            key = "+actor_rollout_ref.rollout.engine_kwargs.vllm.attention_backend"
+            given.append(f"{key}={self.attention_backend}")
         given = [*given, *self.options.override, *more]
         return [
             *(self.python, "-m", "rlvr.training.backends.verl.rl", "--spec", str(self.plan / "run.json")),
@@ -515,21 +528,34 @@ class Rehearsal:
         )
 
     def vllm(self) -> str:
-        folder, log, policy = self.fresh("vllm"), self.log("vllm"), self.model()
-        engine = {"enforce_eager": True} if self.options.vllm_eager else {}
+        given: dict[str, Any] = {"enforce_eager": True} if self.options.vllm_eager else {}
         if self.options.attention_backend:
-            engine["attention_backend"] = self.options.attention_backend
+            given["attention_backend"] = self.options.attention_backend
         for word in self.options.vllm:
             key, value = word.split("=", 1)
             with suppress(ValueError):
                 value = json.loads(value)
-            engine[key] = value
+            given[key] = value
+        careful = {**given, "enforce_eager": True, "attention_backend": CAREFUL_BACKEND}
+        attempts = [given] if self.options.cpu else [given, {**given, "enforce_eager": True}, careful]
+        failures = ""
+        for number, engine in enumerate(attempts):
+            if number and (engine == attempts[number - 1] or self.left() < SECOND_ATTEMPT):
+                continue
+            try:
+                return failures + self.evaluation(engine)
+            except Failed as error:
+                failures += f"with {json.dumps(engine)}: {error}; {'; '.join(said(self.log('vllm')))} / "
+                end_all(self.watching, patience=2)
+        raise Failed(failures)
+
+    def evaluation(self, engine: dict[str, Any]) -> str:
+        """Figures of an evaluation and of the agreement with the trainer's pass, with arguments of vLLM's own."""
+        folder, log, policy = self.fresh("vllm"), self.log("vllm"), self.model()
         (folder / "engine.json").write_text(json.dumps(engine))
-        memory = (
-            0.1
-            if self.options.cpu
-            else json.loads((self.plan / "execution.json").read_text())["gpu_memory_utilization"]
-        )
+        execution = json.loads((self.plan / "execution.json").read_text())
+        memory = 0.1 if self.options.cpu else execution["gpu_memory_utilization"]
+        before = len(said(log))
         self.must(
             *("vllm", MODULES / "rehearsal_sampling.py", folder / "engine.json"),
             *("--spec", self.plan / "evaluation.json", "--policy", policy, "--problems", self.data("benchmark")),
@@ -537,14 +563,14 @@ class Rehearsal:
             *("--state", folder / "state", "--gpu-memory", memory),
             python=self.vllm_python,
         )
-        figures = "; ".join(said(log))
-        agreement = folder / "agreement.json"
+        figures, agreement = "; ".join(said(log)[before:]), folder / "agreement.json"
         self.must(
             *("vllm", "-m", "rlvr.sampling.agreement", "--policy", policy),
             *("--tokens", folder / "tokens.jsonl.gz", "--out", agreement),
         )
         found = json.loads(agreement.read_text())
-        return f"{figures}; agreement mean {short(found['mean_abs'])}, max {short(found['max_abs'])} nats a token"
+        apart = f"agreement mean {short(found['mean_abs'])}, max {short(found['max_abs'])} nats a token"
+        return f"with {json.dumps(engine)}: {figures}; {apart}"
 
     def sft(self) -> str:
         folder = self.fresh("sft")
@@ -559,6 +585,22 @@ class Rehearsal:
         return f"{len(losses)} steps, loss {short(losses[0])} to {short(losses[-1])}; {by_verl(self.log('sft'))}"
 
     def rl_block(self) -> str:
+        try:
+            return self.one_run()
+        except Failed as error:
+            if self.options.cpu or self.careful or self.left() < SECOND_ATTEMPT:
+                raise
+            first = f"{error} / "
+            print(f"rl: {error}; again with {CAREFUL_BACKEND} and weights by shared memory", flush=True)
+            print(end_of(self.log("rl")), errors_of(self.logs / "ray-rl"), sep="\n", flush=True)
+        end_all(self.watching, patience=2)
+        self.careful = True
+        try:
+            return first + "careful: " + self.one_run()
+        except Failed as error:
+            raise Failed(f"{first}careful: {error}") from None
+
+    def one_run(self) -> str:
         folder = self.fresh("rl")
         code = run(self.rl(folder, self.base()), self.log("rl"), self.left(), self.environment())
         return self.result("rl", folder, code)
@@ -571,7 +613,7 @@ class Rehearsal:
 
     def kill(self) -> str:
         folder, log = self.fresh("killed"), self.log("kill")
-        command, spared = self.rl(folder, self.base()), self.watchers()
+        command, spared = self.rl(folder, self.base()), self.watching
         process, began = start(command, log, self.environment()), time.monotonic()
         try:
             while not (folder / "state/global_step_1/data.pt").exists():
@@ -602,10 +644,6 @@ class Rehearsal:
         ended = f"processes gone after {gone:.1f} s" if not left else f"{left} processes had to be killed"
         return f"step 1 saved after {first:.0f} s; {ended}; resumed from step {resumed}: {figures}{whole}"
 
-    def watchers(self) -> set[int]:
-        """Processes of this script's own."""
-        return set(descendants(os.getpid()))
-
     def two(self) -> str:
         more = () if self.options.cpu else (f"actor_rollout_ref.rollout.gpu_memory_utilization={self.options.share}",)
         folders = {name: self.fresh(name) for name in ("two-a", "two-b")}
@@ -627,12 +665,18 @@ class Rehearsal:
     def memory_block(self) -> str:
         log = self.logs / "memory.log"
         log.unlink(missing_ok=True)
-        command = [self.python, str(MODULES / "rehearsal_memory.py"), self.plan, self.options.device, ROOT / "config"]
+        command = [self.python, str(MODULES / "rehearsal_memory.py"), self.plan, self.device(), ROOT / "config"]
         code = run(list(map(str, command)), log, self.left(), self.environment())
         if code != 0:
             raise Failed(f"exit code {code}: {end_of(log, 5)}")
         measured = {**json.loads((self.work / "peaks.json").read_text())} if (self.work / "peaks.json").exists() else {}
         return f"measured MiB {json.dumps(measured)}; planned MiB by phase {said(log)[-1]}"
+
+    def device(self) -> str:
+        if self.options.device or not shutil.which("nvidia-smi"):
+            return self.options.device or "h100"
+        named = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True).stdout
+        return "h200" if "H200" in named else "h100"
 
     # -- the whole --
 
@@ -645,7 +689,7 @@ class Rehearsal:
                 self.say(line_of(name, None, 0, f"{rest:.0f} s are left of all"))
                 continue
             self.limit = began + min(block.limit * self.options.slower, rest)
-            ok, spared = True, self.watchers()
+            ok = True
             self.memory.take()
             with suppress(FileNotFoundError):
                 self.log(name).unlink()
@@ -655,7 +699,7 @@ class Rehearsal:
                 figures = {"rl": self.rl_block, "memory": self.memory_block}.get(name, getattr(self, name))()
             except Exception as error:  # the next block starts whatever this one met
                 ok, figures = False, str(error) if isinstance(error, Failed) else repr(error)
-            left = end_all(spared)
+            left = end_all(self.watching)
             ray.over.set()
             if peak := self.memory.take():
                 self.remember(name, peak)
@@ -720,7 +764,7 @@ def options() -> argparse.ArgumentParser:
     add("--python", default=sys.executable, help="starts all stages (this Python)")
     add("--vllm-python", help="starts vLLM's evaluation; default: --python")
     add("--cpu", action="store_true", help="try the script without a GPU: smoke scale, rollouts by transformers")
-    add("--device", default="h100", help="of config/hardware.yaml, for the plan's memory (%(default)s)")
+    add("--device", help="of config/hardware.yaml, for the plan's memory; default: h200 on an H200, else h100")
     change = parser.add_argument_group("changes")
     change.add_argument("--model", type=Path, help="folder of a real model with config, tokenizer and weights")
     change.add_argument("--reward", choices=["coin", "verified"], default="coin", help="of a response (%(default)s)")
