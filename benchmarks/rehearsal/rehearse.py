@@ -48,6 +48,7 @@ QUIET = {
     "TRANSFORMERS_OFFLINE": "1",
     "VLLM_NO_USAGE_STATS": "1",
     "VLLM_LOGGING_LEVEL": "INFO",
+    "VLLM_HOST_IP": "127.0.0.1",
     "VLLM_USE_FLASHINFER_SAMPLER": "0",
     "VLLM_WORKER_MULTIPROC_METHOD": "spawn",
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -68,6 +69,8 @@ COIN = [
 LOOK = """
 nvidia-smi; nvidia-smi --query-gpu=name,driver_version,compute_mode,memory.total,memory.used --format=csv
 uname -r; which nvcc gcc g++ ninja python3; gcc --version | head -1; df -h /dev/shm /tmp; free -g | head -2; nproc
+hostname; getent hosts "$(hostname)" || echo "missing: an address of this name in /etc/hosts"
+cut -c1-30 /proc/net/dev
 echo "TMPDIR=$TMPDIR"; ulimit -n -l -u; cat /proc/sys/kernel/yama/ptrace_scope
 ls "$({python} -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h"
 {python} -c 'import sys, torch; print(sys.version, torch.__version__, torch.cuda.is_available())'
