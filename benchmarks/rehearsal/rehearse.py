@@ -442,7 +442,7 @@ class Rehearsal:
             if code := run(
                 [self.python, str(MODULES / "rehearsal_weights.py"), str(folder), str(number), str(manifest)],
                 self.logs / "weights.log",
-                60,
+                max(60.0, self.left()),
                 self.environment(),
             ):
                 raise Failed(f"weights: exit code {code}\n{end_of(self.logs / 'weights.log', 15)}")
