@@ -439,14 +439,16 @@ class Rehearsal:
         manifest = self.work / f"model-{number}" / "manifest.json"
         if not manifest.exists():
             folder = self.options.model or self.kit / "model"
-            if code := run(
-                [self.python, str(MODULES / "rehearsal_weights.py"), str(folder), str(number), str(manifest)],
-                self.logs / "weights.log",
-                max(60.0, self.left()),
-                self.environment(),
-            ):
-                raise Failed(f"weights: exit code {code}\n{end_of(self.logs / 'weights.log', 15)}")
+            module = str(MODULES / "rehearsal_weights.py")
+            command = [self.python, module, str(folder), str(number), str(manifest)]
+            self.inputs(command, self.logs / "weights.log", max(60.0, self.left()))
         return manifest
+
+    def inputs(self, command: list[str], log: Path, limit: float) -> None:
+        """Make inputs by a command. Raises Failed where it fails or is too slow."""
+        if (code := run(command, log, limit, self.environment())) != 0:
+            how = "killed at the limit of time" if code is None else f"exit code {code}"
+            raise Failed(f"{Path(command[1]).name}: {how}\n{end_of(log, 15)}")
 
     def base(self) -> Path:
         """The policy that SFT made, else the model."""
@@ -500,8 +502,7 @@ class Rehearsal:
             )
         if self.options.cpu and not self.kit.exists():
             kit = [self.python, str(HERE / "kit.py"), "smoke", str(self.kit)]
-            if code := run(kit, self.logs / "kit.log", self.left(), self.environment()):
-                raise Failed(f"kit.py: exit code {code}\n{end_of(self.logs / 'kit.log', 15)}")
+            self.inputs(kit, self.logs / "kit.log", self.left())
         compiled = time.monotonic()
         self.write_plan()
         self.model()
