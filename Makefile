@@ -130,8 +130,8 @@ rehearse-gpu: install ## pack verl, vLLM and small runs for a GPU machine withou
 	  $(BIN)/python benchmarks/rehearsal/rehearse.py --plan
 	  echo "Carry this checkout and build/gpu/{site.tar.xz.*,kit.tar.xz,SHA256SUMS} to the GPU machine, and there, with its torch 2.11 and Python 3.12:"
 	  echo "  python3 benchmarks/rehearsal/rehearse.py --blocks env"
-	  echo "  python3 benchmarks/rehearsal/rehearse.py --site build/gpu --blocks unpack,imports,vllm,sft,rl,kill,memory"
-	  echo "  python3 benchmarks/rehearsal/rehearse.py --blocks two,memory"
+	  echo "  python3 benchmarks/rehearsal/rehearse.py --site build/gpu --blocks unpack,imports,vllm,kill,sft,memory"
+	  echo "  python3 benchmarks/rehearsal/rehearse.py --blocks rl,two"
 	fi
 
 clean: ## remove results and Snakemake's notes, not the environments
