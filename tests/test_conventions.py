@@ -216,6 +216,7 @@ def planned(*arguments: str) -> tuple[int, str, list[str]]:
     return done.returncode, done.stdout.partition("Job stats:")[2].partition("\n\n")[0], lines or [done.stderr]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["all", "corre"])
 def test_the_catalogs_snakefile_is_the_workflow(target):
     whole, of_the_catalog = (

@@ -152,6 +152,7 @@ def test_works_on_the_base_alone(base, name):
     assert done.returncode == (2 if name == "verl-config" else 0)  # the name is of several runs: the plan was made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", commands(), ids=lambda path: "-".join(path) or "rlvr")
 def test_help_of_every_command_on_the_base_alone(base, path):
     done = base(*path, "--help")

@@ -142,7 +142,13 @@ def test_the_deciding_contrast_has_the_worst_verdict_and_then_the_smallest_margi
 
 
 @pytest.mark.parametrize(
-    ("ks", "between_runs", "most"), [((1,), 0.0, 0.05), ((1, 2, 4), 0.0, 0.05), ((1,), 0.02, 0.05), ((1,), 0.1, 0.08)]
+    ("ks", "between_runs", "most"),
+    [
+        pytest.param((1,), 0.0, 0.05, marks=pytest.mark.slow),
+        ((1, 2, 4), 0.0, 0.05),
+        pytest.param((1,), 0.02, 0.05, marks=pytest.mark.slow),
+        pytest.param((1,), 0.1, 0.08, marks=pytest.mark.slow),
+    ],
 )
 def test_equal_arms_are_seldom_called_different(ks, between_runs, most):
     """The rule under the null, 300 times: three seeds, 40 problems, few draws. 5 % of 300, with room for chance."""

@@ -196,6 +196,7 @@ def test_several_methods_are_compared_at_equal_pass_1(own, monkeypatch, methods,
     assert len(plan.runs) == len(methods) * len(rates)
 
 
+@pytest.mark.slow
 def test_equal_content_is_one_run_wherever_its_files_are(own, tmp_path):
     root, model, data = own
     command = ("--estimator", "grpo", "--estimator", "ace", "--no-matched", "--seeds", "2", "--name", "place", "-n")
@@ -213,6 +214,7 @@ def test_equal_content_is_one_run_wherever_its_files_are(own, tmp_path):
     assert not set(planned(root, "place").runs) & set(before.runs)
 
 
+@pytest.mark.slow
 def test_a_logger_is_in_no_runs_identity(own):
     root, model, data = own
     command = ("--estimator", "grpo", "--name", "logged", "-n")

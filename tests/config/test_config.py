@@ -14,7 +14,11 @@ from rlvr.config.schema.specs import RunSpec
 from rlvr.items.layout import of as layout_of
 from rlvr.planning.expansion import make_plan
 
-SCALES = sorted(path.stem for path in (ROOT / "config" / "scale").glob("*.yaml"))
+FAST = ("smoke", "laptop", "pretrained", "paper")  # scales; the others in make test-slow
+SCALES = [
+    pytest.param(path.stem, marks=[] if path.stem in FAST else pytest.mark.slow)
+    for path in sorted((ROOT / "config" / "scale").glob("*.yaml"))
+]
 PAPERS = sorted(path.stem for path in (ROOT / "config" / "papers").glob("*.yaml"))
 
 

@@ -93,6 +93,7 @@ def test_a_branch_is_planned_and_not_built(branch, tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_a_resolved_commit_is_in_every_identity_and_is_what_is_loaded(branch, tmp_path, monkeypatch):
     cache = tmp_path / "cache"
     first = cached(cache, FIRST, "qwen2", branch="main")

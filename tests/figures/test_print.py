@@ -15,7 +15,6 @@ from matplotlib import pyplot as plt
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
-from rlvr import items
 from rlvr.config.colors import COLORS
 from rlvr.figures._looks import looks
 from rlvr.figures._panels import WIDTH
@@ -41,24 +40,6 @@ def plan():
 
 def every_figure() -> list[tuple[str, str]]:
     return [(paper, name) for paper, of in plan().papers.items() for name in of.figures]
-
-
-@functools.cache
-def of_kind() -> dict[str, tuple[str, str]]:
-    """The figure of each kind with the most cells."""
-    found: dict[str, tuple[int, tuple[str, str]]] = {}
-    for paper, name in every_figure():
-        item = plan().papers[paper].figures[name]
-        cells = sum(len(plan().papers[paper].item(one).cells) for one in plan().papers[paper].statistics_of(name))
-        found[item.content.kind] = max(found.get(item.content.kind, (-1, ("", ""))), (cells, (paper, name)))
-    return {kind: figure for kind, (_, figure) in found.items()}
-
-
-@pytest.mark.parametrize("kind", items.names(items.FIGURES))
-def test_a_figure_of_each_kind_is_fit_for_print(kind):
-    if kind not in of_kind():
-        pytest.skip("no paper uses it")
-    check(*of_kind()[kind])
 
 
 @pytest.mark.slow

@@ -51,6 +51,7 @@ def build(cache: Path, address: str, out: Path, **more: str) -> subprocess.Compl
     return python(cache, address, *arguments, **more)
 
 
+@pytest.mark.slow
 def test_a_model_is_fetched_once_and_then_read_without_a_hub(published, tmp_path):
     cache, out = tmp_path / "cache", tmp_path / "model" / "manifest.json"
     with serving(REPO, COMMIT, published) as hub:

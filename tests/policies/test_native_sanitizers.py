@@ -64,11 +64,13 @@ def run(code: str, path) -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, "-c", code, str(path)], env=environment, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 def test_no_pass_reads_or_writes_out_of_bounds_or_does_what_is_undefined(sanitized):
     done = run(WORK, sanitized)
     assert done.returncode == 0 and "passes 288" in done.stdout, done.stderr[-3000:]
 
 
+@pytest.mark.slow
 def test_the_sanitizer_sees_what_is_out_of_bounds(sanitized):
     """A token past the vocabulary, put past the border: so that the test above can fail."""
     code = WORK.replace(

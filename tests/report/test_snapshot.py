@@ -336,6 +336,7 @@ def test_the_committed_claims_are_what_the_code_writes(folder, tmp_path):
     assert_same_picture(tmp_path / "copied.png", folder / "claims.png")
 
 
+@pytest.mark.slow
 def test_the_committed_snapshot_is_what_the_code_renders(tmp_path):
     """Its tables and figures, rendered again, give the same words and pictures; else `make snapshot` is due."""
     assert assert_as_rendered(ROOT / "docs" / "results", tmp_path)

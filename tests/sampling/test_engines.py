@@ -105,7 +105,7 @@ def test_every_policy_is_sampled_in_the_precision_of_the_evaluation(workbench, b
     assert 0.5 < sum(same) / len(same) < 1
 
 
-@pytest.mark.parametrize("rows", [7, 24, 50])
+@pytest.mark.parametrize("rows", [7, *(pytest.param(rows, marks=pytest.mark.slow) for rows in (24, 50))])
 def test_batching_changes_no_sample(bench, whole, tmp_path, rows):
     run_module("rlvr.sampling.generate", *bench(tmp_path, "--rows", str(rows)))
     theirs = read_records(whole / "completions.jsonl.gz", Completion)

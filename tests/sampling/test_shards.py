@@ -82,6 +82,7 @@ def parts_in(out: Path) -> dict[str, tuple[int, int]]:
     return {f"{path.parent.name}/{path.name}": (path.stat().st_ino, path.stat().st_mtime_ns) for path in found}
 
 
+@pytest.mark.slow
 def test_a_killed_job_goes_on_from_its_parts_and_touches_no_other(asked, tmp_path):
     draw(asked, tmp_path, 1, 2, 2)
     theirs = parts_in(tmp_path)

@@ -68,6 +68,7 @@ def corrupted(workbench: Workbench, statements: list[str], folder: Path) -> Work
     return Workbench(workbench.folder, workbench.spec, base, workbench.execution)
 
 
+@pytest.mark.slow
 def test_hostile_programs_inside_a_training_run(programs, tmp_path):
     forged = tmp_path / "forged"
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -87,6 +88,7 @@ def test_hostile_programs_inside_a_training_run(programs, tmp_path):
     assert statuses["correct"] <= HONEST_SHARE * statuses.total()
 
 
+@pytest.mark.slow
 def test_hostile_plain_programs_cost_about_their_limits(programs, tmp_path, monkeypatch):
     """CPU seconds in the sandbox: one that ends the shared sandbox costs its own limit, and a tenth of it before."""
     policy, limit, ended = corrupted(programs, PLAIN, tmp_path / "base"), 1.0, []

@@ -43,6 +43,7 @@ def test_the_weights_of_each_probe_are_kept_and_measured(workbench, kept, tmp_pa
     assert rows[0]["weights_l2"] < rows[-1]["weights_l2"] and rows[-1]["align_head"] == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_a_kill_changes_no_kept_weights(workbench, kept_spec, kept, tmp_path):
     process = start(workbench, kept_spec, tmp_path, save_every=5)
     wait_for_step(process, 25)

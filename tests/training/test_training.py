@@ -147,6 +147,7 @@ def test_a_checkpoint_is_saved_when_its_minutes_have_passed(workbench, long_spec
     assert sorted((tmp_path / "state").glob("step-*"))[-1].name >= "step-000003"
 
 
+@pytest.mark.slow
 def test_a_damaged_checkpoint_costs_steps_not_results(workbench, long_spec, uninterrupted, tmp_path):
     process = start(workbench, long_spec, tmp_path, save_every=2)
     wait_for_step(process, 7)
