@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -67,6 +68,19 @@ def test_a_log_that_ends_without_an_error_is_of_a_killed_job(failed, last):
     assert line.startswith("1 generate job failed: no error in its log, which ends with ") and "probably killed" in line
 
 
+@pytest.mark.parametrize(
+    "last",
+    [
+        "ValueError: a rollout failed in 12 % of the groups",
+        "OSError: https://huggingface.co/qwen2%2Fa: 404",
+        "the disk is 100% full",
+    ],
+)
+def test_an_error_with_a_percentage_is_an_error(failed, last):
+    (line,) = lines([failed("rl", f"begins\n{last}\n")])
+    assert f"failed: {last}" in line and "killed" not in line
+
+
 def test_an_error_that_was_caught_before_the_end_is_not_the_cause(failed):
     (line,) = lines([failed("rl", "OSError: cache busy, will retry\nresults/runs/a: in use by another process\n")])
     assert "in use by another process" in line and "OSError" not in line
@@ -81,6 +95,29 @@ def test_a_job_without_a_log_has_no_place():
 
 def test_no_failure_is_no_line(failed):
     assert lines([], waiting=5) == []
+
+
+class SomeJob:
+    """A job of Snakemake, as far as failures ask for it, or a group of some."""
+
+    def __init__(self, folder: Path, name: str, *jobs, began: bool = False, done: bool = False):
+        self.jobs, self.rule = jobs, SimpleNamespace(name=name)
+        self.log, self.output = [folder / f"{name}.log"], [folder / f"{name}.out"]
+        for there, path in ((began, self.log[0]), (done, self.output[0])):
+            path.write_text("ValueError: x\n") if there else None
+
+    def is_group(self) -> bool:
+        return bool(self.jobs)
+
+
+def test_the_jobs_of_a_failed_group_that_began_are_not_said_to_wait(tmp_path):
+    """Snakemake's failed jobs are groups, and its remaining jobs single ones."""
+    ended = SomeJob(tmp_path, "merge", began=True, done=True)
+    broken, after = SomeJob(tmp_path, "grade", began=True), SomeJob(tmp_path, "score")
+    single, later = SomeJob(tmp_path, "rl", began=True), SomeJob(tmp_path, "table")
+    failed = [SomeJob(tmp_path, "group", ended, broken, after), single]
+    assert [failure.rule for failure in failures.of(failed)] == ["grade", "rl"]
+    assert failures.waiting([ended, broken, after, later], failed) == 2
 
 
 @pytest.mark.parametrize("profile", sorted(path.parent.name for path in ROOT.glob("workflow/profiles/*/config.yaml")))

@@ -84,6 +84,6 @@ onerror:
     doubts_about_runs()
     if IS_MAIN:
         failed = workflow.scheduler.failed
-        waiting = len(set(workflow.scheduler.remaining_jobs) - failed)
+        waiting = failures.waiting(workflow.scheduler.remaining_jobs, failed)
         for line in failures.lines(failures.of(failed), waiting):
             logger.error(line)

@@ -27,7 +27,7 @@ REMEDIES = (
     (r"No module named", "make install"),
 )
 KILLED = "it was probably killed, by its memory or time limit or by hand"
-_PROGRESS = re.compile(r"\d+%\||\d+(?:\.\d+)?\s?%")  # a bar, as the last line of a killed job
+_PROGRESS = re.compile(r"\d+%\|")  # tqdm's bar, as the last line of a killed job; errors have percentages too
 _PATH = re.compile(r"[\w.~-]*(?:/[\w.@+~-]+)+")
 
 
@@ -51,11 +51,26 @@ class Failure:
 def of(jobs: Iterable[Any]) -> Iterator[Failure]:
     """The failures among Snakemake's failed jobs; of a group those of its jobs that began and made not all outputs."""
     for job in jobs:
-        for one in job.jobs if job.is_group() else [job]:
-            log = next((Path(str(path)) for path in one.log), None)
-            began = log is not None and log.is_file()
-            if not job.is_group() or (began and not all(Path(str(path)).exists() for path in one.output)):
-                yield Failure(one.rule.name, log)
+        for one in _begun(job):
+            if not job.is_group() or not all(Path(str(path)).exists() for path in one.output):
+                yield Failure(one.rule.name, _log(one))
+
+
+def waiting(remaining: Iterable[Any], failed: Iterable[Any]) -> int:
+    """How many jobs did not begin: of those that are not finished, all but the failed, and a failed group's begun ones.
+
+    Snakemake's `remaining_jobs` are single jobs.
+    """
+    return len(set(remaining) - {one for job in failed for one in _begun(job)})
+
+
+def _begun(job: Any) -> Iterable[Any]:
+    """A failed job, or those jobs of a failed group that began."""
+    return [one for one in job.jobs if (log := _log(one)) and log.is_file()] if job.is_group() else [job]
+
+
+def _log(job: Any) -> Path | None:
+    return next((Path(str(path)) for path in job.log), None)
 
 
 def alike(error: str) -> str:
