@@ -84,16 +84,31 @@ def test_an_owner_elsewhere_is_respected(folder, sleeper, other):
 
 
 def test_who_makes_the_files_is_named_and_a_lock_is_removed_by_hand_only_of_another_host(folder, sleeper):
-    assert refusal(folder) is None  # locks without an owner are Snakemake's to refuse
+    ours = {"results/b"}, {"results/a"}
+    assert refusal(folder, *ours) is None  # locks without an owner are Snakemake's to refuse
     note(folder, of_process(sleeper.pid))
-    said = refusal(folder)
+    said = refusal(folder, *ours)
     assert said is not None and said.startswith(f"Snakemake process {sleeper.pid} on {os.uname().nodename}, started ")
-    assert "wait until it ends" in said and "rlvr watch" in said and "unlock" not in said
+    assert "makes files that this command needs: wait until it ends" in said
+    assert "rlvr watch" in said and "unlock" not in said
     note(folder, replace(of_process(sleeper.pid), host="login2"))
-    said = refusal(folder)
+    said = refusal(folder, *ours)
     assert said is not None and "if it no longer runs on login2, `snakemake --unlock` removes its lock" in said
-    note(folder, of_process(sleeper.pid, ("other.lock",)))
-    assert refusal(folder) is None
+    note(folder, of_process(sleeper.pid, ("9.output.lock",)))
+    assert refusal(folder, *ours) is None
+
+
+def test_only_an_owner_whose_files_the_command_needs_is_named(folder, sleeper):
+    """Two commands work side by side; a third wants the files of one."""
+    for number, kind in ((1, "input"), (1, "output"), (2, "input")):
+        (folder / "locks" / f"{number}.{kind}.lock").write_text(f"results/of-{number}\n")
+    note(folder, of_process(sleeper.pid, ("1.input.lock", "1.output.lock")))
+    note(folder, replace(of_process(sleeper.pid, ("2.input.lock",)), host="login2"), "other")
+    assert "login2" not in (refusal(folder, {"results/of-1"}, {"results/x"}) or "")
+    assert "makes files that this command needs" in (refusal(folder, {"results/of-1"}, {"results/x"}) or "")
+    said = refusal(folder, set(), {"results/of-2"}) or ""
+    assert "login2" in said and "reads files that this command makes" in said and str(sleeper.pid) not in said[:20]
+    assert refusal(folder, {"results/of-2"}, {"results/x"}) is None  # both read it
 
 
 def test_an_owner_from_before_the_last_boot_is_dead(folder, sleeper):

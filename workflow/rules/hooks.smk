@@ -21,7 +21,9 @@ def before_any_job():
     if workflow.touch or not COMMAND_LINE.runs:
         return
     locked = workflow.execution_settings.lock and workflow.persistence.locked
-    held = locks.refusal(Path(".snakemake")) if locked else None
+    made = workflow.persistence
+    files = [set(map(str, found)) for found in (made.all_inputfiles(), made.all_outputfiles())] if locked else []
+    held = locks.refusal(Path(".snakemake"), *files) if locked else None
     if lines := [held] if held else [f"missing: {line}" for line in lacking()]:
         for line in [*lines, "no job was started"]:
             logger.error(line)

@@ -12,6 +12,7 @@ import os
 import secrets
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -114,17 +115,32 @@ def living(folder: Path) -> list[Owner]:
     return [owner for owner in _owners(folder).values() if owner is not None and owner.alive]
 
 
-def refusal(folder: Path) -> str | None:
-    """Who works on the files that another process's lock names: the message for a command that needs them too."""
+def refusal(folder: Path, inputs: set[str], outputs: set[str]) -> str | None:
+    """Who works on the inputs and outputs of this command, by the files in the locks below .snakemake; else None."""
     others = [owner for owner in living(folder) if (owner.host, owner.process) != (os.uname().nodename, os.getpid())]
-    holding = [owner for owner in others if any((folder / LOCKS / name).exists() for name in owner.files or ())]
-    if not holding:
+    doing = {owner: what for owner in others if (what := _in_the_way(owner, folder, inputs, outputs))}
+    if not doing:
         return None
-    elsewhere = [owner for owner in holding if owner.host != os.uname().nodename]
-    lines = [f"{owner} makes files that this command needs" for owner in holding]
+    elsewhere = [owner for owner in doing if owner.host != os.uname().nodename]
     wait = "wait until it ends, or ask for other files; `rlvr watch` shows what it does"
     dead = f"; if it no longer runs on {elsewhere[0].host}, `snakemake --unlock` removes its lock" if elsewhere else ""
-    return f"{'; '.join(lines)}: {wait}{dead}"
+    return f"{'; '.join(f'{owner} {what}' for owner, what in doing.items())}: {wait}{dead}"
+
+
+def _in_the_way(owner: Owner, folder: Path, inputs: set[str], outputs: set[str]) -> str | None:
+    """What an owner does with files of this command; Snakemake's locks are N.input.lock and N.output.lock."""
+
+    def named(kind: str) -> set[str]:
+        found: set[str] = set()
+        for name in owner.files or ():
+            with suppress(FileNotFoundError):  # it has ended
+                text = (folder / LOCKS / name).read_text() if name.endswith(f".{kind}.lock") else ""
+                found.update(map(str.strip, text.splitlines()))
+        return found
+
+    if named("output") & (inputs | outputs):
+        return "makes files that this command needs"
+    return "reads files that this command makes" if named("input") & outputs else None
 
 
 def _owners(folder: Path) -> dict[Path, Owner | None]:
