@@ -193,6 +193,37 @@ def test_the_numbers_in_a_models_files_are_counted_whatever_their_bytes(tmp_path
         assert room._of_file(file) == 215
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 12\n",
+        b"",
+        b"\x02" + bytes(7) + b"[]",
+        b"\x0a" + bytes(7) + b'{"x": null}',
+        b"\x02" + bytes(7) + b"\xff\xff",
+    ],
+)
+def test_a_damaged_model_has_no_known_size(tmp_path, content):
+    (tmp_path / "model.safetensors").write_bytes(content)
+    with pytest.raises(ValueError):
+        room._of_file(tmp_path / "model.safetensors")
+
+
+def test_a_checkpoint_that_a_run_deletes_meanwhile_is_not_counted(tmp_path, monkeypatch):
+    (tmp_path / "state").mkdir()
+    for name in ("tensors.pt", "gone.pt"):
+        (tmp_path / "state" / name).write_bytes(bytes(100))
+    monkeypatch.setattr(
+        os,
+        "walk",
+        lambda folder, walk=os.walk: [
+            (parent, folders, [*names, "gone already"]) for parent, folders, names in walk(folder)
+        ],
+    )
+    assert room._bytes(tmp_path) == 200
+    assert room._bytes(tmp_path / "no such folder") == 0
+
+
 # ---- as a user types it ----
 
 

@@ -2,8 +2,10 @@
 
 import json
 import math
+import os
 import shutil
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -32,7 +34,7 @@ class Writers:
         """The bytes that a job adds; None for one that writes little, or whose model's or set's size no file states."""
         try:
             return self._of(job)
-        except (ConfigError, ValueError):
+        except (ConfigError, ValueError, OSError):
             return None
 
     def _of(self, job: Job) -> Disk | None:
@@ -52,7 +54,7 @@ class Writers:
 
     def _more(self, size: Disk, folder: Path) -> Disk:
         """What is still to be written: a stopped job goes on, and replaces its checkpoints."""
-        there = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) if folder.is_dir() else 0
+        there = _bytes(folder)
         return Disk(max(0.0, size.left - there), max(0.0, size.beside - there), size.checkpoint)
 
     def _parameters(self, name: str) -> float:
@@ -67,10 +69,29 @@ def _in_files(model: Model) -> float:
 
 
 def _of_file(path: Path) -> int:
-    """The numbers in a safetensors file: its first eight bytes are the length of a head in JSON."""
+    """The numbers in a safetensors file: its first eight bytes are the length of a head in JSON.
+
+    Raises ValueError for another file, such as Git LFS's pointer to one.
+    """
     with path.open("rb") as file:
-        head = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-    return sum(math.prod(tensor["shape"]) for name, tensor in head.items() if name != "__metadata__")
+        length = int.from_bytes(file.read(8), "little")
+        if length > path.stat().st_size:
+            raise ValueError(f"{path}: no safetensors file")
+        head = json.loads(file.read(length))
+    try:
+        return sum(math.prod(tensor["shape"]) for name, tensor in head.items() if name != "__metadata__")
+    except (AttributeError, KeyError, TypeError):
+        raise ValueError(f"{path}: no safetensors file") from None
+
+
+def _bytes(folder: Path) -> int:
+    """The bytes of the files in a folder, where a run may be deleting checkpoints."""
+    total = 0
+    for parent, _, names in os.walk(folder):  # which passes over a folder that has gone
+        for name in names:
+            with suppress(OSError):
+                total += os.stat(os.path.join(parent, name)).st_size
+    return total
 
 
 def missing(jobs: Iterable[Job], plan: Plan, site: Site, at_once: int) -> str | None:
