@@ -17,7 +17,7 @@ from rlvr.planning.expansion import make_plan
 from rlvr.workflow import needs, room
 from rlvr.workflow.needs import Job, Site
 from rlvr.workflow.rules import of_the_cluster
-from rlvr.workflow.targets import check_config
+from rlvr.workflow.targets import check_config, command_line
 
 
 @pytest.fixture(scope="module")
@@ -274,3 +274,23 @@ def test_options_behind_a_swallowed_target_stay_options():
         check_config(["--config", "scale=laptop", "paper_ace", "-n", "--cores", "2"])
     assert str(ended.value).endswith(": snakemake --config scale=laptop -n --cores 2 -- paper_ace")
     check_config(["-n", "--config", "scale=laptop", "--", "paper_ace"])
+
+
+@pytest.mark.parametrize(
+    ("words", "runs", "here"),
+    [
+        ("--cores 1", True, True),
+        ("-n", False, True),
+        ("--profile none -n", False, True),
+        ("--profile slurm", True, False),
+        ("--workflow-profile workflow/profiles/slurm", True, False),
+        ("--workflow-profile none --executor slurm --jobs 1", True, False),
+        ("--profile no-such-profile", False, True),
+    ],
+)
+def test_the_command_line_is_read_as_snakemake_reads_it(monkeypatch, words, runs, here):
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(sys, "argv", ["snakemake", *words.split(), "--config", "scale=smoke", "--", "paper_ace"])
+    found = command_line()
+    assert (found.runs, found.here) == (runs, here)
+    assert found.targets == (() if "no-such" in words else ("paper_ace",))

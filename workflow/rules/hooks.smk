@@ -10,8 +10,9 @@ def lacking():
     if "gpu" in workflow.global_resources:  # profiles/gpu: a run at a time on each
         at_once = min(at_once, workflow.global_resources["gpu"].value)
     disk = room.missing(jobs, PLAN, SITE, at_once)
+    here = COMMAND_LINE.here if workflow.dryrun else workflow.local_exec  # a dry run has an executor of its own
     # What the nodes of a cluster have, `check_nodes` says.
-    return [*(needs.missing(jobs, PLAN, SITE) if COMMAND_LINE.here else []), *([disk] if disk else [])]
+    return [*(needs.missing(jobs, PLAN, SITE) if here else []), *([disk] if disk else [])]
 
 
 def before_any_job():

@@ -2,7 +2,9 @@
 
 import shlex
 import sys
+from contextlib import redirect_stderr
 from dataclasses import dataclass
+from io import StringIO
 
 from rlvr.config.order import needs
 from rlvr.config.paths import Paths
@@ -29,17 +31,17 @@ class CommandLine:
 
 
 def command_line() -> CommandLine:
-    """The command line of this process, read by Snakemake's parser; empty if it is no `snakemake` command."""
-    from snakemake.cli import get_argument_parser
+    """The command line of this process with its profiles, read by Snakemake; empty if it is no `snakemake` command."""
+    from snakemake.cli import parse_args
+    from snakemake.exceptions import CliException
 
     if "snakemake" not in sys.argv[0]:
         return CommandLine(runs=False)
     try:
-        arguments, _ = get_argument_parser().parse_known_args(sys.argv[1:])
-        if arguments.profile:  # which may name an executor
-            arguments, _ = get_argument_parser(profiles=arguments.profile).parse_known_args(sys.argv[1:])
-    except SystemExit:  # Snakemake reports this mistake itself
-        return CommandLine()
+        with redirect_stderr(StringIO()):  # it names the profiles, which Snakemake has done
+            _, arguments = parse_args(sys.argv[1:])
+    except (SystemExit, CliException):  # not what Snakemake has read: refuse nothing
+        return CommandLine(runs=False)
     runs = not any(getattr(arguments, name, None) for name in NO_JOBS)
     return CommandLine(tuple(arguments.targets or ()), runs, here=arguments.executor in (None, "local"))
 
