@@ -30,7 +30,7 @@ def check(names: Sequence[str]) -> None:
     """Exits where the package of a logger is not installed for this Python."""
     for name in names:
         package = registries.constant("training/loggers", name, "PACKAGE")
-        if importlib.util.find_spec(package) is None:
+        if getattr(importlib.util.find_spec(package), "origin", None) is None:  # a folder ./wandb is no package
             sys.exit(f"execution.loggers: {package} is not installed for {sys.executable}: pip install {package}")
 
 
