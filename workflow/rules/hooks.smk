@@ -1,10 +1,10 @@
 # What Snakemake does beside jobs: as it reads the rules, before the first job, at the start, and at the end. No rules here.
-SITE = Site(CLUSTER, SETTING["cluster"], ROOT, Path(PATHS.results))
+SITE = Site(CLUSTER, SETTING["cluster"], ROOT, Path(PATHS.results), tuple(LOGGERS))
 TRAINED = []  # the RL runs of this command
 
 
 def lacking():
-    """A line for each thing that the jobs of this command need and that is missing here."""
+    """What the jobs of this command need and this machine lacks: lines that refuse, and lines that warn."""
     jobs = [Job(job.rule.name, dict(job.wildcards_dict)) for job in workflow.dag.needrun_jobs()]
     at_once = workflow.resource_settings.cores or workflow.resource_settings.nodes or 1
     if "gpu" in workflow.global_resources:  # profiles/gpu: a run at a time on each
@@ -12,23 +12,34 @@ def lacking():
     disk = room.missing(jobs, PLAN, SITE, at_once)
     here = COMMAND_LINE.here if workflow.dryrun else workflow.local_exec  # a dry run has an executor of its own
     # What the nodes of a cluster have, `check_nodes` says.
-    return [*(needs.missing(jobs, PLAN, SITE) if here else []), *([disk] if disk else [])]
+    found = needs.missing(jobs, PLAN, SITE) if here else needs.Missing([], [])
+    lines = [*found.refusals, *([disk] if disk else [])]
+    return ([], [*lines, *found.warnings]) if SETTING["needs"] == "warn" else (lines, found.warnings)
 
 
 def before_any_job():
     """End here if a job would fail. A dry run shows its jobs, and at its end what they lack."""
-    if workflow.dryrun and (found := lacking()):
-        atexit.register(print, *(f"missing: {line}" for line in found), sep="\n", file=sys.stderr)
-    if workflow.touch or not COMMAND_LINE.runs:
+    if workflow.touch or not (workflow.dryrun or COMMAND_LINE.runs):
         return
-    locked = workflow.execution_settings.lock and workflow.persistence.locked
     made = workflow.persistence
-    files = [set(map(str, found)) for found in (made.all_inputfiles(), made.all_outputfiles())] if locked else []
-    held = locks.refusal(Path(".snakemake"), *files) if locked else None
-    if lines := [held] if held else [f"missing: {line}" for line in lacking()]:
-        for line in [*lines, "no job was started"]:
-            logger.error(line)
-        sys.exit(1)
+    if not workflow.dryrun and workflow.execution_settings.lock and made.locked:
+        files = [set(map(str, found)) for found in (made.all_inputfiles(), made.all_outputfiles())]
+        if held := locks.refusal(Path(".snakemake"), *files):
+            end_without_jobs(held)
+    refusals, warnings = ([f"missing: {line}" for line in lines] for lines in lacking())
+    if workflow.dryrun:
+        atexit.register(sys.stderr.writelines, [f"{line}\n" for line in (*warnings, *refusals)])
+        return
+    for line in warnings:
+        logger.warning(line)
+    if refusals:
+        end_without_jobs(*refusals, remedy="; --config needs=warn starts them all the same")
+
+
+def end_without_jobs(*lines, remedy=""):
+    for line in [*lines, f"no job was started{remedy}"]:
+        logger.error(line)
+    sys.exit(1)
 
 
 def doubts_about_runs():

@@ -1,22 +1,16 @@
 """What planned jobs need of the machine that runs them: asked before the first job, in a dry run too.
 
-A need is a small frozen object whose `missing()` says in one line what is missing and what to do, or None. Jobs share
-needs, and each is asked once.
+A need is a small frozen object whose `missing()` says in one line what is missing and what to do, or None. Where that
+cannot be known it is None: a wrong refusal is worse than a late error. Jobs share needs, and each is asked once.
 """
 
-import importlib.metadata
-import shlex
-import shutil
+import importlib.util
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import Protocol
-
-from packaging.requirements import Requirement
+from typing import ClassVar, NamedTuple, Protocol
 
 from rlvr.config import model_folder, registries
 from rlvr.config.cluster import Cluster
@@ -24,16 +18,24 @@ from rlvr.config.plan import Plan
 from rlvr.config.schema.names import LocalModel
 from rlvr.workflow import node_check
 
-DISTRIBUTION = "rlvr-reproduction"
-# The extra of pyproject.toml that a rule's stage imports. Others need the workflow's own, or have another environment.
-EXTRAS = {
-    **dict.fromkeys(("data", "demonstrations", "overlap"), "data"),
-    **dict.fromkeys(("model", "agreement", "weights", "hidden"), "train"),
-    "diversity": "diversity",
+INSTALL = "make install-cluster installs it, or docs/cluster.md has a container"
+NOT_FOUND = 93  # exit code of a Python that has no such package
+
+TRAINING = ("torch", "transformers")
+# What stages always import, by rule: the extra of pyproject.toml, and its modules.
+MODULES = {
+    **dict.fromkeys(("agreement", "hidden"), ("train", TRAINING)),
+    "diversity": ("diversity", TRAINING),
+    "weights": ("train", ("torch", "safetensors", "tokenizers")),
+    "figure": ("workflow", ("matplotlib",)),
+    **dict.fromkeys(("report", "entrance"), ("workflow", ("jinja2",))),
 }
+OF_MODEL = {"hub": ("huggingface_hub",), "wheel": (*TRAINING, "gguf")}  # by source; others as TRAINING
 
 
 class Need(Protocol):
+    refuses: ClassVar[bool] = True  # False: it may not be needed, so its absence is a warning
+
     def missing(self) -> str | None: ...
 
 
@@ -46,7 +48,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Verifier:
+class Verifier(Need):
     """What judges answers, in grading and in training."""
 
     name: str
@@ -56,106 +58,100 @@ class Verifier:
 
 
 @dataclass(frozen=True)
-class Packages:
-    """The packages of an extra of pyproject.toml, for this Python."""
+class Packages(Need):
+    """Modules that a stage imports in this Python, of an extra of pyproject.toml."""
 
     extra: str
+    modules: tuple[str, ...]
 
     def missing(self) -> str | None:
-        names = [name for name in _required(self.extra) if not _installed(name)]
+        names = [name for name in self.modules if not _found(name)]
         install = f"pip install '.[{self.extra}]' in the checkout, or make install"
         return f"Python packages are not installed: {', '.join(names)}: {install}" if names else None
 
 
-@cache
-def _required(extra: str) -> tuple[str, ...]:
-    """The distributions that the package and an extra of it ask for; empty where the package is not installed."""
-    try:
-        wanted = [Requirement(line) for line in importlib.metadata.requires(DISTRIBUTION) or ()]
-    except importlib.metadata.PackageNotFoundError:  # src/ on the path of another environment
-        return ()
-    found: dict[str, None] = {}
-    for one in wanted:
-        if one.marker is None or one.marker.evaluate({"extra": extra}):
-            inner = [name for more in one.extras for name in _required(more)]
-            found |= dict.fromkeys(inner if one.name == DISTRIBUTION else [one.name])
-    return tuple(found)
-
-
-def _installed(name: str) -> bool:
-    try:
-        importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return False
-    return True
+def _found(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None
 
 
 @dataclass(frozen=True)
-class Environment:
-    """The Python that config/cluster.yaml names for a backend or an engine, with its package."""
+class Environment(Need):
+    """The Python that config/cluster.yaml names for a backend or an engine (empty: this one), with its package."""
 
     where: str
     command: str
     package: str
 
     def missing(self) -> str | None:
-        program = shlex.split(self.command)[0]
-        install = "make install-cluster installs it, docs/cluster.md has a container"
-        if shutil.which(program) is None:
-            return f"{self.where}: no such program: {program}: {install}"
-        if _lacks(self.command, self.package):
-            return f"{self.where}: {self.command} has no package {self.package}: {install}"
-        return None
+        if self.command and node_check.program(self.command) is None:
+            return f"{self.where}: no such program: {self.command.split()[0]}: {INSTALL}"
+        done = _importing(self.package, self.command)
+        if done is None or done.returncode == 0:
+            return None
+        last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+        why = f"has no package {self.package}" if done.returncode == NOT_FOUND else f"does not start ({last})"
+        return f"{self.where}: {self.command or 'this Python'} {why}: {INSTALL}"
 
 
-def _lacks(python: str, package: str) -> bool:
-    """Whether a Python says that it has no such package. One that is slow to start, as a container may be, does not."""
-    code = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({package!r}) is None)"
-    try:
-        done = subprocess.run([*shlex.split(python), "-c", code], capture_output=True, timeout=node_check.PATIENCE)
-    except subprocess.TimeoutExpired:
-        return False
-    except OSError:
-        return True
-    return done.returncode != 0
+def _importing(package: str, python: str) -> subprocess.CompletedProcess[str] | None:
+    """How a Python ends that looks for a package; None for one that is slow to start, as a container may be.
+
+    A folder of that name without a module, such as ./wandb, is no package.
+    """
+    found = f"getattr(importlib.util.find_spec({package!r}), 'origin', None)"
+    return node_check.ask(python, f"import importlib.util, sys; sys.exit(0 if {found} else {NOT_FOUND})")
 
 
 @dataclass(frozen=True)
-class Gpus:
-    """GPUs of this machine; `locked` for the torch of envs/cluster.txt, which needs a new driver."""
+class Gpus(Need):
+    """GPUs of this machine, for a Python (empty: this one)."""
 
     count: int
-    locked: bool = False
+    python: str = ""
 
     def missing(self) -> str | None:
-        drivers, count = node_check.drivers(), node_check.visible_gpus()
-        if not drivers:
+        if node_check.hidden_gpus():
+            return "CUDA_VISIBLE_DEVICES hides all GPUs: unset it, or take a scale that needs none"
+        count = node_check.visible_gpus() if node_check.drivers() else self._by_torch()
+        if count == 0:
             return (
-                "no GPU answers (nvidia-smi): run on a machine with one, on a cluster with --profile slurm, or at a "
-                "scale that needs none (--config scale=laptop)"
+                "no GPU answers (nvidia-smi, torch): run on a machine with one, on a cluster with --profile slurm, or "
+                "at a scale that needs none (--config scale=laptop)"
             )
-        if count < self.count:
-            return f"{count} of {self.count} GPUs: --config gpus={count} asks for as many as there are"
-        found = node_check.driver(drivers[0])
-        return f"{found.what}: {found.todo}" if self.locked and found.todo else None
+        if count is None or count >= self.count:
+            return None
+        return f"{count} of {self.count} GPUs: --config gpus={count} asks for as many as there are"
+
+    def _by_torch(self) -> int | None:
+        """A container may have GPUs and no nvidia-smi. None where there is no torch either."""
+        return node_check.answer(self.python, "import torch; print(torch.cuda.device_count())")
 
 
 @dataclass(frozen=True)
-class Compiler:
+class Driver(Need):
+    """A driver for the torch of envs/cluster.txt; the torch of a site's own environment may need less."""
+
+    refuses = False
+
+    def missing(self) -> str | None:
+        found = node_check.driver(next(iter(node_check.drivers()), str(node_check.DRIVER)))
+        return found.todo and f"{found.what}: the torch of envs/cluster.txt (CUDA 13) needs {node_check.DRIVER}"
+
+
+@dataclass(frozen=True)
+class Compiler(Need):
     """A C compiler and Python's headers, with which Triton compiles for a GPU."""
 
     environment: str
     command: str
 
     def missing(self) -> str | None:
-        if shutil.which(shlex.split(self.command)[0]) is None:
-            return None  # `Environment` says so
         found = [one for one in node_check.compiler(self.environment, self.command) if one.todo]
         return f"{found[0].what}: {found[0].todo}" if found else None
 
 
 @dataclass(frozen=True)
-class Folder:
+class Folder(Need):
     """The folder of a local model."""
 
     path: str
@@ -165,7 +161,7 @@ class Folder:
 
 
 @dataclass(frozen=True)
-class LoggerPackage:
+class LoggerPackage(Need):
     """The package of a logger of `execution.loggers`, in the Python that trains (empty: this one)."""
 
     name: str
@@ -173,7 +169,8 @@ class LoggerPackage:
 
     def missing(self) -> str | None:
         package = registries.constant("training/loggers", self.name, "PACKAGE")
-        if not _lacks(self.python or shlex.quote(sys.executable), package):
+        done = _importing(package, self.python)
+        if done is None or done.returncode != NOT_FOUND:
             return None
         where = f" for {self.python}" if self.python else ""
         return f"logger {self.name}: pip install {package}{where}, or leave the logger out"
@@ -187,6 +184,11 @@ class Site:
     file: str
     root: Path
     results: Path
+    loggers: tuple[str, ...] = ()  # of every run, beside its own
+
+    def python(self, environment: str) -> str:
+        """The command that starts the Python of a backend or an engine; empty: this Python."""
+        return self.cluster.python(environment, self.root) if environment in self.cluster.environments else ""
 
 
 def of_job(job: Job, plan: Plan, site: Site) -> Iterator[Need]:
@@ -199,67 +201,74 @@ def of_job(job: Job, plan: Plan, site: Site) -> Iterator[Need]:
         yield from _of_training("sft", policy.sft.backend, policy.model.name, plan, site)
     elif job.rule.startswith("generate"):
         engine = plan.evaluations[job.wildcards["evaluation"]].sampling.engine
-        yield from _of_python(registries.environment(engine), plan, site)
-        yield from _gpus(1, plan, locked=registries.environment(engine) is not None)
-    else:
-        yield Packages(EXTRAS.get(job.rule, "workflow"))
+        modules = registries.constant("sampling/engines", engine, "MODULES", TRAINING)
+        yield from _of_python(registries.environment(engine), modules, 1, plan, site)
+    elif job.rule in MODULES:
+        yield Packages(*MODULES[job.rule])
     if job.rule in ("grade", "grade_alone"):
         yield Verifier(plan.evaluations[job.wildcards["evaluation"]].data.verifier)
-    elif job.rule in ("agreement", "hidden"):
-        yield from _gpus(1, plan)
+    elif job.rule in ("agreement", "hidden") and _on_gpu(plan):
+        yield Gpus(1)
+    elif job.rule == "diversity":
+        packaged = registries.constant("scoring", "embedding", "PACKAGED").get(plan.diversity.embedding)
+        yield from [Packages("diversity", (packaged,))] if packaged else []
     elif job.rule == "model":
         model = plan.models[job.wildcards["model"]]
+        yield Packages("train", OF_MODEL.get(model.source, TRAINING))
         yield from [Folder(model.path)] if isinstance(model, LocalModel) else []
 
 
 def _of_run(name: str, plan: Plan, site: Site) -> Iterator[Need]:
     run = plan.runs[name]
     yield from (Verifier(data.verifier) for data in (run.data, run.validation))
-    command = site.cluster.python(run.rl.backend, site.root) if _environment(run.rl.backend) else ""
-    yield from (LoggerPackage(logger, command) for logger in plan.executions[name].loggers)
+    python = site.python(run.rl.backend)
+    yield from (LoggerPackage(logger, python) for logger in (*plan.executions[name].loggers, *site.loggers))
     yield from _of_training("rl", run.rl.backend, run.base.model.name, plan, site)
 
 
 def _of_training(stage: str, backend: str, model: str, plan: Plan, site: Site) -> Iterator[Need]:
-    yield from _of_python(_environment(backend), plan, site)
+    environment = backend if backend in registries.environments() else None
+    gpus = site.cluster.gpus_per_node(f"{stage}.{backend}.{model}", "gpu") if _on_gpu(plan) else 0
+    modules = registries.constant("training/backends", backend, "MODULES", TRAINING)
+    yield from _of_python(environment, modules, gpus, plan, site)
+
+
+def _of_python(environment: str | None, modules: tuple[str, ...], gpus: int, plan: Plan, site: Site) -> Iterator[Need]:
+    """The needs of the Python that trains or samples: the workflow's own with some modules, or an environment."""
+    python = site.python(environment) if environment else ""
+    if environment is None:
+        yield Packages("train", modules)
+    else:
+        yield Environment(f"{site.file}: environments.{environment}", python, environment)
     if _on_gpu(plan):
-        count = site.cluster.gpus_per_node(f"{stage}.{backend}.{model}", "gpu")
-        yield from _gpus(count, plan, locked=_environment(backend) is not None)
-
-
-def _environment(backend: str) -> str | None:
-    return backend if backend in registries.environments() else None
-
-
-def _of_python(environment: str | None, plan: Plan, site: Site) -> Iterator[Need]:
-    """The needs of the Python that trains or samples: the workflow's own, or that of an environment."""
-    if environment is None or environment not in site.cluster.environments:
-        yield Packages("train")
-    if environment is not None:
-        command = site.cluster.python(environment, site.root)
-        yield Environment(f"{site.file}: environments.{environment}", command, environment)
-        yield from [Compiler(environment, command)] if _on_gpu(plan) else []
+        yield Gpus(gpus, python)
+        yield from [Driver(), Compiler(environment, python)] if environment else []
 
 
 def _on_gpu(plan: Plan) -> bool:
     return plan.execution.device == "gpu"
 
 
-def _gpus(count: int, plan: Plan, *, locked: bool = False) -> Iterator[Need]:
-    yield from [Gpus(count, locked)] if _on_gpu(plan) else []
+class Missing(NamedTuple):
+    """A line for each thing that jobs on this machine need and that it lacks, and for each that they may need."""
+
+    refusals: list[str]
+    warnings: list[str]
 
 
-def missing(jobs: Iterable[Job], plan: Plan, site: Site) -> list[str]:
-    """A line for each thing that jobs on this machine need and that it lacks."""
+def missing(jobs: Iterable[Job], plan: Plan, site: Site) -> Missing:
+    """What jobs on this machine lack."""
     needing: dict[Need, Counter[str]] = {}
     for job in jobs:
         for need in dict.fromkeys(of_job(job, plan, site)):
             needing.setdefault(need, Counter())[job.rule] += 1
-    found: dict[str, Counter[str]] = {}
-    for need, rules in needing.items():
-        if line := need.missing():
-            found[line] = found.get(line, Counter()) | rules
-    return [f"{line}; needed by {counted(rules)}" for line, rules in found.items()]
+    found: dict[bool, dict[str, Counter[str]]] = {True: {}, False: {}}
+    with node_check.path_of_jobs():
+        for need, rules in needing.items():
+            if line := need.missing():
+                lines = found[need.refuses]
+                lines[line] = lines.get(line, Counter()) | rules
+    return Missing(*([f"{line}; needed by {counted(rules)}" for line, rules in found[kind].items()] for kind in found))
 
 
 def counted(rules: Counter[str]) -> str:

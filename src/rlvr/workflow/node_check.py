@@ -6,6 +6,7 @@ to do. It imports Python's own modules, the plan's verifiers, and the hub's clie
 
 import argparse
 import fcntl
+import json
 import os
 import platform
 import shlex
@@ -16,14 +17,26 @@ import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 DRIVER = 580  # of CUDA 13, which the locked torch needs
 GLIBC = (2, 31)  # of the oldest wheels in envs/cluster.txt
 SHARED = 8  # GiB of /dev/shm, where NCCL, Ray and vLLM exchange tensors
 PATIENCE = 30  # seconds for another program or the hub
-HEADER = "import os, sysconfig; print(os.path.join(sysconfig.get_path('include'), 'Python.h'))"
+# Asked of another Python: the first compiler of those that Triton and inductor take, a Python.h, and whether it exists.
+TOOLS = """
+import json, os, shutil, sysconfig
+compilers = filter(None, (os.environ.get("CC"), "gcc", "clang", "cc"))
+folders = [sysconfig.get_path("include"), sysconfig.get_path("include", "posix_prefix")]  # Debian's own has two
+folders += [folder for name in ("CPATH", "C_INCLUDE_PATH") for folder in os.environ.get(name, "").split(os.pathsep)]
+headers = [os.path.join(folder, "Python.h") for folder in filter(None, folders)]
+header = next(filter(os.path.exists, headers), headers[0])
+print(json.dumps([next(filter(None, map(shutil.which, compilers)), None), header, os.path.exists(header)]))
+"""
 
 
 @dataclass(frozen=True)
@@ -46,6 +59,44 @@ def output(*command: str) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
+@contextmanager
+def path_of_jobs() -> Iterator[None]:
+    """PATH as jobs have it (workflow/rules/common.smk): the programs beside this Python come first."""
+    before = os.environ.get("PATH", "")
+    os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), before])
+    try:
+        yield
+    finally:
+        os.environ["PATH"] = before
+
+
+def program(python: str) -> str | None:
+    """The path of the program of a command in config/cluster.yaml; None where there is none."""
+    return shutil.which(shlex.split(python)[0])
+
+
+def ask(python: str, code: str) -> subprocess.CompletedProcess[str] | None:
+    """What a Python does with some code, started as jobs start it; None where it does not end in time.
+
+    `python` is a command of config/cluster.yaml; empty: this Python.
+    """
+    words = ["-m", "rlvr.environment", "config/cluster.yaml", python] if python else []
+    command = [sys.executable, *words, "-c", code]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def answer(python: str, code: str) -> Any:
+    """The JSON that code prints last in a Python; None where it prints none."""
+    done = ask(python, code)
+    try:
+        return json.loads(done.stdout.splitlines()[-1]) if done and done.returncode == 0 else None
+    except (ValueError, IndexError):
+        return None
+
+
 def gpus(asked: int) -> Iterator[Finding]:
     """The driver, and as many GPUs as the job asked for on this node."""
     if found := drivers():
@@ -64,14 +115,27 @@ def drivers() -> list[str]:
 
 def visible_gpus() -> int:
     """The GPUs that this process may use."""
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    return len(drivers()) if visible is None else len([device for device in visible.split(",") if device])
+    visible = _visible()
+    return len(drivers()) if visible is None else len(visible)
+
+
+def hidden_gpus() -> bool:
+    """Whether CUDA_VISIBLE_DEVICES names no GPU."""
+    return _visible() == []
+
+
+def _visible() -> list[str] | None:
+    """The GPUs of CUDA_VISIBLE_DEVICES; None where it is not set. CUDA ignores what comes after a device of no name."""
+    value = os.environ.get("CUDA_VISIBLE_DEVICES")
+    named = takewhile(lambda device: device not in ("", "NoDevFiles") and device[0] != "-", (value or "").split(","))
+    return None if value is None else list(named)
 
 
 def driver(version: str) -> Finding:
     """NVIDIA's driver, which must be new enough for the locked torch."""
     todo = f"CUDA 13 needs driver {DRIVER}; ask the site, or use nodes with a newer one (`constraint`)"
-    return Finding(f"driver {version}", todo if int(version.split(".")[0]) < DRIVER else "")
+    major = version.split(".")[0]
+    return Finding(f"driver {version}", todo if major.isdecimal() and int(major) < DRIVER else "")
 
 
 def glibc() -> Finding:
@@ -81,21 +145,24 @@ def glibc() -> Finding:
     return Finding(f"glibc {version or 'is another C library'}", todo)
 
 
-def compiler(name: str, python: str) -> Iterator[Finding]:
-    """A C compiler and Python's headers: Triton and inductor compile small C files on the node."""
-    program = shlex.split(python)
-    if shutil.which(program[0]) is None:
-        yield Finding(f"environments.{name}: {python}", "no such program: `make install-cluster`, or the container")
+def environment(name: str, python: str) -> Iterator[Finding]:
+    """Another Python: whether it starts, and whether it finds what Triton and inductor compile with."""
+    where = f"environments.{name}: {python}"
+    if program(python) is None:
+        yield Finding(where, "no such program: `make install-cluster`, or the container")
         return
-    inside = ["sh", "-c", "command -v cc || command -v gcc"]  # a container's own compiler counts
-    prefix = program[: program.index("python")] if "python" in program[1:] else []
-    found = output(*prefix, *inside)
-    yield Finding(f"{name}: C compiler {found or 'none'}", "" if found else "apt-get install gcc, or `module load gcc`")
-    header = output(*program, "-c", HEADER)
-    if header is None:
-        yield Finding(f"environments.{name}: {python}", "it does not start; try it by hand on the node")
-    else:
-        there = output(*prefix, "test", "-f", header) is not None
+    yield from list(compiler(name, python)) or [Finding(where, "it does not start; try it by hand on the node")]
+
+
+def compiler(name: str, python: str) -> Iterator[Finding]:
+    """A C compiler and Python's headers where a Python runs, which may be a container; nothing if it does not say.
+
+    Triton and inductor compile small C files on the node.
+    """
+    if tools := answer(python, TOOLS):
+        found, header, there = tools
+        todo = "" if found else "apt-get install gcc, or `module load gcc`"
+        yield Finding(f"{name}: C compiler {found or 'none'}", todo)
         yield Finding(f"{name}: {header}", "" if there else "no Python.h: apt-get install python3-dev of this version")
 
 
@@ -174,7 +241,7 @@ def findings(
         yield shared_memory()
         yield compiled()
         for entry in pythons:
-            yield from compiler(*entry.split("=", 1))
+            yield from environment(*entry.split("=", 1))
         if models:
             yield hub(models)
 

@@ -22,6 +22,7 @@ VERSION = 1  # increase it when the engine changes samples
 INSTEAD = "in_process"  # where the engine is not built
 PRECISIONS = ("float32",)
 DEVICES = ("cpu",)
+MODULES = ("safetensors", "tokenizers")
 
 
 def missing() -> str | None:

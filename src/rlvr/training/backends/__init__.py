@@ -18,6 +18,8 @@ and a member that is not everywhere, or not for everything (as engines of rlvr.s
     missing() -> str | None                          why it cannot work on this machine
     INSTEAD                                          the member that a plan takes in that case, which it says
     PRECISIONS, DEVICES                              all that it computes in, and on; without them, any
+    MODULES                                          what it imports in the workflow's own Python; without it, torch
+                                                     and transformers
 
 config/cluster.yaml may name its environment, overrides, and resources (`rl.<name>`, `sft.<name>`).
 """

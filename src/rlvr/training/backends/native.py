@@ -15,6 +15,7 @@ VERSION = 1  # increase it when the engine changes the numbers of training
 INSTEAD = "in_process"  # where the engine is not built
 PRECISIONS = ("float32",)
 DEVICES = ("cpu",)
+MODULES = ("torch", "safetensors", "tokenizers")
 
 
 def missing() -> str | None:
