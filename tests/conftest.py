@@ -33,6 +33,8 @@ def pytest_collection_modifyitems(config, items):
     items[:] = [item for item, own in zip(items, marks, strict=True) if not own or own & named]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
+    # Files of whole runs come first, so that no worker is still at one of them when the others are done.
+    items.sort(key=lambda item: item.path.parent.name not in ("workflow", "commands", "training"))
 
 
 @pytest.fixture(autouse=True)

@@ -57,6 +57,7 @@ def test_one_table_plans_its_own_runs_only(fresh):
     assert jobs["model"] == 1
 
 
+@pytest.mark.slow
 def test_one_arm_alone(fresh):
     """Its own five seeds, and those of the arm that its table compares it with (alpha = 0)."""
     jobs = planned(
@@ -66,12 +67,14 @@ def test_one_arm_alone(fresh):
     assert jobs["arm"] == 1
 
 
+@pytest.mark.slow
 def test_the_arm_that_others_are_compared_with_needs_its_own_runs_alone(fresh):
     wanted = f"{fresh}/papers/paper/ace/arms/ace_grpo-alpha-0.0-counts.csv"
     jobs = planned("--config", "scale=paper", f"results={fresh}", "--", wanted)
     assert jobs["rl"] == 5 and jobs["arm"] == 1
 
 
+@pytest.mark.slow
 def test_an_arm_of_another_paper_is_named(fresh):
     wanted = f"{fresh}/papers/laptop/lens/arms/ace_grpo.csv"
     done = snakemake("-n", "--cores", "1", "--config", f"results={fresh}", "--", wanted, check=False)
@@ -86,6 +89,7 @@ def test_the_default_is_a_first_look_at_table_1(fresh):
     assert jobs["generate"] == jobs["grade"] and not [rule for rule in jobs if "vllm" in rule or rule == "merge"]
 
 
+@pytest.mark.slow
 def test_what_is_said_about_a_set_makes_no_run_stale(fresh, tmp_path):
     """Commands name the same files of the plan, whatever is said; another size of the set is other files."""
     copy = tmp_path / "project"
@@ -160,6 +164,7 @@ def test_all_papers_at_paper_scale_plan_every_run_once(fresh):
     assert jobs["table"] == len(tables) and jobs["figure"] == len(items) - len(tables)
 
 
+@pytest.mark.slow
 def test_base_policies_that_papers_share_are_planned_once_at_laptop_scale(fresh):
     """Each core has its own minibatches and a base policy for each seed; 16 runs with pictures have another."""
     counts = [planned("--config", f"results={fresh}", "--", f"paper_{paper}")["rl"] for paper in ("lens", "agrae")]
@@ -167,6 +172,7 @@ def test_base_policies_that_papers_share_are_planned_once_at_laptop_scale(fresh)
     assert (*counts, both["rl"]) == (64, 136 + 16, 64 + 136 + 16) and both["sft"] == 1 + 8 + 1
 
 
+@pytest.mark.slow
 def test_claims_ask_for_no_run_that_the_papers_pages_do_not(fresh):
     jobs = planned("--config", "papers=lens", f"results={fresh}", "--", "claims")
     assert jobs["claims_of_paper"] == jobs["claims"] == 1 and "report" not in jobs
@@ -197,6 +203,7 @@ def test_core_tables_are_finished_first(fresh):
     )
 
 
+@pytest.mark.slow
 def test_the_number_of_jobs_of_an_evaluation_makes_none_stale(fresh, tmp_path):
     """Inputs and parameters of each slice, and of the merge, are the same for any number."""
     copy = tmp_path / "project"
@@ -241,15 +248,29 @@ def test_a_mistake_on_the_command_line_is_named(arguments, message):
     ("target", "meant"),
     [
         ("paper_acee", "paper_ace"),
-        ("clams", "claims"),
+        pytest.param("clams", "claims", marks=pytest.mark.slow),
         ("{r}/papers/laptop/ace/tables/tabel4.md", "{r}/papers/laptop/ace/tables/table4.md"),
-        ("{r}/papers/ace/tables/table4.md", "{r}/papers/laptop/ace/tables/table4.md"),
-        ("{r}/papers/laptop/acee/tables/table4.md", "{r}/papers/laptop/ace/tables/table4.md"),
-        ("{r}/papers/laptop/ace/figures/figure22.pdf", "{r}/papers/laptop/ace/figures/figure2.pdf"),
-        ("{r}/papers/laptop/ace/arms/ace_grpo-alpha-3.0.csv", "{r}/papers/laptop/ace/arms/ace_grpo-alpha-5.0.csv"),
+        pytest.param(
+            "{r}/papers/ace/tables/table4.md", "{r}/papers/laptop/ace/tables/table4.md", marks=pytest.mark.slow
+        ),
+        pytest.param(
+            "{r}/papers/laptop/acee/tables/table4.md", "{r}/papers/laptop/ace/tables/table4.md", marks=pytest.mark.slow
+        ),
+        pytest.param(
+            "{r}/papers/laptop/ace/figures/figure22.pdf",
+            "{r}/papers/laptop/ace/figures/figure2.pdf",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "{r}/papers/laptop/ace/arms/ace_grpo-alpha-3.0.csv",
+            "{r}/papers/laptop/ace/arms/ace_grpo-alpha-5.0.csv",
+            marks=pytest.mark.slow,
+        ),
         ("{r}/report/laptop/aze.html", "{r}/report/laptop/ace.html"),
-        ("{r}/claims/laptop/lense.csv", "{r}/claims/laptop/lens.csv"),
-        ("{r}/sft/qwen2-chain-sft-0123456789/manifest.json", "{r}/sft/qwen2-chain-sft-"),
+        pytest.param("{r}/claims/laptop/lense.csv", "{r}/claims/laptop/lens.csv", marks=pytest.mark.slow),
+        pytest.param(
+            "{r}/sft/qwen2-chain-sft-0123456789/manifest.json", "{r}/sft/qwen2-chain-sft-", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_an_unknown_target_names_the_nearest_in_one_line(fresh, target, meant):
@@ -260,6 +281,7 @@ def test_an_unknown_target_names_the_nearest_in_one_line(fresh, target, meant):
     assert line.startswith(f"no rule makes {target.format(r=fresh)}: did you mean {meant.format(r=fresh)}")
 
 
+@pytest.mark.slow
 def test_an_unknown_run_and_a_target_of_another_scale_are_named(fresh):
     run = next(iter(make_plan(ROOT, "laptop", ["ace"]).runs))
     wrong = f"{fresh}/runs/{run[:-4]}abcd/manifest.json"
@@ -273,7 +295,7 @@ def test_an_unknown_run_and_a_target_of_another_scale_are_named(fresh):
         assert done.returncode == 1 and said in done.stderr.splitlines()[-1]
 
 
-@pytest.mark.parametrize("below", ["", "runs", "papers"])
+@pytest.mark.parametrize("below", ["runs", *(pytest.param(below, marks=pytest.mark.slow) for below in ("", "papers"))])
 def test_results_that_cannot_be_written_are_found_before_any_job(tmp_path, below):
     """A file in a folder's place; nobody can write there, root included."""
     results = tmp_path / "results"
