@@ -6,10 +6,7 @@ from rlvr.config.measures import Range
 
 WITHHELD = "withheld"
 MOST = 0.5  # of the possible range
-WHY = (
-    "Withheld: an interval that covers more than half of what is possible, since {} are too few to say how far another "
-    "experiment would be from this one."
-)
+WHY = "Withheld: an interval that covers more than half of the possible range. There are too few repetitions: {}."
 
 
 def is_withheld(low: float, high: float, possible: Range) -> bool:
