@@ -89,15 +89,9 @@ def results(plan, tmp_path):
     by_hand(plan, folder, "lens")
     claims = folder / "claims" / "smoke" / "lens.csv"
     claims.parent.mkdir(parents=True)
-    decided = {
-        **CLAIM,
-        "effort": "equal pass@1",
-        "verdict": "contradicted",
-        "low": -3.0,
-        "high": -1.5,
-        "estimate": -2,
-    }
-    pd.DataFrame([CLAIM, decided]).to_csv(claims, index=False)
+    decided = {**CLAIM, "claim": "other", "verdict": "contradicted", "low": -3.0, "high": -1.5, "estimate": -2}
+    equal = {**decided, "effort": "equal pass@1", "says": "LENS is equal"}
+    pd.DataFrame([CLAIM, decided, equal]).to_csv(claims, index=False)
     return folder
 
 
@@ -124,8 +118,11 @@ def test_it_holds_every_item_with_its_provenance(plan, results, tmp_path):
     assert set(runs["policy"]) == wanted and set(runs["commit"]) == {"c0ffee"} and len(runs) == len(wanted)
     assert f"{len(wanted)} policies" in page and "c0ffee" in page and "a core" in page
     assert "At equal pass@1 verdicts are biased" in page and "| claims of the paper |" in page
-    found = "- LENS, smoke, equal pass@1: LENS is ahead (Table 1). **Contradicted**: LENS − GRPO @1 −2.0 [−3.0, −1.5]"
+    found = (
+        "- LENS, smoke, paper's setting: LENS is ahead (Table 1). **Contradicted**: LENS − GRPO @1 −2.0 [−3.0, −1.5]"
+    )
     assert found in page and page.count("LENS is ahead") == 1, "what was decided, and nothing else"
+    assert "LENS is equal" not in page and "LENS is equal" in (out / "claims.md").read_text()
     assert "LENS is ahead" in (out / "claims.md").read_text() and "inconclusive" in page
 
 
