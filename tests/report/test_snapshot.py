@@ -90,7 +90,7 @@ def results(plan, tmp_path):
     claims = folder / "claims" / "smoke" / "lens.csv"
     claims.parent.mkdir(parents=True)
     decided = {**CLAIM, "claim": "other", "verdict": "contradicted", "low": -3.0, "high": -1.5, "estimate": -2}
-    equal = {**decided, "effort": "equal pass@1", "says": "LENS is equal"}
+    equal = {**decided, "claim": "third", "effort": "equal pass@1", "says": "LENS is equal"}
     pd.DataFrame([CLAIM, decided, equal]).to_csv(claims, index=False)
     return folder
 

@@ -73,7 +73,7 @@ def test_a_table_says_why_an_interval_is_withheld():
         "sampling": "x",
     }
     text = _scored.render(WORDS, layout, rows).markdown()
-    assert "[withheld]" in text and "since 2 training seeds and 2 problems are too few" in text
+    assert "[withheld]" in text and "too few repetitions: 2 training seeds and 2 problems." in text
     assert not re.search(r"\[−|, 1[0-9]{2}\.[1-9]\]", text)
 
 
