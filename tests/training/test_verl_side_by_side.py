@@ -233,6 +233,7 @@ def test_two_jobs_on_one_node_load_their_own_weights(lines, tmp_path):
 
 
 @pytest.mark.verl
+@pytest.mark.long
 def test_by_verls_own_names_they_would_not(lines, tmp_path):
     results = side_by_side(tmp_path, lines, "verl")
     print(f"by verl's own names: {results}")
