@@ -50,7 +50,7 @@ def test_all_blocks_as_planned_take_at_most_twelve_minutes_and_each_has_a_limit(
 
 
 def test_the_plan_is_printed_by_any_python_without_packages():
-    command = [sys.executable, "-I", "-S", str(FOLDER / "rehearse.py"), "--plan", "--blocks", "env,rl"]
+    command = [sys.executable, "-E", "-s", "-S", str(FOLDER / "rehearse.py"), "--plan", "--blocks", "env,rl"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert re.findall(r"^(\w+) +\d+ s", done.stdout, re.MULTILINE) == ["env", "rl", "all"]
@@ -110,7 +110,7 @@ def test_chunks_have_at_most_their_size_and_unpack_to_what_was_packed(rehearse, 
         rehearse.unpack(out, tmp_path / "again")
     chunks[1].unlink()
     with pytest.raises(rehearse.Failed, match=r"site\.tar\.xz\.01: missing"):
-        rehearse.check(out)
+        rehearse.unpack(out, tmp_path / "again")
 
 
 def test_the_site_has_what_the_machine_lacks(load):

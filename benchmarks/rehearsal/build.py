@@ -20,13 +20,13 @@ import sys
 import zipfile
 from pathlib import Path
 
+from chunks import SUMS
 from kit import specifications, write
 from strip import strip
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 CHUNK_MIB = 41
-SUMS = "SHA256SUMS"
 LEFT_OUT = HERE / "left_out.txt"  # names that no stage imports: of vLLM's server and engine, verl's RL and SFT
 # Other versions are there, and verl and vLLM need these.
 TAKE = {"transformers", "tokenizers"}

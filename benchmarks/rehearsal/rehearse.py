@@ -8,39 +8,34 @@ time of its own; when one fails, the end of its log is printed and the next one 
 per block, a log per block while it runs, and logs.tar.gz. A second call continues in the same --work folder: what is
 unpacked and trained there is used again. `--cpu` runs the script itself where there is no GPU, at smoke scale.
 
-This file needs only Python: it starts before anything is unpacked.
+This file and those beside it need only Python: they start before anything is unpacked.
 """
 
 from __future__ import annotations
 
 import argparse
-import ctypes
-import hashlib
 import json
 import os
-import re
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import tarfile
-import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from chunks import Failed, unpack
+from figures import by_verl, end_of, errors_of, line_of, of_run, rows, said, short
+from processes import GpuMemory, RayLogs, adopt_orphans, descendants, end_all, kill, reap, run, start, wait
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 MODULES = HERE / "modules"
 WHOLE = 720  # seconds of all blocks as planned
-SUMS = "SHA256SUMS"
-END_OF_LOG = 40  # lines
-TO_LEAVE = 8.0  # seconds for a block's last processes, after which they are killed
-BY_VERL = ("perf/max_memory_allocated_gb", "perf/max_memory_reserved_gb", "timing_s/update_weights", "timing_s/step")
 LARGEST_LOG = 2**20  # bytes of a log in logs.tar.gz, whose end is kept
 
 QUIET = {
@@ -122,229 +117,6 @@ BLOCKS = {
 PLANNED = [name for name in BLOCKS if name not in ("rl", "two")]  # by default; seconds as measured on an H200, but sft
 
 
-class Failed(RuntimeError):
-    """A block that did not do what it should; the message is its line of figures."""
-
-
-# ---- processes -----------------------------------------------------------------------------------
-
-
-def adopt_orphans() -> None:
-    """Make this process the parent of descendants whose own parent ended, so that `end_all` finds them."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
-
-
-def descendants(of: int) -> list[int]:
-    """Ids of all living processes under a process, zombies left out."""
-    children: dict[int, list[int]] = {}
-    dead = set()
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with suppress(OSError):
-                state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
-                children.setdefault(int(parent), []).append(int(entry.name))
-                dead |= {int(entry.name)} if state == "Z" else set()
-    found, queue = [], [of]
-    while queue:
-        queue += (more := children.get(queue.pop(), []))
-        found += more
-    return [process for process in found if process not in dead]
-
-
-def reap() -> None:
-    """Collect processes that were adopted and have ended."""
-    with suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-
-
-def end_all(besides: Iterable[int] = (), patience: float = TO_LEAVE) -> int:
-    """Kill what is left under this process, after some patience; the number of killed processes."""
-    spared, until = set(besides), time.monotonic() + patience
-    while (left := set(descendants(os.getpid())) - spared) and time.monotonic() < until:
-        reap()
-        time.sleep(0.1)
-    for process in left:
-        with suppress(ProcessLookupError):
-            os.kill(process, signal.SIGKILL)
-    reap()
-    return len(left)
-
-
-def run(command: Sequence[str], log: Path, limit: float, env: dict[str, str] | None = None) -> int | None:
-    """The exit code of a command whose output is appended to a log; None if its group was killed at the limit."""
-    process = start(command, log, env)
-    return wait(process, limit)
-
-
-def start(command: Sequence[str], log: Path, env: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
-    with log.open("ab") as file:
-        file.write(f"$ {' '.join(map(str, command))}\n".encode())
-        file.flush()
-        return subprocess.Popen(
-            list(map(str, command)), stdout=file, stderr=file, stdin=subprocess.DEVNULL, env=env, start_new_session=True
-        )
-
-
-def wait(process: subprocess.Popen[bytes], limit: float) -> int | None:
-    try:
-        return process.wait(timeout=max(limit, 0.1))
-    except subprocess.TimeoutExpired:
-        kill(process)
-        return None
-
-
-def kill(process: subprocess.Popen[bytes]) -> None:
-    """SIGKILL to a process, its group and all that it started in other groups."""
-    for child in [process.pid, *descendants(process.pid)]:
-        with suppress(ProcessLookupError):
-            os.kill(child, signal.SIGKILL)
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
-class RayLogs(threading.Thread):
-    """Keeps the logs of Ray's workers, whose folder is removed with its run, by second links to the files."""
-
-    def __init__(self, out: Path):
-        super().__init__(daemon=True)
-        self.out, self.over = out, threading.Event()
-
-    def run(self) -> None:
-        while not self.over.wait(0.5):
-            for path in Path("/tmp").glob("rlvr-verl-*/ray/session_2*/logs/*"):
-                kept = self.out / f"{path.parts[2]}.{path.name}"
-                if path.suffix in (".err", ".out", ".log") and not kept.exists():
-                    self.out.mkdir(parents=True, exist_ok=True)
-                    with suppress(OSError):
-                        os.link(path, kept)
-
-
-class GpuMemory(threading.Thread):
-    """The largest used memory of the GPU in MiB, two times a second."""
-
-    def __init__(self) -> None:
-        super().__init__(daemon=True)
-        self.largest, self.process = 0, None
-        if shutil.which("nvidia-smi"):
-            query = ["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits", "-lms", "500"]
-            self.process = subprocess.Popen(query, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-
-    def run(self) -> None:
-        for line in (self.process.stdout or []) if self.process else []:
-            with suppress(ValueError):
-                self.largest = max(self.largest, int(line.split()[0]))
-
-    def take(self) -> int:
-        """The largest value since the last call."""
-        largest, self.largest = self.largest, 0
-        return largest
-
-
-# ---- chunks --------------------------------------------------------------------------------------
-
-
-def check(folder: Path) -> list[Path]:
-    """The chunks that SHA256SUMS of a folder names, in order. Raises Failed for a missing or damaged one."""
-    if not (folder / SUMS).is_file():
-        raise Failed(f"{folder}: no {SUMS}")
-    chunks = []
-    for line in (folder / SUMS).read_text().splitlines():
-        expected, name = line.split()
-        path = folder / name.lstrip("*")
-        if not path.is_file():
-            raise Failed(f"{path}: missing")
-        digest = hashlib.sha256()
-        with path.open("rb") as file:
-            while part := file.read(2**22):
-                digest.update(part)
-        if digest.hexdigest() != expected:
-            raise Failed(f"{path}: damaged, other checksum than in {SUMS}")
-        chunks.append(path)
-    return sorted(chunks)
-
-
-def unpack(folder: Path, into: Path) -> None:
-    """Unpack checked archives: site.tar.xz, in chunks, into `into`/site, and kit.tar.xz into `into`/kit."""
-    parts: dict[str, list[str]] = {}
-    for path in check(folder):
-        parts.setdefault(path.name.partition(".")[0], []).append(str(path))
-    for name, chunks in parts.items():
-        (into / name).mkdir(parents=True, exist_ok=True)
-        reader = subprocess.Popen(["cat", *chunks], stdout=subprocess.PIPE)
-        tar = ["tar", "xJf", "-", "-C", str(into / name)]
-        if subprocess.run(tar, stdin=reader.stdout).returncode or reader.wait():
-            raise Failed(f"{folder}: {name}.tar.xz cannot be unpacked")
-
-
-# ---- figures -------------------------------------------------------------------------------------
-
-
-def line_of(block: str, ok: bool | None, seconds: float, figures: str) -> str:
-    """`block: ok, seconds s, figures`; `ok` is None for a block that had no time."""
-    return f"{block}: {'skipped' if ok is None else 'ok' if ok else 'failed'}, {seconds:.1f} s, {figures}"
-
-
-def end_of(log: Path, lines: int = END_OF_LOG) -> str:
-    if not log.exists():
-        return ""
-    return "\n".join(line[:400] for line in log.read_text(errors="replace").splitlines()[-lines:])
-
-
-def rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-
-
-def said(log: Path) -> list[str]:
-    """What a module printed behind the word FIGURES."""
-    return re.findall(r"^FIGURES (.*)$", log.read_text(errors="replace"), re.MULTILINE) if log.exists() else []
-
-
-def short(value: float | None) -> str:
-    return "none" if value is None else f"{value:.3g}"
-
-
-def of_run(folder: Path) -> str:
-    """A run's steps in one line: seconds by phase, gap of log-probabilities, gradient, loss, KL, memory by verl."""
-    parts = []
-    for row in rows(folder / "metrics.jsonl") or rows(folder / "state/live/metrics.jsonl"):
-        timing = row["timing"]
-        seconds = " ".join(f"{key} {timing[key]:.1f}" for key in ("rollout", "reference", "update"))
-        figures = ", ".join(f"{key} {short(row[key])}" for key in ("logprob_gap", "grad_norm", "loss", "kl"))
-        parts.append(f"step {row['step']}: {timing['step']:.1f} s ({seconds}), {figures}")
-    return "; ".join(parts)
-
-
-def by_verl(log: Path) -> str:
-    """The last figures of memory and of the weights' way that verl itself prints."""
-    text, found = log.read_text(errors="replace"), []
-    for name in (
-        "perf/max_memory_allocated_gb",
-        "perf/max_memory_reserved_gb",
-        "timing_s/update_weights",
-        "timing_s/step",
-    ):
-        if values := re.findall(rf"{name}['\"]?: ?(?:np\.float64\()?([\d.]+)", text):
-            found.append(f"{name} {float(values[-1]):.2f}")
-    return ", ".join(found)
-
-
-def errors_of(folder: Path, count: int = 4) -> str:
-    """The ends of the newest logs of Ray's workers that name an error."""
-    found = []
-    for path in sorted(folder.glob("*"), key=lambda p: p.stat().st_mtime, reverse=True):
-        text = path.read_text(errors="replace")
-        places = [m.start() for m in re.finditer(r"Error|Traceback|FATAL|Check failed", text)]
-        if places:
-            found.append(f"--- {path.name}\n{text[max(0, places[-1] - 1500) : places[-1] + 700]}")
-    return "\n".join(found[:count])
-
-
-# ---- the rehearsal -------------------------------------------------------------------------------
-
-
 class Rehearsal:
     """The blocks, with one work folder, one environment and one end of time."""
 
@@ -362,7 +134,6 @@ class Rehearsal:
         self.watching = set(descendants(os.getpid()))  # processes of this script's own
         self.careful = False  # a run failed, so that the next ones avoid CUDA's IPC and FlashAttention
         self.limit = 0.0  # time.monotonic() at which the block in work must end
-        self.peaks: dict[str, int] = {}
 
     # -- commands --
 

@@ -80,6 +80,7 @@ def test_sft(workbench, tmp_path):
     policy = load(out)
     assert policy.model.dtype == torch.bfloat16 and policy.decode(policy.encode(["1 2 3 = 6"])) is not None
     assert read_json(out)["backend"].startswith("verl ")
+    assert not (tmp_path / "outputs").exists(), "hydra's folder of a job is in the state's, not where one works"
 
 
 METHODS = {"ace": "ace", "fade": "methods", "pacs": "methods"}  # and the paper of its settings

@@ -16,7 +16,7 @@ from rlvr.policies.manifest import fingerprint
 from rlvr.policies.store import locate
 from rlvr.records import Demonstration, PicturesUnread, read_records, text_alone
 from rlvr.training.backends.verl import data
-from rlvr.training.backends.verl.overrides import VERL, sft_overrides
+from rlvr.training.backends.verl.overrides import VERL, hydra_lines, sft_overrides
 from rlvr.training.backends.verl.requirements import check_version
 from rlvr.training.backends.verl.rl import merge, on_disk
 from rlvr.training.backends.verl.state import HISTORY, free, history_of, keep_only
@@ -91,6 +91,7 @@ def main(
         if sft_folder.step < sft.steps:
             publish_json(sft_folder.folder / HISTORY, history.entered())
             lines = sft_overrides(sft, on_disk(start), str(tokenizer), str(train), str(sft_folder.folder), save_every)
+            lines += hydra_lines({"hydra.run.dir": str(sft_folder.folder / "hydra"), "hydra.output_subdir": None})
             launch = ["-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={gpus_per_node}"]
             done = subprocess.run(
                 [sys.executable, *launch, "-m", "rlvr.training.backends.verl.run_sft", *lines, *(override or [])],
