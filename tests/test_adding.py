@@ -127,7 +127,7 @@ tables:
     benchmark: math-500
     models: [qwen2.5-math-7b]
     k: [1, 4]
-    reference: cubes_table2.csv
+    reference: table2.csv
     rows: [{arm: base, label: Base}, {arm: grpo, label: GRPO, published: GRPO}]
 figures:
   figure1: {title: Rewards (Cubes Figure 1), kind: rewards, models: [qwen2.5-math-7b], arms: [grpo]}
@@ -137,8 +137,8 @@ REFERENCE = "paper,table,model,method,benchmark,k,value,ci\ncubes,2,qwen2.5-math
 ADDED = {
     "src/rlvr/tables/unsolved.py": TABLE,
     "src/rlvr/figures/rewards.py": FIGURE,
-    "config/papers/cubes.yaml": PAPER,
-    "config/reference/cubes_table2.csv": REFERENCE,
+    "config/papers/cubes/paper.yaml": PAPER,
+    "config/papers/cubes/reference/table2.csv": REFERENCE,
 }
 
 
@@ -149,6 +149,7 @@ def results(tmp_path_factory):
     shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".git", "results", ".venv*", ".snakemake"))
     for path, text in ADDED.items():
         assert not (copy / path).exists()
+        (copy / path).parent.mkdir(parents=True, exist_ok=True)
         (copy / path).write_text(text)
     out = tmp_path_factory.mktemp("results")
     command = ("-m", "snakemake", "--profile", "workflow/profiles/smoke", "--cores", "2")

@@ -39,7 +39,7 @@ def copy(tmp_path_factory):
     left_out = shutil.ignore_patterns(".git", "results", ".venv*", ".snakemake")
     shutil.copytree(ROOT, folder, ignore=left_out)
     (folder / "src/rlvr/estimators/cubic.py").write_text(FILE)
-    arms = folder / "config/papers/methods.yaml"
+    arms = folder / "config/papers/methods/paper.yaml"
     arms.write_text(arms.read_text().replace("arms:\n", "arms:\n" + LINE, 1))
     return folder
 
@@ -97,7 +97,7 @@ def test_the_command_writes_one_that_holds_the_laws_and_can_be_ranked(copy):
     assert shown.splitlines()[:3] == [
         "src/rlvr/estimators/my_weight.py",
         "tests/estimators/test_my_weight.py",
-        "config/papers/methods.yaml",
+        "config/papers/methods/paper.yaml",
     ]
     tests = ("tests/estimators", "-k", "my_weight")
     out = call(copy, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rA", *tests)

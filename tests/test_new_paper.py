@@ -16,7 +16,7 @@ def copy(tmp_path):
 
 def test_a_new_paper_is_planned_and_has_a_table_at_equal_pass_1(copy):
     done = run_module("rlvr", "new-paper", "two_weights", "--config-folder", str(copy / "config"))
-    assert done.stdout.splitlines()[0] == "config/papers/two_weights.yaml"
+    assert done.stdout.splitlines()[0] == "config/papers/two_weights/paper.yaml"
     for scale in ("smoke", "laptop", "paper"):
         paper = make_plan(copy, scale, ["two_weights"]).papers["two_weights"]
         assert set(paper.tables) == {"main", "main_matched"} and set(paper.figures) == {"main_frontier"}

@@ -50,7 +50,7 @@ PROBLEMS = [{"id": str(i), "problem": f"What is {i} + {i}?", "answer": str(2 * i
 # Each must work on the base alone: arguments, lines of standard input, and a part of what it prints.
 ON_THE_BASE = {
     "passk": (("passk", "--k", "1,8"), COUNTS, '"k": 8'),
-    "consistency": (("consistency", "config/reference/ace_table1.csv"), [], "of 15 rows in 1 files"),
+    "consistency": (("consistency", "config/papers/ace/reference/table1.csv"), [], "of 15 rows in 1 files"),
     "grade-math": (("grade", "--verifier", "math"), ANSWERS, '"status": "correct"'),
     "grade-exact": (("grade", "--verifier", "exact"), ANSWERS, '"status": "wrong"'),
     "grade-choice": (("grade", "--verifier", "choice"), CHOICES, '"status": "correct"'),

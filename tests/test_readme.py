@@ -463,7 +463,9 @@ def check_mention(command: str) -> None:
 
 # ---- edits that the documents describe ----
 
-EDIT = re.compile(r"edit its list in `(?P<file>config/papers/\w+\.yaml)`: `(?P<new>[^`]+)` added to `(?P<key>[\w.]+)`")
+EDIT = re.compile(
+    r"edit its list in `(?P<file>config/papers/\w+/paper\.yaml)`: `(?P<new>[^`]+)` added to `(?P<key>[\w.]+)`"
+)
 
 
 def runs_of_table(copy: Copy, table: str) -> set[str]:

@@ -28,7 +28,7 @@ def of_project(root: Path) -> str:
 
 def of_paper(root: Path, name: str) -> str:
     """A paper's entry; its key is the first author's family name, the year and the paper's name."""
-    paper = yaml.safe_load((root / f"config/papers/{name}.yaml").read_text())
+    paper = yaml.safe_load((root / f"config/papers/{name}/paper.yaml").read_text())
     authors = paper["authors"].split(", ")
     number = arxiv(root)[paper["short"]]
     return _entry(

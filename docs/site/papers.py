@@ -46,7 +46,7 @@ def estimator_of(paper: str) -> str:
 
 
 def _content(root: Path, name: str, ledger: pd.DataFrame, verdicts: pd.DataFrame) -> dict[str, Any]:
-    paper = yaml.safe_load((root / f"config/papers/{name}.yaml").read_text())
+    paper = yaml.safe_load((root / f"config/papers/{name}/paper.yaml").read_text())
     estimator = estimator_of(name)
     ledger = ledger[ledger["paper"] == paper["short"]]
     found = verdicts[verdicts["paper"] == name]

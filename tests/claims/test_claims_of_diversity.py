@@ -88,7 +88,7 @@ def pacs(request):
 def test_pacs_claims_on_table_3_read_diversity_and_are_put_to_its_published_values(pacs):
     laid = {one["claim"]: one for one in layout(pacs, "pacs")}
     claim = laid["diversity"]
-    assert claim["reference"] == "pacs_table3.csv" and claim["published"][0]["benchmark"] == "AIME2024 S_div"
+    assert claim["reference"] == "pacs/reference/table3.csv" and claim["published"][0]["benchmark"] == "AIME2024 S_div"
     found = needs([claim])
     assert len(found.diversity) == 12 and not found.scores and not found.runs  # two models, two arms, three seeds
 

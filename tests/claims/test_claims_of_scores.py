@@ -186,7 +186,7 @@ def test_published_cells_that_a_table_lacks_are_no_evidence():
 
 
 def test_a_claim_over_a_table_of_hard_levels_is_of_those():
-    hard = TABLE.model_copy(update={"hard_levels": True, "reference": "lens_table1.csv"})
+    hard = TABLE.model_copy(update={"hard_levels": True, "reference": "lens/reference/table1.csv"})
     (one,) = described(made := claim("greater", left="steep", right=["low"], k=[1]), hard)
     assert {tuple(term["levels"]) for term in one["contrasts"][0]["terms"]} == {("hard",)} and one["reference"] is None
     assert found(made, content=hard)[0]["estimate"] == pytest.approx(50) and found(made)[0]["estimate"] == 37.5

@@ -35,10 +35,10 @@ def test_every_paper_claims_something_with_its_place(at_paper_scale, paper):
     assert predicates == set(Claim.model_fields["predicate"].annotation.__args__)  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("file", sorted((ROOT / "config/papers").glob("*.yaml")), ids=lambda file: file.stem)
-def test_a_margin_or_control_of_ours_is_not_counted_as_the_papers(file):
+@pytest.mark.parametrize("paper", sorted(path.parent.name for path in ROOT.glob("config/papers/*/claims.yaml")))
+def test_a_margin_or_control_of_ours_is_not_counted_as_the_papers(paper):
     """`of` agrees with the claim's place, which says what is ours. Parts of training are a choice of measure."""
-    for claim in yaml.safe_load(file.read_text()).get("claims", []):
+    for claim in yaml.safe_load((ROOT / f"config/papers/{paper}/claims.yaml").read_text())["claims"]:
         place, of = claim["place"], claim.get("of", "paper")
         if "not in the paper" in place:
             assert of == "control", claim["name"]
@@ -64,7 +64,7 @@ def test_a_scale_that_makes_less_runs_fewer_contrasts():
 def verdicts_of_published(plan, paper: str) -> dict[str, dict]:
     return {
         one["claim"]: published(
-            one, pd.read_csv(ROOT / "config/reference" / one["reference"]) if one["reference"] else None
+            one, pd.read_csv(ROOT / "config/papers" / one["reference"]) if one["reference"] else None
         )
         for one in layout(plan, paper)
         if one["effort"] == PAPER
@@ -72,8 +72,8 @@ def verdicts_of_published(plan, paper: str) -> dict[str, dict]:
 
 
 def reference(file: str, model: str = "") -> dict[tuple[str, str, int], Decimal]:
-    """(benchmark, method, k) -> value as it is printed, of a file in config/reference."""
-    with (ROOT / "config/reference" / file).open() as lines:
+    """(benchmark, method, k) -> value as it is printed, of a published table."""
+    with (ROOT / "config/papers" / file).open() as lines:
         rows = [row for row in csv.DictReader(lines) if row["model"] == model or not model]
     return {(row["benchmark"], row["method"], int(row["k"])): Decimal(row["value"]) for row in rows}
 
@@ -95,12 +95,12 @@ def test_claims_of_ace_in_its_own_tables(at_paper_scale):
     for name in fails - {"grpo_below_base_harder_set"}:
         exceptions = found[name]["published_exceptions"].split("; ")
         assert all(part.startswith("llama-3.1-8b-instruct, ") for part in exceptions), name
-    table4 = reference("ace_table4.csv")
+    table4 = reference("ace/reference/table4.csv")
     values = [table4["MATH-500", f"ACE-GRPO alpha={alpha}", 32] for alpha in ("0.0", "0.1", "0.5", "1.0", "2.0", "5.0")]
     assert max(values) == values[3] and found["alpha_peak"]["published_cells"] == "5 of 5"
     below = found["grpo_below_base_harder_set"]
     assert below["published_cells"] == "3 of 6" and "Base − GRPO @32 = -7.0" in below["published_exceptions"]
-    llama = reference("ace_table2.csv", "Llama-3.1-8B-Instruct")
+    llama = reference("ace/reference/table2.csv", "Llama-3.1-8B-Instruct")
     gaps = {k: llama["AIME2025", "ACE-DAPO", k] - llama["AIME2025", "DAPO", k] for k in (1, 2, 4)}
     assert gaps == {1: Decimal("-0.1"), 2: 0, 4: 0}, "below at k = 1, ties at 2 and 4"
     dapo = found["all_k_dapo_harder_set"]
@@ -117,7 +117,7 @@ def test_claims_of_ace_in_its_own_tables(at_paper_scale):
 
 def test_claims_of_lens_in_its_own_tables(at_paper_scale):
     found = verdicts_of_published(at_paper_scale, "lens")
-    values = reference("lens_table2.csv")
+    values = reference("lens/reference/table2.csv")
     gains = [
         values["MATH", "LENS with only mixed groups", k] - values["MATH", "GRPO baseline", k] for k in (1, 2, 4, 8, 16)
     ]
@@ -140,7 +140,7 @@ def of_a_grae(at_paper_scale):
 
 def test_claims_of_a_grae_in_its_own_tables(of_a_grae):
     found = of_a_grae
-    table2, table5, table6 = (reference(f"agrae_table{i}.csv") for i in (2, 5, 6))
+    table2, table5, table6 = (reference(f"agrae/reference/table{i}.csv") for i in (2, 5, 6))
     full = "GRPO + A-GRAE"
     cells, ties = count(table2, [(full, "W-REINFORCE"), (full, "GRPO-LEAD")])
     others = found["a_grae_over_others"]
@@ -172,7 +172,7 @@ def test_claims_of_a_grae_in_its_own_tables(of_a_grae):
     for name in ("positive_at_large_k", "positive_below_base"):
         assert found[name]["published_cells"] == "8 of 8"
     assert found["order_at_large_k"]["published_cells"] == "4 of 4"
-    table4 = reference("agrae_table4.csv")
+    table4 = reference("agrae/reference/table4.csv")
     for arm, method in {"grpo": "GRPO", "dapo": "DAPO", "dr_grpo": "Dr.GRPO"}.items():
         assert count(table4, [(f"{method} + A-GRAE", method)]) == ("26 of 27", 1), "100 and 100 at AMC23's pass@256"
         assert found[f"deepseek_over_{arm}"]["published_cells"] == "26 of 27"
@@ -199,7 +199,7 @@ def test_claims_of_a_grae_in_its_own_tables(of_a_grae):
 
 
 def test_claims_of_a_grae_on_pictures_in_its_own_table(of_a_grae):
-    found, values = of_a_grae, reference("agrae_table3.csv")
+    found, values = of_a_grae, reference("agrae/reference/table3.csv")
     tasks = {"geometry": ("Geo3K", "MathVision", "MathVerse"), "medical": ("MRI300", "CT300", "Xray300")}
     for task, (inside, *outside) in tasks.items():
         for arm, method in {"grpo": "GRPO", "dapo": "DAPO", "dr_grpo": "Dr.GRPO"}.items():
@@ -229,7 +229,7 @@ def copy(tmp_path):
         (
             "all_k",
             {"left": "lenz"},
-            r"config/papers/lens.yaml: claims.all_k \(over table1\): unknown arm 'lenz'; .*'lens'",
+            r"config/papers/lens/claims.yaml: claims.all_k \(over table1\): unknown arm 'lenz'; .*'lens'",
         ),
         ("all_k", {"right": ["gpro"]}, r"claims.all_k \(over table1\): unknown arm 'gpro'; did you mean 'grpo'"),
         ("all_k", {"left": "lens_numina"}, r"claims.all_k \(over table1\): unknown arm 'lens_numina'"),
@@ -257,7 +257,7 @@ def copy(tmp_path):
         ("curve", {"predicate": "harder"}, r"claims.curve.predicate: 'harder' needs k or hard levels"),
         ("curve", {"over": "masses", "measure": None}, r"claims.curve.over: masses has no pass@k and no measure"),
         ("hard_more", {"over": "core_hard"}, r"claims.hard_more.predicate: 'harder' needs a table of all levels"),
-        ("curve", {"name": "all_k"}, r"config/papers/lens.yaml: claims.all_k: another claim has this name too"),
+        ("curve", {"name": "all_k"}, r"config/papers/lens/claims.yaml: claims.all_k: another claim has this name too"),
         ("all_k", {"arms": ["lens", "grpo"]}, r"claims.0: ordering needs `arms`; others need `left`"),
         ("mixed_at_1", {"k": [16]}, r"claims.10: slope needs two `k` or more, the smallest first"),
         ("mixed_at_1", {"k": [16, 1]}, r"claims.10: slope needs two `k` or more"),
@@ -287,7 +287,7 @@ def copy(tmp_path):
     ],
 )
 def test_a_mistake_in_a_claim_is_named_with_its_place_and_the_nearest_name(copy, name, changes, message):
-    path = copy / "config/papers/lens.yaml"
+    path = copy / "config/papers/lens/claims.yaml"
     content = yaml.safe_load(path.read_text())
     next(claim for claim in content["claims"] if claim["name"] == name).update(changes)
     path.write_text(yaml.safe_dump(content))
@@ -306,7 +306,7 @@ def test_a_mistake_in_a_claim_is_named_with_its_place_and_the_nearest_name(copy,
     ],
 )
 def test_checkpoints_need_one_grid_of_probes_that_the_figure_shows(copy, changes, message):
-    path = copy / "config/papers/lens.yaml"
+    path = copy / "config/papers/lens/paper.yaml"
     content = yaml.safe_load(path.read_text())
     content["figures"]["figure5"].update(changes.get("figure", {}))
     content["arms"]["lens"]["settings"].update(changes.get("arm", {}))
@@ -325,7 +325,7 @@ def test_claims_about_curves_read_the_figures_steps_its_grid_of_probes_and_its_h
 
 
 def test_harder_needs_sets_that_have_hard_levels(copy):
-    path = copy / "config/papers/agrae.yaml"
+    path = copy / "config/papers/agrae/claims.yaml"
     content = yaml.safe_load(path.read_text())
     made = {"name": "h", "says": "S", "place": "P", "over": "table2", "predicate": "harder", "left": "a_grae"}
     content["claims"].append({**made, "right": ["grpo"]})
@@ -349,7 +349,7 @@ def test_harder_needs_sets_that_have_hard_levels(copy):
     ],
 )
 def test_mistakes_in_a_claim_about_collapses(copy, changes, message):
-    path = copy / "config/papers/agrae.yaml"
+    path = copy / "config/papers/agrae/claims.yaml"
     content = yaml.safe_load(path.read_text())
     next(one for one in content["claims"] if one["name"] == "collapse").update(changes)
     path.write_text(yaml.safe_dump(content))

@@ -13,7 +13,7 @@ from rlvr.statistics.consistency import Printed, check, check_table, granularity
 from rlvr.statistics.pass_at_k import pass_at_k
 from rlvr.tables.pass_at_k import _consistency, _published
 
-REFERENCE = sorted((ROOT / "config" / "reference").glob("*.csv"))
+REFERENCE = sorted((ROOT / "config" / "papers").glob("*/reference/*.csv"))
 
 
 def printed(values: dict[int, str]) -> list[Printed]:
@@ -64,7 +64,7 @@ def test_the_command_lists_findings_and_counts_rows():
     done = CliRunner().invoke(app, ["consistency", *map(str, REFERENCE)])
     assert done.exit_code == 0, done.output
     assert "ACE  T2  Llama-3.1-8B-Instruct  GRPO" in done.stdout and "\n14 of " in done.stdout
-    table = ROOT / "config/reference/agrae_table2.csv"
+    table = ROOT / "config/papers/agrae/reference/table2.csv"
     sized = CliRunner().invoke(
         app, ["consistency", str(table), "--samples", "256", "--problems", "AIME2025=30", "--csv"]
     )
@@ -206,7 +206,7 @@ def test_a_table_from_a_spreadsheet(tmp_path):
 def test_findings_are_footnotes_where_the_numbers_stand():
     from rlvr.statistics.consistency import in_words, pass_at_k_cells
 
-    frame = pd.read_csv(ROOT / "config/reference/ace_table2.csv", dtype=str, keep_default_na=False)
+    frame = pd.read_csv(ROOT / "config/papers/ace/reference/table2.csv", dtype=str, keep_default_na=False)
     words = in_words(check_table(pass_at_k_cells(frame)))
     assert (
         len(words) == 5
@@ -217,16 +217,19 @@ def test_findings_are_footnotes_where_the_numbers_stand():
 
 def test_a_table_has_footnotes_on_its_own_benchmarks_alone():
     """MATH's row is not concave, and neither is one of AIME 2025."""
-    plan, reference = make_plan(ROOT, "paper", ["agrae"]), ROOT / "config/reference/agrae_table6.csv"
+    plan, reference = make_plan(ROOT, "paper", ["agrae"]), ROOT / "config/papers/agrae/reference/table6.csv"
     (of_math,), (of_all,) = (_consistency(layout_of(plan, "agrae", name), reference) for name in ("core", "table6"))
     assert "(group level) on MATH: not concave" in of_math and "AIME" not in of_math
     assert of_all.startswith(of_math.removesuffix(".")) and "Easy-Focused on AIME2025: not concave" in of_all
 
 
 def test_a_row_has_the_numbers_of_a_table_of_its_own():
-    plan, reference = make_plan(ROOT, "laptop", ["agrae"]), ROOT / "config/reference/agrae_table6.csv"
+    plan, reference = make_plan(ROOT, "laptop", ["agrae"]), ROOT / "config/papers/agrae/reference/table6.csv"
     table = _published(layout_of(plan, "agrae", "core"), reference)
     full = table[(table["method"] == "GRPO + A-GRAE") & (table["benchmark"] == "MATH") & (table["k"] == 1)]
     assert full["value"].tolist() == [78.3] and full["table"].tolist() == ["T2"]
     assert table.groupby(["method", "benchmark", "k"]).size().eq(1).all(), "no number is there twice"
-    assert plan.papers["agrae"].item("core").references() == ["agrae_table6.csv", "agrae_table2.csv"]
+    assert plan.papers["agrae"].item("core").references() == [
+        "agrae/reference/table6.csv",
+        "agrae/reference/table2.csv",
+    ]

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from conftest import ROOT
 
-from rlvr.config import identity, registries
+from rlvr.config import identity, paper_folders, registries
 from rlvr.config.load import ConfigError, Layer, merge, resolve_estimator
 from rlvr.config.schema.specs import RunSpec
 from rlvr.items.layout import of as layout_of
@@ -19,7 +19,8 @@ SCALES = [
     pytest.param(path.stem, marks=[] if path.stem in FAST else pytest.mark.slow)
     for path in sorted((ROOT / "config" / "scale").glob("*.yaml"))
 ]
-PAPERS = sorted(path.stem for path in (ROOT / "config" / "papers").glob("*.yaml"))
+PAPERS = paper_folders.names(ROOT / "config")
+ACE = "papers/ace/paper.yaml"
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -91,10 +92,10 @@ def edit(root: Path, file: str, old: str, new: str) -> None:
             r"config/defaults.yaml: sft.learnign_rate: unknown key; did you mean 'learning_rate'",
         ),
         (
-            "papers/ace.yaml",
+            ACE,
             "rl: {prompts_per_step: 2048",
             "rl: {promts_per_step: 2048",
-            r"config/papers/ace.yaml: models.qwen2.5-math-7b.settings.rl.promts_per_step: unknown key; did you mean 'prompts_per_step'",  # noqa: E501
+            r"config/papers/ace/paper.yaml: models.qwen2.5-math-7b.settings.rl.promts_per_step: unknown key; did you mean 'prompts_per_step'",  # noqa: E501
         ),
         (
             "datasets.yaml",
@@ -103,37 +104,37 @@ def edit(root: Path, file: str, old: str, new: str) -> None:
             r"config/datasets.yaml: operators-validation: about.hard_levels \['5'\]: its levels are n=3, n=4, n=5",
         ),
         (
-            "papers/ace.yaml",
+            ACE,
             "estimator: {name: rloo}",
             "estimator: {name: rlo}",
-            r"config/papers/ace.yaml: arms.rloo.settings.estimator.name: unknown estimator 'rlo'; did you mean 'rloo'",
+            r"papers/ace/paper.yaml: arms.rloo.settings.estimator.name: unknown estimator 'rlo'; did you mean 'rloo'",
         ),
         (
-            "papers/ace.yaml",
+            ACE,
             "estimator: {modulation: relu}",
             "estimator: {modulaton: relu}",
             r"arms.ace_relu.settings.estimator.modulaton: ace has no such setting; did you mean 'modulation'",
         ),
         (
-            "papers/ace.yaml",
+            ACE,
             "estimator: {modulation: relu}",
             "estimator: {modulation: rilu}",
             r"arms.ace_relu.settings.estimator.modulation: 'rilu' is not one of its values; did you mean 'relu'",
         ),
         (
-            "papers/ace.yaml",
+            ACE,
             "estimator: {name: ace, alpha: 1.0}",
             "estimator: {name: ace, alpha: one}",
             r"arms.ace_grpo.settings.estimator.alpha: must be of type float \(got 'one'\)",
         ),
         (
-            "papers/ace.yaml",
+            ACE,
             "{arm: ace_relu,",
             "{arm: ace_rleu,",
-            r"config/papers/ace.yaml: tables.table3: unknown arm 'ace_rleu'; did you mean 'ace_relu'",
+            r"config/papers/ace/paper.yaml: tables.table3: unknown arm 'ace_rleu'; did you mean 'ace_relu'",
         ),
         (
-            "papers/ace.yaml",
+            ACE,
             "benchmark: aime-2025",
             "benchmark: aime-2026",
             r"tables.table2.benchmark: unknown benchmark 'aime-2026'; did you mean 'aime-2025'",
@@ -145,35 +146,35 @@ def edit(root: Path, file: str, old: str, new: str) -> None:
             r"tables.table1.k: k = 32 is larger than n = 16 samples \(config/scale/smoke.yaml: settings.evaluation.samples\)",  # noqa: E501
         ),
         (
-            "papers/ace.yaml",
+            ACE,
             "compare_with: grpo",
             "compare_with: gpro",
             r"tables.table1.compare_with: no row has the arm 'gpro'; did you mean 'grpo'",
         ),
         (
-            "papers/ace.yaml",
-            "reference: ace_table1.csv",
-            "reference: ace_tabel1.csv",
-            r"tables.table1.reference: no such file: config/reference/ace_tabel1.csv",
+            ACE,
+            "reference: table1.csv",
+            "reference: tabel1.csv",
+            r"tables.table1.reference: no such file: config/papers/ace/reference/tabel1.csv",
         ),
-        ("papers/ace.yaml", "like: dapo", "like: ace_dapo", r"arms.ace_dapo: `like` is circular"),
+        (ACE, "like: dapo", "like: ace_dapo", r"arms.ace_dapo: `like` is circular"),
         (
-            "papers/ace.yaml",
+            ACE,
             "data: dapo-rest ",
             "data: dapo-rst ",
-            r"config/papers/ace.yaml: data: unknown data set 'dapo-rst'; did you mean 'dapo-rest'",
+            r"config/papers/ace/paper.yaml: data: unknown data set 'dapo-rst'; did you mean 'dapo-rest'",
         ),
         (
-            "papers/ace.yaml",
+            ACE,
             "times: rl.learning_rate",
             "times: rl.learning_rat",
             r"no such setting: 'rl.learning_rat'; did you mean 'rl.learning_rate'",
         ),
         (
-            "papers/ace.yaml",
+            ACE,
             "figure2:",
             "table1:",
-            r"config/papers/ace.yaml: figures.table1: a table has this name too",
+            r"config/papers/ace/paper.yaml: figures.table1: a table has this name too",
         ),
         (
             "scale/smoke.yaml",
@@ -231,38 +232,38 @@ def test_a_mistake_is_named_with_file_key_and_nearest_name(copy, file, old, new,
     ("paper", "file", "old", "new", "message"),
     [
         (
-            "ace", "papers/ace.yaml", "label: GRPO, published: GRPO}", "label: GRPO, published: GRPOO}",
-            r"ace.yaml: tables.table1.rows.1.published: no method 'GRPOO' in config/reference/ace_table1.csv"
+            "ace", ACE, "label: GRPO, published: GRPO}", "label: GRPO, published: GRPOO}",
+            r"tables.table1.rows.1.published: no method 'GRPOO' in config/papers/ace/reference/table1.csv"
             r"; did you mean 'GRPO'",
         ),
         (
-            "lens", "papers/lens.yaml", "qwen2.5-3b: Qwen-2.5-3B-Base", "qwen2.5-3b: Qwen-2.5-3B-Bsse",
-            r"published_as.qwen2.5-3b\): no model 'Qwen-2.5-3B-Bsse' in .*lens_table1.csv"
+            "lens", "papers/lens/paper.yaml", "qwen2.5-3b: Qwen-2.5-3B-Base", "qwen2.5-3b: Qwen-2.5-3B-Bsse",
+            r"published_as.qwen2.5-3b\): no model 'Qwen-2.5-3B-Bsse' in .*lens/reference/table1.csv"
             r"; did you mean 'Qwen-2.5-3B-Base'",
         ),
         (
-            "ace", "papers/ace.yaml", '"ACE-GRPO alpha={value}"', '"ACE-GRPO alfa={value}"',
-            r"sweeps.alpha.published: no method 'ACE-GRPO alfa=0.0' in .*ace_table4.csv"
+            "ace", ACE, '"ACE-GRPO alpha={value}"', '"ACE-GRPO alfa={value}"',
+            r"sweeps.alpha.published: no method 'ACE-GRPO alfa=0.0' in .*ace/reference/table4.csv"
             r"; did you mean 'ACE-GRPO alpha=0.0'",
         ),
         (
-            "fade", "papers/fade.yaml", "content: fade_table1\n", "content: fade_table11\n",
-            r"fade.yaml: tables.table1.content: unknown content 'fade_table11'; did you mean 'fade_table1'",
+            "fade", "papers/fade/paper.yaml", "content: fade_table1\n", "content: fade_table11\n",
+            r"fade/paper.yaml: tables.table1.content: unknown content 'fade_table11'; did you mean 'fade_table1'",
         ),
         (
-            "ace", "papers/ace.yaml", "ace_table5.csv", "ace_table55.csv",
-            r"tables.table5.reference: no such file: config/reference/ace_table55.csv; did you mean 'ace_table5.csv'",
+            "ace", ACE, "table5.csv", "table55.csv",
+            r"tables.table5.reference: no such file: .*/ace/reference/table55.csv; did you mean 'table5.csv'",
         ),
         (
-            "ace", "papers/ace.yaml", "    kind: settings\n", "    kind: settings\n    k: [1]\n",
+            "ace", ACE, "    kind: settings\n", "    kind: settings\n    k: [1]\n",
             r"tables.table5.k: unknown key; valid: by_name, kind, models, note, reference, rows, title",
         ),
         (
-            "ace", "papers/ace.yaml", "kind: across_benchmarks\n", "kind: across_benchmarks\n    measures: [avg]\n",
+            "ace", ACE, "kind: across_benchmarks\n", "kind: across_benchmarks\n    measures: [avg]\n",
             r"tables.benchmarks.measures: unknown key",
         ),
         (
-            "ace", "papers/ace.yaml", "    benchmark: math-500\n", "    benchmark: math-500\n    repeats: 3\n",
+            "ace", ACE, "    benchmark: math-500\n", "    benchmark: math-500\n    repeats: 3\n",
             r"tables.table1.repeats: unknown key",
         ),
         (
@@ -286,28 +287,28 @@ def test_a_mistake_is_named_with_file_key_and_nearest_name(copy, file, old, new,
             r"smoke.yaml: settings.probe.problems: 40 problems are more than the 8 of operators-validation-smoke",
         ),
         (
-            "ace", "papers/ace.yaml", "settings: {estimator: {name: rloo}}",
+            "ace", ACE, "settings: {estimator: {name: rloo}}",
             "settings: {estimator: {name: rloo}, evaluation: {temperature: 0.9}}",
-            r"ace.yaml: arms.rloo.settings.evaluation: no arm or sweep can change this section",
+            r"ace/paper.yaml: arms.rloo.settings.evaluation: no arm or sweep can change this section",
         ),
         (
-            "ace", "papers/ace.yaml", "settings: {estimator: {name: rloo}}",
+            "ace", ACE, "settings: {estimator: {name: rloo}}",
             "settings: {estimator: {name: rloo}, sft: {steps: 1}}", r"arms.rloo.settings.sft: no arm or sweep",
         ),
         (
-            "ace", "papers/ace.yaml", "settings: {estimator: {name: rloo}}",
+            "ace", ACE, "settings: {estimator: {name: rloo}}",
             "settings: {estimator: {name: rloo}, collapse: {share: 0.5}}",
              r"arms.rloo.settings.collapse: no arm or sweep can change this section",
         ),
         (
-            "ace", "papers/ace.yaml", "set: estimator.alpha", "set: statistics.resamples",
-            r"ace.yaml: sweeps.alpha.set: no arm or sweep can change this section, only rl, rollout",
+            "ace", ACE, "set: estimator.alpha", "set: statistics.resamples",
+            r"ace/paper.yaml: sweeps.alpha.set: no arm or sweep can change this section, only rl, rollout",
         ),
-        ("ace", "papers/ace.yaml", "name: ace\n", "name: acee\n", r"ace.yaml: name: 'acee' differs from"),
+        ("ace", ACE, "name: ace\n", "name: acee\n", r"ace/paper.yaml: name: 'acee' differs from"),
         ("ace", "scale/smoke.yaml", "name: smoke", "name: smokey",
          r"smoke.yaml: name: 'smokey' differs from the file's name 'smoke'"),
-        ("ace", "papers/ace.yaml", "  table5:", "  table/5:",
-         r"ace.yaml: tables.table/5: 'table/5' cannot be a name: "),
+        ("ace", ACE, "  table5:", "  table/5:",
+         r"ace/paper.yaml: tables.table/5: 'table/5' cannot be a name: "),
     ],
 )  # fmt: skip
 def test_what_would_be_ignored_or_lost_is_an_error(copy, paper, file, old, new, message):
@@ -320,19 +321,19 @@ def test_what_would_be_ignored_or_lost_is_an_error(copy, paper, file, old, new, 
     ("file", "old", "new", "message"),
     [
         # A scale wins over it.
-        ("papers/ace.yaml", "learning_rate: 1.0e-5", "learning_rate: fast",
-         r"ace.yaml: models.qwen2.5-math-7b.settings.rl.learning_rate: .*\(got 'fast'\)"),
+        (ACE, "learning_rate: 1.0e-5", "learning_rate: fast",
+         r"ace/paper.yaml: models.qwen2.5-math-7b.settings.rl.learning_rate: .*\(got 'fast'\)"),
         # No table shows it.
-        ("papers/ace.yaml", "arms:\n", "arms:\n  mine: {settings: {estimator: {name: ace, alpa: 1.0}}}\n",
-         r"ace.yaml: arms.mine.settings.estimator.alpa: ace has no such setting; did you mean 'alpha'"),
-        ("papers/ace.yaml", "arms:\n", "arms:\n  mine: {like: grpoo}\n",
+        (ACE, "arms:\n", "arms:\n  mine: {settings: {estimator: {name: ace, alpa: 1.0}}}\n",
+         r"ace/paper.yaml: arms.mine.settings.estimator.alpa: ace has no such setting; did you mean 'alpha'"),
+        (ACE, "arms:\n", "arms:\n  mine: {like: grpoo}\n",
          r"arms.mine.like: unknown arm 'grpoo'; .*'grpo'"),
-        ("papers/ace.yaml", "arms:\n", "arms:\n  mine: {data: math}\n", r"arms.mine.data: unknown data set 'math'"),
-        ("papers/ace.yaml", "sweeps:\n", "sweeps:\n  mine: {like: [grpo], set: loss.clip_lo, values: [0.1]}\n",
+        (ACE, "arms:\n", "arms:\n  mine: {data: math}\n", r"arms.mine.data: unknown data set 'math'"),
+        (ACE, "sweeps:\n", "sweeps:\n  mine: {like: [grpo], set: loss.clip_lo, values: [0.1]}\n",
          r"sweeps.mine.set: no such setting: 'loss.clip_lo'; did you mean 'loss.clip_low'"),
-        ("papers/ace.yaml", "sweeps:\n", "sweeps:\n  mine: {like: [grpo], set: loss.clip_low, values: [7]}\n",
+        (ACE, "sweeps:\n", "sweeps:\n  mine: {like: [grpo], set: loss.clip_low, values: [7]}\n",
          r"sweeps.mine.loss.clip_low: .*less than or equal to 1"),
-        ("papers/ace.yaml", "- ace_grpo-alpha-*", "- ace_grpo-alfa-*",
+        (ACE, "- ace_grpo-alpha-*", "- ace_grpo-alfa-*",
          r"sweeps.lr.like: unknown arm 'ace_grpo-alfa-\*'"),
         # It is of a paper that is not planned, or of a scale that is built upon.
         ("scale/smoke.yaml", "papers:\n", "papers:\n  methods: {rl: {steps: two}}\n",
@@ -344,19 +345,19 @@ def test_what_would_be_ignored_or_lost_is_an_error(copy, paper, file, old, new, 
          r"smoke.yaml: seeds: .*integer \(got '2'\); write it without quotes"),
         ("scale/smoke.yaml", "seeds: 2", "seeds: true", r"smoke.yaml: seeds: .*integer \(got True\)"),
         ("scale/smoke.yaml", "seeds: 2", "seeds: 2.0", r"smoke.yaml: seeds: .*integer \(got 2.0\)"),
-        ("papers/ace.yaml", "year: 2026", "year: 2026-01-01", r"ace.yaml: year: .*integer \(got '2026-01-01'\)"),
-        ("papers/ace.yaml", "short: ACE", "short: 7", r"ace.yaml: short: .*string \(got 7\); write it in quotes"),
-        ("papers/ace.yaml", "  grpo:\n", "  no:\n", r"ace.yaml: not valid YAML: the key 'no' is not text"),
+        (ACE, "year: 2026", "year: 2026-01-01", r"ace/paper.yaml: year: .*integer \(got '2026-01-01'\)"),
+        (ACE, "short: ACE", "short: 7", r"ace/paper.yaml: short: .*string \(got 7\); write it in quotes"),
+        (ACE, "  grpo:\n", "  no:\n", r"ace/paper.yaml: not valid YAML: the key 'no' is not text"),
         # No number, and lists in lists without an end: libyaml's loader recurses until the process ends.
-        ("papers/ace.yaml", "year: 2026", "year: !!int ''", r"ace.yaml: not valid YAML: '' is no int in .* line \d+"),
-        ("papers/ace.yaml", "year: 2026", "year: " + "9" * 5000, r"ace.yaml: not valid YAML: '9{20}' is no int"),
-        ("papers/ace.yaml", "year: 2026", "year: !!bool x", r"ace.yaml: not valid YAML: 'x' is no bool"),
-        ("papers/ace.yaml", "year: 2026", "year: " + "[" * 100_000, "not valid YAML: nested deeper than 50 levels"),
-        ("papers/ace.yaml", "year: 2026", "year: " + '{"a": ' * 60, "not valid YAML: nested deeper than 50 levels"),
+        (ACE, "year: 2026", "year: !!int ''", r"ace/paper.yaml: not valid YAML: '' is no int in .* line \d+"),
+        (ACE, "year: 2026", "year: " + "9" * 5000, r"ace/paper.yaml: not valid YAML: '9{20}' is no int"),
+        (ACE, "year: 2026", "year: !!bool x", r"ace/paper.yaml: not valid YAML: 'x' is no bool"),
+        (ACE, "year: 2026", "year: " + "[" * 100_000, "not valid YAML: nested deeper than 50 levels"),
+        (ACE, "year: 2026", "year: " + '{"a": ' * 60, "not valid YAML: nested deeper than 50 levels"),
         # It has two meanings.
-        ("papers/ace.yaml", "seeds: [1, 2,", "seeds: [1, 1,", r"seeds: each seed is one run; remove the duplicates"),
-        ("papers/ace.yaml", "arms:\n", "arms:\n  base: {}\n", r"arms.base: an arm cannot have this name"),
-        ("papers/ace.yaml", "  readings:", "  core_matched:",
+        (ACE, "seeds: [1, 2,", "seeds: [1, 1,", r"seeds: each seed is one run; remove the duplicates"),
+        (ACE, "arms:\n", "arms:\n  base: {}\n", r"arms.base: an arm cannot have this name"),
+        (ACE, "  readings:", "  core_matched:",
          r"tables.core_matched: the table 'core' has an item of this name"),
         # A family that is tested out of domain.
         ("datasets.yaml", "unseen: first", "unseen: frist",
@@ -375,8 +376,8 @@ def test_what_would_be_ignored_or_lost_is_an_error(copy, paper, file, old, new, 
         ("datasets.yaml", "  verifier: math\n", "  verifier: operators\n",
          r"verifier: Input should be 'choice', 'code', 'exact' or"),
         # Two mistakes that are one: the line that helps.
-        ("papers/ace.yaml", "year: 2026", "yaer: 2026",
-         r"^config/papers/ace.yaml: yaer: unknown key; did you mean 'year'\?$"),
+        (ACE, "year: 2026", "yaer: 2026",
+         r"^config/papers/ace/paper.yaml: yaer: unknown key; did you mean 'year'\?$"),
         ("datasets.yaml", "{task: operator_fill, part: easy, levels: [3", "{tsk: operator_fill, part: easy, levels: [3",
          r"^config/datasets.yaml: operators-easy.tsk: unknown key; did you mean 'task'\?$"),
         ("models.yaml", "prompt: qwen3-plain", "prompt: qwen3-plain\n  task: operator_fill",
@@ -392,33 +393,35 @@ def test_a_mistake_that_nothing_uses_today_is_an_error_too(copy, file, old, new,
 
 
 def test_a_published_table_that_is_no_such_table_is_an_error(copy):
-    path = copy / "config/reference/ace_table1.csv"
+    path = copy / "config/papers/ace/reference/table1.csv"
     text = path.read_text()
     path.write_text(text.replace(",Base,MATH-500,1,63.0,", ",Base,MATH-500,1", 1))
-    with pytest.raises(ConfigError, match=r"reference/ace_table1.csv, line 2: has 6 values, but needs 8"):
+    with pytest.raises(ConfigError, match=r"ace/reference/table1.csv, line 2: has 6 values, but needs 8"):
         make_plan(copy, "smoke", ["ace"])
     path.write_text(text.replace("benchmark", "bench", 1))
-    with pytest.raises(ConfigError, match=r"ace_table1.csv: its columns are paper, table, model, method, bench, k"):
+    with pytest.raises(
+        ConfigError, match=r"reference/table1.csv: its columns are paper, table, model, method, bench, k"
+    ):
         make_plan(copy, "smoke", ["ace"])
 
 
 def test_a_pattern_in_a_sweep_is_the_arms_that_it_matches(copy):
     arms = make_plan(copy, "smoke", ["ace"]).papers["ace"].paper.sweeps["lr"].like
     assert arms[-6:] == [f"ace_grpo-alpha-{value}" for value in (0.0, 0.1, 0.5, 1.0, 2.0, 5.0)]
-    edit(copy, "papers/ace.yaml", "- ace_grpo-alpha-*", "- ace_grpo*")
+    edit(copy, ACE, "- ace_grpo-alpha-*", "- ace_grpo*")
     more = make_plan(copy, "smoke", ["ace"]).papers["ace"].paper.sweeps["lr"].like
     assert set(more) == set(arms) and len(more) == len(arms), "each once"
 
 
 def test_a_sweep_may_set_a_whole_number_and_multiply_one(copy):
-    edit(copy, "papers/ace.yaml", "sweeps:\n", """sweeps:
+    edit(copy, ACE, "sweeps:\n", """sweeps:
   steps: {like: [grpo], times: rl.steps, values: [0.5, 1.0]}
   group: {like: [grpo], set: rollout.samples_per_prompt, values: [4, 8]}
 """)  # fmt: skip
     made = make_plan(copy, "smoke", ["ace"])
     assert made.runs
-    edit(copy, "papers/ace.yaml", "values: [0.5, 1.0]}", "values: [0.3, 1.0]}")
-    with pytest.raises(ConfigError, match=r"ace.yaml: sweeps: rl.steps x 0.3 = 0.6: .*integer"):
+    edit(copy, ACE, "values: [0.5, 1.0]}", "values: [0.3, 1.0]}")
+    with pytest.raises(ConfigError, match=r"ace/paper.yaml: sweeps: rl.steps x 0.3 = 0.6: .*integer"):
         make_plan(copy, "smoke", ["ace"])
 
 
@@ -430,7 +433,7 @@ def test_names_that_code_defines_are_those_that_planning_reads_from_its_source()
 
 
 def test_a_k_beyond_the_samples_is_named_where_no_scale_leaves_it_out(copy):
-    edit(copy, "papers/ace.yaml", "k: [1, 2, 4, 8, 16, 32]", "k: [1, 2, 4, 8, 16, 999]")
+    edit(copy, ACE, "k: [1, 2, 4, 8, 16, 32]", "k: [1, 2, 4, 8, 16, 999]")
     message = r"tables.table1.k: k = 999 is larger than n = 128 samples \(config/defaults.yaml: evaluation.samples\)"
     with pytest.raises(ConfigError, match=message):
         make_plan(copy, "paper", ["ace"])
@@ -439,14 +442,17 @@ def test_a_k_beyond_the_samples_is_named_where_no_scale_leaves_it_out(copy):
 def test_an_unknown_scale_or_paper_names_the_nearest():
     with pytest.raises(ConfigError, match=r"config/scale/labtop.yaml: no such file; did you mean 'laptop'"):
         make_plan(ROOT, "labtop", ["ace"])
-    with pytest.raises(ConfigError, match=r"config/papers/aze.yaml: no such file; did you mean 'ace'"):
+    with pytest.raises(ConfigError, match=r"config/papers/aze/paper.yaml: no such file; did you mean 'ace'"):
         make_plan(ROOT, "smoke", ["aze"])
 
 
 def test_adding_one_value_to_a_sweep_plans_one_family_of_new_runs(copy):
     before = make_plan(copy, "paper", ["ace"]).runs
     edit(
-        copy, "papers/ace.yaml", "values: [0.0, 0.1, 0.5, 1.0, 2.0, 5.0]", "values: [0.0, 0.1, 0.5, 1.0, 2.0, 3.0, 5.0]"
+        copy,
+        ACE,
+        "values: [0.0, 0.1, 0.5, 1.0, 2.0, 5.0]",
+        "values: [0.0, 0.1, 0.5, 1.0, 2.0, 3.0, 5.0]",
     )
     after = make_plan(copy, "paper", ["ace"]).runs
     assert set(before) < set(after)
@@ -471,7 +477,7 @@ def test_tables_that_ask_for_the_same_run_share_it(plan):
 def test_identity_is_of_values_not_of_spelling(copy):
     before = set(make_plan(copy, "smoke", ["ace"]).runs)
     edit(copy, "scale/smoke.yaml", "learning_rate: 2.0e-4", "learning_rate: 0.0002")
-    edit(copy, "papers/ace.yaml", "estimator: {name: ace, alpha: 1.0}", "estimator: {name: ace, alpha: 1}")
+    edit(copy, ACE, "estimator: {name: ace, alpha: 1.0}", "estimator: {name: ace, alpha: 1}")
     edit(copy, "scale/smoke.yaml", "execution: {save_every: 1,", "execution: {save_every: 2,")
     assert set(make_plan(copy, "smoke", ["ace"]).runs) == before
 
@@ -531,7 +537,7 @@ BEST = "    settings: {estimator: {name: grpo}, selection: {rule: best_validatio
 
 def test_a_checkpoint_rule_is_named_in_the_tables_foot_and_makes_other_runs(copy):
     before = make_plan(copy, "smoke", ["ace"])
-    edit(copy, "papers/ace.yaml", GRPO, BEST)
+    edit(copy, ACE, GRPO, BEST)
     plan = make_plan(copy, "smoke", ["ace"])
     changed, unchanged = (layout_of(made, "ace", "table1") for made in (plan, before))
     assert "selected" not in unchanged
@@ -540,15 +546,15 @@ def test_a_checkpoint_rule_is_named_in_the_tables_foot_and_makes_other_runs(copy
 
 
 def test_a_checkpoint_is_not_picked_on_the_test_set(copy):
-    edit(copy, "papers/ace.yaml", GRPO, BEST)
-    edit(copy, "papers/ace.yaml", "validation_data: dapo-held-out", "validation_data: aime-2025")
+    edit(copy, ACE, GRPO, BEST)
+    edit(copy, ACE, "validation_data: dapo-held-out", "validation_data: aime-2025")
     message = r"arms.grpo.settings.selection.rule: best_validation would select on 'aime-2025', which is the benchmark"
     with pytest.raises(ConfigError, match=message):
         make_plan(copy, "smoke", ["ace"])
 
 
 def test_a_sweep_for_matched_effort_is_over_a_row(copy):
-    path = copy / "config/papers/ace.yaml"
+    path = copy / "config/papers/ace/paper.yaml"
     text = path.read_text().replace("    matched: lr\n", "    matched: other\n", 1)
     other = "sweeps:\n  other: {like: [dr_grpo], times: rl.learning_rate, values: [1.0, 2.0]}\n"
     path.write_text(text.replace("sweeps:\n", other, 1))

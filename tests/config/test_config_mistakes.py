@@ -21,7 +21,7 @@ from conftest import ROOT
 from pydantic import BaseModel
 
 from rlvr import estimators, items
-from rlvr.config import cluster, load
+from rlvr.config import cluster, load, paper_folders
 from rlvr.config.layers import ConfigError, Layer, read_yaml
 from rlvr.config.schema.items import ItemConfig
 from rlvr.config.schema.names import Data, Model, Prompt
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.slow
 CONFIG = ROOT / "config"
 FILES = sorted(str(path.relative_to(CONFIG)) for path in CONFIG.rglob("*.yaml"))
 SCALES = sorted(path.stem for path in (CONFIG / "scale").glob("*.yaml"))
-PAPERS = sorted(path.stem for path in (CONFIG / "papers").glob("*.yaml"))
+PAPERS = paper_folders.names(CONFIG)
 RULES = rules.of_the_cluster(ROOT)
 SCHEMAS: dict[str, Any] = {
     "defaults.yaml": Settings,
@@ -272,14 +272,14 @@ class Reader:
         """Raises ConfigError where the file, or what refers to it, does."""
         path = CONFIG / file
         self.changed = {path: Layer(f"config/{file}", "", content)}
-        folder, name = path.parent.name, path.stem
+        folder = Path(file).parts[0]
         if folder == "papers":
-            papers.read_paper(CONFIG, name, ROOT)
-            expansion.make_plan(ROOT, "smoke", [name])
+            papers.read_paper(CONFIG, path.parent.name, ROOT)
+            expansion.make_plan(ROOT, "smoke", [path.parent.name])
         elif folder == "scale":
-            papers.read_scale(CONFIG, name, ROOT)
+            papers.read_scale(CONFIG, path.stem, ROOT)
             for paper in PAPERS:
-                expansion.make_plan(ROOT, name, [paper])
+                expansion.make_plan(ROOT, path.stem, [paper])
         elif file == "cluster.yaml":
             site = cluster.read_cluster(path, ROOT, RULES)
             for kind in ("cpu", "short", "gpu"):
@@ -303,7 +303,7 @@ class Reader:
 @pytest.fixture
 def reader(monkeypatch) -> Reader:
     made = Reader()
-    for module in (load, papers, hardware, cluster):
+    for module in (load, papers, paper_folders, hardware, cluster):
         monkeypatch.setattr(module, "read_yaml", made)
     return made
 
@@ -341,7 +341,10 @@ def referred_to(mistake: Mistake, file: str) -> bool:
     if mistake.path[0] == "claims":
         return False
     if file.startswith("papers/"):
-        return name in set(_names_in(content, keys=False))
+        beside = (
+            read_yaml(path, ROOT).content for path in (CONFIG / file).parent.glob("*.yaml") if path != CONFIG / file
+        )
+        return any(name in set(_names_in(one, keys=False)) for one in [content, *beside])
     others = [read_yaml(CONFIG / other, ROOT).content for other in FILES if other != file]
     return any(name in set(_names_in(one, keys=True)) for one in [content, *others])
 
@@ -385,5 +388,5 @@ def test_the_whole_configuration(capfd):
 
 def test_a_check_that_is_missing_is_noticed(reader, monkeypatch):
     monkeypatch.setattr(check, "published", lambda *_, **__: None)
-    wrong = tried(reader, "papers/lens.yaml", only="misspelt name")[1]
+    wrong = tried(reader, "papers/lens/paper.yaml", only="misspelt name")[1]
     assert wrong and all("published" in line or ".reference" in line for line in wrong), wrong

@@ -35,7 +35,10 @@ def test_models_have_the_text_of_the_prompt_that_they_name():
 
 def test_a_paper_may_name_another_prompt_and_its_stand_in_keeps_its_own(config):
     edited(
-        config, "papers/ace.yaml", "qwen2.5-math-7b:\n    settings", "qwen2.5-math-7b:\n    prompt: pacs\n    settings"
+        config,
+        "papers/ace/paper.yaml",
+        "qwen2.5-math-7b:\n    settings",
+        "qwen2.5-math-7b:\n    prompt: pacs\n    settings",
     )
     chosen = next(m for m in make_plan(config, "paper", ["ace"]).models.values() if m.name == "qwen2.5-math-7b")
     assert "You are a helpful assistant." in chosen.template
@@ -53,10 +56,10 @@ def test_a_paper_may_name_another_prompt_and_its_stand_in_keeps_its_own(config):
             r"config/models.yaml: qwen3-8b-base.prompt: unknown prompt 'qwen3-plane'; did you mean 'qwen3-plain'",
         ),
         (
-            "papers/ace.yaml",
+            "papers/ace/paper.yaml",
             "qwen3-8b-base:\n",
             "qwen3-8b-base:\n    prompt: pax\n",
-            r"config/papers/ace.yaml: models.qwen3-8b-base.prompt: unknown prompt 'pax'; did you mean 'pacs'",
+            r"config/papers/ace/paper.yaml: models.qwen3-8b-base.prompt: unknown prompt 'pax'; did you mean 'pacs'",
         ),
         (
             "models.yaml",

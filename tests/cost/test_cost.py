@@ -351,14 +351,15 @@ def test_the_prediction_for_the_laptop_against_the_measured_time():
 def large(tmp_path):
     """ACE with an alpha of 600 values: five seeds each."""
     shutil.copytree(ROOT / "config", tmp_path / "config")
-    content = yaml.safe_load((ROOT / "config/papers/ace.yaml").read_text())
+    content = yaml.safe_load((ROOT / "config/papers/ace/paper.yaml").read_text())
     content["name"] = "large"
     content["sweeps"] = {
         "alpha": {"like": ["ace_grpo"], "set": "estimator.alpha", "values": [i / 100 + 0.01 for i in range(600)]}
     }
     table = {"title": "Large", "benchmark": "math-500", "models": ["qwen2.5-math-7b"], "k": [1], "sweep": "alpha"}
-    content |= {"tables": {"large": table}, "figures": {}, "core": {}, "first": {}, "claims": []}
-    (tmp_path / "config/papers/large.yaml").write_text(yaml.safe_dump(content))
+    content |= {"tables": {"large": table}, "figures": {}, "core": {}, "first": {}}
+    (tmp_path / "config/papers/large").mkdir()
+    (tmp_path / "config/papers/large/paper.yaml").write_text(yaml.safe_dump(content))
     return tmp_path / "config"
 
 
@@ -472,7 +473,7 @@ def test_more_gpus_a_run_are_faster_and_no_cheaper(ace_planned):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("acee",), "config/papers/acee.yaml: no such file; did you mean 'ace'?"),
+        (("acee",), "config/papers/acee/paper.yaml: no such file; did you mean 'ace'?"),
         (("ace", "--scale", "papr"), "config/scale/papr.yaml: no such file; did you mean 'paper'?"),
         (("ace", "--gpu", "h10"), "--device: unknown device 'h10'; did you mean 'h100'?"),
         (("ace", "--table", "tabel4"), "--table: unknown table or figure 'tabel4'; did you mean 'table4'?"),

@@ -9,6 +9,7 @@ from transformers import AutoModelForCausalLM, LlamaConfig, Qwen2Config, Qwen3Co
 from typer.testing import CliRunner
 
 from rlvr.commands import app
+from rlvr.config import paper_folders
 from rlvr.config.cluster import Cluster, JobResources
 from rlvr.config.explain import validate
 from rlvr.config.layers import read_yaml
@@ -20,7 +21,7 @@ from rlvr.policies.decoder import Decoder
 
 HARDWARE = hardware.read(ROOT / "config")
 CLUSTER = validate(Cluster, [read_yaml(ROOT / "config/cluster.yaml", ROOT)])
-PAPERS = sorted(path.stem for path in (ROOT / "config/papers").glob("*.yaml"))
+PAPERS = paper_folders.names(ROOT / "config")
 HALF_B = HARDWARE.shapes["Qwen/Qwen2.5-0.5B-Instruct"].model_copy(update={"vocabulary": 1000})
 TINY = HALF_B.model_copy(
     update={"hidden_size": 64, "layers": 3, "heads": 2, "kv_heads": 1, "head_dim": 32, "intermediate_size": 128}

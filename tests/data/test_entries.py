@@ -26,7 +26,7 @@ def test_every_entry_names_an_adapter_a_licence_its_papers_and_their_prompts():
 
 
 def test_the_sets_of_a_paper_file_say_that_the_paper_uses_them():
-    for path in (ROOT / "config" / "papers").glob("*.yaml"):
+    for path in (ROOT / "config" / "papers").glob("*/paper.yaml"):
         paper = read_yaml(path, ROOT).content
         named = [paper.get("data"), paper.get("validation_data"), *paper.get("benchmarks", [])]
         for name in set(named) & set(SETS):

@@ -377,8 +377,9 @@ def paper(tmp_path):
     import yaml
 
     shutil.copytree(ROOT / "config", tmp_path / "config")
-    path = tmp_path / "config" / "papers" / "ace.yaml"
-    content = yaml.safe_load(path.read_text()) | {"first": {}, "core": {}, "claims": []}
+    path = tmp_path / "config" / "papers" / "ace" / "paper.yaml"
+    path.with_name("claims.yaml").unlink()
+    content = yaml.safe_load(path.read_text()) | {"first": {}, "core": {}}
 
     def planned(scale="smoke", settings=None, **items):
         figures = {name: {"title": "T", "models": ["qwen2.5-math-7b"], **item} for name, item in items.items()}

@@ -52,7 +52,7 @@ def test_an_arms_factor_takes_the_place_of_its_likes_and_a_sweep_multiplies_both
 
 def test_a_factor_on_no_setting_is_refused(tmp_path):
     shutil.copytree(ROOT / "config", tmp_path / "config")
-    path = tmp_path / "config" / "papers" / "fade.yaml"
+    path = tmp_path / "config" / "papers" / "fade" / "paper.yaml"
     path.write_text(path.read_text().replace("times: {rl.learning_rate: 0.242}", "times: {rl.lerning_rate: 0.242}", 1))
     with pytest.raises(ConfigError, match=r"arms.grpo.times: no such setting: 'rl.lerning_rate'; did you mean"):
         make_plan(tmp_path, "smoke", ["fade"])

@@ -50,7 +50,7 @@ def test_a_claim_counts_equal_runs_once_and_all_models_of_the_paper(plans):
 
 def test_a_block_of_several_models_has_no_published_value(plans):
     cell = layout.of(plans["gpu"], "ace", "table1")["cells"][1]
-    file = pd.read_csv(ROOT / "config/reference/ace_table1.csv")
+    file = pd.read_csv(ROOT / "config/papers/ace/reference/table1.csv")
     of_one = {**cell, "published_model": "Qwen2.5-Math-7B"}
     assert published(file, cell, "MATH-500", 1)["published"] is None
     assert published(file, of_one, "MATH-500", 1)["published"] is not None

@@ -45,7 +45,7 @@ def test_a_table_at_equal_pass_1_has_the_arms_of_the_sweep_at_each_of_its_rates(
 
 
 def test_equal_pass_1_needs_a_method_whose_pass_1_it_is(copy):
-    edit(copy, "papers/agrae.yaml", "    compare_with: grpo\n    matched: lr_core", "    matched: lr_core")
+    edit(copy, "papers/agrae/paper.yaml", "    compare_with: grpo\n    matched: lr_core", "    matched: lr_core")
     with pytest.raises(ConfigError, match=r"tables.core.matched: needs compare_with"):
         make_plan(copy, "smoke", ["agrae"])
 
@@ -60,8 +60,8 @@ def test_a_frontier_goes_from_the_smallest_k_to_the_largest_that_the_scale_has(l
 
 
 def test_an_unknown_sweep_is_named(copy):
-    edit(copy, "papers/lens.yaml", "matched: lr", "matched: lrs")
-    with pytest.raises(ConfigError, match=r"papers/lens.yaml: tables.table1.matched: unknown sweep 'lrs'.*'lr'"):
+    edit(copy, "papers/lens/paper.yaml", "matched: lr", "matched: lrs")
+    with pytest.raises(ConfigError, match=r"papers/lens/paper.yaml: tables.table1.matched: unknown sweep 'lrs'.*'lr'"):
         make_plan(copy, "smoke", ["lens"])
 
 
@@ -288,14 +288,17 @@ def test_an_arm_with_data_of_its_own_hands_it_on_to_those_that_are_like_it(copy)
     assert {arm for arm, data in sets.items() if data == {"math-numina"}} == {
         *("grpo_numina", "lens_numina", "lens_length_numina", "lens_mixed_numina", "lens_negative_numina")
     }
-    edit(copy, "papers/lens.yaml", "like: lens_length, label", "like: lens_numina, label")
+    edit(copy, "papers/lens/paper.yaml", "like: lens_length, label", "like: lens_numina, label")
     edit(
-        copy, "papers/lens.yaml", "label: LENS (D_imp per length), data: math-numina", "label: LENS (D_imp per length)"
+        copy,
+        "papers/lens/paper.yaml",
+        "label: LENS (D_imp per length), data: math-numina",
+        "label: LENS (D_imp per length)",
     )
     made = make_plan(copy, "paper", ["lens"])
     cells = [cell for cell in made.papers["lens"].tables["table2"].cells if cell.row.arm == "lens_length_numina"]
     assert {made.runs[run].data.name for run, _ in cells[0].policies} == {"math-numina"}
-    edit(copy, "papers/lens.yaml", "data: math-numina}", "data: math-numima}")
+    edit(copy, "papers/lens/paper.yaml", "data: math-numina}", "data: math-numima}")
     with pytest.raises(ConfigError, match=r"unknown data set 'math-numima'; did you mean 'math-numina'"):
         make_plan(copy, "paper", ["lens"])
 
@@ -315,7 +318,9 @@ def test_a_table_of_hard_levels_is_over_their_problems_alone():
 
 
 def test_hard_levels_that_a_set_does_not_name_stop_the_plan(copy):
-    edit(copy, "papers/ace.yaml", "    benchmark: aime-2025\n", "    benchmark: aime-2025\n    hard_levels: true\n")
+    edit(
+        copy, "papers/ace/paper.yaml", "    benchmark: aime-2025\n", "    benchmark: aime-2025\n    hard_levels: true\n"
+    )
     with pytest.raises(ConfigError, match=r"tables.table2.hard_levels: needs about.hard_levels of chain-hard"):
         make_plan(copy, "laptop", ["ace"])
 

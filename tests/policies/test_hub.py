@@ -137,14 +137,14 @@ def edit(root: Path, file: str, old: str, new: str) -> None:
 @pytest.mark.parametrize(
     ("paper", "file", "old", "new", "message"),
     [
-        ("agrae", "papers/agrae.yaml", "max_total_tokens: 4096}", "max_total_tokens: null}",
-         r"^config/defaults.yaml: rollout.max_prompt_tokens: 1024 and config/papers/agrae.yaml: "
+        ("agrae", "papers/agrae/paper.yaml", "max_total_tokens: 4096}", "max_total_tokens: null}",
+         r"^config/defaults.yaml: rollout.max_prompt_tokens: 1024 and config/papers/agrae/paper.yaml: "
          r"settings.evaluation.max_response_tokens: 4096: 5120 tokens are more than the context of qwen2.5-math-7b, "
          r"4096 \(config/models.yaml: qwen2.5-math-7b.about.context\); lower one of them, or set evaluation.max_total"),
-        ("agrae", "papers/agrae.yaml", "max_total_tokens: 4096}", "max_total_tokens: 4097}",
-         r"^config/papers/agrae.yaml: models.qwen2.5-math-7b.settings.evaluation.max_total_tokens: 4097: 4097 tokens"),
+        ("agrae", "papers/agrae/paper.yaml", "max_total_tokens: 4096}", "max_total_tokens: 4097}",
+         r"^config/papers/agrae/paper.yaml: models.qwen2.5-math-7b.settings.evaluation.max_total_tokens: 4097: 4097 "),
         ("ace", "models.yaml", "context: 4096", "context: 4023",
-         r"rollout.max_prompt_tokens: 1024 and config/papers/ace.yaml: .*max_response_tokens: 3000: 4024 tokens"),
+         r"rollout.max_prompt_tokens: 1024 and config/papers/ace/paper.yaml: .*max_response_tokens: 3000: 4024 tokens"),
         ("ace", "models.yaml", "source: *card", "sauce: x", r"about.sauce: unknown key; did you mean 'source'"),
     ],
 )  # fmt: skip

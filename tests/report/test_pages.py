@@ -65,7 +65,7 @@ def results(tmp_path_factory, lens):
             [{"step": step, "all_wrong": 0.3, "unsolved": 1, "prompts_drawn": 4} for step in (1, 2)],
         )
     out, spec = paths.claims("lens"), folder / "spec.json"
-    references = str(ROOT / "config/reference")
+    references = str(ROOT / "config/papers")
     spec.write_text(json.dumps({"scale": "smoke", "claims": layout(lens, "lens"), "references": references}))
     run_module(
         *("rlvr.claims.evaluate", "--spec", str(spec), "--results", str(folder)),
@@ -342,7 +342,7 @@ def test_rows_of_a_published_table_are_marked_as_not_run(tmp_path):
 
 def test_table_3_of_a_grae_is_set_by_the_stages_command(tmp_path):
     out = [tmp_path / f"table3.{suffix}" for suffix in ("csv", "md", "tex")]
-    reference = ROOT / "config/reference/agrae_table3.csv"
+    reference = ROOT / "config/papers/agrae/reference/table3.csv"
     spec = tmp_path / "spec.json"
     spec.write_text(
         json.dumps(

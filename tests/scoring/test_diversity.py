@@ -276,7 +276,7 @@ def test_the_embedding_is_one_for_all_papers(tmp_path):
     assert "embedding" not in "".join(spec.model_dump_json() for spec in plan.evaluations.values())
     assert make_plan(ROOT, "paper", ["methods"]).diversity.embedding == "Qwen/Qwen3-Embedding-0.6B"
     shutil.copytree(ROOT / "config", tmp_path / "config")
-    path = tmp_path / "config/papers/methods.yaml"
+    path = tmp_path / "config/papers/methods/paper.yaml"
     path.write_text(path.read_text().replace("\nmodels:", "\nsettings: {diversity: {common: 4}}\n\nmodels:", 1))
-    with pytest.raises(ConfigError, match=r"methods.yaml: settings.diversity: is for all papers"):
+    with pytest.raises(ConfigError, match=r"methods/paper.yaml: settings.diversity: is for all papers"):
         make_plan(tmp_path, "laptop", ["methods"])

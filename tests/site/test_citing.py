@@ -40,7 +40,7 @@ def test_the_page_has_the_entries_of_the_papers_files():
 
 @pytest.mark.parametrize("name", citing.names(ROOT))
 def test_citation_cff_and_a_papers_page_name_it_as_its_file_does(name):
-    paper = yaml.safe_load((ROOT / f"config/papers/{name}.yaml").read_text())
+    paper = yaml.safe_load((ROOT / f"config/papers/{name}/paper.yaml").read_text())
     references = yaml.safe_load((ROOT / "CITATION.cff").read_text())["references"]
     (found,) = (one for one in references if one["notes"] == paper["short"])
     authors = ", ".join(f"{author['given-names']} {author['family-names']}" for author in found["authors"])
@@ -51,7 +51,7 @@ def test_citation_cff_and_a_papers_page_name_it_as_its_file_does(name):
 def test_a_changed_file_changes_the_page(tmp_path):
     root = copied(tmp_path)
     before = citing.page(root)
-    paper = root / "config/papers/pacs.yaml"
+    paper = root / "config/papers/pacs/paper.yaml"
     paper.write_text(paper.read_text().replace("title: Implicit Actor", "title: Right & Wrong 50% Actor"))
     changed = citing.page(root)
     assert changed != before and r"  title = {{Right \& Wrong 50\% Actor Critic Coupling" in changed

@@ -140,7 +140,7 @@ def test_every_paper_has_its_estimator_and_its_readings():
 
 def test_a_papers_page_names_the_paper_as_its_file_does():
     for page in (ROOT / "docs/papers").glob("*.md"):
-        config = (ROOT / f"config/papers/{page.stem}.yaml").read_text()
+        config = (ROOT / f"config/papers/{page.stem}/paper.yaml").read_text()
         title = page.read_text().split("*")[1]
         assert title in config, page.stem
 

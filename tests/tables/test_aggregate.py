@@ -201,7 +201,7 @@ def test_a_table_across_benchmarks_needs_them(tmp_path):
     import shutil
 
     shutil.copytree(ROOT / "config", tmp_path / "config")
-    path = tmp_path / "config/papers/ace.yaml"
+    path = tmp_path / "config/papers/ace/paper.yaml"
     text = path.read_text()
     for old, new, message in [
         (f"{KIND}    benchmarks: [math-500, aime-2025]\n", KIND, "tables.benchmarks.benchmarks: this key is missing"),

@@ -16,6 +16,6 @@ def test_rows_stand_in_the_papers_order(paper, table):
     plan = make_plan(ROOT, "laptop", [paper])
     content = plan.papers[paper].tables[table].content
     read = json.loads(canonical(layout.of(plan, paper, table)))
-    made = settings.render(read, ROOT / "config" / "reference" / content.reference)  # type: ignore[attr-defined]
+    made = settings.render(read, ROOT / "config" / "papers" / content.reference)  # type: ignore[attr-defined]
     assert made.frame["Hyperparameter"].tolist() == list(content.rows)  # type: ignore[attr-defined]
     assert list(content.rows) != sorted(content.rows)  # type: ignore[attr-defined]

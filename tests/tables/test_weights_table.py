@@ -26,7 +26,7 @@ def test_every_published_cell_is_shown_ranges_too():
     runs = [run for one in layout["cells"] for run in one["policies"]]
     rows = Runs({run: {WEIGHTS: [{"step": step, **MEASURES} for step in (10, 30)]} for run in runs})
     heads = {run: {"head": "its own"} for run in runs}
-    frame = weights.statistics(layout, rows, heads, ROOT / "config/reference/fade_figure8.csv")
+    frame = weights.statistics(layout, rows, heads, ROOT / "config/papers/fade/reference/figure8.csv")
     shown = frame.dropna(subset="published").set_index(["arm", "part", "measure"])["published"]
     assert len(shown) == 2 * 4 + 4 + 4
     assert (

@@ -12,7 +12,7 @@ import pytest
 import torch
 from conftest import ROOT, run_module, spec_file
 
-from rlvr.config import registries
+from rlvr.config import paper_folders, registries
 from rlvr.config.schema.settings import Execution
 from rlvr.estimators import names
 from rlvr.planning.expansion import make_plan
@@ -49,7 +49,7 @@ EXECUTION = Execution(
     loggers=[],
     first_rollouts=256,
 )
-PAPERS = sorted(path.stem for path in (ROOT / "config" / "papers").glob("*.yaml"))
+PAPERS = paper_folders.names(ROOT / "config")
 
 
 @pytest.fixture(scope="module")

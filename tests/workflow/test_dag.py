@@ -8,6 +8,7 @@ import sys
 import pytest
 from conftest import ROOT, snakemake
 
+from rlvr.config import paper_folders
 from rlvr.config.order import priorities
 from rlvr.config.plan import asked_for
 from rlvr.planning.expansion import make_plan
@@ -40,7 +41,7 @@ def test_paper_scale_plans_every_run_of_tables_1_to_4(fresh):
 @pytest.mark.slow
 def test_no_command_line_of_any_paper_is_long(fresh):
     """Layouts and long lists of paths travel in files: Linux allows 128 KiB per argument, sites may allow less."""
-    papers = sorted(path.stem for path in (ROOT / "config/papers").glob("*.yaml"))
+    papers = paper_folders.names(ROOT / "config")
     plan = make_plan(ROOT, "paper", papers)
     arms = [f"{fresh}/papers/paper/{name}/arms/{arm}.csv" for name in papers for arm in plan.papers[name].paper.arms]
     whole = [f"paper_{name}" for name in papers]
@@ -189,7 +190,7 @@ def test_core_tables_are_finished_first(fresh):
         r"^rule (\w+):\n(?:    .*\n)*?    wildcards: (.*)\n    priority: (\d+)$", text, flags=re.MULTILINE
     ):
         found.setdefault(rule, {})[wildcards] = int(priority)
-    plan = make_plan(ROOT, "paper", sorted(path.stem for path in (ROOT / "config" / "papers").glob("*.yaml")))
+    plan = make_plan(ROOT, "paper", paper_folders.names(ROOT / "config"))
     wanted, made = priorities(plan), plan.papers["ace"]
     runs = {run for name in asked_for(plan, "ace") for run in made.item(name).policies() if run in plan.runs}
     assert found["rl"] == {f"run={run}": wanted[run] for run in runs}
@@ -234,7 +235,7 @@ def test_the_number_of_jobs_of_an_evaluation_makes_none_stale(fresh, tmp_path):
     [
         (("scale=lptop",), "config/scale/lptop.yaml: no such file; did you mean 'laptop'?"),
         (("scal=laptop",), "--config scal: unknown key; did you mean 'scale'?"),
-        (("papers=acee",), "config/papers/acee.yaml: no such file; did you mean 'ace'?"),
+        (("papers=acee",), "config/papers/acee/paper.yaml: no such file; did you mean 'ace'?"),
         (("needs=perhaps",), "--config needs=perhaps: refuse or warn"),
     ],
 )
@@ -393,15 +394,15 @@ def test_claims_are_evaluated_again_where_a_published_number_changes(fresh):
     """The published tables are inputs of the rule; so are the scores."""
     text = snakemake("-n", "--config", "papers=lens", f"results={fresh}", "--", "claims").stdout
     (job,) = re.findall(r"^rule claims_of_paper:\n    input: (.*)$", text, flags=re.MULTILINE)
-    tables = {name for name in job.split(", ") if name.endswith("lens_table1.csv")}
-    assert tables == {"config/reference/lens_table1.csv"} and "scores.csv" in job
+    tables = {name for name in job.split(", ") if name.endswith("/table1.csv")}
+    assert tables == {"config/papers/lens/reference/table1.csv"} and "scores.csv" in job
 
 
 def test_a_mistake_in_a_file_stops_before_the_dag(tmp_path):
     for name in ("config", "workflow"):
         shutil.copytree(ROOT / name, tmp_path / name)
     shutil.copy(ROOT / "Snakefile", tmp_path)
-    path = tmp_path / "config" / "papers" / "ace.yaml"
+    path = tmp_path / "config" / "papers" / "ace" / "paper.yaml"
     path.write_text(path.read_text().replace("{name: rloo}", "{name: rlo}"))
     done = snakemake("-n", "--cores", "1", "-s", str(tmp_path / "Snakefile"), "-d", str(tmp_path), check=False)
     assert done.returncode != 0

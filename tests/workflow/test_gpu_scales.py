@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, snakemake
 
+from rlvr.config import paper_folders
 from rlvr.config.schema.names import Synthetic
 from rlvr.cost.hardware import read
 from rlvr.planning.expansion import make_plan
@@ -35,7 +36,7 @@ def test_the_rehearsal_trains_by_verl_on_the_gpus_that_are_asked_for(gpus):
 
 @pytest.fixture(scope="module")
 def rehearsal():
-    return make_plan(ROOT, "rehearsal", [path.stem for path in (ROOT / "config/papers").glob("*.yaml")])
+    return make_plan(ROOT, "rehearsal", paper_folders.names(ROOT / "config"))
 
 
 def test_the_rehearsal_needs_no_hub(rehearsal):

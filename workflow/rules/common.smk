@@ -14,7 +14,7 @@ from snakemake.logging import logger
 from snakemake_interface_executor_plugins.settings import ExecMode
 
 from rlvr import offspring
-from rlvr.config import registries
+from rlvr.config import paper_folders, registries
 from rlvr.config.cluster import read_cluster
 from rlvr.cost import refusals
 from rlvr.planning.expansion import make_plan
@@ -61,10 +61,10 @@ def own_file(path):
 
 KNOWN = {
     "scale": "laptop",
-    "papers": ",".join(sorted(path.stem for path in (ROOT / "config/papers").glob("*.yaml"))),
+    "papers": ",".join(paper_folders.names(ROOT / "config")),
     "results": "results",
     "cluster": own_file("config/cluster.yaml"),
-    "mine": "",  # an arm of config/papers/methods.yaml, for `league`
+    "mine": "",  # an arm of config/papers/methods/, for `league`
     "own": "",  # a file of `rlvr train` or `rlvr evaluate`: models, data and a paper of your own
     "logger": "",  # where figures also go while a run goes on, beside `execution.loggers`: tensorboard,trackio,wandb
     "gpus": "",  # GPUs of a job at most; empty: as the cluster's file says
@@ -320,7 +320,7 @@ problems_of = once_per_object(PATHS.problems)
 
 
 def reference_file(name):
-    return own_file(f"config/reference/{name}")
+    return own_file(f"config/papers/{name}")
 
 
 def references_of(paper, name):
@@ -365,7 +365,7 @@ def claims_files(paper, first=False):
 
 def claims_spec(paper, first=False):
     content = {"scale": PATHS.scale, "claims": claims_layout(paper, first)}
-    return spec_file({**content, "references": own_file("config/reference")})
+    return spec_file({**content, "references": own_file("config/papers")})
 
 
 # Pages: index.html is the overview, <paper>.html the page of one paper, league.html that of the league.

@@ -48,14 +48,14 @@ def test_{name}_by_hand():
     torch.testing.assert_close(weights, torch.tensor([[9 / 16, -3 / 16, -3 / 16, -3 / 16]], dtype=torch.float64))
 '''
 ARM = "  {name}: {{label: {label}, settings: {{estimator: {{name: {name}}}}}}}\n"
-ARMS = "\narms:\n"  # of config/papers/methods.yaml
+ARMS = "\narms:\n"  # of config/papers/methods/paper.yaml
 
 
 def new_estimator(
     name: Annotated[str, typer.Argument(help="Its name in configuration: small letters, digits, underscores.")],
     config_folder: ConfigFolder = None,
 ) -> None:
-    """Write an estimator of your own to start from: its file, its arm in config/papers/methods.yaml, its test.
+    """Write an estimator of your own to start from: its file, its arm in config/papers/methods/paper.yaml, its test.
 
     The formula in it is an example that trains. Change it, and `snakemake league --config mine=NAME` ranks it.
 
@@ -65,13 +65,13 @@ def new_estimator(
 
     root = folder_of("new-estimator", config_folder).parent
     module, test = root / f"src/rlvr/estimators/{name}.py", root / f"tests/estimators/test_{name}.py"
-    methods = root / "config/papers/methods.yaml"
+    methods = root / "config/papers/methods/paper.yaml"
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         fail("new-estimator", f"{name!r}: use small letters, digits and underscores, a letter first")
     if name in members("estimators") or module.exists():
         fail("new-estimator", f"{name!r} exists already: {module}")
     if not methods.exists() or not module.parent.is_dir():
-        fail("new-estimator", f"{root} is no checkout: it lacks config/papers/methods.yaml or src/rlvr/estimators")
+        fail("new-estimator", f"{root} is no checkout with the paper methods, or lacks src/rlvr/estimators")
     text = methods.read_text()
     if ARMS not in text or re.search(rf"^  {name}:", text, re.MULTILINE):
         fail("new-estimator", f"{methods} has no list of arms, or an arm {name!r} already")

@@ -12,6 +12,7 @@ from rlvr.commands.checkout import config_folder as folder_of
 from rlvr.commands.lines import fail
 
 PAPER = """# {label} as data: training, methods, tables. Sizes are the paper's; config/scale/ changes them.
+# Beside this file: claims.yaml (docs/claims.md), and published numbers in reference/ (CONTRIBUTING.md).
 
 name: {name}
 short: {label}
@@ -60,20 +61,21 @@ def new_paper(
     name: Annotated[str, typer.Argument(help="Its name in configuration: small letters, digits, underscores.")],
     config_folder: ConfigFolder = None,
 ) -> None:
-    """Write config/papers/NAME.yaml to start from: two methods, a sweep of learning rates, a table at equal pass@1.
+    """Write config/papers/NAME/ to start from: two methods, a sweep of learning rates, a table at equal pass@1.
 
     It runs as it is: `snakemake --config scale=smoke papers=NAME -- paper_NAME`. Change its methods, then its sets.
 
     Example: rlvr new-paper my_paper
     """
     folder = folder_of("new-paper", config_folder)
-    path = folder / "papers" / f"{name}.yaml"
+    path = folder / "papers" / name / "paper.yaml"
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         fail("new-paper", f"{name!r}: use small letters, digits and underscores, a letter first")
-    if path.exists():
-        fail("new-paper", f"{name!r} exists already: {path}")
-    if not path.parent.is_dir():
+    if path.parent.exists():
+        fail("new-paper", f"{name!r} exists already: {path.parent}")
+    if not path.parents[1].is_dir():
         fail("new-paper", f"{folder} is no config/ of a checkout: it lacks papers/")
+    path.parent.mkdir()
     path.write_text(PAPER.format(name=name, label=name.replace("_", " ").capitalize()))
     typer.echo(path.relative_to(folder.parent))
     typer.echo(f"next: `snakemake --config scale=smoke -- paper_{name}` in two minutes, then without `--config`")

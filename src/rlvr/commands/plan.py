@@ -61,6 +61,7 @@ def plan(
     """
     import pandas as pd
 
+    from rlvr.config import paper_folders
     from rlvr.config.load import ConfigError
     from rlvr.cost.refusals import Refused
     from rlvr.cost.schedule import DoesNotFit
@@ -70,7 +71,7 @@ def plan(
     folder = folder_of("plan", config_folder)
     to_write("plan", "--order", order)
     try:
-        names = papers or sorted(path.stem for path in folder.glob("papers/*.yaml"))
+        names = papers or paper_folders.names(folder)
         paper_plans = make_plan(folder.parent, scale, names)
         options = {"device": device, "nodes": nodes, "per_node": gpus_per_node}
         machine, origins = _machine(folder, scale, {key: value for key, value in options.items() if value is not None})

@@ -31,12 +31,13 @@ def verl_config(
 
     Example: rlvr verl-config RUN --nodes 2
     """
+    from rlvr.config import paper_folders
     from rlvr.config.load import ConfigError
     from rlvr.planning.expansion import make_plan
     from rlvr.training.backends.verl.overrides import Unsupported
 
     folder = folder_of("verl-config", config_folder)
-    papers = paper or sorted(path.stem for path in (folder / "papers").glob("*.yaml"))
+    papers = paper or paper_folders.names(folder)
     try:
         plan = make_plan(folder.parent, scale, papers)
     except ConfigError as error:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -23,14 +23,16 @@ class Layer:
     file: str
     key: str
     content: dict[str, Any]
+    files: dict[str, str] = field(default_factory=dict)  # sections that come from another file
 
     def place(self, location: tuple[Any, ...] = ()) -> str:
         dotted = self._dotted(location)
-        return f"{self.file}: {dotted}" if dotted else self.file
+        file = self.files.get(dotted.partition(".")[0], self.file)
+        return f"{file}: {dotted}" if dotted else file
 
     def below(self, key: str, content: Any) -> "Layer":
         """Content below a dotted key of this layer, which may differ from what the file has there."""
-        return Layer(self.file, self._dotted((key,)), content)
+        return replace(self, key=self._dotted((key,)), content=content)
 
     def _dotted(self, location: tuple[Any, ...]) -> str:
         return ".".join(str(part) for part in (*filter(None, [self.key]), *location))

@@ -68,7 +68,7 @@ class Item:
         return list(dict.fromkeys(policy for cell in self.cells for policy, _ in cell.candidates()))
 
     def references(self) -> list[str]:
-        """The files of config/reference/ that the item shows: its own first, then those of single rows."""
+        """The published tables, below config/papers/, that the item shows: its own first, then those of single rows."""
         named = [getattr(self.content, "reference", None), *(cell.row.reference for cell in self.cells)]
         return list(dict.fromkeys(name for name in named if name is not None))
 

@@ -1,4 +1,4 @@
-"""The published tables in config/reference/: their models, methods and benchmarks."""
+"""The published tables of config/papers/<paper>/reference/: their models, methods and benchmarks."""
 
 import csv
 from dataclasses import dataclass
@@ -40,12 +40,12 @@ class PublishedTable:
 
 
 def read(root: Path, name: str, place: str) -> PublishedTable:
-    """The names in a file of config/reference/. Raises ConfigError where it is missing or malformed."""
-    file = f"config/reference/{name}"
-    path = root / "config" / "reference" / name
-    if Path(name).name != name or not path.is_file():
-        siblings = [path.name for path in (root / "config" / "reference").glob("*.csv")]
-        raise ConfigError(f"{place}: no such file: {file}{nearest(name, siblings)}")
+    """The names in a file below config/papers/. Raises ConfigError where it is missing or malformed."""
+    file = f"config/papers/{name}"
+    path = root / file
+    if not path.is_file():
+        siblings = [other.name for other in path.parent.glob("*.csv")]
+        raise ConfigError(f"{place}: no such file: {file}{nearest(path.name, siblings)}")
     with path.open(encoding="utf-8", newline="") as lines:
         rows = csv.reader(lines)
         head = next(rows, [])

@@ -90,7 +90,7 @@ def published(paper: Paper, tables: dict[str, Item], *, sources: Sources, layer:
 
 
 def _reference(table: ItemConfig) -> Any:
-    """The file of config/reference/ that a table names; None for a kind without one."""
+    """The published table that a table names, below config/papers/; None for a kind without one."""
     return getattr(table, "reference", None)
 
 

@@ -27,7 +27,7 @@ from rlvr.planning.runs import PaperRuns
 def make_plan(root: Path | str, scale: str, papers: list[str], mine: str = "", own: str = "") -> Plan:
     """The plan of a configuration. Raises ConfigError, which names file and key.
 
-    `mine` is an arm of config/papers/methods.yaml that its table `mine` ranks beside the others there; `own` is a file
+    `mine` is an arm of config/papers/methods/ that its table `mine` ranks beside the others there; `own` is a file
     with a scale, models, data and a paper of one's own.
     """
     sources = read_sources(Path(root), scale, papers, own)
@@ -43,11 +43,11 @@ def make_plan(root: Path | str, scale: str, papers: list[str], mine: str = "", o
 
 
 def _add_mine(sources: Sources, arm: str) -> None:
-    """Adds a row to the table `mine`. Raises ConfigError for an arm that methods.yaml lacks."""
+    """Adds a row to the table `mine`. Raises ConfigError for an arm that the paper methods lacks."""
     if "methods" not in sources.papers:
         raise ConfigError(f"--config mine={arm}: the league is of the paper methods; add it to `papers`")
     paper, layer = sources.papers["methods"]
-    label = look_up(paper.arms, arm, "arm of config/papers/methods.yaml", "--config mine").label or arm
+    label = look_up(paper.arms, arm, "arm of config/papers/methods/", "--config mine").label or arm
     table: Any = paper.tables["mine"]
     if arm not in (row.arm for row in table.rows):
         rows = [*table.rows, Row(arm=arm, label=label)]

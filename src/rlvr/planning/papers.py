@@ -1,10 +1,11 @@
 """Reads papers and scales and checks each file, also against names in other files."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rlvr import items
+from rlvr.config import paper_folders
 from rlvr.config.explain import check_part, validate
 from rlvr.config.layers import ConfigError, Layer, look_up, place_of, read_yaml
 from rlvr.config.load import (
@@ -28,13 +29,13 @@ from rlvr.words import nearest
 
 def read_paper(folder: Path, name: str, root: Path) -> tuple[Paper, Layer]:
     """A checked paper of config/papers/ and its layer."""
-    return check_paper(read_yaml(folder / "papers" / f"{name}.yaml", root), name)
+    return check_paper(paper_folders.read(folder, name, root), name)
 
 
 def check_paper(layer: Layer, name: str) -> tuple[Paper, Layer]:
     """The paper of a layer; every layer of settings is checked, used or not."""
-    paper = validate(Paper, [_with_items(layer)])
-    _check_name(paper.name, name, layer)
+    paper = validate(Paper, [_with_items(layer, name)])
+    _check_name(paper.name, name, layer, "file" if layer.key else "folder")
     check_settings(layer.below("settings", paper.settings))
     for model, entry in paper.models.items():
         check_settings(layer.below(f"models.{model}.settings", entry.settings))
@@ -46,13 +47,26 @@ def check_paper(layer: Layer, name: str) -> tuple[Paper, Layer]:
     return paper, layer
 
 
-def _with_items(layer: Layer) -> Layer:
+def _with_items(layer: Layer, paper: str) -> Layer:
     """The layer with each table and figure replaced by its kind's checked configuration."""
     content = dict(layer.content)
     for folder in (items.TABLES, items.FIGURES):
         if isinstance(content.get(folder), dict):
-            content[folder] = {name: _item(layer, folder, name, item) for name, item in content[folder].items()}
-    return Layer(layer.file, layer.key, content)
+            named = {name: _with_references(item, paper) for name, item in content[folder].items()}
+            content[folder] = {name: _item(layer, folder, name, item) for name, item in named.items()}
+    return replace(layer, content=content)
+
+
+def _with_references(content: Any, paper: str) -> Any:
+    """A table's content with the paths of published tables below config/papers/, its own and those of rows."""
+    if not isinstance(content, dict):
+        return content
+    named, rows = content.get("reference"), content.get("rows")
+    return {
+        **content,
+        **({"reference": paper_folders.reference(paper, named)} if isinstance(named, str) else {}),
+        **({"rows": [_with_references(row, paper) for row in rows]} if isinstance(rows, list) else {}),
+    }
 
 
 def _item(layer: Layer, folder: str, name: str, content: Any) -> Any:
@@ -65,12 +79,12 @@ def _item(layer: Layer, folder: str, name: str, content: Any) -> Any:
         raise ConfigError(f"{place.place(('kind',))}: this key is missing; a kind is one of {kinds}")
     look_up(items.names(folder), kind, f"kind of {folder}", place.place(("kind",)))
     config = items.load(folder, kind).Config
-    return validate(config, [Layer(layer.file, place.key, {**content, "kind": kind})])
+    return validate(config, [replace(place, content={**content, "kind": kind})])
 
 
-def _check_name(own_name: str, name: str, layer: Layer) -> None:
+def _check_name(own_name: str, name: str, layer: Layer, of: str = "file") -> None:
     if own_name != name:
-        raise ConfigError(f"{layer.place(('name',))}: {own_name!r} differs from the file's name {name!r}")
+        raise ConfigError(f"{layer.place(('name',))}: {own_name!r} differs from the {of}'s name {name!r}")
 
 
 # ---- a scale -------------------------------------------------------------------------------------------
@@ -170,8 +184,8 @@ def _check_matched(matched: Matched, layers: list[Layer], folder: Path) -> None:
         ("by_name", "tables", matched.by_name),
     ):
         for name in names:
-            papers = (read_yaml(path, folder.parent).content for path in sorted((folder / "papers").glob("*.yaml")))
-            parts = [paper.get(part) for paper in papers]
+            papers = (paper_folders.read(folder, paper, folder.parent) for paper in paper_folders.names(folder))
+            parts = [paper.content.get(part) for paper in papers]
             known = [one for of_paper in parts if isinstance(of_paper, dict) for one in of_paper]
             look_up(known, name, f"entry of {part} of a paper", place_of(layers, ("matched", key)))
 
@@ -187,7 +201,7 @@ def _check_papers_of_scale(layers: list[Layer], papers: list[str], folder: Path)
         for name in of_companions if isinstance(of_companions, list) else ():
             look_up(papers, name, "paper", layer.place(("companions",)))
         for name, left_out in layer.content.get("without", {}).items():
-            paper = read_yaml(folder / "papers" / f"{name}.yaml", folder.parent).content
+            paper = paper_folders.read(folder, name, folder.parent).content
             known = {**(paper.get("tables") or {}), **(paper.get("figures") or {})}
             for item in left_out:
                 look_up(known, item, "table or figure of the paper", layer.place(("without", name)))
@@ -260,7 +274,7 @@ def read_sources(root: Path, scale: str, papers: list[str], own: str = "") -> So
         layers,
         {name: check_paper(sections["paper"], name) if own else read_paper(folder, name, root) for name in papers},
     )
-    names = sorted(path.stem for path in (folder / "papers").glob("*.yaml"))
+    names = paper_folders.names(folder)
     datasets = Layer(str((folder / "datasets.yaml").relative_to(root)), "", {})
     check_papers_of_data(sources.data, prompts, names, datasets)
     _check_papers_of_scale(layers, names, folder)

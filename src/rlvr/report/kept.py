@@ -18,7 +18,7 @@ from rlvr.items import TABLES, figure, layout, table
 
 DATA = ".data"
 LARGE = 50_000  # bytes of statistics that are compressed
-REFERENCES = Path("config/reference")
+REFERENCES = Path("config/papers")
 
 
 def files(plan: Plan, paper: str, item: str, paths: Paths) -> list[Path]:

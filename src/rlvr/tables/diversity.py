@@ -41,7 +41,7 @@ WORDS = _scored.Words(
 
 class Config(BenchmarksTable):
     hard_levels: bool = False  # the problems of the benchmark's hard levels alone (config/datasets.yaml)
-    reference: str | None = None  # the published table, a file of config/reference/
+    reference: str | None = None  # the published table, a file of the paper's folder reference/
 
 
 check_published = partial(_scored.check_published, column=PUBLISHED)

@@ -49,7 +49,7 @@ class Config(BenchmarksTable):
     hard_levels: bool = False  # only problems of the benchmark's hard levels (config/datasets.yaml)
     measures: list[Literal["avg", "maj"]] = []  # columns beside k: avg@n, maj@n
     matched: str | None = None  # a sweep of learning rates
-    reference: str | None = None  # the published table, a file of config/reference/
+    reference: str | None = None  # the published table, a file of the paper's folder reference/
 
 
 class AtEqualPass1(Config):
@@ -115,10 +115,9 @@ def statistics(layout: dict[str, Any], scores: Scores, reference: Path | None) -
 
 
 def _published(layout: dict[str, Any], reference: Path) -> pd.DataFrame:
-    """The published table, with the methods of rows that have a file of their own beside it."""
-    named = [
-        (reference.parent / cell["reference"], cell["published"]) for cell in layout["cells"] if "reference" in cell
-    ]
+    """The published table, with the methods of rows that have a file of their own."""
+    papers = reference.parents[2]
+    named = [(papers / cell["reference"], cell["published"]) for cell in layout["cells"] if "reference" in cell]
     others = [frame[frame["method"] == method] for path, method in named for frame in [pd.read_csv(path)]]
     return pd.concat([pd.read_csv(reference), *others], ignore_index=True)
 

@@ -16,7 +16,7 @@ NOT_RUN = "not yet run"
 
 
 class Config(ItemConfig):
-    reference: str  # the published table, a file of config/reference/
+    reference: str  # the published table, a file of the paper's folder reference/
     others: bool = False  # whether its rows are models that others trained, which nothing here runs
     columns: list[str] = []  # its benchmarks to show; none: all
 

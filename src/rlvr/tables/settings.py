@@ -20,7 +20,7 @@ from rlvr.words import nearest
 
 class Config(ItemConfig):
     models: list[str] = Field(min_length=1)
-    reference: str  # the published table, a file of config/reference/
+    reference: str  # the published table, a file of the paper's folder reference/
     rows: dict[str, str] = Field(min_length=1)  # row of the published table -> our setting
 
     @field_validator("rows")

@@ -35,7 +35,7 @@ PARTS = (EARLY, LATE)
 
 
 class Config(RunsTable):
-    reference: str | None = None  # the published table, a file of config/reference/
+    reference: str | None = None  # the published table, a file of the paper's folder reference/
 
 
 expand, lay_out = _over_seeds.expand, _over_seeds.lay_out

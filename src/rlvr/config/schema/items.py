@@ -29,7 +29,7 @@ class Row(Strict):
     arm: str
     label: str
     published: str | None = None
-    reference: str | None = None  # another file of config/reference/ with this method, for a table of pass@k
+    reference: str | None = None  # another published table with this method, for a table of pass@k
 
 
 class Claim(Strict):
