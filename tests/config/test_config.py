@@ -335,9 +335,9 @@ def test_what_would_be_ignored_or_lost_is_an_error(copy, paper, file, old, new, 
          r"sweeps.mine.loss.clip_low: .*less than or equal to 1"),
         (ACE, "- ace_grpo-alpha-*", "- ace_grpo-alfa-*",
          r"sweeps.lr.like: unknown arm 'ace_grpo-alfa-\*'"),
-        # It is of a paper that is not planned, or of a scale that is built upon.
-        ("scale/smoke.yaml", "papers:\n", "papers:\n  methods: {rl: {steps: two}}\n",
-         r"smoke.yaml: papers.methods.rl.steps: .*\(got 'two'\)"),
+        # It is of a scale that is not planned, or of one that is built upon.
+        ("papers/ace/scales.yaml", "full-laptop:", "smoke: {settings: {rl: {steps: two}}}\nfull-laptop:",
+         r"papers/ace/scales.yaml: smoke.settings.rl.steps: .*\(got 'two'\)"),
         ("scale/laptop.yaml", "items: core", "items: cores",
          r"laptop.yaml: items: .*\(got 'cores'\); did you mean 'core'"),
         # It is of another type, and could be read as the right one.
@@ -357,7 +357,7 @@ def test_what_would_be_ignored_or_lost_is_an_error(copy, paper, file, old, new, 
         # It has two meanings.
         (ACE, "seeds: [1, 2,", "seeds: [1, 1,", r"seeds: each seed is one run; remove the duplicates"),
         (ACE, "arms:\n", "arms:\n  base: {}\n", r"arms.base: an arm cannot have this name"),
-        (ACE, "  readings:", "  core_matched:",
+        (ACE, "  regime:", "  core_matched:",
          r"tables.core_matched: the table 'core' has an item of this name"),
         # A family that is tested out of domain.
         ("datasets.yaml", "unseen: first", "unseen: frist",

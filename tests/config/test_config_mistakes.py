@@ -25,7 +25,7 @@ from rlvr.config import cluster, load, paper_folders
 from rlvr.config.layers import ConfigError, Layer, read_yaml
 from rlvr.config.schema.items import ItemConfig
 from rlvr.config.schema.names import Data, Model, Prompt
-from rlvr.config.schema.paper import Paper, Scale
+from rlvr.config.schema.paper import AtScale, Paper, Scale
 from rlvr.config.schema.settings import Settings
 from rlvr.cost import hardware
 from rlvr.planning import check, expansion, papers
@@ -45,7 +45,9 @@ SCHEMAS: dict[str, Any] = {
     "models.yaml": dict[str, Model],
     "prompts.yaml": dict[str, Prompt],
     "datasets.yaml": dict[str, Data],
-    "papers": Paper,
+    "claims.yaml": Paper,
+    "paper.yaml": Paper,
+    "scales.yaml": dict[str, AtScale],
     "scale": Scale,
 }
 WRITTEN = {"prompt": "template", "set": "data"}  # a key of the file -> the field that it becomes
@@ -60,7 +62,7 @@ FREE_TEXT = (
     *("environments", "account", "qos", "constraint", "partition", "gpu_type", "overrides"),
 )
 
-OF_SCALES: dict[str, Any] = {"papers": dict[str, Settings], "models_of_papers": dict[str, dict[str, Settings]]}
+OF_PAPERS: dict[str, Any] = {"settings": Settings, "models": dict[str, Settings]}  # at a scale
 
 
 # ---- a file, with what is known of each place in it --------------------------------------------------
@@ -106,7 +108,7 @@ def _of_mapping(schema: Any, value: dict[str, Any], path: tuple[Any, ...]) -> It
         field = model.model_fields[WRITTEN.get(key, key) if key not in model.model_fields else key]
         is_settings = (model.__name__, key) in (("Arm", "settings"), ("PaperModel", "settings"), ("Paper", "settings"))
         is_settings = is_settings or (model is Scale and key == "settings")
-        of = Settings if is_settings else OF_SCALES.get(key, field.annotation) if model is Scale else field.annotation
+        of = Settings if is_settings else OF_PAPERS.get(key, field.annotation) if model is AtScale else field.annotation
         partial = (model in _sections() and _is_partial(path)) or (model is Scale and "like" in value)
         needed = (field.is_required() and not partial) or _needed(model, value, key)
         needed = needed and (key, path[:1]) != ("kind", ("tables",))  # it has a default
@@ -150,7 +152,7 @@ def _sections() -> list[Any]:
 
 def _is_partial(path: tuple[Any, ...]) -> bool:
     """Settings that are merged with others, of which none is required."""
-    return "settings" in path or path[:1] in (("papers",), ("models_of_papers",))
+    return "settings" in path or path[1:2] == ("models",)
 
 
 def _needed(model: type[BaseModel], value: dict[str, Any], key: str) -> bool:
@@ -205,7 +207,7 @@ def mistakes(file: str) -> Iterator[Mistake]:
 
 
 def _schema(file: str) -> Any:
-    return SCHEMAS.get(file) or SCHEMAS[file.split("/")[0]]
+    return SCHEMAS.get(file.split("/")[-1]) or SCHEMAS[file.split("/")[0]]
 
 
 def misspelt(word: str, beside: Collection[str]) -> str:

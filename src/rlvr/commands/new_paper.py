@@ -12,7 +12,7 @@ from rlvr.commands.checkout import config_folder as folder_of
 from rlvr.commands.lines import fail
 
 PAPER = """# {label} as data: training, methods, tables. Sizes are the paper's; config/scale/ changes them.
-# Beside this file: claims.yaml (docs/claims.md), and published numbers in reference/ (CONTRIBUTING.md).
+# Beside this file: claims.yaml (docs/claims.md), scales.yaml (config/README.md), published numbers in reference/.
 
 name: {name}
 short: {label}

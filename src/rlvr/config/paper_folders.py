@@ -1,4 +1,4 @@
-"""A paper is a folder of config/papers/: paper.yaml, perhaps claims.yaml, and published tables in reference/."""
+"""A paper is a folder of config/papers/: paper.yaml, perhaps claims.yaml and scales.yaml, and published tables."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,7 +6,8 @@ from pathlib import Path
 from rlvr.config.layers import ConfigError, Layer, read_yaml
 from rlvr.words import nearest
 
-PAPERS, PAPER, CLAIMS = "papers", "paper.yaml", "claims.yaml"
+PAPERS = "papers"
+FILES = PAPER, CLAIMS, SCALES = "paper.yaml", "claims.yaml", "scales.yaml"
 
 
 def names(folder: Path) -> list[str]:
@@ -30,6 +31,12 @@ def read(folder: Path, name: str, root: Path) -> Layer:
         if key != "claims":
             raise ConfigError(f"{claims.place((key,))}: unknown key{nearest(key, ['claims'])}")
     return replace(paper, content=paper.content | claims.content, files={"claims": claims.file})
+
+
+def read_scales(folder: Path, name: str, root: Path) -> Layer | None:
+    """What a paper has at each scale, beside the scale's own; None without such a file."""
+    path = folder / PAPERS / name / SCALES
+    return read_yaml(path, root) if path.is_file() else None
 
 
 def reference(paper: str, name: str) -> str:

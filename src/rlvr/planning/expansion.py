@@ -15,7 +15,7 @@ from rlvr.config.explain import validate
 from rlvr.config.layers import ConfigError, Layer, look_up
 from rlvr.config.plan import Cell, PaperPlan, Plan
 from rlvr.config.schema.items import ItemConfig, Row
-from rlvr.config.schema.paper import Paper, Scale
+from rlvr.config.schema.paper import Paper
 from rlvr.config.schema.settings import Settings
 from rlvr.items import FIGURES, TABLES
 from rlvr.planning import check
@@ -35,7 +35,7 @@ def make_plan(root: Path | str, scale: str, papers: list[str], mine: str = "", o
         _add_mine(sources, mine)
     settings, spec = validate(Settings, [sources.defaults, *sources.of_scale()]), sources.scale
     execution, diversity = settings.execution, settings.diversity
-    companions = [paper for paper in papers if spec.with_companions(paper)]
+    companions = [paper for paper in papers if sources.with_companions(paper)]
     plan = Plan(scale, spec.about, spec.models, spec.data, execution, diversity, spec.items, companions)
     for name in papers:
         plan.papers[name] = _expand(sources, plan, name)
@@ -58,7 +58,8 @@ def _add_mine(sources: Sources, arm: str) -> None:
 def _expand(sources: Sources, plan: Plan, name: str) -> PaperPlan:
     paper, layer = sources.papers[name]
     check.names(paper, sources, layer)
-    paper = _without(paper, sources.scale)
+    at_scale, _ = sources.at_scale[name]
+    paper = _without(paper, at_scale.without)
     arms = Arms(paper, layer, sources.scale.matched)
     paper = paper.model_copy(update={"sweeps": arms.sweeps})
     runs = PaperRuns(sources, plan, paper, layer, arms)
@@ -72,7 +73,7 @@ def _expand(sources: Sources, plan: Plan, name: str) -> PaperPlan:
             scope = ItemScope(layer.place((folder, item)), runs, planned)
             expanded = items.load(folder, config.kind).expand(item, config, scope)
             into[item] = replace(expanded.in_one_block(), companion_of=owners.get(item))
-    if name in sources.scale.without:
+    if at_scale.without:
         _leave_out_data(planned, plan)
     check.published(paper, planned.tables, sources=sources, layer=layer)
     for key, selection in {"core": paper.core, "first": paper.first}.items():
@@ -84,9 +85,8 @@ def _expand(sources: Sources, plan: Plan, name: str) -> PaperPlan:
     return planned
 
 
-def _without(paper: Paper, scale: Scale) -> Paper:
+def _without(paper: Paper, left_out: list[str]) -> Paper:
     """The paper without the tables and figures that the scale cannot make, and the claims over them."""
-    left_out = scale.without.get(paper.name, [])
 
     def kept(selection: Any) -> Any:
         return selection.model_copy(update={f: _except(getattr(selection, f), left_out) for f in (TABLES, FIGURES)})
@@ -148,6 +148,7 @@ class ItemScope:
     def __init__(self, place: str, runs: PaperRuns, planned: PaperPlan):
         self.place, self.runs, self.planned = place, runs, planned
         self.paper, self.plan, self.matched = planned.paper, runs.plan, runs.scale.matched
+        self.by_name = runs.sources.at_scale[self.paper.name][0].by_name
 
     def models(self, names: list[str]) -> list[str]:
         for model in names:

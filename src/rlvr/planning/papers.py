@@ -1,6 +1,7 @@
 """Reads papers and scales and checks each file, also against names in other files."""
 
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,8 @@ from rlvr.config.load import (
     read_prompts,
 )
 from rlvr.config.schema.names import Prompt
-from rlvr.config.schema.paper import Matched, Paper, Scale
+from rlvr.config.schema.paper import AtScale, Matched, Paper, Scale
 from rlvr.config.schema.settings import Settings
-from rlvr.words import nearest
 
 # ---- a paper -------------------------------------------------------------------------------------------
 
@@ -98,13 +98,8 @@ def read_scale(folder: Path, name: str, root: Path) -> tuple[Scale, list[Layer]]
 def _check_scale(layers: list[Layer], name: str, folder: Path, root: Path) -> tuple[Scale, list[Layer]]:
     for layer in layers:
         check_part(Scale, layer)
-        for paper in (None, *layer.content.get("papers", {})):
-            for part in settings_of(layer, paper):
-                check_settings(part)
-        for paper, models in layer.content.get("models_of_papers", {}).items():
-            for model in models:
-                for part in settings_of(layer, paper, model):
-                    check_settings(part)
+        for part in _parts([layer], "settings"):
+            check_settings(part)
     scale = validate(Scale, layers)
     _check_name(scale.name, name, layers[-1])
     _check_device(scale, layers, folder, root)
@@ -136,15 +131,10 @@ def _scale_layers(folder: Path, name: str, root: Path, seen: tuple[str, ...] = (
         raise
 
 
-def settings_of(layer: Layer, paper: str | None = None, model: str | None = None) -> list[Layer]:
-    """The layer of a scale's settings for all papers, for one, or for a model of one; [] where there are none."""
-    keys = ("settings",) if paper is None else ("papers", paper)
-    if paper is not None and model is not None:
-        keys = ("models_of_papers", paper, model)
-    node: Any = layer.content
-    for key in keys:
-        node = node.get(key, {})
-    return [layer.below(".".join(keys), node)] if node else []
+def _parts(layers: list[Layer], *keys: str) -> list[Layer]:
+    """What the layers have below some keys, where they have something."""
+    nodes = [(layer, reduce(lambda node, key: node.get(key, {}), keys, layer.content)) for layer in layers]
+    return [layer.below(".".join(keys), node) for layer, node in nodes if node]
 
 
 def _with_stand_ins(scale: Scale, sources: dict[str, dict[str, Any]], layers: list[Layer], folder: Path) -> Scale:
@@ -178,44 +168,43 @@ def _with_stand_ins(scale: Scale, sources: dict[str, dict[str, Any]], layers: li
 
 
 def _check_matched(matched: Matched, layers: list[Layer], folder: Path) -> None:
-    """Raises ConfigError for a sweep or table that no paper has."""
-    for key, part, names in (
-        ("all_of", "sweeps", filter(None, [matched.all_of])),
-        ("by_name", "tables", matched.by_name),
-    ):
-        for name in names:
-            papers = (paper_folders.read(folder, paper, folder.parent) for paper in paper_folders.names(folder))
-            parts = [paper.content.get(part) for paper in papers]
-            known = [one for of_paper in parts if isinstance(of_paper, dict) for one in of_paper]
-            look_up(known, name, f"entry of {part} of a paper", place_of(layers, ("matched", key)))
+    """Raises ConfigError for a sweep that no paper has."""
+    if matched.all_of is not None:
+        papers = (paper_folders.read(folder, paper, folder.parent) for paper in paper_folders.names(folder))
+        parts = [paper.content.get("sweeps") for paper in papers]
+        known = [one for of_paper in parts if isinstance(of_paper, dict) for one in of_paper]
+        look_up(known, matched.all_of, "sweep of a paper", place_of(layers, ("matched", "all_of")))
 
 
-def _check_papers_of_scale(layers: list[Layer], papers: list[str], folder: Path) -> None:
-    """Raises ConfigError for a paper that does not exist, or an item to leave out that its paper has not."""
-    for layer in layers:
-        for key in ("papers", "without"):
-            for name in layer.content.get(key, {}):
-                if name not in papers:
-                    raise ConfigError(f"{layer.place((key, name))}: no such paper{nearest(name, papers)}")
-        of_companions = layer.content.get("companions")
-        for name in of_companions if isinstance(of_companions, list) else ():
-            look_up(papers, name, "paper", layer.place(("companions",)))
-        for name, left_out in layer.content.get("without", {}).items():
-            paper = paper_folders.read(folder, name, folder.parent).content
-            known = {**(paper.get("tables") or {}), **(paper.get("figures") or {})}
-            for item in left_out:
-                look_up(known, item, "table or figure of the paper", layer.place(("without", name)))
-        for name in layer.content.get("models_of_papers", {}):
-            look_up(papers, name, "paper", layer.place(("models_of_papers", name)))
+# ---- a paper at a scale --------------------------------------------------------------------------------
 
 
-def _check_models_of_papers(layers: list[Layer], papers: dict[str, tuple[Paper, Layer]]) -> None:
-    """Raises ConfigError for settings of a model that a paper of the plan lacks."""
-    for layer in layers:
-        for name, models in layer.content.get("models_of_papers", {}).items():
-            for model in models if name in papers else ():
-                what = f"model of the paper {name}"
-                look_up(papers[name][0].models, model, what, layer.place(("models_of_papers", name, model)))
+def _read_at_scale(folder: Path, paper: Paper, scales: list[str], root: Path) -> tuple[AtScale, list[Layer]]:
+    """What a paper has at a scale and the scales that it is like, merged, and its layers; every scale is checked."""
+    layer = paper_folders.read_scales(folder, paper.name, root)
+    if layer is None:
+        return AtScale(), []
+    known = [path.stem for path in (folder / "scale").glob("*.yaml")]
+    for name, content in layer.content.items():
+        look_up(known, name, "scale", layer.place((name,)))
+        _check_at_scale(layer.below(name, content), paper)
+    layers = [layer.below(name, layer.content[name]) for name in scales if name in layer.content]
+    return validate(AtScale, layers), layers
+
+
+def _check_at_scale(layer: Layer, paper: Paper) -> None:
+    """Raises ConfigError for a mistake in what a paper has at one scale."""
+    check_part(AtScale, layer)
+    items_of = {"without": {**paper.tables, **paper.figures}, "by_name": paper.tables}
+    for key, known in items_of.items():
+        for name in layer.content.get(key, []):
+            look_up(known, name, "table or figure of the paper", layer.place((key,)))
+    for part in _parts([layer], "settings"):
+        check_settings(part)
+    for model in layer.content.get("models", {}):
+        look_up(paper.models, model, "model of the paper", layer.place(("models", model)))
+        for part in _parts([layer], "models", model):
+            check_settings(part)
 
 
 # ---- all of them ---------------------------------------------------------------------------------------
@@ -233,10 +222,16 @@ class Sources:
     scale: Scale
     scale_layers: list[Layer]
     papers: dict[str, tuple[Paper, Layer]]
+    at_scale: dict[str, tuple[AtScale, list[Layer]]]  # by paper
 
     def of_scale(self, paper: str | None = None, model: str | None = None) -> list[Layer]:
         """The scale's settings for all papers, those for one, or those for a model of one."""
-        return [part for layer in self.scale_layers for part in settings_of(layer, paper, model)]
+        layers = self.scale_layers if paper is None else self.at_scale[paper][1]
+        return _parts(layers, "settings") if model is None else _parts(layers, "models", model)
+
+    def with_companions(self, paper: str) -> bool:
+        own = self.at_scale[paper][0].companions
+        return self.scale.companions if own is None else own
 
 
 SECTIONS = ("scale", "models", "data", "paper")  # of a file of one's own
@@ -264,7 +259,11 @@ def read_sources(root: Path, scale: str, papers: list[str], own: str = "") -> So
     models, data = read_models(folder, root, prompts), read_data(folder, root)
     if own:  # its own entries come first where names are equal
         models, data = models | models_of(sections["models"], prompts), data | data_of(sections["data"])
-    sources = Sources(
+    names = paper_folders.names(folder)
+    check_papers_of_data(data, prompts, names, Layer(str((folder / "datasets.yaml").relative_to(root)), "", {}))
+    checked = {name: check_paper(sections["paper"], name) if own else read_paper(folder, name, root) for name in papers}
+    chain = [] if own else [layer.content["name"] for layer in layers]
+    return Sources(
         root,
         read_defaults(folder, root),
         prompts,
@@ -272,11 +271,6 @@ def read_sources(root: Path, scale: str, papers: list[str], own: str = "") -> So
         data,
         _with_stand_ins(of, {"models": models, "data": data}, layers, folder),
         layers,
-        {name: check_paper(sections["paper"], name) if own else read_paper(folder, name, root) for name in papers},
+        checked,
+        {name: (AtScale(), []) if own else _read_at_scale(folder, checked[name][0], chain, root) for name in papers},
     )
-    names = paper_folders.names(folder)
-    datasets = Layer(str((folder / "datasets.yaml").relative_to(root)), "", {})
-    check_papers_of_data(sources.data, prompts, names, datasets)
-    _check_papers_of_scale(layers, names, folder)
-    _check_models_of_papers(layers, sources.papers)
-    return sources

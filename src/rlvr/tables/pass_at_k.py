@@ -80,7 +80,7 @@ def companions(name: str, config: Config, scope: Scope) -> tuple[dict[str, ItemC
             f"{scope.place}.matched: the sweep {config.matched!r} has none of the learning rates {rates} {of_scale}"
         )
     some = [model for model in config.models if model in part.models] or config.models[: 1 if part.models else None]
-    common = {"models": some, "by_name": config.by_name or name in part.by_name}
+    common = {"models": some, "by_name": config.by_name or name in scope.by_name}
     changes = {"title": f"{config.title}, at equal pass@1", "rows": rows, "sweep": None, "every_arm": False}
     matched = AtEqualPass1.model_construct(**{**dict(config), **changes, **common})
     k, arms = scope.largest(config.k), [row.arm for row in every]

@@ -137,11 +137,10 @@ class Matched(Strict):
     seeds: Positive | None = None  # as many of the paper's seeds
     rates: list[float] = []  # of a sweep's values these alone
     all_of: Name | None = None  # a sweep of papers whose arms keep all seeds and rates
-    by_name: list[str] = []  # tables whose companions are made only where they are asked for by name
 
 
 class Scale(Strict):
-    """Sizes for all papers, and further ones per paper (`papers`), and per model of a paper (`models_of_papers`)."""
+    """Sizes for all papers; a paper's folder has its own on top of them (`AtScale`)."""
 
     name: Name
     like: Name | None = None  # the scale below this one
@@ -152,17 +151,21 @@ class Scale(Strict):
     repeats: Positive | None = None  # the number of seeds of items with `repeats`
     largest_k: Positive | None = None  # tables leave out larger k
     matched: Matched = Matched()
-    without: dict[str, list[Name]] = {}  # by paper: tables and figures that this scale cannot make
     items: Literal["core", "all"] = "all"  # what `paper_<name>` makes
-    companions: bool | list[Name] = True  # with tables at equal pass@1 and frontiers: all papers, none, or those named
+    companions: bool = True  # with tables at equal pass@1 and frontiers
     sft: bool | list[str]  # models that are fine-tuned before RL: all, none, or those of papers' `models` by name
     settings: dict[str, Any] = {}
-    papers: dict[str, dict[str, Any]] = {}
-    models_of_papers: dict[str, dict[str, dict[str, Any]]] = {}
     hardware: Machine = Machine()
 
     def fine_tunes(self, model: str) -> bool:
         return self.sft if isinstance(self.sft, bool) else model in self.sft
 
-    def with_companions(self, paper: str) -> bool:
-        return self.companions if isinstance(self.companions, bool) else paper in self.companions
+
+class AtScale(Strict):
+    """What a paper has at one scale, on top of the scale's own."""
+
+    settings: dict[str, Any] = {}
+    models: dict[str, dict[str, Any]] = {}  # settings for one of its models, on top of those
+    without: list[Name] = []  # tables and figures that the scale cannot make
+    by_name: list[Name] = []  # tables whose companions are made only where they are asked for by name
+    companions: bool | None = None  # null: as the scale

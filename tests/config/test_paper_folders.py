@@ -1,0 +1,60 @@
+"""A paper's configuration is one folder: nothing else in config/ needs it, and each of its files is read."""
+
+import shutil
+
+import pytest
+from conftest import ROOT
+
+from rlvr.config import paper_folders
+from rlvr.config.layers import ConfigError
+from rlvr.planning.expansion import make_plan
+from rlvr.planning.papers import read_sources
+
+PAPERS = paper_folders.names(ROOT / "config")
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_a_paper_is_deleted_with_its_folder(tmp_path, paper):
+    """No paper names another's published tables or arms; one that did would need an exception here."""
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    shutil.rmtree(tmp_path / "config/papers" / paper)
+    others = paper_folders.names(tmp_path / "config")
+    assert others == [name for name in PAPERS if name != paper]
+    for path in (tmp_path / "config/scale").glob("*.yaml"):
+        read_sources(tmp_path, path.stem, [])
+    for scale in ("smoke", "laptop"):
+        assert [*make_plan(tmp_path, scale, others).papers] == others
+
+
+def test_each_file_of_a_papers_folder_is_read():
+    """Its YAML files by name, its published tables because a table or a row of some paper names them."""
+    folder = ROOT / "config/papers"
+    tables = [item for of in make_plan(ROOT, "paper", PAPERS).papers.values() for item in of.tables.values()]
+    read = {f"{paper}/{name}" for paper in PAPERS for name in paper_folders.FILES}
+    read |= {name for item in tables for name in item.references()}
+    files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    assert files <= read, f"nothing reads {', '.join(sorted(files - read))}"
+
+
+def test_places_name_the_file_of_their_section(tmp_path):
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    folder = tmp_path / "config/papers/lens"
+    layer = paper_folders.read(tmp_path / "config", "lens", tmp_path)
+    assert layer.place(("arms", "lens")) == "config/papers/lens/paper.yaml: arms.lens"
+    assert layer.below("claims", []).place((0, "says")) == "config/papers/lens/claims.yaml: claims.0.says"
+    (folder / "claims.yaml").write_text("claimz: []\n")
+    with pytest.raises(ConfigError, match=r"lens/claims.yaml: claimz: unknown key; did you mean 'claims'"):
+        make_plan(tmp_path, "smoke", ["lens"])
+    (folder / "paper.yaml").write_text((folder / "paper.yaml").read_text() + "claims: []\n")
+    with pytest.raises(ConfigError, match=r"lens/paper.yaml: claims: move this key to claims.yaml"):
+        make_plan(tmp_path, "smoke", ["lens"])
+
+
+def test_a_table_may_name_another_papers_numbers(tmp_path):
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    path = tmp_path / "config/papers/lens/paper.yaml"
+    text = path.read_text()
+    path.write_text(text.replace("reference: table1.csv", "reference: ace/table9.csv", 1))
+    with pytest.raises(ConfigError, match=r"no such file: config/papers/ace/reference/table9.csv"):
+        make_plan(tmp_path, "smoke", ["lens"])
+    assert paper_folders.reference("lens", "table1.csv") == "lens/reference/table1.csv"
