@@ -13,8 +13,8 @@ from typing import Annotated
 import numpy as np
 import pandas as pd
 import typer
-
 from rlvr.claims._contrast import Evidence
+
 from rlvr.claims.evaluate import evaluate
 from rlvr.claims.verdicts import INCONCLUSIVE, NOT_COMPARABLE, REPRODUCED, together
 

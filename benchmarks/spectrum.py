@@ -13,7 +13,7 @@ import time
 
 import torch
 
-from rlvr.weights import spectrum
+from rlvr.papers.fade.weights import spectrum
 
 RATIO = 8.0  # of the planted direction's size to the noise's largest singular value
 

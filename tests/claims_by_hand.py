@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
-
 from rlvr.claims._contrast import Evidence
+
 from rlvr.claims.contrasts import PAPER, layout
 from rlvr.claims.evaluate import evaluate
 from rlvr.config.plan import Cell, Item, PaperPlan, Plan

@@ -7,16 +7,16 @@ import pandas as pd
 
 from rlvr import items
 from rlvr.config.plan import Plan
-from rlvr.figures.entropy_by_ratio import AGAINST
-from rlvr.figures.entropy_change import PREDICTIONS
-from rlvr.figures.layers import MEASURES
 from rlvr.figures.masses import SIDES
-from rlvr.figures.performance_profile import RATES
-from rlvr.figures.solve_rate_laws import FITS
 from rlvr.figures.solve_rates import IN_ORDER
 from rlvr.items import FIGURES, layout
+from rlvr.papers.fade.figures.entropy_by_ratio import AGAINST
+from rlvr.papers.fade.figures.entropy_change import PREDICTIONS
+from rlvr.papers.fade.figures.layers import MEASURES
+from rlvr.papers.fade.figures.solve_rate_laws import FITS
+from rlvr.papers.fade.scaling import names as parameters_of
+from rlvr.papers.methods.figures.performance_profile import RATES
 from rlvr.statistics.run_rows import by_seed, cell_columns
-from rlvr.statistics.scaling import names as parameters_of
 
 PAPERS = ("ace", "lens", "agrae", "fade", "pacs", "methods")
 SEEDS, STEPS = 3, 40

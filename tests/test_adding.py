@@ -26,7 +26,7 @@ from rlvr.items.scope import Scope
 from rlvr.statistics.scores import Scores
 from rlvr.tables import _scored
 from rlvr.tables._methods import BenchmarksTable
-from rlvr.tables._rendered import Rendered, scale_line
+from rlvr.items.rendered import Rendered, scale_line
 
 
 class Config(BenchmarksTable):

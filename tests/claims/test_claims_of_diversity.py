@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from rlvr.claims._contrast import Evidence, NotComparable
 
 from rlvr.claims import of_diversity
-from rlvr.claims._contrast import Evidence, NotComparable
 from rlvr.claims.contrasts import layout, needs
 from rlvr.config.layers import ConfigError
 from rlvr.config.schema.items import Claim

@@ -3,13 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-
-from rlvr.claims import of_laws
 from rlvr.claims._contrast import Evidence
+
 from rlvr.config.layers import ConfigError
-from rlvr.figures import pass_at_k_laws
+from rlvr.papers.fade import of_laws
+from rlvr.papers.fade.figures import pass_at_k_laws
+from rlvr.papers.fade.scaling import shifted_power
 from rlvr.planning.expansion import make_plan
-from rlvr.statistics.scaling import shifted_power
 
 KS = [1, 2, 5, 10, 20, 50, 100]
 

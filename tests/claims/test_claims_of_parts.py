@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from conftest import ROOT
+from rlvr.claims._contrast import Evidence
 from scipy import stats
 
 from rlvr.claims import contrasts, of_parts
-from rlvr.claims._contrast import Evidence
 from rlvr.claims.evaluate import evaluate
 from rlvr.claims.verdicts import CONTRADICTED, NOT_COMPARABLE, REPRODUCED, meaning
 from rlvr.config.layers import ConfigError

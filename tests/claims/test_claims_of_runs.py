@@ -12,9 +12,9 @@ from claims_by_hand import (
     described,
     plain,
 )
+from rlvr.claims._contrast import Evidence
 from scipy import stats
 
-from rlvr.claims._contrast import Evidence
 from rlvr.claims.evaluate import evaluate, summarise
 from rlvr.claims.verdicts import (
     CONTRADICTED,

@@ -19,10 +19,10 @@ from claims_by_hand import (
     values,
 )
 from pydantic import ValidationError
+from rlvr.claims._contrast import Evidence
 from scipy import stats
 
 from rlvr.claims import of_scores
-from rlvr.claims._contrast import Evidence
 from rlvr.claims.contrasts import contrasts
 from rlvr.claims.evaluate import FAILS, HOLDS, SILENT, evaluate, published
 from rlvr.claims.verdicts import (

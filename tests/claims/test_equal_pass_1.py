@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from claims_by_hand import PROBLEMS, frame, plain
 from conftest import ROOT
-
 from rlvr.claims._contrast import Evidence
+
 from rlvr.claims.contrasts import EQUAL, PAPER, layout
 from rlvr.claims.evaluate import evaluate
 from rlvr.claims.verdicts import (

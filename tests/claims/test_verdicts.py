@@ -14,8 +14,8 @@ from claims_by_hand import (
 )
 from hypothesis import assume, given
 from hypothesis import strategies as st
-
 from rlvr.claims._contrast import Estimate, Evidence
+
 from rlvr.claims.contrasts import EQUAL, PAPER
 from rlvr.claims.evaluate import evaluate, summarise
 from rlvr.claims.table import EQUAL_IS_BIASED, cautions, counts, discoveries, sentence

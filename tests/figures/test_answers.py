@@ -10,8 +10,8 @@ import pytest
 from conftest import ROOT
 from PIL import Image
 
-from rlvr.figures import answers
 from rlvr.items import inputs
+from rlvr.papers.agrae.figures import answers
 from rlvr.planning.expansion import make_plan
 
 LAYOUT = {

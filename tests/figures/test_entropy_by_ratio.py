@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rlvr.figures import entropy_by_ratio
+from rlvr.papers.fade.figures import entropy_by_ratio
 from rlvr.statistics.run_rows import Runs
 
 

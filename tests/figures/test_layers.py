@@ -2,7 +2,7 @@
 
 import pytest
 
-from rlvr.figures import layers
+from rlvr.papers.fade.figures import layers
 
 NAMES = [f"model.layers.{i}.{matrix}.weight" for i in (0, 1) for matrix in ("mlp.up_proj", "self_attn.q_proj")]
 CELL = {"model": "m", "stand_in": "t", "arm": "mean", "label": "Mean", "policies": ["a", "b"]}

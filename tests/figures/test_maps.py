@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 from scores_by_hand import LAYOUT, on_x
 
-from rlvr.figures import bars, heatmap, performance_profile, solution_map
+from rlvr.papers.methods.figures import performance_profile
+from rlvr.papers.pacs.figures import bars, heatmap, solution_map
 
 
 def test_a_heatmap_has_a_row_a_method_and_its_numbers():

@@ -8,7 +8,7 @@ from conftest import ROOT
 from rlvr import estimators
 from rlvr.config.layers import ConfigError
 from rlvr.planning.expansion import make_plan
-from rlvr.theory.closed_forms._methods import weights
+from rlvr.theory._methods import weights
 
 GROUP = 16
 

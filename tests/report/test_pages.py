@@ -7,8 +7,8 @@ import re
 import pandas as pd
 import pytest
 from conftest import ROOT, run_module
-
 from rlvr.claims._contrast import Evidence
+
 from rlvr.claims.contrasts import EQUAL, PAPER, layout, needs
 from rlvr.claims.evaluate import evaluate, summarise
 from rlvr.claims.pages import Claims
@@ -320,7 +320,7 @@ def test_a_table_is_folded_for_a_page():
 
 
 def test_rows_of_a_published_table_are_marked_as_not_run(tmp_path):
-    from rlvr.tables.published import NOT_RUN, render
+    from rlvr.papers.pacs.tables.published import NOT_RUN, render
 
     rows = [("m", "A", "x", 1, 1.5), ("m", "A", "y", 1, 2.0), ("m", "B", "x", 1, 3.25), ("n", "A", "y", 1, 4.0)]
     frame = pd.DataFrame(rows, columns=["model", "method", "benchmark", "k", "value"])

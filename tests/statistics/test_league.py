@@ -6,9 +6,9 @@ import pytest
 from scipy import stats
 from scores_by_hand import LAYOUT, on_x
 
-from rlvr.figures import league_tree
+from rlvr.papers.methods.figures import league_tree
+from rlvr.papers.methods.ranking import methods_at, probability_of_improvement, ranks
 from rlvr.statistics.intervals import SeedsAndProblems
-from rlvr.statistics.league import methods_at, probability_of_improvement, ranks
 from rlvr.statistics.table_rows import false_discovery
 
 

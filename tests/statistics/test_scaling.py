@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from rlvr.statistics import scaling
+from rlvr.papers.fade import scaling
 from rlvr.statistics.pass_at_k import pass_at_k
 
 KS = np.array([1.0, 2, 5, 10, 20, 50, 100])

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 
+from rlvr.items.latex import escape
+from rlvr.items.rendered import Rendered
 from rlvr.planning.expansion import make_plan
-from rlvr.tables._latex import escape
-from rlvr.tables._rendered import Rendered
 
 KEPT = sorted((ROOT / "docs" / "results").glob("*/*.md"))
 LATEX = shutil.which("pdflatex")

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from rlvr.statistics.scaling import Mixture
-from rlvr.tables import laws
+from rlvr.papers.fade.scaling import Mixture
+from rlvr.papers.fade.tables import laws
 
 CELL = {"model": "m", "stand_in": "t", "arm": "mean", "label": "Mean", "policies": ["p1", "p2", "p3"]}
 LAYOUT = {

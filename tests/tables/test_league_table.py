@@ -8,9 +8,9 @@ from conftest import ROOT
 from scores_by_hand import LAYOUT, on_x
 
 from rlvr.config.load import ConfigError
+from rlvr.papers.methods.tables.league import render, statistics
 from rlvr.planning.expansion import make_plan
 from rlvr.statistics.run_rows import Runs
-from rlvr.tables.league import render, statistics
 
 COUNTS = {"base1": [0, 0, 0, 1], "a1": [2, 2, 1, 3], "a2": [2, 1, 2, 3], "b1": [4, 4, 3, 4], "b2": [4, 3, 4, 4]}
 

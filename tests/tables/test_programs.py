@@ -4,7 +4,7 @@ import json
 
 import pandas as pd
 
-from rlvr.tables import programs
+from rlvr.papers.fade.tables import programs
 
 GOLD = json.dumps({"tests": [{"input": [[1, 2]], "output": [2, 1]}, {"input": [[3]], "output": [3]}]})
 LAYOUT = {

@@ -5,9 +5,9 @@ import math
 from conftest import ROOT
 
 from rlvr.config.measures import WEIGHTS
+from rlvr.papers.fade.tables import weights
+from rlvr.papers.fade.tables._over_seeds import of_heads
 from rlvr.statistics.run_rows import Runs
-from rlvr.tables import weights
-from rlvr.tables._over_seeds import of_heads
 
 MEASURES = {name: 0.5 for name in weights.COLUMNS}
 

@@ -11,7 +11,7 @@ from scipy import stats
 from rlvr import estimators
 from rlvr.config import registries
 from rlvr.items import closed_forms
-from rlvr.theory.fade.variance import delta_variance, exact_variance
+from rlvr.papers.fade.theory.variance import delta_variance, exact_variance
 
 
 def frame(content: str) -> pd.DataFrame:

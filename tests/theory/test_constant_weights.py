@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from rlvr.papers.fade.theory import constants
 from rlvr.theory._groups import weigh
 from rlvr.theory._policy import PI, RIGHT
-from rlvr.theory.fade import constants
 from rlvr.training.losses import aggregation, ppo_clip
 
 WIDE = 100.0  # a clip range that no ratio leaves

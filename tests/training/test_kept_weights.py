@@ -11,9 +11,9 @@ from safetensors.torch import load_file
 from test_training import start, trainer, wait_for_step
 
 from rlvr.config.schema.specs import RunSpec
+from rlvr.papers.fade.weights import change
 from rlvr.policies.store import HEAD, KEPT, last_layers
 from rlvr.training.deterministic import one_thread
-from rlvr.weights import change
 
 
 @pytest.fixture(scope="module", params=["native", "in_process"])

@@ -9,9 +9,9 @@ import torch
 from safetensors.torch import save_file
 
 from rlvr.files import RecordError
+from rlvr.papers.fade.weights import change, hidden
+from rlvr.papers.fade.weights.change import Change, Stored
 from rlvr.training.batches import Groups, pad_prompts
-from rlvr.weights import change, hidden
-from rlvr.weights.change import Change, Stored
 
 
 def weights(seed, *, tied=False, layers=2):

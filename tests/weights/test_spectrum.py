@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from rlvr.weights import spectrum
+from rlvr.papers.fade.weights import spectrum
 
 
 def planted(rows, columns, size, seed=0):

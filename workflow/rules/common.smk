@@ -20,6 +20,7 @@ from rlvr.cost import refusals
 from rlvr.planning.expansion import make_plan
 from rlvr.config.identity import data_id, policy_id, what_is_made
 from rlvr.config.load import ConfigError
+from rlvr.config.measures import RUN_MEASURES
 from rlvr.config.paths import Paths
 from rlvr.claims import contrasts
 from rlvr.report import layout as pages
@@ -185,6 +186,7 @@ BACKENDS = {
 
 wildcard_constraints:
     paper=one_of(PLAN.papers),
+    measure=one_of(RUN_MEASURES.names()),
     data=one_of(PLAN.data),
     model=one_of(PLAN.models),
     # Any name, for `known` to refuse: a pattern of thousands of names would be matched against each path.
@@ -358,13 +360,13 @@ def claims_files(paper, first=False):
     files = [PATHS.scores(*pair) for pair in needed.scores]
     files += [PATHS.diversity(*pair) for pair in needed.diversity]
     files += [path for run in needed.runs for path in PATHS.rows(run)]
-    files += [PATHS.weights(run) for run in needed.changes]
-    files += [PATHS.hidden(run) for run in needed.hidden]
-    return files + [reference_file(name) for name in dict.fromkeys(claim["reference"] for claim in laid) if name]
+    files += [PATHS.measured(measure, run) for measure, runs in needed.measured.items() for run in runs]
+    return files + [reference_file(name) for name in dict.fromkeys(claim.reference for claim in laid) if name]
 
 
 def claims_spec(paper, first=False):
-    content = {"scale": PATHS.scale, "claims": claims_layout(paper, first)}
+    claims = [claim.model_dump(mode="json") for claim in claims_layout(paper, first)]
+    content = {"scale": PATHS.scale, "claims": claims}
     return spec_file({**content, "references": own_file("config/papers")})
 
 

@@ -7,7 +7,9 @@ from rlvr.planning.single_arms import of_arm, scores_of_arm
 # How tables and figures look is no part of a specification: other code renders them again, in seconds.
 SOURCES = Path(items_layout.__file__).parents[1]
 LOOKS = {
-    stage: spec_files.of_sources(SOURCES / f"{stage}s", SOURCES / "items" / f"{stage}.py")
+    stage: spec_files.of_sources(
+        SOURCES / f"{stage}s", *sorted(SOURCES.glob(f"papers/*/{stage}s")), SOURCES / "items" / f"{stage}.py"
+    )
     for stage in ("table", "figure")
 }
 
@@ -78,7 +80,7 @@ rule figure:
     resources:
         **cluster("figure", "short"),
     params:
-        spec=lambda w: spec_file(items_layout.of(PLAN, w.paper, w.figure)),
+        spec=lambda w: spec_file(items_layout.of(PLAN, w.paper, w.figure).model_dump(mode="json")),
         out=lambda w, output: given("--out", output),
         looks=LOOKS["figure"],
     shell:

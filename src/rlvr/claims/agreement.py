@@ -54,7 +54,7 @@ def lines(frame: pd.DataFrame) -> list[str]:
         if pairs.empty:
             continue
         rows = [
-            {"effort": effort, "claims": KINDS[kind], **counts(part, first, second)}
+            {"effort": effort, "claims": KINDS[str(kind)], **counts(part, first, second)}
             for (effort, kind), part in pairs.groupby(["effort", "of"], sort=False)
         ]
         verdicts = [f"verdict {scale}" for scale in (first, second)]

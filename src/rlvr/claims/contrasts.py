@@ -1,24 +1,30 @@
-"""The claims of a paper as contrasts of planned cells; `rlvr.claims.evaluate` computes the numbers.
+"""The claims of a paper as contrasts of planned cells; `rlvr.claims.evaluate` computes the numbers."""
 
-A contrast is a weighted sum of terms. A term is the score of an arm on a benchmark (at one k, on all problems or those
-of the hard levels), or a measure of an arm's training. A claim holds if all its contrasts hold.
-"""
-
-import importlib
 import json
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from types import ModuleType
-from typing import Any
 
-from rlvr import items
-from rlvr.claims._contrast import Contrast, Term
 from rlvr.config.layers import ConfigError, look_up
-from rlvr.config.measures import MEASURES, PROBE, WEIGHTS, curve
+from rlvr.config.measures import MEASURES, PROBE, curve
 from rlvr.config.plan import Cell, Item, PaperPlan, Plan, asked_for
 from rlvr.config.schema.items import Claim
+from rlvr.items import kind_of
+from rlvr.items.contrast import (
+    RUNS,
+    ClaimKind,
+    ClaimSpec,
+    Contrast,
+    ContrastSpec,
+    PublishedContrast,
+    PublishedTerm,
+    Rate,
+    Term,
+    TermSpec,
+)
 
 PAPER, EQUAL = "paper's setting", "equal pass@1"
-# Keys of a claim that some kinds of tables and figures alone can read: `READS` of the module of its kind.
+# Keys of a claim that only some kinds of tables and figures can read (`ClaimKind.reads`).
 OPTIONAL = ("benchmarks", "average", "k", "part", "during", "since", "each_checkpoint")
 LEAST = 3  # points of a curve at equal pass@1: the base policy and two learning rates
 
@@ -44,17 +50,14 @@ def check(claim: Claim, plan: Plan, planned: PaperPlan, place: str) -> None:
         look_up(
             dict.fromkeys([*(cell.model for cell in item.cells), *item.shown_by]), model, "model", f"{place}.models"
         )
-    module = _module(item)
-    if module is None:
+    kind = kind_of(item).claims
+    if kind is None:
         raise ConfigError(f"{place}.over: {claim.over} has no pass@k and no measure for a claim; name another item")
-    module.check(claim, item, config, plan, place)
+    kind.check(claim, item, config, plan, place)
     for key in OPTIONAL:
-        if (
-            key not in module.READS
-            and key in claim.model_fields_set
-            and getattr(claim, key) != Claim.model_fields[key].default
-        ):
-            raise ConfigError(f"{place}.{key}: remove this key: {claim.over} is {module.WHAT}")
+        default = Claim.model_fields[key].default
+        if key not in kind.reads and key in claim.model_fields_set and getattr(claim, key) != default:
+            raise ConfigError(f"{place}.{key}: remove this key: {claim.over} is {kind.what}")
     all_contrasts = contrasts(claim, item)
     arms = dict.fromkeys(cell.row.arm for cell in item.cells)
     for arm in dict.fromkeys(term.arm for contrast in all_contrasts for term in contrast.terms):
@@ -63,32 +66,31 @@ def check(claim: Claim, plan: Plan, planned: PaperPlan, place: str) -> None:
         raise ConfigError(f"{place}: has no contrast over {claim.over}: no model, benchmark or k is left")
 
 
-def _module(item: Item) -> ModuleType | None:
-    """The module of this folder that computes contrasts of an item's cells: `CLAIMS` of its kind."""
-    name = items.hook(items.load(item.folder, item.content.kind), "CLAIMS")
-    return None if name is None else importlib.import_module(f"rlvr.claims.{name}")
+def _kind(item: Item) -> ClaimKind:
+    """What contrasts of an item's cells are made of. `check` refuses a claim over an item that has none."""
+    kind = kind_of(item).claims
+    assert kind is not None, item.name
+    return kind
 
 
 def contrasts(claim: Claim, item: Item, ks: list[int] | None = None) -> list[Contrast]:
     """All contrasts of a claim, over the models of its item, and the benchmarks and k (or `ks`) of a table."""
-    module = _module(item)
-    assert module is not None, claim.over
+    kind = _kind(item)
     ks, parts = ks or getattr(item.content, "k", []), [claim]
     if claim.predicate == "slope":  # each later k against the first; the largest k of a scale may replace several
         parts = [claim.model_copy(update={"k": [claim.k[0], k]}) for k in claim.k[1:]]
-    return list(dict.fromkeys(contrast for part in parts for contrast in module.contrasts(part, item, ks)))
+    return list(dict.fromkeys(contrast for part in parts for contrast in kind.contrasts(part, item, ks)))
 
 
 # ---- layouts ------------------------------------------------------------------------------------
 
 
-def layout(plan: Plan, paper: str, of: list[str] | None = None) -> list[dict[str, Any]]:
-    """Every claim of a paper at the paper's setting and, where its arms have several learning rates, at equal pass@1:
-    plain data for `rlvr.claims.evaluate`. Contrasts that this scale does not run have no terms; with some items (`of`),
-    those that these do not run."""
+def layout(plan: Plan, paper: str, of: list[str] | None = None) -> list[ClaimSpec]:
+    """Every claim of a paper at the paper's setting and, where its arms have several learning rates, at equal pass@1,
+    for `rlvr.claims.evaluate`. Contrasts that this scale does not run have no terms; with some items (`of`), those that
+    these do not run."""
     planned = plan.papers[paper]
-    terms_of, settings = _within_reach(plan, paper, of), next(iter(planned.settings.values()), None)
-    assert settings is not None, "a paper with claims has models"
+    within_reach = _within_reach(plan, paper, of)
     claims = []
     for claim in planned.paper.claims:
         item = planned.item(claim.over)
@@ -97,38 +99,52 @@ def layout(plan: Plan, paper: str, of: list[str] | None = None) -> list[dict[str
             if effort == EQUAL:
                 every = _at_equal_pass_1(every, claim, planned, item)
             parts = _once([_described(plan, planned, claim, item, contrast, effort) for contrast in every])
-            if not parts:
-                continue
-            for part in parts:
-                part["terms"] = terms_of(part)
-            claims.append(
-                {
-                    **{"paper": paper, "short": planned.paper.short, "claim": claim.name, "says": claim.says},
-                    **{"place": claim.place, "of": claim.of, "over": claim.over, "effort": effort},
-                    **{"predicate": claim.predicate, "threshold": claim.threshold, "measure": claim.measure},
-                    "during": list(claim.during),
-                    **(_published(planned, claim, item) if effort == PAPER else {"reference": None, "published": []}),
-                    "contrasts": parts,
-                    "module": getattr(_module(item), "__name__", None),
-                    **getattr(_module(item), "layout_keys", lambda *_: {})(claim, item, plan, settings),
-                    "statistics": settings.statistics.model_dump(mode="json"),
-                }
-            )
+            if parts:
+                claims.append(_specified(plan, paper, claim, item, effort, [within_reach(part) for part in parts]))
     return claims
 
 
-def _once(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _specified(plan: Plan, paper: str, claim: Claim, item: Item, effort: str, parts: list[ContrastSpec]) -> ClaimSpec:
+    planned, kind = plan.papers[paper], _kind(item)
+    settings = next(iter(planned.settings.values()))  # a paper with claims has models
+    reference, published = _published(planned, claim, item) if effort == PAPER else (None, [])
+    return ClaimSpec(
+        paper=paper,
+        short=planned.paper.short,
+        claim=claim.name,
+        says=claim.says,
+        place=claim.place,
+        of=claim.of,
+        over=claim.over,
+        effort=effort,
+        predicate=claim.predicate,
+        threshold=claim.threshold,
+        measure=claim.measure,
+        reference=reference,
+        published=tuple(published),
+        contrasts=tuple(parts),
+        kind=(item.folder, item.content.kind),
+        options=kind.options(claim, item, plan, paper).model_dump(mode="json"),
+        evidence=kind.evidence,
+        rows=kind.rows(claim),
+        statistics=settings.statistics,
+    )
+
+
+def _once(parts: list[ContrastSpec]) -> list[ContrastSpec]:
     """Contrasts with equal terms as one, of all their benchmarks: a scale may put one set in the place of several."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, ContrastSpec] = {}
     for i, part in enumerate(parts):
-        key = json.dumps([part["model"], part["says"], part["terms"]]) if part["terms"] else str(i)
+        terms = [term.model_dump() for term in part.terms]
+        key = json.dumps([part.model, part.says, terms]) if terms else str(i)
         first = found.get(key)
-        found[key] = part if first is None else {**first, "benchmark": f"{first['benchmark']}, {part['benchmark']}"}
+        benchmarks = part.benchmark if first is None else f"{first.benchmark}, {part.benchmark}"
+        found[key] = (first or part).model_copy(update={"benchmark": benchmarks})
     return list(found.values())
 
 
-def _within_reach(plan: Plan, paper: str, of: list[str] | None) -> Any:
-    """A function from a contrast to its terms, as far as the runs and scores of some items, or of this scale, suffice.
+def _within_reach(plan: Plan, paper: str, of: list[str] | None) -> Callable[[ContrastSpec], ContrastSpec]:
+    """A function that keeps the terms of a contrast if the runs and scores of some items, or of this scale, suffice.
 
     At equal pass@1 a term keeps the points of its curve that are there, three at least, or there are no terms.
     """
@@ -137,19 +153,19 @@ def _within_reach(plan: Plan, paper: str, of: list[str] | None) -> Any:
     pairs = {pair for item in planned_items for pair in item.scored()}
     runs = {policy for item in planned_items for policy in item.policies()}
 
-    def there(policies: list[str], evaluation: str | None) -> bool:
+    def there(policies: Sequence[str], evaluation: str | None) -> bool:
         return set(policies) <= runs if evaluation is None else {(p, evaluation) for p in policies} <= pairs
 
-    def terms_of(contrast: dict[str, Any]) -> list[dict[str, Any]]:
+    def within_reach(contrast: ContrastSpec) -> ContrastSpec:
         terms = []
-        for term in contrast["terms"]:
-            rates = [rate for rate in term["rates"] if there(rate["policies"], term["evaluation"])]
-            if len(rates) < min(LEAST, len(term["rates"])) or not there(contrast.get("at", []), term["evaluation"]):
-                return []
-            terms.append({**term, "rates": rates})
-        return terms
+        for term in contrast.terms:
+            rates = tuple(rate for rate in term.rates if there(rate.policies, term.evaluation))
+            if len(rates) < min(LEAST, len(term.rates)) or not there(contrast.at, term.evaluation):
+                return contrast.model_copy(update={"terms": ()})
+            terms.append(term.model_copy(update={"rates": rates}))
+        return contrast.model_copy(update={"terms": tuple(terms)})
 
-    return terms_of
+    return within_reach
 
 
 def _matched(planned: PaperPlan, item: Item) -> Item | None:
@@ -175,7 +191,7 @@ def _at_equal_pass_1(every: list[Contrast], claim: Claim, planned: PaperPlan, it
 
 def _described(
     plan: Plan, planned: PaperPlan, claim: Claim, item: Item, contrast: Contrast, effort: str
-) -> dict[str, Any]:
+) -> ContrastSpec:
     """A contrast with its policies and evaluations; no terms where an arm has no cell.
 
     At equal pass@1 `at` are the baseline's policies, and each term has the seeds that all of them have.
@@ -184,60 +200,65 @@ def _described(
     assert source is not None
     cells = {cell.row.arm: cell for cell in source.cells if cell.model == contrast.model}
     complete = all(term.arm in cells for term in contrast.terms)
-    equal, seeds = {}, None
+    seeds, at, at_label = None, (), ""
     if effort == EQUAL and complete:
         baseline = cells[source.content.compare_with]  # type: ignore[attr-defined]
         seeds = min(len(cell.policies) for cell in [baseline, *(cells[term.arm] for term in contrast.terms)])
-        equal = {"at": [policy for policy, _ in baseline.policies[:seeds]], "at_label": baseline.row.label}
+        at, at_label = tuple(policy for policy, _ in baseline.policies[:seeds]), baseline.row.label
     found = {term: _evaluation(plan, item, contrast, term) for term in contrast.terms}
     sets = dict.fromkeys(plan.evaluations[name].data.name for name, _ in found.values() if name is not None)
     hard = getattr(item.content, "hard_levels", False)
-    return {
-        "says": contrast.says,
-        "model": contrast.model,
-        "stand_in": plan.stand_ins.get(contrast.model, contrast.model),
-        "benchmark": contrast.benchmark,
-        "data": ", ".join(sets) or _of_training(plan, claim, contrast, cells),
-        **equal,
-        "terms": [
-            {
-                "weight": term.weight,
-                "arm": term.arm,
-                "label": cells[term.arm].row.label,
-                "k": term.k,
-                "levels": found[term][1] if term.hard or hard else None,
-                "evaluation": found[term][0],
-                "rates": _rates(cells[term.arm], seeds),
-            }
-            for term in (contrast.terms if complete else ())
-        ],
-    }
-
-
-def _published(planned: PaperPlan, claim: Claim, item: Item) -> dict[str, Any]:
-    """The contrasts in the paper's table: with its names of models, benchmarks and methods, and all its k."""
-    reference = getattr(item.content, "reference", None)
-    if reference is None or getattr(item.content, "hard_levels", False):
-        return {"reference": None, "published": []}
-    columns = getattr(_module(item), "PUBLISHED", {})  # by measure, where the table is not of pass@k
-    if columns and claim.measure not in columns:
-        return {"reference": None, "published": []}
-    column = columns.get(claim.measure, "{}")
-    name, methods = planned.paper.published_name, {cell.row.arm: cell.row.published for cell in item.cells}
-    parts = [
-        {
-            "says": contrast.says,
-            "model": name(contrast.model),
-            "benchmark": column.format(name(str(contrast.benchmark))),
-            "terms": [
-                {"weight": term.weight, "k": term.k, "hard": term.hard, "method": methods[term.arm]}
-                | ({"benchmark": column.format(name(term.benchmark))} if term.benchmark else {})
-                for term in contrast.terms
-            ],
-        }
-        for contrast in contrasts(claim, item.in_all_blocks(), getattr(planned.paper.tables[item.name], "k", None))
+    terms = [
+        TermSpec(
+            weight=term.weight,
+            arm=term.arm,
+            label=cells[term.arm].row.label,
+            k=term.k,
+            levels=tuple(found[term][1]) if term.hard or hard else None,
+            evaluation=found[term][0],
+            rates=_rates(cells[term.arm], seeds),
+        )
+        for term in (contrast.terms if complete else ())
     ]
-    return {"reference": reference, "published": parts}
+    return ContrastSpec(
+        says=contrast.says,
+        model=contrast.model,
+        stand_in=plan.stand_ins.get(contrast.model, contrast.model),
+        benchmark=contrast.benchmark,
+        data=", ".join(sets) or _of_training(plan, claim, contrast, cells),
+        at=at,
+        at_label=at_label,
+        terms=tuple(terms),
+    )
+
+
+def _published(planned: PaperPlan, claim: Claim, item: Item) -> tuple[str | None, list[PublishedContrast]]:
+    """The paper's table and the contrasts in it: with its names of models, benchmarks and methods, and all its k."""
+    reference = getattr(item.content, "reference", None)
+    columns = _kind(item).published  # by measure, where the table is not of pass@k
+    if reference is None or getattr(item.content, "hard_levels", False) or (columns and claim.measure not in columns):
+        return None, []
+    column = columns.get(claim.measure or "", "{}")
+    name, methods = planned.paper.published_name, {cell.row.arm: cell.row.published for cell in item.cells}
+    every = contrasts(claim, item.in_all_blocks(), getattr(planned.paper.tables[item.name], "k", None))
+    return reference, [
+        PublishedContrast(
+            says=contrast.says,
+            model=name(contrast.model),
+            benchmark=column.format(name(str(contrast.benchmark))),
+            terms=tuple(
+                PublishedTerm(
+                    weight=term.weight,
+                    k=term.k,
+                    hard=term.hard,
+                    method=methods[term.arm],
+                    benchmark=column.format(name(str(term.benchmark or contrast.benchmark))),
+                )
+                for term in contrast.terms
+            ),
+        )
+        for contrast in every
+    ]
 
 
 def _evaluation(plan: Plan, item: Item, contrast: Contrast, term: Term) -> tuple[str | None, list[str]]:
@@ -257,39 +278,45 @@ def _of_training(plan: Plan, claim: Claim, contrast: Contrast, cells: dict[str, 
     return ", ".join(dict.fromkeys((run.validation if probed else run.data).name for run in runs)) or None
 
 
-def _rates(cell: Cell, seeds: int | None) -> list[dict[str, Any]]:
+def _rates(cell: Cell, seeds: int | None) -> tuple[Rate, ...]:
     """The policies at each learning rate, of the first seeds; one rate at the paper's setting."""
     rates = cell.rates or ((cell.learning_rate, cell.policies),)
-    return [{"learning_rate": rate, "policies": [policy for policy, _ in pairs[:seeds]]} for rate, pairs in rates]
+    return tuple(
+        Rate(learning_rate=rate, policies=tuple(policy for policy, _ in pairs[:seeds])) for rate, pairs in rates
+    )
+
+
+Pairs = dict[tuple[str, str], None]  # (policy, evaluation)
 
 
 @dataclass(frozen=True)
 class Needs:
-    """What claims read: scores and diversity of (policy, evaluation); rows, weights, hidden states of runs."""
+    """What claims read, each once: scores and diversity of (policy, evaluation), rows of runs, measures of runs."""
 
-    scores: dict[tuple[str, str], None] = field(default_factory=dict)
-    diversity: dict[tuple[str, str], None] = field(default_factory=dict)
-    runs: dict[str, None] = field(default_factory=dict)
-    changes: dict[str, None] = field(default_factory=dict)
-    hidden: dict[str, None] = field(default_factory=dict)
+    scores: Pairs = field(default_factory=dict)
+    diversity: Pairs = field(default_factory=dict)
+    rows: dict[str, dict[str, None]] = field(default_factory=lambda: defaultdict(dict))  # by RUNS or measure
+
+    @property
+    def runs(self) -> list[str]:
+        """The runs whose probes and metrics are read."""
+        return list(self.rows[RUNS])
+
+    @property
+    def measured(self) -> dict[str, list[str]]:
+        """By measure of runs: the runs."""
+        return {measure: list(runs) for measure, runs in self.rows.items() if measure != RUNS}
 
 
-def _rows_of(claim: dict[str, Any]) -> str:
-    """The rows of runs that a claim over curves or collapses reads."""
-    of_weights = claim["measure"] is not None and curve(claim["measure"]).rows == WEIGHTS
-    return "changes" if of_weights else "runs"
-
-
-def needs(claims: list[dict[str, Any]]) -> Needs:
-    """What the contrasts of claims read, each once."""
+def needs(claims: Sequence[ClaimSpec]) -> Needs:
+    """What the contrasts of claims read."""
     found = Needs()
     for claim in claims:
-        pairs = getattr(found, claim.get("evidence", "scores"))
-        for contrast in claim["contrasts"]:
-            for term in contrast["terms"]:
-                policies = [policy for rate in term["rates"] for policy in rate["policies"]]
-                if term["evaluation"] is None:
-                    getattr(found, claim.get("rows") or _rows_of(claim)).update(dict.fromkeys(policies))
+        pairs = found.scores if claim.evidence == "scores" else found.diversity
+        for term in (term for contrast in claim.contrasts for term in contrast.terms):
+            for policy in (policy for rate in term.rates for policy in rate.policies):
+                if term.evaluation is None:
+                    found.rows[claim.rows][policy] = None
                 else:
-                    pairs.update(dict.fromkeys((policy, term["evaluation"]) for policy in policies))
+                    pairs[policy, term.evaluation] = None
     return found

@@ -1,6 +1,5 @@
 """Stage: claims. The contrasts of each claim of a paper at one scale, with intervals, and its verdict."""
 
-import importlib
 import math
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +8,6 @@ import pandas as pd
 import typer
 
 from rlvr import stages
-from rlvr.claims._contrast import Estimate, Evidence, NotComparable, bound
 from rlvr.claims.contrasts import needs
 from rlvr.claims.verdicts import (
     APART,
@@ -27,35 +25,53 @@ from rlvr.claims.verdicts import (
 )
 from rlvr.config.paths import Paths
 from rlvr.files import publish, read_json, read_lines
+from rlvr.items import kinds
+from rlvr.items.contrast import (
+    ClaimSpec,
+    Estimate,
+    Evidence,
+    NotComparable,
+    PublishedContrast,
+    PublishedTerm,
+    TermSpec,
+)
+from rlvr.statistics.references import Reference
 from rlvr.statistics.scores import read_all
-from rlvr.statistics.table_rows import published as in_reference
 
 HOLDS, FAILS, SILENT = "holds in its own table", "does not hold in its own table", "no published numbers"
+SHOWN = ("paper", "short", "claim", "says", "place", "of", "over", "effort", "predicate", "threshold")
 ROUNDED = 1e-9  # equal printed values are a tie
 
 
-def evaluate(claim: dict[str, Any], inputs: Evidence) -> list[dict[str, Any]]:
+def evaluate(claim: ClaimSpec, inputs: Evidence) -> list[dict[str, Any]]:
     """One row per contrast: estimate, interval, verdict. Raises RecordError where scores cover different problems."""
-    run = [contrast for contrast in claim["contrasts"] if contrast["terms"]]
-    found = iter(importlib.import_module(claim["module"]).estimates(run, claim, inputs) if run else [])
+    run = [contrast for contrast in claim.contrasts if contrast.terms]
+    folder, name = claim.kind
+    kind = kinds(folder).load(name).claims
+    assert kind is not None, claim.over
+    found = iter(kind.estimates(run, claim, inputs) if run else [])
     rows = []
-    for contrast in claim["contrasts"]:
-        head = {key: claim[key] for key in ("paper", "claim", "effort")}
-        row = {**head, **{key: contrast[key] for key in ("says", "model", "stand_in", "benchmark", "data")}}
-        if not contrast["terms"]:
+    for contrast in claim.contrasts:
+        row: dict[str, Any] = {
+            **claim.model_dump(include={"paper", "claim", "effort"}),
+            **contrast.model_dump(include={"says", "model", "stand_in", "benchmark", "data"}),
+        }
+        if not contrast.terms:
             rows.append({**row, "verdict": NOT_RUN})
             continue
-        estimate, terms = next(found), contrast["terms"]
-        policies = dict.fromkeys(policy for t in terms for rate in t["rates"] for policy in rate["policies"])
+        estimate, terms = next(found), contrast.terms
+        policies = dict.fromkeys(policy for term in terms for rate in term.rates for policy in rate.policies)
         row["policies"] = " ".join(policies)
         if isinstance(estimate, NotComparable):
             rows.append({**row, "verdict": NOT_COMPARABLE, "reason": estimate.reason})
             continue
-        rates = dict.fromkeys(f"{t['label']} {t['rates'][0]['learning_rate']:.2g}" for t in terms if _has_one_rate(t))
+        rates = dict.fromkeys(
+            f"{term.label} {term.rates[0].learning_rate:.2g}" for term in terms if _has_one_rate(term)
+        )
         rows.append(
             {
                 **row,
-                **{"verdict": verdict_of(estimate, bound(claim), claim["predicate"] == "within")},
+                **{"verdict": verdict_of(estimate, claim.bound, claim.near)},
                 **{"estimate": estimate.value, "low": estimate.low, "high": estimate.high},
                 **{"low_of_all": estimate.low_of_all, "high_of_all": estimate.high_of_all},
                 **{"p": estimate.p, "p_of_all": estimate.p_of_all},
@@ -66,30 +82,31 @@ def evaluate(claim: dict[str, Any], inputs: Evidence) -> list[dict[str, Any]]:
     return rows
 
 
-def _has_one_rate(term: dict[str, Any]) -> bool:
-    return len(term["rates"]) == 1 and term["rates"][0]["learning_rate"] is not None
+def _has_one_rate(term: TermSpec) -> bool:
+    return len(term.rates) == 1 and term.rates[0].learning_rate is not None
 
 
 # ---- the paper's numbers -------------------------------------------------------------------------
 
 
-def published(claim: dict[str, Any], reference: pd.DataFrame | None) -> dict[str, Any]:
+def published(claim: ClaimSpec, reference: Reference | None) -> dict[str, Any]:
     """Whether the claim holds in the paper's table, by contrasts of published values without intervals."""
     margins = []
-    for contrast in claim["published"] if reference is not None else []:
-        values = [_published_value(reference, contrast, term) for term in contrast["terms"]]
-        if all(value is not None for value in values):
-            total = sum(t["weight"] * v for t, v in zip(contrast["terms"], values, strict=True))
+    for contrast in claim.published if reference is not None else ():
+        values = [_published_value(reference, contrast, term) for term in contrast.terms]
+        known = [value for value in values if value is not None]
+        if len(known) == len(values):
+            total = sum(term.weight * value for term, value in zip(contrast.terms, known, strict=True))
             margins.append((contrast, float(total)))
     if not margins:
         return {"published": SILENT, "published_cells": "", "published_exceptions": ""}
-    near, threshold = claim["predicate"] == "within", bound(claim)
+    near, threshold = claim.near, claim.bound
     failures = [
         (contrast, total)
         for contrast, total in margins
         if (abs(total) > threshold + ROUNDED if near else total <= threshold + ROUNDED)
     ]
-    words = [f"{c['model']}, {c['benchmark']}: {c['says']} = {total:+.1f}" for c, total in failures]
+    words = [f"{one.model}, {one.benchmark}: {one.says} = {total:+.1f}" for one, total in failures]
     return {
         "published": FAILS if failures else HOLDS,
         "published_cells": f"{len(margins) - len(failures)} of {len(margins)}",
@@ -97,22 +114,22 @@ def published(claim: dict[str, Any], reference: pd.DataFrame | None) -> dict[str
     }
 
 
-def _published_value(reference: pd.DataFrame, contrast: dict[str, Any], term: dict[str, Any]) -> float | None:
-    cell = {"published_model": contrast["model"], "published": term["method"]}
-    benchmark = term.get("benchmark", contrast["benchmark"])
-    return None if term["hard"] else in_reference(reference, cell, benchmark, term["k"])["published"]
+def _published_value(reference: Reference | None, contrast: PublishedContrast, term: PublishedTerm) -> float | None:
+    if reference is None or term.hard:
+        return None
+    return reference.value(contrast.model, term.method, term.benchmark, term.k)["published"]
 
 
 # ---- the row of a claim --------------------------------------------------------------------------
 
 
-def summarise(claim: dict[str, Any], rows: list[dict[str, Any]], scale: str) -> dict[str, Any]:
+def summarise(claim: ClaimSpec, rows: list[dict[str, Any]], scale: str) -> dict[str, Any]:
     """The row of a claim: its verdict, and the contrast that decides it.
 
     That is the one with the worst verdict, an opposite direction before a small size, and then the smallest margin.
     """
     judged = [row for row in rows if row["verdict"] not in (NOT_RUN, NOT_COMPARABLE)]
-    near = claim["predicate"] == "within"
+    near = claim.near
     order = [OPPOSITE, SMALLER, APART, UNDECIDED, SAME]
 
     def rank(row: dict[str, Any]) -> tuple[int, float]:
@@ -125,8 +142,7 @@ def summarise(claim: dict[str, Any], rows: list[dict[str, Any]], scale: str) -> 
     reasons = dict.fromkeys(row["reason"] for row in rows if row["verdict"] == NOT_COMPARABLE)
     return {
         "scale": scale,
-        **{key: claim[key] for key in ("paper", "short", "claim", "says", "place", "of", "over", "effort")},
-        **{key: claim[key] for key in ("predicate", "threshold")},
+        **claim.model_dump(include=set(SHOWN)),
         "verdict": of_stand_ins(verdict, decisive.get("high_of_all", math.nan), near) if stand_ins else verdict,
         "contrasts": len(rows),
         "run": len(judged),
@@ -161,19 +177,22 @@ def main(
 ) -> None:
     """Evaluate the claims of a paper at one scale, from the scores and curves in the results folder."""
     content = read_json(spec)
-    scale, claims, references = content["scale"], content["claims"], Path(content["references"])
+    scale, references = content["scale"], Path(content["references"])
+    claims = [ClaimSpec.model_validate(claim) for claim in content["claims"]]
     paths = Paths(str(results), scale)
     needed = needs(claims)
     scores = read_all([Path(paths.scores(*pair)) for pair in needed.scores])
     diversity = read_all([Path(paths.diversity(*pair)) for pair in needed.diversity])
     probes, metrics = ({run: list(read_lines(Path(paths.rows(run)[i]))) for run in needed.runs} for i in (0, 1))
-    weights = {run: list(read_lines(Path(paths.weights(run)))) for run in needed.changes}
-    hidden = {run: list(read_lines(Path(paths.hidden(run)))) for run in needed.hidden}
-    inputs = Evidence(scores, probes, metrics, weights, diversity, hidden)
+    measured = {
+        name: {run: list(read_lines(Path(paths.measured(name, run)))) for run in runs}
+        for name, runs in needed.measured.items()
+    }
+    inputs = Evidence(scores, probes, metrics, diversity, measured)
     summaries, contrasts = [], []
     for claim in claims:
         rows = evaluate(claim, inputs)
-        table = pd.read_csv(references / claim["reference"]) if claim["reference"] else None
+        table = Reference(pd.read_csv(references / claim.reference)) if claim.reference else None
         summaries.append({**summarise(claim, rows, scale), **published(claim, table)})
         contrasts += rows
     for path, rows in zip(out, (summaries, contrasts), strict=True):

@@ -1,18 +1,28 @@
 """Contrasts of the shares of collapsed runs."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from rlvr.claims._contrast import SEEDS, Contrast, Estimate, Evidence, NotComparable, bound, of_runs
+from rlvr.claims.estimates import SEEDS, of_runs
 from rlvr.config.layers import ConfigError
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.items import Claim
-from rlvr.config.schema.settings import Settings, Statistics
+from rlvr.config.schema.settings import Collapse
+from rlvr.items.contrast import (
+    ClaimKind,
+    ClaimSpec,
+    Contrast,
+    ContrastSpec,
+    Estimate,
+    Evidence,
+    NotComparable,
+    Spec,
+    TermSpec,
+)
+from rlvr.items.layout import collapse_rule
 from rlvr.statistics.collapse import judge, unsolved_shares
-
-WHAT = "a table of collapses"
-READS = ()  # of a claim's optional keys
 
 
 def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None:
@@ -28,9 +38,12 @@ def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None
         raise ConfigError(f"{place}.threshold: a share of runs is at most 1")
 
 
-def layout_keys(claim: Claim, item: Item, plan: Plan, settings: Settings) -> dict[str, Any]:
-    """The keys of a claim's layout: the rule for collapsed runs."""
-    return {"collapse": settings.collapse.model_dump(mode="json")}
+class Options(Spec):
+    collapse: Collapse  # the rule for collapsed runs
+
+
+def options(claim: Claim, item: Item, plan: Plan, paper: str) -> Options:
+    return Options(collapse=collapse_rule(plan, paper))
 
 
 def contrasts(claim: Claim, item: Item, ks: list[int]) -> list[Contrast]:
@@ -38,31 +51,29 @@ def contrasts(claim: Claim, item: Item, ks: list[int]) -> list[Contrast]:
     return of_runs("share of collapsed runs, {}", claim, item)
 
 
-def estimates(
-    contrasts: list[dict[str, Any]], claim: dict[str, Any], inputs: Evidence
-) -> list[Estimate | NotComparable]:
+def estimates(contrasts: list[ContrastSpec], claim: ClaimSpec, inputs: Evidence) -> list[Estimate | NotComparable]:
     """Differences of two methods' shares of collapsed runs, with Newcombe's (1998) score interval.
 
     One method's share has Clopper and Pearson's (1934), as in the table. The wider intervals are Bonferroni's. p is
     that of Fisher's exact test where the threshold is 0, and that of the exact binomial test for one share.
     """
     return [
-        (_of_pair if len(contrast["terms"]) > 1 else _of_one)(contrast["terms"], claim, inputs, len(contrasts))
+        (_of_pair if len(contrast.terms) > 1 else _of_one)(contrast.terms, claim, inputs, len(contrasts))
         for contrast in contrasts
     ]
 
 
-def _collapsed(runs: list[str], claim: dict[str, Any], inputs: Evidence) -> int:
-    rows = inputs.metrics
-    return sum(judge(np.array(unsolved_shares(rows[run], run)), **claim["collapse"]).collapsed for run in runs)
+def _collapsed(runs: Sequence[str], claim: ClaimSpec, inputs: Evidence) -> int:
+    rows, rule = inputs.metrics, Options.model_validate(claim.options).collapse
+    return sum(judge(np.array(unsolved_shares(rows[run], run)), **rule.model_dump()).collapsed for run in runs)
 
 
-def _of_one(terms: list[dict[str, Any]], claim: dict[str, Any], inputs: Evidence, count: int) -> Estimate:
+def _of_one(terms: Sequence[TermSpec], claim: ClaimSpec, inputs: Evidence, count: int) -> Estimate:
     from scipy import stats
 
-    settings, (term,) = Statistics.model_validate(claim["statistics"]), terms
-    runs, sign = term["rates"][0]["policies"], term["weight"]
-    collapsed, n, least = _collapsed(runs, claim, inputs), len(runs), sign * bound(claim)
+    settings, (term,) = claim.statistics, terms
+    runs, sign = term.policies, term.weight
+    collapsed, n, least = _collapsed(runs, claim, inputs), len(runs), sign * claim.bound
 
     def interval(confidence: float) -> list[float]:
         found = stats.binomtest(collapsed, n).proportion_ci(confidence, method="exact")
@@ -76,12 +87,12 @@ def _of_one(terms: list[dict[str, Any]], claim: dict[str, Any], inputs: Evidence
     return Estimate(sign * collapsed / n, low, high, low_of_all, high_of_all, n, None, SEEDS, p, p_of_all)
 
 
-def _of_pair(terms: list[dict[str, Any]], claim: dict[str, Any], inputs: Evidence, count: int) -> Estimate:
-    from scipy import stats
+def _of_pair(terms: Sequence[TermSpec], claim: ClaimSpec, inputs: Evidence, count: int) -> Estimate:
+    from scipy.stats import fisher_exact
     from statsmodels.stats.proportion import confint_proportions_2indep
 
-    settings = Statistics.model_validate(claim["statistics"])
-    left, right = (term["rates"][0]["policies"] for term in sorted(terms, key=lambda term: -term["weight"]))
+    settings = claim.statistics
+    left, right = (term.policies for term in sorted(terms, key=lambda term: -term.weight))
     first, second = (_collapsed(runs, claim, inputs) for runs in (left, right))
     n, m = len(left), len(right)
 
@@ -91,8 +102,11 @@ def _of_pair(terms: list[dict[str, Any]], claim: dict[str, Any], inputs: Evidenc
     low, high = interval(1 - settings.confidence)
     low_of_all, high_of_all = interval((1 - settings.confidence) / count)
     p, p_of_all = float("nan"), float("nan")
-    if claim["predicate"] != "within" and claim["threshold"] == 0:
+    if claim.predicate != "within" and claim.threshold == 0:
         table = [[first, n - first], [second, m - second]]
-        p = float(stats.fisher_exact(table, "greater").pvalue)
-        p_of_all = min(1.0, 2 * count * float(stats.fisher_exact(table, "less").pvalue))
+        p = float(fisher_exact(table, "greater")[1])
+        p_of_all = min(1.0, 2 * count * float(fisher_exact(table, "less")[1]))
     return Estimate(first / n - second / m, low, high, low_of_all, high_of_all, min(n, m), None, SEEDS, p, p_of_all)
+
+
+CLAIMS = ClaimKind(what="a table of collapses", check=check, contrasts=contrasts, estimates=estimates, options=options)

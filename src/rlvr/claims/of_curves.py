@@ -9,31 +9,30 @@ from typing import Any
 
 import numpy as np
 
-from rlvr.claims._contrast import (
-    SEEDS,
+from rlvr.claims.estimates import SEEDS, Found, of_runs, with_joint_bounds
+from rlvr.config.layers import ConfigError, look_up
+from rlvr.config.measures import HARD, METRICS, PROBE, Curve, curve
+from rlvr.config.plan import Item, Plan
+from rlvr.config.schema.fields import Two
+from rlvr.config.schema.items import Claim
+from rlvr.files import RecordError
+from rlvr.items.contrast import (
+    RUNS,
+    ClaimKind,
+    ClaimSpec,
     Contrast,
+    ContrastSpec,
     Estimate,
     Evidence,
-    Found,
     NotComparable,
-    of_runs,
-    seeds_of,
-    with_joint_bounds,
+    Rows,
+    Spec,
 )
-from rlvr.config.layers import ConfigError, look_up
-from rlvr.config.measures import HARD, METRICS, PROBE, WEIGHTS, Curve, curve
-from rlvr.config.plan import Item, Plan
-from rlvr.config.schema.items import Claim
-from rlvr.config.schema.settings import Settings
-from rlvr.files import RecordError
 from rlvr.statistics.joint import Cell
 from rlvr.statistics.run_rows import in_range, value_at
 from rlvr.statistics.scores import Matrix
 
-WHAT = "a figure of curves"
-ENDS = ("low", "high", "low_of_all", "high_of_all")
 NOWHERE = "these runs have no value of the measure in the claimed part of training"
-READS = ("during", "since", "each_checkpoint")  # of a claim's optional keys
 
 
 def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None:
@@ -63,15 +62,31 @@ def _every(item: Item, plan: Plan) -> list[int]:
     return sorted({plan.runs[run].probe.every for cell in item.cells for run, _ in cell.policies})
 
 
-def layout_keys(claim: Claim, item: Item, plan: Plan, settings: Settings) -> dict[str, Any]:
-    """The keys of a claim's layout: which rows it reads, and the hard levels of its runs' problems."""
+class Options(Spec):
+    """Which rows a claim reads, and the hard levels of its runs' problems."""
+
+    during: Two
+    since: Two | None
+    up_to_step: int | None
+    every: int | None  # checkpoints at multiples of it, each by itself; None: their mean
+    hard_levels: tuple[str, ...]
+
+
+def options(claim: Claim, item: Item, plan: Plan, paper: str) -> Options:
     sets = [plan.runs[run].validation for cell in item.cells for run, _ in cell.policies] if _is_hard(claim) else []
-    return {
-        "since": None if claim.since is None else list(claim.since),
-        "up_to_step": item.content.up_to_step,  # type: ignore[attr-defined]
-        "every": _every(item, plan)[0] if claim.each_checkpoint else None,
-        "hard_levels": list(dict.fromkeys(level for data in sets for level in data.about.hard_levels)),
-    }
+    return Options(
+        during=claim.during,
+        since=claim.since,
+        up_to_step=item.content.up_to_step,  # type: ignore[attr-defined]
+        every=_every(item, plan)[0] if claim.each_checkpoint else None,
+        hard_levels=tuple(dict.fromkeys(level for data in sets for level in data.about.hard_levels)),
+    )
+
+
+def rows_of(claim: Claim) -> str:
+    """The measure of runs that has the claim's rows, or probes and metrics."""
+    rows = curve(str(claim.measure)).rows
+    return RUNS if rows in (PROBE, METRICS) else rows
 
 
 def _is_hard(claim: Claim) -> bool:
@@ -82,16 +97,14 @@ def contrasts(claim: Claim, item: Item, ks: list[int]) -> list[Contrast]:
     """One contrast per model and sum of arms: "GRPO, fall of entropy", or "A − B, change of entropy"."""
     if claim.predicate == "sooner":
         return of_runs(f"{{}}, how much sooner at the latter's last {claim.measure} (share of training)", claim, item)
-    changes = {(1.0,): "rise of ", (-1.0,): "fall of "} if claim.since else {}
+    changes: dict[tuple[float, ...], str] = {(1.0,): "rise of ", (-1.0,): "fall of "} if claim.since else {}
     change = changes.get(tuple(claim.weights.values()), "change of " if claim.since else "")
     checkpoints = ", lowest of all checkpoints" if claim.each_checkpoint else ""
     found = of_runs(f"{{}}, {change}{curve(str(claim.measure)).name}{checkpoints}", claim, item)
     return [replace(one, says=one.says.removeprefix("− ")) for one in found] if change == "fall of " else found
 
 
-def estimates(
-    contrasts: list[dict[str, Any]], claim: dict[str, Any], inputs: Evidence
-) -> list[Estimate | NotComparable]:
+def estimates(contrasts: list[ContrastSpec], claim: ClaimSpec, inputs: Evidence) -> list[Estimate | NotComparable]:
     """Sums of means over a part of training, or their smallest values over checkpoints, with t over paired seeds.
 
     With `sooner`, differences of the shares of training at which both arms reach the right one's last value.
@@ -99,12 +112,12 @@ def estimates(
     Of several checkpoints, each end is the smallest of their ends: the lower end is above a threshold where that of
     every checkpoint is. The wider interval is of all checkpoints together.
     """
-    measure = curve(claim["measure"])
-    rows = {PROBE: inputs.probes, METRICS: inputs.metrics, WEIGHTS: inputs.weights}[measure.rows]
-    of_terms = _sooner if claim["predicate"] == "sooner" else _values
-    values = [of_terms(contrast["terms"], claim, measure, rows) for contrast in contrasts]
+    measure, part = curve(str(claim.measure)), Options.model_validate(claim.options)
+    rows = {PROBE: inputs.probes, METRICS: inputs.metrics, **inputs.measured}[measure.rows]
+    of_terms = _sooner if claim.predicate == "sooner" else _values
+    values = [of_terms(contrast, part, measure, rows) for contrast in contrasts]
     found = [
-        Found(Cell(values_SC[:, [i]], contrast["model"], None), len(values_SC), None, SEEDS)
+        Found(Cell(values_SC[:, [i]], contrast.model, None), len(values_SC), None, SEEDS)
         for contrast, values_SC in zip(contrasts, values, strict=True)
         for i in range(values_SC.shape[1])
         if _known(values_SC)
@@ -123,53 +136,60 @@ def _known(values_SC: Matrix) -> bool:
 
 def _smallest(checkpoints: list[Estimate], seeds: int) -> Estimate:
     """One estimate of those at some checkpoints."""
-    ends = (min(getattr(one, name) for one in checkpoints) for name in ("value", *ENDS))
-    p, p_of_all = max(one.p for one in checkpoints), min(one.p_of_all for one in checkpoints)
-    return Estimate(*ends, seeds, None, SEEDS, p, p_of_all)
+    return Estimate(
+        value=min(one.value for one in checkpoints),
+        low=min(one.low for one in checkpoints),
+        high=min(one.high for one in checkpoints),
+        low_of_all=min(one.low_of_all for one in checkpoints),
+        high_of_all=min(one.high_of_all for one in checkpoints),
+        seeds=seeds,
+        problems=None,
+        unit=SEEDS,
+        p=max(one.p for one in checkpoints),
+        p_of_all=min(one.p_of_all for one in checkpoints),
+    )
 
 
-def _values(terms: list[dict[str, Any]], claim: dict[str, Any], measure: Curve, rows: dict[str, Any]) -> Matrix:
+def _values(contrast: ContrastSpec, part: Options, measure: Curve, rows: Rows) -> Matrix:
     """The sum of terms by seed and checkpoint, without checkpoints at which a run has no value.
 
     Raises RecordError where runs have different checkpoints.
     """
-    weights = [(term["weight"], run, i) for term in terms for i, run in enumerate(term["rates"][0]["policies"])]
-    by_run = {run: _of_run(rows[run], claim, measure, run) for _, run, _ in weights}
+    weights = [(term.weight, run, i) for term in contrast.terms for i, run in enumerate(term.policies)]
+    by_run = {run: _of_run(rows[run], part, measure, run) for _, run, _ in weights}
     checkpoints = {run: list(values) for run, values in by_run.items()}
     first = next(iter(checkpoints.values()))
     for run, steps in checkpoints.items():
         if steps != first:
             raise RecordError(f"{run}: checkpoints at steps {steps}, those of the runs beside it at {first}")
-    values_SC = np.zeros((seeds_of(terms), len(first)))
+    values_SC = np.zeros((contrast.seeds, len(first)))
     for weight, run, seed in weights:
         values_SC[seed] += weight * np.array(list(by_run[run].values()))
-    several = claim["every"] is not None
-    return values_SC[:, ~np.isnan(values_SC).any(axis=0)] if several else values_SC
+    return values_SC if part.every is None else values_SC[:, ~np.isnan(values_SC).any(axis=0)]
 
 
-def _of_run(rows: list[dict[str, Any]], claim: dict[str, Any], measure: Curve, run: str) -> dict[int, float]:
+def _of_run(rows: list[dict[str, Any]], part: Options, measure: Curve, run: str) -> dict[int, float]:
     """The measure of a run at each checkpoint of the claim's part of training, or its mean there (at key 0)."""
-    steps = set(in_range([row["step"] for row in rows if row["step"]], claim["up_to_step"]))
-    last, levels = max(steps), claim["hard_levels"]
+    steps = set(in_range([row["step"] for row in rows if row["step"]], part.up_to_step))
+    last, levels = max(steps), list(part.hard_levels)
     series = {row["step"]: value_at(row, measure.name, levels, run) for row in rows if row["step"] in steps}
 
-    def part(ends: list[float]) -> dict[int, float]:
+    def within(ends: Two) -> dict[int, float]:
         return {step: value for step, value in series.items() if ends[0] <= step / last <= ends[1]}
 
-    early = _mean(part(claim["since"])) if claim["since"] else 0.0
-    late = part(claim["during"])
-    if claim["every"] is None:
+    early, late = _mean(within(part.since)) if part.since else 0.0, within(part.during)
+    if part.every is None:
         return {0: _mean(late) - early}
-    return {step: value - early for step, value in late.items() if step % claim["every"] == 0}
+    return {step: value - early for step, value in late.items() if step % part.every == 0}
 
 
-def _sooner(terms: list[dict[str, Any]], claim: dict[str, Any], measure: Curve, rows: dict[str, Any]) -> Matrix:
+def _sooner(contrast: ContrastSpec, part: Options, measure: Curve, rows: Rows) -> Matrix:
     """How much earlier the left arm reaches the right one's last value than the right one, by seed (S, 1).
 
     An arm that never reaches it stands at 1, the end of training. So two arms of one law differ by 0 in the mean.
     """
-    left, right = (term["rates"][0]["policies"] for term in sorted(terms, key=lambda term: -term["weight"]))
-    series = {run: _over_training(rows[run], claim, measure, run) for run in [*left, *right]}
+    left, right = (term.policies for term in sorted(contrast.terms, key=lambda term: -term.weight))
+    series = {run: _over_training(rows[run], part, measure, run) for run in [*left, *right]}
     if not all(series.values()):
         return np.empty((len(left), 0))  # a run has no value
     last = {run: series[run][-1][1] for run in right}
@@ -177,12 +197,10 @@ def _sooner(terms: list[dict[str, Any]], claim: dict[str, Any], measure: Curve, 
     return np.array([[_reaches(series[b], last[b]) - _reaches(series[a], last[b])] for a, b in pairs])
 
 
-def _over_training(
-    rows: list[dict[str, Any]], claim: dict[str, Any], measure: Curve, run: str
-) -> list[tuple[float, float]]:
+def _over_training(rows: list[dict[str, Any]], part: Options, measure: Curve, run: str) -> list[tuple[float, float]]:
     """(share of training, value) of a run from the base policy on, where it has a value."""
-    steps = in_range([row["step"] for row in rows], claim["up_to_step"])
-    found = [(row["step"] / max(steps), value_at(row, measure.name, claim["hard_levels"], run)) for row in rows]
+    steps = in_range([row["step"] for row in rows], part.up_to_step)
+    found = [(row["step"] / max(steps), value_at(row, measure.name, list(part.hard_levels), run)) for row in rows]
     return [(share, value) for share, value in found if share <= 1 and not math.isnan(value)]
 
 
@@ -200,3 +218,14 @@ def _mean(series: dict[int, float]) -> float:
     """The mean of the values that are known; NaN where none is."""
     known = [value for value in series.values() if not math.isnan(value)]
     return float(np.mean(known)) if known else math.nan
+
+
+CLAIMS = ClaimKind(
+    what="a figure of curves",
+    reads=("during", "since", "each_checkpoint"),
+    check=check,
+    contrasts=contrasts,
+    estimates=estimates,
+    options=options,
+    rows=rows_of,
+)

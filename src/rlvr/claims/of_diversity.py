@@ -3,37 +3,30 @@
 Dimensions: S training seeds, C units of sampling (problems, or their clusters).
 """
 
-from itertools import product
 from typing import Any
 
 import numpy as np
 
-from rlvr.claims._contrast import (
-    Contrast,
-    Estimate,
-    Evidence,
-    Found,
-    NotComparable,
-    Term,
-    estimated,
-    models,
-    seeds_of,
-    sums,
-)
+from rlvr.claims.estimates import Found, estimated, of_benchmarks
 from rlvr.claims.of_scores import UNIT
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.items import Claim
-from rlvr.config.schema.settings import Settings
+from rlvr.items.contrast import (
+    ClaimKind,
+    ClaimSpec,
+    Contrast,
+    ContrastSpec,
+    Estimate,
+    Evidence,
+    NotComparable,
+)
 from rlvr.statistics.intervals import linearised
 from rlvr.statistics.joint import Cell
 from rlvr.statistics.scores import matrix, problems_of
 
-WHAT = "a table of diversity"
-READS = ("benchmarks",)  # of a claim's optional keys
 MEASURES = ("s_div", "distinct_at_m", "answer_entropy")
 FEWEST = 0.05  # of the problems: where fewer have two different correct solutions, nothing can be diverse
-PUBLISHED = {"s_div": "{} S_div"}  # by measure: a benchmark's column in published tables
 
 
 def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None:
@@ -47,44 +40,44 @@ def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None
         look_up(dict.fromkeys(item.benchmarks), benchmark, "benchmark", f"{place}.benchmarks")
 
 
-def layout_keys(claim: Claim, item: Item, plan: Plan, settings: Settings) -> dict[str, Any]:
-    """The keys of a claim's layout: what its estimates read of a policy on a benchmark."""
-    return {"evidence": "diversity"}
-
-
 def contrasts(claim: Claim, item: Item, ks: list[int]) -> list[Contrast]:
     """One contrast per model, benchmark and sum of arms."""
-    return [
-        Contrast(text, model, benchmark, tuple(Term(weight, arm) for arm, weight in weights.items()))
-        for model, benchmark in product(models(claim, item), item.benchmarks)
-        for text, weights in sums(claim, item)
-    ]
+    return of_benchmarks("{}", claim, item)
 
 
-def estimates(
-    contrasts: list[dict[str, Any]], claim: dict[str, Any], inputs: Evidence
-) -> list[Estimate | NotComparable]:
+def estimates(contrasts: list[ContrastSpec], claim: ClaimSpec, inputs: Evidence) -> list[Estimate | NotComparable]:
     """Weighted sums over the problems that have the measure for every arm, seed by seed, with joint bounds.
 
     Not comparable where a problem has one correct solution and no other (`FEWEST`), or none has the measure.
     """
-    return estimated([_found(contrast, claim["measure"], inputs) for contrast in contrasts], claim)
+    return estimated([_found(contrast, str(claim.measure), inputs) for contrast in contrasts], claim)
 
 
-def _found(contrast: dict[str, Any], measure: str, inputs: Evidence) -> Found | NotComparable:
-    terms, evaluation = contrast["terms"], contrast["terms"][0]["evaluation"]
-    frames = {p: inputs.diversity[p, evaluation] for term in terms for p in term["rates"][0]["policies"]}
+def _found(contrast: ContrastSpec, measure: str, inputs: Evidence) -> Found | NotComparable:
+    terms, evaluation = contrast.terms, contrast.terms[0].on
+    frames = {p: inputs.diversity[p, evaluation] for term in terms for p in term.policies}
     problems_of(list(frames.values()), list(frames))
     several = max(float((frame["distinct"] > 1).mean()) for frame in frames.values())
     if several < FEWEST:
         return NotComparable(f"{100 * several:.0f} % of the problems have two different correct solutions")
-    seeds = seeds_of(terms)
+    seeds = contrast.seeds
     sum_SC: Any = 0.0
     for term in terms:
-        of_policies = [frames[policy] for policy in term["rates"][0]["policies"]]
-        sum_SC = sum_SC + term["weight"] * matrix(of_policies, lambda frame: frame[measure].to_numpy(dtype=float))
+        of_policies = [frames[policy] for policy in term.policies]
+        sum_SC = sum_SC + term.weight * matrix(of_policies, lambda frame: frame[measure].to_numpy(dtype=float))
     known_SC = linearised(np.broadcast_to(sum_SC, (seeds, sum_SC.shape[1])))
     if not len(known_SC):
         return NotComparable(f"no problem has {measure} for every method")
     first = next(iter(frames.values()))
-    return Found(Cell(known_SC, contrast["model"], evaluation), len(known_SC), len(first), UNIT)
+    return Found(Cell(known_SC, contrast.model, evaluation), len(known_SC), len(first), UNIT)
+
+
+CLAIMS = ClaimKind(
+    what="a table of diversity",
+    reads=("benchmarks",),
+    check=check,
+    contrasts=contrasts,
+    estimates=estimates,
+    evidence="diversity",
+    published={"s_div": "{} S_div"},
+)

@@ -3,7 +3,7 @@
 Dimensions: S training seeds, C units of sampling (problems, or their clusters).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -11,31 +11,29 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rlvr.claims._contrast import (
-    Contrast,
-    Estimate,
-    Evidence,
-    Found,
-    NotComparable,
-    Term,
-    estimated,
-    models,
-    seeds_of,
-    sums,
-)
+from rlvr.claims.estimates import Found, estimated, models, sums
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.items import Claim
 from rlvr.config.schema.settings import Statistics
 from rlvr.files import RecordError
+from rlvr.items.contrast import (
+    ClaimKind,
+    ClaimSpec,
+    Contrast,
+    ContrastSpec,
+    Estimate,
+    Evidence,
+    NotComparable,
+    Term,
+    TermSpec,
+)
 from rlvr.statistics.aggregate import RunsAndProblemsByBenchmark, mean
 from rlvr.statistics.frontier import on_curve
 from rlvr.statistics.intervals import linearised
 from rlvr.statistics.joint import Cell
 from rlvr.statistics.scores import Matrix, Measure, Scores, blind, matrix, pass_at, problems_of, units_of
 
-WHAT = "a table of scores"
-READS = ("benchmarks", "average", "k")  # of a claim's optional keys
 UNIT = "training seeds × problems"
 PERCENT = 100.0
 
@@ -110,9 +108,7 @@ def _of_scores(claim: Claim, item: Item, ks: list[int]) -> Iterator[tuple[str, t
             yield f"{text} @{k}", terms
 
 
-def estimates(
-    contrasts: list[dict[str, Any]], claim: dict[str, Any], inputs: Evidence
-) -> list[Estimate | NotComparable]:
+def estimates(contrasts: list[ContrastSpec], claim: ClaimSpec, inputs: Evidence) -> list[Estimate | NotComparable]:
     """Weighted sums of pass@k with the intervals of tables, where a blind guesser scores little at every k.
 
     A contrast with a baseline (`at`) is at equal pass@1: each term stands where its curve has the baseline's pass@1.
@@ -120,41 +116,41 @@ def estimates(
     return estimated([_found(contrast, claim, inputs) for contrast in contrasts], claim)
 
 
-def _found(contrast: dict[str, Any], claim: dict[str, Any], inputs: Evidence) -> Found | NotComparable:
-    terms = contrast["terms"]
-    evaluations = list(dict.fromkeys(term["evaluation"] for term in terms))
+def _found(contrast: ContrastSpec, claim: ClaimSpec, inputs: Evidence) -> Found | NotComparable:
+    terms = contrast.terms
+    evaluations = list(dict.fromkeys(term.on for term in terms))
     parts, problems = [], 0
     for evaluation in evaluations:
-        on_it = [term for term in terms if term["evaluation"] == evaluation]
+        on_it = [term for term in terms if term.evaluation == evaluation]
         found = _sum(on_it, evaluation, contrast, claim, inputs)
         if isinstance(found, NotComparable):
             return found
         parts.append(found[0])
         problems += found[1]
-    sum_SC = over_benchmarks(parts, claim["statistics"]["confidence"])
-    cell = Cell(PERCENT * sum_SC, contrast["model"], " ".join(evaluations))
-    lowest, highest = (sum(end(PERCENT * term["weight"], 0.0) for term in terms) for end in (min, max))
-    return Found(cell, seeds_of(terms), problems, UNIT, (lowest, highest))
+    sum_SC = over_benchmarks(parts, claim.statistics.confidence)
+    cell = Cell(PERCENT * sum_SC, contrast.model, " ".join(evaluations))
+    lowest, highest = (sum(end(PERCENT * term.weight, 0.0) for term in terms) for end in (min, max))
+    return Found(cell, contrast.seeds, problems, UNIT, (lowest, highest))
 
 
 def _sum(
-    terms: list[dict[str, Any]], evaluation: str, contrast: dict[str, Any], claim: dict[str, Any], inputs: Evidence
+    terms: Sequence[TermSpec], evaluation: str, contrast: ContrastSpec, claim: ClaimSpec, inputs: Evidence
 ) -> tuple[Matrix, int] | NotComparable:
     """The weighted sum (S, C) of terms on one benchmark, and its number of problems."""
-    policies = list(dict.fromkeys(policy for term in terms for rate in term["rates"] for policy in rate["policies"]))
+    policies = list(dict.fromkeys(policy for term in terms for rate in term.rates for policy in rate.policies))
     problems_of([inputs.scores[policy, evaluation] for policy in policies], policies)
     first = inputs.scores[policies[0], evaluation]
-    levels = [term["levels"] for term in terms]
-    asked = first if None in levels else first[first["level"].isin(levels[0])]
-    refused = _guessed(asked, max(term["k"] for term in terms), Statistics.model_validate(claim["statistics"]))
+    levels = [term.levels for term in terms if term.levels is not None]
+    asked = first[first["level"].isin(levels[0])] if len(levels) == len(terms) else first
+    refused = _guessed(asked, max(term.at_k for term in terms), claim.statistics)
     if refused:
         return refused
-    sum_SC = np.zeros((seeds_of(terms), int(units_of(first).max()) + 1))
+    sum_SC = np.zeros((contrast.seeds, int(units_of(first).max()) + 1))
     for term in terms:
-        scores_SC = _scores_of(term, contrast.get("at"), inputs.scores)
+        scores_SC = _scores_of(term, contrast.at, inputs.scores)
         if scores_SC is None:
-            return NotComparable(f"no learning rate of {term['label']} has the pass@1 of {contrast['at_label']}")
-        sum_SC = sum_SC + term["weight"] * scores_SC
+            return NotComparable(f"no learning rate of {term.label} has the pass@1 of {contrast.at_label}")
+        sum_SC = sum_SC + term.weight * scores_SC
     return sum_SC, len(first)
 
 
@@ -166,16 +162,16 @@ def over_benchmarks(parts: list[Matrix], confidence: float) -> Matrix:
     return by_benchmark.linearised(mean, [len(parts) * part for part in parts])
 
 
-def _scores_of(term: dict[str, Any], at: list[str] | None, scores: Scores) -> Matrix | None:
+def _scores_of(term: TermSpec, at: Sequence[str], scores: Scores) -> Matrix | None:
     """pass@k (S, C) of a term, at the pass@1 of the policies `at` if there are any; None where it is out of reach."""
 
-    def of(policies: list[str], k: int) -> Matrix:
-        frames = [scores[policy, term["evaluation"]] for policy in policies]
-        return linearised(matrix(frames, _pass_at(k, term["levels"])))
+    def of(policies: Sequence[str], k: int) -> Matrix:
+        frames = [scores[policy, term.on] for policy in policies]
+        return linearised(matrix(frames, _pass_at(k, term.levels)))
 
-    if at is None:
-        return of(term["rates"][0]["policies"], term["k"])
-    found = on_curve(term["rates"], at, lambda policies: of(policies, 1), lambda policies: of(policies, term["k"]))
+    if not at:
+        return of(term.policies, term.at_k)
+    found = on_curve(term.rates, at, lambda policies: of(policies, 1), lambda policies: of(policies, term.at_k))
     return None if found is None else found.score_SN
 
 
@@ -189,7 +185,7 @@ def _guessed(frame: pd.DataFrame, k: int, settings: Statistics) -> NotComparable
     )
 
 
-def _pass_at(k: int, levels: list[str] | None) -> Measure:
+def _pass_at(k: int, levels: Sequence[str] | None) -> Measure:
     """pass@k of each problem, NaN at other levels: this keeps the units of the whole set."""
 
     def measure(frame: pd.DataFrame) -> Matrix:
@@ -202,3 +198,12 @@ def _pass_at(k: int, levels: list[str] | None) -> Measure:
         return np.where(inside_N, values_N, np.nan)
 
     return measure
+
+
+CLAIMS = ClaimKind(
+    what="a table of scores",
+    reads=("benchmarks", "average", "k"),
+    check=check,
+    contrasts=contrasts,
+    estimates=estimates,
+)

@@ -10,6 +10,7 @@ import pandas as pd
 from rlvr.claims import grid
 from rlvr.claims.table import cautions, counts, gather, numbers, published
 from rlvr.claims.verdicts import NOT_RUN, VERDICTS, meaning
+from rlvr.statistics.shown import records
 
 SHORT = {
     "holds in its own table": "holds",
@@ -66,7 +67,7 @@ class Claims:
 
 def by_verdict(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """The rows of `counts` by scale and effort, each with its verdicts as `by_verdict`."""
-    rows = counts(frame, ["scale", "effort"]).to_dict("records")
+    rows = records(counts(frame, ["scale", "effort"]))
     return [{**row, "by_verdict": {verdict: row[verdict] for verdict in VERDICTS if row.get(verdict)}} for row in rows]
 
 

@@ -25,7 +25,7 @@ from rlvr.claims.verdicts import (
 )
 from rlvr.config.measures import PERCENTAGE, of_difference
 from rlvr.files import RecordError, publish
-from rlvr.statistics.shown import WITHHELD, is_withheld
+from rlvr.statistics.shown import WITHHELD, is_withheld, records
 
 NOTES = [
     "Reproduced: the 95 % interval of every contrast of the claim lies where the claim says. Contradicted: that of "
@@ -141,7 +141,7 @@ def _rounded(value: float, form: str) -> str:
 def markdown(frame: pd.DataFrame) -> str:
     lines = ["# What the papers claim, and what was found", ""]
     table = counts(frame, ["scale", "effort"])
-    lines += [tabulate(table, headers="keys", tablefmt="pipe", showindex=False), ""]
+    lines += [tabulate(records(table), headers="keys", tablefmt="pipe"), ""]
     lines += [*(f"- {sentence}" for sentence in [*cautions(frame), *discoveries(frame)]), "", *agreement.lines(frame)]
     for short, claims in frame.groupby("short", sort=False):
         rows, exceptions = [], []
@@ -183,7 +183,7 @@ def sentence(frame: pd.DataFrame) -> str:
     for (short, scale, effort), claims in counted(frame).groupby(["short", "scale", "effort"], sort=False):
         ran = grid.what_ran(claims)
         where = f"{short} at {scale} scale{f' with {ran}' if ran else ''}, {effort}"
-        texts.append(f"{where}: " + ", ".join(_in_words(row) for row in counts(claims, []).to_dict("records")))
+        texts.append(f"{where}: " + ", ".join(_in_words(row) for row in records(counts(claims, []))))
     return " ".join(["; ".join(texts) + ".", *cautions(frame)]) if texts else "No claim was judged."
 
 

@@ -7,7 +7,7 @@ import math
 
 import pandas as pd
 
-from rlvr.claims._contrast import Estimate
+from rlvr.items.contrast import Estimate
 
 REPRODUCED, CONTRADICTED, INCONCLUSIVE = "reproduced", "contradicted", "inconclusive"
 NOT_COMPARABLE, NOT_RUN = "not comparable", "not run"

@@ -9,6 +9,7 @@ from rlvr.config.explain import check_part, named_entries, validate
 from rlvr.config.layers import ConfigError, Layer, look_up, merge, place_of, read_yaml
 from rlvr.config.schema.names import Data, HubModel, Mixture, Model, Prompt, Published, Revision
 from rlvr.config.schema.settings import OF_A_RUN, Settings
+from rlvr.registry import papers as packages_of_papers
 from rlvr.words import nearest
 
 __all__ = ["ConfigError", "Layer", "look_up", "merge", "named_entries", "read_yaml", "validate"]
@@ -92,7 +93,7 @@ def _check_counts(data: Mixture, layer: Layer, name: str) -> None:
 
 def check_papers_of_data(data: dict[str, Any], prompts: dict[str, Prompt], papers: list[str], layer: Layer) -> None:
     """Raises ConfigError where `about.papers` has an unknown paper or prompt; several words describe a prompt."""
-    known_papers = sorted({*papers, *registries.chapters()})
+    known_papers = sorted({*papers, *packages_of_papers()})
     for name, entry in data.items():
         for paper, prompt in entry.about.papers.items():
             place = layer.place((name, "about", "papers", paper))

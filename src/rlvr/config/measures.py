@@ -1,12 +1,17 @@
-"""Measures over training steps, from probe.jsonl, metrics.jsonl and weights.jsonl, with axis labels.
+"""Measures over training steps, from probe.jsonl, metrics.jsonl and measures of runs, with axis labels.
 
 A figure names a measure by its name (`entropy`: of the probes where they have it), or with its file: `probe.entropy`,
 `metrics.entropy`. docs/training.md defines each.
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
 
+from rlvr.registry import Registry
 from rlvr.words import nearest
 
 Range = tuple[float, float]  # of the possible values of a measure
@@ -16,7 +21,7 @@ POSITIVE: Range = (0.0, math.inf)
 PERCENTAGE: Range = (0.0, 100.0)
 CORRELATION: Range = (-1.0, 1.0)
 
-PROBE, METRICS, WEIGHTS = "probe", "metrics", "weights"
+PROBE, METRICS = "probe", "metrics"
 BOTH = (PROBE, METRICS)
 HARD = "hard_pass_rate"  # on the hard levels of the validation set
 
@@ -29,7 +34,7 @@ class Measure:
     """
 
     label: str
-    rows: tuple[str, ...]
+    rows: tuple[str, ...] = ()
     share: bool = False
     state: bool = False
 
@@ -60,28 +65,50 @@ MEASURES = {
     "grad_norm": Measure("gradient norm", (METRICS,)),
     "clip_fraction": Measure("share of tokens clipped", (METRICS,), share=True),
     "kl": Measure("KL to the reference (nats a token)", (METRICS,)),
-    "weights_l2": Measure("‖ΔW‖", (WEIGHTS,)),
-    "weights_l2_relative": Measure("‖ΔW‖ / ‖W‖", (WEIGHTS,)),
-    "head_share": Measure("share of ‖ΔW‖² in the output head", (WEIGHTS,), share=True),
-    "layer_share": Measure("share of ‖ΔW‖² in a layer, mean", (WEIGHTS,), share=True),
-    "s1_over_s2": Measure("s₁ / s₂ of the head's ΔW", (WEIGHTS,)),
-    "rank_1_share": Measure("rank-1 share of the head's ΔW", (WEIGHTS,), share=True),
-    "srank": Measure("srank of the head's ΔW", (WEIGHTS,)),
-    "rank_1_share_inner": Measure("rank-1 share, mean of the layers' matrices", (WEIGHTS,), share=True),
-    "s1_over_s2_inner": Measure("s₁ / s₂, mean of the layers' matrices", (WEIGHTS,)),
-    "align_head": Measure("|cos| of the head's u₁ with the last step's", (WEIGHTS,), share=True),
-    "align_early": Measure("|cos| of u₁, early layers", (WEIGHTS,), share=True),
-    "align_middle": Measure("|cos| of u₁, middle layers", (WEIGHTS,), share=True),
-    "align_late": Measure("|cos| of u₁, late layers", (WEIGHTS,), share=True),
 }
 
 
-SHARES = ("negative_share", "half_energy_share")  # of tables alone
+@dataclass(frozen=True, kw_only=True)
+class RunMeasure:
+    """What a stage of its own computes from the policies of a trained run.
+
+    A module in a folder `measures` of a paper's package defines it as `MEASURE`; the file name is the measure's name.
+
+    compute  (base, run, problems): its rows, one per step, and a summary, from the manifests of the base policy and of
+             the run, and the problems that the run trained on
+    columns  the columns of its rows that figures can show over steps
+    shares   numbers of its summary that are shares
+    gpu      whether the stage needs the run's device; else one CPU
+    modules  what it imports, for the check before the first job
+    """
+
+    compute: Callable[[Path, Path, Path], tuple[list[dict[str, Any]], dict[str, Any]]]
+    columns: Mapping[str, Measure] = field(default_factory=dict)
+    shares: tuple[str, ...] = ()
+    gpu: bool = False
+    modules: tuple[str, ...] = ("torch", "transformers")
 
 
+RUN_MEASURES = Registry[RunMeasure]("measures", "MEASURE")
+
+
+@cache
+def every() -> dict[str, Measure]:
+    """All measures: those of probes and batches, then the columns of measures of runs."""
+    return MEASURES | {
+        name: replace(column, rows=(rows,))
+        for rows, measure in RUN_MEASURES.all()
+        for name, column in measure.columns.items()
+    }
+
+
+@cache
 def possible(name: str) -> Range:
     """The possible values of a measure."""
-    return SHARE if name in SHARES or (name in MEASURES and MEASURES[name].share) else ANY
+    measure = MEASURES.get(name) or every().get(name)
+    if measure is not None:
+        return SHARE if measure.share else ANY
+    return SHARE if any(name in measure.shares for _, measure in RUN_MEASURES.all()) else ANY
 
 
 def of_difference(of: Range) -> Range:
@@ -107,10 +134,10 @@ class Curve:
 def curve(written: str, smooth: int | None = None) -> Curve:
     """The curve that a figure shows; measures of training batches may be running means. Raises UnknownMeasure."""
     place, dot, name = written.rpartition(".")
-    measure = MEASURES.get(name)
+    measure = MEASURES.get(name) or every().get(name)
     if measure is None or (dot and place not in measure.rows):
-        every = [*MEASURES, *(f"{rows}.{key}" for key, other in MEASURES.items() for rows in other.rows)]
-        raise UnknownMeasure(f"unknown measure {written!r}{nearest(written, every)}")
+        names = [*every(), *(f"{rows}.{key}" for key, other in every().items() for rows in other.rows)]
+        raise UnknownMeasure(f"unknown measure {written!r}{nearest(written, names)}")
     rows = place or measure.rows[0]
     of_batches = ["training batches"] if rows == METRICS and measure.rows == BOTH else []
     smoothed = [f"mean of last {smooth} steps"] if rows == METRICS and smooth else []

@@ -47,15 +47,12 @@ class Paths:
     def probe(self, run: str) -> str:
         return f"{self.results}/runs/{run}/probe.jsonl"
 
-    def weights(self, run: str) -> str:
-        """What a run changed in the weights, by step; summary.json is beside it."""
-        return f"{self.results}/weights/{run}/weights.jsonl"
+    def measured(self, measure: str, run: str) -> str:
+        """The rows of a measure of a run; summary.json is beside them."""
+        return f"{self.results}/measures/{measure}/{run}/rows.jsonl"
 
-    def change(self, run: str) -> str:
-        return f"{self.results}/weights/{run}/summary.json"
-
-    def hidden(self, run: str) -> str:
-        return f"{self.results}/weights/{run}/hidden.jsonl"
+    def summary(self, measure: str, run: str) -> str:
+        return f"{self.results}/measures/{measure}/{run}/summary.json"
 
     def claims(self, paper: str) -> list[str]:
         """A paper's evaluated claims, and their contrasts."""

@@ -2,7 +2,6 @@
 reader of data sets."""
 
 import ast
-import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -60,16 +59,3 @@ def with_weights() -> tuple[str, ...]:
 def with_critic() -> tuple[str, ...]:
     """The backends that train a value model."""
     return tuple(name for name in backends() if constant("training/backends", name, "CRITIC", False))
-
-
-def analytic_contents() -> tuple[str, ...]:
-    """The members of rlvr.theory.closed_forms, which analytic tables and figures show."""
-    return members("theory/closed_forms")
-
-
-@cache
-def chapters() -> tuple[str, ...]:
-    """The papers whose statements rlvr.theory checks: members with a `chapter`."""
-    return tuple(
-        name for name, file in _files("theory").items() if re.search(r"^chapter\b.* = ", file.read_text(), re.MULTILINE)
-    )

@@ -1,10 +1,10 @@
 """pass@k and fits at the probed steps of runs, from their numbers of problems by correct responses."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
+from rlvr.config.layouts import CellLayout
 from rlvr.config.measures import PROBE
 from rlvr.statistics.run_rows import Runs, value_of
 
@@ -14,15 +14,15 @@ def counts_by_step(runs: Runs, run: str) -> dict[int, np.ndarray]:
     return {row["step"]: np.array(value_of(row, "solve_rates", run)) for row in runs[run][PROBE]}
 
 
-def steps_of(cell: dict[str, Any], runs: Runs) -> list[int]:
+def steps_of(cell: CellLayout, runs: Runs) -> list[int]:
     """The steps at which every run of a cell was probed."""
-    probed = [set(counts_by_step(runs, run)) for run in cell["policies"]]
+    probed = [set(counts_by_step(runs, run)) for run in cell.policies]
     return sorted(set.intersection(*probed))
 
 
-def by_seed(cell: dict[str, Any], runs: Runs, up_to: int | None) -> Iterator[tuple[int, list[np.ndarray]]]:
+def by_seed(cell: CellLayout, runs: Runs, up_to: int | None) -> Iterator[tuple[int, list[np.ndarray]]]:
     """Each probed step with the counts of every seed."""
-    counts = [counts_by_step(runs, run) for run in cell["policies"]]
+    counts = [counts_by_step(runs, run) for run in cell.policies]
     for step in steps_of(cell, runs):
         if up_to is None or step <= up_to:
             yield step, [of_seed[step] for of_seed in counts]

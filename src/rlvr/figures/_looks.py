@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rlvr.config.colors import COLORS
+from rlvr.config.layouts import Looks
 from rlvr.config.plan import Plan
 
 # A line has its own filling of the marker, a colour its own marker: grey and black print tell methods apart.
@@ -43,19 +44,19 @@ def named(color: str, linestyle: str = "-") -> Look:
 BASE = {"base": named("grey", "--"), "blind": named("grey", ":"), "lookup": named("grey", "-.")}
 
 
-def with_looks(plan: Plan, paper: str) -> dict[str, Any]:
+def with_looks(plan: Plan, paper: str) -> Looks:
     """The layout's keys that give a method the same look in all figures of its paper."""
-    arms = plan.papers[paper].paper.arms
-    return {"arms": [[name, arm.color] for name, arm in arms.items()], "methods": plan.papers[paper].methods}
+    arms = tuple((name, arm.color) for name, arm in plan.papers[paper].paper.arms.items())
+    return Looks(arms=arms, methods=plan.papers[paper].methods)
 
 
-def looks(arms: Iterable[str], layout: dict[str, Any]) -> dict[str, Look]:
+def looks(arms: Iterable[str], layout: Looks) -> dict[str, Look]:
     """The look of each arm in a figure. The layout has all arms of the paper, and the method of each swept arm.
 
     An arm has the colour that its paper gives it, else a free one. A colour has a marker; equal colours have different
     lines. Variants of a method (a sweep) have its colour, from pale to full, and different lines and markers.
     """
-    arms, method_of, color_of = list(dict.fromkeys(arms)), layout.get("methods", {}), dict(layout.get("arms", ()))
+    arms, method_of, color_of = list(dict.fromkeys(arms)), layout.methods, dict(layout.arms)
     methods = list(dict.fromkeys(method_of.get(arm, arm) for arm in (*color_of, *arms)))
     look_of = BASE | _chosen({name: color for name, color in color_of.items() if color is not None})
     others = [name for name in methods if name not in look_of]

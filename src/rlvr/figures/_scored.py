@@ -4,6 +4,7 @@ from typing import Any
 
 import pandas as pd
 
+from rlvr.config.layouts import Layout, Looks, ScoresLayout
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.fields import Positive
 from rlvr.config.schema.items import ItemConfig, Row
@@ -59,14 +60,21 @@ def expand_methods(name: str, config: Any, scope: Scope) -> Item:
     return Item(FIGURES, name, config, cells, evaluations, tuple(config.over()))
 
 
-def lay_out_methods(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
-    return with_scores(item, plan, paper)
+class ScoredLayout(ScoresLayout, Looks):
+    pass
 
 
-def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
-    layout = with_scores(item, plan, paper) if item.cells else common(item, plan)
-    return {**layout, **with_looks(plan, paper)}
+class OfTables(Layout, Looks):
+    """A figure of the statistics of tables."""
 
 
-def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
+def lay_out(item: Item, plan: Plan, paper: str) -> ScoredLayout:
+    return ScoredLayout(**dict(with_scores(item, plan, paper)), **dict(with_looks(plan, paper)))
+
+
+def lay_out_tables(item: Item, plan: Plan, paper: str) -> OfTables:
+    return OfTables(**dict(common(item, plan)), **dict(with_looks(plan, paper)))
+
+
+def statistics(layout: ScoresLayout, scores: Scores) -> pd.DataFrame:
     return pass_at_k_rows(layout, scores, None)

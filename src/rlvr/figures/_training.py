@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field, model_validator
 
+from rlvr.config.layouts import CellsLayout, Looks, Spec
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.fields import Positive, Strict
 from rlvr.config.schema.items import ItemConfig, Row
@@ -69,18 +70,34 @@ def expand(name: str, config: Any, scope: Scope) -> Item:
     return Item(FIGURES, name, config, scope.trained(config, scope.models(config.models), rows))
 
 
-def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
-    up_to_step = item.content.up_to_step  # type: ignore[attr-defined]
-    numbers = [point.model_dump() for point in getattr(item.content, "published", [])]
-    keys = {"up_to_step": up_to_step, **({"published": numbers} if numbers else {})}
-    return {**with_cells(item, plan, paper), **with_looks(plan, paper), **keys}
+class PublishedLayout(Spec):
+    """A number of the paper: of an arm, at a share of training."""
+
+    arm: str
+    at: float
+    value: float
 
 
-def draw_published(axes: Axes, layout: dict[str, Any], arms: Iterable[str], last_step: int, styles: Any) -> None:
+class TrainingLayout(CellsLayout, Looks):
+    up_to_step: int | None
+    published: tuple[PublishedLayout, ...] = ()
+
+
+def lay_out(item: Item, plan: Plan, paper: str) -> TrainingLayout:
+    content: Any = item.content
+    return TrainingLayout(
+        **dict(with_cells(item, plan, paper)),
+        **dict(with_looks(plan, paper)),
+        up_to_step=content.up_to_step,
+        published=tuple(PublishedLayout(**dict(point)) for point in getattr(content, "published", ())),
+    )
+
+
+def draw_published(axes: Axes, layout: TrainingLayout, arms: Iterable[str], last_step: int, styles: Any) -> None:
     """The paper's numbers of these arms as crosses."""
-    for point in layout.get("published", []):
-        if point["arm"] in arms:
-            place, style = ([point["at"] * last_step], [point["value"]]), {"color": styles[point["arm"]].color, **CROSS}
+    for point in layout.published:
+        if point.arm in arms:
+            place, style = ([point.at * last_step], [point.value]), {"color": styles[point.arm].color, **CROSS}
             axes.plot(*place, **style, clip_on=False, zorder=4)
 
 
@@ -109,7 +126,7 @@ def panels(
         for of, block in zip(by_model, blocks, strict=True):
             for axes, (_, cell) in zip(block, of.groupby("arm", sort=False), strict=True):
                 axes.tick_params(labelbottom=True)
-                axes.set_title((f"{of['stand_in'].iloc[0]}: " if len(blocks) > 1 else "") + cell["label"].iloc[0])
+                axes.set_title((f"{of['stand_in'].iloc[0]}: " if len(blocks) > 1 else "") + cell.label.iloc[0])
                 yield axes, cell, starts_line(axes)
 
     return figure, each()

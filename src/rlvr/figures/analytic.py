@@ -9,7 +9,7 @@ import pandas as pd
 from rlvr.config.plan import Item, Plan
 from rlvr.figures._looks import Look, named
 from rlvr.figures._panels import Figure, grid
-from rlvr.items import FIGURES, closed_forms
+from rlvr.items import FIGURES, FigureKind, closed_forms
 
 COLOURS = ("blue", "orange", "vermilion", "green", "pink", "sky", "brown", "black")
 CAPTION = closed_forms.SAME
@@ -19,35 +19,40 @@ class Config(closed_forms.ClosedForms):
     lines: dict[Literal["solid", "dashed"], str] = {}  # what they are, where a label has both
 
 
-EVERY_SCALE = closed_forms.EVERY_SCALE
-FLOATS = closed_forms.FLOATS
-statistics = closed_forms.statistics
 expand = partial(closed_forms.expand, FIGURES)
 
 
-def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
-    arms = plan.papers[paper].paper.arms
+class CurvesLayout(closed_forms.ClosedFormsLayout):
+    lines: dict[str, str]
+    colors: dict[str, str]  # by label
+
+
+def lay_out(item: Item, plan: Plan, paper: str) -> CurvesLayout:
+    content, arms = item.content, plan.papers[paper].paper.arms
     colors = {(arm.label or name).casefold(): arm.color for name, arm in arms.items() if arm.color}
-    return {**closed_forms.lay_out(item, plan, paper), "lines": item.content.lines, "colors": colors}  # type: ignore[attr-defined]
+    layout = closed_forms.lay_out(item, plan, paper)
+    return CurvesLayout(**dict(layout), lines=content.lines, colors=colors)  # type: ignore[attr-defined]
 
 
-def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
+def draw(layout: CurvesLayout, frames: list[pd.DataFrame]) -> Figure:
     """The figure: one panel per group of lines, with its legend below it; one line alone needs none."""
     frame = frames[0].assign(panel=frames[0]["panel"].astype(object).fillna(""))
     panels = list(dict.fromkeys(frame["panel"]))
     figure, (block,) = grid([len(panels)], height=3.0, least=2.9)
     for axes, panel in zip(block, panels, strict=True):
         rows = frame[frame["panel"] == panel]
-        styles, drawn = _looks(list(dict.fromkeys(rows["label"])), layout.get("colors", {})), set()
+        styles, drawn = _looks(list(dict.fromkeys(rows["label"])), layout.colors), set()
         for place, ((label, style), line) in enumerate(rows.groupby(["label", "style"], sort=False)):
-            shown = styles[str(label)].curve(len(line), place) | {"linestyle": "--" if style == "dashed" else "-"}
+            shown: dict[str, Any] = styles[str(label)].curve(len(line), place) | {
+                "linestyle": "--" if style == "dashed" else "-"
+            }
             if len(styles) == 1:
                 shown["marker"] = ""
             axes.plot(line["x"], line["y"], label=None if label in drawn else label, **shown)
             drawn.add(label)
         axes.set(xlabel=rows["x_label"].iloc[0], ylabel=rows["y_label"].iloc[0], title=panel)
         if rows.groupby("label")["style"].nunique().max() > 1:
-            lines = layout.get("lines", {})
+            lines = layout.lines
             for style in (style for style in ("solid", "dashed") if style in lines):
                 axes.plot([], [], color="0.3", linestyle=style, label=lines[style])
         if len(drawn) > 1:
@@ -60,3 +65,16 @@ def _looks(labels: list[str], colors: dict[str, str]) -> dict[str, Look]:
     own = {label: colors[label.casefold()] for label in labels if label.casefold() in colors}
     free = itertools.cycle(color for color in COLOURS if color not in own.values())
     return {label: named(own[label] if label in own else next(free)) for label in labels}
+
+
+FIGURE = FigureKind(
+    config=Config,
+    layout=CurvesLayout,
+    expand=expand,
+    lay_out=lay_out,
+    statistics=closed_forms.statistics,
+    floats=closed_forms.FLOATS,
+    every_scale=True,
+    draw=draw,
+    caption=CAPTION,
+)

@@ -10,10 +10,11 @@ from rlvr.config.plan import Item, Plan
 from rlvr.figures import _scored
 from rlvr.figures._looks import Look, looks
 from rlvr.figures._panels import SMALL, Axes, Figure, grid, legend
+from rlvr.items import FigureKind
 from rlvr.statistics.table_rows import UNTRAINED
 
 MANY = 12  # more curves than these have a panel each
-SPREAD = {"elinewidth": 0.6, "alpha": 0.45}
+SPREAD: dict[str, Any] = {"elinewidth": 0.6, "alpha": 0.45}
 NOTE = (
     "A method that is better, and not merely bolder or shyer in its steps, lies to the upper right of the other "
     "methods' curves, not further along them. The larger a dot, the larger its learning rate."
@@ -34,24 +35,28 @@ expand = _scored.expand
 statistics = _scored.statistics
 
 
-def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+class FrontierLayout(_scored.ScoredLayout):
+    baseline: str | None
+
+
+def lay_out(item: Item, plan: Plan, paper: str) -> FrontierLayout:
     baseline = item.content.baseline  # type: ignore[attr-defined]
-    return {**_scored.lay_out(item, plan, paper), **({} if baseline is None else {"baseline": baseline})}
+    return FrontierLayout(**dict(_scored.lay_out(item, plan, paper)), baseline=baseline)
 
 
-def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
+def draw(layout: FrontierLayout, frames: list[pd.DataFrame]) -> Figure:
     """The figure, with intervals in both directions; of many methods a panel each.
 
     The larger a dot, the larger its learning rate; the first panel has the legend. A base policy has no rate.
     """
     frame = frames[0][~frames[0]["arm"].isin(list(UNTRAINED))]  # whose pass rates would press the others together
-    method_of = layout.get("methods", {})
-    frame = frame.assign(method=[method_of.get(arm, arm) for arm in frame["arm"]])
-    many = layout.get("baseline") is not None and frame["method"].nunique() > MANY
-    return _a_panel_each(frame, layout["baseline"]) if many else _together(frame, layout)
+    method_of = layout.methods
+    frame = frame.assign(method=frame["arm"].map(lambda arm: method_of.get(arm, arm)))
+    many = layout.baseline is not None and frame["method"].nunique() > MANY
+    return _a_panel_each(frame, layout.baseline) if many else _together(frame, layout)
 
 
-def _together(frame: pd.DataFrame, layout: dict[str, Any]) -> Figure:
+def _together(frame: pd.DataFrame, layout: FrontierLayout) -> Figure:
     """A panel per model and benchmark, with the curves of all methods."""
     from matplotlib.lines import Line2D
 
@@ -65,7 +70,7 @@ def _together(frame: pd.DataFrame, layout: dict[str, Any]) -> Figure:
         for method, cells in rows_of_panel.groupby("method", sort=False):
             _curve(axes, cells, styles[str(method)], sizes, label=str(cells["label"].iloc[0]))
         several = frame["model"].nunique() > 1, frame["benchmark"].nunique() > 1
-        names = (rows_of_panel["stand_in"].iloc[0], benchmark)
+        names = (rows_of_panel.stand_in.iloc[0], benchmark)
         title = ", ".join(str(name) for name, shown in zip(names, several, strict=True) if shown)
         axes.set(xlabel=f"pass@{low_k} (%)", ylabel=f"pass@{high_k} (%)", title=title)
     sized = sorted({(size, rate) for rate, size in zip(_rates(frame)[0], sizes, strict=True) if size})
@@ -79,12 +84,13 @@ def _together(frame: pd.DataFrame, layout: dict[str, Any]) -> Figure:
     return figure
 
 
-def _a_panel_each(frame: pd.DataFrame, baseline: str) -> Figure:
+def _a_panel_each(frame: pd.DataFrame, baseline: str | None) -> Figure:
     """A panel per method, beside the baseline, with all others in grey."""
     from matplotlib.collections import LineCollection
 
     low_k, high_k = frame["k"].min(), frame["k"].max()
-    curves, sizes = dict(list(frame.groupby("method", sort=False))), _sizes(frame)[0]
+    curves: dict[Any, pd.DataFrame] = dict(list(frame.groupby("method", sort=False)))
+    sizes = _sizes(frame)[0]
     others = [method for method in curves if method != baseline]
     lines = [np.column_stack([of["value"] for of in _two(cells)]) for cells in curves.values()]
     figure, (block,) = grid([len(others)], height=1.15, least=1.3, most=1.6, sharex=True, sharey=True)
@@ -104,7 +110,7 @@ def _curve(
 ) -> None:
     """A method's curve over its learning rates."""
     x, y = _two(cells)
-    style = {"color": look.color, "linestyle": look.linestyle}
+    style: dict[str, Any] = {"color": look.color, "linestyle": look.linestyle}
     if intervals:
         errors = [[(p["value"] - p["value_low"]), (p["value_high"] - p["value"])] for p in (x, y)]
         axes.errorbar(x["value"], y["value"], errors[1], errors[0], fmt="none", ecolor=look.color, **SPREAD)
@@ -138,3 +144,15 @@ def _rates(frame: pd.DataFrame) -> tuple[pd.Series, str]:
         return rates, "learning rate"
     shares = pd.Series(rates / of_method.transform("max"))
     return shares.round(3), "share of the method's\nlargest learning rate"
+
+
+FIGURE = FigureKind(
+    config=Config,
+    layout=FrontierLayout,
+    expand=expand,
+    lay_out=lay_out,
+    statistics=statistics,
+    reads=("scores",),
+    draw=draw,
+    caption=CAPTION,
+)

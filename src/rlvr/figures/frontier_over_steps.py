@@ -11,17 +11,19 @@ import pandas as pd
 from pydantic import model_validator
 
 from rlvr.config.layers import ConfigError
+from rlvr.config.layouts import CellLayout
 from rlvr.config.measures import PERCENTAGE, of_difference
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.fields import Positive
 from rlvr.figures import _curves_of_counts, _training
 from rlvr.figures._looks import looks
 from rlvr.figures._panels import SMALL, Figure, grid, legend
+from rlvr.items import FigureKind
 from rlvr.items.scope import Scope
+from rlvr.papers.fade.scaling import pass_at_ks
 from rlvr.statistics.frontier import Point, at_pass_1
 from rlvr.statistics.intervals import over_seeds
 from rlvr.statistics.run_rows import Runs, cell_columns
-from rlvr.statistics.scaling import pass_at_ks
 
 CAPTION = (
     "Means over {seeds} training seeds, of the probes' held-out problems, not of a benchmark. In the legend: pass@k "
@@ -52,32 +54,37 @@ def expand(name: str, config: Config, scope: Scope) -> Item:
     return Item(item.folder, name, content, item.cells)
 
 
-def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+class FrontierLayout(_training.TrainingLayout):
+    k: int
+    compare_with: str
+
+
+def lay_out(item: Item, plan: Plan, paper: str) -> FrontierLayout:
     config: Any = item.content
-    return {**_training.lay_out(item, plan, paper), "k": config.k, "compare_with": config.compare_with}
+    return FrontierLayout(**dict(_training.lay_out(item, plan, paper)), k=config.k, compare_with=config.compare_with)
 
 
-def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
+def statistics(layout: FrontierLayout, runs: Runs) -> pd.DataFrame:
     """In percent: a row `pass` per model, arm, probed step and k (1 and the larger one), and per arm but the baseline a
     row `gain at equal pass@1` at the larger k, with the step between those of the two probes; none where no two probes
     have the baseline's last pass@1 between them.
     """
-    ks, confidence, rows = [1, layout["k"]], layout["statistics"]["confidence"], []
-    for model in dict.fromkeys(cell["model"] for cell in layout["cells"]):
-        cells = {cell["arm"]: cell for cell in layout["cells"] if cell["model"] == model}
-        curves = {arm: _points(cell, runs, ks, layout["up_to_step"]) for arm, cell in cells.items()}
-        last = curves[layout["compare_with"]][-1]
+    ks, confidence, rows = [1, layout.k], layout.confidence, []
+    for model in dict.fromkeys(cell.model for cell in layout.cells):
+        cells = {cell.arm: cell for cell in layout.cells if cell.model == model}
+        curves = {arm: _points(cell, runs, ks, layout.up_to_step) for arm, cell in cells.items()}
+        last = curves[layout.compare_with][-1]
         for arm, cell in cells.items():
             for point in curves[arm]:
                 for k, values_S1 in zip(ks, (point.pass_1_SN, point.score_SN), strict=True):
                     rows.append(_row(cell, point.rate, PASS, k, values_S1, confidence))
-            found = at_pass_1(curves[arm], last.pass_1_SN) if arm != layout["compare_with"] else None
+            found = at_pass_1(curves[arm], last.pass_1_SN) if arm != layout.compare_with else None
             if found is not None:
                 rows.append(_row(cell, found.rate, GAIN, ks[-1], found.score_SN - last.score_SN, confidence))
     return pd.DataFrame(rows)
 
 
-def _points(cell: dict[str, Any], runs: Runs, ks: list[int], up_to: int | None) -> list[Point]:
+def _points(cell: CellLayout, runs: Runs, ks: list[int], up_to: int | None) -> list[Point]:
     """A point (S, 1) per probed step, which stands in the place of a learning rate."""
     points = []
     for step, counts in _curves_of_counts.by_seed(cell, runs, up_to):
@@ -87,16 +94,16 @@ def _points(cell: dict[str, Any], runs: Runs, ks: list[int], up_to: int | None) 
 
 
 def _row(
-    cell: dict[str, Any], step: float, measure: str, k: int, values_S1: np.ndarray, confidence: float
+    cell: CellLayout, step: float, measure: str, k: int, values_S1: np.ndarray, confidence: float
 ) -> dict[str, Any]:
     one = over_seeds(values_S1[:, 0], confidence, of_difference(PERCENTAGE) if measure == GAIN else PERCENTAGE)
     numbers = {"value": one.estimate, "value_low": one.low, "value_high": one.high, "seeds": len(values_S1)}
     return {**cell_columns(cell), "step": step, "measure": measure, "k": k, **numbers}
 
 
-def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
+def draw(layout: FrontierLayout, frames: list[pd.DataFrame]) -> Figure:
     """The figure: one panel per model; the larger a dot, the later its step."""
-    frame, k = frames[0], layout["k"]
+    frame, k = frames[0], layout.k
     models, styles = list(dict.fromkeys(frame["model"])), looks(list(dict.fromkeys(frame["arm"])), layout)
     figure, (block,) = grid([len(models)], height=3.0, least=3.0, most=4.4)
     for axes, model in zip(block, models, strict=True):
@@ -109,7 +116,7 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
             for across, up, size in zip(x, y, np.linspace(2.5, 6.5, len(x)), strict=True):
                 axes.plot(across, up, **look.point, markersize=size)
             axes.plot([], [], **look.point, linestyle=look.linestyle, label=_label(rows))
-            if arm == layout["compare_with"]:
+            if arm == layout.compare_with:
                 axes.axvline(x.iloc[-1], color="0.5", linestyle=":", linewidth=0.8)
         axes.set(xlabel="pass@1 (%)", ylabel=f"pass@{k} (%)")
         if len(models) > 1:
@@ -128,3 +135,15 @@ def _label(rows: pd.DataFrame) -> str:
     value, low, high = gains[["value", "value_low", "value_high"]].iloc[0]
     numbers = f"{value:+.1f} [{low:+.1f}, {high:+.1f}]".replace("-", "−")
     return f"{label} {numbers}"
+
+
+FIGURE = FigureKind(
+    config=Config,
+    layout=FrontierLayout,
+    expand=expand,
+    lay_out=lay_out,
+    statistics=statistics,
+    reads=("runs",),
+    draw=draw,
+    caption=CAPTION,
+)

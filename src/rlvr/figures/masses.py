@@ -7,12 +7,14 @@ import numpy as np
 import pandas as pd
 
 from rlvr.config.colors import COLORS
+from rlvr.config.layouts import Spec
 from rlvr.config.measures import METRICS
 from rlvr.config.plan import Item, Plan
 from rlvr.estimators import Estimator
 from rlvr.figures import _training
 from rlvr.figures._looks import looks
 from rlvr.figures._panels import Axes, Figure, below
+from rlvr.items import FigureKind
 from rlvr.items.layout import runs_of_cells
 from rlvr.statistics.intervals import over_seeds
 from rlvr.statistics.run_rows import Runs, cell_columns, in_range, value_of
@@ -24,27 +26,39 @@ Config = _training.TrainingFigure
 expand = _training.expand
 
 
-def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
-    runs = runs_of_cells(item, plan)
-    weights = [{"estimator": run.estimator, "shaped": run.reward.overlong_penalty > 0} for run in runs]
-    return {**_training.lay_out(item, plan, paper), "weights": weights}
+class Weights(Spec):
+    """What the closed form of a cell's weights depends on. `shaped`: rewards that are not 0 and 1."""
+
+    estimator: dict[str, Any]
+    shaped: bool
 
 
-def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
+class MassesLayout(_training.TrainingLayout):
+    weights: tuple[Weights, ...]  # by cell
+
+
+def lay_out(item: Item, plan: Plan, paper: str) -> MassesLayout:
+    weights = tuple(
+        Weights(estimator=run.estimator, shaped=run.reward.overlong_penalty > 0) for run in runs_of_cells(item, plan)
+    )
+    return MassesLayout(**dict(_training.lay_out(item, plan, paper)), weights=weights)
+
+
+def statistics(layout: MassesLayout, runs: Runs) -> pd.DataFrame:
     """One row per model, arm, side and number of correct responses c: realised, and the closed form at p = c / G.
 
     Realised: the mean over a run's steps, with equal weights, of the groups with c correct; then over seeds.
     """
     rows = []
-    for cell, weights in zip(layout["cells"], layout["weights"], strict=True):
+    for cell, weights in zip(layout.cells, layout.weights, strict=True):
         rollouts, realised = 0, []
         for side, name in SIDES.items():
-            means_SC = np.array([_means(runs, run, name, layout["up_to_step"]) for run in cell["policies"]])
+            means_SC = np.array([_means(runs, run, name, layout.up_to_step) for run in cell.policies])
             rollouts = means_SC.shape[1] - 1
             for c in range(rollouts + 1):
                 values_S = means_SC[~np.isnan(means_SC[:, c]), c]
                 if values_S.size:
-                    interval = over_seeds(values_S, layout["statistics"]["confidence"])
+                    interval = over_seeds(values_S, layout.confidence)
                     realised.append(
                         {
                             "form": "realised",
@@ -56,8 +70,8 @@ def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
                             "seeds": values_S.size,
                         }
                     )
-        form = "own" if has_closed_form(**weights) else ORIENTATION
-        closed = closed_form(weights["estimator"] if form == "own" else {"name": ORIENTATION}, rollouts)
+        form = "own" if has_closed_form(weights.estimator, weights.shaped) else ORIENTATION
+        closed = closed_form(weights.estimator if form == "own" else {"name": ORIENTATION}, rollouts)
         rows += [{**cell_columns(cell), "measure": "masses", **row} for row in realised]
         rows += [
             {**cell_columns(cell), "measure": "masses", "form": form, "side": side, "p": c / rollouts, "value": value}
@@ -94,7 +108,7 @@ def _estimator(estimator: dict[str, Any]) -> Estimator:
     return Estimator(estimator["name"], {key: value for key, value in estimator.items() if key != "name"})
 
 
-def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
+def draw(layout: MassesLayout, frames: list[pd.DataFrame]) -> Figure:
     """The figure: realised masses with intervals over seeds, and closed forms; positive up, negative down."""
     from matplotlib.ticker import FuncFormatter
 
@@ -116,14 +130,18 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
         largest = max(*reach.values(), 1e-6)
         axes.set_ylim(-1.25 * max(reach["negative"], 0.1 * largest), 1.25 * max(reach["positive"], 0.1 * largest))
         axes.set(xlabel="solve rate of a group", xlim=(-0.03, 1.03))
-        axes.set_ylabel("gradient mass\n← negative   positive →" if first else None)
+        axes.set_ylabel("gradient mass\n← negative   positive →" if first else "")
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{abs(value):g}"))
     _legend_of_masses(figure, frame)
     return figure
 
 
 def _closed(axes: Axes, rows: pd.DataFrame, sign: int, tint: str) -> None:
-    for form, style in (("own", {"color": tint, "linewidth": 1.4}), (ORIENTATION, {"color": GREY, "linestyle": "--"})):
+    styles: dict[str, dict[str, Any]] = {
+        "own": {"color": tint, "linewidth": 1.4},
+        ORIENTATION: {"color": GREY, "linestyle": "--"},
+    }
+    for form, style in styles.items():
         line = rows[rows["form"] == form]
         axes.plot(line["p"], sign * line["value"], **style)
 
@@ -138,3 +156,15 @@ def _legend_of_masses(figure: Figure, frame: pd.DataFrame) -> None:
         words = "GRPO's closed form, for orientation: the method's weights depend on more than the solve rate"
         handles.append(Line2D([], [], color=GREY, linestyle="--", label=words))
     below(figure, {str(handle.get_label()): handle for handle in handles})
+
+
+FIGURE = FigureKind(
+    config=Config,
+    layout=MassesLayout,
+    expand=expand,
+    lay_out=lay_out,
+    statistics=statistics,
+    reads=("runs",),
+    draw=draw,
+    caption=CAPTION,
+)

@@ -1,20 +1,23 @@
 """Measures (`rlvr.config.measures`) over training steps, with intervals over seeds."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from pydantic import Field
 
+from rlvr.claims import of_curves
 from rlvr.config.layers import ConfigError
-from rlvr.config.measures import HARD, MEASURES, METRICS, PROBE, WEIGHTS, UnknownMeasure, curve, possible
+from rlvr.config.measures import HARD, MEASURES, METRICS, PROBE, Curve, UnknownMeasure, curve, possible
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.fields import Positive
 from rlvr.estimators import signature
 from rlvr.figures import _training
 from rlvr.figures._looks import looks
 from rlvr.figures._panels import Axes, Figure, grid, legend
+from rlvr.items import FigureKind
 from rlvr.items.layout import runs_of_cells
 from rlvr.items.scope import Scope
 from rlvr.statistics.intervals import over_seeds
@@ -24,7 +27,6 @@ CAPTION = (
     "Lines: means over {seeds} training seeds. Bands: their 95 % intervals (Student's t); where a panel has more than "
     "two methods, thin lines: the seeds."
 )
-CLAIMS = "of_curves"
 
 
 class Config(_training.WithPublished):
@@ -46,8 +48,8 @@ def _check(name: str, runs: list[Any], place: str) -> None:
         measure = curve(name)
     except UnknownMeasure as error:
         raise ConfigError(f"{place}.measures: {error}") from error
-    if measure.rows == WEIGHTS:
-        raise ConfigError(f"{place}.measures: {name!r} is of weights; a figure of kind weights_over_steps shows it")
+    if measure.rows not in (PROBE, METRICS):
+        raise ConfigError(f"{place}.measures: {name!r} is a measure of {measure.rows}; another kind of figure shows it")
     if measure.rows == PROBE and not all(run.probe.problems for run in runs):
         raise ConfigError(f"{place}.measures: {name!r} needs held-out problems (probe.problems)")
     if measure.name == "greedy" and not all(run.probe.greedy for run in runs):
@@ -59,34 +61,42 @@ def _check(name: str, runs: list[Any], place: str) -> None:
         raise ConfigError(f"{place}.measures: {HARD!r} needs about.hard_levels of {sets} (config/datasets.yaml)")
 
 
-def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+class OverStepsLayout(_training.TrainingLayout):
+    measures: tuple[Curve, ...]
+    hard_levels: tuple[tuple[str, ...], ...]  # by cell
+    smooth: int | None
+
+
+def lay_out(item: Item, plan: Plan, paper: str) -> OverStepsLayout:
     config: Any = item.content
-    measures = [vars(curve(measure, config.smooth)) for measure in config.measures]
-    levels = [run.validation.about.hard_levels for run in runs_of_cells(item, plan)]
-    keys = {"measures": measures, "hard_levels": levels, "smooth": config.smooth}
-    return {**_training.lay_out(item, plan, paper), **keys}
+    return OverStepsLayout(
+        **dict(_training.lay_out(item, plan, paper)),
+        measures=tuple(curve(measure, config.smooth) for measure in config.measures),
+        hard_levels=tuple(tuple(run.validation.about.hard_levels) for run in runs_of_cells(item, plan)),
+        smooth=config.smooth,
+    )
 
 
-def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
+def statistics(layout: OverStepsLayout, runs: Runs) -> pd.DataFrame:
     """One row per model, arm, measure and step; without steps at which no seed has the measure.
 
     `by_seed` has the value of each run, NaN where it has none at this step.
     """
     rows = []
-    for cell, hard_levels in zip(layout["cells"], layout["hard_levels"], strict=True):
-        for measure in layout["measures"]:
-            smooth = layout["smooth"] if measure["rows"] == METRICS else None
-            series = [_series(runs, run, measure, hard_levels, smooth) for run in cell["policies"]]
-            for step in in_range(sorted({step for values in series for step in values}), layout["up_to_step"]):
+    for cell, hard_levels in zip(layout.cells, layout.hard_levels, strict=True):
+        for measure in layout.measures:
+            smooth = layout.smooth if measure.rows == METRICS else None
+            series = [_series(runs, run, measure, hard_levels, smooth) for run in cell.policies]
+            for step in in_range(sorted({step for values in series for step in values}), layout.up_to_step):
                 every_S = np.array([s.get(step, math.nan) for s in series])
                 values_S = every_S[~np.isnan(every_S)]
                 if values_S.size:
-                    interval = over_seeds(values_S, layout["statistics"]["confidence"], possible(measure["name"]))
+                    interval = over_seeds(values_S, layout.confidence, possible(measure.name))
                     rows.append(
                         {
                             **cell_columns(cell),
                             "step": step,
-                            "measure": measure["written"],
+                            "measure": measure.written,
                             "value": interval.estimate,
                             "value_low": interval.low,
                             "value_high": interval.high,
@@ -97,15 +107,13 @@ def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _series(
-    runs: Runs, run: str, measure: dict[str, Any], hard_levels: list[str], smooth: int | None
-) -> dict[int, float]:
-    rows = runs[run][measure["rows"]]
-    values = [value_at(row, measure["name"], hard_levels, run) for row in rows]
+def _series(runs: Runs, run: str, measure: Curve, hard_levels: Sequence[str], smooth: int | None) -> dict[int, float]:
+    rows = runs[run][measure.rows]
+    values = [value_at(row, measure.name, hard_levels, run) for row in rows]
     return dict(zip((row["step"] for row in rows), running_mean(values, smooth) if smooth else values, strict=True))
 
 
-def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
+def draw(layout: OverStepsLayout, frames: list[pd.DataFrame]) -> Figure:
     """The figure: per model a panel per measure, one line per arm.
 
     A measure that no run has (`false_working` of runs on published sets) has no panel.
@@ -113,19 +121,19 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     from matplotlib.ticker import MaxNLocator
 
     frame = frames[0]
-    measures = [measure for measure in layout["measures"] if (frame["measure"] == measure["written"]).any()]
+    measures = [measure for measure in layout.measures if (frame["measure"] == measure.written).any()]
     models, styles = list(dict.fromkeys(frame["model"])), looks(frame["arm"], layout)
     figure, blocks = grid([len(measures)] * len(models), height=2.1)
     for block, model in zip(blocks, models, strict=True):
         for axes, measure in zip(block, measures, strict=True):
-            rows = frame[(frame["model"] == model) & (frame["measure"] == measure["written"])]
+            rows = frame[(frame["model"] == model) & (frame["measure"] == measure.written)]
             for place, (arm, cell) in enumerate(rows.groupby("arm", sort=False)):
                 _training.draw_line(axes, cell, styles[str(arm)], place, rows["arm"].nunique())
-            axes.set(xlabel="training step", ylabel=measure["label"])
+            axes.set(xlabel="training step", ylabel=measure.label)
             if len(rows):
-                first = measure is layout["measures"][0]
-                numbers = [point["value"] for point in layout.get("published", [])] if first else []
-                _cut(axes, pd.concat([rows["value"], pd.Series(numbers, dtype=float)]), share=measure["share"])
+                first = measure is layout.measures[0]
+                numbers = [point.value for point in layout.published] if first else []
+                _cut(axes, pd.concat([rows["value"], pd.Series(numbers, dtype=float)]), share=measure.share)
                 if first:
                     _training.draw_published(axes, layout, set(rows["arm"]), rows["step"].max(), styles)
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -141,3 +149,16 @@ def _cut(axes: Axes, values: pd.Series, *, share: bool) -> None:
     margin = max(0.25 * (high - low), 1e-3)
     bottom = low - margin if low < 0 else max(0.0, low - margin)
     axes.set_ylim(bottom, min(1.0, high + margin) if share else high + margin)
+
+
+FIGURE = FigureKind(
+    config=Config,
+    layout=OverStepsLayout,
+    expand=expand,
+    lay_out=lay_out,
+    statistics=statistics,
+    reads=("runs",),
+    claims=of_curves.CLAIMS,
+    draw=draw,
+    caption=CAPTION,
+)

@@ -1,18 +1,15 @@
 """Pass@k over k, of tables or of arms on benchmarks: ours with intervals, next to the published curves."""
 
-from typing import Any
-
 import pandas as pd
 from pydantic import model_validator
 
-from rlvr import items
 from rlvr.config.layers import ConfigError, look_up
-from rlvr.config.plan import Item
+from rlvr.config.plan import Item, Plan
 from rlvr.figures import _scored
 from rlvr.figures._looks import Look, looks
 from rlvr.figures._panels import Axes, Figure, grid, legend, starts_line
 from rlvr.figures._training import BANDS
-from rlvr.items import FIGURES, TABLES
+from rlvr.items import FIGURES, TABLE_KINDS, FigureKind
 from rlvr.items.scope import Scope
 
 SPREAD = 0.25  # octaves of k, over which the intervals of many methods stand side by side
@@ -31,21 +28,29 @@ class Config(_scored.ScoredFigure):
 
 
 CAPTION = f"{_scored.CAPTION} Shaded: the published curves, of the paper's own model and set, on the scale beside them."
-lay_out = _scored.lay_out
+
+
+CurvesLayout = _scored.ScoredLayout | _scored.OfTables  # of its own cells, or of tables
+
+
+def lay_out(item: Item, plan: Plan, paper: str) -> CurvesLayout:
+    return (_scored.lay_out if item.cells else _scored.lay_out_tables)(item, plan, paper)
+
+
 statistics = _scored.statistics
 
 
 def expand(name: str, config: Config, scope: Scope) -> Item:
     for table in config.tables:
         item = look_up(scope.planned.tables, table, "table", f"{scope.place}.tables")
-        if not items.hook(items.load(TABLES, item.content.kind), "CURVES", False):
+        if not TABLE_KINDS.load(item.content.kind).curves:
             raise ConfigError(f"{scope.place}.tables: {table!r} has no curves; name a pass@k table")
     if config.tables:
         return Item(FIGURES, name, config, sources=tuple(config.tables))
     return _scored.expand(name, config, scope)
 
 
-def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
+def draw(layout: CurvesLayout, frames: list[pd.DataFrame]) -> Figure:
     """The figure: per model and benchmark our curves with intervals, and on the same scale the published ones."""
     frames = [frame.loc[frame["score"] == "pass"] for frame in frames]
     frames = [part for frame in frames for _, part in frame.groupby("benchmark", sort=False)]
@@ -95,3 +100,15 @@ def _k_axis(axes: Axes, ks: list[int], title: str) -> None:
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("k")
     axes.set_title(title)
+
+
+FIGURE = FigureKind(
+    config=Config,
+    layout=CurvesLayout,
+    expand=expand,
+    lay_out=lay_out,
+    statistics=statistics,
+    reads=("scores",),
+    draw=draw,
+    caption=CAPTION,
+)

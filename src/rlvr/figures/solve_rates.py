@@ -1,7 +1,6 @@
 """Shares of prompts by solve rate, stacked, over training steps."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,6 +10,7 @@ from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.fields import Positive
 from rlvr.figures import _training
 from rlvr.figures._panels import Figure, legend
+from rlvr.items import FigureKind
 from rlvr.statistics.run_rows import Runs, cell_columns, in_range, running_mean, value_of
 
 CAPTION = "Means over {seeds} training seeds."
@@ -35,21 +35,25 @@ class Config(_training.TrainingFigure):
 expand = _training.expand
 
 
-def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+class SolveRatesLayout(_training.TrainingLayout):
+    smooth: int | None
+
+
+def lay_out(item: Item, plan: Plan, paper: str) -> SolveRatesLayout:
     smooth = item.content.smooth  # type: ignore[attr-defined]
-    return {**_training.lay_out(item, plan, paper), "smooth": smooth}
+    return SolveRatesLayout(**dict(_training.lay_out(item, plan, paper)), smooth=smooth)
 
 
-def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
+def statistics(layout: SolveRatesLayout, runs: Runs) -> pd.DataFrame:
     """One row per model, arm, step and bin of solve rates: the share of drawn prompts, a mean over seeds."""
     rows = []
-    for cell in layout["cells"]:
+    for cell in layout.cells:
         shares_of: dict[tuple[int, str], list[float]] = {}
-        for run in cell["policies"]:
-            for step, shares in _binned(runs, run, layout["smooth"]):
+        for run in cell.policies:
+            for step, shares in _binned(runs, run, layout.smooth):
                 for name, share in shares.items():
                     shares_of.setdefault((step, name), []).append(share)
-        steps = in_range(sorted({step for step, _ in shares_of}), layout["up_to_step"])
+        steps = in_range(sorted({step for step, _ in shares_of}), layout.up_to_step)
         rows += [
             {
                 **cell_columns(cell),
@@ -78,12 +82,12 @@ def _binned(runs: Runs, run: str, smooth: int | None) -> list[tuple[int, dict[st
     return [(row["step"], {name: values[i] for name, values in smoothed.items()}) for i, row in enumerate(rows)]
 
 
-def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
+def draw(layout: SolveRatesLayout, frames: list[pd.DataFrame]) -> Figure:
     """The figure: stacked shares of prompts, one panel per arm, models in separate rows."""
     from matplotlib.ticker import MaxNLocator
 
     figure, panels = _training.panels(frames[0], height=2.0, sharex=True, sharey=True)
-    smooth = f"\nmean of last {layout['smooth']} steps" if layout.get("smooth") else ""
+    smooth = f"\nmean of last {layout.smooth} steps" if layout.smooth else ""
     drawn = []
     for axes, cell, first in panels:
         wide = cell.pivot(index="step", columns="bin", values="value")
@@ -104,3 +108,15 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
         drawn.append(axes)
     legend(figure, drawn)
     return figure
+
+
+FIGURE = FigureKind(
+    config=Config,
+    layout=SolveRatesLayout,
+    expand=expand,
+    lay_out=lay_out,
+    statistics=statistics,
+    reads=("runs",),
+    draw=draw,
+    caption=CAPTION,
+)

@@ -1,70 +1,115 @@
-"""Items: the interface of the kinds of tables and figures.
+"""Items: tables and figures. Each kind is one module in a folder `tables` or `figures`, here or in a paper's package.
 
-A kind is one module in `rlvr.tables` or `rlvr.figures`. Its file name is its `kind` in configuration; there is no other
-list of kinds. A kind has
-
-    Config(ItemConfig)                           its keys in a paper's file, with their checks
-    expand(name, config, scope) -> Item          its inputs: cells (models x arms x seeds), evaluations, other items
-    lay_out(item, plan, paper) -> dict           the layout that the functions below get: plain data without paths
-    statistics(layout, <inputs>) -> DataFrame    its numbers with intervals, tidy
-
-A kind of table also has `render(layout, <statistics>, <reference>) -> Rendered`: text, no arithmetic. A kind of figure
-has `draw(layout, frames) -> Figure` and `CAPTION`, which explains its lines and error bars (of {seeds} training seeds).
-
-The names of a function's parameters select the files it reads: see `rlvr.items.inputs`. A kind without `statistics`
-shows only published values or closed forms. A kind may also define
-
-    companions(name, config, scope) -> (tables, figures)   configurations of items that come with it
-    check_published(config, file, paper, place)            whether a published table has the names that it looks for
-    sentences(statistics, level) -> list[str]              what a page says in short above a table
-    CLAIMS = "<module of rlvr.claims>"                     what contrasts of its cells are made of
-    measures(config), PARTS                                for claims "of_parts": the measures, the parts of training
-    FLOATS = "%.9g"                                        how its statistics are written
-    AS_TEXT = True                                         whether `render` gets its statistics as text
-    CURVES = True                                          whether a figure can draw its rows over k
-    EVERY_SCALE = True                                     whether nothing of it depends on the scale
-    DEFAULT = True                                         whether an item without `kind` is of this kind
+The file name is its `kind` in configuration. The module defines `TABLE = TableKind(...)` or `FIGURE = FigureKind(...)`.
+Planning imports kinds, so they import matplotlib, scipy and torch inside functions.
 """
 
-import importlib
-import inspect
-from functools import cache
-from pathlib import Path
-from types import ModuleType
-from typing import Any
+from __future__ import annotations
 
-from rlvr.config.registries import constant
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import UnionType
+from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter
+
+from rlvr.items.contrast import ClaimKind
+from rlvr.registry import Registry
+
+if TYPE_CHECKING:  # a plan loads this module, and renders nothing
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+    from rlvr.config.layouts import Layout
+    from rlvr.config.plan import Item, Plan
+    from rlvr.config.published import PublishedTable
+    from rlvr.config.schema.items import ItemConfig
+    from rlvr.config.schema.paper import Paper
+    from rlvr.items.rendered import Rendered
+    from rlvr.items.scope import Scope
 
 TABLES, FIGURES = "tables", "figures"
+DEFAULT = {TABLES: "pass_at_k"}  # the kind of an item without `kind`; a figure needs one
+STATISTICS, REFERENCE = "statistics", "reference"  # what a table is rendered from
 
-_PACKAGE = Path(__file__).resolve().parents[1]
-
-
-@cache
-def names(folder: str) -> tuple[str, ...]:
-    """The kinds of tables or of figures."""
-    return tuple(sorted(path.stem for path in (_PACKAGE / folder).glob("[a-z]*.py")))
+Companions = tuple[dict[str, "ItemConfig"], dict[str, "ItemConfig"]]
 
 
-@cache
-def default(folder: str) -> str | None:
-    """The kind of an item without `kind`, read from source; None where each item needs one."""
-    return next((name for name in names(folder) if constant(folder, name, "DEFAULT", False)), None)
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """A kind of table or figure.
+
+    config       its keys in a paper's file, with their checks
+    expand       (name, config, scope): its inputs as an Item: cells (models x arms x seeds), evaluations, other items
+    layout       the type of its layout, which the functions below get: data without paths (`rlvr.config.layouts`)
+    lay_out      (item, plan, paper): that layout
+    statistics   (layout, <what it reads>): its numbers with intervals, tidy; None: it shows other items' numbers,
+                 published values, or settings
+    reads        the inputs of `statistics`, by the names of its parameters: keys of `rlvr.items.inputs.INPUTS`, or
+                 "reference", the path of the published table or None
+    claims       what contrasts of its cells are made of
+    floats       how its statistics are written
+    every_scale  whether nothing of it depends on the scale
+    """
+
+    config: type[ItemConfig]
+    expand: Callable[[str, Any, Scope], Item]
+    layout: type[Layout] | UnionType
+    lay_out: Callable[[Item, Plan, str], Layout]
+    statistics: Callable[..., DataFrame] | None = None
+    reads: tuple[str, ...] = ()
+    claims: ClaimKind | None = None
+    floats: str = "%.6g"
+    every_scale: bool = False
+
+    def read(self, content: Mapping[str, Any]) -> Any:
+        """The layout in a stage's specification. Raises pydantic's ValidationError."""
+        return TypeAdapter(self.layout).validate_python(content)
 
 
-@cache
-def load(folder: str, kind: str) -> ModuleType:
-    """The module of a kind."""
-    return importlib.import_module(f"rlvr.{folder}.{kind}")
+@dataclass(frozen=True, kw_only=True)
+class TableKind(Kind):
+    """A kind of table.
+
+    render           (layout, <what it is rendered from>): its cells as text; no arithmetic
+    rendered_from    the parameters of `render`: "statistics" as a data frame, "reference"
+    as_text          whether `render` gets its statistics as text
+    companions       (name, config, scope): the tables and the figures that come with it
+    check_published  (config, file, paper, place): raises ConfigError where a published table lacks a name
+    sentences        (statistics, level): what a page says in short above the table
+    curves           whether a figure can draw its rows over k
+    """
+
+    render: Callable[..., Rendered]
+    rendered_from: tuple[str, ...] = (STATISTICS,)
+    as_text: bool = False
+    companions: Callable[[str, Any, Scope], Companions] | None = None
+    check_published: Callable[[Any, PublishedTable, Paper, str], None] | None = None
+    sentences: Callable[[DataFrame, float | None], list[str]] | None = None
+    curves: bool = False
 
 
-def hook(module: ModuleType, name: str, otherwise: Any = None) -> Any:
-    """The value of an optional name of a kind, else `otherwise`."""
-    return getattr(module, name, otherwise)
+@dataclass(frozen=True, kw_only=True)
+class FigureKind(Kind):
+    """A kind of figure.
+
+    draw     (layout, frames): the figure, from the statistics of its sources
+    caption  explains its lines and error bars (of {seeds} training seeds)
+    """
+
+    draw: Callable[[Any, list[DataFrame]], Figure]
+    caption: str
 
 
-@cache
-def parameters(module: ModuleType, function: str) -> tuple[str, ...]:
-    """The parameters of a kind's function after the layout; () where the kind lacks the function."""
-    value = getattr(module, function, None)
-    return () if value is None else tuple(inspect.signature(value).parameters)[1:]
+TABLE_KINDS = Registry[TableKind](TABLES, "TABLE")
+FIGURE_KINDS = Registry[FigureKind](FIGURES, "FIGURE")
+
+
+def kinds(folder: str) -> Registry[TableKind] | Registry[FigureKind]:
+    """The kinds of tables, or of figures."""
+    return {TABLES: TABLE_KINDS, FIGURES: FIGURE_KINDS}[folder]
+
+
+def kind_of(item: Item) -> TableKind | FigureKind:
+    """The kind of a planned table or figure."""
+    return kinds(item.folder).load(item.content.kind)

@@ -3,7 +3,7 @@
 from functools import partial
 from pathlib import Path
 from textwrap import wrap
-from typing import Annotated, Any
+from typing import Annotated
 
 import matplotlib
 
@@ -15,17 +15,18 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from rlvr import items, stages
+from rlvr.config.layouts import Layout
 from rlvr.files import read_json, whole
-from rlvr.items import FIGURES
+from rlvr.items import FIGURE_KINDS
 
 STYLE = Path(items.__file__).parents[1] / "figures" / "rlvr.mplstyle"
 
 
-def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
+def draw(layout: Layout, frames: list[pd.DataFrame]) -> Figure:
     """The figure as it is published: without its title, which stands above or below it, and with what it is of."""
-    kind = items.load(FIGURES, layout["kind"])
+    kind = FIGURE_KINDS.load(layout.kind)
     figure = kind.draw(layout, frames)
-    if not items.hook(kind, "EVERY_SCALE", False):
+    if not kind.every_scale:
         figure.suptitle(_of(layout, frames), x=0.995, ha="right", color="0.4")
     unbroken: dict[Text, str] = {}
     while _break_long_labels(figure, unbroken):  # a broken label takes room from its panel
@@ -34,10 +35,10 @@ def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
     return figure
 
 
-def _of(layout: dict[str, Any], frames: list[pd.DataFrame]) -> str:
+def _of(layout: Layout, frames: list[pd.DataFrame]) -> str:
     """The scale, and the model where all panels have the same."""
     models = {str(model) for frame in frames if "stand_in" in frame for model in frame["stand_in"]}
-    return ", ".join([*(models if len(models) == 1 else ()), f"{layout['scale']} scale"])
+    return ", ".join([*(models if len(models) == 1 else ()), f"{layout.scale} scale"])
 
 
 def _break_long_labels(figure: Figure, unbroken: dict[Text, str]) -> bool:
@@ -82,14 +83,15 @@ def main(
     out: Annotated[list[Path], typer.Option(help="Files to write: .pdf, .png.")],
 ) -> None:
     """Draw a figure."""
-    layout = read_json(spec)
+    content = read_json(spec)
+    layout = FIGURE_KINDS.load(content["kind"]).read(content)
     with plt.style.context(STYLE):
         figure = draw(layout, [pd.read_csv(path) for path in statistics])
         for path in out:
             # The title, for a file that is found alone. No dates and versions, so equal data give equal files.
             none = {"CreationDate": None, "Producer": None} if path.suffix == ".pdf" else {"Software": None}
             with whole(path) as partial:
-                figure.savefig(partial, format=path.suffix[1:], metadata={"Title": layout["title"], **none})
+                figure.savefig(partial, format=path.suffix[1:], metadata={"Title": layout.title, **none})
         plt.close(figure)
 
 

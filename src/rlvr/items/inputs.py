@@ -30,6 +30,10 @@ def _read_runs(files: Sequence[Path]) -> Runs:
     return Runs.of((path.parent.name, path.stem, read_lines(path)) for path in files)
 
 
+def _read_measured(files: Sequence[Path]) -> Runs:
+    return Runs.of((path.parent.name, path.parents[1].name, read_lines(path)) for path in files)
+
+
 def _read_by_run(files: Sequence[Path]) -> dict[str, Any]:
     return {path.parent.name: read_json(path) for path in files}
 
@@ -93,9 +97,17 @@ INPUTS = {
     # the same without base policies, which have none; and the correct solutions of each policy on each evaluation
     "training": Input(_trained, _read_runs),
     "solutions": Input(_drawn, _read_solutions),
-    # what each run changed in the weights: weights.jsonl by step, summary.json at the end; hidden.jsonl by step
-    "weights": Input(lambda item, paths, plan: [paths.weights(run) for run in item.policies()], _read_runs),
-    "changes": Input(lambda item, paths, plan: [paths.change(run) for run in item.policies()], _read_by_run),
-    "hidden": Input(lambda item, paths, plan: [paths.hidden(run) for run in item.policies()], _read_runs),
 }
-REFERENCE = "reference"  # a further input: the path of the published table, or None
+SUMMARY = "_summary"
+
+
+def source(name: str) -> Input:
+    """An input: of INPUTS, or the rows of a measure of runs by its name, or its summaries (`weights_summary`)."""
+    if name in INPUTS:
+        return INPUTS[name]
+    measure = name.removesuffix(SUMMARY)
+    if name == measure:
+        return Input(
+            lambda item, paths, plan: [paths.measured(measure, run) for run in item.policies()], _read_measured
+        )
+    return Input(lambda item, paths, plan: [paths.summary(measure, run) for run in item.policies()], _read_by_run)

@@ -1,39 +1,39 @@
-"""The layout of an item: all that its statistics and its rendering need, as plain data without paths."""
+"""The layout of an item: all that its statistics and its rendering need, without paths (`rlvr.config.layouts`)."""
 
 from typing import Any
 
-from rlvr import items
+from rlvr.config.layouts import CellLayout, CellsLayout, Layout, PanelLayout, Rate, ScoresLayout
 from rlvr.config.plan import Cell, Item, Plan
-from rlvr.config.schema.settings import Evaluation
+from rlvr.config.schema.settings import Collapse, Evaluation
+from rlvr.items import kind_of
 
 
-def of(plan: Plan, paper: str, name: str) -> dict[str, Any]:
+def of(plan: Plan, paper: str, name: str) -> Layout:
     """The layout of a table or figure, from its kind."""
     item = plan.papers[paper].item(name)
-    return items.load(item.folder, item.content.kind).lay_out(item, plan, paper)
+    return kind_of(item).lay_out(item, plan, paper)
 
 
-def common(item: Item, plan: Plan) -> dict[str, Any]:
+def common(item: Item, plan: Plan) -> Layout:
     """The layout's keys for every kind."""
-    return {
-        "name": item.name,
-        "title": item.content.title,
-        "note": item.content.note,
-        "scale": plan.scale,
-        "about_scale": plan.about,
-        "kind": item.content.kind,
-    }
+    return Layout(
+        name=item.name,
+        title=item.content.title,
+        note=item.content.note,
+        scale=plan.scale,
+        about_scale=plan.about,
+        kind=item.content.kind,
+    )
 
 
-def with_cells(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+def with_cells(item: Item, plan: Plan, paper: str) -> CellsLayout:
     """The same, with the cells and the settings of statistics."""
     settings = plan.papers[paper].settings
-    statistics = next(iter(settings.values())).statistics.model_dump(mode="json")
-    return {
-        **common(item, plan),
-        "cells": [_cell(cell, item, plan, paper) for cell in item.cells],
-        "statistics": statistics,
-    }
+    return CellsLayout(
+        **dict(common(item, plan)),
+        cells=tuple(_cell(cell, item, plan, paper) for cell in item.cells),
+        statistics=next(iter(settings.values())).statistics,
+    )
 
 
 def _block(model: str, item: Item) -> list[str]:
@@ -41,43 +41,40 @@ def _block(model: str, item: Item) -> list[str]:
     return [model, *(other for other, by in item.shown_by.items() if by == model)]
 
 
-def _cell(cell: Cell, item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+def _cell(cell: Cell, item: Item, plan: Plan, paper: str) -> CellLayout:
     block, paper_plan = _block(cell.model, item), plan.papers[paper]
-    return {
-        "model": ", ".join(block),
-        "stand_in": plan.stand_ins.get(cell.model, cell.model),
-        "arm": cell.row.arm,
-        "label": cell.row.label,
-        "published": cell.row.published,
-        "published_model": paper_plan.paper.published_name(cell.model) if len(block) == 1 else None,
-        "learning_rate": cell.learning_rate,
-        "policies": [policy for policy, _ in cell.policies],
-        **_rates(cell),
-        **({"reference": cell.row.reference} if cell.row.reference else {}),
-    }
+    return CellLayout(
+        model=", ".join(block),
+        stand_in=plan.stand_ins.get(cell.model, cell.model),
+        arm=cell.row.arm,
+        label=cell.row.label,
+        published=cell.row.published,
+        published_model=paper_plan.paper.published_name(cell.model) if len(block) == 1 else None,
+        learning_rate=cell.learning_rate,
+        policies=tuple(policy for policy, _ in cell.policies),
+        rates=tuple(
+            Rate(learning_rate=rate, policies=tuple(policy for policy, _ in pairs)) for rate, pairs in cell.rates
+        ),
+        reference=cell.row.reference,
+    )
 
 
-def _rates(cell: Cell) -> dict[str, Any]:
-    """At equal pass@1: the learning rates, and the policies at each."""
-    rates = [{"learning_rate": rate, "policies": [policy for policy, _ in pairs]} for rate, pairs in cell.rates]
-    return {"rates": rates} if rates else {}
-
-
-def with_scores(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+def with_scores(item: Item, plan: Plan, paper: str) -> ScoresLayout:
     """The same for an item over benchmarks, with its panels, sampling settings and selected checkpoints."""
     sampling = plan.evaluations[next(iter(item.evaluations.values()))[0]].sampling
     compare = getattr(item.content, "compare_with", None)
     labels = {cell.row.arm: cell.row.label for cell in item.cells}
-    return {
-        **with_cells(item, plan, paper),
-        "panels": _panels(item, plan, paper),
-        "k": getattr(item.content, "k", []),
-        "compare_with": compare,
-        "compare_label": labels[compare] if compare else "",
-        "sampling": _sampling(sampling) + _limits(item, plan),
-        **_selected(item, plan),
-        **_trainers(item, plan),
-    }
+    return ScoresLayout(
+        **dict(with_cells(item, plan, paper)),
+        panels=tuple(_panels(item, plan, paper)),
+        k=getattr(item.content, "k", ()),
+        compare_with=compare,
+        compare_label=labels[compare] if compare else "",
+        sampling=_sampling(sampling) + _limits(item, plan),
+        selected=_selected(item, plan),
+        trainers=_trainers(item, plan),
+        measures=getattr(item.content, "measures", ()),
+    )
 
 
 def _sampling(sampling: Evaluation) -> str:
@@ -95,7 +92,7 @@ def _limits(item: Item, plan: Plan) -> str:
     )
 
 
-def _panels(item: Item, plan: Plan, paper: str) -> list[dict[str, Any]]:
+def _panels(item: Item, plan: Plan, paper: str) -> list[PanelLayout]:
     """The benchmarks, each with the evaluation of each model, and its levels."""
     hard = getattr(item.content, "hard_levels", False)
     panels = []
@@ -104,18 +101,18 @@ def _panels(item: Item, plan: Plan, paper: str) -> list[dict[str, Any]]:
         evaluations = {", ".join(_block(model, item)): item.evaluations[model][i] for model in models}
         data = plan.evaluations[next(iter(evaluations.values()))].data
         panels.append(
-            {
-                "name": f"{name}, hard levels" if hard else name,
-                "published": "" if hard else plan.papers[paper].paper.published_name(name),
-                "stand_in": data.name,
-                "evaluations": evaluations,
-                "levels": data.about.hard_levels if hard else None,
-            }
+            PanelLayout(
+                name=f"{name}, hard levels" if hard else name,
+                published="" if hard else plan.papers[paper].paper.published_name(name),
+                stand_in=data.name,
+                evaluations=evaluations,
+                levels=tuple(data.about.hard_levels) if hard else None,
+            )
         )
     return panels
 
 
-def _selected(item: Item, plan: Plan) -> dict[str, Any]:
+def _selected(item: Item, plan: Plan) -> dict[str, str]:
     """How checkpoints of each method were selected, in words; empty where all are from the last step."""
     words: dict[str, str] = {}
     for cell in item.cells:
@@ -124,16 +121,16 @@ def _selected(item: Item, plan: Plan) -> dict[str, Any]:
             if run is not None and run.selection.rule == "best_validation":
                 problems = f"{min(run.probe.problems, run.validation.problems or run.probe.problems)} problems"
                 words[cell.row.label] = f"{run.validation.name} ({problems} x {run.probe.samples} samples)"
-    return {"selected": words} if words else {}
+    return words
 
 
-def _trainers(item: Item, plan: Plan) -> dict[str, Any]:
+def _trainers(item: Item, plan: Plan) -> dict[str, list[str]]:
     """The methods of each trainer, where runs of several stand in one item."""
     words: dict[str, list[str]] = {}
     for cell in item.cells:
         for backend in {plan.runs[policy].rl.backend for policy, _ in cell.policies if policy in plan.runs}:
             words.setdefault(backend, []).append(cell.row.label)
-    return {"trainers": {name: list(dict.fromkeys(labels)) for name, labels in words.items()}} if len(words) > 1 else {}
+    return {name: list(dict.fromkeys(labels)) for name, labels in words.items()} if len(words) > 1 else {}
 
 
 def runs_of_cells(item: Item, plan: Plan) -> list[Any]:
@@ -141,6 +138,6 @@ def runs_of_cells(item: Item, plan: Plan) -> list[Any]:
     return [plan.runs[cell.policies[0][0]] for cell in item.cells]
 
 
-def collapse_rule(plan: Plan, paper: str) -> dict[str, Any]:
+def collapse_rule(plan: Plan, paper: str) -> Collapse:
     """The paper's rule for collapsed runs."""
-    return next(iter(plan.papers[paper].settings.values())).collapse.model_dump(mode="json")
+    return next(iter(plan.papers[paper].settings.values())).collapse

@@ -33,8 +33,13 @@ class Scope(Protocol):
         """The k up to the scale's largest; at least one must remain."""
         ...
 
-    def cells(self, models: list[str], rows: list[Row], *, matched: str | None = None) -> tuple[Cell, ...]:
-        """One cell per model and row with its runs; with `matched`, also those at each learning rate of this sweep."""
+    def cells(
+        self, models: list[str], rows: list[Row], *, matched: str | None = None, seeds: int | None = None
+    ) -> tuple[Cell, ...]:
+        """One cell per model and row with its runs, of the paper's seeds or the first `seeds` of them.
+
+        With `matched`, also those at each learning rate of this sweep.
+        """
         ...
 
     def trained(self, config: Any, models: list[str], rows: list[Row]) -> tuple[Cell, ...]:

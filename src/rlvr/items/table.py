@@ -6,18 +6,15 @@ from typing import Annotated, Any
 import pandas as pd
 import typer
 
-from rlvr import items, stages
+from rlvr import stages
 from rlvr.config.plan import Plan
 from rlvr.files import read_json
-from rlvr.items import TABLES, layout
-from rlvr.items.inputs import REFERENCE
-
-STATISTICS = "statistics"
+from rlvr.items import REFERENCE, STATISTICS, TABLE_KINDS, layout
 
 
 def specification(plan: Plan, paper: str, name: str, reference: str | None) -> dict[str, Any]:
     """The stage's specification. `reference` is the published table."""
-    content = {"layout": layout.of(plan, paper, name)}
+    content = {"layout": layout.of(plan, paper, name).model_dump(mode="json")}
     return content | ({REFERENCE: reference} if reference else {})
 
 
@@ -28,14 +25,13 @@ def main(
 ) -> None:
     """Write a table."""
     content = read_json(spec)
-    kind = items.load(TABLES, content["layout"]["kind"])
-    parameters, inputs = items.parameters(kind, "render"), {}
-    if STATISTICS in parameters:
-        as_text = {"dtype": str, "keep_default_na": False} if items.hook(kind, "AS_TEXT", False) else {}
+    kind, inputs = TABLE_KINDS.load(content["layout"]["kind"]), {}
+    if STATISTICS in kind.rendered_from:
+        as_text = {"dtype": str, "keep_default_na": False} if kind.as_text else {}
         inputs[STATISTICS] = pd.read_csv(statistics, **as_text)  # type: ignore[arg-type]
-    if REFERENCE in parameters:
+    if REFERENCE in kind.rendered_from:
         inputs[REFERENCE] = Path(content[REFERENCE]) if content.get(REFERENCE) else None
-    kind.render(content["layout"], **inputs).write(out)
+    kind.render(kind.read(content["layout"]), **inputs).write(out)
 
 
 if __name__ == "__main__":

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from rlvr import items
 from rlvr.config.layers import ConfigError, Layer, look_up
 from rlvr.config.plan import Item
 from rlvr.config.published import PublishedTable, read
 from rlvr.config.schema.items import ItemConfig, Row
 from rlvr.config.schema.paper import Paper
+from rlvr.items import TABLE_KINDS
 from rlvr.planning.papers import Sources
 
 SHARED = ("statistics", "collapse", "diversity")  # one for all models of a paper
@@ -75,7 +75,7 @@ def published(paper: Paper, tables: dict[str, Item], *, sources: Sources, layer:
             files[reference] = read(sources.root, reference, f"{layer.place(('tables', name))}.reference")
     for name, table in paper.tables.items():
         place, file = layer.place(("tables", name)), files.get(_reference(table))
-        check = items.hook(items.load(items.TABLES, table.kind), "check_published")
+        check = TABLE_KINDS.load(table.kind).check_published
         if file is not None and check is not None:
             check(table, file, paper, place)
         rows = getattr(table, "rows", [])

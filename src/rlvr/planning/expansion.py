@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rlvr import items
 from rlvr.claims.contrasts import check_all
 from rlvr.config import identity
 from rlvr.config.explain import validate
@@ -17,7 +16,7 @@ from rlvr.config.plan import Cell, PaperPlan, Plan
 from rlvr.config.schema.items import ItemConfig, Row
 from rlvr.config.schema.paper import Paper
 from rlvr.config.schema.settings import Settings
-from rlvr.items import FIGURES, TABLES
+from rlvr.items import FIGURES, TABLE_KINDS, TABLES, kinds
 from rlvr.planning import check
 from rlvr.planning.arms import BASE, Arms
 from rlvr.planning.papers import Sources, read_sources
@@ -71,7 +70,7 @@ def _expand(sources: Sources, plan: Plan, name: str) -> PaperPlan:
     for folder, configs, into in ((TABLES, tables, planned.tables), (FIGURES, figures, planned.figures)):
         for item, config in configs.items():
             scope = ItemScope(layer.place((folder, item)), runs, planned)
-            expanded = items.load(folder, config.kind).expand(item, config, scope)
+            expanded = kinds(folder).load(config.kind).expand(item, config, scope)
             into[item] = replace(expanded.in_one_block(), companion_of=owners.get(item))
     if at_scale.without:
         _leave_out_data(planned, plan)
@@ -131,7 +130,7 @@ def _with_companions(
     """The paper's tables and figures, then the companions of its tables, and the table of each companion."""
     more_tables, more_figures, owners = {}, {}, {}
     for name, config in paper.tables.items():
-        companions = items.hook(items.load(TABLES, config.kind), "companions")
+        companions = TABLE_KINDS.load(config.kind).companions
         if companions is not None:
             scope = ItemScope(layer.place((TABLES, name)), runs, planned)
             tables, figures = companions(name, config, scope)

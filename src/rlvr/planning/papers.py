@@ -73,13 +73,13 @@ def _item(layer: Layer, folder: str, name: str, content: Any) -> Any:
     if not isinstance(content, dict):
         return content  # the schema reports it
     place = layer.below(f"{folder}.{name}", content)
-    kind = content.get("kind", items.default(folder))
+    kinds = items.kinds(folder)
+    kind = content.get("kind", items.DEFAULT.get(folder))
     if kind is None:
-        kinds = ", ".join(items.names(folder))
-        raise ConfigError(f"{place.place(('kind',))}: this key is missing; a kind is one of {kinds}")
-    look_up(items.names(folder), kind, f"kind of {folder}", place.place(("kind",)))
-    config = items.load(folder, kind).Config
-    return validate(config, [replace(place, content={**content, "kind": kind})])
+        names = ", ".join(kinds.names())
+        raise ConfigError(f"{place.place(('kind',))}: this key is missing; a kind is one of {names}")
+    look_up(kinds.names(), kind, f"kind of {folder}", place.place(("kind",)))
+    return validate(kinds.load(kind).config, [replace(place, content={**content, "kind": kind})])
 
 
 def _check_name(own_name: str, name: str, layer: Layer, of: str = "file") -> None:

@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from rlvr import items as kinds
 from rlvr.config.paths import Paths
 from rlvr.config.plan import Cell, Item, PaperPlan, Plan
-from rlvr.items import TABLES
+from rlvr.items import DEFAULT, TABLE_KINDS, TABLES
 from rlvr.items.layout import with_scores
 
 
@@ -28,7 +27,7 @@ def items_of_arm(plan: Plan, paper: str, arm: str) -> list[Item]:
     Its k are those of all tables of the paper, up to the number of samples.
     """
     paper_plan, baseline = plan.papers[paper], baseline_of(plan.papers[paper], arm)
-    kind, items = str(kinds.default(TABLES)), []
+    kind, items = DEFAULT[TABLES], []
     for model in paper_plan.paper.models:
         cell = _cell(paper_plan, model, arm)
         if cell is None:
@@ -36,7 +35,8 @@ def items_of_arm(plan: Plan, paper: str, arm: str) -> list[Item]:
         baseline_cell = _cell(paper_plan, model, baseline) if baseline is not None else None
         evaluations = _evaluations(paper_plan, model, arm)
         samples = min(plan.evaluations[name].sampling.samples for name in evaluations.values())
-        content = kinds.load(TABLES, kind).Config(
+        config: Any = TABLE_KINDS.load(kind).config
+        content = config(
             kind=kind,
             rows=[cell.row],
             title=f"{cell.row.label} alone",
@@ -85,9 +85,11 @@ def of_arm(plan: Plan, paper: str, arm: str) -> dict[str, Any]:
     models = []
     for item in items_of_arm(plan, paper, arm):
         model_layout = with_scores(item, plan, paper)
-        for cell, planned in zip(model_layout["cells"], item.cells, strict=True):
-            cell["seeds"] = [seed for _, seed in planned.policies]
-        models.append(model_layout)
+        cells = tuple(
+            cell.model_copy(update={"seeds": tuple(seed for _, seed in planned.policies)})
+            for cell, planned in zip(model_layout.cells, item.cells, strict=True)
+        )
+        models.append(model_layout.model_copy(update={"cells": cells}).model_dump(mode="json"))
     return {"arm": arm, "models": models, "scores": scores_of_arm(plan, paper, arm, Paths(".", plan.scale))}
 
 

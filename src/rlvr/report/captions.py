@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from rlvr import items
-from rlvr.items import FIGURES
+from rlvr.items import FIGURE_KINDS
 
 ONE_SEED = "One training seed: intervals are over problems alone, and curves over training have none."
 MOST = 8  # methods whose numbers an alternative text gives
@@ -14,7 +13,7 @@ MOST = 8  # methods whose numbers an alternative text gives
 def caption(kind: str, frames: Sequence[pd.DataFrame], smooth: int | None = None) -> str:
     """The kind's words on lines, bands and bars, with the number of seeds, and on smoothing."""
     seeds = [int(frame["seeds"].max()) for frame in frames[:1] if "seeds" in frame and len(frame)]
-    words, most = items.hook(items.load(FIGURES, kind), "CAPTION", ""), max(seeds, default=0)
+    words, most = FIGURE_KINDS.load(kind).caption, max(seeds, default=0)
     words = ONE_SEED if most == 1 and "{seeds}" in words else words.format(seeds=most)
     return words + (f" Measures of training batches are means of the last {smooth} steps." if smooth else "")
 
@@ -41,5 +40,5 @@ def _ends(frame: pd.DataFrame) -> list[str]:
     for names, rows in frame.groupby(keys, sort=False):
         last = rows[rows[along] == rows[along].max()]
         values = ", ".join(f"{row['label']} {row['value']:.3g}" for row in last.to_dict("records"))
-        words.append(f"{', '.join(names)}, {along} {rows[along].max():g}: {values}")
+        words.append(f"{', '.join(map(str, names))}, {along} {rows[along].max():g}: {values}")
     return words

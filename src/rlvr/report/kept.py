@@ -29,7 +29,7 @@ def files(plan: Plan, paper: str, item: str, paths: Paths) -> list[Path]:
 def keep(plan: Plan, paper: str, item: str, paths: Paths, out: Path) -> None:
     """Writes an item's specification and statistics into `out`, the paper's folder of a snapshot."""
     of, found = plan.papers[paper].item(item), files(plan, paper, item, paths)
-    spec = layout.of(plan, paper, item)
+    spec = layout.of(plan, paper, item).model_dump(mode="json")
     if of.folder == TABLES:
         named = getattr(of.content, "reference", None)
         spec = table.specification(plan, paper, item, str(REFERENCES / named) if named else None)

@@ -74,7 +74,7 @@ def _entry(plan: Plan, paper: str, name: str) -> dict[str, Any]:
     return {
         "name": name,
         "folder": item.folder,
-        "analytic": items.hook(items.load(item.folder, item.content.kind), "EVERY_SCALE", False),
+        "analytic": items.kind_of(item).every_scale,
         "shown": item.content.kind,
         "title": item.content.title,
         "note": item.content.note,

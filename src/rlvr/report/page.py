@@ -16,6 +16,7 @@ from rlvr.claims.table import NOTES
 from rlvr.config.paths import Paths
 from rlvr.files import publish, read_json
 from rlvr.report import captions, origins
+from rlvr.statistics.shown import records
 
 
 class Page:
@@ -87,7 +88,7 @@ class Page:
         if self.layout["page"] == "index" or not path.is_file():
             return []
         ledger = pd.read_csv(path, keep_default_na=False)
-        return ledger[ledger["paper"] == short].to_dict("records")
+        return records(ledger[ledger["paper"] == short])
 
     def _in_short(self, paper: dict[str, Any]) -> dict[str, Any]:
         """The overview's row of a paper: how much of it ran at this scale, and the cost."""
@@ -128,12 +129,12 @@ class Page:
         entry["files"] = [f"{folder}/statistics/{name}.csv" for name in item["statistics"]]
         frames = [] if item["analytic"] else [self._statistics(paper, name) for name in item["statistics"]]
         entry["sources"] = [row for frame in frames for row in self._sources(frame)]
-        kind = items.load(item["folder"], item["shown"])
-        if item["folder"] == items.TABLES:
+        kind = items.kinds(item["folder"]).load(item["shown"])
+        if isinstance(kind, items.TableKind):
             table = pd.read_csv(folder / "tables" / f"{item['name']}.csv", dtype=str, keep_default_na=False)
             entry["columns"], entry["rows"] = _folded(table) if not item["analytic"] else _plain(table)
             text = (folder / "tables" / f"{item['name']}.md").read_text()
-            in_short = items.hook(kind, "sentences", lambda frame, level: [])
+            in_short = kind.sentences or (lambda frame, level: [])
             entry["in_short"] = [sentence for frame in frames for sentence in in_short(frame, entry["level"])]
             entry["notes"] = [line[2:] for line in text.splitlines() if line.startswith("- ")]
         else:

@@ -206,7 +206,7 @@ def _behind(plan: Plan, claims: pd.DataFrame) -> dict[str, str]:
     papers = dict.fromkeys(claims[claims["scale"] == plan.scale]["paper"])
     inputs = [needs(layout(plan, paper)) for paper in papers]
     scored = [policy for found in inputs for policy, _ in chain(found.scores, found.diversity)]
-    named = [*scored, *(run for found in inputs for run in chain(found.runs, found.changes, found.hidden))]
+    named = [*scored, *(run for found in inputs for runs in found.rows.values() for run in runs)]
     return {policy: plan.stage(policy) for policy in named}
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlvr.config.measures import METRICS
+from rlvr.config.schema.settings import Collapse
 from rlvr.statistics.run_rows import Runs, value_of
 
 
@@ -44,9 +45,11 @@ def steps_of(window: float, steps: int) -> int:
     return max(1, round(window * steps))
 
 
-def of_run(runs: Runs, run: str, rule: dict[str, Any]) -> Judgement:
+def of_run(runs: Runs, run: str, rule: Collapse) -> Judgement:
     """Whether a run collapsed, by a rule (`collapse:` in config/defaults.yaml)."""
-    return judge(np.array(unsolved_shares(runs[run][METRICS], run)), **rule)
+    return judge(
+        np.array(unsolved_shares(runs[run][METRICS], run)), window=rule.window, factor=rule.factor, share=rule.share
+    )
 
 
 def unsolved_shares(rows: list[dict[str, Any]], run: str) -> list[float]:

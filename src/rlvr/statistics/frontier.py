@@ -11,8 +11,8 @@ Dimensions: S training seeds, N problems (or clusters).
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
+from rlvr.config.layouts import Rate
 from rlvr.statistics.intervals import Matrix
 
 
@@ -33,21 +33,21 @@ class AtEqualPass1:
     """
 
     score_SN: Matrix
-    rate: float
+    rate: float | None
 
 
 def on_curve(
-    rates: Sequence[dict[str, Any]],
-    at: list[str],
-    pass_1: Callable[[list[str]], Matrix],
-    score: Callable[[list[str]], Matrix],
+    rates: Sequence[Rate],
+    at: Sequence[str],
+    pass_1: Callable[[Sequence[str]], Matrix],
+    score: Callable[[Sequence[str]], Matrix],
 ) -> AtEqualPass1 | None:
     """The score of a method at the pass@1 of the policies `at`; None beyond the ends of its curve.
 
     `rates` has its learning rates in order (the base policy's is 0), each with its policies; `pass_1` and `score` give
     the matrix (S, N) of policies.
     """
-    points = [Point(one["learning_rate"], pass_1(one["policies"]), score(one["policies"])) for one in rates]
+    points = [Point(rate.learning_rate or 0.0, pass_1(rate.policies), score(rate.policies)) for rate in rates]
     return at_pass_1(points, pass_1(at))
 
 

@@ -1,12 +1,13 @@
 """The rows of runs (docs/training.md), for statistics of training."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rlvr.config.layouts import CellLayout
 from rlvr.config.measures import HARD, MEASURES
 
 
@@ -37,12 +38,12 @@ def value_of(row: dict[str, Any], name: str, run: str) -> Any:
     return math.nan if row[name] is None else row[name]
 
 
-def value_at(row: dict[str, Any], name: str, hard_levels: list[str], run: str) -> float:
+def value_at(row: dict[str, Any], name: str, hard_levels: Sequence[str], run: str) -> float:
     """A measure of a row, also that of the hard levels; NaN for null. Raises KeyError where an older run lacks it."""
     return _hard(row, hard_levels, run) if name == HARD else value_of(row, name, run)
 
 
-def _hard(row: dict[str, Any], hard_levels: list[str], run: str) -> float:
+def _hard(row: dict[str, Any], hard_levels: Sequence[str], run: str) -> float:
     """The pass rate over all problems of the hard levels. Raises ValueError where the probe has none."""
     rates, counts = value_of(row, "pass_rate_by_level", run), value_of(row, "problems_by_level", run)
     levels = [level for level in rates if level in hard_levels]
@@ -71,7 +72,7 @@ def of_seeds(text: str) -> NDArray[np.float64]:
     return np.array(text.split(), dtype=float)
 
 
-def cell_columns(cell: dict[str, Any]) -> dict[str, Any]:
-    """The columns of every row: its model, arm and runs."""
-    columns = {key: cell[key] for key in ("model", "stand_in", "arm", "label")}
-    return {**columns, "policies": " ".join(cell["policies"])}
+def cell_columns(cell: CellLayout, policies: Sequence[str] | None = None) -> dict[str, Any]:
+    """The columns of every row: its model, arm and runs; `policies` in place of all."""
+    columns = {"model": cell.model, "stand_in": cell.stand_in, "arm": cell.arm, "label": cell.label}
+    return {**columns, "policies": " ".join(cell.policies if policies is None else policies)}

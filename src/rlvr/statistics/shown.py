@@ -1,8 +1,14 @@
 """Intervals as text."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 from rlvr.config.measures import Range
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 WITHHELD = "withheld"
 MOST = 0.5  # of the possible range
@@ -29,3 +35,8 @@ def over(seeds: int, problems: int | None = None) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows by their columns' names."""
+    return [{str(column): value for column, value in row.items()} for row in frame.to_dict("records")]

@@ -1,16 +1,17 @@
 """Rows of tables of scores: pass@k with intervals and differences, and parts for tables of other measures."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from rlvr.config.layouts import CellLayout, PanelLayout, ScoresLayout
 from rlvr.config.measures import SHARE
-from rlvr.config.published import plain
 from rlvr.files import RecordError
 from rlvr.statistics.frontier import AtEqualPass1, on_curve
 from rlvr.statistics.intervals import Difference, Interval, SeedsAndProblems
+from rlvr.statistics.references import NOT_PUBLISHED, Reference
 from rlvr.statistics.scores import (
     Matrix,
     Measure,
@@ -33,10 +34,9 @@ BLIND = "blind"  # the arm of rows that say what blind guesses score
 BLIND_LABEL = "Blind guess (exact)"
 LOOKUP = "lookup"  # the arm of rows that say what a memory of other problems scores
 UNTRAINED = {BLIND: (BLIND_LABEL, blind), LOOKUP: ("Lookup in the training set (exact)", looked_up)}
-NOT_PUBLISHED: dict[str, float | None] = {"published": None, "published_ci": None}
 
 
-def pass_at_k_rows(layout: dict[str, Any], scores: Scores, reference: pd.DataFrame | None) -> pd.DataFrame:
+def pass_at_k_rows(layout: ScoresLayout, scores: Scores, reference: Reference | None) -> pd.DataFrame:
     """One row per benchmark, model, method and column, in percent; `score` is pass (pass@k), avg or maj (@n; k is n).
 
     Each difference has its p and Holm's (1979) adjusted p over all differences of the table.
@@ -48,12 +48,12 @@ def pass_at_k_rows(layout: dict[str, Any], scores: Scores, reference: pd.DataFra
     """
     rows = []
     for panel, cells, baseline in blocks(layout):
-        model = cells[0]["model"]
-        frames = frames_of(scores, cells, panel["evaluations"][model], panel["levels"])
-        first = frames[cells[0]["policies"][0]]
+        model = cells[0].model
+        frames = frames_of(scores, cells, panel.evaluations[model], panel.levels)
+        first = frames[cells[0].policies[0]]
         units, samples = int(units_of(first).max()) + 1, int(first["n"].min())
-        intervals = SeedsAndProblems(layout["statistics"]["confidence"], SHARE)
-        on_curves = any(cell.get("rates") for cell in cells)
+        intervals = SeedsAndProblems(layout.confidence, SHARE)
+        on_curves = any(cell.rates for cell in cells)
         for cell in cells:
             for score, k, measure in _columns(layout, samples):
                 against = _with_seeds_of(cell, baseline)
@@ -61,55 +61,54 @@ def pass_at_k_rows(layout: dict[str, Any], scores: Scores, reference: pd.DataFra
                 of_baseline = against and at_equal(against, against, frames, measure)
                 difference = None
                 # At equal pass@1 methods do not differ in pass@1, and the base policy stands elsewhere.
-                alike = on_curves and (cell["arm"] == BASE or (score, k) == ("pass", 1))
+                alike = on_curves and (cell.arm == BASE or (score, k) == ("pass", 1))
                 if against not in (None, cell) and of_cell and of_baseline and not alike:
                     difference = intervals.of_difference(of_cell.score_SN, of_baseline.score_SN)
-                shown = {**cell, "learning_rate": of_cell.rate if of_cell else None}
                 row = {
-                    **head(shown, panel["name"], score, k),
+                    **head(cell, panel.name, score, k, of_cell.rate if of_cell else None),
                     **numbers(intervals.of(of_cell.score_SN) if of_cell else NO_INTERVAL, difference),
-                    **published(reference if score == "pass" else None, cell, panel["published"], k),
+                    **(published_of(reference, cell, panel.published, k) if score == "pass" else NOT_PUBLISHED),
                     **sizes(cell, problems=len(first), clusters=units, samples=samples),
                 }
                 row["minus_published"] = _minus_published(row, cell)
-                row["false_working"] = false_working([frames[policy] for policy in cell["policies"]])
+                row["false_working"] = false_working([frames[policy] for policy in cell.policies])
                 rows.append(row)
-        rows += _untrained_rows(layout, cells[0], panel["name"], first, units, samples)
+        rows += _untrained_rows(layout, cells[0], panel.name, first, units, samples)
     frame = pd.DataFrame(rows)
-    return frame.assign(difference_p_holm=holm(frame["difference_p"]), data=frame["benchmark"].map(sets_of(layout)))
+    return frame.assign(difference_p_holm=holm(frame["difference_p"]), data=frame["benchmark"].map(layout.sets()))
 
 
-def _with_seeds_of(cell: dict[str, Any], baseline: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The baseline with the seeds of a cell, which may have the first of them alone (`matched` of a scale)."""
-    seeds = len(cell["policies"])
-    if baseline is None or cell["arm"] == BASE or seeds >= len(baseline["policies"]):
+def _with_seeds_of(cell: CellLayout, baseline: CellLayout | None) -> CellLayout | None:
+    """The baseline with the seeds of a cell, which may have only the first of them (`matched` of a scale)."""
+    seeds = len(cell.policies)
+    if baseline is None or cell.arm == BASE or seeds >= len(baseline.policies):
         return baseline
-    rates = [{**rate, "policies": rate["policies"][:seeds]} for rate in baseline.get("rates", [])]
-    return {**baseline, "policies": baseline["policies"][:seeds], "rates": rates}
+    rates = tuple(rate.model_copy(update={"policies": rate.policies[:seeds]}) for rate in baseline.rates)
+    return baseline.model_copy(update={"policies": baseline.policies[:seeds], "rates": rates})
 
 
 def at_equal(
-    cell: dict[str, Any], baseline: dict[str, Any] | None, frames: dict[str, pd.DataFrame], measure: Measure
+    cell: CellLayout, baseline: CellLayout | None, frames: dict[str, pd.DataFrame], measure: Measure
 ) -> AtEqualPass1 | None:
     """A cell's scores: its own, or at the baseline's pass@1 where the cell has several rates; None out of reach."""
 
-    def of(one: Measure) -> Callable[[list[str]], Matrix]:
+    def of(one: Measure) -> Callable[[Sequence[str]], Matrix]:
         return lambda policies: matrix([frames[policy] for policy in policies], one)
 
-    if not cell.get("rates") or baseline is None:
-        return AtEqualPass1(of(measure)(cell["policies"]), cell["learning_rate"])
-    return on_curve(cell["rates"], baseline["policies"], of(pass_at(1)), of(measure))
+    if not cell.rates or baseline is None:
+        return AtEqualPass1(of(measure)(cell.policies), cell.learning_rate)
+    return on_curve(cell.rates, baseline.policies, of(pass_at(1)), of(measure))
 
 
-def _minus_published(row: dict[str, Any], cell: dict[str, Any]) -> float | None:
+def _minus_published(row: dict[str, Any], cell: CellLayout) -> float | None:
     """The difference from the paper's value, where the model is the paper's."""
-    if row["published"] is None or cell["stand_in"] not in cell["model"].split(", "):
+    if row["published"] is None or cell.stand_in not in cell.model.split(", "):
         return None
     return row["value"] - row["published"]
 
 
 def _untrained_rows(
-    layout: dict[str, Any], cell: dict[str, Any], benchmark: str, frame: pd.DataFrame, units: int, samples: int
+    layout: ScoresLayout, cell: CellLayout, benchmark: str, frame: pd.DataFrame, units: int, samples: int
 ) -> Iterator[dict[str, Any]]:
     """What blind guesses and lookups score in each column of pass@k, where it is known."""
     for arm, (_, passes) in UNTRAINED.items():
@@ -121,12 +120,12 @@ def _untrained_rows(
 
 
 def untrained_row(
-    arm: str, cell: dict[str, Any], benchmark: str, score: str, k: int, value: float, **size: int
+    arm: str, cell: CellLayout, benchmark: str, score: str, k: int, value: float, **size: int
 ) -> dict[str, Any]:
     """A row of an arm of UNTRAINED beside those of a cell's model. It is exact: no interval."""
-    own = {**cell, "arm": arm, "label": UNTRAINED[arm][0], "learning_rate": None, "policies": []}
+    own = cell.model_copy(update={"arm": arm, "label": UNTRAINED[arm][0], "policies": ()})
     return {
-        **head(own, benchmark, score, k),
+        **head(own, benchmark, score, k, None),
         **numbers(Interval(value, np.nan, np.nan), None),
         **NOT_PUBLISHED,
         **sizes(own, **size),
@@ -134,24 +133,18 @@ def untrained_row(
     }
 
 
-def blocks(layout: dict[str, Any]) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any] | None]]:
+def blocks(layout: ScoresLayout) -> Iterator[tuple[PanelLayout, list[CellLayout], CellLayout | None]]:
     """Each panel with the cells of each model, and the baseline among them."""
-    for panel in layout["panels"]:
-        for model in dict.fromkeys(cell["model"] for cell in layout["cells"]):
-            cells = [cell for cell in layout["cells"] if cell["model"] == model]
-            yield panel, cells, next((cell for cell in cells if cell["arm"] == layout["compare_with"]), None)
-
-
-def sets_of(layout: dict[str, Any]) -> dict[str, str]:
-    """The data set that is run for each benchmark."""
-    return {panel["name"]: panel["stand_in"] for panel in layout["panels"]}
+    for panel in layout.panels:
+        for cells in layout.by_model().values():
+            yield panel, cells, next((cell for cell in cells if cell.arm == layout.compare_with), None)
 
 
 def frames_of(
-    scores: Scores, cells: list[dict[str, Any]], evaluation: str, levels: list[str] | None = None
+    scores: Scores, cells: Sequence[CellLayout], evaluation: str, levels: Sequence[str] | None = None
 ) -> dict[str, pd.DataFrame]:
     """The scores of each policy on the problems of these levels. Raises RecordError where problems differ."""
-    policies = [policy for cell in cells for rate in cell.get("rates") or [cell] for policy in rate["policies"]]
+    policies = [policy for cell in cells for rate in cell.rates or (cell,) for policy in rate.policies]
     frames = {policy: scores[policy, evaluation] for policy in policies}
     if levels is not None:
         frames = {policy: frame[frame["level"].isin(levels)] for policy, frame in frames.items()}
@@ -182,19 +175,19 @@ def _adjusted(p: pd.Series, method: str) -> pd.Series:
     return pd.Series(adjusted, index=p_values.index, dtype=float).reindex(p.index)
 
 
-def _columns(layout: dict[str, Any], samples: int) -> list[tuple[str, int, Measure]]:
+def _columns(layout: ScoresLayout, samples: int) -> list[tuple[str, int, Measure]]:
     """A table's columns: (score, k, measure of a score frame)."""
     others: dict[str, Measure] = {"avg": avg, "maj": maj}
     return [
-        *(("pass", k, pass_at(k)) for k in layout["k"]),
-        *((name, samples, others[name]) for name in layout.get("measures", [])),
+        *(("pass", k, pass_at(k)) for k in layout.k),
+        *((name, samples, others[name]) for name in layout.measures),
     ]
 
 
-def head(cell: dict[str, Any], benchmark: str, score: str, k: int | None) -> dict[str, Any]:
-    """A row's identifying columns."""
-    columns = {key: cell[key] for key in ("model", "stand_in", "arm", "label", "learning_rate")}
-    return {**columns, "benchmark": benchmark, "score": score, "k": k}
+def head(cell: CellLayout, benchmark: str, score: str, k: int | None, rate: float | None) -> dict[str, Any]:
+    """A row's identifying columns; `rate` is the learning rate that it is of."""
+    columns = {"model": cell.model, "stand_in": cell.stand_in, "arm": cell.arm, "label": cell.label}
+    return {**columns, "learning_rate": rate, "benchmark": benchmark, "score": score, "k": k}
 
 
 def numbers(value: Interval, difference: Difference | None, unit: float = PERCENT) -> dict[str, float | None]:
@@ -206,28 +199,17 @@ def numbers(value: Interval, difference: Difference | None, unit: float = PERCEN
     return {**columns, "difference_p": None if difference is None else difference.p}
 
 
-def sizes(cell: dict[str, Any], *, problems: int, clusters: int, samples: int) -> dict[str, Any]:
+def sizes(cell: CellLayout, *, problems: int, clusters: int, samples: int) -> dict[str, Any]:
     """A row's counts of seeds, problems and samples, and its policies."""
-    seeds = 0 if cell["arm"] == BASE and len(cell["policies"]) == 1 else len(cell["policies"])
+    seeds = 0 if cell.arm == BASE and len(cell.policies) == 1 else len(cell.policies)
     counts = {"seeds": seeds, "problems": problems, "clusters": clusters, "samples": samples}
-    return {**counts, "policies": " ".join(cell["policies"])}
+    return {**counts, "policies": " ".join(cell.policies)}
 
 
-def published(
-    frame: pd.DataFrame | None, cell: dict[str, Any], benchmark: str, k: int | None
+def published_of(
+    reference: Reference | None, cell: CellLayout, benchmark: str, k: int | None
 ) -> dict[str, float | None]:
-    """The paper's value and half-width, or None without a matching cell; k is None for a table without k."""
-    empty = dict(NOT_PUBLISHED)
-    if frame is None or cell["published"] is None:
-        return empty
-    names = frame["benchmark"].map(plain)
-    matches = frame[
-        (frame["model"].map(plain) == plain(cell["published_model"]))
-        & (frame["method"] == cell["published"])
-        & (names == plain(benchmark))
-        & (frame["k"].isna() if k is None else frame["k"].astype(float) == k)
-    ]
-    if matches.empty:
-        return empty
-    ci = pd.to_numeric(matches["ci"]).iloc[0]
-    return {"published": float(matches["value"].iloc[0]), "published_ci": None if pd.isna(ci) else float(ci)}
+    """The paper's value of a cell and its half-width, None where it has none."""
+    if reference is None:
+        return dict(NOT_PUBLISHED)
+    return reference.value(cell.published_model, cell.published, benchmark, k)

@@ -7,15 +7,16 @@ from typing import Any
 import pandas as pd
 
 from rlvr.config.layers import ConfigError
+from rlvr.config.layouts import ScoresLayout
 from rlvr.config.measures import PERCENTAGE, Range, of_difference
 from rlvr.config.plan import Item
 from rlvr.config.published import PublishedTable
 from rlvr.config.schema.paper import Paper
 from rlvr.items import TABLES
+from rlvr.items.rendered import Rendered, scale_line
 from rlvr.items.scope import Scope
 from rlvr.statistics import shown
 from rlvr.tables._methods import check_baseline
-from rlvr.tables._rendered import Rendered, scale_line
 
 OURS, RATE, GAIN = "ours", "learning rate", "ours, against {arm}"
 PUBLISHED, MINUS = "published", "ours − published"
@@ -82,20 +83,20 @@ class Words:
     drawn: str = "training seeds × problems (two-way random effects, Student's t, paired for differences)"
 
 
-Notes = Callable[[dict[str, Any], pd.DataFrame], Sequence[str]]
+Notes = Callable[[Any, pd.DataFrame], Sequence[str]]  # of a layout and its statistics
 
 
 def render(
     words: Words,
-    layout: dict[str, Any],
+    layout: ScoresLayout,
     statistics: pd.DataFrame,
     more_notes: Sequence[str] = (),
     notes: Notes | None = None,
 ) -> Rendered:
     """The table; a method has several lines: ours, its learning rate, the difference, the published value."""
     columns = list(dict.fromkeys(zip(statistics["score"], statistics["k"], strict=True)))
-    level = 1 - layout["statistics"]["confidence"]
-    swept_arms = {cell["arm"] for cell in layout["cells"] if cell.get("rates")}
+    level = 1 - layout.confidence
+    swept_arms = {cell.arm for cell in layout.cells if cell.rates}
     lines: list[list[str]] = []
     several = statistics["benchmark"].nunique() > 1
     previous: tuple[str, str] = ("", "")  # so that each benchmark and model appears once
@@ -110,7 +111,7 @@ def render(
         texts = {
             OURS: [_with_interval(row, "value", digits, of) for (row, digits), of in zip(rows, ranges, strict=True)],
             RATE: [_rate(row["learning_rate"]) for row, _ in rows] if first["arm"] in swept_arms else [],
-            GAIN.format(arm=layout["compare_label"]): [
+            GAIN.format(arm=layout.compare_label): [
                 _difference(row, digits, level, of) for (row, digits), of in zip(rows, ranges, strict=True)
             ],
             PUBLISHED: [_published(row, digits) for row, digits in rows],
@@ -125,7 +126,7 @@ def render(
     first_columns = [*(["Benchmark"] if several else []), "Model", "Method", ""]
     frame = pd.DataFrame(lines, columns=[*first_columns, *(words.headers[score].format(k=k) for score, k in columns)])
     all_notes = _notes(words, layout, statistics, notes(layout, statistics) if notes else [])
-    return Rendered(layout["title"], scale_line(layout), frame, [*all_notes, *more_notes])
+    return Rendered(layout.title, scale_line(layout), frame, [*all_notes, *more_notes])
 
 
 def _rate(value: float) -> str:
@@ -158,28 +159,28 @@ def _signed(value: float, digits: int) -> str:
     return "" if pd.isna(value) else f"{value:+.{digits}f}".replace("-", "−")
 
 
-def _notes(words: Words, layout: dict[str, Any], statistics: pd.DataFrame, kind_notes: Sequence[str]) -> list[str]:
+def _notes(words: Words, layout: ScoresLayout, statistics: pd.DataFrame, kind_notes: Sequence[str]) -> list[str]:
     seeds = int(statistics["seeds"].max())
-    confidence = f"{100 * layout['statistics']['confidence']:g} %"
+    confidence = f"{100 * layout.confidence:g} %"
     alone = "problems alone" + (" (one training seed)" if seeds else "")
     over = f"{seeds} {words.drawn}{_base(statistics)}" if seeds > 1 else alone
     notes = [
-        f"{words.numbers} on {_benchmarks(layout)}: {_sizes(statistics)}; {layout['sampling']}.",
+        f"{words.numbers} on {_benchmarks(layout)}: {_sizes(statistics)}; {layout.sampling}.",
         _selection(layout),
         *_trainers(layout),
         f"In brackets: {confidence} interval over {over}.",
         *_withheld(words, statistics, seeds),
     ]
-    if any("rates" in cell for cell in layout["cells"]):
-        notes += [EQUAL.format(baseline=layout["compare_label"]), *_fewer_seeds(statistics, seeds)]
+    if layout.at_equal_pass_1:
+        notes += [EQUAL.format(baseline=layout.compare_label), *_fewer_seeds(statistics, seeds)]
         notes += _out_of_reach(layout, statistics)
     notes += [*_false_working(layout, statistics), *kind_notes]
     notes += [words.about[score] for score in dict.fromkeys(statistics["score"]) if score in words.about]
     count = int(statistics["difference_p"].notna().sum())
     if count:
-        level = f"{100 * (1 - layout['statistics']['confidence']):g} %"
+        level = f"{100 * (1 - layout.confidence):g} %"
         notes.append(
-            f"{HOLDS}: differs from {layout['compare_label']} at {level} after Holm's correction over the table's "
+            f"{HOLDS}: differs from {layout.compare_label} at {level} after Holm's correction over the table's "
             f"{count} differences (two-sided p of the same t)."
         )
     if statistics["published"].notna().any():
@@ -188,7 +189,7 @@ def _notes(words: Words, layout: dict[str, Any], statistics: pd.DataFrame, kind_
             notes.append(
                 "Ours and published are of different models and problems at this scale, so none is subtracted."
             )
-    return [*notes, *([layout["note"]] if layout["note"] else [])]
+    return [*notes, *([layout.note] if layout.note else [])]
 
 
 def _withheld(words: Words, statistics: pd.DataFrame, seeds: int) -> list[str]:
@@ -201,7 +202,7 @@ def _withheld(words: Words, statistics: pd.DataFrame, seeds: int) -> list[str]:
     return []
 
 
-def _false_working(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:
+def _false_working(layout: ScoresLayout, statistics: pd.DataFrame) -> list[str]:
     """A note on the correct answers that rest on false steps, where the working is checked.
 
     They are of policies that exist: at equal pass@1 a method's point lies between two.
@@ -213,7 +214,7 @@ def _false_working(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str
         shares = rows.dropna(subset="false_working").groupby("label", sort=False)["false_working"].first()
         methods = ", ".join(f"{label} {100 * share:.1f}" for label, share in shares.items())
         texts.append(f"{model} on {benchmark}: {methods}")
-    at = ", of the policies at the paper's setting" if any("rates" in cell for cell in layout["cells"]) else ""
+    at = ", of the policies at the paper's setting" if layout.at_equal_pass_1 else ""
     return [f"Correct answers with a false step in their working, in percent{at}: {'; '.join(texts)}."]
 
 
@@ -224,11 +225,11 @@ def _fewer_seeds(statistics: pd.DataFrame, most: int) -> list[str]:
     return [f"Fewer seeds, and compared over these alone: {', '.join(texts)}."] if texts else []
 
 
-def _out_of_reach(layout: dict[str, Any], statistics: pd.DataFrame) -> list[str]:
+def _out_of_reach(layout: ScoresLayout, statistics: pd.DataFrame) -> list[str]:
     """A note on methods whose curve does not reach the baseline's pass@1."""
     lost = statistics[statistics["value"].isna() & (statistics["arm"] != "base")]
     texts = [f"{label} ({model}, {benchmark})" for label, model, benchmark in _once(lost)]
-    reach = f"Not compared, since no learning rate has the pass@1 of {layout['compare_label']}"
+    reach = f"Not compared, since no learning rate has the pass@1 of {layout.compare_label}"
     return [f"{reach}: {'; '.join(texts)}."] if texts else []
 
 
@@ -242,11 +243,11 @@ def _once(rows: pd.DataFrame) -> list[tuple[str, str, str]]:
     return list(rows[["label", "model", "benchmark"]].drop_duplicates().itertuples(index=False, name=None))
 
 
-def _selection(layout: dict[str, Any]) -> str:
-    selected = layout.get("selected", {})
+def _selection(layout: ScoresLayout) -> str:
+    selected = layout.selected
     if not selected:
         return "Checkpoint: the last step of each run."
-    others = "; of all others the last step" if len(selected) < len({cell["label"] for cell in layout["cells"]}) else ""
+    others = "; of all others the last step" if len(selected) < len({cell.label for cell in layout.cells}) else ""
     sets = ", ".join(dict.fromkeys(selected.values()))
     return (
         f"Checkpoint: of {', '.join(selected)} the probed step of each run with the best pass rate on {sets}, a set "
@@ -254,14 +255,14 @@ def _selection(layout: dict[str, Any]) -> str:
     )
 
 
-def _trainers(layout: dict[str, Any]) -> list[str]:
-    texts = [f"{name} for {', '.join(labels)}" for name, labels in layout.get("trainers", {}).items()]
+def _trainers(layout: ScoresLayout) -> list[str]:
+    texts = [f"{name} for {', '.join(labels)}" for name, labels in layout.trainers.items()]
     return [f"Not of one trainer: {'; '.join(texts)}."] if texts else []
 
 
-def _benchmarks(layout: dict[str, Any]) -> str:
+def _benchmarks(layout: ScoresLayout) -> str:
     """The benchmarks by their names in the paper, with their stand-ins."""
-    pairs = [(panel["name"], panel["stand_in"]) for panel in layout["panels"]]
+    pairs = [(panel.name, panel.stand_in) for panel in layout.panels]
     return ", ".join(name + (f" (here {here})" if here != name else "") for name, here in pairs)
 
 
@@ -294,7 +295,7 @@ def sentences(words: Words, frame: pd.DataFrame, level: float | None) -> list[st
                 verdict += " in this cell alone, not over the whole table"
             interval = shown.brackets(low, high, f"+.{digits}f", possible)
             numbers = f"{cell['difference']:+.{digits}f}{interval}".replace("-", "−")
-            parts.append(f"{cell['label']} {numbers}, {verdict}")
+            parts.append(f"{cell.label} {numbers}, {verdict}")
         stand_in, data = cells["stand_in"].iloc[0], cells["data"].iloc[0] if "data" in cells else benchmark
         name = f"{stand_in} on {data}"
         name += "" if (stand_in, data) == (model, benchmark) else f" (in place of {model} on {benchmark})"

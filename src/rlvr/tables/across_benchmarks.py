@@ -1,15 +1,17 @@
 """One number per method over several benchmarks: the mean and the interquartile mean of pass@k."""
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from pydantic import Field
 
+from rlvr.claims import of_scores
+from rlvr.config.layouts import CellLayout, ScoresLayout
 from rlvr.config.measures import SHARE
 from rlvr.config.plan import Item
 from rlvr.config.schema.fields import Positive
+from rlvr.items import TableKind
 from rlvr.items.layout import with_scores
 from rlvr.items.scope import Scope
 from rlvr.statistics.aggregate import Aggregate, Matrix, RunsAndProblemsByBenchmark, iqm, mean
@@ -22,7 +24,6 @@ from rlvr.statistics.table_rows import (
     head,
     holm,
     numbers,
-    sets_of,
     sizes,
     untrained_row,
 )
@@ -30,7 +31,6 @@ from rlvr.tables import _scored
 from rlvr.tables._methods import MethodsTable
 
 AGGREGATES: dict[str, Aggregate] = {"mean": mean, "iqm": iqm}
-CLAIMS = "of_scores"
 WORDS = _scored.Words(
     headers={"mean": "mean @{k}", "iqm": "IQM @{k}"},
     short="iqm",
@@ -60,47 +60,63 @@ def expand(name: str, config: Config, scope: Scope) -> Item:
     return _scored.expand(name, config, scope, k=config.k)
 
 
-def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
+def statistics(layout: ScoresLayout, scores: Scores) -> pd.DataFrame:
     """One row per model, method, k and aggregate (mean, iqm) of pass@k over the benchmarks, in percent.
 
     Holm's correction is over all differences of the table.
     """
-    names = ", ".join(panel["name"] for panel in layout["panels"])
+    names = ", ".join(panel.name for panel in layout.panels)
     rows = []
-    for _, cells, baseline in blocks({**layout, "panels": layout["panels"][:1]}):
-        evaluations = [panel["evaluations"][cells[0]["model"]] for panel in layout["panels"]]
+    for _, cells, baseline in blocks(layout.model_copy(update={"panels": layout.panels[:1]})):
+        evaluations = [panel.evaluations[cells[0].model] for panel in layout.panels]
         by_benchmark = [frames_of(scores, cells, evaluation) for evaluation in evaluations]
-        firsts = [frames[cells[0]["policies"][0]] for frames in by_benchmark]
+        firsts = [frames[cells[0].policies[0]] for frames in by_benchmark]
         units = [int(units_of(first).max()) + 1 for first in firsts]
-        seeds = max(len(cell["policies"]) for cell in cells)
-        intervals = RunsAndProblemsByBenchmark(seeds, layout["statistics"]["confidence"], SHARE)
+        seeds = max(len(cell.policies) for cell in cells)
+        intervals = RunsAndProblemsByBenchmark(seeds, layout.confidence, SHARE)
         size = {"problems": sum(map(len, firsts)), "clusters": sum(units)}
         size["samples"] = min(int(first["n"].min()) for first in firsts)
         for cell in cells:
-            for k in layout["k"]:
+            for k in layout.k:
                 ours = _matrices(by_benchmark, cell, k)
                 base = None if baseline in (None, cell) else _matrices(by_benchmark, baseline, k)
                 for name, aggregate in AGGREGATES.items():
                     difference = None if base is None else intervals.of_difference(aggregate, ours, base)
-                    row = {**head(cell, names, name, k), **numbers(intervals.of(aggregate, ours), difference)}
+                    row = {
+                        **head(cell, names, name, k, cell.learning_rate),
+                        **numbers(intervals.of(aggregate, ours), difference),
+                    }
                     row |= {**NOT_PUBLISHED, **sizes(cell, **size), "minus_published": None}
                     rows.append({**row, "false_working": _false_working(by_benchmark, cell)})
         for arm, (_, passes) in UNTRAINED.items():
-            for k in layout["k"]:
+            for k in layout.k:
                 of_each = [passes(first, k) for first in firsts]
                 if None not in of_each:
                     for name, aggregate in AGGREGATES.items():
                         value = float(aggregate(np.array([of_each], dtype=float)))
                         rows.append(untrained_row(arm, cells[0], names, name, k, value, **size))
     frame = pd.DataFrame(rows)
-    return frame.assign(difference_p_holm=holm(frame["difference_p"]), data=", ".join(sets_of(layout).values()))
+    return frame.assign(difference_p_holm=holm(frame["difference_p"]), data=", ".join(layout.sets().values()))
 
 
-def _false_working(by_benchmark: list[dict[str, pd.DataFrame]], cell: dict[str, Any]) -> float | None:
+def _false_working(by_benchmark: list[dict[str, pd.DataFrame]], cell: CellLayout) -> float | None:
     """The share of correct samples with a false step, of all benchmarks together."""
-    return false_working([frames[policy] for frames in by_benchmark for policy in cell["policies"]])
+    return false_working([frames[policy] for frames in by_benchmark for policy in cell.policies])
 
 
-def _matrices(by_benchmark: list[dict[str, pd.DataFrame]], cell: dict[str, Any], k: int) -> list[Matrix]:
+def _matrices(by_benchmark: list[dict[str, pd.DataFrame]], cell: CellLayout, k: int) -> list[Matrix]:
     """pass@k (S, C) on each benchmark."""
-    return [matrix([frames[policy] for policy in cell["policies"]], pass_at(k)) for frames in by_benchmark]
+    return [matrix([frames[policy] for policy in cell.policies], pass_at(k)) for frames in by_benchmark]
+
+
+TABLE = TableKind(
+    config=Config,
+    layout=ScoresLayout,
+    expand=expand,
+    lay_out=lay_out,
+    statistics=statistics,
+    reads=("scores",),
+    claims=of_scores.CLAIMS,
+    render=render,
+    sentences=sentences,
+)

@@ -5,17 +5,18 @@ from typing import Any
 
 import pandas as pd
 
+from rlvr.claims import of_collapse
+from rlvr.config.layouts import CellsLayout
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.fields import Positive
-from rlvr.items import TABLES
+from rlvr.config.schema.settings import Collapse
+from rlvr.items import TABLES, TableKind
 from rlvr.items.layout import collapse_rule, with_cells
+from rlvr.items.rendered import Rendered, scale_line
 from rlvr.items.scope import Scope
 from rlvr.statistics.collapse import of_run
 from rlvr.statistics.run_rows import Runs, cell_columns
 from rlvr.tables._methods import MethodsTable, check_baseline
-from rlvr.tables._rendered import Rendered, scale_line
-
-CLAIMS = "of_collapse"
 
 
 class Config(MethodsTable):
@@ -28,23 +29,33 @@ def expand(name: str, config: Config, scope: Scope) -> Item:
     return Item(TABLES, name, config, scope.trained(config, models, rows))
 
 
-def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+class CollapseLayout(CellsLayout):
+    compare_with: str | None
+    compare_label: str
+    collapse: Collapse
+
+
+def lay_out(item: Item, plan: Plan, paper: str) -> CollapseLayout:
     labels = {cell.row.arm: cell.row.label for cell in item.cells}
     compare = item.content.compare_with  # type: ignore[attr-defined]
-    baseline = {"compare_with": compare, "compare_label": labels.get(compare or "", "")}
-    return {**with_cells(item, plan, paper), **baseline, "collapse": collapse_rule(plan, paper)}
+    return CollapseLayout(
+        **dict(with_cells(item, plan, paper)),
+        compare_with=compare,
+        compare_label=labels.get(compare or "", ""),
+        collapse=collapse_rule(plan, paper),
+    )
 
 
-def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
+def statistics(layout: CollapseLayout, runs: Runs) -> pd.DataFrame:
     """One row per model and arm: runs, collapsed runs, their share with a Clopper-Pearson interval, Fisher's exact p.
 
     p is two-sided and compares the counts of an arm and of the baseline on the same model.
     """
     from scipy import stats
 
-    rows, confidence = [], layout["statistics"]["confidence"]
-    for cell in layout["cells"]:
-        verdicts = [of_run(runs, run, layout["collapse"]) for run in cell["policies"]]
+    rows, confidence = [], layout.confidence
+    for cell in layout.cells:
+        verdicts = [of_run(runs, run, layout.collapse) for run in cell.policies]
         collapsed = sum(verdict.collapsed for verdict in verdicts)
         interval = stats.binomtest(collapsed, len(verdicts)).proportion_ci(confidence, method="exact")
         rows.append(
@@ -60,7 +71,7 @@ def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
                 "p": math.nan,
             }
         )
-    baseline = {row["model"]: row for row in rows if row["arm"] == layout["compare_with"]}
+    baseline = {row["model"]: row for row in rows if row["arm"] == layout.compare_with}
     for row in rows:
         other = baseline.get(row["model"])
         if other is not None and other is not row:
@@ -70,7 +81,7 @@ def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
+def render(layout: CollapseLayout, statistics: pd.DataFrame) -> Rendered:
     """The table: counts, their share with its interval, and p against the baseline."""
     lines, previous = [], ""  # so that each model appears once
     for row in statistics.to_dict("records"):
@@ -78,21 +89,33 @@ def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
         share = f"{100 * row['value']:.0f} [{100 * row['value_low']:.0f}, {100 * row['value_high']:.0f}]"
         cells = ["" if model == previous else model, row["label"], str(row["runs"]), str(row["collapsed"]), share]
         p = "" if pd.isna(row["p"]) else "< 0.001" if row["p"] < 0.001 else f"{row['p']:.3f}"
-        lines.append([*cells, *([p] if layout["compare_with"] else [])])
+        lines.append([*cells, *([p] if layout.compare_with else [])])
         previous = model
     columns = ["Model", "Method", "runs", "collapsed", "share (%)"]
-    columns += [f"p, against {layout['compare_label']}"] if layout["compare_with"] else []
-    return Rendered(layout["title"], scale_line(layout), pd.DataFrame(lines, columns=columns), _notes(layout))
+    columns += [f"p, against {layout.compare_label}"] if layout.compare_with else []
+    return Rendered(layout.title, scale_line(layout), pd.DataFrame(lines, columns=columns), _notes(layout))
 
 
-def _notes(layout: dict[str, Any]) -> list[str]:
-    rule, confidence = layout["collapse"], f"{100 * layout['statistics']['confidence']:g} %"
+def _notes(layout: CollapseLayout) -> list[str]:
+    rule, confidence = layout.collapse, f"{100 * layout.confidence:g} %"
     notes = [
         "Collapsed: a run whose mean share of prompts without a correct response over the last "
-        f"{100 * rule['window']:g} % of its steps is above {rule['factor']:g} times the smallest such mean before, "
-        f"and above it by at least {rule['share']:g}.",
+        f"{100 * rule.window:g} % of its steps is above {rule.factor:g} times the smallest such mean before, "
+        f"and above it by at least {rule.share:g}.",
         f"In brackets: {confidence} Clopper-Pearson interval of the share of runs that collapse.",
     ]
-    if layout["compare_with"]:
+    if layout.compare_with:
         notes.append("p: Fisher's exact test of the two counts, two-sided, without a correction for several methods.")
-    return [*notes, *([layout["note"]] if layout["note"] else [])]
+    return [*notes, *([layout.note] if layout.note else [])]
+
+
+TABLE = TableKind(
+    config=Config,
+    layout=CollapseLayout,
+    expand=expand,
+    lay_out=lay_out,
+    statistics=statistics,
+    reads=("runs",),
+    claims=of_collapse.CLAIMS,
+    render=render,
+)

@@ -6,29 +6,30 @@ each method where its pass@1 is the baseline's (`rlvr.statistics.frontier`), and
 
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pandas as pd
 from pydantic import Field
 
+from rlvr.claims import of_scores
 from rlvr.config.layers import ConfigError, look_up
-from rlvr.config.plan import Item, Plan
+from rlvr.config.layouts import ScoresLayout
+from rlvr.config.plan import Item
 from rlvr.config.published import plain
 from rlvr.config.schema.fields import Positive
 from rlvr.config.schema.items import ItemConfig
 from rlvr.figures import frontier
+from rlvr.items import TableKind
 from rlvr.items.layout import with_scores
+from rlvr.items.rendered import Rendered
 from rlvr.items.scope import Scope
 from rlvr.statistics.consistency import check_table, in_words, pass_at_k_cells
+from rlvr.statistics.references import Reference
 from rlvr.statistics.scores import Scores
 from rlvr.statistics.table_rows import pass_at_k_rows
 from rlvr.tables import _scored
 from rlvr.tables._methods import BenchmarksTable
-from rlvr.tables._rendered import Rendered
 
-CLAIMS = "of_scores"
-DEFAULT = True  # of tables without `kind`, and of single arms
-CURVES = True  # figures can draw its rows over k
 WORDS = _scored.Words(
     headers={"pass": "@{k}", "avg": "avg@{k}", "maj": "maj@{k}"},
     short="pass",
@@ -105,31 +106,26 @@ def expand(name: str, config: Config, scope: Scope) -> Item:
     return _scored.expand(name, config, scope, k=config.k, matched=matched)
 
 
-def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
-    measures = getattr(item.content, "measures", [])
-    return {**with_scores(item, plan, paper), **({"measures": measures} if measures else {})}
-
-
-def statistics(layout: dict[str, Any], scores: Scores, reference: Path | None) -> pd.DataFrame:
+def statistics(layout: ScoresLayout, scores: Scores, reference: Path | None) -> pd.DataFrame:
     return pass_at_k_rows(layout, scores, _published(layout, reference) if reference else None)
 
 
-def _published(layout: dict[str, Any], reference: Path) -> pd.DataFrame:
+def _published(layout: ScoresLayout, reference: Path) -> Reference:
     """The published table, with the methods of rows that have a file of their own."""
     papers = reference.parents[2]
-    named = [(papers / cell["reference"], cell["published"]) for cell in layout["cells"] if "reference" in cell]
+    named = [(papers / cell.reference, cell.published) for cell in layout.cells if cell.reference]
     others = [frame[frame["method"] == method] for path, method in named for frame in [pd.read_csv(path)]]
-    return pd.concat([pd.read_csv(reference), *others], ignore_index=True)
+    return Reference(pd.concat([pd.read_csv(reference), *others], ignore_index=True))
 
 
-def render(layout: dict[str, Any], statistics: pd.DataFrame, reference: Path | None) -> Rendered:
+def render(layout: ScoresLayout, statistics: pd.DataFrame, reference: Path | None) -> Rendered:
     return _scored.render(WORDS, layout, statistics, _consistency(layout, reference) if reference else [])
 
 
-def _consistency(layout: dict[str, Any], reference: Path) -> list[str]:
+def _consistency(layout: ScoresLayout, reference: Path) -> list[str]:
     """A note on published rows of the table's benchmarks that violate the laws of pass@k."""
     table = pd.read_csv(reference, dtype=str, keep_default_na=False)
-    table = table[table["benchmark"].map(plain).isin([plain(panel["published"]) for panel in layout["panels"]])]
+    table = table[table["benchmark"].map(plain).isin([plain(panel.published) for panel in layout.panels])]
     impossible = in_words(check_table(pass_at_k_cells(table)))
     if not impossible:
         return []
@@ -138,3 +134,20 @@ def _consistency(layout: dict[str, Any], reference: Path) -> list[str]:
         + ". ".join(impossible)
         + "."
     ]
+
+
+TABLE = TableKind(
+    config=Config,
+    layout=ScoresLayout,
+    expand=expand,
+    lay_out=with_scores,
+    statistics=statistics,
+    reads=("scores", "reference"),
+    claims=of_scores.CLAIMS,
+    render=render,
+    rendered_from=("statistics", "reference"),
+    companions=companions,
+    check_published=check_published,
+    sentences=sentences,
+    curves=True,
+)

@@ -6,15 +6,16 @@ from typing import Any
 import pandas as pd
 from pydantic import Field, field_validator
 
+from rlvr.config.layouts import Layout
 from rlvr.config.plan import Item, Plan
 from rlvr.config.published import PublishedTable
 from rlvr.config.schema.items import ItemConfig
 from rlvr.config.schema.paper import Paper
 from rlvr.config.schema.settings import Settings
-from rlvr.items import TABLES
+from rlvr.items import TABLES, TableKind
 from rlvr.items.layout import common
+from rlvr.items.rendered import Rendered, scale_line
 from rlvr.items.scope import Scope
-from rlvr.tables._rendered import Rendered, scale_line
 from rlvr.words import nearest
 
 
@@ -46,37 +47,46 @@ def check_published(config: Config, file: PublishedTable, paper: Paper, place: s
         file.check_method(row, f"{place}.rows")
 
 
-def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
+class SettingsLayout(Layout):
+    models: tuple[str, ...]
+    rows: tuple[tuple[str, str], ...]  # row of the published table, our setting
+    settings: dict[str, dict[str, Any]]  # by model: its merged settings, without an arm
+    steps: str
+
+
+def lay_out(item: Item, plan: Plan, paper: str) -> SettingsLayout:
     config: Any = item.content
-    settings_of_models = {model: plan.papers[paper].settings[model] for model in config.models}
-    steps = [f"{model} {settings.rl.steps}" for model, settings in settings_of_models.items() if settings.rl.steps]
-    settings = {model: value.model_dump(mode="json") for model, value in settings_of_models.items()}
-    rows = [list(row) for row in config.rows.items()]  # a specification's keys are sorted, a list is not
-    content = {"models": config.models, "rows": rows, "settings": settings, "steps": ", ".join(steps)}
-    return {**common(item, plan), **content}
+    settings = {model: plan.papers[paper].settings[model] for model in config.models}
+    return SettingsLayout(
+        **dict(common(item, plan)),
+        models=config.models,
+        rows=tuple(config.rows.items()),
+        settings={model: value.model_dump(mode="json") for model, value in settings.items()},
+        steps=", ".join(f"{model} {value.rl.steps}" for model, value in settings.items() if value.rl.steps),
+    )
 
 
-def render(layout: dict[str, Any], reference: Path) -> Rendered:
-    """The table. `layout["settings"]` has the merged settings of each model, without an arm."""
+def render(layout: SettingsLayout, reference: Path) -> Rendered:
+    """The table. `layout.settings` has the merged settings of each model, without an arm."""
     published = pd.read_csv(reference, dtype=str)
     lines, differences = [], 0
-    for label, dotted in layout["rows"]:
+    for label, dotted in layout.rows:
         section, key = dotted.split(".")
         line = [label]
-        for model in layout["models"]:
-            value, paper = layout["settings"][model][section][key], _value(published, model, label)
+        for model in layout.models:
+            value, paper = layout.settings[model][section][key], _value(published, model, label)
             differences += paper is None or not _same(value, paper)
             line += [f"{value:g}" if isinstance(value, float) else str(value), ("" if paper is None else paper)]
         lines.append(line)
     columns = ["Hyperparameter"]
-    for model in layout["models"]:
+    for model in layout.models:
         columns += [model, f"{model} (published)"]
-    count = len(layout["rows"]) * len(layout["settings"])
+    count = len(layout.rows) * len(layout.settings)
     notes = [f"{differences} of {count} values differ from the published ones at this scale."]
-    notes += [layout["note"]] if layout["note"] else []
-    if layout["steps"]:
-        notes.append("Steps, where a scale sets them in place of epochs: " + layout["steps"] + ".")
-    return Rendered(layout["title"], scale_line(layout), pd.DataFrame(lines, columns=columns), notes)
+    notes += [layout.note] if layout.note else []
+    if layout.steps:
+        notes.append("Steps, where a scale sets them in place of epochs: " + layout.steps + ".")
+    return Rendered(layout.title, scale_line(layout), pd.DataFrame(lines, columns=columns), notes)
 
 
 def _value(published: pd.DataFrame, model: str, label: str) -> str | None:
@@ -89,3 +99,14 @@ def _same(ours: Any, paper: str) -> bool:
         return float(ours) == float(paper)
     except ValueError:
         return str(ours) == paper
+
+
+TABLE = TableKind(
+    config=Config,
+    layout=SettingsLayout,
+    expand=expand,
+    lay_out=lay_out,
+    render=render,
+    rendered_from=("reference",),
+    check_published=check_published,
+)

@@ -1,6 +1,5 @@
 """Stage: theory. Checks the papers' exact statements and writes the findings as a ledger."""
 
-import importlib
 from collections import Counter
 from pathlib import Path
 from typing import Annotated
@@ -8,15 +7,16 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from rlvr.config import registries
 from rlvr.files import publish
+from rlvr.registry import OfPapers
 from rlvr.theory.statement import Chapter, Statement
 from rlvr.words import nearest
 
+CHAPTERS = OfPapers[Chapter]("theory", "chapter")  # a module or package `theory` in a paper's folder
 DETAIL = {"holds": "Note", "holds under a condition": "Condition", "fails": "Counterexample"}
 INTRODUCTION = """# Theory ledger
 
-Theorems, propositions and identities of the five papers that can be checked exactly on a small policy: each in our
+Theorems, propositions and identities of the papers that can be checked exactly on a small policy: each in our
 words, with its check, the largest deviation and a verdict. `Holds under a condition` means that the paper does not
 state the condition. For a statement that fails as printed, the ledger names a reading under which it holds, if there
 is one. A failed derivation says nothing about how well a method trains. Statements marked as ours are consequences
@@ -28,8 +28,7 @@ One check alone: `python -m rlvr.theory.ledger --only {example}`.
 
 def chapters() -> list[Chapter]:
     """All chapters, in the ledger's order."""
-    unordered = [importlib.import_module(f"rlvr.theory.{name}").chapter for name in registries.chapters()]
-    return sorted(unordered, key=lambda chapter: (chapter.place, chapter.paper))
+    return sorted((chapter for _, chapter in CHAPTERS.all()), key=lambda chapter: (chapter.place, chapter.paper))
 
 
 def statements() -> list[Statement]:

@@ -14,6 +14,7 @@ from typing import ClassVar, NamedTuple, Protocol
 
 from rlvr.config import model_folder, registries
 from rlvr.config.cluster import Cluster
+from rlvr.config.measures import RUN_MEASURES
 from rlvr.config.plan import Plan
 from rlvr.config.schema.names import LocalModel
 from rlvr.workflow import node_check
@@ -24,9 +25,8 @@ NOT_FOUND = 93  # exit code of a Python that has no such package
 TRAINING = ("torch", "transformers")
 # What stages always import, by rule: the extra of pyproject.toml, and its modules.
 MODULES = {
-    **dict.fromkeys(("agreement", "hidden"), ("train", TRAINING)),
+    "agreement": ("train", TRAINING),
     "diversity": ("diversity", TRAINING),
-    "weights": ("train", ("torch", "safetensors", "tokenizers")),
     "figure": ("workflow", ("matplotlib",)),
     **dict.fromkeys(("report", "entrance"), ("workflow", ("jinja2",))),
 }
@@ -207,8 +207,12 @@ def of_job(job: Job, plan: Plan, site: Site) -> Iterator[Need]:
         yield Packages(*MODULES[job.rule])
     if job.rule in ("grade", "grade_alone"):
         yield Verifier(plan.evaluations[job.wildcards["evaluation"]].data.verifier)
-    elif job.rule in ("agreement", "hidden") and _on_gpu(plan):
+    elif job.rule == "agreement" and _on_gpu(plan):
         yield Gpus(1)
+    elif job.rule == "measure":
+        measure = RUN_MEASURES.load(job.wildcards["measure"])
+        yield Packages("train", measure.modules)
+        yield from [Gpus(1)] if measure.gpu and _on_gpu(plan) else []
     elif job.rule == "diversity":
         packaged = registries.constant("scoring", "embedding", "PACKAGED").get(plan.diversity.embedding)
         yield from [Packages("diversity", (packaged,))] if packaged else []

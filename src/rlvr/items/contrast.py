@@ -1,0 +1,224 @@
+"""Claims as contrasts of an item's cells: how they are planned, what a stage gets of them, and what it estimates.
+
+A contrast is a weighted sum of terms. A term is the score of an arm on a benchmark (at one k, on all problems or those
+of the hard levels), or a measure of an arm's training. A claim holds if all its contrasts hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from rlvr.config.layouts import Rate, Spec
+from rlvr.config.plan import Item, Plan
+from rlvr.config.schema.items import Claim
+from rlvr.config.schema.settings import Statistics
+
+if TYPE_CHECKING:  # a plan loads this module, and no pandas for it
+    from rlvr.statistics.scores import Scores
+
+Rows = dict[str, list[dict[str, Any]]]  # of probes, metrics or a measure of runs, by run
+RUNS = "runs"  # the rows of probes and metrics, beside the names of measures of runs
+
+
+# ---- planned ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Term:
+    """One summand of a contrast."""
+
+    weight: float
+    arm: str
+    k: int | None = None
+    hard: bool = False
+    benchmark: str | None = None  # of a mean over benchmarks; else the contrast's
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """One part of a claim: a sum of terms on a model (and a benchmark) that should be above a threshold, or near 0."""
+
+    says: str
+    model: str
+    benchmark: str | None
+    terms: tuple[Term, ...]
+
+
+# ---- what the stage gets ------------------------------------------------------------------------
+
+
+class TermSpec(Spec):
+    """A term with its policies: at the paper's setting of one learning rate, at equal pass@1 of several."""
+
+    weight: float
+    arm: str
+    label: str
+    k: int | None
+    levels: tuple[str, ...] | None  # of the problems; None: all
+    evaluation: str | None  # None: a measure of training
+    rates: tuple[Rate, ...]
+
+    @property
+    def on(self) -> str:
+        """The evaluation of a term that has scores."""
+        assert self.evaluation is not None, self.label
+        return self.evaluation
+
+    @property
+    def at_k(self) -> int:
+        """The k of a term of pass@k."""
+        assert self.k is not None, self.label
+        return self.k
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """Its policies at the first learning rate, at the paper's setting the only one."""
+        return self.rates[0].policies
+
+
+class ContrastSpec(Spec):
+    """A contrast; without terms it is not run. At equal pass@1 `at` are the policies of the baseline."""
+
+    says: str
+    model: str
+    stand_in: str
+    benchmark: str | None
+    data: str | None
+    at: tuple[str, ...] = ()
+    at_label: str = ""
+    terms: tuple[TermSpec, ...]
+
+    @property
+    def seeds(self) -> int:
+        """The number of training seeds."""
+        return max(len(rate.policies) for term in self.terms for rate in term.rates)
+
+
+class PublishedTerm(Spec):
+    weight: float
+    k: int | None
+    hard: bool
+    method: str | None
+    benchmark: str
+
+
+class PublishedContrast(Spec):
+    """A contrast of values in the paper's table, by the names that it has there."""
+
+    says: str
+    model: str | None
+    benchmark: str
+    terms: tuple[PublishedTerm, ...]
+
+
+class ClaimSpec(Spec):
+    """A claim at the paper's setting or at equal pass@1 (`effort`)."""
+
+    paper: str
+    short: str
+    claim: str
+    says: str
+    place: str
+    of: str
+    over: str
+    effort: str
+    predicate: str
+    threshold: float
+    measure: str | None
+    reference: str | None
+    published: tuple[PublishedContrast, ...]
+    contrasts: tuple[ContrastSpec, ...]
+    kind: tuple[str, str]  # of the item: tables or figures, and its kind
+    options: dict[str, Any]  # of its kind of claim: `ClaimKind.options`
+    evidence: Literal["scores", "diversity"]
+    rows: str  # of runs that it reads, where its terms are of no evaluation: RUNS, or a measure of runs
+    statistics: Statistics
+
+    @property
+    def bound(self) -> float:
+        """What a contrast must be above: the threshold, or minus it where the claim says `not_below`."""
+        return -self.threshold if self.predicate == "not_below" else self.threshold
+
+    @property
+    def near(self) -> bool:
+        """Whether contrasts should be within the threshold of 0."""
+        return self.predicate == "within"
+
+
+# ---- estimates ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The inputs of estimates: scores and diversity by policy and evaluation, and the rows of runs.
+
+    `measured` are the rows of measures of runs, by the measure's name.
+    """
+
+    scores: Scores = field(default_factory=dict)
+    probes: Rows = field(default_factory=dict)
+    metrics: Rows = field(default_factory=dict)
+    diversity: Scores = field(default_factory=dict)
+    measured: Mapping[str, Rows] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A contrast's value, its interval, and a wider interval for all contrasts of its claim together.
+
+    `p` is of "the claim does not hold here" (one-sided), `p_of_all` of "it holds here", adjusted for all contrasts.
+    """
+
+    value: float
+    low: float
+    high: float
+    low_of_all: float
+    high_of_all: float
+    seeds: int
+    problems: int | None
+    unit: str
+    p: float = float("nan")
+    p_of_all: float = float("nan")
+
+
+@dataclass(frozen=True)
+class NotComparable:
+    """Why a contrast has no verdict although it ran."""
+
+    reason: str
+
+
+def no_options(claim: Claim, item: Item, plan: Plan, paper: str) -> Spec:
+    return Spec()
+
+
+def rows_of_runs(claim: Claim) -> str:
+    return RUNS
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimKind:
+    """What contrasts of a kind's cells are made of.
+
+    what       what an item of this kind is, for messages
+    reads      the optional keys of a claim that it reads
+    check      (claim, item, config, plan, place): raises ConfigError where a claim names something that is not there
+    contrasts  (claim, item, ks): all contrasts of a claim, over its models, benchmarks and k
+    estimates  (contrasts, claim, evidence): one for each contrast
+    options    (claim, item, plan, paper): what `estimates` needs beside the contrasts
+    evidence   what it reads of a policy on a benchmark
+    rows       (claim): the rows of runs that it reads
+    published  by measure: a benchmark's column in published tables; empty: they are of pass@k
+    """
+
+    what: str
+    reads: tuple[str, ...] = ()
+    check: Callable[[Claim, Item, Any, Plan, str], None]
+    contrasts: Callable[[Claim, Item, list[int]], list[Contrast]]
+    estimates: Callable[[list[ContrastSpec], ClaimSpec, Evidence], list[Estimate | NotComparable]]
+    options: Callable[[Claim, Item, Plan, str], Spec] = no_options
+    evidence: Literal["scores", "diversity"] = "scores"
+    rows: Callable[[Claim], str] = rows_of_runs
+    published: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,45 @@
+"""A table in three formats, with title, scale and notes."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from rlvr.config.layouts import Layout
+from rlvr.files import publish
+from rlvr.items import latex
+
+
+def scale_line(layout: Layout) -> str:
+    """The sentence about the scale, which precedes all numbers."""
+    return f"Made at {layout.scale} scale. {layout.about_scale}"
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A table with cells as text; `notes` follow it."""
+
+    title: str
+    scale: str
+    frame: pd.DataFrame
+    notes: list[str]
+
+    def markdown(self) -> str:
+        notes = "\n".join(f"- {note}" for note in self.notes)
+        return f"# {self.title}\n\n**{self.scale}**\n\n{self._body()}\n\n{notes}\n"
+
+    def latex(self) -> str:
+        return latex.table(self.title, [self.scale, *self.notes], self.frame)
+
+    def _body(self) -> str:
+        from tabulate import tabulate  # a plan loads this module where nothing is rendered
+
+        return tabulate(self.frame, headers="keys", tablefmt="pipe", showindex=False, disable_numparse=True)
+
+    def csv(self) -> str:
+        return self.frame.to_csv(index=False, lineterminator="\n")
+
+    def write(self, out: list[Path]) -> None:
+        writers = {".md": self.markdown, ".tex": self.latex, ".csv": self.csv}
+        for path in out:
+            publish(path, writers[path.suffix]())

@@ -1,0 +1,1 @@
+"""ACE: its exact statements (theory)."""

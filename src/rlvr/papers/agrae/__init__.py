@@ -1,0 +1,1 @@
+"""A-GRAE: its exact statements (theory), weights in closed form, and pictures with answers of two policies."""

@@ -1,0 +1,1 @@
+"""Kinds of figures of this paper."""

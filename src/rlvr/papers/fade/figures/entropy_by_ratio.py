@@ -1,0 +1,153 @@
+"""Entropy at the end of training against the ratio of the weights' masses, and against held-out pass@k and learning
+speed, over methods (FADE, Figure 4)."""
+
+import numpy as np
+import pandas as pd
+
+from rlvr.config.measures import CORRELATION, METRICS
+from rlvr.figures import _curves_of_counts, _training
+from rlvr.figures._looks import looks
+from rlvr.figures._panels import Figure, grid, legend
+from rlvr.items import FigureKind
+from rlvr.papers.fade.scaling import pass_at_ks
+from rlvr.statistics.intervals import over_seeds
+from rlvr.statistics.run_rows import Runs, cell_columns, in_range, value_of
+
+CAPTION = "Bars: 95 % intervals over {seeds} training seeds (Student's t)."
+LATE = 0.9  # the part of training from which values are means
+AGAINST = {
+    "ratio": "m_S p / (m_F q), the paper's Table 7",
+    "ratio_of_weights": "m_S q / (m_F p), the ratio of mean weights",
+    "pass_at_most": "held-out pass@k at the end, largest k of the probes",
+    "speed": "gain of held-out pass@1, mean over training",
+}
+RATIOS = ("ratio", "ratio_of_weights")  # on logarithmic axes
+Config = _training.TrainingFigure
+expand = _training.expand
+
+
+def statistics(layout: _training.TrainingLayout, runs: Runs) -> pd.DataFrame:
+    """One row per model, arm and measure: entropy of the last tenth of training, and both ratios over the whole of it.
+
+    Masses and solve rates are as realised. An arm without negative (or positive) mass has no ratio. `pass_at_most` is
+    of the last probe, at a k of all its samples; `speed` is the mean pass@1 of the probes after the base policy's,
+    less its own. `rank_correlation` is Spearman's, of entropy and another measure over the arms of a model, with
+    Student's t over seeds, cut at -1 and 1.
+    """
+    rows = []
+    for model in dict.fromkeys(cell.model for cell in layout.cells):
+        cells = [cell for cell in layout.cells if cell.model == model]
+        values = {cell.arm: [_of_run(runs, run, layout.up_to_step) for run in cell.policies] for cell in cells}
+        for cell in cells:
+            for measure in ("entropy", *AGAINST):
+                numbers_S = np.array([one[measure] for one in values[cell.arm]])
+                if np.isfinite(numbers_S).all():
+                    interval = over_seeds(numbers_S, layout.confidence)
+                    rows.append(
+                        {
+                            **{**cell_columns(cell), "measure": measure, "value": interval.estimate},
+                            **{"value_low": interval.low, "value_high": interval.high, "seeds": numbers_S.size},
+                        }
+                    )
+        for name in AGAINST:
+            known = [cell.arm for cell in cells if all(np.isfinite(one[name]) for one in values[cell.arm])]
+            seeds = min(len(values[arm]) for arm in known) if known else 0
+            if len(known) < 3:
+                continue
+            rho_S = np.array(
+                [
+                    _spearman([(v[s][name], v[s]["entropy"]) for v in (values[arm] for arm in known)])
+                    for s in range(seeds)
+                ]
+            )
+            if np.isnan(rho_S).any():
+                continue  # all arms have one value
+            interval = over_seeds(rho_S, layout.confidence, CORRELATION)
+            rows.append(
+                {
+                    **{**cell_columns(cells[0]), "arm": "", "label": "", "policies": ""},
+                    **{"measure": f"rank_correlation of {name}", "value": interval.estimate},
+                    **{"value_low": interval.low, "value_high": interval.high, "seeds": seeds},
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _spearman(pairs: list[tuple[float, float]]) -> float:
+    """Spearman's rank correlation; NaN where one side does not vary."""
+    from scipy.stats import spearmanr
+
+    x, y = np.array(pairs).T
+    return float("nan") if not (np.ptp(x) and np.ptp(y)) else float(spearmanr(x, y).statistic)  # type: ignore[attr-defined]
+
+
+def _of_run(runs: Runs, run: str, up_to: int | None) -> dict[str, float]:
+    rows = [row for row in runs[run][METRICS] if up_to is None or row["step"] <= up_to]
+    last = rows[-1]["step"]
+    late = [row for row in rows if row["step"] >= LATE * last]
+    positive, negative, p = (
+        float(np.mean([value_of(row, name, run) for row in rows]))
+        for name in ("positive_mass", "negative_mass", "pass_rate")
+    )
+    curves = _curves_of_counts.counts_by_step(runs, run)
+    steps = in_range(sorted(curves), up_to)
+    last_counts = curves[steps[-1]]
+    rates = [pass_at_ks(curves[step], [1])[0] for step in steps]
+    possible = negative > 0 and positive > 0 and 0 < p < 1
+    return {
+        "entropy": float(np.mean([value_of(row, "entropy", run) for row in late])),
+        "ratio": positive * p / (negative * (1 - p)) if possible else float("nan"),
+        "ratio_of_weights": positive * (1 - p) / (negative * p) if possible else float("nan"),
+        "pass_at_most": float(pass_at_ks(last_counts, [len(last_counts) - 1])[0]),
+        "speed": float(np.mean(rates[1:]) - rates[0]) if len(rates) > 1 else float("nan"),
+    }
+
+
+def draw(layout: _training.TrainingLayout, frames: list[pd.DataFrame]) -> Figure:
+    """The figure: per model a panel per measure, one point per arm."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    frame = frames[0].fillna({"arm": "", "label": ""})
+    models = list(dict.fromkeys(frame["model"]))
+    arms = frame[frame["arm"] != ""]
+    styles = looks(arms["arm"], layout)
+    figure, blocks = grid([len(AGAINST)] * len(models), height=2.5, least=3.0)
+    for line, model in zip(blocks, models, strict=True):
+        for axes, (name, words) in zip(line, AGAINST.items(), strict=True):
+            rows = arms[arms["model"] == model]
+            for arm, cell in rows.groupby("arm", sort=False):
+                by = cell.set_index("measure")
+                if name in by.index:
+                    y = by.loc["entropy"]
+                    error = [[y["value"] - y["value_low"]], [y["value_high"] - y["value"]]]
+                    point = {**styles[str(arm)].point, "linestyle": "", "elinewidth": 0.8}
+                    x = [by.loc[name, "value"]]
+                    axes.errorbar(x, [y["value"]], yerr=error, label=cell["label"].iloc[0], **point)
+            rho = frame[(frame["model"] == model) & (frame["measure"] == f"rank_correlation of {name}")]
+            found = (
+                "" if rho.empty else f"Spearman {rho['value'].iloc[0]:+.2f} [{rho['value_low'].iloc[0]:+.2f}, "
+                f"{rho['value_high'].iloc[0]:+.2f}]"
+            )  # fmt: skip
+            axes.set_title(
+                ", ".join([*([rows["stand_in"].iloc[0]] if len(models) > 1 else []), *filter(None, [found])])
+            )
+            if name in RATIOS:
+                axes.set_xscale("log")
+                axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+                axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+                axes.xaxis.set_minor_formatter(NullFormatter())
+            axes.set(xlabel=words, ylabel="entropy, last tenth (nats)")
+    legend(figure, [axes for line in blocks for axes in line])
+    return figure
+
+
+FIGURE = FigureKind(
+    config=Config,
+    layout=_training.TrainingLayout,
+    expand=expand,
+    lay_out=_training.lay_out,
+    statistics=statistics,
+    reads=("runs",),
+    draw=draw,
+    caption=CAPTION,
+)

@@ -1,0 +1,176 @@
+"""Laws of pass@k over k, fitted up to a budget and drawn beyond it (FADE, Figures 11 and 12)."""
+
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from pydantic import Field, model_validator
+
+from rlvr.config.layouts import ScoresLayout, Spec
+from rlvr.config.plan import Item, Plan
+from rlvr.config.schema.fields import Positive
+from rlvr.figures import _scored
+from rlvr.figures._looks import looks as looks_of
+from rlvr.figures._panels import Figure, grid, legend
+from rlvr.items import FigureKind
+from rlvr.papers.fade import of_laws
+from rlvr.papers.fade.scaling import LAWS, fit, fit_solve_rates, names, pass_at_k_of, possible
+from rlvr.statistics.intervals import over_seeds
+from rlvr.statistics.run_rows import cell_columns
+from rlvr.statistics.scores import Scores, pass_at
+from rlvr.statistics.table_rows import blocks, frames_of
+
+CAPTION = "Points: means over {seeds} training seeds. Lines: fits to them, drawn beyond the k that they saw."
+LINES = {
+    "shifted power law": "-",
+    "power law": "--",
+    "exponential law": ":",
+    "Beta-binomial": "-.",
+    "two Beta-binomials": (0, (4, 1, 1, 1, 1, 1)),
+}
+Laws = list[Literal["shifted power law", "power law", "exponential law", "Beta-binomial", "two Beta-binomials"]]
+EVERY: Laws = ["shifted power law", "power law", "exponential law", "Beta-binomial", "two Beta-binomials"]
+
+
+class Config(_scored.ScoredFigure):
+    budgets: list[Positive] = Field(min_length=1)  # the largest k of each fit
+    by_level: bool = False  # one panel per level of the problems
+    laws: Laws = Field(EVERY, min_length=1)
+
+    @model_validator(mode="after")
+    def has_all_keys(self):
+        self.has_curves()
+        return self
+
+
+expand = _scored.expand
+
+
+class Fits(Spec):
+    """What laws are fitted to."""
+
+    budgets: tuple[int, ...]
+    by_level: bool
+    laws: tuple[str, ...]
+
+
+class OfLaws(ScoresLayout, Fits):
+    pass
+
+
+class LawsLayout(_scored.ScoredLayout, Fits):
+    pass
+
+
+def lay_out(item: Item, plan: Plan, paper: str) -> LawsLayout:
+    config: Any = item.content
+    return LawsLayout(
+        **dict(_scored.lay_out(item, plan, paper)), budgets=config.budgets, by_level=config.by_level, laws=config.laws
+    )
+
+
+def statistics(layout: OfLaws | LawsLayout, scores: Scores) -> pd.DataFrame:
+    """One row per benchmark, level, model, arm, budget and law: its parameters with Student's t over fits of each seed.
+
+    `mse` is of the law through the mean curve: over the k of the budget, and in `mse_beyond` over the k above it. The
+    distributions of solve rates are fitted to the numbers of correct samples among as many as the budget has.
+    Rows of the law "observed" hold the mean curve itself, by k.
+    """
+    rows: list[dict[str, Any]] = []
+    for panel, cells, _ in blocks(layout):
+        frames = frames_of(scores, cells, panel.evaluations[cells[0].model], panel.levels)
+        first = frames[cells[0].policies[0]]
+        for level in sorted(set(first["level"])) if layout.by_level else [""]:
+            for cell in cells:
+                head = {**cell_columns(cell), "benchmark": panel.name, "level": level}
+                chosen = [_of_level(frames[policy], level) for policy in cell.policies]
+                rows += _of_seeds(head, chosen, layout)
+    return pd.DataFrame(rows)
+
+
+def _of_level(frame: pd.DataFrame, level: str) -> pd.DataFrame:
+    return pd.DataFrame(frame[frame["level"] == level]) if level else frame
+
+
+def _of_seeds(head: dict[str, Any], frames: list[pd.DataFrame], layout: OfLaws | LawsLayout) -> list[dict[str, Any]]:
+    ks, seeds = np.array(layout.k, float), len(frames)
+    curves_SK = np.array([[float(pass_at(k)(frame).mean()) for k in layout.k] for frame in frames])
+    counts = [np.bincount(frame["correct"], minlength=int(frame["n"].max()) + 1) for frame in frames]
+    mean_K = curves_SK.mean(axis=0)
+    rows: list[dict[str, Any]] = [
+        {**head, "law": "observed", "budget": 0, "parameter": "", "k": k, "value": value, "seeds": seeds}
+        for k, value in zip(layout.k, mean_K, strict=True)
+    ]
+
+    def parameters(law: str, budget: int, curve_K: np.ndarray, of: np.ndarray) -> tuple[float, ...]:
+        seen = ks <= budget
+        return fit(law, ks[seen], curve_K[seen]).parameters if law in LAWS else fit_solve_rates(law, of, budget)
+
+    for budget in layout.budgets:
+        seen = ks <= budget
+        for law in layout.laws:
+            if int(seen.sum()) < len(names(law)) and law in LAWS:
+                continue  # fewer points than parameters
+            whole = parameters(law, budget, mean_K, np.sum(counts, axis=0))
+            of_seeds = [parameters(law, budget, *pair) for pair in zip(curves_SK, counts, strict=True)]
+            errors_K = (pass_at_k_of(law, ks, whole) - mean_K) ** 2
+            mse = float(errors_K[seen].mean())
+            beyond = float(errors_K[~seen].mean()) if (~seen).any() else float("nan")
+            for i, name in enumerate(names(law)):
+                values_S = np.array([found[i] for found in of_seeds])
+                interval = over_seeds(values_S, layout.confidence, possible(law)[i])
+                rows.append(
+                    {
+                        **head,
+                        **{"law": law, "budget": budget, "parameter": name, "value": whole[i]},
+                        **{"value_low": interval.low, "value_high": interval.high, "seeds": seeds},
+                        **{"mse": mse, "mse_beyond": beyond},
+                    }
+                )
+    return rows
+
+
+def draw(layout: LawsLayout, frames: list[pd.DataFrame]) -> Figure:
+    """The figure: a row per benchmark or level, a column per budget; points are ours, each law a line."""
+    frame = frames[0].assign(level=frames[0]["level"].astype(object).fillna(""))
+    parts = list(frame.groupby(["model", "benchmark", "level"], sort=False))
+    styles, budgets = looks_of(frame["arm"], layout), layout.budgets
+    figure, blocks = grid([len(budgets)] * len(parts), height=2.2, sharey="row")
+    ks = np.array(layout.k, float)
+    dense = np.geomspace(ks[0], ks[-1], 100)
+    for line, ((_, benchmark, level), rows) in zip(blocks, parts, strict=True):
+        for axes, budget in zip(line, budgets, strict=True):
+            for arm, cell in rows.groupby("arm", sort=False):
+                look = styles[str(arm)]
+                seen = cell[cell["law"] == "observed"]
+                axes.plot(seen["k"], 100 * seen["value"], **look.point, linestyle="", label=cell["label"].iloc[0])
+                for law, fitted in cell[cell["budget"] == budget].groupby("law", sort=False):
+                    if law == "observed":
+                        continue
+                    values = pass_at_k_of(str(law), dense, fitted["value"].tolist())
+                    axes.plot(dense, 100 * values, linestyle=LINES[str(law)], color=look.color, linewidth=1)
+            axes.axvline(budget, color="0.7", linewidth=0.8)
+            axes.set_xscale("log")
+            axes.set_xticks(ks, [f"{k:g}" for k in ks])
+            axes.minorticks_off()
+            names = [*([rows["stand_in"].iloc[0]] if frame["model"].nunique() > 1 else []), benchmark, level]
+            axes.set_title(f"{', '.join(filter(None, names))}, fitted up to k = {budget}")
+            axes.set_xlabel("k")
+        line[0].set_ylabel("pass@k (%)")
+    for law in layout.laws:
+        blocks[0][0].plot([], [], linestyle=LINES[law], color="0.3", label=law)
+    legend(figure, [axes for line in blocks for axes in line])
+    return figure
+
+
+FIGURE = FigureKind(
+    config=Config,
+    layout=LawsLayout,
+    expand=expand,
+    lay_out=lay_out,
+    statistics=statistics,
+    reads=("scores",),
+    claims=of_laws.CLAIMS,
+    draw=draw,
+    caption=CAPTION,
+)

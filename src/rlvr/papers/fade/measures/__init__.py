@@ -1,0 +1,1 @@
+"""Measures of trained runs of this paper."""

@@ -1,0 +1,80 @@
+"""Contrasts of a parameter of the shifted power law of pass@k, G(k) = exp(-a (k + c)^-b), with t over paired seeds.
+
+The law is fitted to the pass@k of each seed over all k of the figure (`rlvr.papers.fade.scaling`).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from rlvr.claims.estimates import SEEDS, Found, estimated, of_benchmarks
+from rlvr.config.layers import ConfigError, look_up
+from rlvr.config.plan import Item, Plan
+from rlvr.config.schema.items import Claim
+from rlvr.items.contrast import (
+    ClaimKind,
+    ClaimSpec,
+    Contrast,
+    ContrastSpec,
+    Estimate,
+    Evidence,
+    NotComparable,
+    Spec,
+    TermSpec,
+)
+from rlvr.statistics.joint import Cell
+from rlvr.statistics.scores import Scores, matrix, pass_at
+
+LAW, PARAMETERS = "shifted power law", ("a", "b", "c")
+
+
+def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None:
+    """Raises ConfigError where a claim names something that the figure lacks."""
+    if claim.measure is None:
+        raise ConfigError(f"{place}.measure: laws need one of {', '.join(PARAMETERS)}")
+    look_up(dict.fromkeys(PARAMETERS), claim.measure, "parameter", f"{place}.measure")
+    if claim.predicate not in ("greater", "within", "ordering"):
+        raise ConfigError(f"{place}.predicate: {claim.predicate!r} needs k or hard levels, which parameters lack")
+    if config.by_level:
+        raise ConfigError(f"{place}.over: {claim.over} has one law per level; name a figure of all levels together")
+    if len(config.k) < len(PARAMETERS):
+        raise ConfigError(f"{place}.over: {claim.over} has {len(config.k)} k, fewer than the law has parameters")
+
+
+class Options(Spec):
+    k: tuple[int, ...]  # that laws are fitted to
+
+
+def options(claim: Claim, item: Item, plan: Plan, paper: str) -> Options:
+    return Options(k=item.content.k)  # type: ignore[attr-defined]
+
+
+def contrasts(claim: Claim, item: Item, ks: list[int]) -> list[Contrast]:
+    """One contrast per model, benchmark and sum of arms."""
+    return of_benchmarks(f"{{}}, {claim.measure} of the {LAW}", claim, item)
+
+
+def estimates(contrasts: list[ContrastSpec], claim: ClaimSpec, inputs: Evidence) -> list[Estimate | NotComparable]:
+    """Sums of one parameter of each seed's law, with joint bounds. A base policy without seeds stands beside each."""
+    return estimated([_found(contrast, claim, inputs.scores) for contrast in contrasts], claim)
+
+
+def _found(contrast: ContrastSpec, claim: ClaimSpec, scores: Scores) -> Found:
+    values_S = np.zeros(contrast.seeds)
+    for term in contrast.terms:
+        values_S = values_S + term.weight * _parameters(term, claim, scores)
+    return Found(Cell(values_S[:, None], contrast.model, None), len(values_S), None, SEEDS)
+
+
+def _parameters(term: TermSpec, claim: ClaimSpec, scores: Scores) -> np.ndarray:
+    """The claim's parameter of each policy's law (S,)."""
+    from rlvr.papers.fade.scaling import fit
+
+    options = Options.model_validate(claim.options)
+    frames = [scores[policy, term.on] for policy in term.policies]
+    curves_SK = np.stack([matrix(frames, pass_at(k)).mean(axis=1) for k in options.k], axis=1)
+    place, ks = PARAMETERS.index(str(claim.measure)), np.array(options.k, float)
+    return np.array([fit(LAW, ks, curve_K).parameters[place] for curve_K in curves_SK])
+
+
+CLAIMS = ClaimKind(what="a figure of laws", check=check, contrasts=contrasts, estimates=estimates, options=options)

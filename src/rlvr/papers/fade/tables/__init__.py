@@ -1,0 +1,1 @@
+"""Kinds of tables of this paper."""

@@ -1,0 +1,1 @@
+"""LENS: its exact statements (theory) and the weight of failed groups in closed form."""
