@@ -4,16 +4,17 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
-from rlvr.claims._contrast import Evidence
 
 from rlvr.claims.contrasts import PAPER, layout
 from rlvr.claims.evaluate import evaluate
+from rlvr.config.layouts import Rate
 from rlvr.config.plan import Cell, Item, PaperPlan, Plan
 from rlvr.config.schema.items import Claim, Row
 from rlvr.config.schema.names import About
 from rlvr.config.schema.paper import Paper
 from rlvr.config.schema.settings import Statistics
 from rlvr.figures import over_steps
+from rlvr.items.contrast import ClaimSpec, Evidence, TermSpec
 from rlvr.statistics.pass_at_k import pass_at_k as pass_at_k_of
 from rlvr.tables import pass_at_k
 
@@ -54,7 +55,7 @@ MEASURES = ["probe.entropy", "metrics.correct"]
 CURVES = over_steps.Config(title="C", kind="over_steps", models=["M"], arms=["high"], measures=MEASURES)
 
 
-def described(claim: Claim, content=TABLE, resamples=400, runs=None, evaluations=("x",), **changes) -> list[dict]:
+def described(claim: Claim, content=TABLE, resamples=400, runs=None, evaluations=("x",), **changes) -> list[ClaimSpec]:
     """The layout of a claim, by the real thing, over a table or a figure with every arm of COUNTS."""
     paper = Paper(name="p", short="P", title="", authors="", year=2026, claims=[claim])
     plan = Plan("smoke", "", {"M": "m"}, {}, None, None)  # type: ignore[arg-type]
@@ -95,7 +96,9 @@ def noisy(seed: int, arms=("left", "right"), seeds=3, problems=40, shift=0.0, be
     return scores
 
 
-def plain(ks=(1,), arms=("left", "right"), seeds=3, resamples=400, predicate="greater", threshold=0.0, seed=7) -> dict:
+def plain(
+    ks=(1,), arms=("left", "right"), seeds=3, resamples=400, predicate="greater", threshold=0.0, seed=7
+) -> ClaimSpec:
     """The layout of left − right at each k."""
 
     def term(weight, arm, k):
@@ -104,16 +107,16 @@ def plain(ks=(1,), arms=("left", "right"), seeds=3, resamples=400, predicate="gr
         ]
         return {"weight": weight, "arm": arm, "label": arm, "k": k, "levels": None, "evaluation": "x", "rates": rates}
 
-    return {
+    content = {
         **{"paper": "p", "short": "P", "claim": "c", "says": "S", "place": "P", "of": "paper", "over": "t"},
         "effort": PAPER,
         **{
             "predicate": predicate,
             "threshold": threshold,
             "measure": None,
-            "during": [0, 1],
             "reference": None,
-            "module": "rlvr.claims.of_scores",
+            "kind": ("tables", "pass_at_k"),
+            **{"options": {}, "evidence": "scores", "rows": "runs"},
         },
         "contrasts": [
             {
@@ -125,6 +128,19 @@ def plain(ks=(1,), arms=("left", "right"), seeds=3, resamples=400, predicate="gr
         "published": [],
         "statistics": {"resamples": resamples, "confidence": 0.95, "seed": seed, "largest_chance": 0.2},
     }
+    return ClaimSpec.model_validate(content)
+
+
+def each_contrast(one: ClaimSpec, change) -> ClaimSpec:
+    """The claim with each contrast replaced by a dict's keys: `change(contrast)`."""
+    parts = tuple(contrast.model_copy(update=change(contrast)) for contrast in one.contrasts)
+    return one.model_copy(update={"contrasts": parts})
+
+
+def of_policies(term: TermSpec, *policies: str, **changes) -> TermSpec:
+    """The term with these policies at one learning rate."""
+    rates = (Rate(learning_rate=None, policies=policies),)
+    return term.model_copy(update={"rates": rates, **changes})
 
 
 def values(scores, arm: str, k: int, seeds: int) -> np.ndarray:

@@ -3,16 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
-from rlvr.claims._contrast import Evidence, NotComparable
+from claims_by_hand import plain
 
 from rlvr.claims import of_diversity
 from rlvr.claims.contrasts import layout, needs
 from rlvr.config.layers import ConfigError
 from rlvr.config.schema.items import Claim
+from rlvr.items.contrast import ContrastSpec, Evidence, NotComparable
 from rlvr.planning.expansion import make_plan
 from rlvr.statistics.intervals import SeedsAndKnownProblems
-
-STATISTICS = {"resamples": 500, "confidence": 0.95, "seed": 0, "largest_chance": 0.2}
 
 
 def frame(policy: str, values) -> pd.DataFrame:
@@ -22,16 +21,21 @@ def frame(policy: str, values) -> pd.DataFrame:
     )
 
 
-def contrast(pairs) -> dict:
+def contrast(pairs) -> ContrastSpec:
+    head = {"k": None, "levels": None, "evaluation": "x"}
     terms = [
-        {"weight": w, "evaluation": "x", "label": arm, "rates": [{"policies": [f"{arm}1", f"{arm}2", f"{arm}3"]}]}
+        {
+            **{"weight": w, "arm": arm, "label": arm, **head},
+            "rates": [{"learning_rate": None, "policies": [f"{arm}1", f"{arm}2", f"{arm}3"]}],
+        }
         for arm, w in pairs
     ]
-    return {"model": "m", "terms": terms}
+    (one,) = plain().contrasts
+    return ContrastSpec.model_validate({**one.model_dump(), "model": "m", "terms": terms})
 
 
 def estimate(diversity, *contrasts):
-    claim = {"measure": "s_div", "predicate": "greater", "threshold": 0.0, "statistics": STATISTICS}
+    claim = plain(resamples=500, seed=0).model_copy(update={"measure": "s_div"})
     return of_diversity.estimates(list(contrasts), claim, Evidence(diversity=diversity))
 
 
@@ -86,9 +90,9 @@ def pacs(request):
 
 
 def test_pacs_claims_on_table_3_read_diversity_and_are_put_to_its_published_values(pacs):
-    laid = {one["claim"]: one for one in layout(pacs, "pacs")}
+    laid = {one.claim: one for one in layout(pacs, "pacs")}
     claim = laid["diversity"]
-    assert claim["reference"] == "pacs/reference/table3.csv" and claim["published"][0]["benchmark"] == "AIME2024 S_div"
+    assert claim.reference == "pacs/reference/table3.csv" and claim.published[0].benchmark == "AIME2024 S_div"
     found = needs([claim])
     assert len(found.diversity) == 12 and not found.scores and not found.runs  # two models, two arms, three seeds
 

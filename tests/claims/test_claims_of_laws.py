@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from rlvr.claims._contrast import Evidence
+from claims_by_hand import plain
 
 from rlvr.config.layers import ConfigError
+from rlvr.items.contrast import ContrastSpec, Evidence
 from rlvr.papers.fade import of_laws
 from rlvr.papers.fade.figures import pass_at_k_laws
 from rlvr.papers.fade.scaling import shifted_power
@@ -21,14 +22,16 @@ def scores(monkeypatch, slopes: dict[str, float]) -> dict:
 
 
 def term(weight: float, arm: str, policies: list[str]) -> dict:
-    return {"weight": weight, "arm": arm, "evaluation": "x", "rates": [{"policies": policies}]}
+    rates = [{"learning_rate": None, "policies": policies}]
+    return {"weight": weight, "arm": arm, "label": arm, "k": None, "levels": None, "evaluation": "x", "rates": rates}
 
 
 def test_a_base_policy_without_seeds_stands_beside_each_seed(monkeypatch):
     slopes = {"base": 0.9, "mean1": 0.7, "mean2": 0.6, "mean3": 0.8}
-    contrast = {"model": "M", "terms": [term(1, "base", ["base"]), term(-1, "mean", ["mean1", "mean2", "mean3"])]}
-    statistics = {"resamples": 100, "confidence": 0.95, "seed": 1, "largest_chance": 0.2}
-    claim = {"measure": "b", "k": KS, "predicate": "greater", "threshold": 0.0, "statistics": statistics}
+    terms = [term(1, "base", ["base"]), term(-1, "mean", ["mean1", "mean2", "mean3"])]
+    (contrast,) = plain().contrasts
+    contrast = ContrastSpec.model_validate({**contrast.model_dump(), "terms": terms})
+    claim = plain().model_copy(update={"measure": "b", "options": {"k": KS}})
     (found,) = of_laws.estimates([contrast], claim, Evidence(scores(monkeypatch, slopes)))
     assert (found.value, found.seeds) == (pytest.approx(0.2, abs=1e-4), 3)
     assert found.high - found.value == pytest.approx(4.303 * 0.1 / 3**0.5, rel=1e-3), "Student's t over three seeds"

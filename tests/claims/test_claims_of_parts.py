@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 from conftest import ROOT
-from rlvr.claims._contrast import Evidence
 from scipy import stats
 
-from rlvr.claims import contrasts, of_parts
+from rlvr.claims import contrasts
 from rlvr.claims.evaluate import evaluate
 from rlvr.claims.verdicts import CONTRADICTED, NOT_COMPARABLE, REPRODUCED, meaning
 from rlvr.config.layers import ConfigError
+from rlvr.items import kind_of
+from rlvr.items.contrast import ClaimSpec, Evidence
 from rlvr.planning.expansion import make_plan
 
 
@@ -18,13 +19,13 @@ def plan():
     return make_plan(ROOT, "laptop", ["fade"])
 
 
-def laid(plan, name: str) -> dict:
-    (one,) = (one for one in contrasts.layout(plan, "fade") if one["claim"] == name)
+def laid(plan, name: str) -> ClaimSpec:
+    (one,) = (one for one in contrasts.layout(plan, "fade") if one.claim == name)
     return one
 
 
-def runs(one: dict, arm: str) -> list[str]:
-    (policies,) = {tuple(t["rates"][0]["policies"]) for c in one["contrasts"] for t in c["terms"] if t["arm"] == arm}
+def runs(one: ClaimSpec, arm: str) -> list[str]:
+    (policies,) = {term.policies for contrast in one.contrasts for term in contrast.terms if term.arm == arm}
     return list(policies)
 
 
@@ -35,17 +36,21 @@ def hidden(right, wrong, ratio=0.5, clt=0.4) -> list[dict]:
     return [{"step": 0, **end}, {"step": 50, **end}]
 
 
+def of_hidden(rows: dict) -> Evidence:
+    return Evidence(measured={"hidden": rows})
+
+
 def test_correct_responses_are_three_times_as_correlated(plan):
     one = laid(plan, "correct_more_correlated")
     names, rights = runs(one, "mean"), np.linspace(0.3, 0.4, 8)
-    (row,) = evaluate(one, Evidence(hidden={run: hidden(rho, 0.1) for run, rho in zip(names, rights, strict=True)}))
+    (row,) = evaluate(one, of_hidden({run: hidden(rho, 0.1) for run, rho in zip(names, rights, strict=True)}))
     expected = stats.t.interval(0.95, 7, rights.mean() - 0.3, stats.sem(rights))
     assert (row["estimate"], row["low"], row["high"]) == pytest.approx((0.05, *expected))
     assert meaning(row["verdict"]) == REPRODUCED and row["seeds"] == 8
     needed = contrasts.needs([one])
-    assert list(needed.hidden) == names and not (needed.runs or needed.changes or needed.scores)
+    assert needed.measured == {"hidden": names} and not (needed.runs or needed.scores)
     without = {run: hidden(None if run == names[3] else 0.3, 0.1) for run in names}
-    (row,) = evaluate(one, Evidence(hidden=without))
+    (row,) = evaluate(one, of_hidden(without))
     assert row["verdict"] == NOT_COMPARABLE and "no value of the measure" in row["reason"]
 
 
@@ -54,7 +59,7 @@ def test_residuals_against_the_clt(plan):
     noise = np.linspace(-0.01, 0.01, 8)
     for ratio, verdict in ((0.76, REPRODUCED), (0.3, CONTRADICTED)):
         rows = {run: hidden(0.1, 0.1, ratio + d) for run, d in zip(runs(one, "asym_failures"), noise, strict=True)}
-        (row,) = evaluate(one, Evidence(hidden=rows))
+        (row,) = evaluate(one, of_hidden(rows))
         assert row["estimate"] == pytest.approx(ratio / 0.4) and meaning(row["verdict"]) == verdict
 
 
@@ -70,7 +75,7 @@ def test_entropy_that_follows_its_covariance_term_alone(plan):
             metrics[run] = [{"step": i + 1, **dict(zip(keys, row, strict=True))} for i, row in enumerate(values)]
     (row,) = evaluate(one, Evidence(probes={run: [] for run in metrics}, metrics=metrics))  # type: ignore[arg-type]
     assert row["estimate"] > 0.1 and meaning(row["verdict"]) == REPRODUCED
-    assert contrasts.needs([one]).runs.keys() == metrics.keys()
+    assert set(contrasts.needs([one]).runs) == set(metrics)
 
 
 def test_a_claim_about_a_part_is_checked(plan):
@@ -84,4 +89,4 @@ def test_a_claim_about_a_part_is_checked(plan):
         ({"predicate": "slope"}, "needs k"),
     ):
         with pytest.raises(ConfigError, match=message):
-            of_parts.check(claim.model_copy(update=change), item, config, plan, "x")
+            kind_of(item).claims.check(claim.model_copy(update=change), item, config, plan, "x")

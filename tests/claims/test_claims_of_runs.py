@@ -10,9 +10,10 @@ from claims_by_hand import (
     CURVES,
     claim,
     described,
+    each_contrast,
+    of_policies,
     plain,
 )
-from rlvr.claims._contrast import Evidence
 from scipy import stats
 
 from rlvr.claims.evaluate import evaluate, summarise
@@ -25,6 +26,7 @@ from rlvr.claims.verdicts import (
 from rlvr.config.schema.items import Claim
 from rlvr.config.schema.names import About
 from rlvr.files import RecordError
+from rlvr.items.contrast import ClaimSpec, Evidence
 
 # ---- claims about curves ----
 
@@ -117,8 +119,8 @@ def test_a_change_is_the_late_mean_minus_the_early_one():
     assert (row["estimate"], row["verdict"]) == (16, REPRODUCED)
     assert (row["says"], row["data"]) == ("high, rise of entropy", "held-out")
     assert summarise(one, [row], "laptop")["deciding"] == "high, rise of entropy with m on held-out, in place of M"
-    (of_batches,) = with_grid(claim("greater", weights={"high": 1.0}, measure="metrics.correct"))["contrasts"]
-    assert (of_batches["says"], of_batches["data"]) == ("high, correct", "train")
+    (of_batches,) = with_grid(claim("greater", weights={"high": 1.0}, measure="metrics.correct")).contrasts
+    assert (of_batches.says, of_batches.data) == ("high, correct", "train")
     (row,) = evaluate(with_grid(claim("greater", weights={"high": -1.0}, **parts)), Evidence({}, probes, {}))
     assert (row["says"], row["verdict"]) == ("high, fall of entropy", CONTRADICTED)
     (row,) = evaluate(with_grid(claim("greater", left="low", right=["high"], **parts)), Evidence({}, probes, {}))
@@ -193,13 +195,18 @@ def test_a_claim_about_hard_levels_reads_them_from_the_rates_by_level():
 def test_one_seed_of_a_curve_decides_nothing():
     made = claim("greater", left="high", right=["low"], measure="probe.entropy")
     (one,) = described(made, CURVES)
-    for term in one["contrasts"][0]["terms"]:
-        term["rates"][0]["policies"] = term["rates"][0]["policies"][:1]
+    one = each_contrast(one, lambda c: {"terms": tuple(of_policies(term, term.policies[0]) for term in c.terms)})
     (row,) = evaluate(one, Evidence({}, {"high1": curve([5.0]), "low1": curve([1.0])}, {}))
     assert (row["estimate"], row["verdict"]) == (4, INCONCLUSIVE) and math.isnan(row["low"])
 
 
 # ---- claims about runs that collapse ----
+
+
+def of_collapse(one: ClaimSpec) -> ClaimSpec:
+    """The same claim over a table of collapses."""
+    rule = {"window": 0.1, "factor": 1.5, "share": 0.1}
+    return one.model_copy(update={"kind": ("tables", "collapse"), "options": {"collapse": rule}})
 
 
 def batches(shares) -> list[dict]:
@@ -213,35 +220,29 @@ def test_shares_of_collapsed_runs_have_newcombes_interval():
         batches(np.linspace(0.6, 0.2, 40)),
         batches([*np.linspace(0.6, 0.2, 20), *np.linspace(0.3, 0.9, 20)]),
     )
-    one, rule = {**plain(("",)), "module": "rlvr.claims.of_collapse"}, {"window": 0.1, "factor": 1.5, "share": 0.1}
-    for term, arm in zip(one["contrasts"][0]["terms"], ("left", "right"), strict=True):
-        term["rates"][0]["policies"] = [f"{arm}{s}" for s in range(10)]
+    one = of_collapse(plain((None,), seeds=10))
     metrics = {
-        f"{arm}{s}": collapsed if arm == "left" and s < 3 else healthy for arm in ("left", "right") for s in range(10)
+        f"{arm}{s}": collapsed if arm == "left" and s < 4 else healthy
+        for arm in ("left", "right")
+        for s in range(1, 11)
     }
-    (row,) = evaluate({**one, "collapse": rule}, Evidence({}, {}, metrics))
+    (row,) = evaluate(one, Evidence({}, {}, metrics))
     wilson = [stats.binomtest(c, 10).proportion_ci(0.95, "wilson") for c in (3, 0)]
     low = 0.3 - math.hypot(0.3 - wilson[0].low, wilson[1].high - 0)
     high = 0.3 + math.hypot(wilson[0].high - 0.3, 0 - wilson[1].low)
     assert (row["estimate"], row["low"], row["high"]) == pytest.approx((0.3, low, high))
     assert (row["verdict"], row["seeds"], row["problems"]) == (INCONCLUSIVE, 10, None), "as in the paper: p = 0.21"
     all_of_them = {run: collapsed if run.startswith("left") else healthy for run in metrics}
-    assert evaluate({**one, "collapse": rule}, Evidence({}, {}, all_of_them))[0]["verdict"] == REPRODUCED
+    assert evaluate(one, Evidence({}, {}, all_of_them))[0]["verdict"] == REPRODUCED
     swapped = {run: healthy if run.startswith("left") else collapsed for run in metrics}
-    assert evaluate({**one, "collapse": rule}, Evidence({}, {}, swapped))[0]["verdict"] == CONTRADICTED
+    assert evaluate(one, Evidence({}, {}, swapped))[0]["verdict"] == CONTRADICTED
 
 
 def test_the_share_of_one_method_has_the_interval_of_its_table():
     """None of eight runs collapses: Clopper and Pearson's upper end is 36.9 %, so fewer than half do."""
     healthy, collapsed = batches(np.linspace(0.6, 0.2, 40)), batches([*np.linspace(0.6, 0.2, 20), *[0.9] * 20])
-    rule = {"window": 0.1, "factor": 1.5, "share": 0.1}
-    one = {**plain(("",), predicate="not_below", threshold=0.5), "module": "rlvr.claims.of_collapse", "collapse": rule}
-    term = {
-        **one["contrasts"][0]["terms"][0],
-        "weight": -1.0,
-        "rates": [{"learning_rate": None, "policies": [*"abcdefgh"]}],
-    }
-    one["contrasts"][0]["terms"] = [term]
+    one = of_collapse(plain((None,), predicate="not_below", threshold=0.5))
+    one = each_contrast(one, lambda c: {"terms": (of_policies(c.terms[0], *"abcdefgh", weight=-1.0),)})
     for lost, verdict in (("", REPRODUCED), ("abc", INCONCLUSIVE), ("abcdefgh", CONTRADICTED)):
         metrics = {run: collapsed if run in lost else healthy for run in "abcdefgh"}
         (row,) = evaluate(one, Evidence(metrics=metrics))
@@ -276,8 +277,8 @@ def test_two_arms_of_one_law_are_equally_soon_in_the_mean():
     generator = np.random.default_rng(0)
     probes = {f"{arm}{s}": curve(generator.normal(0, 1, 10)) for arm in ("high", "low") for s in range(1, 2001)}
     one = with_grid(claim("sooner", left="high", right=["low"], measure="probe.entropy"))
-    for term, arm in zip(one["contrasts"][0]["terms"], ("high", "low"), strict=True):
-        term["rates"] = [{"learning_rate": None, "policies": [f"{arm}{s}" for s in range(1, 2001)]}]
+    many = [[f"{arm}{s}" for s in range(1, 2001)] for arm in ("high", "low")]
+    one = each_contrast(one, lambda c: {"terms": tuple(of_policies(t, *p) for t, p in zip(c.terms, many, strict=True))})
     for rows in probes.values():
         del rows[0]
     (row,) = evaluate(one, Evidence({}, probes, {}))

@@ -19,7 +19,6 @@ from claims_by_hand import (
     values,
 )
 from pydantic import ValidationError
-from rlvr.claims._contrast import Evidence
 from scipy import stats
 
 from rlvr.claims import of_scores
@@ -34,8 +33,10 @@ from rlvr.claims.verdicts import (
 from rlvr.config.layers import ConfigError
 from rlvr.config.schema.items import Claim
 from rlvr.files import RecordError
+from rlvr.items.contrast import ClaimSpec, Evidence
 from rlvr.statistics.aggregate import RunsAndProblemsByBenchmark, mean
 from rlvr.statistics.intervals import SeedsAndProblems, linearised, spread
+from rlvr.statistics.references import Reference
 
 
 @pytest.mark.parametrize(
@@ -169,18 +170,20 @@ def test_a_slope_over_several_k_is_each_against_the_first():
 
 
 def test_published_cells_that_a_table_lacks_are_no_evidence():
-    one = plain((1, 2), predicate="within", threshold=1.0)
-    one["published"] = [
+    head = {"hard": False, "benchmark": "MATH 500"}
+    parts = [
         {
             **{"says": f"@{k}", "model": "M", "benchmark": "MATH 500"},
-            "terms": [{"weight": w, "k": k, "hard": False, "method": m} for w, m in ((1.0, "A"), (-1.0, "B"))],
+            "terms": [{"weight": w, "k": k, "method": m, **head} for w, m in ((1.0, "A"), (-1.0, "B"))],
         }
         for k in (1, 2)
     ]
+    one = plain((1, 2), predicate="within", threshold=1.0)
+    one = ClaimSpec.model_validate({**one.model_dump(), "published": parts})
     rows = {"model": ["m"] * 3, "method": ["A", "B", "A"], "benchmark": ["math500"] * 3, "k": [1, 1, 2], "ci": ""}
-    made = published(one, pd.DataFrame({**rows, "value": [50.3, 51.3, 60.0]}))
+    made = published(one, Reference(pd.DataFrame({**rows, "value": [50.3, 51.3, 60.0]})))
     assert (made["published"], made["published_cells"]) == (HOLDS, "1 of 1"), "a point apart, as printed, is within it"
-    made = published(one, pd.DataFrame({**rows, "value": [50.3, 51.4, 60.0]}))
+    made = published(one, Reference(pd.DataFrame({**rows, "value": [50.3, 51.4, 60.0]})))
     assert (made["published"], made["published_exceptions"]) == (FAILS, "M, MATH 500: @1 = -1.1")
     assert published(one, None)["published"] == SILENT
 
@@ -188,7 +191,7 @@ def test_published_cells_that_a_table_lacks_are_no_evidence():
 def test_a_claim_over_a_table_of_hard_levels_is_of_those():
     hard = TABLE.model_copy(update={"hard_levels": True, "reference": "lens/reference/table1.csv"})
     (one,) = described(made := claim("greater", left="steep", right=["low"], k=[1]), hard)
-    assert {tuple(term["levels"]) for term in one["contrasts"][0]["terms"]} == {("hard",)} and one["reference"] is None
+    assert {term.levels for term in one.contrasts[0].terms} == {("hard",)} and one.reference is None
     assert found(made, content=hard)[0]["estimate"] == pytest.approx(50) and found(made)[0]["estimate"] == 37.5
 
 
@@ -216,8 +219,8 @@ def test_a_mean_over_benchmarks_weighs_each_alike_whatever_its_problems():
         for s in (1, 2, 3)
     }
     made = on_two(left="high", right=["low"], k=[1])
-    (contrast,) = made["contrasts"]
-    assert contrast["benchmark"] == "b, c" and contrast["data"] == "x, y"
+    (contrast,) = made.contrasts
+    assert contrast.benchmark == "b, c" and contrast.data == "x, y"
     (row,) = evaluate(made, Evidence(SCORES | few))
     assert row["estimate"] == pytest.approx(12.5) and (row["seeds"], row["problems"]) == (3, 80)
     assert row["says"] == "mean over 2 benchmarks of high − low @1" and row["verdict"] == REPRODUCED

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from claims_by_hand import PROBLEMS, frame, plain
+from claims_by_hand import PROBLEMS, each_contrast, frame, plain
 from conftest import ROOT
-from rlvr.claims._contrast import Evidence
 
 from rlvr.claims.contrasts import EQUAL, PAPER, layout
 from rlvr.claims.evaluate import evaluate
@@ -12,25 +11,28 @@ from rlvr.claims.verdicts import (
     CONTRADICTED,
     NOT_COMPARABLE,
 )
+from rlvr.config.layouts import Rate
+from rlvr.items.contrast import ClaimSpec, Evidence
 from rlvr.planning.expansion import make_plan
 
 # ---- equal pass@1 ----
 
 
-def at_equal_pass_1(ks=(2,)) -> dict:
+def at_equal_pass_1(ks=(2,)) -> ClaimSpec:
     """left − right where each has the pass@1 of right at its own rate; left was trained at two rates."""
-    one = {**plain(ks), "effort": EQUAL}
-    for contrast in one["contrasts"]:
-        left, right = contrast["terms"]
-        contrast |= {"at": ["right1", "right2", "right3"], "at_label": "right"}
-        start = {"learning_rate": 0.0, "policies": ["base1"]}
-        left["rates"] = [
-            start,
-            {"learning_rate": 1e-5, "policies": ["left1", "left2", "left3"]},
-            {"learning_rate": 2e-5, "policies": ["bolder1", "bolder2", "bolder3"]},
-        ]
-        right["rates"] = [start, {"learning_rate": 1e-5, "policies": ["right1", "right2", "right3"]}]
-    return one
+    start = Rate(learning_rate=0.0, policies=("base1",))
+    left, bolder, right = (
+        Rate(learning_rate=rate, policies=tuple(f"{arm}{s}" for s in (1, 2, 3)))
+        for arm, rate in (("left", 1e-5), ("bolder", 2e-5), ("right", 1e-5))
+    )
+    rates = ((start, left, bolder), (start, right))
+
+    def change(contrast):
+        terms = zip(contrast.terms, rates, strict=True)
+        of_rates = tuple(term.model_copy(update={"rates": own}) for term, own in terms)
+        return {"at": right.policies, "at_label": "right", "terms": of_rates}
+
+    return each_contrast(plain(ks).model_copy(update={"effort": EQUAL}), change)
 
 
 def constant(arm: str, correct, seeds=(1, 2, 3)) -> dict:
@@ -51,29 +53,29 @@ def test_a_claim_at_equal_pass_1_by_hand():
 
 
 def test_what_has_no_meaning_at_equal_pass_1_is_left_out():
-    laid = {(one["claim"], one["effort"]): one for one in layout(make_plan(ROOT, "smoke", ["agrae"]), "agrae")}
+    laid = {(one.claim, one.effort): one for one in layout(make_plan(ROOT, "smoke", ["agrae"]), "agrae")}
     assert ("entropy_order", EQUAL) not in laid and ("collapse", EQUAL) not in laid, "they are over no such table"
-    both = [laid["a_grae_over_others", effort]["contrasts"] for effort in (PAPER, EQUAL)]
-    ks = [{term["k"] for contrast in part for term in contrast["terms"]} for part in both]
+    both = [laid["a_grae_over_others", effort].contrasts for effort in (PAPER, EQUAL)]
+    ks = [{term.k for contrast in part for term in contrast.terms} for part in both]
     assert ks[0] - ks[1] == {1}, "methods are equal there"
-    assert all(contrast["at"] for contrast in both[1]) and not any("at" in contrast for contrast in both[0])
-    assert [{len(t["rates"]) for contrast in part for t in contrast["terms"]} for part in both] == [{1}, {5}]
+    assert all(contrast.at for contrast in both[1]) and not any(contrast.at for contrast in both[0])
+    assert [{len(term.rates) for contrast in part for term in contrast.terms} for part in both] == [{1}, {5}]
     for (_, effort), one in laid.items():
-        arms = {term["arm"] for contrast in one["contrasts"] for term in contrast["terms"]}
+        arms = {term.arm for contrast in one.contrasts for term in contrast.terms}
         assert effort == PAPER or "base" not in arms, "the base policy has one pass@1"
-        assert effort == PAPER or one["predicate"] != "crossing"
+        assert effort == PAPER or one.predicate != "crossing"
 
 
 def test_at_paper_scale_equal_pass_1_is_asked_for_apart():
     laid = layout(make_plan(ROOT, "paper", ["agrae"]), "agrae")
-    assert {one["effort"] for one in laid if any(c["terms"] for c in one["contrasts"])} == {PAPER}
+    assert {one.effort for one in laid if any(contrast.terms for contrast in one.contrasts)} == {PAPER}
 
 
 def test_a_claim_at_equal_pass_1_takes_the_rates_that_the_scale_runs():
     """ACE's Table 1 has four rates in its sweep; the laptop's core runs three of them, and the base policies."""
-    laid = {(one["claim"], one["effort"]): one for one in layout(make_plan(ROOT, "laptop", ["ace"]), "ace")}
-    contrasts_ = [contrast for contrast in laid["larger_k_gain", EQUAL]["contrasts"] if contrast["terms"]]
-    assert [contrast["stand_in"] for contrast in contrasts_] == ["qwen2-chain"], "of the three families one"
-    rates = [[rate["learning_rate"] for rate in term["rates"]] for term in contrasts_[0]["terms"]]
+    laid = {(one.claim, one.effort): one for one in layout(make_plan(ROOT, "laptop", ["ace"]), "ace")}
+    contrasts_ = [contrast for contrast in laid["larger_k_gain", EQUAL].contrasts if contrast.terms]
+    assert [contrast.stand_in for contrast in contrasts_] == ["qwen2-chain"], "of the three families one"
+    rates = [[rate.learning_rate for rate in term.rates] for term in contrasts_[0].terms]
     assert rates == [pytest.approx([0, 1.75e-5, 5e-5, 1e-4])] * 2
-    assert not any(contrast["terms"] for contrast in laid["softplus", EQUAL]["contrasts"]), "ReLU is in no core table"
+    assert not any(contrast.terms for contrast in laid["softplus", EQUAL].contrasts), "ReLU is in no core table"

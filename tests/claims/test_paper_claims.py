@@ -15,6 +15,7 @@ from rlvr.claims.evaluate import FAILS, HOLDS, SILENT, published
 from rlvr.config.load import ConfigError
 from rlvr.config.schema.items import Claim
 from rlvr.planning.expansion import make_plan
+from rlvr.statistics.references import Reference
 
 PAPERS = ["ace", "lens", "agrae", "fade"]
 
@@ -28,10 +29,10 @@ def at_paper_scale():
 def test_every_paper_claims_something_with_its_place(at_paper_scale, paper):
     made = at_paper_scale.papers[paper].paper
     assert len(made.claims) >= 15 and all(claim.says and claim.place for claim in made.claims)
-    laid = [one for one in layout(at_paper_scale, paper) if one["effort"] == PAPER]
-    assert [one["claim"] for one in laid] == [claim.name for claim in made.claims]
-    assert all(contrast["terms"] for one in laid for contrast in one["contrasts"]), "at paper scale all can be run"
-    predicates = {one["predicate"] for name in PAPERS for one in layout(at_paper_scale, name)}
+    laid = [one for one in layout(at_paper_scale, paper) if one.effort == PAPER]
+    assert [one.claim for one in laid] == [claim.name for claim in made.claims]
+    assert all(contrast.terms for one in laid for contrast in one.contrasts), "at paper scale all can be run"
+    predicates = {one.predicate for name in PAPERS for one in layout(at_paper_scale, name)}
     assert predicates == set(Claim.model_fields["predicate"].annotation.__args__)  # type: ignore[union-attr]
 
 
@@ -49,10 +50,10 @@ def test_a_margin_or_control_of_ours_is_not_counted_as_the_papers(paper):
 
 def test_a_scale_that_makes_less_runs_fewer_contrasts():
     plan = make_plan(ROOT, "laptop", ["lens"])
-    laid = {(one["claim"], one["effort"]): one for one in layout(plan, "lens")}
-    run = [bool(contrast["terms"]) for contrast in laid["all_k", PAPER]["contrasts"]]
+    laid = {(one.claim, one.effort): one for one in layout(plan, "lens")}
+    run = [bool(contrast.terms) for contrast in laid["all_k", PAPER].contrasts]
     assert sum(run) == 5 and len(run) == 10, "one model of two, at five k"
-    assert not any(contrast["terms"] for contrast in laid["all_k_numina", PAPER]["contrasts"])
+    assert not any(contrast.terms for contrast in laid["all_k_numina", PAPER].contrasts)
     found = needs(list(laid.values()))
     pairs, runs = found.scores, found.runs
     asked = plan.papers["lens"]
@@ -63,11 +64,11 @@ def test_a_scale_that_makes_less_runs_fewer_contrasts():
 
 def verdicts_of_published(plan, paper: str) -> dict[str, dict]:
     return {
-        one["claim"]: published(
-            one, pd.read_csv(ROOT / "config/papers" / one["reference"]) if one["reference"] else None
+        one.claim: published(
+            one, Reference(pd.read_csv(ROOT / "config/papers" / one.reference)) if one.reference else None
         )
         for one in layout(plan, paper)
-        if one["effort"] == PAPER
+        if one.effort == PAPER
     }
 
 
@@ -316,7 +317,7 @@ def test_checkpoints_need_one_grid_of_probes_that_the_figure_shows(copy, changes
 
 
 def test_claims_about_curves_read_the_figures_steps_its_grid_of_probes_and_its_hard_levels(at_paper_scale):
-    of_ace, of_lens = ({one["claim"]: one for one in layout(at_paper_scale, paper)} for paper in ("ace", "lens"))
+    of_ace, of_lens = ({one.claim: one.options for one in layout(at_paper_scale, paper)} for paper in ("ace", "lens"))
     assert of_ace["entropy"]["up_to_step"] == 20 and of_ace["entropy"]["every"] is None
     assert of_ace["fewer_overconfident"]["every"] == 25, "sec. 5.3: every 25 training steps"
     assert of_ace["entropy_falls"]["since"] == [0.0, 0.25]
@@ -334,7 +335,7 @@ def test_harder_needs_sets_that_have_hard_levels(copy):
         make_plan(copy, "paper", ["agrae"])
     content["claims"][-1]["benchmarks"] = ["math-test"]
     path.write_text(yaml.safe_dump(content))
-    assert layout(make_plan(copy, "paper", ["agrae"]), "agrae")[-1]["claim"] == "h"
+    assert layout(make_plan(copy, "paper", ["agrae"]), "agrae")[-1].claim == "h"
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,13 @@ import pytest
 from claims_by_hand import (
     claim,
     described,
+    each_contrast,
     found,
     noisy,
     plain,
 )
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from rlvr.claims._contrast import Estimate, Evidence
 
 from rlvr.claims.contrasts import EQUAL, PAPER
 from rlvr.claims.evaluate import evaluate, summarise
@@ -34,6 +34,7 @@ from rlvr.claims.verdicts import (
     together,
     verdict_of,
 )
+from rlvr.items.contrast import Estimate, Evidence
 
 # ---- laws of verdicts ----
 
@@ -110,14 +111,14 @@ def test_laws_of_a_claims_verdict(verdicts, chance):
 
 def test_what_was_not_run_counts_in_no_correction():
     one = plain((1, 2, 4), resamples=1000)
-    one["contrasts"][2]["terms"] = []
+    one = each_contrast(one, lambda contrast: {} if contrast.says != "left − right @4" else {"terms": ()})
     rows = evaluate(one, Evidence(noisy(5)))
     two = evaluate(plain((1, 2), resamples=1000), Evidence(noisy(5)))
     assert [row["verdict"] for row in rows[2:]] == [NOT_RUN]
     assert [row["low_of_all"] for row in rows[:2]] == pytest.approx([row["low_of_all"] for row in two])
     summary = summarise(one, rows, "smoke")
     assert (summary["contrasts"], summary["run"]) == (3, 2)
-    none = {**one, "contrasts": [{**contrast, "terms": []} for contrast in one["contrasts"]]}
+    none = each_contrast(one, lambda contrast: {"terms": ()})
     summary = summarise(none, evaluate(none, Evidence({})), "smoke")
     assert (summary["verdict"], summary["run"], summary["deciding"]) == (NOT_RUN, 0, "")
     assert math.isnan(summary["p"])
@@ -178,8 +179,7 @@ def test_different_arms_are_told_apart(seeds, least):
 def test_words_are_of_the_papers_models_where_these_were_run():
     rows = evaluate(one := plain((1,)), Evidence(noisy(1, shift=0.4)))
     assert (rows[0]["verdict"], summarise(one, rows, "laptop")["verdict"]) == (REPRODUCED, "same direction")
-    for contrast in one["contrasts"]:
-        contrast["stand_in"] = contrast["model"]
+    one = each_contrast(one, lambda contrast: {"stand_in": contrast.model})
     summary = summarise(one, evaluate(one, Evidence(noisy(1, shift=0.4))), "paper")
     assert (summary["verdict"], summary["deciding"]) == (REPRODUCED, "left − right @1 with M on x, in place of b")
 

@@ -76,10 +76,11 @@ def _kind(item: Item) -> ClaimKind:
 def contrasts(claim: Claim, item: Item, ks: list[int] | None = None) -> list[Contrast]:
     """All contrasts of a claim, over the models of its item, and the benchmarks and k (or `ks`) of a table."""
     kind = _kind(item)
-    ks, parts = ks or getattr(item.content, "k", []), [claim]
+    every_k: list[int] = ks or getattr(item.content, "k", [])
+    parts = [claim]
     if claim.predicate == "slope":  # each later k against the first; the largest k of a scale may replace several
         parts = [claim.model_copy(update={"k": [claim.k[0], k]}) for k in claim.k[1:]]
-    return list(dict.fromkeys(contrast for part in parts for contrast in kind.contrasts(part, item, ks)))
+    return list(dict.fromkeys(contrast for part in parts for contrast in kind.contrasts(part, item, every_k)))
 
 
 # ---- layouts ------------------------------------------------------------------------------------

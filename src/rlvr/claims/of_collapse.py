@@ -88,7 +88,6 @@ def _of_one(terms: Sequence[TermSpec], claim: ClaimSpec, inputs: Evidence, count
 
 
 def _of_pair(terms: Sequence[TermSpec], claim: ClaimSpec, inputs: Evidence, count: int) -> Estimate:
-    from scipy.stats import fisher_exact
     from statsmodels.stats.proportion import confint_proportions_2indep
 
     settings = claim.statistics
@@ -104,9 +103,17 @@ def _of_pair(terms: Sequence[TermSpec], claim: ClaimSpec, inputs: Evidence, coun
     p, p_of_all = float("nan"), float("nan")
     if claim.predicate != "within" and claim.threshold == 0:
         table = [[first, n - first], [second, m - second]]
-        p = float(fisher_exact(table, "greater")[1])
-        p_of_all = min(1.0, 2 * count * float(fisher_exact(table, "less")[1]))
+        p = _fisher(table, "greater")
+        p_of_all = min(1.0, 2 * count * _fisher(table, "less"))
     return Estimate(first / n - second / m, low, high, low_of_all, high_of_all, min(n, m), None, SEEDS, p, p_of_all)
+
+
+def _fisher(table: list[list[int]], alternative: str) -> float:
+    """The p of Fisher's exact test."""
+    from scipy.stats import fisher_exact
+
+    found: Any = fisher_exact(table, alternative)
+    return float(found.pvalue)
 
 
 CLAIMS = ClaimKind(what="a table of collapses", check=check, contrasts=contrasts, estimates=estimates, options=options)

@@ -51,7 +51,7 @@ def draw(layout: FrontierLayout, frames: list[pd.DataFrame]) -> Figure:
     """
     frame = frames[0][~frames[0]["arm"].isin(list(UNTRAINED))]  # whose pass rates would press the others together
     method_of = layout.methods
-    frame = frame.assign(method=frame["arm"].map(lambda arm: method_of.get(arm, arm)))
+    frame = frame.assign(method=frame["arm"].map(lambda arm: method_of.get(str(arm), str(arm))))
     many = layout.baseline is not None and frame["method"].nunique() > MANY
     return _a_panel_each(frame, layout.baseline) if many else _together(frame, layout)
 

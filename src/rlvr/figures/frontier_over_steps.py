@@ -79,7 +79,7 @@ def statistics(layout: FrontierLayout, runs: Runs) -> pd.DataFrame:
                 for k, values_S1 in zip(ks, (point.pass_1_SN, point.score_SN), strict=True):
                     rows.append(_row(cell, point.rate, PASS, k, values_S1, confidence))
             found = at_pass_1(curves[arm], last.pass_1_SN) if arm != layout.compare_with else None
-            if found is not None:
+            if found is not None and found.rate is not None:
                 rows.append(_row(cell, found.rate, GAIN, ks[-1], found.score_SN - last.score_SN, confidence))
     return pd.DataFrame(rows)
 

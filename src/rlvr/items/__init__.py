@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import UnionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import TypeAdapter
 
@@ -64,7 +64,7 @@ class Kind:
 
     def read(self, content: Mapping[str, Any]) -> Any:
         """The layout in a stage's specification. Raises pydantic's ValidationError."""
-        return TypeAdapter(self.layout).validate_python(content)
+        return TypeAdapter(cast(Any, self.layout)).validate_python(content)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, cast
 
 import pandas as pd
 
@@ -34,7 +35,7 @@ class Rendered:
     def _body(self) -> str:
         from tabulate import tabulate  # a plan loads this module where nothing is rendered
 
-        return tabulate(self.frame, headers="keys", tablefmt="pipe", showindex=False, disable_numparse=True)
+        return tabulate(cast(Any, self.frame), headers="keys", tablefmt="pipe", showindex=False, disable_numparse=True)
 
     def csv(self) -> str:
         return self.frame.to_csv(index=False, lineterminator="\n")
