@@ -1,4 +1,4 @@
-"""Checks content against a schema. A mistake is pydantic's own message, with file and key before it and a remedy behind."""
+"""Checks content against a schema. Messages are pydantic's own, with file, key and a remedy."""
 
 import re
 import typing

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from rlvr.files import read_json
+from rlvr.files import Mistake, read_json
 from rlvr.words import named
 
 
-class Missing(LookupError):
+class Missing(Mistake, LookupError):
     """A name, file or selection that is not there; the message says what is."""
 
 
