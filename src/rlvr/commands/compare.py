@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from rlvr.commands.lines import Results, to_write
+from rlvr.commands.lines import to_write
 from rlvr.files import publish
+from rlvr.stages import Results
 
 
 def compare(

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from rlvr.commands.lines import Results, fail
+from rlvr.commands.lines import fail
+from rlvr.stages import Results
 
 
 def export(

@@ -16,7 +16,6 @@ import typer
 from rlvr.files import Mistake
 from rlvr.words import missing, shown
 
-Results = Annotated[Path, typer.Option(help="The results folder.")]
 Input = Annotated[Path | None, typer.Option("--input", help="Read this file, not standard input.")]
 COMMAND = ContextVar("command", default="")  # the name of the one that runs, for its messages
 
@@ -101,6 +100,17 @@ def present(content: dict[str, Any], field: str, known: tuple[str, ...]) -> Any:
     if field not in content:
         raise LineError(field, missing(field, content, known))
     return content[field]
+
+
+def whole_numbers(text: str, option: str, least: int = 1, most: int = 10**9) -> list[int]:
+    """The numbers of an option, with commas between. Exits for others, and for one that is given twice."""
+    try:
+        values = [int(word) for word in text.split(",")]
+    except ValueError:
+        fail(f"{option}: must be whole numbers with commas between (got {text[:80]!r})")
+    if not least <= min(values) <= max(values) <= most or len({*values}) < len(values):
+        fail(f"{option}: must be at least {least}, at most {most:,}, each once (got {text[:80]!r})")
+    return values
 
 
 def problem_name(content: dict[str, Any], known: tuple[str, ...]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rlvr.commands.lines import Input, LineError, count, fail, parse, present, problem_name, read
+from rlvr.commands.lines import Input, LineError, count, fail, parse, present, problem_name, read, whole_numbers
 
 if TYPE_CHECKING:
     from rlvr.statistics.intervals import Interval
@@ -39,7 +39,7 @@ def passk(
     from rlvr.statistics.intervals import over_problems, over_samples
     from rlvr.statistics.pass_at_k import pass_at_k
 
-    ks = _values(k)
+    ks = whole_numbers(k, "--k", most=MOST)
     if not 0 < confidence < 1:
         fail(f"--confidence: must be between 0 and 1 (got {confidence})")
     counts = _counts(read(file), max(ks))
@@ -56,16 +56,6 @@ def passk(
 
 def _ends(interval: Interval) -> list[float | None]:
     return [None if math.isnan(end) else end for end in (interval.low, interval.high)]
-
-
-def _values(text: str) -> list[int]:
-    try:
-        values = [int(word) for word in text.split(",")]
-    except ValueError:
-        fail(f"--k: must be whole numbers with commas between (got {text[:80]!r})")
-    if not 1 <= min(values) <= max(values) <= MOST or len(set(values)) < len(values):
-        fail(f"--k: must be positive, at most {MOST:,}, each once (got {text[:80]!r})")
-    return values
 
 
 def _counts(lines: list[tuple[int, str]], largest: int) -> list[tuple[int, int]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rlvr.commands.lines import fail
+from rlvr.commands.lines import fail, whole_numbers
 
 if TYPE_CHECKING:
     from rlvr.statistics.intervals import Matrix
@@ -58,7 +58,7 @@ def power(
     for name, files in {"--left": left, **{f"--left-rate {rate:g}": files for rate, files in curve.items()}}.items():
         if files and len(files) != len(right):
             fail(f"{name} has {len(files)} files and --right {len(right)}: seeds are paired")
-    designs = [(s, n) for s in _numbers(seeds, "--seeds") for n in _numbers(problems, "--problems")]
+    designs = [(s, n) for s in whole_numbers(seeds, "--seeds", 2) for n in whole_numbers(problems, "--problems", 2)]
     try:
         of = components(PERCENT * _differences(left or [], curve, right, k))
     except (OSError, RecordError, ValueError, KeyError) as error:
@@ -139,13 +139,3 @@ def _curve(words: list[str]) -> dict[float, list[Path]]:
         except ValueError:
             fail(f"--left-rate: must be RATE=FILE, such as 1e-5=scores.csv (got {word[:80]!r})")
     return curve
-
-
-def _numbers(text: str, option: str) -> list[int]:
-    try:
-        values = [int(word) for word in text.split(",")]
-    except ValueError:
-        fail(f"{option}: must be whole numbers with commas between (got {text[:80]!r})")
-    if min(values) < 2:
-        fail(f"{option}: must be at least 2 (got {text[:80]!r})")
-    return values

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rlvr.commands.lines import Results, fail, to_write
+from rlvr.commands.lines import fail, to_write
 from rlvr.commands.weigh import parse_settings
 from rlvr.estimators import Estimator, SettingError
 from rlvr.files import publish
+from rlvr.stages import Results
 
 if TYPE_CHECKING:
     from rlvr.show.groups import Shown

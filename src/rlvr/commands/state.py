@@ -10,8 +10,10 @@ from typing import Annotated, Any
 
 import typer
 
-from rlvr.commands.lines import Results, fail
+from rlvr.commands.lines import fail
 from rlvr.files import RecordError, read_json, remove
+from rlvr.show.names import folders
+from rlvr.stages import Results
 from rlvr.training import backends, retire
 from rlvr.training.attempt import FAILURES, FIRST_LOG
 from rlvr.training.lease import LEASE, MARK, holder, lease
@@ -234,21 +236,17 @@ def again(
 
 def _all(results: Path) -> dict[str, Work]:
     """All work by name: the id of a run or SFT, or <policy>/<evaluation>."""
-    works = {}
-    for kind, pattern in FOLDERS.items():
-        for folder in sorted(path for path in results.glob(pattern) if path.is_dir()):
-            name = str(folder.relative_to(results / pattern.split("/")[0]))
-            works[name] = Work(kind, name, folder)
-    return works
+    found = ((kind, folders(results, pattern)) for kind, pattern in FOLDERS.items())
+    return {name: Work(kind, name, folder) for kind, of_kind in found for name, folder in of_kind.items()}
 
 
 def _chosen(all_work: dict[str, Work], names: list[str]) -> list[Work]:
     """Work by name or a beginning that no other has; with a folder's name before it, of that folder."""
     works, kinds = [], ", ".join(f"{kind}s" for kind in FOLDERS)
-    folders = {pattern.split("/")[0]: kind for kind, pattern in FOLDERS.items()}
+    kind_of = {pattern.split("/")[0]: kind for kind, pattern in FOLDERS.items()}
     for given in names:
         folder, slash, name = given.partition("/")
-        kind = folders.get(folder) if slash else None
+        kind = kind_of.get(folder) if slash else None
         valid = [name for name, work in all_work.items() if kind in (None, work.kind)]
         try:
             works.append(all_work[named(name if kind else given, valid, f"the {kinds}", "rlvr state list")])

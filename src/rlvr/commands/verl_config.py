@@ -7,6 +7,7 @@ import typer
 
 from rlvr.commands.checkout import ConfigFolder, folder_of
 from rlvr.commands.lines import fail, say
+from rlvr.stages import GpusPerNode, Nodes
 from rlvr.words import named
 
 
@@ -16,8 +17,8 @@ def verl_config(
     ],
     scale: Annotated[str, typer.Option(help="One of config/scale/.")] = "paper",
     paper: Annotated[list[str] | None, typer.Option(help="Papers to search; default: all.")] = None,
-    nodes: Annotated[int, typer.Option(help="Nodes of the job.", min=1)] = 1,
-    gpus_per_node: Annotated[int, typer.Option(help="GPUs of a node.", min=1)] = 8,
+    nodes: Nodes = 1,
+    gpus_per_node: GpusPerNode = 8,
     device: Annotated[
         str | None,
         typer.Option(metavar="TYPE", help="A GPU of config/hardware.yaml for the memory.", show_default="the scale's"),

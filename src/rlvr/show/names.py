@@ -62,5 +62,10 @@ def evaluations(results: Path, policy: str) -> dict[str, Named]:
 
 
 def _all(results: Path, kind: Any, pattern: str) -> list[Named]:
-    folders = sorted(path for path in results.glob(pattern) if path.is_dir())
-    return [Named(kind, str(path.relative_to(results / pattern.split("/")[0])), path) for path in folders]
+    return [Named(kind, name, path) for name, path in folders(results, pattern).items()]
+
+
+def folders(results: Path, pattern: str) -> dict[str, Path]:
+    """The folders of a pattern such as `evaluations/*/*`, by their names below its first part."""
+    top = results / pattern.split("/")[0]
+    return {str(path.relative_to(top)): path for path in sorted(results.glob(pattern)) if path.is_dir()}
