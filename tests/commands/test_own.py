@@ -249,7 +249,7 @@ def test_mistakes_in_such_a_file_name_file_and_key(own):
     for change, message in (
         ({"papers": {}}, "own/wrong.yaml: papers: unknown section 'papers'; did you mean 'paper'?"),
         ({"data": {"a": {"task": "local"}}}, "own/wrong.yaml: data.a.sha256: this key is missing"),
-        ({"scale": {"about": "a", "sft": "no"}}, "own/wrong.yaml: scale.sft.bool: "),
+        ({"scale": {"about": "a", "sft": "no"}}, "own/wrong.yaml: scale.sft: Input should be a valid boolean"),
         ({"paper": {**content["paper"], "tabels": {}}}, "own/wrong.yaml: paper.tabels: unknown key; did you mean"),
     ):
         file.write_text(yaml.safe_dump({**content, **change}))
