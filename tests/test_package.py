@@ -211,7 +211,7 @@ def pins(lock: str) -> dict[str, str]:
     return {canonicalize_name(name): version for name, equals, version in pinned if equals}
 
 
-def declared(extras: tuple[str, ...] = tuple(EXTRAS)) -> list[Requirement]:
+def declared(extras: tuple[str, ...] = tuple({*EXTRAS} - {"cluster"})) -> list[Requirement]:
     lines = [*PROJECT["dependencies"], *(line for extra in extras for line in EXTRAS[extra])]
     found = [Requirement(line) for line in lines]
     return [requirement for requirement in found if canonicalize_name(requirement.name) != NAME]
@@ -219,7 +219,7 @@ def declared(extras: tuple[str, ...] = tuple(EXTRAS)) -> list[Requirement]:
 
 @pytest.mark.parametrize("requirement", sorted(set(declared()), key=str), ids=str)
 def test_ranges_contain_the_versions_of_the_lock(requirement):
-    locked = pins("main.txt") | pins("embedding.txt")
+    locked = pins("main.txt")
     version = locked.get(canonicalize_name(requirement.name))
     assert version, f"{requirement.name} is not in envs/main.txt"
     assert requirement.specifier.contains(version), f"{requirement} leaves out {version} of the lock"
@@ -239,11 +239,11 @@ def test_the_base_brings_nothing_heavy():
 
 def test_all_holds_every_extra():
     (line,) = EXTRAS["all"]
-    assert Requirement(line).extras == set(EXTRAS) - {"all"}
+    assert Requirement(line).extras == set(EXTRAS) - {"all", "cluster"}
 
 
 def test_what_the_package_imports_is_declared():
-    """But for what only verl's and vLLM's own environments have (envs/cluster.in), and loggers."""
+    """But for what only verl's and vLLM's own environments have (the extra `cluster`), and loggers."""
     elsewhere = {"verl", "vllm", "ray", "hydra", "omegaconf", "tensordict", "transfer_queue", "trackio", "wandb"}
     owners, names = metadata.packages_distributions(), {canonicalize_name(r.name) for r in declared()}
     pattern = re.compile(r"^\s*(?:import|from) (\w+)", re.MULTILINE)

@@ -22,7 +22,13 @@ BUFFER = 1 << 20  # bytes compressed at a time
 _encoded = json.JSONEncoder(ensure_ascii=False).encode
 
 
-class RecordError(ValueError):
+class Mistake(Exception):
+    """A mistake of a user. The first line says what is wrong, where, and what to do."""
+
+    lines: int | None = 1  # of the message that a command prints; None: all
+
+
+class RecordError(Mistake, ValueError):
     """A file without the expected content; the message names file and line."""
 
 

@@ -241,7 +241,7 @@ def test_passk_of_one_problem_or_equal_ones_says_so():
         ([{"problem": "a", "n": 10**6 + 1, "c": 1}], (), "line 1: n: must be at most 1,000,000 (got 1,000,001)"),
         (COUNTS, ("--k", "1,x"), "--k: must be whole numbers"),
         (COUNTS, ("--k", "1" * 5000), "--k: must be whole numbers"),
-        (COUNTS, ("--k", "1,99999999999999999999"), "--k: must be positive, at most 1,000,000"),
+        (COUNTS, ("--k", "1,99999999999999999999"), "--k: must be at least 1, at most 1,000,000, each once"),
         (COUNTS, ("--confidence", "nan"), "--confidence: must be between 0 and 1"),
         (COUNTS, ("--k", "0"), "--k: must be positive"),
         (COUNTS, ("--confidence", "1.5"), "--confidence: must be between 0 and 1"),

@@ -1,5 +1,6 @@
 """Locks that a killed Snakemake leaves are removed by the next; those of one that lives are respected."""
 
+import fcntl
 import json
 import os
 import signal
@@ -13,7 +14,6 @@ import pytest
 from checkout import Checkout
 from runs_by_hand import same_results
 
-from rlvr import offspring
 from rlvr.workflow import locks
 from rlvr.workflow.locks import Owner, holds, own, refusal, release
 
@@ -39,133 +39,122 @@ def left(folder: Path) -> set[str]:
     return {path.name for path in (folder / "locks").iterdir()}
 
 
-def note(folder: Path, owner: Owner, name: str = "owner") -> Path:
-    path = folder / "owners" / f"{name}.json"
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(asdict(owner)))
-    return path
-
-
-def of_process(process: int, files: tuple[str, ...] | None = MINE) -> Owner:
-    return Owner(*locks._here(), process, offspring.began(process), "2026-01-01 00:00:00", files)
-
-
 @pytest.fixture
-def sleeper():
-    """A process of this host that lives, and is killed by the test or at its end."""
-    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as process:
-        yield process
-        process.kill()
+def note(folder):
+    """Writes the note of an owner; a living one holds it until it dies."""
+    held = {}
+
+    def written(owner: Owner, name: str = "owner", *, alive: bool = True) -> Path:
+        path = folder / "owners" / f"{name}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(asdict(owner)))
+        if alive and name not in held:
+            held[name] = path.open()
+            fcntl.flock(held[name], fcntl.LOCK_EX)
+        return path
+
+    yield written
+    for file in held.values():
+        file.close()
 
 
-def test_a_lock_is_removed_once_its_owner_is_killed(folder, sleeper):
-    path = note(folder, of_process(sleeper.pid))
-    (line,) = release(folder)
-    assert "is respected" in line and f"process {sleeper.pid} on {os.uname().nodename}" in line
-    assert left(folder) == set(MINE) and path.exists()
-    sleeper.kill()
-    while psutil.Process(sleeper.pid).status() != psutil.STATUS_ZOMBIE:  # not waited for yet: dead all the same
-        pass
-    (line,) = release(folder)
-    assert line.startswith(f"removed the lock of Snakemake process {sleeper.pid}")
+def owner_of(files: tuple[str, ...] | None = MINE) -> Owner:
+    return Owner(*locks._here(), 17, "2026-01-01 00:00:00", files)
+
+
+OWNING = """
+import sys, time; from pathlib import Path; from rlvr.workflow.locks import own, holds
+note = own(Path(sys.argv[1])); holds(note, sys.argv[2:]); print(note, flush=True); time.sleep(600)
+"""
+
+
+def test_a_lock_is_removed_once_its_owner_is_killed(folder):
+    command = [sys.executable, "-c", OWNING, str(folder), *MINE]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as owner:
+        path = Path(owner.stdout.readline().strip())
+        (line,) = release(folder)
+        assert "is respected" in line and f"process {owner.pid} on {os.uname().nodename}" in line
+        assert left(folder) == set(MINE) and path.exists()
+        owner.kill()
+        while psutil.Process(owner.pid).status() != psutil.STATUS_ZOMBIE:  # not waited for yet: dead all the same
+            pass
+        (line,) = release(folder)
+    assert line.startswith(f"removed the lock of Snakemake process {owner.pid}")
     assert left(folder) == set() and not path.exists() and release(folder) == []
 
 
-@pytest.mark.parametrize(
-    "other", [{"host": "elsewhere"}, {"machine": "another of this name"}, {"namespace": "pid:[1]"}]
-)
-def test_an_owner_elsewhere_is_respected(folder, sleeper, other):
-    note(
-        folder, replace(of_process(sleeper.pid), boot=locks._here()[2] if "namespace" in other else "another", **other)
-    )
-    sleeper.kill()
-    sleeper.wait()
+@pytest.mark.parametrize("other", [{"host": "elsewhere"}, {"machine": "another of this name"}])
+def test_an_owner_elsewhere_is_respected(folder, note, other):
+    note(replace(owner_of(), **other), alive=False)
     assert "may still run" in release(folder)[0] and left(folder) == set(MINE)
 
 
-def test_who_makes_the_files_is_named_and_a_lock_is_removed_by_hand_only_of_another_host(folder, sleeper):
+def test_who_makes_the_files_is_named_and_a_lock_is_removed_by_hand_only_of_another_host(folder, note):
     ours = {"results/b"}, {"results/a"}
     assert refusal(folder, *ours) is None  # locks without an owner are Snakemake's to refuse
-    note(folder, of_process(sleeper.pid))
+    note(owner_of())
     said = refusal(folder, *ours)
-    assert said is not None and said.startswith(f"Snakemake process {sleeper.pid} on {os.uname().nodename}, started ")
+    assert said is not None and said.startswith(f"Snakemake process 17 on {os.uname().nodename}, started ")
     assert "makes files that this command needs: wait until it ends" in said
     assert "rlvr watch" in said and "unlock" not in said
-    note(folder, replace(of_process(sleeper.pid), host="login2"))
+    note(replace(owner_of(), host="login2"))
     said = refusal(folder, *ours)
     assert said is not None and "if it no longer runs on login2, `snakemake --unlock` removes its lock" in said
-    note(folder, of_process(sleeper.pid, ("9.output.lock",)))
+    note(owner_of(("9.output.lock",)))
     assert refusal(folder, *ours) is None
 
 
-def test_only_an_owner_whose_files_the_command_needs_is_named(folder, sleeper):
+def test_only_an_owner_whose_files_the_command_needs_is_named(folder, note):
     """Two commands work side by side; a third wants the files of one."""
     for number, kind in ((1, "input"), (1, "output"), (2, "input")):
         (folder / "locks" / f"{number}.{kind}.lock").write_text(f"results/of-{number}\n")
-    note(folder, of_process(sleeper.pid, ("1.input.lock", "1.output.lock")))
-    note(folder, replace(of_process(sleeper.pid, ("2.input.lock",)), host="login2"), "other")
+    note(owner_of(("1.input.lock", "1.output.lock")))
+    note(replace(owner_of(("2.input.lock",)), host="login2", process=18), "other")
     assert "login2" not in (refusal(folder, {"results/of-1"}, {"results/x"}) or "")
     assert "makes files that this command needs" in (refusal(folder, {"results/of-1"}, {"results/x"}) or "")
     said = refusal(folder, set(), {"results/of-2"}) or ""
-    assert "login2" in said and "reads files that this command makes" in said and str(sleeper.pid) not in said[:20]
+    assert "login2" in said and "reads files that this command makes" in said and "process 17" not in said
     assert refusal(folder, {"results/of-2"}, {"results/x"}) is None  # both read it
 
 
-def test_an_owner_from_before_the_last_boot_is_dead(folder, sleeper):
-    note(folder, replace(of_process(sleeper.pid), boot="another"))
-    assert release(folder)[0].startswith("removed") and left(folder) == set()
-
-
-def dead(process: int, files: tuple[str, ...] | None = MINE) -> Owner:
-    """One whose number another process has by now."""
-    return replace(of_process(process, files), started="1")
-
-
-def test_another_process_that_got_the_same_number_is_not_taken_for_the_owner(folder, sleeper):
-    note(folder, dead(sleeper.pid))
-    assert release(folder)[0].startswith("removed")
-
-
-def test_of_two_owners_only_the_dead_ones_locks_go(folder, sleeper):
+def test_of_two_owners_only_the_dead_ones_locks_go(folder, note):
     lock(folder, "1.input.lock", "1.output.lock")
-    note(folder, dead(sleeper.pid), "dead")
-    note(folder, of_process(sleeper.pid, ("1.input.lock", "1.output.lock")), "alive")
+    note(owner_of(), "dead", alive=False)
+    note(owner_of(("1.input.lock", "1.output.lock")), "alive")
     removed, kept = release(folder)
     assert removed.startswith("removed") and kept.startswith("a lock of")
     assert left(folder) == {"1.input.lock", "1.output.lock"}
 
 
-def test_a_name_that_a_living_owner_took_again_is_its_own(folder, sleeper):
+def test_a_name_that_a_living_owner_took_again_is_its_own(folder, note):
     """Snakemake removes all locks at its end, those of a dead one too; the next takes the same numbers."""
-    note(folder, dead(sleeper.pid), "dead")
-    note(folder, of_process(sleeper.pid), "alive")
+    note(owner_of(), "dead", alive=False)
+    note(owner_of(), "alive")
     (line,) = release(folder)
     assert line.startswith("a lock of") and left(folder) == set(MINE)
 
 
-def test_a_lock_that_is_younger_than_the_dead_ones_note_is_another_ones(folder, sleeper):
+def test_a_lock_that_is_younger_than_the_dead_ones_note_is_another_ones(folder, note):
     """Of a workflow that writes no owner."""
-    path = note(folder, dead(sleeper.pid))
+    path = note(owner_of(), alive=False)
     os.utime(path, (1, 1))
     assert release(folder) == [] and left(folder) == set(MINE)
 
 
-def test_while_an_owner_has_not_noted_its_locks_none_is_removed(folder, sleeper):
+def test_while_an_owner_has_not_noted_its_locks_none_is_removed(folder, note):
     """It may have taken any name; and one that was killed before it noted its own has them where nobody else works."""
-    note(folder, dead(sleeper.pid, None), "dead")
+    note(owner_of(None), "dead", alive=False)
     for path in (folder / "locks").iterdir():
         os.utime(path)
-    alive = note(folder, of_process(sleeper.pid, None), "alive")
+    alive = note(owner_of(None), "alive")
     assert release(folder) == [] and left(folder) == set(MINE)
     alive.unlink()
     assert release(folder)[0].startswith("removed") and left(folder) == set()
 
 
-def test_a_snakemake_that_writes_no_owner_keeps_its_lock(tmp_path, sleeper):
-    site = tmp_path / "site"
-    folder = site / ".snakemake"
-    folder.mkdir(parents=True)
-    path = note(folder, dead(sleeper.pid, None))
+def test_a_snakemake_that_writes_no_owner_keeps_its_lock(folder, note):
+    site = folder.parent
+    path = note(owner_of(None), alive=False)
     lock(folder, *MINE)
     (site / "snakemake").write_text("import time; time.sleep(600)")
     other = subprocess.Popen([sys.executable, str(site / "snakemake")], cwd=site)
@@ -179,9 +168,9 @@ def test_a_snakemake_that_writes_no_owner_keeps_its_lock(tmp_path, sleeper):
     assert path.exists() and release(folder)[0].startswith("removed")
 
 
-def test_a_lock_without_any_owner_is_left_to_its_user(folder, sleeper):
+def test_a_lock_without_any_owner_is_left_to_its_user(folder, note):
     assert release(folder) == [] and left(folder) == set(MINE)
-    note(folder, dead(sleeper.pid))
+    note(owner_of(), alive=False)
     (folder / "owners" / "broken.json").write_text("{")  # cut off: its owner may live
     assert release(folder) == [] and left(folder) == set(MINE)
 

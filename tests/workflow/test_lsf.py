@@ -54,7 +54,7 @@ def site(folder, **changes):
 
 @pytest.mark.slow
 def test_jobs_run_through_the_plug_in_with_what_the_site_asks_for(lsf, tmp_path):
-    pytest.importorskip("snakemake_executor_plugin_lsf", reason="pip install --no-deps -r envs/lsf.txt")
+    pytest.importorskip("snakemake_executor_plugin_lsf", reason="make install-test")
     checkout = Checkout(tmp_path / "site")
     (checkout.folder / "lsf").symlink_to("workflow/profiles/lsf")
     config = (f"cluster={site(tmp_path, rules={'model': {'gpus': 4, 'gpu_type': 'H100'}})}",)

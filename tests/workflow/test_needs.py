@@ -93,13 +93,13 @@ def test_fewer_gpus_than_a_job_asks_for_is_said_with_the_flag_that_fits(monkeypa
     program(tmp_path, "nvidia-smi", "echo 550.1\necho 550.1")
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    assert needs.Gpus(2).missing() is None
-    assert needs.Gpus(8).missing() == "2 of 8 GPUs: --config gpus=2 asks for as many as there are"
+    assert needs.gpus(2) is None
+    assert needs.gpus(8) == "2 of 8 GPUs: --config gpus=2 asks for as many as there are"
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
-    assert needs.Gpus(2).missing() == "1 of 2 GPUs: --config gpus=1 asks for as many as there are"
+    assert needs.gpus(2) == "1 of 2 GPUs: --config gpus=1 asks for as many as there are"
     for none in ("", "-1", "NoDevFiles"):
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", none)
-        assert needs.Gpus(1).missing().startswith("CUDA_VISIBLE_DEVICES hides all GPUs: unset it")
+        assert needs.gpus(1).startswith("CUDA_VISIBLE_DEVICES hides all GPUs: unset it")
 
 
 @pytest.mark.parametrize(("answer", "said"), [("1", None), ("0", "no GPU answers"), ("not a number", None)])
@@ -109,8 +109,8 @@ def test_without_nvidia_smi_torch_is_asked(monkeypatch, tmp_path, answer, said):
     monkeypatch.setattr(needs.node_check, "drivers", lambda: [])
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     program(tmp_path, "container", f"echo {answer}")
-    assert (needs.Gpus(1, "container exec rlvr.sif python").missing() or "").startswith(said or "")
-    assert (needs.Gpus(1, "container exec rlvr.sif python").missing() is None) == (said is None)
+    assert (needs.gpus(1, "container exec rlvr.sif python") or "").startswith(said or "")
+    assert (needs.gpus(1, "container exec rlvr.sif python") is None) == (said is None)
 
 
 def test_a_stage_needs_the_packages_that_it_imports_and_no_more(site, monkeypatch):
@@ -172,7 +172,7 @@ def test_a_folder_of_a_packages_name_is_not_the_package(here):
 def test_a_python_that_is_slow_to_start_is_not_said_to_lack_a_package(monkeypatch, tmp_path):
     program(tmp_path, "container", "sleep 30")
     monkeypatch.setattr(needs.node_check, "PATIENCE", 0.2)
-    assert needs.Environment("here", str(tmp_path / "container"), "verl").missing() is None
+    assert needs.environment("here", str(tmp_path / "container"), "verl") is None
 
 
 @pytest.mark.parametrize("environments", [{}, {"verl": "python"}])
@@ -191,10 +191,10 @@ def test_programs_are_looked_for_where_jobs_find_them(site, monkeypatch, environ
 
 def test_a_container_that_does_not_start_is_not_said_to_lack_a_package(tmp_path):
     program(tmp_path, "apptainer", "echo 'FATAL: could not open image rlvr.sif' >&2; exit 255")
-    said = needs.Environment("cluster.yaml", f"{tmp_path}/apptainer exec rlvr.sif python", "verl").missing()
+    said = needs.environment("cluster.yaml", f"{tmp_path}/apptainer exec rlvr.sif python", "verl")
     assert "does not start (FATAL: could not open image rlvr.sif): make install-cluster" in said
     assert needs.LoggerPackage("trackio", f"{tmp_path}/apptainer exec rlvr.sif python").missing() is None
-    assert needs.Compiler("verl", f"{tmp_path}/apptainer exec rlvr.sif python").missing() is None
+    assert needs.compiler("verl", f"{tmp_path}/apptainer exec rlvr.sif python") is None
 
 
 def test_a_model_folder_without_a_tokenizer_is_refused(workbench, tmp_path):
@@ -207,7 +207,7 @@ def test_a_model_folder_without_a_tokenizer_is_refused(workbench, tmp_path):
     assert model_folder.missing(folder) is None
     (folder / "tokenizer.json").unlink()
     line = f"{folder}: has no tokenizer: save the model's own there, with tokenizer.save_pretrained"
-    assert model_folder.missing(folder) == needs.Folder(str(folder)).missing() == line
+    assert model_folder.missing(folder) == line
     (folder / "config.json").unlink()
     assert "has no config.json" in model_folder.missing(folder)
 

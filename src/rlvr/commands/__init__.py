@@ -26,7 +26,6 @@ from rlvr.commands.weigh import EPILOG, weigh
 
 app = typer.Typer(
     cls=Commands,
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Policy weights, evaluation, grading, data sets, costs. The workflow runs by snakemake.",

@@ -13,11 +13,11 @@ ConfigFolder = Annotated[
 ]
 
 
-def config_folder(command: str, option: Path | None) -> Path:
+def folder_of(option: Path | None) -> Path:
     """`option`, else ./config, that of a folder above, or of the repository; exits with a message without any."""
     from rlvr.config.load import find_folder
 
     folder = option or find_folder()
     if folder is None:
-        fail(command, "no config/ here or in a folder above; go to a checkout, or give --config-folder")
+        fail("no config/ here or in a folder above; go to a checkout, or give --config-folder")
     return folder.resolve()

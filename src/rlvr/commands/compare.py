@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from rlvr.commands.lines import fail, to_write
-from rlvr.files import RecordError, publish
+from rlvr.commands.lines import to_write
+from rlvr.files import publish
+from rlvr.stages import Results
 
 
 def compare(
@@ -15,7 +16,7 @@ def compare(
     ],
     b: Annotated[str, typer.Argument(metavar="B", help="Another of the same kind.")],
     html: Annotated[Path | None, typer.Option(help="Write one HTML file instead.")] = None,
-    results: Annotated[Path, typer.Option(help="The results folder.")] = Path("results"),
+    results: Results = Path("results"),
 ) -> None:
     """Print the settings that differ, pass@k with intervals, the problems that flipped, and paired curves.
 
@@ -25,13 +26,10 @@ def compare(
     Example: rlvr compare RUN OTHER --html compare.html
     """
     from rlvr.show.comparison import compare as comparison
-    from rlvr.show.names import Missing, find
+    from rlvr.show.names import find
 
-    to_write("compare", "--html", html)
-    try:
-        of = comparison(results, find(results, a), find(results, b))
-    except (Missing, RecordError, ValueError) as error:
-        fail("compare", str(error))
+    to_write("--html", html)
+    of = comparison(results, find(results, a), find(results, b))
     if html:
         from rlvr.show import page
 

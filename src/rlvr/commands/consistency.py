@@ -84,7 +84,7 @@ def consistency(
 
     sizes = _sizes(problems or [])
     if (samples is None) != (not sizes):
-        fail("consistency", "--samples and --problems: each needs the other")
+        fail("--samples and --problems: each needs the other")
     tables = [_read(file) for file in files]
     _check_names(sizes, tables)
     rows, sized = _checked_rows(tables, sizes, samples)
@@ -107,9 +107,9 @@ def _sizes(words: list[str]) -> dict[str, int]:
     for word in words:
         name, _, size = word.rpartition("=")
         if not name or not re.fullmatch("[1-9][0-9]{0,8}", size):
-            fail("consistency", f"--problems: must be BENCHMARK=N (got {word[:80]!r})")
+            fail(f"--problems: must be BENCHMARK=N (got {word[:80]!r})")
         if name in sizes:
-            fail("consistency", f"--problems: {name!r} is given twice")
+            fail(f"--problems: {name!r} is given twice")
         sizes[name] = int(size)
     return sizes
 
@@ -118,7 +118,7 @@ def _check_names(sizes: dict[str, int], tables: list[Table]) -> None:
     benchmarks = {cell.row[4] for table in tables for cell in table.cells}
     for name in sizes:
         if name not in benchmarks:
-            fail("consistency", f"--problems: no row has the benchmark {name!r}{nearest(name, benchmarks)}")
+            fail(f"--problems: no row has the benchmark {name!r}{nearest(name, benchmarks)}")
 
 
 def _checked_rows(tables: list[Table], sizes: dict[str, int], samples: int | None) -> tuple[int, int]:
@@ -129,9 +129,9 @@ def _checked_rows(tables: list[Table], sizes: dict[str, int], samples: int | Non
         several = [row for row, count in Counter(cell.row for cell in table.cells).items() if count > 1]
         rows, sized = rows + len({*several, *exact}), sized + len(exact)
     if not rows:
-        fail("consistency", "nothing to check: no row has a value at two k")
+        fail("nothing to check: no row has a value at two k")
     if sizes and not sized:
-        fail("consistency", f"--samples: no row of {', '.join(sizes)} has k = {samples}")
+        fail(f"--samples: no row of {', '.join(sizes)} has k = {samples}")
     return rows, sized
 
 
@@ -139,12 +139,12 @@ def _say_what_is_left_out(tables: list[Table], rows: int, sized: int, samples: i
     single = sum(len({cell.row for cell in table.cells}) for table in tables) - rows
     others = sum(table.others for table in tables)
     if single or others:
-        say("consistency", f"not checked: {single} rows with a single k, {others} lines without a whole k or a value")
+        say(f"not checked: {single} rows with a single k, {others} lines without a whole k or a value")
     if sized:
-        say("consistency", f"{sized} values at k = {samples} were compared with multiples of 1 / problems")
+        say(f"{sized} values at k = {samples} were compared with multiples of 1 / problems")
     for table in tables:
         if table.unit == 100:
-            say("consistency", f"{table.file}: read as fractions, since no value is over 1 or has a percent sign")
+            say(f"{table.file}: read as fractions, since no value is over 1 or has a percent sign")
 
 
 # ---- printed tables ------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ def _say_what_is_left_out(tables: list[Table], rows: int, sized: int, samples: i
 
 def _read(file: Path) -> Table:
     """The pass@k cells of a reference table; exits with one line for an unreadable one."""
-    reader = csv.reader(io.StringIO(text_of("consistency", file), newline=""), strict=True)
+    reader = csv.reader(io.StringIO(text_of(file), newline=""), strict=True)
     cells, others, seen = [], 0, {}
     try:
         header = [name.strip() for name in next(reader, [])]
@@ -168,7 +168,7 @@ def _read(file: Path) -> Table:
                 raise ValueError(f"k = {cell.k} of this row is in line {first} too")
             cells.append(cell)
     except (ValueError, csv.Error) as error:
-        fail("consistency", f"{file}, line {reader.line_num}: {error}")
+        fail(f"{file}, line {reader.line_num}: {error}")
     return Table(file, cells, others)
 
 
@@ -176,9 +176,9 @@ def _check_header(file: Path, header: list[str]) -> None:
     for column in COLUMNS:
         misspelt = close(column, [name for name in header if name not in COLUMNS])
         if column not in header and (misspelt or column not in ROW):
-            fail("consistency", f"{file}: the column {column} {missing(column, header, COLUMNS)}")
+            fail(f"{file}: the column {column} {missing(column, header, COLUMNS)}")
     if repeated := [name for name, count in Counter(header).items() if count > 1]:
-        fail("consistency", f"{file}: the column {repeated[0]!r} is there twice")
+        fail(f"{file}: the column {repeated[0]!r} is there twice")
 
 
 def _cell(line: int, fields: dict[str, str]) -> Cell | None:

@@ -6,8 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rlvr.commands.checkout import ConfigFolder
-from rlvr.commands.checkout import config_folder as folder_of
+from rlvr.commands.checkout import ConfigFolder, folder_of
 from rlvr.commands.lines import fail
 
 app = typer.Typer(no_args_is_help=True, help="List the data sets of the papers, and prepare one of them.")
@@ -26,7 +25,7 @@ def show(config_folder: ConfigFolder = None) -> None:
     """
     from tabulate import tabulate
 
-    sets = _sets("data list", config_folder)
+    sets = _sets(config_folder)
     rows = [_row(data) for data in sets.values()]
     typer.echo(tabulate(rows, headers=["name", "source", "licence", "problems", "revision", "papers", "here"]))
 
@@ -64,28 +63,26 @@ def prepare(
 
     Example: rlvr data prepare aime-2025
     """
-    from rlvr.config.load import ConfigError, look_up
+    from rlvr.config.load import look_up
     from rlvr.config.schema.names import Mixture, Published, Synthetic
     from rlvr.data import card
     from rlvr.data.prepare import make, overlap_with_siblings
     from rlvr.data.rows import DataError
     from rlvr.files import RecordError
 
+    data = look_up(_sets(config_folder), name, "data set", "NAME")
+    if files and not isinstance(data, Published):
+        fail(f"--from: {name} is {'mixed of other sets' if isinstance(data, Mixture) else OURS}")
+    if any_count and isinstance(data, Synthetic):
+        fail(f"--any-count: {name} is {OURS}")
+    folder = out or HOME / name
     try:
-        data = look_up(_sets("data prepare", config_folder), name, "data set", "NAME")
-        if files and not isinstance(data, Published):
-            fail("data prepare", f"--from: {name} is {'mixed of other sets' if isinstance(data, Mixture) else OURS}")
-        if any_count and isinstance(data, Synthetic):
-            fail("data prepare", f"--any-count: {name} is {OURS}")
-        folder = out or HOME / name
         content = make(data, folder, files, any_count=any_count)
         if compare and isinstance(data, Published):
             content["overlap"] = overlap_with_siblings(folder)
         card.write(folder, content)
-    except ConfigError as error:
-        fail("data prepare", str(error))
     except (DataError, RecordError, OSError) as error:
-        fail("data prepare", f"{name}: {error}")
+        fail(f"{name}: {error}")
     typer.echo(_summary(content, folder))
 
 
@@ -99,14 +96,11 @@ def _summary(content: dict[str, Any], folder: Path) -> str:
     return f"{text}; see {folder / 'card.md'}"
 
 
-def _sets(command: str, folder: Path | None) -> dict[str, Any]:
-    from rlvr.config.load import ConfigError, read_data
+def _sets(folder: Path | None) -> dict[str, Any]:
+    from rlvr.config.load import read_data
 
-    path = folder_of(command, folder)
-    try:
-        return read_data(path, path.parent)
-    except ConfigError as error:
-        fail(command, str(error).splitlines()[0])
+    path = folder_of(folder)
+    return read_data(path, path.parent)
 
 
 def _row(data: Any) -> list[Any]:

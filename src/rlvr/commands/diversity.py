@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rlvr.commands.lines import LineError, fail, parse, present, problem_name, read
+from rlvr.commands.lines import Input, LineError, fail, parse, present, problem_name, read
 from rlvr.words import shown
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ def diversity(
     ] = DEFAULT,
     no_embedding: Annotated[bool, typer.Option("--no-embedding", help="Leave out S_div; loads no model.")] = False,
     common: Annotated[int, typer.Option(metavar="M", help="Distinct solutions among M correct samples.", min=1)] = 8,
-    file: Annotated[Path | None, typer.Option("--input", help="Read this file, not standard input.")] = None,
+    file: Input = None,
 ) -> None:
     """Print S_div, distinct correct solutions and answer entropy: one JSON line per problem and one for all.
 
@@ -39,11 +38,11 @@ def diversity(
     """
     from rlvr.scoring.diversity import encoder_of, measure, summary
 
-    samples, with_answers = _samples(read("diversity", file))
+    samples, with_answers = _samples(read(file))
     try:
         encoder = None if no_embedding else encoder_of(embedding)
     except ValueError as error:
-        fail("diversity", f"--embedding: {error}; or leave S_div out: --no-embedding")
+        fail(f"--embedding: {error}; or leave S_div out: --no-embedding")
     rows = []
     for problem, problem_samples in samples.items():
         row = measure(problem_samples, encoder, common)
@@ -68,13 +67,13 @@ def _samples(lines: list[tuple[int, str]]) -> tuple[dict[str, list[Sample]], boo
             content = parse(line)
             samples.setdefault(problem_name(content, FIELDS), []).append(_sample(content))
         except ValueError as error:
-            fail("diversity", f"line {number}: {error}")
+            fail(f"line {number}: {error}")
         with_answers.append("extracted" in content)
     if not samples:
-        fail("diversity", 'no samples: expected lines like {"problem": "aime-1", "completion": "...", "correct": true}')
+        fail('no samples: expected lines like {"problem": "aime-1", "completion": "...", "correct": true}')
     if any(with_answers) and not all(with_answers):
         number = lines[with_answers.index(False)][0]
-        fail("diversity", f"line {number}: extracted: is missing, but other lines have it")
+        fail(f"line {number}: extracted: is missing, but other lines have it")
     return samples, all(with_answers)
 
 

@@ -18,7 +18,8 @@ import typer
 from typer.core import TyperGroup
 
 from rlvr.commands.extras import requirement
-from rlvr.commands.lines import say
+from rlvr.commands.lines import COMMAND, say
+from rlvr.files import Mistake
 
 # By its version, typer has its own copy of click, or uses the installed one.
 UsageError, ClickException = typer.BadParameter.__mro__[1:3]
@@ -33,14 +34,14 @@ class Commands(TyperGroup):
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> Any:
         words = list(sys.argv[1:] if args is None else args)
-        name = command_of(self, words)
+        COMMAND.set(command_of(self, words))
         try:
             if sys.stdout is None:
                 raise OSError("the standard output is closed")
             code = super().main(words, *rest, **{**extra, "standalone_mode": False})
             sys.stdout.flush()
         except Exception as error:
-            code = exit_code_of(name, error)
+            code = exit_code_of(error)
         drop_unwritable()
         sys.exit(code if isinstance(code, int) else 0)
 
@@ -81,33 +82,37 @@ def command_of(group: Any, words: list[str]) -> str:
     return " ".join(names)
 
 
-def exit_code_of(name: str, error: Exception) -> int:
+def exit_code_of(error: Exception) -> int:
     """The exit code of an error; prints one line about it."""
     if isinstance(error, ClickException):
-        return exit_code_of_usage(name, error)
+        return exit_code_of_usage(error)
+    if isinstance(error, Mistake):
+        for line in str(error).splitlines()[: error.lines]:
+            say(line)
+        return 2
     if isinstance(error, OSError):
-        say(name, f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error))
+        say(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error))
         return 1
     if isinstance(error, MemoryError | typer.Abort):
-        say(name, "not enough memory" if isinstance(error, MemoryError) else "aborted")
+        say("not enough memory" if isinstance(error, MemoryError) else "aborted")
         return 1
     module = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
     if module not in ("", "rlvr"):  # a package from pip
-        say(name, f"{module} is not installed; pip install '{requirement(name.partition(' ')[0], module)}'")
+        say(f"{module} is not installed; pip install '{requirement(COMMAND.get().partition(' ')[0], module)}'")
         return 2
     if sys.flags.dev_mode:
         raise error
-    say(name, f"a fault of rlvr: {cause(error)}; `python -X dev -m rlvr ...` shows where, please report it")
+    say(f"a fault of rlvr: {cause(error)}; `python -X dev -m rlvr ...` shows where, please report it")
     return 1
 
 
-def exit_code_of_usage(name: str, error: Any) -> int:
+def exit_code_of_usage(error: Any) -> int:
     """The exit code of a wrong command line; prints click's message on one line, or help for an empty command line."""
     if type(error).show is not UsageError.show and isinstance(error, UsageError):
         with suppress(OSError):
             error.show()
     else:
-        say(name, error.format_message())
+        say(error.format_message())
     return error.exit_code
 
 

@@ -7,9 +7,7 @@ from typing import Annotated
 import typer
 
 from rlvr.commands import own
-from rlvr.commands.checkout import ConfigFolder
-from rlvr.commands.checkout import config_folder as folder_of
-from rlvr.commands.lines import fail
+from rlvr.commands.checkout import ConfigFolder, folder_of
 
 
 def evaluate(
@@ -34,19 +32,15 @@ def evaluate(
 
     Example: rlvr evaluate --model my --data my.jsonl --verifier math
     """
-    from rlvr.config.load import ConfigError
     from rlvr.config.registries import members
     from rlvr.config.schema.names import VERIFIERS
 
-    root = folder_of("evaluate", config_folder).parent
+    root = folder_of(config_folder).parent
     name = own.slug(name or f"{data.name.partition('.')[0]}_evaluated")
-    own.one_of("evaluate", verifier, VERIFIERS, "--verifier")
-    own.one_of("evaluate", engine, members("sampling/engines"), "--engine")
-    entry, count = own.problems_of("evaluate", data, verifier)
-    try:
-        models = own.model_entries("evaluate", model, prompt, verifier, root)
-    except ConfigError as error:
-        fail("evaluate", str(error))
+    own.one_of(verifier, VERIFIERS, "--verifier")
+    own.one_of(engine, members("sampling/engines"), "--engine")
+    entry, count = own.problems_of(data, verifier)
+    models = own.model_entries(model, prompt, verifier, root)
     context = min((one["about"]["context"] for one in models.values() if "about" in one), default=2048)
     response = min(1024, context // 2)
     sampling = {"samples": samples, "temperature": temperature, "engine": engine, "max_response_tokens": response}
@@ -54,7 +48,7 @@ def evaluate(
     changed = own.changes("evaluate", settings or [])
     layer = own.with_changes({"evaluation": sampling, "rollout": rollout}, changed)
     layer.pop("execution", None)
-    execution = own.execution_here("evaluate", changed, device)
+    execution = own.execution_here(changed, device)
     tables = own.table(models, name, layer["evaluation"]["samples"])
     content = {
         "scale": own.scale(name, execution),
@@ -62,5 +56,5 @@ def evaluate(
         "data": {name: {**entry, "problems": count}},
         "paper": own.paper(name, models, benchmarks=[name], seeds=[1], settings=layer, tables=tables),
     }
-    file = own.write("evaluate", root, name, content)
-    own.run("evaluate", root, name, file, results=results, cores=cores, dry_run=dry_run)
+    file = own.write(root, name, content)
+    own.run(root, name, file, results=results, cores=cores, dry_run=dry_run)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rlvr.commands.lines import fail
-from rlvr.files import RecordError
+from rlvr.stages import Results
 
 
 def export(
@@ -20,7 +20,7 @@ def export(
     title: Annotated[str, typer.Option(help="The title of the data set.")] = "RLVR runs",
     creator: Annotated[list[str] | None, typer.Option(help="An author, as 'Family, Given'; may be repeated.")] = None,
     licence: Annotated[str, typer.Option(help="The licence, by its SPDX name.")] = "apache-2.0",
-    results: Annotated[Path, typer.Option(help="The results folder.")] = Path("results"),
+    results: Results = Path("results"),
 ) -> None:
     """Write finished runs, their metrics, and their policies' completions, verdicts and scores as parquet files.
 
@@ -34,16 +34,12 @@ def export(
 
     from rlvr.export.folder import About, choose
     from rlvr.export.folder import export as write
-    from rlvr.show.names import Missing
 
     if out.exists():
-        fail("export", f"{out} exists; name a folder that does not")
-    try:
-        chosen = choose(results, run or [])
-        about = About(title, licence, creator or ["The maintainers of the RLVR reproduction pipeline"])
-        with Progress(transient=True, console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
-            task = progress.add_task("completions", total=len(chosen.evaluations))
-            write(results, chosen, out, about, policies=policies, done=lambda _: progress.advance(task))
-    except (Missing, RecordError, OSError) as error:
-        fail("export", str(error))
+        fail(f"{out} exists; name a folder that does not")
+    chosen = choose(results, run or [])
+    about = About(title, licence, creator or ["The maintainers of the RLVR reproduction pipeline"])
+    with Progress(transient=True, console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
+        task = progress.add_task("completions", total=len(chosen.evaluations))
+        write(results, chosen, out, about, policies=policies, done=lambda _: progress.advance(task))
     typer.echo(f"{out}: {len(chosen.runs)} runs, {len(chosen.evaluations)} evaluations")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rlvr import verifiers
-from rlvr.commands.lines import LineError, fail, parse, present, read, say
+from rlvr.commands.lines import Input, LineError, fail, parse, present, read, say
 from rlvr.data.golds import answer_of, check
 from rlvr.words import nearest, shown
 
@@ -30,7 +29,7 @@ def grade(
     memory_mb: Annotated[
         int, typer.Option("--memory-mb", help="Address space of a worker.", min=512, max=1 << 20)
     ] = 2048,
-    file: Annotated[Path | None, typer.Option("--input", help="Read this file, not standard input.")] = None,
+    file: Input = None,
 ) -> None:
     """Print each line with `correct`, `status`, `extracted` and `seconds` added, in order.
 
@@ -45,14 +44,14 @@ def grade(
     from rlvr.verifiers.pool import Pool
 
     if verifier not in verifiers.names():
-        fail("grade", f"--verifier: unknown verifier {verifier!r}{nearest(verifier, verifiers.names())}")
+        fail(f"--verifier: unknown verifier {verifier!r}{nearest(verifier, verifiers.names())}")
     try:
         pool = Pool(verifier, workers=workers, seconds=timeout, memory_mb=memory_mb)
     except verifiers.VerifierError as error:
-        fail("grade", str(error))
-    lines = [(number, _checked(number, line, verifier)) for number, line in read("grade", file)]
+        fail(str(error))
+    lines = [(number, _checked(number, line, verifier)) for number, line in read(file)]
     if not lines:
-        fail("grade", 'no answers: expected lines like {"id": 1, "completion": "... \\\\boxed{5}", "gold": "5"}')
+        fail('no answers: expected lines like {"id": 1, "completion": "... \\\\boxed{5}", "gold": "5"}')
     invalid = [line["error"] for _, line in lines if "error" in line]
     with pool:
         valid = [line for _, line in lines if "error" not in line]
@@ -61,19 +60,19 @@ def grade(
             try:
                 fields = INVALID if "error" in line else _added(line, next(verdicts))
             except verifiers.VerifierError as error:
-                fail("grade", f"line {number}: {error}")
+                fail(f"line {number}: {error}")
             typer.echo(json.dumps(line | fields))
     if pool.errors.count:
         share = f"{pool.errors.count} of {pool.errors.judged} judgements ended in an exception of the verifier"
-        say("grade", f"{share}; see their `reason`")
+        say(f"{share}; see their `reason`")
     if invalid:
-        say("grade", f"{len(invalid)} of {len(lines)} lines are not valid, see their `error`; the first: {invalid[0]}")
+        say(f"{len(invalid)} of {len(lines)} lines are not valid, see their `error`; the first: {invalid[0]}")
     if len(invalid) == len(lines):
         raise typer.Exit(2)
     places = {answer_of(line["gold"], verifier): str(number) for number, line in reversed(lines) if "error" not in line}
     doubtful = check([(place, gold) for gold, place in reversed(places.items())], verifier)
     if doubtful.failed:
-        say("grade", str(doubtful))
+        say(str(doubtful))
 
 
 INVALID = {"correct": False, "status": "invalid", "extracted": None, "seconds": 0.0}

@@ -7,12 +7,17 @@ import sys
 import zlib
 from collections import Counter
 from contextlib import suppress
+from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
+from rlvr.files import Mistake
 from rlvr.words import missing, shown
+
+Input = Annotated[Path | None, typer.Option("--input", help="Read this file, not standard input.")]
+COMMAND = ContextVar("command", default="")  # the name of the one that runs, for its messages
 
 
 class LineError(ValueError):
@@ -22,41 +27,40 @@ class LineError(ValueError):
         super().__init__(f"{field}: {message}" if field else message)
 
 
-def say(command: str, message: str) -> None:
-    """Prints one line on the standard error, if possible."""
+def say(message: str) -> None:
+    """Prints one line on the standard error, if possible, after the name of the command."""
     with suppress(OSError):
         lines = filter(None, (line.strip() for line in message.splitlines()))
-        typer.echo(f"{f'rlvr {command}'.strip()}: {' '.join(lines)}", err=True)
+        typer.echo(f"{f'rlvr {COMMAND.get()}'.strip()}: {' '.join(lines)}", err=True)
 
 
-def fail(command: str, message: str) -> NoReturn:
-    """Prints what is wrong with the arguments or the input, and exits with code 2."""
-    say(command, message)
-    raise typer.Exit(2)
+def fail(message: str) -> NoReturn:
+    """Ends the command with what is wrong with the arguments or the input, and exit code 2."""
+    raise Mistake(message)
 
 
-def to_write(command: str, option: str, path: Path | None) -> None:
+def to_write(option: str, path: Path | None) -> None:
     """Exits where an option names a folder, a pipe or a device: the new file would replace it."""
     if path is not None and path.exists() and not path.is_file():
-        fail(command, f"{option}: {path} is no file")
+        fail(f"{option}: {path} is no file")
 
 
-def read(command: str, file: Path | None) -> list[tuple[int, str]]:
+def read(file: Path | None) -> list[tuple[int, str]]:
     """The nonempty lines of a file or of standard input, with their numbers."""
-    return [(number, line) for number, line in enumerate(text_of(command, file).split("\n"), 1) if line.strip()]
+    return [(number, line) for number, line in enumerate(text_of(file).split("\n"), 1) if line.strip()]
 
 
-def text_of(command: str, file: Path | None) -> str:
+def text_of(file: Path | None) -> str:
     """The text of a file (`.gz`: compressed) or of standard input; exits with one line where it is unreadable."""
     name = str(file or "standard input")
     try:
         return _bytes(file).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        fail(command, f"{name}: not UTF-8: byte {error.start}")
+        fail(f"{name}: not UTF-8: byte {error.start}")
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        fail(command, f"{name}: not a whole .gz file: {error}")
+        fail(f"{name}: not a whole .gz file: {error}")
     except OSError as error:
-        fail(command, f"{name}: {error.strerror}")
+        fail(f"{name}: {error.strerror}")
 
 
 def _bytes(file: Path | None) -> bytes:
@@ -96,6 +100,17 @@ def present(content: dict[str, Any], field: str, known: tuple[str, ...]) -> Any:
     if field not in content:
         raise LineError(field, missing(field, content, known))
     return content[field]
+
+
+def whole_numbers(text: str, option: str, least: int = 1, most: int = 10**9) -> list[int]:
+    """The numbers of an option, with commas between. Exits for others, and for one that is given twice."""
+    try:
+        values = [int(word) for word in text.split(",")]
+    except ValueError:
+        fail(f"{option}: must be whole numbers with commas between (got {text[:80]!r})")
+    if not least <= min(values) <= max(values) <= most or len({*values}) < len(values):
+        fail(f"{option}: must be at least {least}, at most {most:,}, each once (got {text[:80]!r})")
+    return values
 
 
 def problem_name(content: dict[str, Any], known: tuple[str, ...]) -> str:

@@ -6,9 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from rlvr.commands.checkout import ConfigFolder
-from rlvr.commands.checkout import config_folder as folder_of
-from rlvr.commands.lines import fail, say
+from rlvr.commands.checkout import ConfigFolder, folder_of
+from rlvr.commands.lines import say
 
 HELP = "List the models of the hub, and look up commits of branches.\n\nExample: rlvr models"
 app = typer.Typer(invoke_without_command=True, help=HELP)
@@ -27,7 +26,7 @@ def show(context: typer.Context, config_folder: ConfigFolder = None) -> None:
         return
     from tabulate import tabulate
 
-    _, models, revisions = _read("models", config_folder)
+    _, models, revisions = _read(config_folder)
     rows = [_row(model, revisions.get(name)) for name, model in models.items()]
     typer.echo(tabulate(rows, headers=["name", "repository", "revision", "pinned", "commit"]))
 
@@ -45,13 +44,10 @@ def resolve(
 
     Example: rlvr models resolve
     """
-    from rlvr.config.load import ConfigError, look_up
+    from rlvr.config.load import look_up
 
-    folder, models, old_revisions = _read("models resolve", config_folder)
-    try:
-        chosen = {name: look_up(models, name, "model of the hub", "NAME") for name in names or models}
-    except ConfigError as error:
-        fail("models resolve", str(error))
+    folder, models, old_revisions = _read(config_folder)
+    chosen = {name: look_up(models, name, "model of the hub", "NAME") for name in names or models}
     revisions, problems = {name: old_revisions[name] for name in models if name in old_revisions}, []
     for name, model in chosen.items():
         if model.pinned:
@@ -69,7 +65,7 @@ def resolve(
     if revisions != old_revisions:
         _write(folder / "revisions.yaml", {name: revisions[name] for name in models if name in revisions})
     for problem in problems:
-        say("models resolve", problem)
+        say(problem)
     if problems:
         raise typer.Exit(2)
 
@@ -99,19 +95,14 @@ def _cached_reference(cache: Path, repo: str, revision: str) -> Path:
     return cache / repo_folder_name(repo_id=repo, repo_type="model") / "refs" / revision
 
 
-def _read(command: str, folder: Path | None) -> tuple[Path, dict[str, Any], dict[str, Any]]:
+def _read(folder: Path | None) -> tuple[Path, dict[str, Any], dict[str, Any]]:
     """The folder, the hub's models of models.yaml, and the resolved revisions."""
-    from rlvr.config.load import ConfigError, models_as_written, named_entries, read_revisions, read_yaml
+    from rlvr.config.load import models_as_written, named_entries, read_revisions, read_yaml
     from rlvr.config.schema.names import HubModel, Prompt
 
-    path = folder_of(command, folder)
-    root = path.parent
-    try:
-        prompts = named_entries(Prompt, read_yaml(path / "prompts.yaml", root))
-        models = models_as_written(path, root, prompts)
-        revisions = read_revisions(path, root)
-    except ConfigError as error:
-        fail(command, str(error).splitlines()[0])
+    path = folder_of(folder)
+    prompts = named_entries(Prompt, read_yaml(path / "prompts.yaml", path.parent))
+    models, revisions = models_as_written(path, path.parent, prompts), read_revisions(path, path.parent)
     return path, {name: model for name, model in models.items() if isinstance(model, HubModel)}, revisions
 
 

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rlvr.commands.checkout import ConfigFolder
-from rlvr.commands.checkout import config_folder as folder_of
+from rlvr.commands.checkout import ConfigFolder, folder_of
 from rlvr.commands.lines import fail
 
 MODULE = '''"""{label}: say here in one line what it does."""
@@ -63,18 +62,18 @@ def new_estimator(
     """
     from rlvr.config.registries import members
 
-    root = folder_of("new-estimator", config_folder).parent
+    root = folder_of(config_folder).parent
     module, test = root / f"src/rlvr/estimators/{name}.py", root / f"tests/estimators/test_{name}.py"
     methods = root / "config/papers/methods/paper.yaml"
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        fail("new-estimator", f"{name!r}: use small letters, digits and underscores, a letter first")
+        fail(f"{name!r}: use small letters, digits and underscores, a letter first")
     if name in members("estimators") or module.exists():
-        fail("new-estimator", f"{name!r} exists already: {module}")
+        fail(f"{name!r} exists already: {module}")
     if not methods.exists() or not module.parent.is_dir():
-        fail("new-estimator", f"{root} is no checkout with the paper methods, or lacks src/rlvr/estimators")
+        fail(f"{root} is no checkout with the paper methods, or lacks src/rlvr/estimators")
     text = methods.read_text()
     if ARMS not in text or re.search(rf"^  {name}:", text, re.MULTILINE):
-        fail("new-estimator", f"{methods} has no list of arms, or an arm {name!r} already")
+        fail(f"{methods} has no list of arms, or an arm {name!r} already")
     label = name.replace("_", " ")
     module.write_text(MODULE.format(name=name, label=label))
     test.write_text(TEST.format(name=name, label=label))

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rlvr.commands.checkout import ConfigFolder
-from rlvr.commands.checkout import config_folder as folder_of
+from rlvr.commands.checkout import ConfigFolder, folder_of
 from rlvr.commands.lines import fail
 
 PAPER = """# {label} as data: training, methods, tables. Sizes are the paper's; config/scale/ changes them.
@@ -67,14 +66,14 @@ def new_paper(
 
     Example: rlvr new-paper my_paper
     """
-    folder = folder_of("new-paper", config_folder)
+    folder = folder_of(config_folder)
     path = folder / "papers" / name / "paper.yaml"
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        fail("new-paper", f"{name!r}: use small letters, digits and underscores, a letter first")
+        fail(f"{name!r}: use small letters, digits and underscores, a letter first")
     if path.parent.exists():
-        fail("new-paper", f"{name!r} exists already: {path.parent}")
+        fail(f"{name!r} exists already: {path.parent}")
     if not path.parents[1].is_dir():
-        fail("new-paper", f"{folder} is no config/ of a checkout: it lacks papers/")
+        fail(f"{folder} is no config/ of a checkout: it lacks papers/")
     path.parent.mkdir()
     path.write_text(PAPER.format(name=name, label=name.replace("_", " ").capitalize()))
     typer.echo(path.relative_to(folder.parent))

@@ -52,25 +52,25 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_") or "mine"
 
 
-def one_of(command: str, value: str, valid: Sequence[str], option: str) -> str:
+def one_of(value: str, valid: Sequence[str], option: str) -> str:
     """The value. Exits, with the nearest valid one, where there is none."""
     if value not in valid:
-        fail(command, f"{option}: unknown {value!r}{nearest(value, valid)}")
+        fail(f"{option}: unknown {value!r}{nearest(value, valid)}")
     return value
 
 
-def device_here(command: str, device: str | None) -> str:
+def device_here(device: str | None) -> str:
     if device is not None:
-        return one_of(command, device, ("cpu", "gpu"), "--device")
+        return one_of(device, ("cpu", "gpu"), "--device")
     import torch
 
     return "gpu" if torch.cuda.is_available() else "cpu"
 
 
-def execution_here(command: str, changed: dict[str, dict[str, Any]], device: str | None) -> dict[str, Any]:
+def execution_here(changed: dict[str, dict[str, Any]], device: str | None) -> dict[str, Any]:
     """The execution's changes, with the device of `--set`, else of `--device`, else of this machine."""
     execution = changed.get("execution", {})
-    return execution if "device" in execution else {**execution, "device": device_here(command, device)}
+    return execution if "device" in execution else {**execution, "device": device_here(device)}
 
 
 def changes(command: str, words: list[str]) -> dict[str, dict[str, Any]]:
@@ -79,39 +79,25 @@ def changes(command: str, words: list[str]) -> dict[str, dict[str, Any]]:
     Exits where the command does nothing of a section: `train` makes no SFT, `evaluate` samples and nothing else.
     """
     from rlvr.config.explain import check_part
-    from rlvr.config.layers import ConfigError, Layer, merge
+    from rlvr.config.layers import Layer, merge, parse_yaml
     from rlvr.config.schema.settings import Settings
 
     layers = []
     for word in words:
         match = re.fullmatch(r"([a-z0-9_]+(?:\.[a-z0-9_]+)+)=(.*)", word, re.DOTALL)
         if match is None:
-            fail(command, f"--set: must be SECTION.KEY=VALUE, such as rl.steps=50 (got {word!r})")
-        layers.append(Layer("--set", "", _nested(match[1].split("."), _value(command, *match.groups()))))
+            fail(f"--set: must be SECTION.KEY=VALUE, such as rl.steps=50 (got {word!r})")
+        layers.append(Layer("--set", "", _nested(match[1].split("."), parse_yaml(match[2], f"--set {match[1]}"))))
     settings = merge(layers) if layers else {}
-    try:
-        check_part(Settings, Layer("--set", "", settings))
-    except ConfigError as error:
-        fail(command, str(error).splitlines()[0])
+    check_part(Settings, Layer("--set", "", settings))
     for section in settings:
         if section in UNUSED[command]:
-            fail(
-                command, f"--set {section}.{next(iter(settings[section]))}: rlvr {command} uses no setting of {section}"
-            )
+            fail(f"--set {section}.{next(iter(settings[section]))}: rlvr {command} uses no setting of {section}")
     return settings
 
 
 def _nested(keys: Sequence[str], value: Any) -> dict[str, Any]:
     return {keys[0]: _nested(keys[1:], value) if keys[1:] else value}
-
-
-def _value(command: str, key: str, text: str) -> Any:
-    from rlvr.config.layers import ConfigError, parse_yaml
-
-    try:
-        return parse_yaml(text, f"--set {key}")
-    except ConfigError as error:
-        fail(command, str(error))
 
 
 def with_changes(settings: dict[str, Any], changed: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -122,20 +108,20 @@ def with_changes(settings: dict[str, Any], changed: dict[str, dict[str, Any]]) -
 # ---- models ----
 
 
-def model_entries(command: str, names: list[str], prompt: str | None, verifier: str, root: Path) -> dict[str, Any]:
+def model_entries(names: list[str], prompt: str | None, verifier: str, root: Path) -> dict[str, Any]:
     """An entry of a file of models for each folder or name of the hub, by a name made of it."""
     entries: dict[str, Any] = {}
     for given in names:
         path = Path(given).expanduser()
         if path.is_dir():
-            folder, entry = path.resolve(), local_model(command, path.resolve())
+            folder, entry = path.resolve(), local_model(path.resolve())
             label = folder.parent.name if folder.name.startswith("policy") else folder.name
         elif re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", given) and not path.exists():
-            folder, entry = hub_model(command, given)
+            folder, entry = hub_model(given)
             label = given.partition("@")[0].partition("/")[2]
         else:
-            fail(command, f"--model {given}: no such folder, and not owner/name of the hub")
-        entry["template"] = template_of(command, folder, prompt, verifier, root)
+            fail(f"--model {given}: no such folder, and not owner/name of the hub")
+        entry["template"] = template_of(folder, prompt, verifier, root)
         if context := context_of(folder):
             entry["about"] = {"licence": "not stated", "context": context, "source": "config.json"}
         name = label = re.sub(r"[^A-Za-z0-9._-]", "-", label)
@@ -147,17 +133,17 @@ def model_entries(command: str, names: list[str], prompt: str | None, verifier: 
     return entries
 
 
-def local_model(command: str, folder: Path) -> dict[str, Any]:
+def local_model(folder: Path) -> dict[str, Any]:
     from rlvr.config import model_folder
     from rlvr.files import sha256
 
     if lack := model_folder.missing(folder):
-        fail(command, f"--model {lack}")
+        fail(f"--model {lack}")
     files = sorted(path for path in folder.iterdir() if path.is_file() and path.suffix in KEPT)
     return {"source": "local", "path": str(folder), "files": {path.name: sha256(path) for path in files}}
 
 
-def hub_model(command: str, given: str) -> tuple[Path, dict[str, Any]]:
+def hub_model(given: str) -> tuple[Path, dict[str, Any]]:
     """The small files of a model of the hub in its cache, and its entry, at the commit that its revision has now."""
     from huggingface_hub import snapshot_download
 
@@ -169,7 +155,7 @@ def hub_model(command: str, given: str) -> tuple[Path, dict[str, Any]]:
         commit = revision if is_commit(revision) else commit_of(repo, revision or "main")
         folder = snapshot_download(repo, revision=commit, allow_patterns=["*.json", "*.jinja", "*.txt", "*.model"])
     except Exception as error:  # the hub's client raises many types
-        fail(command, f"--model {given}: {' '.join(str(error).split())[:300]}")
+        fail(f"--model {given}: {' '.join(str(error).split())[:300]}")
     dtype = str(config_of(Path(folder)).get("dtype") or config_of(Path(folder)).get("torch_dtype"))
     dtype = "bfloat16" if dtype in ("bfloat16", "float16") else "float32"
     return Path(folder), {"source": "hub", "repo": repo, "revision": commit, "dtype": dtype}
@@ -185,7 +171,7 @@ def context_of(folder: Path) -> int | None:
     return config_of(folder).get("max_position_embeddings")
 
 
-def template_of(command: str, folder: Path, prompt: str | None, verifier: str, root: Path) -> str:
+def template_of(folder: Path, prompt: str | None, verifier: str, root: Path) -> str:
     """The text around a problem: as asked for, as the policy's own manifest has it, or the model's chat template.
 
     One that is asked for begins with BOS if the model's tokenizer begins a plain text so.
@@ -201,7 +187,7 @@ def template_of(command: str, folder: Path, prompt: str | None, verifier: str, r
         try:
             return with_bos(text, load_tokenizer(str(folder)))
         except Exception as error:  # transformers raises many types
-            fail(command, f"--prompt: {folder}: {' '.join(str(error).split())[:300]}")
+            fail(f"--prompt: {folder}: {' '.join(str(error).split())[:300]}")
     manifest = folder.parent / "manifest.json"
     content = read_json(manifest) if manifest.is_file() else {}
     if content.get("policy") == folder.name and "{problem}" in content.get("template", ""):
@@ -210,7 +196,7 @@ def template_of(command: str, folder: Path, prompt: str | None, verifier: str, r
 
     tokenizer = AutoTokenizer.from_pretrained(str(folder))
     if not getattr(tokenizer, "chat_template", None):
-        fail(command, f"--prompt: {folder.name} has no chat template; give a text with {{problem}}, or a name")
+        fail(f"--prompt: {folder.name} has no chat template; give a text with {{problem}}, or a name")
     turn = [{"role": "user", "content": "{problem}" + (BOX if verifier in BOXED else "")}]
     return str(tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True))
 
@@ -218,22 +204,18 @@ def template_of(command: str, folder: Path, prompt: str | None, verifier: str, r
 # ---- problems ----
 
 
-def problems_of(command: str, path: Path, verifier: str) -> tuple[dict[str, Any], int]:
+def problems_of(path: Path, verifier: str) -> tuple[dict[str, Any], int]:
     """What all entries of a file of problems have in common, and how many problems it holds.
 
     Exits where most golds are no answers, and says where a few are.
     """
     from rlvr.data import golds, local
-    from rlvr.data.rows import DataError
     from rlvr.files import sha256
 
-    try:
-        problems = local.numbered(path, verifier)
-    except DataError as error:
-        fail(command, str(error))
+    problems = local.numbered(path, verifier)
     check = golds.check([(str(number), problem.gold) for number, problem in problems], verifier)
     if check.failed:
-        (fail if check.hopeless else say)(command, f"{path}: {check}")
+        (fail if check.hopeless else say)(f"{path}: {check}")
     entry = {"task": "local", "path": str(path.resolve()), "sha256": sha256(path), "verifier": verifier}
     return entry, len(problems)
 
@@ -261,7 +243,7 @@ def table(
     return {"pass_at_k": {"title": f"Pass@k on {benchmark}", **content}}
 
 
-def write(command: str, root: Path, name: str, content: dict[str, Any]) -> str:
+def write(root: Path, name: str, content: dict[str, Any]) -> str:
     """Writes own/<name>.yaml and returns its path in the checkout. Exits where a person has edited it."""
     import yaml
 
@@ -274,7 +256,7 @@ def write(command: str, root: Path, name: str, content: dict[str, Any]) -> str:
         head, _, rest = before.partition("\n")
         if f"(content {_digest(rest)})" not in head:
             run = f"snakemake --config own={file} -- paper_{name}"
-            fail(command, f"{file} was edited since; run it by `{run}`, or give another --name")
+            fail(f"{file} was edited since; run it by `{run}`, or give another --name")
     publish(root / file, text)
     return file
 
@@ -283,19 +265,15 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def run(command: str, root: Path, name: str, file: str, *, results: str, cores: int | None, dry_run: bool) -> None:
+def run(root: Path, name: str, file: str, *, results: str, cores: int | None, dry_run: bool) -> None:
     """Plans the file, has Snakemake make its tables and page, and prints the tables. The same command goes on."""
     from rlvr import offspring
-    from rlvr.config.load import ConfigError
     from rlvr.config.paths import Paths
     from rlvr.planning.expansion import make_plan
 
-    try:
-        plan = make_plan(root, "own", [name], own=file)
-    except ConfigError as error:
-        fail(command, str(error).splitlines()[0])
+    plan = make_plan(root, "own", [name], own=file)
     options = [*(["--dry-run"] if dry_run else []), *(["--cores", str(cores)] if cores else [])]
-    say(command, f"{file}: {len(plan.runs)} runs; the same command continues after a stop")
+    say(f"{file}: {len(plan.runs)} runs; the same command continues after a stop")
     words = [sys.executable, "-m", "snakemake", *options, "--config", f"own={file}", f"results={results}"]
     process = subprocess.Popen([*words, "--", f"paper_{name}"], cwd=root, preexec_fn=offspring.tied())
     try:
@@ -304,15 +282,15 @@ def run(command: str, root: Path, name: str, file: str, *, results: str, cores: 
         process.wait()
         raise
     if code:
-        say(command, f"Snakemake ended with code {code}; its logs are below {results}/logs")
+        say(f"Snakemake ended with code {code}; its logs are below {results}/logs")
         raise typer.Exit(1)
     if not dry_run:
         paths = Paths(results, "own")
         for item in plan.papers[name].tables:
             typer.echo((root / paths.table(name, item)[1]).read_text())
-        say(command, f"page: {paths.page(name)}")
+        say(f"page: {paths.page(name)}")
         for run, hint in _hints(plan, root / results):
-            say(command, f"{run}: {hint}; its rollouts: rlvr show {run} --results {results}")
+            say(f"{run}: {hint}; its rollouts: rlvr show {run} --results {results}")
 
 
 def _hints(plan: Plan, results: Path) -> Iterator[tuple[str, str]]:

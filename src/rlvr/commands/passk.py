@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rlvr.commands.lines import LineError, count, fail, parse, present, problem_name, read
+from rlvr.commands.lines import Input, LineError, count, fail, parse, present, problem_name, read, whole_numbers
 
 if TYPE_CHECKING:
     from rlvr.statistics.intervals import Interval
@@ -25,7 +24,7 @@ def passk(
         int, typer.Option(help="Bootstrap draws of the interval over problems.", min=100, max=10**6)
     ] = 9999,
     seed: Annotated[int, typer.Option(help="The seed of those draws.", min=0)] = 0,
-    file: Annotated[Path | None, typer.Option("--input", help="Read this file, not standard input.")] = None,
+    file: Input = None,
 ) -> None:
     """Print unbiased pass@k and its intervals, one JSON line per k.
 
@@ -40,10 +39,10 @@ def passk(
     from rlvr.statistics.intervals import over_problems, over_samples
     from rlvr.statistics.pass_at_k import pass_at_k
 
-    ks = _values(k)
+    ks = whole_numbers(k, "--k", most=MOST)
     if not 0 < confidence < 1:
-        fail("passk", f"--confidence: must be between 0 and 1 (got {confidence})")
-    counts = _counts(read("passk", file), max(ks))
+        fail(f"--confidence: must be between 0 and 1 (got {confidence})")
+    counts = _counts(read(file), max(ks))
     n, c = (np.array([row[i] for row in counts], dtype=np.int64) for i in (0, 1))
     for value in ks:
         # One generator per k: an interval does not depend on the other k.
@@ -57,16 +56,6 @@ def passk(
 
 def _ends(interval: Interval) -> list[float | None]:
     return [None if math.isnan(end) else end for end in (interval.low, interval.high)]
-
-
-def _values(text: str) -> list[int]:
-    try:
-        values = [int(word) for word in text.split(",")]
-    except ValueError:
-        fail("passk", f"--k: must be whole numbers with commas between (got {text[:80]!r})")
-    if not 1 <= min(values) <= max(values) <= MOST or len(set(values)) < len(values):
-        fail("passk", f"--k: must be positive, at most {MOST:,}, each once (got {text[:80]!r})")
-    return values
 
 
 def _counts(lines: list[tuple[int, str]], largest: int) -> list[tuple[int, int]]:
@@ -86,9 +75,9 @@ def _counts(lines: list[tuple[int, str]], largest: int) -> list[tuple[int, int]]
             if problem in seen:
                 raise LineError("problem", f"{problem!r} is in line {seen[problem]} too")
         except ValueError as error:
-            fail("passk", f"line {number}: {error}")
+            fail(f"line {number}: {error}")
         seen[problem] = number
         counts.append((n, c))
     if not counts:
-        fail("passk", 'no counts: expected lines like {"problem": "aime-1", "n": 128, "c": 17}')
+        fail('no counts: expected lines like {"problem": "aime-1", "n": 128, "c": 17}')
     return counts

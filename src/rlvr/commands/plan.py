@@ -6,9 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from rlvr.commands.checkout import ConfigFolder
-from rlvr.commands.checkout import config_folder as folder_of
-from rlvr.commands.lines import fail, say, to_write
+from rlvr.commands.checkout import ConfigFolder, folder_of
+from rlvr.commands.lines import to_write
 
 OPTIONS = {"device": "--device", "nodes": "--nodes", "per_node": "--gpus-per-node"}
 
@@ -62,35 +61,22 @@ def plan(
     import pandas as pd
 
     from rlvr.config import paper_folders
-    from rlvr.config.load import ConfigError
-    from rlvr.cost.refusals import Refused
-    from rlvr.cost.schedule import DoesNotFit
     from rlvr.files import publish
     from rlvr.planning.expansion import make_plan
 
-    folder = folder_of("plan", config_folder)
-    to_write("plan", "--order", order)
-    try:
-        names = papers or paper_folders.names(folder)
-        paper_plans = make_plan(folder.parent, scale, names)
-        options = {"device": device, "nodes": nodes, "per_node": gpus_per_node}
-        machine, origins = _machine(folder, scale, {key: value for key, value in options.items() if value is not None})
-        content, jobs = _content(
-            paper_plans, folder, machine=machine, origins=origins, gpus_per_run=gpus_per_run, table=table, price=price,
-            measured=measured,
-        )  # fmt: skip
-        if order is not None:
-            columns = ["job", "kind", "gpus", "nodes", "start_hours", "end_hours", "first_for"]
-            publish(order, pd.DataFrame(jobs, columns=columns).to_csv(index=False, lineterminator="\n"))
-    except Refused as error:
-        for line in str(error).splitlines():
-            say("plan", line)
-        raise typer.Exit(2) from error
-    except (ConfigError, DoesNotFit) as error:
-        # A misspelt key is also missing: print the first message, which suggests the nearest key.
-        fail("plan", min(str(error).splitlines(), key=lambda line: line.endswith("this key is missing")))
-    except OSError as error:
-        fail("plan", f"{error.filename}: {error.strerror}")
+    folder = folder_of(config_folder)
+    to_write("--order", order)
+    names = papers or paper_folders.names(folder)
+    paper_plans = make_plan(folder.parent, scale, names)
+    options = {"device": device, "nodes": nodes, "per_node": gpus_per_node}
+    machine, origins = _machine(folder, scale, {key: value for key, value in options.items() if value is not None})
+    content, jobs = _content(
+        paper_plans, folder, machine=machine, origins=origins, gpus_per_run=gpus_per_run, table=table, price=price,
+        measured=measured,
+    )  # fmt: skip
+    if order is not None:
+        columns = ["job", "kind", "gpus", "nodes", "start_hours", "end_hours", "first_for"]
+        publish(order, pd.DataFrame(jobs, columns=columns).to_csv(index=False, lineterminator="\n"))
     typer.echo(json.dumps(content, indent=1, allow_nan=False) if as_json else _text(content))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rlvr.commands.lines import fail
+from rlvr.commands.lines import fail, whole_numbers
 
 if TYPE_CHECKING:
     from rlvr.statistics.intervals import Matrix
@@ -53,16 +53,16 @@ def power(
     from rlvr.statistics.power import components
 
     if bool(left) == bool(left_rate):
-        fail("power", "give the other method's runs by --left, or at several rates by --left-rate")
+        fail("give the other method's runs by --left, or at several rates by --left-rate")
     curve = _curve(left_rate or [])
     for name, files in {"--left": left, **{f"--left-rate {rate:g}": files for rate, files in curve.items()}}.items():
         if files and len(files) != len(right):
-            fail("power", f"{name} has {len(files)} files and --right {len(right)}: seeds are paired")
-    designs = [(s, n) for s in _numbers(seeds, "--seeds") for n in _numbers(problems, "--problems")]
+            fail(f"{name} has {len(files)} files and --right {len(right)}: seeds are paired")
+    designs = [(s, n) for s in whole_numbers(seeds, "--seeds", 2) for n in whole_numbers(problems, "--problems", 2)]
     try:
         of = components(PERCENT * _differences(left or [], curve, right, k))
     except (OSError, RecordError, ValueError, KeyError) as error:
-        fail("power", str(error))
+        fail(str(error))
     rows = [{"k": k, **_row(of, s, n, difference)} for s, n in designs]
     if as_json is None:
         as_json = not sys.stdout.isatty()
@@ -137,15 +137,5 @@ def _curve(words: list[str]) -> dict[float, list[Path]]:
         try:
             curve.setdefault(float(rate), []).append(Path(path))
         except ValueError:
-            fail("power", f"--left-rate: must be RATE=FILE, such as 1e-5=scores.csv (got {word[:80]!r})")
+            fail(f"--left-rate: must be RATE=FILE, such as 1e-5=scores.csv (got {word[:80]!r})")
     return curve
-
-
-def _numbers(text: str, option: str) -> list[int]:
-    try:
-        values = [int(word) for word in text.split(",")]
-    except ValueError:
-        fail("power", f"{option}: must be whole numbers with commas between (got {text[:80]!r})")
-    if min(values) < 2:
-        fail("power", f"{option}: must be at least 2 (got {text[:80]!r})")
-    return values

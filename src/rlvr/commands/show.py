@@ -12,12 +12,12 @@ import typer
 from rlvr.commands.lines import fail, to_write
 from rlvr.commands.weigh import parse_settings
 from rlvr.estimators import Estimator, SettingError
-from rlvr.files import RecordError, publish
+from rlvr.files import publish
+from rlvr.stages import Results
 
 if TYPE_CHECKING:
     from rlvr.show.groups import Shown
 
-Results = Annotated[Path, typer.Option(help="The results folder.")]
 ON_A_TERMINAL, ON_A_PAGE = 4, 100  # groups, without --limit
 
 
@@ -49,25 +49,24 @@ def show(
     Example: rlvr show RUN --weigh lens --html show.html
     """
     from rlvr.show import groups as reading
-    from rlvr.show.names import Missing, find
+    from rlvr.show.names import find
 
-    to_write("show", "--html", html)
-    to_write("show", "--parquet", parquet)
+    to_write("--html", html)
+    to_write("--parquet", parquet)
     if html and parquet:
-        fail("show", "--html and --parquet: give one of them")
+        fail("--html and --parquet: give one of them")
     methods = {words: _estimator(words) for words in weigh or []}
     most = limit or (None if parquet else ON_A_PAGE if html else ON_A_TERMINAL)
+    named = find(results, name)
+    if step is not None and named.kind == "evaluation":
+        fail(f"--step: {named.name} is an evaluation, which has no steps")
+    groups, task = reading.groups_of(named, results, prompt)
+    chosen = reading.selected(groups if step is None else reading.of_step(groups, step), task, right)
+    own = named.manifest().get("spec", {}).get("estimator", {}).get("name", "the run")
     try:
-        named = find(results, name)
-        if step is not None and named.kind == "evaluation":
-            raise Missing(f"--step: {named.name} is an evaluation, which has no steps")
-        groups, task = reading.groups_of(named, results, prompt)
-        chosen = reading.selected(groups if step is None else reading.of_step(groups, step), task, right)
-        own = named.manifest().get("spec", {}).get("estimator", {}).get("name", "the run")
-        shown = reading.weighed(islice(chosen, most), own, methods)
-        _write(named.name, shown, chosen, html, parquet)
-    except (Missing, RecordError, ValueError) as error:
-        fail("show", str(error))
+        _write(named.name, reading.weighed(islice(chosen, most), own, methods), chosen, html, parquet)
+    except ValueError as error:  # numbers that are too large for a method
+        fail(str(error))
 
 
 def _write(name: str, shown: Iterable[Shown], more: Iterator[Shown], html: Path | None, parquet: Path | None) -> None:
@@ -100,6 +99,6 @@ def _estimator(words: str) -> Estimator:
     """The estimator of `METHOD` or `METHOD:KEY=VALUE,KEY=VALUE`."""
     method, _, settings = words.partition(":")
     try:
-        return Estimator(method, parse_settings(method, [word for word in settings.split(",") if word], "show"))
+        return Estimator(method, parse_settings(method, [word for word in settings.split(",") if word]))
     except SettingError as error:
-        fail("show", f"--weigh {method}: {error}")
+        fail(f"--weigh {method}: {error}")

@@ -12,6 +12,8 @@ import typer
 
 from rlvr.commands.lines import fail
 from rlvr.files import RecordError, read_json, remove
+from rlvr.show.names import folders
+from rlvr.stages import Results
 from rlvr.training import backends, retire
 from rlvr.training.attempt import FAILURES, FIRST_LOG
 from rlvr.training.lease import LEASE, MARK, holder, lease
@@ -26,7 +28,6 @@ OUTPUTS = {
     "sft": ("manifest.json", "metrics.jsonl"),
     "evaluation": ("completions.jsonl.gz", "tokens.jsonl.gz", "origin.json"),
 }
-Results = Annotated[Path, typer.Option(help="The results folder.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the actions, but do nothing.")]
 
 
@@ -139,12 +140,12 @@ def free(
     all_work = _all(results)
     selected = [work for work in all_work.values() if work.finished() and work.saved_files()]
     if names:
-        selected = _chosen("state free", all_work, names)
+        selected = _chosen(all_work, names)
         for work in selected:
             if not work.finished():
                 only = f"its state in {work.state} is all that there is of it; `rlvr state again` discards it"
-                fail("state free", f"{work.name} is not finished: {only}")
-        _refuse_held("state free", selected)
+                fail(f"{work.name} is not finished: {only}")
+        _refuse_held(selected)
     freed = 0
     for work in selected:
         if process := work.holder():
@@ -173,7 +174,7 @@ def retry(
 
     Example: rlvr state retry RUN
     """
-    for work in _chosen("state retry", _all(results), names):
+    for work in _chosen(_all(results), names):
         found = (work.state / FAILURES).exists()
         remove(work.state / FAILURES)
         remove(work.folder / FIRST_LOG)
@@ -198,12 +199,12 @@ def again(
     Example: rlvr state again RUN --dry-run
     """
     all_work = _all(results)
-    selected = _chosen("state again", all_work, names)
+    selected = _chosen(all_work, names)
     dependent = [work for work in _dependents(all_work, selected) if work not in selected]
-    _refuse_held("state again", [*selected, *dependent])
+    _refuse_held([*selected, *dependent])
     # Stages without a lease, such as grading, read files that this command removes.
     for owner in locks.living(results.absolute().parent / ".snakemake"):
-        fail("state again", f"{owner} is at work here; stop it first. Nothing was removed")
+        fail(f"{owner} is at work here; stop it first. Nothing was removed")
     analyses = _analyses(
         results,
         {work.name for work in [*selected, *dependent] if work.kind != "evaluation"}
@@ -219,7 +220,7 @@ def again(
         typer.echo(f"  made from it: {path}")
     if lost and not (dry_run or force):
         why = "was made from it and has no state to be published from"
-        fail("state again", f"{lost[0].name} {why}; --force removes it too")
+        fail(f"{lost[0].name} {why}; --force removes it too")
     if not dry_run:
         with ExitStack() as leases:
             held = {work: leases.enter_context(work.held()) for work in [*selected, *dependent]}
@@ -235,33 +236,29 @@ def again(
 
 def _all(results: Path) -> dict[str, Work]:
     """All work by name: the id of a run or SFT, or <policy>/<evaluation>."""
-    works = {}
-    for kind, pattern in FOLDERS.items():
-        for folder in sorted(path for path in results.glob(pattern) if path.is_dir()):
-            name = str(folder.relative_to(results / pattern.split("/")[0]))
-            works[name] = Work(kind, name, folder)
-    return works
+    found = ((kind, folders(results, pattern)) for kind, pattern in FOLDERS.items())
+    return {name: Work(kind, name, folder) for kind, of_kind in found for name, folder in of_kind.items()}
 
 
-def _chosen(command: str, all_work: dict[str, Work], names: list[str]) -> list[Work]:
+def _chosen(all_work: dict[str, Work], names: list[str]) -> list[Work]:
     """Work by name or a beginning that no other has; with a folder's name before it, of that folder."""
     works, kinds = [], ", ".join(f"{kind}s" for kind in FOLDERS)
-    folders = {pattern.split("/")[0]: kind for kind, pattern in FOLDERS.items()}
+    kind_of = {pattern.split("/")[0]: kind for kind, pattern in FOLDERS.items()}
     for given in names:
         folder, slash, name = given.partition("/")
-        kind = folders.get(folder) if slash else None
+        kind = kind_of.get(folder) if slash else None
         valid = [name for name, work in all_work.items() if kind in (None, work.kind)]
         try:
             works.append(all_work[named(name if kind else given, valid, f"the {kinds}", "rlvr state list")])
         except LookupError as error:
-            fail(command, f"{given}: {error}")
+            fail(f"{given}: {error}")
     return list(dict.fromkeys(works))
 
 
-def _refuse_held(command: str, works: Iterable[Work]) -> None:
+def _refuse_held(works: Iterable[Work]) -> None:
     for work in works:
         if held := work.holder():
-            fail(command, f"{work.name}: a process is at work on it ({held}); stop it first. Nothing was removed")
+            fail(f"{work.name}: a process is at work on it ({held}); stop it first. Nothing was removed")
 
 
 def _dependents(all_work: dict[str, Work], selected: list[Work]) -> list[Work]:

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from rlvr.commands import own
-from rlvr.commands.checkout import ConfigFolder
-from rlvr.commands.checkout import config_folder as folder_of
+from rlvr.commands.checkout import ConfigFolder, folder_of
 from rlvr.commands.lines import fail
 
 ENGINES = {"in_process": "in_process", "native": "native", "verl": "vllm"}  # the sampler beside a backend
@@ -58,25 +57,21 @@ def train(
     """
     from rlvr import estimators
     from rlvr.config import registries
-    from rlvr.config.load import ConfigError
     from rlvr.config.schema.names import VERIFIERS
 
-    root = folder_of("train", config_folder).parent
+    root = folder_of(config_folder).parent
     name = own.slug(name or data.name.partition(".")[0])
     for method in dict.fromkeys(estimator):
-        own.one_of("train", method, estimators.names(), "--estimator")
-    own.one_of("train", verifier, VERIFIERS, "--verifier")
+        own.one_of(method, estimators.names(), "--estimator")
+    own.one_of(verifier, VERIFIERS, "--verifier")
     for kind in logger or []:
-        own.one_of("train", kind, registries.members("training/loggers"), "--logger")
+        own.one_of(kind, registries.members("training/loggers"), "--logger")
     changed = own.changes("train", settings or [])
     if "name" in changed.get("estimator", {}):
-        fail("train", "--set estimator.name: give the method as --estimator NAME")
-    backend = own.one_of("train", changed.get("rl", {}).get("backend", backend), registries.backends(), "--backend")
+        fail("--set estimator.name: give the method as --estimator NAME")
+    backend = own.one_of(changed.get("rl", {}).get("backend", backend), registries.backends(), "--backend")
     sets = _sets(name, data, held_out, verifier)
-    try:
-        models = own.model_entries("train", model, prompt, verifier, root)
-    except ConfigError as error:
-        fail("train", str(error))
+    models = own.model_entries(model, prompt, verifier, root)
     context = min((entry["about"]["context"] for entry in models.values() if "about" in entry), default=None)
     layer = own.with_changes(_settings(sets, context, backend, steps=steps, learning_rate=learning_rate), changed)
     arms = {
@@ -97,22 +92,22 @@ def train(
         **_comparison(models, test, layer["evaluation"]["samples"], [*arms], matched),
         figures={"training": _curves(models, [*arms], layer["rl"]["steps"])},
     )
-    execution = own.execution_here("train", changed, device) | ({"loggers": logger} if logger else {})
+    execution = own.execution_here(changed, device) | ({"loggers": logger} if logger else {})
     content = {"scale": own.scale(name, execution), "models": models, "data": sets, "paper": paper}
-    file = own.write("train", root, name, content)
-    own.run("train", root, name, file, results=results, cores=cores, dry_run=dry_run)
+    file = own.write(root, name, content)
+    own.run(root, name, file, results=results, cores=cores, dry_run=dry_run)
 
 
 def _sets(name: str, data: Path, held_out: Path | None, verifier: str) -> dict[str, Any]:
     """The training set, then the held-out one. Exits where a tenth of the data is less than two problems."""
-    entry, count = own.problems_of("train", data, verifier)
+    entry, count = own.problems_of(data, verifier)
     training, test = f"{name}-train", f"{name}-held-out"
     if held_out is not None:
-        other, tested = own.problems_of("train", held_out, verifier)
+        other, tested = own.problems_of(held_out, verifier)
         return {training: {**entry, "problems": count}, test: {**other, "problems": tested}}
     tested = round(SHARE * count)
     if tested < 2:
-        fail("train", f"{data}: {count} problems are too few to hold a tenth of them out; give --held-out")
+        fail(f"{data}: {count} problems are too few to hold a tenth of them out; give --held-out")
     parts = {training: {"problems": count - tested, "skip": tested}, test: {"problems": tested}}
     return {part: {**entry, **sizes, "seed": 0} for part, sizes in parts.items()}
 

@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from rlvr.commands.checkout import ConfigFolder
-from rlvr.commands.checkout import config_folder as folder_of
+from rlvr.commands.checkout import ConfigFolder, folder_of
 from rlvr.commands.lines import fail, say
+from rlvr.stages import GpusPerNode, Nodes
 from rlvr.words import named
 
 
@@ -17,8 +17,8 @@ def verl_config(
     ],
     scale: Annotated[str, typer.Option(help="One of config/scale/.")] = "paper",
     paper: Annotated[list[str] | None, typer.Option(help="Papers to search; default: all.")] = None,
-    nodes: Annotated[int, typer.Option(help="Nodes of the job.", min=1)] = 1,
-    gpus_per_node: Annotated[int, typer.Option(help="GPUs of a node.", min=1)] = 8,
+    nodes: Nodes = 1,
+    gpus_per_node: GpusPerNode = 8,
     device: Annotated[
         str | None,
         typer.Option(metavar="TYPE", help="A GPU of config/hardware.yaml for the memory.", show_default="the scale's"),
@@ -32,35 +32,28 @@ def verl_config(
     Example: rlvr verl-config RUN --nodes 2
     """
     from rlvr.config import paper_folders
-    from rlvr.config.load import ConfigError
     from rlvr.planning.expansion import make_plan
     from rlvr.training.backends.verl.overrides import Unsupported
 
-    folder = folder_of("verl-config", config_folder)
+    folder = folder_of(config_folder)
     papers = paper or paper_folders.names(folder)
-    try:
-        plan = make_plan(folder.parent, scale, papers)
-    except ConfigError as error:
-        fail("verl-config", str(error).splitlines()[0])
+    plan = make_plan(folder.parent, scale, papers)
     valid = [*plan.runs, *(name for name, spec in plan.policies.items() if spec.sft and spec.sft.backend == "verl")]
     try:
         name = named(run, valid, f"the runs at scale {scale}")
     except LookupError as error:
-        fail("verl-config", f"{run}: {error}")
+        fail(f"{run}: {error}")
     try:
         lines = _overrides(folder, plan, name, nodes, gpus_per_node)
     except Unsupported as error:
-        fail("verl-config", f"{name}: {error}")
+        fail(f"{name}: {error}")
     for line in lines:
         typer.echo(line)
-    try:
-        lines, refusal = _memory(folder, plan, name, device, nodes * gpus_per_node)
-    except ConfigError as error:
-        fail("verl-config", str(error).splitlines()[0])
+    lines, refusal = _memory(folder, plan, name, device, nodes * gpus_per_node)
     for line in lines:
-        say("verl-config", line)
+        say(line)
     if refusal:
-        fail("verl-config", refusal)
+        fail(refusal)
 
 
 def _overrides(folder: Path, plan: Any, name: str, nodes: int, gpus_per_node: int) -> list[str]:

@@ -11,10 +11,11 @@ from typing import Annotated
 import typer
 
 from rlvr.commands.lines import fail
+from rlvr.stages import Results
 
 
 def watch(
-    results: Annotated[Path, typer.Option(help="The results folder.")] = Path("results"),
+    results: Results = Path("results"),
     once: Annotated[
         bool, typer.Option("--once", help="Print one view and end, as where the output is a pipe.")
     ] = False,
@@ -33,7 +34,7 @@ def watch(
     from rlvr.watch.view import Watched
 
     if not results.is_dir():
-        fail("watch", f"--results: {results} is no folder")
+        fail(f"--results: {results} is no folder")
     out, watched = console(), Watched(results)
     if once or not sys.stdout.isatty():
         out.print(watched.view())

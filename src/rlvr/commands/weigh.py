@@ -6,13 +6,12 @@ import json
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rlvr import estimators
-from rlvr.commands.lines import LineError, fail, number, parse, present, read
+from rlvr.commands.lines import Input, LineError, fail, number, parse, present, read
 from rlvr.estimators import INPUTS, Estimator, SettingError
 from rlvr.words import nearest, shown
 
@@ -40,7 +39,7 @@ def weigh(
     ] = None,
     group_mass: Annotated[bool, typer.Option("--group-mass", help="Add m_S and m_F of every group.")] = False,
     show: Annotated[bool, typer.Option("--list", help="List every method, its settings and its source.")] = False,
-    file: Annotated[Path | None, typer.Option("--input", help="Read this file, not standard input.")] = None,
+    file: Input = None,
 ) -> None:
     """Print the weight that a method gives each rollout, one JSON line per training step.
 
@@ -56,11 +55,11 @@ def weigh(
     try:
         estimator = Estimator(name, parse_settings(name, settings or []))
     except SettingError as error:
-        fail("weigh", f"--set {error}")
+        fail(f"--set {error}")
     output, state = [], {}
-    lines = read("weigh", file)
+    lines = read(file)
     if not lines:
-        fail("weigh", 'no steps: expected lines like {"step": 0, "rewards": [[1, 0], [0, 0]]}')
+        fail('no steps: expected lines like {"step": 0, "rewards": [[1, 0], [0, 0]]}')
     for place, line in lines:
         try:
             step = read_step(line, estimator, len(output))
@@ -68,7 +67,7 @@ def weigh(
             weights_PG, state = estimator.step(step.rewards_PG, step.inputs, state)
             _finite(weights_PG)
         except (ValueError, ArithmeticError) as error:
-            fail("weigh", f"line {place}: {error}")
+            fail(f"line {place}: {error}")
         row: dict[str, Any] = {"step": step.step, "weights": weights_PG.tolist(), "state": state}
         if group_mass:
             row |= masses(step.rewards_PG, weights_PG)
@@ -93,7 +92,7 @@ def masses(rewards_PG: Tensor, weights_PG: Tensor) -> dict[str, list[float]]:
     }
 
 
-def parse_settings(name: str, settings: list[str], command: str = "weigh") -> dict[str, Any]:
+def parse_settings(name: str, settings: list[str]) -> dict[str, Any]:
     """KEY=VALUE words in the types of the method's settings. Raises SettingError; exits for an unknown method."""
     if name not in estimators.names():
         message = (
@@ -101,7 +100,7 @@ def parse_settings(name: str, settings: list[str], command: str = "weigh") -> di
             if name
             else "name a method; see `rlvr weigh --list`"
         )
-        fail(command, message)
+        fail(message)
     valid, parsed = estimators.signature(name).settings, {}
     for word in settings:
         key, equals, value = word.partition("=")

@@ -9,10 +9,11 @@ from typing import Any
 
 import yaml
 
+from rlvr.files import Mistake
 from rlvr.words import nearest
 
 
-class ConfigError(Exception):
+class ConfigError(Mistake):
     """A mistake in configuration, with file and key."""
 
 

@@ -16,6 +16,8 @@ PUBLISHED = HubModel | WheelModel
 class Refused(ConfigError):
     """Runs that cannot fit on a type of GPU: one line per reason, with its runs and the settings that fit."""
 
+    lines = None
+
     def __init__(self, reasons: dict[str, list[str]], device: str):
         lines = []
         for reason, runs in reasons.items():

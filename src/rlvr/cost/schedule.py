@@ -4,6 +4,8 @@ import heapq
 from dataclasses import dataclass
 from functools import cached_property
 
+from rlvr.files import Mistake
+
 
 @dataclass(frozen=True)
 class Job:
@@ -56,7 +58,7 @@ class Schedule:
         return max((self.ends[name] for name in names), default=0.0)
 
 
-class DoesNotFit(ValueError):
+class DoesNotFit(Mistake):
     """A job needs more GPUs than the nodes have."""
 
 

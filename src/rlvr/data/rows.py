@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from rlvr.files import RecordError, read_lines
+from rlvr.files import Mistake, RecordError, read_lines
 
 ENDINGS = (".jsonl", ".jsonl.gz", ".json", ".csv", ".parquet")
 BATCH = 256  # rows of a parquet file at a time
@@ -20,7 +20,7 @@ BATCH = 256  # rows of a parquet file at a time
 UNREADABLE = (OSError, EOFError, ValueError, RecursionError, NotImplementedError, csv.Error, zlib.error)
 
 
-class DataError(RuntimeError):
+class DataError(Mistake, RuntimeError):
     """A set that is not available or not readable; the message says in one line what to do."""
 
 

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from rlvr.files import read_json
+from rlvr.files import Mistake, read_json
 from rlvr.words import named
 
 
-class Missing(LookupError):
+class Missing(Mistake, LookupError):
     """A name, file or selection that is not there; the message says what is."""
 
 
@@ -62,5 +62,10 @@ def evaluations(results: Path, policy: str) -> dict[str, Named]:
 
 
 def _all(results: Path, kind: Any, pattern: str) -> list[Named]:
-    folders = sorted(path for path in results.glob(pattern) if path.is_dir())
-    return [Named(kind, str(path.relative_to(results / pattern.split("/")[0])), path) for path in folders]
+    return [Named(kind, name, path) for name, path in folders(results, pattern).items()]
+
+
+def folders(results: Path, pattern: str) -> dict[str, Path]:
+    """The folders of a pattern such as `evaluations/*/*`, by their names below its first part."""
+    top = results / pattern.split("/")[0]
+    return {str(path.relative_to(top)): path for path in sorted(results.glob(pattern)) if path.is_dir()}

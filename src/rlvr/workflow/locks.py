@@ -1,8 +1,8 @@
 """Removes locks of killed Snakemakes and respects those of living ones.
 
 Snakemake's locks name their files, but not their owner. After a SIGKILL or a power cut the next start refuses to run
-without `--unlock`. So each Snakemake writes an owner next to the locks: host, boot, process and its start time. An
-owner of this host without a process is dead. An owner of another host counts as alive.
+without `--unlock`. So each Snakemake writes a note about itself next to the locks, and holds it by flock: the kernel
+frees it, however the process ends. An owner of another host counts as alive.
 """
 
 import atexit
@@ -15,8 +15,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import IO
 
-from rlvr import offspring
+import psutil
 
 LOCKS, OWNERS = "locks", "owners"  # folders below .snakemake; the first is Snakemake's
 
@@ -27,32 +28,30 @@ class Owner:
 
     host: str
     machine: str  # hosts of two machines may have one name
-    boot: str  # of the kernel
-    namespace: str  # of process ids: containers count their own
     process: int
-    started: str  # clock ticks after the boot
     since: str
     files: tuple[str, ...] | None = None
-
-    @property
-    def alive(self) -> bool:
-        """Whether it may still run; an owner of another host counts as alive."""
-        host, machine, boot, namespace = _here()
-        if (self.host, self.machine) != (host, machine):
-            return True
-        if self.boot != boot:
-            return False  # the machine has rebooted
-        return self.namespace != namespace or offspring.began(self.process) == self.started
 
     def __str__(self) -> str:
         return f"Snakemake process {self.process} on {self.host}, started {self.since}"
 
 
-def _here() -> tuple[str, str, str, str]:
-    """Host, machine, boot and namespace of this process."""
+def _here() -> tuple[str, str]:
+    """Host and machine of this process."""
     file = Path("/etc/machine-id")
-    machine = file.read_text().strip() if file.is_file() else ""
-    return os.uname().nodename, machine, *offspring.machine()
+    return os.uname().nodename, file.read_text().strip() if file.is_file() else ""
+
+
+def _alive(note: Path, owner: Owner | None) -> bool:
+    """Whether an owner may still run; True for another host, an unreadable note and a file system without flock."""
+    if owner is None or (owner.host, owner.machine) != _here():
+        return True
+    try:
+        with open(note) as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    return False
 
 
 def release(folder: Path) -> list[str]:
@@ -65,7 +64,7 @@ def release(folder: Path) -> list[str]:
     with open(folder / OWNERS / "guard", "a") as guard:  # another start must not take a lock between check and removal
         fcntl.flock(guard, fcntl.LOCK_EX)
         owners = _owners(folder)
-        alive = {path: owner for path, owner in owners.items() if owner is None or owner.alive}
+        alive = {path: owner for path, owner in owners.items() if _alive(path, owner)}
         living_names = {name for owner in alive.values() for name in (owner and owner.files) or ()}
         undecided = any(owner is None or owner.files is None for owner in alive.values())  # it may take any name
         lines = []
@@ -99,20 +98,18 @@ def _of(owner: Owner, note: Path, folder: Path) -> list[Path]:
 
 def _snakemakes_in(folder: Path) -> list[int]:
     """Other Snakemake processes of this host in a folder; not every workflow writes an owner."""
-    processes = []
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (path / "cmdline").read_bytes().split(b"\0")
-            if any(b"snakemake" in word for word in words[:3]) and Path(os.readlink(path / "cwd")) == folder:
-                processes.append(int(path.name))
-        except OSError:
-            continue  # it has ended, or is another user's
-    return [process for process in processes if process != os.getpid()]
+    return [
+        process.pid
+        for process in psutil.process_iter(["cmdline", "cwd"])
+        if process.info["cwd"] == str(folder)
+        and any("snakemake" in word for word in (process.info["cmdline"] or [])[:3])
+        and process.pid != os.getpid()
+    ]
 
 
 def living(folder: Path) -> list[Owner]:
     """The owners below .snakemake that may still run."""
-    return [owner for owner in _owners(folder).values() if owner is not None and owner.alive]
+    return [owner for note, owner in _owners(folder).items() if owner is not None and _alive(note, owner)]
 
 
 def refusal(folder: Path, inputs: set[str], outputs: set[str]) -> str | None:
@@ -159,22 +156,25 @@ def _owners(folder: Path) -> dict[Path, Owner | None]:
 
 def own(folder: Path) -> Path:
     """The note of this process as an owner below .snakemake; removed when the process ends."""
-    since = time.strftime("%Y-%m-%d %H:%M:%S")
-    owner = Owner(*_here(), os.getpid(), offspring.began(os.getpid()), since)
+    owner = Owner(*_here(), os.getpid(), time.strftime("%Y-%m-%d %H:%M:%S"))
     note = folder.absolute() / OWNERS / f"{owner.host}-{os.getpid()}-{secrets.token_hex(4)}.json"
     note.parent.mkdir(parents=True, exist_ok=True)
-    _write(note, owner)
-    atexit.register(note.unlink, missing_ok=True)
+    file = open(note.with_suffix(".tmp"), "w")  # noqa: SIM115 - open as long as this process runs
+    fcntl.flock(file, fcntl.LOCK_EX)
+    file.write(json.dumps(asdict(owner)))
+    file.flush()
+    note.with_suffix(".tmp").replace(note)  # the lock goes with it
+    atexit.register(_forget, note, file)
     return note
 
 
+def _forget(note: Path, file: IO[str]) -> None:
+    note.unlink(missing_ok=True)
+    file.close()
+
+
 def holds(note: Path, files: Iterable[str]) -> None:
-    """Writes the names of this process's locks into its note."""
-    content = json.loads(note.read_text())
-    _write(note, Owner(**{**content, "files": tuple(sorted(files))}))
-
-
-def _write(note: Path, owner: Owner) -> None:
-    partial = note.with_suffix(".tmp")
-    partial.write_text(json.dumps(asdict(owner)))
-    partial.replace(note)
+    """Writes the names of this process's locks into its note, in place: another file would not be locked."""
+    text = note.read_text()
+    with open(note, "r+") as file:
+        file.write(json.dumps(json.loads(text) | {"files": sorted(files)}).ljust(len(text)))

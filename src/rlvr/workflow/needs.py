@@ -1,16 +1,16 @@
 """What planned jobs need of the machine that runs them: asked before the first job, in a dry run too.
 
-A need is a small frozen object whose `missing()` says in one line what is missing and what to do, or None. Where that
-cannot be known it is None: a wrong refusal is worse than a late error. Jobs share needs, and each is asked once.
+A need is a function with its arguments. The function says in one line what is missing and what to do, or None. Where
+that cannot be known it is None: a wrong refusal is worse than a late error. Jobs share needs, and each is asked once.
 """
 
 import importlib.util
 import subprocess
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from rlvr.config import model_folder, registries
 from rlvr.config.cluster import Cluster
@@ -33,10 +33,10 @@ MODULES = {
 OF_MODEL = {"hub": ("huggingface_hub",), "wheel": (*TRAINING, "gguf")}  # by source; others as TRAINING
 
 
-class Need(Protocol):
-    refuses: ClassVar[bool] = True  # False: it may not be needed, so its absence is a warning
-
-    def missing(self) -> str | None: ...
+class Need(NamedTuple):
+    ask: Callable[..., str | None]
+    arguments: tuple[Any, ...]
+    refuses: bool = True  # False: it may not be needed, so its absence is a warning
 
 
 @dataclass(frozen=True)
@@ -47,50 +47,32 @@ class Job:
     wildcards: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class Verifier(Need):
+def verifier(name: str) -> str | None:
     """What judges answers, in grading and in training."""
-
-    name: str
-
-    def missing(self) -> str | None:
-        return node_check.verifier(self.name).todo or None
+    return node_check.verifier(name).todo or None
 
 
-@dataclass(frozen=True)
-class Packages(Need):
+def packages(extra: str, modules: tuple[str, ...]) -> str | None:
     """Modules that a stage imports in this Python, of an extra of pyproject.toml."""
-
-    extra: str
-    modules: tuple[str, ...]
-
-    def missing(self) -> str | None:
-        names = [name for name in self.modules if not _found(name)]
-        install = f"pip install '.[{self.extra}]' in the checkout, or make install"
-        return f"Python packages are not installed: {', '.join(names)}: {install}" if names else None
+    names = [name for name in modules if not _found(name)]
+    install = f"pip install '.[{extra}]' in the checkout, or make install"
+    return f"Python packages are not installed: {', '.join(names)}: {install}" if names else None
 
 
 def _found(module: str) -> bool:
     return importlib.util.find_spec(module) is not None
 
 
-@dataclass(frozen=True)
-class Environment(Need):
+def environment(where: str, command: str, package: str) -> str | None:
     """The Python that config/cluster.yaml names for a backend or an engine (empty: this one), with its package."""
-
-    where: str
-    command: str
-    package: str
-
-    def missing(self) -> str | None:
-        if self.command and node_check.program(self.command) is None:
-            return f"{self.where}: no such program: {self.command.split()[0]}: {INSTALL}"
-        done = _importing(self.package, self.command)
-        if done is None or done.returncode == 0:
-            return None
-        last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-        why = f"has no package {self.package}" if done.returncode == NOT_FOUND else f"does not start ({last})"
-        return f"{self.where}: {self.command or 'this Python'} {why}: {INSTALL}"
+    if command and node_check.program(command) is None:
+        return f"{where}: no such program: {command.split()[0]}: {INSTALL}"
+    done = _importing(package, command)
+    if done is None or done.returncode == 0:
+        return None
+    last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+    why = f"has no package {package}" if done.returncode == NOT_FOUND else f"does not start ({last})"
+    return f"{where}: {command or 'this Python'} {why}: {INSTALL}"
 
 
 def _importing(package: str, python: str) -> subprocess.CompletedProcess[str] | None:
@@ -102,78 +84,44 @@ def _importing(package: str, python: str) -> subprocess.CompletedProcess[str] | 
     return node_check.ask(python, f"import importlib.util, sys; sys.exit(0 if {found} else {NOT_FOUND})")
 
 
-@dataclass(frozen=True)
-class Gpus(Need):
+def gpus(asked: int, python: str = "") -> str | None:
     """GPUs of this machine, for a Python (empty: this one)."""
-
-    count: int
-    python: str = ""
-
-    def missing(self) -> str | None:
-        if node_check.hidden_gpus():
-            return "CUDA_VISIBLE_DEVICES hides all GPUs: unset it, or take a scale that needs none"
-        count = node_check.visible_gpus() if node_check.drivers() else self._by_torch()
-        if count == 0:
-            return (
-                "no GPU answers (nvidia-smi, torch): run on a machine with one, on a cluster with --profile slurm, or "
-                "at a scale that needs none (--config scale=laptop)"
-            )
-        if count is None or count >= self.count:
-            return None
-        return f"{count} of {self.count} GPUs: --config gpus={count} asks for as many as there are"
-
-    def _by_torch(self) -> int | None:
-        """A container may have GPUs and no nvidia-smi. None where there is no torch either."""
-        return node_check.answer(self.python, "import torch; print(torch.cuda.device_count())")
+    if node_check.hidden_gpus():
+        return "CUDA_VISIBLE_DEVICES hides all GPUs: unset it, or take a scale that needs none"
+    if node_check.drivers():
+        count = node_check.visible_gpus()
+    else:  # a container may have GPUs and no nvidia-smi; None where there is no torch either
+        count = node_check.answer(python, "import torch; print(torch.cuda.device_count())")
+    if count == 0:
+        return (
+            "no GPU answers (nvidia-smi, torch): run on a machine with one, on a cluster with --profile slurm, or "
+            "at a scale that needs none (--config scale=laptop)"
+        )
+    if count is None or count >= asked:
+        return None
+    return f"{count} of {asked} GPUs: --config gpus={count} asks for as many as there are"
 
 
-@dataclass(frozen=True)
-class Driver(Need):
+def driver() -> str | None:
     """A driver for the torch of envs/cluster.txt; the torch of a site's own environment may need less."""
-
-    refuses = False
-
-    def missing(self) -> str | None:
-        found = node_check.driver(next(iter(node_check.drivers()), str(node_check.DRIVER)))
-        return found.todo and f"{found.what}: the torch of envs/cluster.txt (CUDA 13) needs {node_check.DRIVER}"
+    found = node_check.driver(next(iter(node_check.drivers()), str(node_check.DRIVER)))
+    return found.todo and f"{found.what}: the torch of envs/cluster.txt (CUDA 13) needs {node_check.DRIVER}"
 
 
-@dataclass(frozen=True)
-class Compiler(Need):
+def compiler(name: str, command: str) -> str | None:
     """A C compiler and Python's headers, with which Triton compiles for a GPU."""
-
-    environment: str
-    command: str
-
-    def missing(self) -> str | None:
-        found = [one for one in node_check.compiler(self.environment, self.command) if one.todo]
-        return f"{found[0].what}: {found[0].todo}" if found else None
+    found = [one for one in node_check.compiler(name, command) if one.todo]
+    return f"{found[0].what}: {found[0].todo}" if found else None
 
 
-@dataclass(frozen=True)
-class Folder(Need):
-    """The folder of a local model."""
-
-    path: str
-
-    def missing(self) -> str | None:
-        return model_folder.missing(Path(self.path))
-
-
-@dataclass(frozen=True)
-class LoggerPackage(Need):
+def logger_package(name: str, python: str = "") -> str | None:
     """The package of a logger of `execution.loggers`, in the Python that trains (empty: this one)."""
-
-    name: str
-    python: str = ""
-
-    def missing(self) -> str | None:
-        package = registries.constant("training/loggers", self.name, "PACKAGE")
-        done = _importing(package, self.python)
-        if done is None or done.returncode != NOT_FOUND:
-            return None
-        where = f" for {self.python}" if self.python else ""
-        return f"logger {self.name}: pip install {package}{where}, or leave the logger out"
+    package = registries.constant("training/loggers", name, "PACKAGE")
+    done = _importing(package, python)
+    if done is None or done.returncode != NOT_FOUND:
+        return None
+    where = f" for {python}" if python else ""
+    return f"logger {name}: pip install {package}{where}, or leave the logger out"
 
 
 @dataclass(frozen=True)
@@ -204,49 +152,49 @@ def of_job(job: Job, plan: Plan, site: Site) -> Iterator[Need]:
         modules = registries.constant("sampling/engines", engine, "MODULES", TRAINING)
         yield from _of_python(registries.environment(engine), modules, 1, plan, site)
     elif job.rule in MODULES:
-        yield Packages(*MODULES[job.rule])
+        yield Need(packages, MODULES[job.rule])
     if job.rule in ("grade", "grade_alone"):
-        yield Verifier(plan.evaluations[job.wildcards["evaluation"]].data.verifier)
+        yield Need(verifier, (plan.evaluations[job.wildcards["evaluation"]].data.verifier,))
     elif job.rule == "agreement" and _on_gpu(plan):
-        yield Gpus(1)
+        yield Need(gpus, (1,))
     elif job.rule == "measure":
         measure = RUN_MEASURES.load(job.wildcards["measure"])
-        yield Packages("train", measure.modules)
-        yield from [Gpus(1)] if measure.gpu and _on_gpu(plan) else []
+        yield Need(packages, ("train", measure.modules))
+        yield from [Need(gpus, (1,))] if measure.gpu and _on_gpu(plan) else []
     elif job.rule == "diversity":
         packaged = registries.constant("scoring", "embedding", "PACKAGED").get(plan.diversity.embedding)
-        yield from [Packages("diversity", (packaged,))] if packaged else []
+        yield from [Need(packages, ("diversity", (packaged,)))] if packaged else []
     elif job.rule == "model":
         model = plan.models[job.wildcards["model"]]
-        yield Packages("train", OF_MODEL.get(model.source, TRAINING))
-        yield from [Folder(model.path)] if isinstance(model, LocalModel) else []
+        yield Need(packages, ("train", OF_MODEL.get(model.source, TRAINING)))
+        yield from [Need(model_folder.missing, (Path(model.path),))] if isinstance(model, LocalModel) else []
 
 
 def _of_run(name: str, plan: Plan, site: Site) -> Iterator[Need]:
     run = plan.runs[name]
-    yield from (Verifier(data.verifier) for data in (run.data, run.validation))
+    yield from (Need(verifier, (data.verifier,)) for data in (run.data, run.validation))
     python = site.python(run.rl.backend)
-    yield from (LoggerPackage(logger, python) for logger in (*plan.executions[name].loggers, *site.loggers))
+    yield from (Need(logger_package, (logger, python)) for logger in (*plan.executions[name].loggers, *site.loggers))
     yield from _of_training("rl", run.rl.backend, run.base.model.name, plan, site)
 
 
 def _of_training(stage: str, backend: str, model: str, plan: Plan, site: Site) -> Iterator[Need]:
-    environment = backend if backend in registries.environments() else None
-    gpus = site.cluster.gpus_per_node(f"{stage}.{backend}.{model}", "gpu") if _on_gpu(plan) else 0
+    name = backend if backend in registries.environments() else None
+    count = site.cluster.gpus_per_node(f"{stage}.{backend}.{model}", "gpu") if _on_gpu(plan) else 0
     modules = registries.constant("training/backends", backend, "MODULES", TRAINING)
-    yield from _of_python(environment, modules, gpus, plan, site)
+    yield from _of_python(name, modules, count, plan, site)
 
 
-def _of_python(environment: str | None, modules: tuple[str, ...], gpus: int, plan: Plan, site: Site) -> Iterator[Need]:
+def _of_python(name: str | None, modules: tuple[str, ...], count: int, plan: Plan, site: Site) -> Iterator[Need]:
     """The needs of the Python that trains or samples: the workflow's own with some modules, or an environment."""
-    python = site.python(environment) if environment else ""
-    if environment is None:
-        yield Packages("train", modules)
+    python = site.python(name) if name else ""
+    if name is None:
+        yield Need(packages, ("train", modules))
     else:
-        yield Environment(f"{site.file}: environments.{environment}", python, environment)
+        yield Need(environment, (f"{site.file}: environments.{name}", python, name))
     if _on_gpu(plan):
-        yield Gpus(gpus, python)
-        yield from [Driver(), Compiler(environment, python)] if environment else []
+        yield Need(gpus, (count, python))
+        yield from [Need(driver, (), refuses=False), Need(compiler, (name, python))] if name else []
 
 
 def _on_gpu(plan: Plan) -> bool:
@@ -269,7 +217,7 @@ def missing(jobs: Iterable[Job], plan: Plan, site: Site) -> Missing:
     found: dict[bool, dict[str, Counter[str]]] = {True: {}, False: {}}
     with node_check.path_of_jobs():
         for need, rules in needing.items():
-            if line := need.missing():
+            if line := need.ask(*need.arguments):
                 lines = found[need.refuses]
                 lines[line] = lines.get(line, Counter()) | rules
     return Missing(*([f"{line}; needed by {counted(rules)}" for line, rules in found[kind].items()] for kind in found))

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from rlvr.config.schema.settings import Execution, Sft
 from rlvr.config.schema.specs import RunSpec
+from rlvr.files import Mistake
 from rlvr.training.backends.verl import LOGICAL_CPUS
 
 VERL = "0.9.1"
@@ -29,7 +30,7 @@ RECEIVER = "rlvr.training.backends.verl.vllm_worker.Receiver"  # of weights, in 
 WITHOUT_PADDING = "flash_attention_2"  # the attention that verl can give packed sequences
 
 
-class Unsupported(ValueError):
+class Unsupported(Mistake, ValueError):
     """A run that verl cannot execute as specified."""
 
 
