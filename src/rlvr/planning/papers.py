@@ -5,7 +5,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from rlvr.config import paper_folders
+from rlvr.config import claim_words, paper_folders
 from rlvr.config.explain import check_part, validate
 from rlvr.config.layers import ConfigError, Layer, look_up, place_of, read_yaml
 from rlvr.config.load import (
@@ -34,7 +34,7 @@ def read_paper(folder: Path, name: str, root: Path) -> tuple[Paper, Layer]:
 
 def check_paper(layer: Layer, name: str) -> tuple[Paper, Layer]:
     """The paper of a layer; every layer of settings is checked, used or not."""
-    paper = validate(Paper, [paper_items.checked(layer, name)])
+    paper = validate(Paper, [paper_items.checked(claim_words.checked(layer), name)])
     _check_name(paper.name, name, layer, "file" if layer.key else "folder")
     paper_items.check_notes(layer)
     check_settings(layer.below("settings", paper.settings))
