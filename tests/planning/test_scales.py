@@ -319,9 +319,7 @@ def test_a_table_of_hard_levels_is_over_their_problems_alone():
 
 
 def test_hard_levels_that_a_set_does_not_name_stop_the_plan(copy):
-    edit(
-        copy, "papers/ace/paper.yaml", "    benchmark: aime-2025\n", "    benchmark: aime-2025\n    hard_levels: true\n"
-    )
+    edit(copy, "papers/ace/paper.yaml", "benchmark: aime-2025,", "benchmark: aime-2025, hard_levels: true,")
     with pytest.raises(ConfigError, match=r"tables.table2.hard_levels: needs about.hard_levels of chain-hard"):
         make_plan(copy, "laptop", ["ace"])
 
