@@ -45,7 +45,7 @@ def test_a_table_at_equal_pass_1_has_the_arms_of_the_sweep_at_each_of_its_rates(
 
 
 def test_equal_pass_1_needs_a_method_whose_pass_1_it_is(copy):
-    edit(copy, "papers/agrae/paper.yaml", "    compare_with: grpo\n    matched: lr_core", "    matched: lr_core")
+    edit(copy, "papers/agrae/paper.yaml", "    matched: lr_core", "    compare_with: null\n    matched: lr_core")
     with pytest.raises(ConfigError, match=r"tables.core.matched: needs compare_with"):
         make_plan(copy, "smoke", ["agrae"])
 
