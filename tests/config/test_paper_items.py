@@ -1,6 +1,7 @@
 """What a table or figure takes from a paper's defaults, from the item that it is `like`, and from arms and notes."""
 
 import pytest
+from conftest import ROOT
 
 from rlvr.config.layers import ConfigError, Layer
 from rlvr.planning.paper_items import checked
@@ -78,3 +79,10 @@ def test_a_mistake_is_named_where_it_was_written(second, more, message):
 def test_a_mistake_in_a_key_that_others_take_is_named_once_in_its_item():
     with pytest.raises(ConfigError, match=r"^p/paper.yaml: tables.first.k.1: [^\n]*\(got 'four'\)$"):
         tables_of({"second": {"title": "Second", "like": "first"}, "first": {**SCORES, "k": [1, "four"]}})
+
+
+def test_no_papers_file_has_an_anchor_or_a_line_over_120_characters():
+    for path in (ROOT / "config/papers").rglob("*.yaml"):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            assert len(line) <= 120 and "<<:" not in line, f"{path}, line {number}"
+            assert not [word for word in line.partition(" #")[0].split() if word[0] in "&*" and word[1:].isidentifier()]
