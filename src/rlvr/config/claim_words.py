@@ -78,11 +78,10 @@ def _over(place: Layer, paper: Layer) -> dict[str, Any]:
     if not isinstance(place.content, dict):
         return {"over": place.content}
     over: Any = validate(Over, [place])
-    folder = "tables" if over.figure is None else "figures"
-    other = paper.content.get("figures" if folder == "tables" else "tables")
+    own, other = ("tables", "figures") if over.figure is None else ("figures", "tables")
     name = over.table or over.figure
-    if name in (other if isinstance(other, dict) else {}):
-        raise ConfigError(f"{place.place((folder[:-1],))}: {name} is none of the {folder}")
+    if name in (paper.content.get(other) or {}) and name not in (paper.content.get(own) or {}):
+        raise ConfigError(f"{place.place((own[:-1],))}: {name} is none of the {own}")
     return {"over": name} | {key: place.content[key] for key in PART_OF_A_CLAIM if key in place.content}
 
 
