@@ -12,8 +12,8 @@ from rlvr.commands.checkout import config_folder as folder_of
 from rlvr.commands.lines import fail
 
 PAPER = """# {label} as data: training, methods, tables. Sizes are the paper's; config/scale/ changes them.
-# Beside this file: claims.yaml (docs/claims.md); scales.yaml, notes.md, deviations.md and published numbers in reference/
-# (config/README.md).
+# Beside this file: claims.yaml (docs/claims.md), scales.yaml, notes.md, deviations.md and reference/ with published
+# numbers (config/README.md).
 
 name: {name}
 short: {label}
