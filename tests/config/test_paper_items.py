@@ -63,6 +63,8 @@ def test_an_item_takes_defaults_and_the_keys_of_the_one_that_it_is_like():
         ({"like": "first", "kind": "diversitty"}, {}, r"tables.second.kind: unknown kind of tables 'diversitty'"),
         ({"like": "first", "note": "N"}, {"notes": {"second": "M"}}, r"second.note: notes.md has a note too"),
         ({"like": "first"}, {"defaults": {"tables": {"kk": [1]}}}, r"defaults.tables.kk: unknown key of tables 'kk'"),
+        ({"like": "first"}, {"defaults": "k"}, r"^p/paper.yaml: defaults: must be a mapping of keys to values"),
+        ({"like": "first"}, {"defaults": {"tables": ["k"]}}, r"paper.yaml: defaults.tables: must be a mapping of keys"),
         ({"like": "first"}, {"defaults": {"tables": {"title": "T"}}}, r"defaults.tables.title: unknown key of tables"),
         (
             {"like": "first"},

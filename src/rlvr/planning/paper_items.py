@@ -97,10 +97,14 @@ def _taken(layers: list[Layer], fields: Any) -> list[Layer]:
 
 
 def _defaults(layer: Layer, folder: str) -> dict[str, Any]:
-    """The defaults of tables or figures; the schema reports what is no mapping."""
-    defaults = layer.content.get("defaults")
-    of_folder = defaults.get(folder) if isinstance(defaults, dict) else None
-    return of_folder if isinstance(of_folder, dict) else {}
+    """The defaults of tables or figures."""
+    node: Any = layer.content
+    for depth, key in enumerate(("defaults", folder), 1):
+        node = node.get(key, {})
+        if not isinstance(node, dict):
+            place = layer.place(("defaults", folder)[:depth])
+            raise ConfigError(f"{place}: must be a mapping of keys to values (got {node!r})")
+    return node
 
 
 def _check_defaults(layer: Layer, folder: str) -> None:
