@@ -128,7 +128,7 @@ tables:
     models: [qwen2.5-math-7b]
     k: [1, 4]
     reference: table2.csv
-    rows: [{arm: base, label: Base}, {arm: grpo, label: GRPO, published: GRPO}]
+    rows: [{arm: base, published: null}, grpo]
 figures:
   figure1: {title: Rewards (Cubes Figure 1), kind: rewards, models: [qwen2.5-math-7b], arms: [grpo]}
 """

@@ -10,11 +10,11 @@ import claims
 import jinja2
 import masses
 import pandas as pd
-import yaml
 from docstrings import markdown
 
 from rlvr.claims.table import cautions, published
 from rlvr.claims.verdicts import KINDS
+from rlvr.config import paper_folders
 from rlvr.estimators import load, names
 
 RESULTS = "results"  # the snapshot that papers' pages show
@@ -46,7 +46,7 @@ def estimator_of(paper: str) -> str:
 
 
 def _content(root: Path, name: str, ledger: pd.DataFrame, verdicts: pd.DataFrame) -> dict[str, Any]:
-    paper = yaml.safe_load((root / f"config/papers/{name}/paper.yaml").read_text())
+    paper = paper_folders.read(root / "config", name, root).content
     estimator = estimator_of(name)
     ledger = ledger[ledger["paper"] == paper["short"]]
     found = verdicts[verdicts["paper"] == name]

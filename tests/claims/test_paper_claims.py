@@ -39,7 +39,7 @@ def test_every_paper_claims_something_with_its_place(at_paper_scale, paper):
 @pytest.mark.parametrize("paper", sorted(path.parent.name for path in ROOT.glob("config/papers/*/claims.yaml")))
 def test_a_margin_or_control_of_ours_is_not_counted_as_the_papers(paper):
     """`of` agrees with the claim's place, which says what is ours. Parts of training are a choice of measure."""
-    for claim in yaml.safe_load((ROOT / f"config/papers/{paper}/claims.yaml").read_text())["claims"]:
+    for claim in flat(yaml.safe_load((ROOT / f"config/papers/{paper}/claims.yaml").read_text())["claims"]):
         place, of = claim["place"], claim.get("of", "paper")
         if "not in the paper" in place:
             assert of == "control", claim["name"]
@@ -224,74 +224,162 @@ def copy(tmp_path):
     return tmp_path
 
 
+def flat(claims):
+    """The claims of a file, each as an entry of its own."""
+    for entry in claims:
+        common = {key: value for key, value in entry.items() if key != "each"}
+        yield from (
+            ({**common, "name": name, **own} for name, own in entry["each"].items()) if "each" in entry else [entry]
+        )
+
+
+def change(path, name, changes):
+    """Changes keys of a claim in its file; None removes one."""
+    claims = list(flat(yaml.safe_load(path.read_text())["claims"]))
+    claim = next(claim for claim in claims if claim["name"] == name)
+    claim |= changes
+    for key in [key for key, value in claim.items() if value is None]:
+        del claim[key]
+    path.write_text(yaml.safe_dump({"claims": claims}))
+
+
+def compared(left="lens", right="grpo", **more):
+    return {"left": left, "right": right, **more}
+
+
+CHECKPOINTS = {"figure": "figure5", "measure": "probe.pass_rate", "each_checkpoint": True}
+NUMINA = compared("lens_mixed_numina", "grpo_numina")
+
+
 @pytest.mark.parametrize(
     ("name", "changes", "message"),
     [
         (
             "all_k",
-            {"left": "lenz"},
+            {"greater": compared("lenz")},
             r"config/papers/lens/claims.yaml: claims.all_k \(over table1\): unknown arm 'lenz'; .*'lens'",
         ),
-        ("all_k", {"right": ["gpro"]}, r"claims.all_k \(over table1\): unknown arm 'gpro'; did you mean 'grpo'"),
-        ("all_k", {"left": "lens_numina"}, r"claims.all_k \(over table1\): unknown arm 'lens_numina'"),
+        ("all_k", {"greater": compared(right="gpro")}, r"claims.all_k \(over table1\): unknown arm 'gpro'; .*'grpo'"),
+        ("all_k", {"greater": compared("lens_numina")}, r"claims.all_k \(over table1\): unknown arm 'lens_numina'"),
         ("all_k", {"over": "tabel1"}, r"claims.all_k.over: unknown table or figure 'tabel1'; did you mean 'table1'"),
         ("all_k", {"over": "core_matched"}, r"claims.all_k.over: unknown table or figure 'core_matched'"),
         ("all_k", {"over": "figure4"}, r"claims.all_k.over: figure4 has no cells"),
+        ("all_k", {"over": {"figure": "table1"}}, r"claims.0.over.figure: table1 is none of the figures"),
+        ("all_k", {"over": {"k": [1]}}, r"claims.0.over.table: needs the name of a `table` or of a `figure`"),
+        ("all_k", {"over": {"table": "table1", "kk": [1]}}, r"claims.0.over.kk: unknown key; did you mean 'k'"),
         (
             "all_k",
-            {"models": ["qwen2.5-3"]},
+            {"over": {"table": "table1", "models": ["qwen2.5-3"]}},
             r"claims.all_k.models: unknown model 'qwen2.5-3'; did you mean 'qwen2.5-3b'",
         ),
         (
             "all_k",
-            {"benchmarks": ["math-tets"]},
+            {"over": {"table": "table1", "benchmarks": ["math-tets"]}},
             r"claims.all_k.benchmarks: unknown benchmark 'math-tets'; .*'math-test'",
         ),
-        ("all_k", {"k": [1, 3]}, r"claims.all_k.k: table1 has no k = 3"),
+        ("all_k", {"over": {"table": "table1", "k": [1, 3]}}, r"claims.all_k.k: table1 has no k = 3"),
         (
             "all_k",
-            {"measure": "probe.pass_rate"},
+            {"over": {"table": "table1", "measure": "probe.pass_rate"}},
             r"claims.all_k.measure: remove this key: table1 is a table of pass@k",
         ),
-        ("curve", {"measure": "probe.pas_rate"}, r"claims.curve.measure: unknown measure .*'probe.pass_rate'"),
-        ("curve", {"measure": None}, r"claims.curve.measure: curves need one of probe.pass_rate"),
-        ("curve", {"predicate": "harder"}, r"claims.curve.predicate: 'harder' needs k or hard levels"),
-        ("curve", {"over": "masses", "measure": None}, r"claims.curve.over: masses has no pass@k and no measure"),
-        ("hard_more", {"over": "core_hard"}, r"claims.hard_more.predicate: 'harder' needs a table of all levels"),
-        ("curve", {"name": "all_k"}, r"config/papers/lens/claims.yaml: claims.all_k: another claim has this name too"),
-        ("all_k", {"arms": ["lens", "grpo"]}, r"claims.0: ordering needs `arms`; others need `left`"),
-        ("mixed_at_1", {"k": [16]}, r"claims.10: slope needs two `k` or more, the smallest first"),
-        ("mixed_at_1", {"k": [16, 1]}, r"claims.10: slope needs two `k` or more"),
-        ("mixed_at_1", {"k": [1, 4, 4]}, r"claims.10: slope needs two `k` or more"),
-        ("mixed_at_1", {"predicate": "crossing"}, r"claims.10: crossing needs two `k`, the first and the last"),
-        ("mixed_at_1", {"since": [0.0, 0.0]}, r"claims.mixed_at_1.since: remove this key: table2 is a table of scores"),
-        ("mixed_at_1", {"each_checkpoint": True}, r"claims.mixed_at_1.each_checkpoint: remove this key: table2 is"),
-        ("curve", {"during": [0.9, 0.1]}, r"claims.12.during: a part of the steps ends after its start"),
-        ("curve", {"since": [0.0, 0.1]}, r"claims.12.during: .* begins after `since` has ended"),
-        ("curve", {"since": [0.0, 1.1]}, r"claims.12.since.1: Input should be less than or equal to 1"),
-        ("curve", {"each_checkpoint": 50}, r"claims.12.each_checkpoint: Input should be a valid boolean"),
         (
             "curve",
-            {"predicate": "within"},
+            {"over": {**CHECKPOINTS, "measure": "probe.pas_rate"}},
+            r"claims.curve.measure: unknown measure .*'probe.pass_rate'",
+        ),
+        ("curve", {"over": "figure5"}, r"claims.curve.measure: curves need one of probe.pass_rate"),
+        ("curve", {"greater": None, "harder": compared()}, r"claims.curve.predicate: 'harder' needs k or hard levels"),
+        ("curve", {"over": "masses"}, r"claims.curve.over: masses has no pass@k and no measure"),
+        (
+            "hard_more",
+            {"over": {"table": "core_hard", "k": [1]}},
+            r"claims.hard_more.predicate: 'harder' needs a table of all levels",
+        ),
+        ("curve", {"name": "all_k"}, r"config/papers/lens/claims.yaml: claims.all_k: another claim has this name too"),
+        ("all_k", {"ordering": ["lens", "grpo"]}, r"claims.0: a claim needs one of .* \(got greater, ordering\)"),
+        ("all_k", {"greater": None}, r"claims.0: a claim needs one of greater, .* \(got none\)"),
+        ("all_k", {"left": "lens"}, r"claims.0.left: unknown key; did you mean 'less'"),
+        ("all_k", {"greater": {"left": "lens"}}, r"claims.0.greater: needs `left` and `right`, or `weights`"),
+        (
+            "all_k",
+            {"greater": compared(["lens", "grpo"])},
+            r"claims.0.greater.left: must be one arm \(got lens, grpo\)",
+        ),
+        (
+            "all_k",
+            {"greater": None, "less": compared(right=["lens", "grpo"])},
+            r"claims.0.less.right: must be one arm \(got lens, grpo\)",
+        ),
+        ("all_k", {"greater": "lens"}, r"claims.0.greater: must be a mapping with left and right, or with weights"),
+        ("all_k", {"greater": None, "ordering": "lens"}, r"claims.0.ordering: must be a list of arms, the best first"),
+        (
+            "all_k",
+            {"greater": None, "rises": ["lens"]},
+            r"claims.0: rises needs `since`|claims.0.rises: must be the name",
+        ),
+        ("all_k", {"greater": None, "falls": "lens"}, r"claims.0: falls needs `since` in `over`"),
+        ("mixed_at_1", {"over": {"table": "table2", "k": [16]}}, r"claims.10: slope needs two `k` or more"),
+        ("mixed_at_1", {"over": {"table": "table2", "k": [16, 1]}}, r"claims.10: slope needs two `k` or more"),
+        ("mixed_at_1", {"over": {"table": "table2", "k": [1, 4, 4]}}, r"claims.10: slope needs two `k` or more"),
+        ("mixed_at_1", {"shrinks": None, "crossing": NUMINA}, r"claims.10: crossing needs two `k`, the first and the"),
+        (
+            "mixed_at_1",
+            {"over": {"table": "table2", "k": [1, 16], "since": [0.0, 0.0]}},
+            r"claims.mixed_at_1.since: remove this key: table2 is a table of scores",
+        ),
+        (
+            "mixed_at_1",
+            {"over": {"table": "table2", "k": [1, 16], "each_checkpoint": True}},
+            r"claims.mixed_at_1.each_checkpoint: remove this key: table2 is",
+        ),
+        (
+            "curve",
+            {"over": {**CHECKPOINTS, "during": [0.9, 0.1]}},
+            r"claims.12.during: a part of the steps ends after its start",
+        ),
+        (
+            "curve",
+            {"over": {**CHECKPOINTS, "since": [0.0, 0.1]}},
+            r"claims.12.during: .* begins after `since` has ended",
+        ),
+        (
+            "curve",
+            {"over": {**CHECKPOINTS, "since": [0.0, 1.1]}},
+            r"claims.12.over.since.1: Input should be less than or equal to 1",
+        ),
+        (
+            "curve",
+            {"over": {**CHECKPOINTS, "each_checkpoint": 50}},
+            r"claims.12.over.each_checkpoint: Input should be a valid boolean",
+        ),
+        (
+            "curve",
+            {"greater": None, "within": compared()},
             r"claims.curve.each_checkpoint: use the predicate greater or ordering; 'within' is of a mean",
         ),
         (
             "negative_groups_remain",
-            {"each_checkpoint": True},
+            {"over": {"figure": "figure2", "measure": "metrics.all_wrong", "each_checkpoint": True}},
             r"claims.negative_groups_remain.each_checkpoint: 'metrics.all_wrong' is of training batches",
         ),
-        ("all_k", {"predicate": "graeter"}, r"claims.0.predicate: Input should be 'greater'"),
-        ("all_k", {"predicate": "not_below"}, r"claims.0: not_below needs a threshold"),
-        ("stable", {"weights": {"lens": 1.0}}, r"claims.stable.weights: use left and right, .* or one arm with"),
-        ("stable", {"threshold": 2.0}, r"claims.stable.threshold: a share of runs is at most 1"),
-        ("all_k", {"treshold": 1}, r"claims.0.treshold: unknown key; did you mean 'threshold'"),
+        ("all_k", {"greater": None, "graeter": compared()}, r"claims.0.graeter: unknown key; did you mean 'greater'"),
+        ("all_k", {"greater": None, "not_below": compared()}, r"claims.0: not_below needs a threshold"),
+        (
+            "stable",
+            {"not_above": None, "not_below": {"weights": {"lens": 1.0}, "threshold": 0.5}},
+            r"claims.stable.weights: use left and right, .* or one arm with",
+        ),
+        (
+            "stable",
+            {"not_above": {"weights": {"lens": 1.0}, "threshold": 2.0}},
+            r"claims.stable.threshold: a share of runs is at most 1",
+        ),
+        ("all_k", {"greater": compared(treshold=1)}, r"claims.0.greater.treshold: unknown key; .*'threshold'"),
     ],
 )
 def test_a_mistake_in_a_claim_is_named_with_its_place_and_the_nearest_name(copy, name, changes, message):
-    path = copy / "config/papers/lens/claims.yaml"
-    content = yaml.safe_load(path.read_text())
-    next(claim for claim in content["claims"] if claim["name"] == name).update(changes)
-    path.write_text(yaml.safe_dump(content))
+    change(copy / "config/papers/lens/claims.yaml", name, changes)
     with pytest.raises(ConfigError, match=message):
         make_plan(copy, "smoke", ["lens"])
 
@@ -328,12 +416,12 @@ def test_claims_about_curves_read_the_figures_steps_its_grid_of_probes_and_its_h
 def test_harder_needs_sets_that_have_hard_levels(copy):
     path = copy / "config/papers/agrae/claims.yaml"
     content = yaml.safe_load(path.read_text())
-    made = {"name": "h", "says": "S", "place": "P", "over": "table2", "predicate": "harder", "left": "a_grae"}
-    content["claims"].append({**made, "right": ["grpo"]})
+    made = {"name": "h", "says": "S", "place": "P", "harder": compared("a_grae")}
+    content["claims"].append({**made, "over": "table2"})
     path.write_text(yaml.safe_dump(content))
     with pytest.raises(ConfigError, match=r"claims.h.predicate: 'harder' needs about.hard_levels of aime-2025, amc-23"):
         make_plan(copy, "paper", ["agrae"])
-    content["claims"][-1]["benchmarks"] = ["math-test"]
+    content["claims"][-1]["over"] = {"table": "table2", "benchmarks": ["math-test"]}
     path.write_text(yaml.safe_dump(content))
     assert layout(make_plan(copy, "paper", ["agrae"]), "agrae")[-1].claim == "h"
 
@@ -341,18 +429,18 @@ def test_harder_needs_sets_that_have_hard_levels(copy):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"predicate": "harder"}, r"claims.collapse.predicate: 'harder' needs k"),
+        ({"greater": None, "harder": compared("negative_dominant", "ass")}, r"collapse.predicate: 'harder' needs k"),
         (
-            {"left": None, "right": [], "weights": {"ass": 2.0}},
+            {"greater": {"weights": {"ass": 2.0}}},
             r"claims.collapse.weights: use left and right, since shares",
         ),
-        ({"right": ["as"]}, r"claims.collapse \(over collapse\): unknown arm 'as'; did you mean 'ass'"),
+        (
+            {"greater": compared("negative_dominant", "as")},
+            r"claims.collapse \(over collapse\): unknown arm 'as'; did you mean 'ass'",
+        ),
     ],
 )
 def test_mistakes_in_a_claim_about_collapses(copy, changes, message):
-    path = copy / "config/papers/agrae/claims.yaml"
-    content = yaml.safe_load(path.read_text())
-    next(one for one in content["claims"] if one["name"] == "collapse").update(changes)
-    path.write_text(yaml.safe_dump(content))
+    change(copy / "config/papers/agrae/claims.yaml", "collapse", changes)
     with pytest.raises(ConfigError, match=message):
         make_plan(copy, "smoke", ["agrae"])

@@ -129,8 +129,8 @@ def edit(root: Path, file: str, old: str, new: str) -> None:
         ),
         (
             ACE,
-            "{arm: ace_relu,",
-            "{arm: ace_rleu,",
+            "- ace_relu\n",
+            "- ace_rleu\n",
             r"config/papers/ace/paper.yaml: tables.table3: unknown arm 'ace_rleu'; did you mean 'ace_relu'",
         ),
         (
@@ -232,7 +232,7 @@ def test_a_mistake_is_named_with_file_key_and_nearest_name(copy, file, old, new,
     ("paper", "file", "old", "new", "message"),
     [
         (
-            "ace", ACE, "label: GRPO, published: GRPO}", "label: GRPO, published: GRPOO}",
+            "ace", ACE, "rows: [base, grpo,", "rows: [base, {arm: grpo, published: GRPOO},",
             r"tables.table1.rows.1.published: no method 'GRPOO' in config/papers/ace/reference/table1.csv"
             r"; did you mean 'GRPO'",
         ),
@@ -333,7 +333,7 @@ def test_what_would_be_ignored_or_lost_is_an_error(copy, paper, file, old, new, 
          r"sweeps.mine.set: no such setting: 'loss.clip_lo'; did you mean 'loss.clip_low'"),
         (ACE, "sweeps:\n", "sweeps:\n  mine: {like: [grpo], set: loss.clip_low, values: [7]}\n",
          r"sweeps.mine.loss.clip_low: .*less than or equal to 1"),
-        (ACE, "- ace_grpo-alpha-*", "- ace_grpo-alfa-*",
+        (ACE, 'like: ["*"]', 'like: ["ace_grpo-alfa-*"]',
          r"sweeps.lr.like: unknown arm 'ace_grpo-alfa-\*'"),
         # It is of a scale that is not planned, or of one that is built upon.
         ("papers/ace/scales.yaml", "full-laptop:", "smoke: {settings: {rl: {steps: two}}}\nfull-laptop:",
@@ -347,7 +347,7 @@ def test_what_would_be_ignored_or_lost_is_an_error(copy, paper, file, old, new, 
         ("scale/smoke.yaml", "seeds: 2", "seeds: 2.0", r"smoke.yaml: seeds: .*integer \(got 2.0\)"),
         (ACE, "year: 2026", "year: 2026-01-01", r"ace/paper.yaml: year: .*integer \(got '2026-01-01'\)"),
         (ACE, "short: ACE", "short: 7", r"ace/paper.yaml: short: .*string \(got 7\); write it in quotes"),
-        (ACE, "  grpo:\n", "  no:\n", r"ace/paper.yaml: not valid YAML: the key 'no' is not text"),
+        (ACE, "  dapo:\n", "  no:\n", r"ace/paper.yaml: not valid YAML: the key 'no' is not text"),
         # No number, and lists in lists without an end: libyaml's loader recurses until the process ends.
         (ACE, "year: 2026", "year: !!int ''", r"ace/paper.yaml: not valid YAML: '' is no int in .* line \d+"),
         (ACE, "year: 2026", "year: " + "9" * 5000, r"ace/paper.yaml: not valid YAML: '9{20}' is no int"),
@@ -408,7 +408,7 @@ def test_a_published_table_that_is_no_such_table_is_an_error(copy):
 def test_a_pattern_in_a_sweep_is_the_arms_that_it_matches(copy):
     arms = make_plan(copy, "smoke", ["ace"]).papers["ace"].paper.sweeps["lr"].like
     assert arms[-6:] == [f"ace_grpo-alpha-{value}" for value in (0.0, 0.1, 0.5, 1.0, 2.0, 5.0)]
-    edit(copy, ACE, "- ace_grpo-alpha-*", "- ace_grpo*")
+    edit(copy, ACE, 'like: ["*"]', 'like: ["*", "ace_grpo*"]')
     more = make_plan(copy, "smoke", ["ace"]).papers["ace"].paper.sweeps["lr"].like
     assert set(more) == set(arms) and len(more) == len(arms), "each once"
 
@@ -531,8 +531,8 @@ def test_every_knob_stands_once_with_a_comment():
             assert "#" in line or section == "estimator", f"{section}.{knob} has no unit or source"
 
 
-GRPO = "    settings: {estimator: {name: grpo}}"
-BEST = "    settings: {estimator: {name: grpo}, selection: {rule: best_validation}}"
+GRPO = "blue, settings: {estimator: {name: grpo}}"
+BEST = "blue, settings: {estimator: {name: grpo}, selection: {rule: best_validation}}"
 
 
 def test_a_checkpoint_rule_is_named_in_the_tables_foot_and_makes_other_runs(copy):

@@ -22,8 +22,9 @@ from pydantic import BaseModel
 
 from rlvr import estimators, items
 from rlvr.config import cluster, load, paper_folders
+from rlvr.config.claim_words import WORDS
 from rlvr.config.layers import ConfigError, Layer, read_yaml
-from rlvr.config.schema.items import ItemConfig
+from rlvr.config.schema.items import Claim, ItemConfig, Over, Row, Sides
 from rlvr.config.schema.names import Data, Model, Prompt
 from rlvr.config.schema.paper import AtScale, Paper, Scale
 from rlvr.config.schema.settings import Settings
@@ -96,14 +97,20 @@ def spots(schema: Any, value: Any, path: tuple[Any, ...] = (), **about: bool) ->
 
 def _of_mapping(schema: Any, value: dict[str, Any], path: tuple[Any, ...]) -> Iterator[Spot]:
     models = [part for part in _parts(schema) if isinstance(part, type) and issubclass(part, BaseModel)]
+    if Claim in models:
+        yield from _of_claim(value, path)
+        return
     model = next((m for m in models if len(models) == 1 or _is_of(m, value)), None)
-    model = _of_kind(path[0], value) if model is ItemConfig else model
+    model = _of_kind(path[0], path[1]) if model is ItemConfig else model
     inner = next((typing.get_args(part)[1] for part in _parts(schema) if typing.get_origin(part) is dict), Any)
     for key, content in value.items():
         if model is None:
             own = len(path) == 0 or path in [(name,) for name in OWN_NAMES] or path[-1] == "originals"
             own = own and path[:1] != ("models",)
             yield from spots(inner, content, (*path, key), own_name=own, nullable=_nullable_setting(path, value, key))
+            continue
+        if key == "like" and issubclass(model, ItemConfig):
+            yield from spots(str, content, (*path, key))
             continue
         field = model.model_fields[WRITTEN.get(key, key) if key not in model.model_fields else key]
         is_settings = (model.__name__, key) in (("Arm", "settings"), ("PaperModel", "settings"), ("Paper", "settings"))
@@ -112,12 +119,40 @@ def _of_mapping(schema: Any, value: dict[str, Any], path: tuple[Any, ...]) -> It
         partial = (model in _sections() and _is_partial(path)) or (model is Scale and "like" in value)
         needed = (field.is_required() and not partial) or _needed(model, value, key)
         needed = needed and (key, path[:1]) != ("kind", ("tables",))  # it has a default
+        needed = needed and (model, key) != (Row, "label")  # the arm's
+        needed = needed and not _is_taken(model, path, value, key)
         yield from spots(of, content, (*path, key), required=needed, nullable=_nullable(field.annotation))
 
 
-def _of_kind(folder: str, value: dict[str, Any]) -> type[BaseModel]:
-    """The configuration of a table's or figure's kind."""
-    return items.load(folder, value.get("kind", items.default(folder))).Config
+def _of_claim(value: dict[str, Any], path: tuple[Any, ...]) -> Iterator[Spot]:
+    """The places of an entry of claims, or of a claim of its `each`."""
+    for key, content in value.items():
+        if key == "each":
+            yield Spot((*path, key), content, nullable=False, required=False, own_name=False, whole=False)
+            for name, own in content.items():
+                yield Spot((*path, key, name), own, nullable=False, required=False, own_name=True, whole=False)
+                yield from _of_claim(own, (*path, key, name))
+        else:
+            schema = {"over": Over}.get(key, Sides) if isinstance(content, dict) else list[str] if key in WORDS else str
+            yield from spots(schema, content, (*path, key), required=True)
+
+
+WHOLE: dict[str, Any] = {}  # the content of the file
+
+
+def _of_kind(folder: str, name: str) -> type[BaseModel]:
+    """The configuration of a table's or figure's kind, which may be that of the item that it is `like`."""
+    item = WHOLE[folder][name]
+    while "kind" not in item and "like" in item:
+        item = WHOLE[folder][item["like"]]
+    return items.load(folder, item.get("kind", items.default(folder))).Config
+
+
+def _is_taken(model: type[BaseModel], path: tuple[Any, ...], value: dict[str, Any], key: str) -> bool:
+    """Whether an item without the key takes that of its `like` or of the paper's defaults."""
+    if not issubclass(model, ItemConfig):
+        return False
+    return ("like" in value and key != "title") or key in WHOLE.get("defaults", {}).get(path[0], {})
 
 
 def _parts(schema: Any) -> list[Any]:
@@ -163,8 +198,8 @@ def _needed(model: type[BaseModel], value: dict[str, Any], key: str) -> bool:
         figure = model.__module__.startswith("rlvr.figures")
         either = key in ("rows", "every_arm", "arms") and "sweep" not in value
         return either or key in ("benchmark", "benchmarks", "tables") or (figure and key in ("models", "k"))
-    return (model.__name__ == "Claim" and key in ("left", "right", "weights", "arms")) or (
-        model.__name__ == "Sweep" and key in ("set", "times")
+    return (model is Sides and key in ("left", "right", "weights")) or (
+        (model is Over and key in ("table", "figure")) or (model.__name__ == "Sweep" and key in ("set", "times"))
     )
 
 
@@ -189,6 +224,8 @@ class Mistake:
 
 def mistakes(file: str) -> Iterator[Mistake]:
     content = read_yaml(CONFIG / file, ROOT).content
+    WHOLE.clear()
+    WHOLE.update(content)
     for spot in spots(_schema(file), content):
         key = next(str(part) for part in reversed(spot.path) if isinstance(part, str))
         if isinstance(spot.value, str) and is_a_name(spot):
@@ -220,6 +257,10 @@ def misspelt(word: str, beside: Collection[str]) -> str:
 def retyped(spot: Spot) -> list[Any]:
     """Values of other types than a place has."""
     value, null = spot.value, [] if spot.nullable or spot.value is None else [None]
+    if spot.path[-1] in ("left", "right"):  # an arm or several
+        return [7, {"a": "one"}, *null]
+    if spot.path[-2:-1] == ("rows",) and isinstance(value, dict):  # a text is an arm
+        return [[1], *null]
     if isinstance(value, bool):
         return [str(value).lower(), int(value), *null]
     if isinstance(value, (int, float)):
@@ -330,7 +371,7 @@ def tried(reader: Reader, file: str, only: str = "") -> tuple[Counter[str], list
                 wrong.append(f"{mistake.kind} {place}: accepted")
         except ConfigError as error:
             first = str(error).splitlines()[0]
-            if not re.match(r"config/[\w/.-]+\.yaml: ", first) or not any(word in first for word in mistake.words):
+            if not re.match(r"config/[\w/.-]+\.(yaml|md): ", first) or not any(word in first for word in mistake.words):
                 wrong.append(f"{mistake.kind} {place}: {first}")
         except Exception as error:  # a traceback is what a user would see
             wrong.append(f"{mistake.kind} {place}: {type(error).__name__}: {error}")

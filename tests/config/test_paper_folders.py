@@ -58,3 +58,27 @@ def test_a_table_may_name_another_papers_numbers(tmp_path):
     with pytest.raises(ConfigError, match=r"no such file: config/papers/ace/reference/table9.csv"):
         make_plan(tmp_path, "smoke", ["lens"])
     assert paper_folders.reference("lens", "table1.csv") == "lens/reference/table1.csv"
+
+
+def test_deviations_are_the_items_of_a_list():
+    text = "# Deviations\n\n- One\n  goes on.\n- Two: `a - b`.\n\n  In a second paragraph.\n"
+    assert paper_folders.deviations(text, "d.md") == ["One goes on.", "Two: `a - b`. In a second paragraph."]
+    with pytest.raises(ConfigError, match=r"d.md, line 3: begin a deviation with `- `"):
+        paper_folders.deviations("# Deviations\n\nOne\n", "d.md")
+
+
+def test_headings_that_follow_each_other_share_a_note():
+    text = "# Notes\n\n## a, b\n## c\n\nOf three,\nin two lines.\n\n## d\n\nOf one.\n"
+    of_three = "Of three, in two lines."
+    assert paper_folders.notes(text, "n.md") == {"a": of_three, "b": of_three, "c": of_three, "d": "Of one."}
+    for wrong, message in (("## a\n\nAgain.\n", "a has two notes"), ("## e\n", "e has a heading and no text")):
+        with pytest.raises(ConfigError, match=rf"n.md: {message}"):
+            paper_folders.notes(text + wrong, "n.md")
+
+
+def test_a_note_of_no_table_or_figure_is_an_error(tmp_path):
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    path = tmp_path / "config/papers/lens/notes.md"
+    path.write_text(path.read_text().replace("## collapse", "## colapse", 1))
+    with pytest.raises(ConfigError, match=r"lens/notes.md: notes.colapse: unknown table or figure 'colapse'; .*'coll"):
+        make_plan(tmp_path, "smoke", ["lens"])

@@ -378,7 +378,8 @@ def paper(tmp_path):
 
     shutil.copytree(ROOT / "config", tmp_path / "config")
     path = tmp_path / "config" / "papers" / "ace" / "paper.yaml"
-    path.with_name("claims.yaml").unlink()
+    for name in ("claims.yaml", "notes.md"):
+        path.with_name(name).unlink()
     content = yaml.safe_load(path.read_text()) | {"first": {}, "core": {}}
 
     def planned(scale="smoke", settings=None, **items):

@@ -45,7 +45,7 @@ def test_a_table_at_equal_pass_1_has_the_arms_of_the_sweep_at_each_of_its_rates(
 
 
 def test_equal_pass_1_needs_a_method_whose_pass_1_it_is(copy):
-    edit(copy, "papers/agrae/paper.yaml", "    compare_with: grpo\n    matched: lr_core", "    matched: lr_core")
+    edit(copy, "papers/agrae/paper.yaml", "    matched: lr_core", "    compare_with: null\n    matched: lr_core")
     with pytest.raises(ConfigError, match=r"tables.core.matched: needs compare_with"):
         make_plan(copy, "smoke", ["agrae"])
 
@@ -319,9 +319,7 @@ def test_a_table_of_hard_levels_is_over_their_problems_alone():
 
 
 def test_hard_levels_that_a_set_does_not_name_stop_the_plan(copy):
-    edit(
-        copy, "papers/ace/paper.yaml", "    benchmark: aime-2025\n", "    benchmark: aime-2025\n    hard_levels: true\n"
-    )
+    edit(copy, "papers/ace/paper.yaml", "benchmark: aime-2025,", "benchmark: aime-2025, hard_levels: true,")
     with pytest.raises(ConfigError, match=r"tables.table2.hard_levels: needs about.hard_levels of chain-hard"):
         make_plan(copy, "laptop", ["ace"])
 

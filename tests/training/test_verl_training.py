@@ -341,11 +341,12 @@ def test_the_workflow_trains_by_verl_with_a_critic(tmp_path):
     del cluster["rules"]["rl.verl"], cluster["rules"]["sft.verl"]  # eight GPUs
     paper = yaml.safe_load((tmp_path / "config/papers/ace/paper.yaml").read_text())
     paper["arms"]["ppo"] = {"settings": {"estimator": {"name": "reinforce"}, "critic": {"learning_rate": 1e-4}}}
-    paper["tables"] = {"ppo": {**paper["tables"]["core"], "rows": [{"arm": "ppo", "label": "PPO"}]}}
-    for key in ("reference", "compare_with", "matched"):
+    paper["tables"] = {"ppo": {**paper["tables"]["core"], "rows": ["ppo"], "compare_with": None}}
+    for key in ("reference", "matched"):
         paper["tables"]["ppo"].pop(key, None)
     paper |= {"figures": {}, "first": {}, "core": {}, "sweeps": {}}
-    (tmp_path / "config/papers/ace/claims.yaml").unlink()
+    for name in ("claims.yaml", "notes.md"):
+        (tmp_path / "config/papers/ace" / name).unlink()
     (tmp_path / "config/papers/ace/paper.yaml").write_text(yaml.safe_dump(paper))
     for path, content in ((scale, smoke), (site, cluster)):
         path.write_text(yaml.safe_dump(content))

@@ -11,7 +11,8 @@ from rlvr.commands.checkout import ConfigFolder, folder_of
 from rlvr.commands.lines import fail
 
 PAPER = """# {label} as data: training, methods, tables. Sizes are the paper's; config/scale/ changes them.
-# Beside this file: claims.yaml (docs/claims.md), scales.yaml (config/README.md), published numbers in reference/.
+# Beside this file: claims.yaml (docs/claims.md), scales.yaml, notes.md, deviations.md and reference/ with published
+# numbers (config/README.md).
 
 name: {name}
 short: {label}
@@ -47,10 +48,7 @@ tables:
     k: [1, 4, 16, 32]
     compare_with: grpo
     matched: lr
-    rows:
-      - {{arm: base, label: Base}}
-      - {{arm: grpo, label: GRPO}}
-      - {{arm: mine, label: Mine}}
+    rows: [base, grpo, mine] # arms; another table may be `like: main` and have other keys of its own
 
 core: {{tables: [main, main_matched], figures: [main_frontier]}}  # what the scale laptop makes
 """

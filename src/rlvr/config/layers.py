@@ -35,6 +35,10 @@ class Layer:
         """Content below a dotted key of this layer, which may differ from what the file has there."""
         return replace(self, key=self._dotted((key,)), content=content)
 
+    def with_keys(self, **keys: Any) -> "Layer":
+        """The layer with more keys, which replace its own."""
+        return replace(self, content={**self.content, **keys})
+
     def _dotted(self, location: tuple[Any, ...]) -> str:
         return ".".join(str(part) for part in (*filter(None, [self.key]), *location))
 

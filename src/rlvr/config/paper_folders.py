@@ -1,5 +1,6 @@
-"""A paper is a folder of config/papers/: paper.yaml, perhaps claims.yaml and scales.yaml, and published tables."""
+"""A paper is a folder of config/papers/: paper.yaml, and where it has them the files below and published tables."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,7 +8,14 @@ from rlvr.config.layers import ConfigError, Layer, read_yaml
 from rlvr.words import nearest
 
 PAPERS = "papers"
-FILES = PAPER, CLAIMS, SCALES = "paper.yaml", "claims.yaml", "scales.yaml"
+FILES = PAPER, CLAIMS, SCALES, DEVIATIONS_FILE, NOTES_FILE = (
+    "paper.yaml",
+    "claims.yaml",
+    "scales.yaml",
+    "deviations.md",
+    "notes.md",
+)
+DEVIATIONS, NOTES = "deviations", "notes"
 
 
 def names(folder: Path) -> list[str]:
@@ -16,21 +24,70 @@ def names(folder: Path) -> list[str]:
 
 
 def read(folder: Path, name: str, root: Path) -> Layer:
-    """The content of a paper's two files; a place in the claims names the second one."""
+    """The content of a paper's files; the place of a key names its file."""
     path = folder / PAPERS / name / PAPER
     if name not in names(folder):
         file = path.relative_to(root) if path.is_relative_to(root) else path
         raise ConfigError(f"{file}: no such file{nearest(name, names(folder))}")
     paper = read_yaml(path, root)
-    if "claims" in paper.content:
-        raise ConfigError(f"{paper.place(('claims',))}: move this key to {CLAIMS}, a file beside this one")
-    if not path.with_name(CLAIMS).is_file():
-        return paper
-    claims = read_yaml(path.with_name(CLAIMS), root)
+    for file, key in ((CLAIMS, "claims"), (DEVIATIONS_FILE, DEVIATIONS), (NOTES_FILE, NOTES)):
+        if key in paper.content:
+            raise ConfigError(f"{paper.place((key,))}: move this key to {file}, a file beside this one")
+    others = [_claims(path, root), _text(path, root, DEVIATIONS_FILE), _text(path, root, NOTES_FILE)]
+    more = {key: value for other in others for key, value in other.content.items()}
+    return replace(paper.with_keys(**more), files={key: other.file for other in others for key in other.content})
+
+
+def _claims(paper: Path, root: Path) -> Layer:
+    path = paper.with_name(CLAIMS)
+    claims = read_yaml(path, root) if path.is_file() else Layer(CLAIMS, "", {})
     for key in claims.content:
         if key != "claims":
             raise ConfigError(f"{claims.place((key,))}: unknown key{nearest(key, ['claims'])}")
-    return replace(paper, content=paper.content | claims.content, files={"claims": claims.file})
+    return claims
+
+
+def _text(paper: Path, root: Path, name: str) -> Layer:
+    """A file of Markdown as content: a list of deviations, or notes by table and figure."""
+    path = paper.with_name(name)
+    file = str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
+    if not path.is_file():
+        return Layer(file, "", {})
+    text = path.read_text(encoding="utf-8")
+    content = {DEVIATIONS: deviations(text, file)} if name == DEVIATIONS_FILE else {NOTES: notes(text, file)}
+    return Layer(file, "", content)
+
+
+def deviations(text: str, file: str) -> list[str]:
+    """The items of a list in Markdown, below its heading. Raises ConfigError for text outside the list."""
+    found: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("- "):
+            found.append(line[2:].strip())
+        elif line.startswith("  ") and found:
+            found[-1] += f" {line.strip()}"
+        elif line.strip() and not line.startswith("# "):
+            raise ConfigError(
+                f"{file}, line {number}: begin a deviation with `- `, and its further lines with two spaces"
+            )
+    return found
+
+
+def notes(text: str, file: str) -> dict[str, str]:
+    """The text below each heading `## table1, figure2`, for each name; headings one below the other share theirs."""
+    found: dict[str, str] = {}
+    waiting: list[str] = []
+    for heading, note in re.findall(r"^## (.*)\n((?:(?!## ).*\n?)*)", text, flags=re.MULTILINE):
+        waiting += (name.strip() for name in heading.split(","))
+        again = [name for name in waiting if name in found or waiting.count(name) > 1]
+        if again:
+            raise ConfigError(f"{file}: {again[0]} has two notes; remove one of them")
+        if note.strip():
+            found |= dict.fromkeys(waiting, " ".join(note.split()))
+            waiting = []
+    if waiting:
+        raise ConfigError(f"{file}: {waiting[0]} has a heading and no text below it")
+    return found
 
 
 def read_scales(folder: Path, name: str, root: Path) -> Layer | None:

@@ -12,7 +12,7 @@ from rlvr.config.schema.paper import Matched, Paper
 from rlvr.config.schema.settings import OF_A_RUN, Settings
 from rlvr.words import nearest
 
-BASE = "base"  # the policy before training, an arm of tables
+BASE, LABEL_OF_BASE = "base", "Base"  # the policy before training, an arm of tables
 RATE = "rl.learning_rate"  # the setting whose sweeps serve comparisons at equal pass@1
 
 
@@ -132,7 +132,7 @@ class Arms:
     def label(self, arm: str) -> str:
         """The label of an arm; a swept arm has the label of the arm it varies."""
         if arm == BASE:
-            return "Base"
+            return LABEL_OF_BASE
         name = self.method(arm)
         return self.own[name].label or name if name in self.own else arm
 

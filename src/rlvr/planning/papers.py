@@ -1,12 +1,11 @@
 """Reads papers and scales and checks each file, also against names in other files."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from rlvr import items
-from rlvr.config import paper_folders
+from rlvr.config import claim_words, paper_folders
 from rlvr.config.explain import check_part, validate
 from rlvr.config.layers import ConfigError, Layer, look_up, place_of, read_yaml
 from rlvr.config.load import (
@@ -23,6 +22,7 @@ from rlvr.config.load import (
 from rlvr.config.schema.names import Prompt
 from rlvr.config.schema.paper import AtScale, Matched, Paper, Scale
 from rlvr.config.schema.settings import Settings
+from rlvr.planning import paper_items
 
 # ---- a paper -------------------------------------------------------------------------------------------
 
@@ -34,8 +34,9 @@ def read_paper(folder: Path, name: str, root: Path) -> tuple[Paper, Layer]:
 
 def check_paper(layer: Layer, name: str) -> tuple[Paper, Layer]:
     """The paper of a layer; every layer of settings is checked, used or not."""
-    paper = validate(Paper, [_with_items(layer, name)])
+    paper = validate(Paper, [paper_items.checked(claim_words.checked(layer), name)])
     _check_name(paper.name, name, layer, "file" if layer.key else "folder")
+    paper_items.check_notes(layer)
     check_settings(layer.below("settings", paper.settings))
     for model, entry in paper.models.items():
         check_settings(layer.below(f"models.{model}.settings", entry.settings))
@@ -45,41 +46,6 @@ def check_paper(layer: Layer, name: str) -> tuple[Paper, Layer]:
             check_section(section, arm_layer.place((section,)))
         check_part(Settings, arm_layer)  # the estimator's name may come from another arm: the expansion checks it
     return paper, layer
-
-
-def _with_items(layer: Layer, paper: str) -> Layer:
-    """The layer with each table and figure replaced by its kind's checked configuration."""
-    content = dict(layer.content)
-    for folder in (items.TABLES, items.FIGURES):
-        if isinstance(content.get(folder), dict):
-            named = {name: _with_references(item, paper) for name, item in content[folder].items()}
-            content[folder] = {name: _item(layer, folder, name, item) for name, item in named.items()}
-    return replace(layer, content=content)
-
-
-def _with_references(content: Any, paper: str) -> Any:
-    """A table's content with the paths of published tables below config/papers/, its own and those of rows."""
-    if not isinstance(content, dict):
-        return content
-    named, rows = content.get("reference"), content.get("rows")
-    return {
-        **content,
-        **({"reference": paper_folders.reference(paper, named)} if isinstance(named, str) else {}),
-        **({"rows": [_with_references(row, paper) for row in rows]} if isinstance(rows, list) else {}),
-    }
-
-
-def _item(layer: Layer, folder: str, name: str, content: Any) -> Any:
-    if not isinstance(content, dict):
-        return content  # the schema reports it
-    place = layer.below(f"{folder}.{name}", content)
-    kinds = items.kinds(folder)
-    kind = content.get("kind", items.DEFAULT.get(folder))
-    if kind is None:
-        names = ", ".join(kinds.names())
-        raise ConfigError(f"{place.place(('kind',))}: this key is missing; a kind is one of {names}")
-    look_up(kinds.names(), kind, f"kind of {folder}", place.place(("kind",)))
-    return validate(kinds.load(kind).config, [replace(place, content={**content, "kind": kind})])
 
 
 def _check_name(own_name: str, name: str, layer: Layer, of: str = "file") -> None:

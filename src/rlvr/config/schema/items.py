@@ -1,8 +1,8 @@
 """A paper's tables, figures and claims."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, create_model, model_validator
 
 from rlvr.config.schema.fields import Name, Positive, Strict, Two
 
@@ -101,3 +101,41 @@ class Claim(Strict):
         if parts != sorted(parts):
             raise ValueError("during: a part of the steps ends after its start, and begins after `since` has ended")
         return self
+
+
+# ---- a claim in its file (rlvr.config.claim_words) --------------------------------------------------
+
+Names = Annotated[list[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
+
+
+class Sides(Strict):
+    """The sides of a comparison: one arm or several on one side, one on the other; or a weighted sum of arms."""
+
+    left: Names = []
+    right: Names = []
+    weights: dict[str, float] = {}
+    threshold: Annotated[float, Field(ge=0)] = 0.0
+
+    @model_validator(mode="after")
+    def has_two_sides(self):
+        if bool(self.weights) == bool(self.left or self.right) or bool(self.left) != bool(self.right):
+            raise ValueError("needs `left` and `right`, or `weights`")
+        return self
+
+
+class Whole(Strict):
+    """A table or a figure."""
+
+    table: str | None = None
+    figure: str | None = None
+
+    @model_validator(mode="after")
+    def is_one_of_them(self):
+        if (self.table is None) == (self.figure is None):
+            raise ValueError("table: needs the name of a `table` or of a `figure`")
+        return self
+
+
+PART_OF_A_CLAIM = ("models", "benchmarks", "average", "k", "measure", "part", "during", "since", "each_checkpoint")
+_OF_CLAIM: Any = {key: (Claim.model_fields[key].annotation, Claim.model_fields[key]) for key in PART_OF_A_CLAIM}
+Over = create_model("Over", __base__=Whole, __doc__="A table or figure, or a part of it.", **_OF_CLAIM)

@@ -68,6 +68,13 @@ class Sweep(Strict):
         return self
 
 
+class Defaults(Strict):
+    """What tables and figures have whose kind has the key, unless they have another value or are `like` another."""
+
+    tables: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
+
+
 class Core(Strict):
     """Some tables and figures of a paper."""
 
@@ -92,6 +99,7 @@ class Paper(Strict):
     models: dict[str, PaperModel] = {}
     arms: dict[Name, Arm] = {}
     sweeps: dict[Name, Sweep] = {}
+    defaults: Defaults = Defaults()
     tables: dict[Name, ItemConfig] = {}
     figures: dict[Name, ItemConfig] = {}
     core: Core = Core()  # what a scale with `items: core` makes
