@@ -107,7 +107,13 @@ def _of_mapping(schema: Any, value: dict[str, Any], path: tuple[Any, ...]) -> It
         if model is None:
             own = len(path) == 0 or path in [(name,) for name in OWN_NAMES] or path[-1] == "originals"
             own = own and path[:1] != ("models",)
-            yield from spots(inner, content, (*path, key), own_name=own, nullable=_nullable_setting(path, value, key))
+            yield from spots(
+                inner,
+                content,
+                (*path, key),
+                own_name=own,
+                nullable=path[:1] == ("defaults",) or _nullable_setting(path, value, key),
+            )
             continue
         if key == "like" and issubclass(model, ItemConfig):
             yield from spots(str, content, (*path, key))

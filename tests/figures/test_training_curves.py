@@ -378,7 +378,7 @@ def paper(tmp_path):
 
     shutil.copytree(ROOT / "config", tmp_path / "config")
     path = tmp_path / "config" / "papers" / "ace" / "paper.yaml"
-    for name in ("claims.yaml", "notes.md"):
+    for name in ("claims.yaml", "notes.md", "scales.yaml"):
         path.with_name(name).unlink()
     content = yaml.safe_load(path.read_text()) | {"first": {}, "core": {}}
 

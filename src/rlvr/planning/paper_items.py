@@ -11,8 +11,9 @@ from rlvr import items
 from rlvr.config import paper_folders
 from rlvr.config.explain import validate
 from rlvr.config.layers import ConfigError, Layer, look_up, merge
+from rlvr.config.schema.paper import Paper
 from rlvr.planning.arms import BASE, LABEL_OF_BASE
-from rlvr.words import close
+from rlvr.words import close, nearest
 
 FOLDERS = {items.TABLES: "table", items.FIGURES: "figure"}
 OWN = ("title", "note", "by_name", "like")  # keys that an item takes from no other
@@ -29,6 +30,9 @@ INSTEAD = {
 def checked(layer: Layer, paper: str) -> Layer:
     """The layer with each table and figure replaced by its kind's checked configuration, and without their notes."""
     content = {key: value for key, value in layer.content.items() if key != paper_folders.NOTES}
+    for key in content:
+        if key not in Paper.model_fields:
+            raise ConfigError(f"{layer.place((key,))}: unknown key{nearest(key, Paper.model_fields)}")
     for folder in FOLDERS:
         _check_defaults(layer, folder)
         if isinstance(content.get(folder), dict):
