@@ -23,6 +23,7 @@ PAPERS = paper_folders.names(ROOT / "config")
 ACE = "papers/ace/paper.yaml"
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_paper_plans_at_every_scale(paper, scale):
@@ -48,6 +49,7 @@ def test_analytic_contents_exist(paper):
     assert paper == "methods" or paper == "ace" or contents
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("scale", SCALES)
 def test_a_stage_reads_back_its_specification(scale):
     """Types are strict, in JSON too: lists become tuples again, and nothing else changes."""
