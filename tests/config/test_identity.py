@@ -221,6 +221,7 @@ def planned(source: Path) -> dict[str, list[str]]:
     return content["found"]
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("changed", ["operators", "math"])
 def test_another_version_of_a_verifier_makes_new_runs_of_what_it_rewards(tmp_path, changed):
     shutil.copytree(ROOT / "src", tmp_path / "src")
