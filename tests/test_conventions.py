@@ -247,3 +247,9 @@ def test_agents_names_tests_and_targets_that_exist():
     assert [file for _, file in rows if not (ROOT / file).is_file()] == []
     assert text.count("`tests/") == len(rows), "each file stands in a row of the table"
     assert set(re.findall(r"^    make ([a-z-]+)", text, re.MULTILINE)) <= TARGETS
+
+
+def test_the_index_of_what_tests_share_has_each_module():
+    folder = ROOT / "tests" / "support"
+    listed = re.findall(r"^(\w+)   +\S", (folder / "__init__.py").read_text(), re.MULTILINE)
+    assert listed == sorted(file.stem for file in folder.glob("[a-z]*.py"))

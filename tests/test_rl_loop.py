@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from conftest import ROOT, without_timing
-from runs_by_hand import changed
+from support.runs_by_hand import changed
 
 from rlvr import estimators
 from rlvr.config.paths import Paths

@@ -5,14 +5,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from claims_by_hand import (
+from scipy import stats
+from support.claims_by_hand import (
     COUNTS,
     CURVES,
     claim,
     described,
     plain,
 )
-from scipy import stats
 
 from rlvr.claims._contrast import Evidence
 from rlvr.claims.evaluate import evaluate, summarise

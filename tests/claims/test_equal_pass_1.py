@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from claims_by_hand import PROBLEMS, frame, plain
 from conftest import ROOT
+from support.claims_by_hand import PROBLEMS, frame, plain
 
 from rlvr.claims._contrast import Evidence
 from rlvr.claims.contrasts import EQUAL, PAPER, layout

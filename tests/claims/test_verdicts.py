@@ -5,15 +5,15 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from claims_by_hand import (
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from support.claims_by_hand import (
     claim,
     described,
     found,
     noisy,
     plain,
 )
-from hypothesis import assume, given
-from hypothesis import strategies as st
 
 from rlvr.claims._contrast import Estimate, Evidence
 from rlvr.claims.contrasts import EQUAL, PAPER
@@ -141,6 +141,7 @@ def test_the_deciding_contrast_has_the_worst_verdict_and_then_the_smallest_margi
     assert (summary["reproduced_contrasts"], summary["contradicted_contrasts"]) == (1, 1)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize(
     ("ks", "between_runs", "most"),
     [

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import run_module
-from scores_by_hand import LAYOUT, on_x, scores
+from support.scores_by_hand import LAYOUT, on_x, scores
 
 from rlvr.figures import frontier
 from rlvr.statistics.frontier import Point, at_pass_1

@@ -8,8 +8,8 @@ from conftest import run_module
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from scores_by_hand import scores
 from statsmodels.stats.power import TTestPower
+from support.scores_by_hand import scores
 
 from rlvr.statistics.intervals import SeedsAndProblems
 from rlvr.statistics.power import Components, components, power_at, seeds_needed, smallest_difference

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from checkout import Checkout
-from runs_by_hand import same_results
+from support.checkout import Checkout
+from support.runs_by_hand import same_results
 
 from rlvr import offspring
 from rlvr.workflow import locks
