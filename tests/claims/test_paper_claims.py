@@ -16,6 +16,8 @@ from rlvr.config.load import ConfigError
 from rlvr.config.schema.items import Claim
 from rlvr.planning.expansion import make_plan
 
+pytestmark = pytest.mark.broad
+
 PAPERS = ["ace", "lens", "agrae", "fade"]
 
 
@@ -138,7 +140,6 @@ def of_a_grae(at_paper_scale):
     return verdicts_of_published(at_paper_scale, "agrae")
 
 
-@pytest.mark.broad
 def test_claims_of_a_grae_in_its_own_tables(of_a_grae):
     found = of_a_grae
     table2, table5, table6 = (reference(f"agrae/reference/table{i}.csv") for i in (2, 5, 6))
@@ -199,7 +200,6 @@ def test_claims_of_a_grae_in_its_own_tables(of_a_grae):
     assert (found["grpo_below_base"]["published"], found["grpo_below_base"]["published_cells"]) == (HOLDS, "4 of 4")
 
 
-@pytest.mark.broad
 def test_claims_of_a_grae_on_pictures_in_its_own_table(of_a_grae):
     found, values = of_a_grae, reference("agrae/reference/table3.csv")
     tasks = {"geometry": ("Geo3K", "MathVision", "MathVerse"), "medical": ("MRI300", "CT300", "Xray300")}
@@ -225,7 +225,6 @@ def copy(tmp_path):
     return tmp_path
 
 
-@pytest.mark.broad
 @pytest.mark.parametrize(
     ("name", "changes", "message"),
     [

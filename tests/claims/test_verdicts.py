@@ -163,6 +163,7 @@ def test_equal_arms_are_seldom_called_different(ks, between_runs, most):
     assert reproduced + contradicted <= most
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize(("seeds", "least"), [(3, 36), (6, 54)])
 def test_different_arms_are_told_apart(seeds, least):
     """The same simulation with a true gain of 10 points: it has power, more with more seeds, and never says no."""

@@ -41,6 +41,7 @@ def asks_for_what_there_is(spec: RunSpec) -> bool:
     return all(most is None or number <= most for number, most in asked)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("paper", PAPERS)
 def test_analytic_contents_exist(paper):
     made = make_plan(ROOT, "smoke", [paper]).papers[paper]
@@ -230,6 +231,7 @@ def test_a_mistake_is_named_with_file_key_and_nearest_name(copy, file, old, new,
         make_plan(copy, "smoke", ["ace"])
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize(
     ("paper", "file", "old", "new", "message"),
     [
@@ -319,6 +321,7 @@ def test_what_would_be_ignored_or_lost_is_an_error(copy, paper, file, old, new, 
         make_plan(copy, "smoke", [paper])
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize(
     ("file", "old", "new", "message"),
     [
