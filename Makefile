@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 TORCH := torch==2.13.0
 CORES ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 2)
 
-.PHONY: help run test smoke doctor install install-test install-lint install-site install-bench install-cluster
+.PHONY: help run test test-quick smoke doctor install install-test install-lint install-site install-bench install-cluster
 .PHONY: results snapshot snapshot-full snapshot-full-short snapshot-pretrained snapshot-league
 .PHONY: lint test-slow test-methods test-package test-cluster test-verl test-trl test-vllm test-loggers test-site
 .PHONY: site dist bench bench-gpu check-gpu rehearse-gpu clean
@@ -26,6 +26,10 @@ run: install ## run GRPO and ACE-GRPO at laptop scale, to verdicts and results/r
 
 test: install-test ## run all fast tests, with the whole chain once at smoke scale; twenty minutes on two cores
 	@$(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder
+
+# The folders of pure functions and of configuration, without the tests that are marked broad.
+test-quick: install-test ## run the tests of estimators, statistics, theory, claims and configuration in a minute, after each edit
+	@$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m 'not broad' tests/estimators tests/statistics tests/theory tests/claims tests/config
 
 smoke: install ## run every stage once in two minutes; the numbers mean nothing
 	@$(BIN)/snakemake --profile workflow/profiles/smoke --cores $(CORES)

@@ -97,7 +97,7 @@ def plan():
 @pytest.fixture(scope="session")
 def slurm(tmp_path_factory):
     """A real Slurm of two nodes, each with one CPU for jobs."""
-    from slurm_cluster import Slurm, missing
+    from support.slurm_cluster import Slurm, missing
 
     assert not missing(), f"{missing()} are missing: apt-get install slurmctld slurmd slurm-client munge"
     with Slurm(tmp_path_factory.mktemp("slurm"), nodes=2, cpus=1) as started:

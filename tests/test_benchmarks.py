@@ -10,7 +10,7 @@ import sys
 
 import pytest
 from conftest import ROOT
-from kept_by_hand import lay_evaluation, lay_run
+from support.kept_by_hand import lay_evaluation, lay_run
 
 from rlvr.planning.expansion import make_plan
 

@@ -102,9 +102,9 @@ def test_tests_that_are_apart_run_only_where_m_names_their_mark(options, expecte
 def test_marks_that_make_selects_are_those_apart():
     from conftest import APART
 
-    selected = set(re.findall(r"pytest .*-m '?(\w+)", MAKEFILE))
+    selected = set(re.findall(r"pytest .*-m '?(?!not )(\w+)", MAKEFILE))
     declared = set(re.findall(r'"(\w+): ', (ROOT / "pyproject.toml").read_text()))
-    assert selected == APART == declared - {"chain"}
+    assert selected == APART == declared - {"broad", "chain"}
 
 
 # ---- a release ----
@@ -238,3 +238,18 @@ def test_the_catalogs_configuration_plans_every_stage(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert all(f"\n{stage} " in done.stdout for stage in ("sft", "rl", "generate", "grade", "score", "report"))
+
+
+def test_agents_names_tests_and_targets_that_exist():
+    text = (ROOT / "AGENTS.md").read_text()
+    rows = re.findall(r"^\| (.+) \| `(tests/\S+\.py)` \|$", text, re.MULTILINE)
+    assert len(rows) > 20 and len({file for _, file in rows}) == len(rows)
+    assert [file for _, file in rows if not (ROOT / file).is_file()] == []
+    assert text.count("`tests/") == len(rows), "each file stands in a row of the table"
+    assert set(re.findall(r"^    make ([a-z-]+)", text, re.MULTILINE)) <= TARGETS
+
+
+def test_the_index_of_what_tests_share_has_each_module():
+    folder = ROOT / "tests" / "support"
+    listed = re.findall(r"^(\w+)   +\S", (folder / "__init__.py").read_text(), re.MULTILINE)
+    assert listed == sorted(file.stem for file in folder.glob("[a-z]*.py"))

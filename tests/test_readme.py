@@ -22,8 +22,8 @@ import pytest
 import typer
 import yaml
 from conftest import ROOT
-from kept_by_hand import lay_evaluation, lay_run
-from members import fields
+from support.kept_by_hand import lay_evaluation, lay_run
+from support.members import fields
 from test_package import ANSWERS, COUNTS, PROBLEMS, SAMPLES
 
 from rlvr.commands import app
@@ -51,13 +51,13 @@ LISTED = {
     "hf": "needs the hub",
     "rlvr train": "needs a model and problems; tests/commands/test_own.py trains a tiny one",
     "rlvr evaluate": "the same",
-    "rlvr new-paper": "writes into the checkout; tests/test_new_paper.py plans its paper in a copy",
+    "rlvr new-paper": "writes into the checkout; tests/commands/test_new_paper.py plans its paper in a copy",
     "snakemake --config own=own/my.yaml": "needs a file of `rlvr train`; tests/commands/test_own.py",
     "snakemake --config scale=smoke -- paper_my_paper": "needs the paper of the line above",
     "rlvr power": "needs pilot runs; tests/statistics/test_power.py",
     "rlvr export": "needs finished runs; tests/commands/test_export.py",
-    "rlvr new-estimator": "writes into the checkout; tests/test_new_estimator.py gives it in a copy",
-    "snakemake league --config mine=my_weight": "needs the estimator of the line above; tests/test_new_estimator.py",
+    "rlvr new-estimator": "writes into the checkout; tests/commands/test_new_estimator.py gives it in a copy",
+    "snakemake league --config mine=my_weight": "needs the estimator of the line above; test_new_estimator.py",
     "apptainer": "builds a container from the network",
     "srun": "needs a Slurm with a GPU; make test-cluster has one without",
     "sbatch": "needs a Slurm; make test-cluster",

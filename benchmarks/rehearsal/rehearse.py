@@ -162,7 +162,7 @@ class Rehearsal:
     def on_cpu(self) -> dict[str, Any]:
         """What verl must be told without a GPU, as tests do."""
         sys.path.insert(0, str(ROOT / "tests"))
-        from verl_without_gpu import COMMON, RL, environment
+        from support.verl_without_gpu import COMMON, RL, environment
 
         sft = [*COMMON, "model.enable_gradient_checkpointing=False", "engine.use_torch_compile=False"]
         return {"rl": RL, "sft": sft, "env": environment()}

@@ -4,7 +4,7 @@ import re
 import shutil
 from pathlib import Path
 
-PAGES = ("CONTRIBUTING.md", "CHANGELOG.md", "config/README.md")
+PAGES = ("CONTRIBUTING.md", "AGENTS.md", "CHANGELOG.md", "config/README.md")
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 PAGE_OF = {"README.md": "index.md", "tutorial.ipynb": "tutorial.md"}  # of what is another page here
 OTHER = re.compile(r"(\]\((?:\.\./|docs/)*)(README\.md|tutorial\.ipynb)")

@@ -15,8 +15,8 @@ from zlib import crc32
 
 import pytest
 import torch
+from support.verl_without_gpu import LIMIT, RL, environment
 from torch.nn.functional import softplus
-from verl_without_gpu import LIMIT, RL, environment
 
 from rlvr.estimators import Estimator
 from rlvr.files import read_lines

@@ -5,7 +5,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from claims_by_hand import (
+from scipy import stats
+from support.claims_by_hand import (
     COUNTS,
     CURVES,
     claim,
@@ -14,7 +15,6 @@ from claims_by_hand import (
     of_policies,
     plain,
 )
-from scipy import stats
 
 from rlvr.claims.evaluate import evaluate, summarise
 from rlvr.claims.verdicts import (

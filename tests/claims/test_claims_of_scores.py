@@ -3,7 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from claims_by_hand import (
+from pydantic import ValidationError
+from scipy import stats
+from support.claims_by_hand import (
     COUNTS,
     HARD,
     PROBLEMS,
@@ -18,8 +20,6 @@ from claims_by_hand import (
     plain,
     values,
 )
-from pydantic import ValidationError
-from scipy import stats
 
 from rlvr.claims import of_scores
 from rlvr.claims.contrasts import contrasts

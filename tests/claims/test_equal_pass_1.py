@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from claims_by_hand import PROBLEMS, each_contrast, frame, plain
+from support.claims_by_hand import PROBLEMS, each_contrast, frame, plain
 from conftest import ROOT
+from support.claims_by_hand import PROBLEMS, frame, plain
 
 from rlvr.claims.contrasts import EQUAL, PAPER, layout
 from rlvr.claims.evaluate import evaluate

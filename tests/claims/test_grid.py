@@ -3,12 +3,14 @@
 from itertools import combinations, pairwise
 
 import pandas as pd
+import pytest
 from conftest import ROOT
 
 from rlvr.claims import grid
 from rlvr.claims.verdicts import VERDICTS
 
 
+@pytest.mark.broad
 def test_papers_stand_beside_and_below_each_other_without_overlap():
     frame = pd.read_csv(ROOT / "docs" / "results" / "claims.csv")
     figure = grid.draw(frame)
@@ -49,6 +51,7 @@ def test_a_picture_names_what_was_run_and_explains_each_marker():
     assert drawn == ace["claim"].nunique(), "a claim without published numbers has a marker too"
 
 
+@pytest.mark.broad
 def test_every_claim_is_a_line_of_the_same_height():
     frame = pd.read_csv(ROOT / "docs" / "results" / "claims.csv")
     figure = grid.draw(frame)
@@ -59,6 +62,7 @@ def test_every_claim_is_a_line_of_the_same_height():
         assert abs(axes.get_position().height * tall / claims - grid.ROW) < 1e-6
 
 
+@pytest.mark.broad
 def test_headings_of_columns_stand_apart():
     frame = pd.read_csv(ROOT / "docs" / "results" / "claims.csv")
     ace = frame[frame["paper"] == "ace"]

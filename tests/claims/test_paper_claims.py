@@ -17,6 +17,8 @@ from rlvr.config.schema.items import Claim
 from rlvr.planning.expansion import make_plan
 from rlvr.statistics.references import Reference
 
+pytestmark = pytest.mark.broad
+
 PAPERS = ["ace", "lens", "agrae", "fade"]
 
 

@@ -5,7 +5,9 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from claims_by_hand import (
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from support.claims_by_hand import (
     claim,
     described,
     each_contrast,
@@ -13,8 +15,6 @@ from claims_by_hand import (
     noisy,
     plain,
 )
-from hypothesis import assume, given
-from hypothesis import strategies as st
 
 from rlvr.claims.contrasts import EQUAL, PAPER
 from rlvr.claims.evaluate import evaluate, summarise
@@ -142,6 +142,7 @@ def test_the_deciding_contrast_has_the_worst_verdict_and_then_the_smallest_margi
     assert (summary["reproduced_contrasts"], summary["contradicted_contrasts"]) == (1, 1)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize(
     ("ks", "between_runs", "most"),
     [
@@ -163,6 +164,7 @@ def test_equal_arms_are_seldom_called_different(ks, between_runs, most):
     assert reproduced + contradicted <= most
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize(("seeds", "least"), [(3, 36), (6, 54)])
 def test_different_arms_are_told_apart(seeds, least):
     """The same simulation with a true gain of 10 points: it has power, more with more seeds, and never says no."""

@@ -22,7 +22,7 @@ import pytest
 from conftest import ROOT
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from members import fields
+from support.members import fields
 from typer.main import get_command
 from typer.testing import CliRunner
 

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 from conftest import ROOT
-from members import fields
 from scipy import stats
+from support.members import fields
 from typer.testing import CliRunner
 
 from rlvr import estimators

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import yaml
 from conftest import run_module
-from kept_by_hand import HOSTILE, lay_evaluation, lay_run
+from support.kept_by_hand import HOSTILE, lay_evaluation, lay_run
 
 from rlvr.files import publish_json, read_json
 

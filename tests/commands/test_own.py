@@ -15,9 +15,9 @@ from typing import get_args
 import pandas as pd
 import pytest
 import yaml
-from checkout import Checkout
 from conftest import ROOT
 from pydantic import BaseModel
+from support.checkout import Checkout
 
 from rlvr.commands import own as own_command
 from rlvr.commands import train as train_command

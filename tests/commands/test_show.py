@@ -4,7 +4,7 @@ import re
 
 import pandas as pd
 import pytest
-from kept_by_hand import FALSE, RIGHT, STATUSES, TEXTS, group, lay_evaluation, lay_run
+from support.kept_by_hand import FALSE, RIGHT, STATUSES, TEXTS, group, lay_evaluation, lay_run
 from typer.testing import CliRunner
 
 from rlvr.commands import app

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from checkout import Checkout
 from conftest import ROOT
+from support.checkout import Checkout
 from typer.testing import CliRunner
 
 from rlvr.commands import app

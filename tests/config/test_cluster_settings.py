@@ -119,6 +119,7 @@ def test_the_profile_puts_short_rules_together_and_no_other():
     assert grouped == short and len(short) > 4
 
 
+@pytest.mark.broad
 def test_no_group_of_jobs_waits_for_itself():
     """With everything that a paper may ask for: diversity stands between grading and its statistics."""
     done = snakemake("-n", "--quiet", "all", "--profile", "slurm", "--config", "scale=smoke", "--", "paper_methods")

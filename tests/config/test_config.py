@@ -23,6 +23,7 @@ PAPERS = paper_folders.names(ROOT / "config")
 ACE = "papers/ace/paper.yaml"
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_paper_plans_at_every_scale(paper, scale):
@@ -40,6 +41,7 @@ def asks_for_what_there_is(spec: RunSpec) -> bool:
     return all(most is None or number <= most for number, most in asked)
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("paper", PAPERS)
 def test_analytic_contents_exist(paper):
     made = make_plan(ROOT, "smoke", [paper]).papers[paper]
@@ -48,6 +50,7 @@ def test_analytic_contents_exist(paper):
     assert paper == "methods" or paper == "ace" or contents
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("scale", SCALES)
 def test_a_stage_reads_back_its_specification(scale):
     """Types are strict, in JSON too: lists become tuples again, and nothing else changes."""
@@ -228,6 +231,7 @@ def test_a_mistake_is_named_with_file_key_and_nearest_name(copy, file, old, new,
         make_plan(copy, "smoke", ["ace"])
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize(
     ("paper", "file", "old", "new", "message"),
     [
@@ -317,6 +321,7 @@ def test_what_would_be_ignored_or_lost_is_an_error(copy, paper, file, old, new, 
         make_plan(copy, "smoke", [paper])
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize(
     ("file", "old", "new", "message"),
     [

@@ -69,6 +69,7 @@ def built(root: Path, cache: Path) -> tuple[Path, subprocess.CompletedProcess]:
 # ---- models of the hub ----
 
 
+@pytest.mark.broad
 def test_every_model_of_the_hub_is_pinned():
     for paper in ("ace", "lens", "agrae"):
         for scale in ("gpu", "paper"):
@@ -82,6 +83,7 @@ def test_the_one_model_of_a_branch_is_named():
     assert {model.name for model in models if not model.pinned} == {"cwm-32b"}
 
 
+@pytest.mark.broad
 def test_a_branch_is_planned_and_not_built(branch, tmp_path):
     plan = make_plan(branch, "gpu", ["ace"])
     assert plan.runs and hub_model(branch).revision == "main"
@@ -161,6 +163,7 @@ def test_a_mistake_in_the_file_is_named(branch, entry, message):
         make_plan(branch, "gpu", ["ace"])
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize(
     ("names", "message"),
     [
@@ -176,12 +179,14 @@ def test_what_cannot_be_resolved_is_named_and_nothing_is_written(branch, tmp_pat
     assert not (branch / "config/revisions.yaml").exists()
 
 
+@pytest.mark.broad
 def test_a_pinned_model_is_not_asked_for(tmp_path):
     done = python("-m", "rlvr", "models", "resolve", "qwen2.5-3b", **offline(tmp_path))
     assert done.returncode == 0 and "qwen2.5-3b: is pinned to 3aab1f19" in done.stdout
     assert not (ROOT / "config/revisions.yaml").exists()
 
 
+@pytest.mark.broad
 def test_a_manifest_without_a_commit_is_refused(tmp_path):
     from rlvr.files import RecordError
 
@@ -216,6 +221,7 @@ def planned(source: Path) -> dict[str, list[str]]:
     return content["found"]
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("changed", ["operators", "math"])
 def test_another_version_of_a_verifier_makes_new_runs_of_what_it_rewards(tmp_path, changed):
     shutil.copytree(ROOT / "src", tmp_path / "src")

@@ -13,6 +13,7 @@ from rlvr.planning.papers import read_sources
 PAPERS = paper_folders.names(ROOT / "config")
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("paper", PAPERS)
 def test_a_paper_is_deleted_with_its_folder(tmp_path, paper):
     """No paper names another's published tables or arms; one that did would need an exception here."""

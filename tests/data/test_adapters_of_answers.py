@@ -4,7 +4,7 @@ import csv
 import json
 
 import pytest
-from published_sets import SETS, dapo_row, golds, gpqa_row, lines, loaded, parquet
+from support.published_sets import SETS, dapo_row, golds, gpqa_row, lines, loaded, parquet
 
 from rlvr import verifiers
 from rlvr.data import published

@@ -1,7 +1,7 @@
 """Adapters of sets with pictures."""
 
 import pytest
-from published_sets import JPEG, PNG, SETS, golds, lines, loaded, parquet, picture
+from support.published_sets import JPEG, PNG, SETS, golds, lines, loaded, parquet, picture
 
 from rlvr import verifiers
 from rlvr.data import published

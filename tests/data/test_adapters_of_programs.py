@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 
 import pytest
-from published_sets import SETS, lines, livecodebench_row, loaded, packed, parquet, rlvr
+from support.published_sets import SETS, lines, livecodebench_row, loaded, packed, parquet, rlvr
 
 from rlvr.data import adapters, published
 from rlvr.data.adapters import LeftOut, taco

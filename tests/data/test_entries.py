@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
-from published_sets import SETS
+from support.published_sets import SETS
 
 from rlvr.config.identity import data_id
 from rlvr.config.load import ConfigError, named_entries, read_data, read_yaml

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, spec_file
-from published_sets import DATA, SETS, dapo_row, lines, loaded, parquet, rlvr, small
+from support.published_sets import DATA, SETS, dapo_row, lines, loaded, parquet, rlvr, small
 
 from rlvr.config.identity import data_id
 from rlvr.config.load import ConfigError, read_data

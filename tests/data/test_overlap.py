@@ -1,7 +1,7 @@
 """Overlap between sets: equal texts and near ones."""
 
 import pytest
-from published_sets import JPEG, LONG, PNG
+from support.published_sets import JPEG, LONG, PNG
 
 from rlvr.data import overlap, similarity
 from rlvr.files import read_json

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 from PIL import Image
-from published_sets import DATA, JPEG, loaded, parquet, picture, small
+from support.published_sets import DATA, JPEG, loaded, parquet, picture, small
 
 from rlvr.config.schema.settings import Evaluation
 from rlvr.data import prepare

@@ -10,7 +10,7 @@ from zipfile import ZipFile
 import pandas as pd
 import pytest
 from conftest import ROOT, run_module, spec_file
-from published_sets import (
+from support.published_sets import (
     DATA,
     GOOD,
     LONG,

@@ -2,7 +2,7 @@
 
 import pytest
 from conftest import spec_file
-from published_sets import SETS, dapo_row, lines, parquet, rlvr
+from support.published_sets import SETS, dapo_row, lines, parquet, rlvr
 
 from rlvr.data import prepare, published
 from rlvr.data.rows import DataError

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 from conftest import ROOT
-from published_sets import DATA, SETS, lines, parquet
+from support.published_sets import DATA, SETS, lines, parquet
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 

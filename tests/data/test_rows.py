@@ -4,7 +4,7 @@ import gzip
 import json
 
 import pytest
-from published_sets import (
+from support.published_sets import (
     GOOD,
     QUESTION,
     SETS,

@@ -5,7 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from published_sets import ROW, SETS, lines, livecodebench_row, loaded, parquet
+from support.published_sets import ROW, SETS, lines, livecodebench_row, loaded, parquet
 
 from rlvr.data import sources
 from rlvr.data.rows import DataError

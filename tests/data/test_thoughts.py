@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from published_sets import GOOD, QUESTION, SETS, lines, loaded
+from support.published_sets import GOOD, QUESTION, SETS, lines, loaded
 
 from rlvr.config.schema.names import Published
 from rlvr.data.published import fields_of

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from members import (
+from support.members import (
     R8,
     inputs,
     outcomes,

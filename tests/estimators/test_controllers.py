@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from members import weigh
+from support.members import weigh
 
 from rlvr.estimators import Estimator
 

@@ -5,7 +5,7 @@ import math
 
 import pytest
 import torch
-from members import ACROSS_GROUPS, STATE, WITHOUT_CLOSED_FORM, exact, member, weigh
+from support.members import ACROSS_GROUPS, STATE, WITHOUT_CLOSED_FORM, exact, member, weigh
 
 from rlvr import estimators
 from rlvr.estimators import Estimator, inputs_at_reference

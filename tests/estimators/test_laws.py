@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from members import ACROSS_GROUPS, inputs, member, outcomes, weigh
+from support.members import ACROSS_GROUPS, inputs, member, outcomes, weigh
 
 from rlvr import estimators
 from rlvr.estimators import Estimator

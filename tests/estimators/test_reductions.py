@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from members import R8, same, w8, weigh
+from support.members import R8, same, w8, weigh
 
 from rlvr.estimators import inputs_at_reference
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from conftest import ROOT
-from members import outcomes, same, weigh
+from support.members import outcomes, same, weigh
 
 from rlvr import estimators
 from rlvr.config.schema.specs import RunSpec

@@ -1,7 +1,7 @@
 """Settings are checked against the signatures in the sources."""
 
 import pytest
-from members import R8, inputs, weigh
+from support.members import R8, inputs, weigh
 
 from rlvr import estimators
 from rlvr.estimators import INPUTS, Estimator

@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
-from scores_by_hand import LAYOUT, on_x
+from support.scores_by_hand import LAYOUT, on_x
 
 from rlvr.papers.methods.figures import performance_profile
 from rlvr.papers.pacs.figures import bars, heatmap, solution_map

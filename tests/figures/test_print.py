@@ -10,10 +10,10 @@ from textwrap import wrap
 import numpy as np
 import pytest
 from conftest import ROOT
-from figures_by_hand import PAPERS, laid_out, of_figure
 from matplotlib import pyplot as plt
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
+from support.figures_by_hand import PAPERS, laid_out, of_figure
 
 from rlvr.config.colors import COLORS
 from rlvr.figures._looks import looks

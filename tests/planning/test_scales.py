@@ -5,7 +5,7 @@ import shutil
 import pytest
 import yaml
 from conftest import ROOT
-from scores_by_hand import LAYOUT, scores
+from support.scores_by_hand import LAYOUT, scores
 
 from rlvr.claims.contrasts import EQUAL
 from rlvr.claims.contrasts import layout as layout_of_claims

@@ -12,7 +12,7 @@ import pytest
 import torch
 import yaml
 from conftest import ROOT, spec_file, tiny
-from local_hub import serving
+from support.local_hub import serving
 
 from rlvr.config.layers import ConfigError
 from rlvr.config.schema.names import AboutModel, HubModel

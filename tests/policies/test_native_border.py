@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from native_models import SHAPES, drawn, loaded, made, rows, saved
+from support.native_models import SHAPES, drawn, loaded, made, rows, saved
 
 from rlvr.policies.errors import NonFinite
 from rlvr.policies.native.engine import Engine

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 import torch
-from native_models import LARGE, SHAPES, WAYS, drawn, loaded, made, rows, saved
+from support.native_models import LARGE, SHAPES, WAYS, drawn, loaded, made, rows, saved
 
 from rlvr.policies.decoder import Decoder
 from rlvr.policies.native import library

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from native_models import SHAPES, made, rows, saved
+from support.native_models import SHAPES, made, rows, saved
 
 from rlvr.policies.native.saved import named
 from rlvr.policies.native.trained import FlatAdamW, NativeModel

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 from PIL import Image
-from scores_by_hand import LAYOUT, on_x
+from support.scores_by_hand import LAYOUT, on_x
 
 from rlvr.claims import grid
 from rlvr.claims.contrasts import layout, needs

@@ -231,7 +231,7 @@ def diversity_frame(policy: str, s_div: list[float], cut: int = 0) -> pd.DataFra
 
 
 def test_a_table_of_diversity_by_hand(tmp_path):
-    from scores_by_hand import LAYOUT
+    from support.scores_by_hand import LAYOUT
 
     from rlvr.tables.diversity import render, sentences, statistics
 

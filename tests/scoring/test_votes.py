@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scores_by_hand import LAYOUT
+from support.scores_by_hand import LAYOUT
 
 from rlvr.files import RecordError
 from rlvr.records import Completion, Grade, Problem

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import run_module
-from scores_by_hand import LAYOUT, on_x, scores
+from support.scores_by_hand import LAYOUT, on_x, scores
 
 from rlvr.figures import frontier
 from rlvr.statistics.frontier import Point, at_pass_1
@@ -78,6 +78,7 @@ def rates(**policies) -> list[dict]:
     return [{"learning_rate": float(name[1:]), "policies": chosen} for name, chosen in policies.items()]
 
 
+@pytest.mark.broad
 def test_a_table_at_equal_pass_1(tmp_path):
     """By the stage's own command. Pass@1 of b is 1/4 before training, 3/4 after; that of a, the baseline, is 1/2."""
     counts = {"a1": [2, 2], "a2": [2, 2], "z": [1, 1], "b1": [2, 4], "b2": [2, 4], "c1": [1, 1], "c2": [1, 1]}

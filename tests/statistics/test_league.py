@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from scores_by_hand import LAYOUT, on_x
+from support.scores_by_hand import LAYOUT, on_x
 
 from rlvr.papers.methods.figures import league_tree
 from rlvr.papers.methods.ranking import methods_at, probability_of_improvement, ranks

@@ -8,8 +8,8 @@ from conftest import run_module
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from scores_by_hand import scores
 from statsmodels.stats.power import TTestPower
+from support.scores_by_hand import scores
 
 from rlvr.statistics.intervals import SeedsAndProblems
 from rlvr.statistics.power import Components, components, power_at, seeds_needed, smallest_difference
@@ -84,6 +84,7 @@ def test_no_number_of_seeds_makes_up_for_too_few_problems():
     assert seeds_needed(1.0, Components(1.0, 400.0, 80.0), 20, power=0.8, level=0.05) is None
 
 
+@pytest.mark.broad
 def test_the_command_reads_scores(tmp_path):
     files = {"left": [[4, 2, 3, 1], [3, 2, 4, 2]], "right": [[2, 2, 2, 1], [2, 1, 3, 2]]}
     options = []
@@ -109,6 +110,7 @@ def test_the_command_reads_scores(tmp_path):
     assert max(map(len, table.splitlines())) <= 110
 
 
+@pytest.mark.broad
 def test_the_command_compares_at_equal_pass_1(tmp_path):
     """The left method's runs at its rates are the right's with a shift, so its curve passes the right's pass@1."""
     made = {
@@ -140,6 +142,7 @@ def test_the_command_compares_at_equal_pass_1(tmp_path):
     assert "the left method's rates have a pass@1 of 12.5 %, and the right one's is 46.9 %" in short.stderr
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

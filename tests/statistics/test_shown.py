@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 from scipy import stats
-from scores_by_hand import LAYOUT, on_x
+from support.scores_by_hand import LAYOUT, on_x
 
 from rlvr.claims.table import numbers
 from rlvr.config.measures import ANY, PERCENTAGE, SHARE, of_difference, possible

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from scores_by_hand import LAYOUT, on_x
+from support.scores_by_hand import LAYOUT, on_x
 
 from rlvr.statistics.intervals import SeedsAndKnownProblems, SeedsAndProblems, over_samples, over_seeds, spread
 from rlvr.statistics.pass_at_k import pass_at_k

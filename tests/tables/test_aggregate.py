@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
-from scores_by_hand import LAYOUT
+from support.scores_by_hand import LAYOUT
 
 from rlvr.config.load import ConfigError
 from rlvr.files import RecordError

@@ -5,7 +5,7 @@ from collections import Counter
 import pandas as pd
 import pytest
 from conftest import ROOT
-from scores_by_hand import LAYOUT, on_x
+from support.scores_by_hand import LAYOUT, on_x
 
 from rlvr.config.load import ConfigError
 from rlvr.papers.methods.tables.league import render, statistics

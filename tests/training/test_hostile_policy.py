@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 from conftest import ROOT, Workbench
-from runs_by_hand import changed
+from support.runs_by_hand import changed
 
 from rlvr.data.tasks.list_program import STATEMENTS
 from rlvr.files import read_json, sha256

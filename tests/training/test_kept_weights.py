@@ -6,8 +6,8 @@ import signal
 import pytest
 import torch
 from pydantic import ValidationError
-from runs_by_hand import changed, same_results
 from safetensors.torch import load_file
+from support.runs_by_hand import changed, same_results
 from test_training import start, trainer, wait_for_step
 
 from rlvr.config.schema.specs import RunSpec

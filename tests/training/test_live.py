@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import pytest
 from conftest import ROOT, without_timing
-from runs_by_hand import changed
+from support.runs_by_hand import changed
 
 from rlvr.config import identity
 from rlvr.files import read_json, read_lines

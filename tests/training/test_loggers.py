@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, without_timing
-from runs_by_hand import changed
+from support.runs_by_hand import changed
 
 from rlvr.config import identity
 from rlvr.config.registries import members

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from runs_by_hand import changed
+from support.runs_by_hand import changed
 
 from rlvr import estimators
 from rlvr.config.schema.settings import Critic, Selection

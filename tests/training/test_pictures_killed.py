@@ -8,7 +8,7 @@ import sys
 
 import pytest
 from conftest import ROOT, Workbench, without_timing
-from runs_by_hand import changed, same_results
+from support.runs_by_hand import changed, same_results
 
 from rlvr.data import prepare
 from rlvr.files import read_json

@@ -12,7 +12,7 @@ import time
 import pytest
 import torch
 from conftest import ROOT, Workbench, without_timing
-from runs_by_hand import changed, same_results
+from support.runs_by_hand import changed, same_results
 from transformers import AutoModelForCausalLM
 
 from rlvr import estimators

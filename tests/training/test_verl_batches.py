@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from members import MEMBERS
+from support.members import MEMBERS
 
 from rlvr.estimators import Estimator, inputs_of_step, names
 from rlvr.training.backends.verl.adapter import (

@@ -11,8 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 from conftest import ROOT
+from support.verl_without_gpu import RL, environment
 from test_orphans import orphans, until
-from verl_without_gpu import RL, environment
 
 from rlvr.planning.expansion import make_plan
 from rlvr.training.backends.verl import own_ray

@@ -13,8 +13,8 @@ import pytest
 import torch
 import yaml
 from conftest import ROOT, spec_file
-from verl_without_gpu import COMMON, LIMIT, environment
-from verl_without_gpu import RL as ON_CPU
+from support.verl_without_gpu import COMMON, LIMIT, environment
+from support.verl_without_gpu import RL as ON_CPU
 
 from rlvr import verifiers
 from rlvr.config.schema.specs import EvaluationSpec, RunSpec
@@ -250,7 +250,7 @@ def test_both_backends_take_the_same_steps_from_the_same_rollouts(run_of, workbe
     over tokens. AdamW divides a moment by its size, so of gradients near zero the rounding decides where a weight
     goes: the moments show that the gradients are equal, and the weights are held less closely.
     """
-    from verl_replay import Replay, first_moments, weights
+    from support.verl_replay import Replay, first_moments, weights
 
     spec, folder = run_of
     metrics = list(read_lines(folder / "metrics.jsonl"))

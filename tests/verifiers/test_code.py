@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
-from programs import ADD, FAST, block, call_gold, stdin_gold
+from support.programs import ADD, FAST, block, call_gold, stdin_gold
 
 from rlvr.config.load import read_data
 from rlvr.data import published

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import psutil
 import pytest
-from programs import ADD, FAST, SECRET, block, call_gold, stdin_gold
+from support.programs import ADD, FAST, SECRET, block, call_gold, stdin_gold
 
 from rlvr.verifiers import VerifierError, code, sandbox, system_calls
 from rlvr.verifiers.pool import Pool

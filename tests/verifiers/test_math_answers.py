@@ -4,7 +4,7 @@ import random
 import sys
 
 import pytest
-from math_answers import CLASSES, around, changed, drawn
+from support.math_answers import CLASSES, around, changed, drawn
 
 from rlvr.verifiers import VerifierError
 from rlvr.verifiers import math as maths

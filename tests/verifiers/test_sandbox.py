@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from attacks import ATTACKS
+from support.attacks import ATTACKS
 
 from rlvr.verifiers import sandbox, system_calls
 

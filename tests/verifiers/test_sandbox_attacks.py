@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from attacks import ATTACKS, COUNTERS, LIMITS, SLACK, running
+from support.attacks import ATTACKS, COUNTERS, LIMITS, SLACK, running
 
 from rlvr.verifiers import sandbox, system_calls
 

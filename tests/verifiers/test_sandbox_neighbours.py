@@ -10,7 +10,7 @@ import time
 
 import psutil
 import pytest
-from attacks import ATTACKS, TIME, running
+from support.attacks import ATTACKS, TIME, running
 
 from rlvr.verifiers import sandbox
 from rlvr.verifiers.pool import Pool

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from checkout import Checkout
 from conftest import without_timing
-from slurm_cluster import Slurm
+from support.checkout import Checkout
+from support.slurm_cluster import Slurm
 
 from rlvr.files import read_json
 

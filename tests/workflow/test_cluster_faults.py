@@ -6,8 +6,8 @@ import time
 
 import psutil
 import pytest
-from checkout import Checkout
-from runs_by_hand import same_results
+from support.checkout import Checkout
+from support.runs_by_hand import same_results
 
 from rlvr.files import read_json
 

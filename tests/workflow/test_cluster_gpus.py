@@ -6,8 +6,8 @@ import subprocess
 import time
 
 import pytest
-from checkout import Checkout
-from slurm_cluster import Slurm
+from support.checkout import Checkout
+from support.slurm_cluster import Slurm
 
 pytestmark = pytest.mark.cluster
 PROFILE = "--profile slurm --slurm-init-seconds-before-status-checks 3 --latency-wait 10 --retries 0"

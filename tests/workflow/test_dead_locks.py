@@ -11,8 +11,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from checkout import Checkout
-from runs_by_hand import same_results
+from support.checkout import Checkout
+from support.runs_by_hand import same_results
 
 from rlvr.workflow import locks
 from rlvr.workflow.locks import Owner, holds, own, refusal, release

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from checkout import Checkout
+from support.checkout import Checkout
 
 from rlvr.config.paths import Paths
 from rlvr.files import read_lines

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
-from checkout import Checkout
 from conftest import ROOT
+from support.checkout import Checkout
 
 from rlvr.workflow import failures
 from rlvr.workflow.failures import Failure, lines

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import pytest
 import yaml
-from checkout import Checkout
 from conftest import ROOT
+from support.checkout import Checkout
 
 from rlvr.config import schedulers
 from rlvr.config.cluster import read_cluster

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from checkout import Checkout
+from support.checkout import Checkout
 
 from rlvr.config.paths import Paths
 from rlvr.workflow.spec_files import of_sources, spec_file

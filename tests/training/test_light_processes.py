@@ -8,7 +8,7 @@ import sys
 
 import pytest
 from conftest import ROOT, spec_file
-from runs_by_hand import changed
+from support.runs_by_hand import changed
 
 from rlvr.config.schema.specs import EvaluationSpec
 from rlvr.files import read_json

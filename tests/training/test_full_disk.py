@@ -4,9 +4,9 @@ import os
 import subprocess
 
 import pytest
-from checkout import Checkout
 from conftest import run_module
-from runs_by_hand import changed, same_results
+from support.checkout import Checkout
+from support.runs_by_hand import changed, same_results
 
 from rlvr.files import read_json
 from rlvr.provenance import timestamp
