@@ -1,6 +1,7 @@
 """What stands below a figure, and what it says to readers who do not see it."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -17,6 +18,18 @@ def caption(kind: str, frames: Sequence[pd.DataFrame], smooth: int | None = None
     words, most = items.hook(items.load(FIGURES, kind), "CAPTION", ""), max(seeds, default=0)
     words = ONE_SEED if most == 1 and "{seeds}" in words else words.format(seeds=most)
     return words + (f" Measures of training batches are means of the last {smooth} steps." if smooth else "")
+
+
+def figure(layout: dict[str, Any], frames: Sequence[pd.DataFrame], picture: str) -> dict[str, str]:
+    """What pages show of a figure: its title, its picture, the text in its place, and the words below it."""
+    every_scale = items.hook(items.load(FIGURES, layout["kind"]), "EVERY_SCALE", False)
+    below = [
+        (layout["note"] or "").strip(),
+        caption(layout["kind"], frames, layout.get("smooth")),
+        "" if every_scale else f"Made at {layout['scale']} scale.",
+    ]
+    words = " ".join(filter(None, below))
+    return {"title": layout["title"], "picture": picture, "alt": in_words(layout["title"], frames), "caption": words}
 
 
 def in_words(title: str, frames: Sequence[pd.DataFrame]) -> str:
