@@ -4,7 +4,9 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from docstrings import escape, markdown
+from docstrings import markdown
+
+from rlvr.report.text import escape
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "rlvr"
 # A page, its title, and the modules on it: files or folders below src/rlvr. A name with an underscore is not public.

@@ -16,8 +16,8 @@ myst_heading_anchors = 4
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 
 html_theme = "furo"
-html_static_path = ["static"]
-html_css_files = ["site.css"]
+html_static_path = ["static", "../../src/rlvr/report/browse.css", "../../src/rlvr/report/browse.js"]
+html_css_files = ["browse.css", "site.css"]
 html_js_files = [("browse.js", {"defer": "defer"})]
 html_copy_source = False
 html_show_sourcelink = False

@@ -3,7 +3,7 @@
 import re
 from textwrap import dedent
 
-SPECIAL = re.compile(r"(`+[^`]*`+)|([\\*_<>\[\]#|$~{}])")
+from rlvr.report.text import escape
 
 
 def markdown(text: str) -> str:
@@ -21,11 +21,6 @@ def _mixed(paragraph: str) -> str:
     start = next((i for i, line in enumerate(lines) if line.startswith("    ")), len(lines))
     words = escape("\n".join(lines[:start]))
     return words + ("\n\n" + _code("\n".join(lines[start:])) if lines[start:] else "")
-
-
-def escape(text: str) -> str:
-    """Text with Markdown's signs escaped, but for code in backticks."""
-    return SPECIAL.sub(lambda found: found[1] or f"\\{found[2]}", text)
 
 
 def _code(text: str) -> str:

@@ -31,7 +31,7 @@ def finish(root: Path, out: Path, nav: dict[str, list[str]]) -> None:
             if not (out / path).exists() and (root / path).is_file():
                 _copy(root, out, str(path))
         page.write_text(text)
-    _append(out / "index.md", _toctrees(out, nav))
+    append(out / "index.md", _toctrees(out, nav))
 
 
 def _here(link: re.Match[str]) -> str:
@@ -42,10 +42,10 @@ def _here(link: re.Match[str]) -> str:
 
 def add_children(page: Path, *patterns: str) -> None:
     """Puts the pages of some patterns below a page in the navigation."""
-    _append(page, TOCTREE % "\n".join([":glob:", "", *patterns]))
+    append(page, TOCTREE % "\n".join([":glob:", "", *patterns]))
 
 
-def _append(page: Path, text: str) -> None:
+def append(page: Path, text: str) -> None:
     page.write_text(page.read_text() + text)
 
 

@@ -1,29 +1,38 @@
 """Writes the source of the site: the repository's pages as they are, and pages made from its data.
 
-The source mirrors the repository, so that a link that works there works on the site.
+The source mirrors the repository, so that a link that works there works on the site. What a page says of results is
+made by `rlvr.report`, as a run's own pages are.
 """
 
-import re
 import shutil
 from pathlib import Path
 from typing import Annotated
 
 import api
-import claims
 import mirror
-import numbers_of
-import pandas as pd
 import papers
 import tutorial
 import typer
 import yaml
-from runs import Runs
 
-from rlvr.planning.expansion import make_plan
+from rlvr.report import kept, readme
+from rlvr.report.numbers import numbers
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_PICTURES = 700_000  # bytes on one page
-FIGURE = re.compile(r"\n\*\*.+\*\*\n\n!\[(.+?)\]\(((\w+)/\w+\.png)\)\n")
+WIDE = "---\nhide-toc: true\n---\n\n"  # of a page that is a table: it takes the whole width
+ALONE = WIDE.replace("hide-toc", "orphan: true\nhide-toc")  # reached from its table, not from the navigation
+RUNS = """# Runs
+
+Every policy behind the [results](README.md). A name ends in a hash of every setting that changes the numbers.
+
+"""
+CLAIMS = """# Claims, one by one
+
+What the papers claim, and what was found ([how a verdict is reached](../claims.md)).
+
+"""
+NUMBERS = "Press a value to see the runs behind it. Brackets are 95 % intervals.\n"
 
 
 def main(
@@ -33,43 +42,40 @@ def main(
     """Write the pages that sphinx-build reads."""
     shutil.rmtree(out, ignore_errors=True)
     mirror.copy_pages(ROOT, out)
-    for runs in sorted((ROOT / "docs").glob("*/runs.csv")):
-        snapshot(runs.parent, out / "docs" / runs.parent.name)
+    snapshots = {runs.parent.name: papers.Snapshot(ROOT, runs.parent) for runs in sorted(ROOT.glob("docs/*/runs.csv"))}
+    for name, taken in snapshots.items():
+        snapshot(taken, out / "docs" / name)
     (out / "docs/tutorial.md").write_text(tutorial.page(ROOT / "docs/tutorial.ipynb"))
-    papers.write(ROOT, out, pd.read_csv(ledger, keep_default_na=False))
+    papers.write(ROOT, out, ledger, snapshots)
     api.write(out / "api")
     mirror.finish(ROOT, out, yaml.safe_load((ROOT / "docs/site/nav.yaml").read_text()))
 
 
-def snapshot(folder: Path, out: Path) -> None:
+def snapshot(taken: papers.Snapshot, out: Path) -> None:
     """The pages of a snapshot: runs, claims if it has any, and the numbers of each table and figure."""
-    runs = Runs(folder)
-    (out / "runs.md").write_text(runs.page())
-    numbers_of.write(folder, out, runs)
-    pages = ["runs"]
-    if (folder / "claims.csv").is_file():
-        frame = claims.read(folder)
-        plans = [make_plan(ROOT, scale, list(dict.fromkeys(frame["paper"]))) for scale in dict.fromkeys(frame["scale"])]
-        (out / "claims-table.md").write_text(claims.page(frame, runs, claims.policies(frame, plans)))
+    (out / "runs.md").write_text(WIDE + RUNS + taken.runs.table() + "\n")
+    folders = [folder.name for folder in sorted(out.iterdir()) if folder.is_dir() and out.name != papers.RESULTS]
+    pages = ["runs", *(f"{name}/*" for name in folders)]
+    if not taken.claims.empty:
+        (out / "claims-table.md").write_text(WIDE + CLAIMS + taken.section(taken.claims, "runs.html"))
         pages = ["claims-table", "claims", *pages]
-    readme = out / "README.md"
-    papers_of = [path.name for path in sorted(out.iterdir()) if path.is_dir()]
-    shown = [path.stem for path in (out.parent / "papers").glob("*.md")] if out.name == papers.RESULTS else []
-    as_files = sum(picture.stat().st_size for picture in folder.rglob("*.png")) > MOST_PICTURES
-    readme.write_text(pictures_as_links(readme.read_text(), shown, as_files=as_files))
-    mirror.add_children(readme, *pages, *(f"{name}/*" for name in papers_of if name not in shown))
+    for spec, shown in kept.items(taken.folder):
+        _numbers(spec, shown, taken, out / shown.parent.name)
+    few = sum(picture.stat().st_size for picture in taken.folder.rglob("*.png")) <= MOST_PICTURES
+    (out / "README.md").write_text(readme.page(taken.folder, pictures=few))
+    mirror.add_children(out / "README.md", *pages)
 
 
-def pictures_as_links(text: str, shown: list[str], *, as_files: bool) -> str:
-    """A snapshot's page with links in place of pictures: those that papers' own pages show, or all."""
-
-    def link(found: re.Match[str]) -> str:
-        title, file, paper = found.groups()
-        if paper in shown:
-            return f"- Figure: [{title}](../papers/{paper}.md#results)\n"
-        return f"- Figure: [{title}]({file})\n" if as_files else found[0]
-
-    return FIGURE.sub(link, text)
+def _numbers(spec: Path, shown: Path, taken: papers.Snapshot, out: Path) -> None:
+    """A page with the statistics of a table or figure, linked from the table's own page."""
+    layout, frames = kept.read(spec)
+    runs = taken.runs.at("../../runs.html")
+    parts = [numbers(frame, name, runs, name) for name, frame in frames.items()]
+    page = out / "numbers" / f"{spec.stem}.md"
+    page.parent.mkdir(exist_ok=True)
+    page.write_text("\n\n".join([f"{ALONE}# {layout['title']}: every number\n\n{NUMBERS}", *parts]) + "\n")
+    if shown.suffix == ".md":
+        mirror.append(out / shown.name, f"\n[Every number, with its runs](numbers/{spec.stem}.md)\n")
 
 
 if __name__ == "__main__":

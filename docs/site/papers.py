@@ -1,41 +1,59 @@
 """A page per paper: docs/papers/<paper>.md, which is written by hand, and what the repository knows of the paper."""
 
 import inspect
-import json
+from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import citing
-import claims
-import jinja2
 import masses
 import pandas as pd
 from docstrings import markdown
 
-from rlvr.claims.table import cautions, published
-from rlvr.claims.verdicts import KINDS
 from rlvr.config import paper_folders
 from rlvr.estimators import load, names
+from rlvr.files import read_json
+from rlvr.planning.expansion import make_plan
+from rlvr.report import claims, ledger, readme, runs, text
 
-RESULTS = "results"  # the snapshot that papers' pages show
-WHOLE = (
-    "full-laptop",
-    "full-short",
-)  # snapshots of every table and figure, the first of which that has a paper is linked
+RESULTS = "results"  # the snapshot that papers' pages show, and lead to in the navigation
+WHOLE = ("full-laptop", "full-short")  # snapshots of every table and figure; a paper's page links the first that has it
 
 
-def write(root: Path, out: Path, ledger: pd.DataFrame) -> None:
-    """Adds what is known of each paper to its page."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    template, results = environment.get_template("paper.md.j2"), root / "docs" / RESULTS
-    verdicts = claims.read(results) if (results / "claims.csv").is_file() else pd.DataFrame({"paper": []})
+class Snapshot:
+    """The runs and claims of a snapshot."""
+
+    def __init__(self, root: Path, folder: Path):
+        self.root, self.folder, self.runs = root, folder, runs.read(folder)
+        file = folder / "claims.csv"
+        self.claims = claims.complete(pd.read_csv(file)) if file.is_file() else pd.DataFrame({"paper": []})
+
+    @cached_property
+    def behind(self) -> claims.Policies:
+        """The policies behind each claim, as today's plans have them."""
+        papers = list(dict.fromkeys(self.claims["paper"]))
+        plans = [make_plan(self.root, scale, papers) for scale in dict.fromkeys(self.claims["scale"])]
+        return claims.policies(self.claims, plans)
+
+    def section(self, chosen: pd.DataFrame, page_of_runs: str) -> str:
+        """What pages say of some of the claims."""
+        parts: Any = text.environment().get_template("parts.md.j2").module
+        return parts.claims(claims.content(chosen, self.runs.at(page_of_runs), self.behind))
+
+    def results(self, paper: str) -> dict[str, Any]:
+        """The paper's tables and figures."""
+        papers = read_json(self.folder / readme.CONTENTS)["papers"]
+        items = next((one["items"] for one in papers if one["name"] == paper), [])
+        return readme.results(self.folder / paper, items)
+
+
+def write(root: Path, out: Path, statements: Path, snapshots: Mapping[str, Snapshot]) -> None:
+    """Adds what is known of each paper to its page; `statements` is the theory's ledger."""
+    template = text.environment(Path(__file__).parent).get_template("paper.md.j2")
+    theory = pd.read_csv(statements, keep_default_na=False)
     for page in sorted((out / "docs/papers").glob("*.md")):
-        content = _content(root, page.stem, ledger, verdicts)
+        content = _content(root, page.stem, theory, snapshots)
         masses.draw(content["estimator"], content["short"], page.with_name(f"masses-{page.stem}.svg"))
         page.write_text(f"{page.read_text()}\n{template.render(content)}")
 
@@ -45,29 +63,21 @@ def estimator_of(paper: str) -> str:
     return next(name for name in names() if name.replace("_", "") == paper)
 
 
-def _content(root: Path, name: str, ledger: pd.DataFrame, verdicts: pd.DataFrame) -> dict[str, Any]:
+def _content(root: Path, name: str, theory: pd.DataFrame, snapshots: Mapping[str, Snapshot]) -> dict[str, Any]:
     paper = paper_folders.read(root / "config", name, root).content
-    estimator = estimator_of(name)
-    ledger = ledger[ledger["paper"] == paper["short"]]
-    found = verdicts[verdicts["paper"] == name]
-    whole = next((scale for scale in WHOLE if (root / "docs" / scale / name).is_dir()), WHOLE[0])
+    estimator, taken = estimator_of(name), snapshots[RESULTS]
+    own = taken.claims[taken.claims["paper"] == name]
+    whole = next((scale for scale in WHOLE if (root / "docs" / scale / name).is_dir()), "")
     return {
-        **{key: paper[key] for key in ("name", "short", "title", "authors", "year", "deviations")},
+        **{key: paper[key] for key in ("name", "short", "deviations")},
         "estimator": estimator,
         "docstring": markdown(inspect.getdoc(load(estimator)) or ""),
         "readings": _readings(root, estimator),
-        "ledger": ledger.to_dict("records"),
-        "ledger_counts": ledger["verdict"].value_counts().to_dict(),
-        "claim_counts": [
-            f"{count} {KINDS[kind]}" for kind, count in found.groupby("of", sort=False)["claim"].nunique().items()
-        ]
-        if len(found)
-        else [],
-        "cautions": cautions(found) if len(found) else [],
-        "claims": [_claim(rows) for _, rows in found.groupby("claim", sort=False)] if len(found) else [],
-        "results": _results(root / "docs" / RESULTS / name),
+        "theory": ledger.of(paper["short"], theory),
+        "claims": "" if own.empty else taken.section(own, f"../{RESULTS}/runs.html"),
+        "results": taken.results(name),
         "whole": whole,
-        "more": _results(root / "docs" / whole / name),
+        "more": snapshots[whole].results(name) if whole else {},
         "bibtex": citing.fenced(citing.of_paper(root, name)),
     }
 
@@ -83,29 +93,3 @@ def _readings(root: Path, estimator: str) -> list[list[str]]:
         if f"`{estimator}`" in method.split(" and ")[0] or method.startswith("`grpo`"):
             rows.append([method, *(cell.strip("| ") for cell in rest)])
     return sorted(rows, key=lambda row: row[0].startswith("`grpo`"))
-
-
-def _claim(rows: pd.DataFrame) -> dict[str, Any]:
-    first = rows.iloc[0]
-    results = [
-        {
-            "where": f"{row['scale']}, {row['effort']}",
-            "verdict": claims.verdict(row["verdict"]),
-            "link": f"../results/claims-table.html#{claims.anchor(row)}",
-        }
-        for _, row in rows.iterrows()
-    ]
-    return {"says": first["says"], "place": first["place"], "published": published(first), "results": results}
-
-
-def _results(folder: Path) -> list[dict[str, str]]:
-    """The paper's tables and figures in a snapshot, with their titles."""
-    found = []
-    for path in sorted([*folder.glob("*.md"), *folder.glob("*.png")]):
-        if path.suffix == ".md":
-            title = path.read_text().partition("\n")[0].removeprefix("# ")
-        else:
-            kept = folder / ".data" / f"{path.stem}.json"
-            title = json.loads(kept.read_text())["specification"].get("title", "") if kept.is_file() else ""
-        found.append({"file": path.name, "kind": path.suffix[1:], "title": title or path.stem.replace("_", " ")})
-    return found

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from claims_by_hand import plain
+from support.claims_by_hand import plain
 
 from rlvr.claims import of_diversity
 from rlvr.claims.contrasts import layout, needs

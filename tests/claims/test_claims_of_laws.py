@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from claims_by_hand import plain
+from support.claims_by_hand import plain
 
 from rlvr.config.layers import ConfigError
 from rlvr.items.contrast import ContrastSpec, Evidence

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from support.claims_by_hand import PROBLEMS, each_contrast, frame, plain
 from conftest import ROOT
-from support.claims_by_hand import PROBLEMS, frame, plain
+from support.claims_by_hand import PROBLEMS, each_contrast, frame, plain
 
 from rlvr.claims.contrasts import EQUAL, PAPER, layout
 from rlvr.claims.evaluate import evaluate

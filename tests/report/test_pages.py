@@ -1,5 +1,6 @@
-"""From scores made by hand to claims on pages: the stage, the table of all scales, a paper's list, the matrix."""
+"""From scores made by hand to claims on pages: the stage, the table of all scales, a page's rows."""
 
+import html
 import json
 import math
 import re
@@ -11,13 +12,13 @@ from rlvr.claims._contrast import Evidence
 
 from rlvr.claims.contrasts import EQUAL, PAPER, layout, needs
 from rlvr.claims.evaluate import evaluate, summarise
-from rlvr.claims.pages import Claims
 from rlvr.claims.table import EQUAL_IS_BIASED, gather, numbers
 from rlvr.config.paths import Paths
 from rlvr.files import RecordError
 from rlvr.planning.expansion import make_plan
+from rlvr.report import claims
 from rlvr.report import layout as pages
-from rlvr.report.page import Page, _folded
+from rlvr.report.page import Page
 from rlvr.statistics.scores import read_all
 from rlvr.tables.pass_at_k import sentences
 
@@ -195,63 +196,69 @@ def page_layout(page: str, papers=("p", "q")) -> dict:
     }
 
 
-def test_a_papers_page_lists_its_claims_with_every_verdict(by_hand):
+def rows_of(text: str) -> list[list[str]]:
+    """The cells of the rows of a page's table of claims."""
+    (table,) = re.findall(r"<caption>Claims</caption>.*?<tbody>(.*?)</tbody>", text, flags=re.DOTALL)
+    return [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr id=.*?</tr>", table)]
+
+
+def test_a_papers_page_has_every_verdict_on_its_claims(by_hand):
     text = Page(page_layout("p", ["p"]), by_hand).render()
-    assert "undefined" not in text and "nan" not in text.lower()
-    (section,) = re.findall(r'<h3 id="p-claims">Claims</h3>(.*?)</ul>', text, flags=re.DOTALL)
-    entries = re.findall(r"<li>(.*?)</li>", section, flags=re.DOTALL)
-    assert len(entries) == 2 and "A is above B" in entries[0] and "Entropy is higher" in entries[1]
-    assert re.findall(r'class="badge ([\w-]+)"', entries[0]) == ["reproduced", "contradicted", "not-run"]
-    assert "laptop scale, equal pass@1" in entries[0] and "A − B @1 on b: +1.2 [−0.5, +3.0]" in entries[0]
-    assert "2 of 4 contrasts judged" in entries[0]
-    assert "The paper's own numbers: holds in its own table (2 of 2)." in entries[0]
-    assert '<a href="#p-claims">Claims</a>' in text and "&lt;b&gt;" not in text, "the other paper's are not here"
+    assert (
+        "undefined" not in text
+        and "nan" not in text.partition("<script>")[0].lower()
+        and 'href="#claims">Claims</a>' in text
+    )
+    rows = rows_of(text)
+    assert [re.findall(r'class="badge ([\w-]+)"', row[2]) for row in rows] == [
+        ["reproduced"], ["contradicted"], ["inconclusive"], ["not-run"]
+    ]  # fmt: skip
+    assert rows[0][1] == "A is above B<small>Table 1</small>" and ">+1.2 [−0.5, +3.0]</button>" in rows[0][3]
+    assert [row[5] for row in rows] == ["paper&#x27;s setting", "equal pass@1", *2 * ["paper&#x27;s setting"]]
+    assert rows[3][6] == "holds in its own table", "on every row"
+    (origin,) = re.findall(r'<div popover id="of-p-c-laptop-papers-setting".*?</div>', text)
+    for fact in ("<dd>A − B @1 on b</dd>", "<dd>2 of 4</dd>", "<dd>holds in its own table (2 of 2)</dd>"):
+        assert fact in origin
+    assert 'popovertarget="of-p-c-paper-papers-setting"' in rows[3][2], "its facts, without an estimate"
 
 
-def test_the_overview_has_a_matrix_of_all_papers(by_hand):
+def test_the_overview_has_the_claims_of_all_papers(by_hand):
     text = Page(page_layout("index"), by_hand).render()
-    (table,) = re.findall(r'<table class="matrix">(.*?)</table>', text, flags=re.DOTALL)
-    heads = re.findall(r"<th>(.*?)</th>", table)
-    assert heads[2:] == ["laptop,<br>paper&#39;s setting", "laptop,<br>equal pass@1", "paper,<br>paper&#39;s setting"]
-    rows = [row for row in re.findall(r"<tr>(.*?)</tr>", table) if "<td>" in row]
-    cells = [re.findall(r"<td[^>]*>(.*?)</td>", row)[2:] for row in rows]
-    badges = [[re.findall(r"badge ([\w-]+)", cell) for cell in row] for row in cells]
-    assert badges == [
-        [["reproduced"], ["contradicted"], ["not-run"]],
-        [["inconclusive"], [], []],
-        [["inconclusive"], [], []],
-    ]
-    assert "&lt;b&gt;" in table and "<td><b></td>" not in table
-    assert "At laptop scale, paper&#39;s setting, claims of the paper: 1 reproduced, 2 inconclusive." in text
-    assert text.count(EQUAL_IS_BIASED) == 1, "the caution on the verdicts at equal pass@1"
-    assert 'id="p-claims"' not in text, "a paper's list is on its own page"
+    rows = rows_of(text)
+    assert [row[0] for row in rows] == ["P", "P", "P", "Q", "P"] and rows[3][1].startswith("&lt;b&gt;")
+    assert text.count(html.escape(EQUAL_IS_BIASED)) == 2, "the caution beside the counts and above the rows"
+    assert "### Claims" not in text and text.count("<caption>Claims</caption>") == 1
 
 
 def test_the_overview_begins_with_the_picture_of_all_claims(by_hand):
     text = Page(page_layout("index"), by_hand).render()
-    body = text[text.index("<h1>") :]
-    places = [body.index(part) for part in ('<figure class="grid">', 'id="papers"', 'id="claims"')]
+    body = text[text.index("<h1") :]
+    places = [body.index(part) for part in ("data:image/png;base64,", 'id="papers"', 'id="claims-one-by-one"')]
     assert places == sorted(places)
 
 
 def test_a_papers_page_has_its_part_of_the_ledger(by_hand):
-    missing = Page(page_layout("p", ["p"]), by_hand).render()
-    assert 'id="p-theory"' not in missing
+    assert 'id="theory"' not in Page(page_layout("p", ["p"]), by_hand).render()
     rows = [("P", "Eq. 1", "It is <even>.", "fails", "at 3", "for 2"), ("Q", "Eq. 2", "Other.", "holds", "", "")]
     names = ["paper", "place", "statement", "verdict", "condition_or_counterexample", "holds_in_this_reading"]
     path = by_hand / "theory" / "ledger.csv"
     path.parent.mkdir()
-    pd.DataFrame(rows, columns=names).to_csv(path, index=False)
-    (section,) = re.findall(
-        r'<h3 id="p-theory">(.*?)</ul>', Page(page_layout("p", ["p"]), by_hand).render(), flags=re.DOTALL
-    )
-    assert "Eq. 1: fails." in section and "It is &lt;even&gt;." in section and "at 3." in section
-    assert "It holds in this reading: for 2." in section and "Other." not in section
+    pd.DataFrame(rows, columns=names).assign(checked_by="enumeration", deviation=0.5).to_csv(path, index=False)
+    section = Page(page_layout("p", ["p"]), by_hand).render().partition('<h3 id="theory">')[2]
+    assert "1 statements" in section and "<td>fails</td>" in section and "It is &lt;even&gt;." in section
+    assert "at 3<small>It holds in this reading: for 2.</small>" in section and "Other." not in section
 
 
 def test_a_page_without_claims_says_how_to_get_them(tmp_path):
-    assert Claims(tmp_path).of("p") == [] and Claims(tmp_path).matrix(["p"])["papers"] == []
+    assert claims.evaluated(tmp_path).empty
     assert "None was evaluated so far: <code>snakemake claims</code>" in Page(page_layout("index"), tmp_path).render()
+
+
+def test_words_of_a_papers_file_are_no_markup_of_a_page(tmp_path):
+    layout = page_layout("p", ["p"])
+    layout["papers"][0] |= {"deviations": ["a_b_c is *not* <b>, but `x_i` is\n  code"]}
+    text = Page(layout, tmp_path).render()
+    assert "<li>a_b_c is *not* &lt;b&gt;, but <code>x_i</code> is code</li>" in text
 
 
 def test_a_league_has_a_page_that_the_overview_links_where_it_exists(tmp_path):
@@ -300,23 +307,6 @@ def test_sentences_of_a_table_of_several_benchmarks_name_each():
 
 
 # ---- published tables that nothing was run of ----
-
-
-def test_a_table_is_folded_for_a_page():
-    """Benchmark and model become a heading, the method and what a line is one column; intervals stand apart."""
-    columns = ["Benchmark", "Model", "Method", "Unnamed: 3", "@1"]
-    lines = [("x", "m → t", "A", "ours", "1.0 [0.5, 1.5]"), ("", "", "", "published", "2.0"),
-             ("", "", "B", "ours", "3.0 [2.0, 4.0]"), ("y", "m → t", "A", "ours", "4.0")]  # fmt: skip
-    names, rows = _folded(pd.DataFrame(lines, columns=columns))
-    assert names == ["", "@1"]
-    assert [(row["kind"], row["cells"]) for row in rows] == [
-        ("above", [["x, m → t"]]),
-        ("first ours", [["A"], ["1.0", "0.5, 1.5"]]),
-        ("other", [["published"], ["2.0"]]),
-        ("first ours", [["B"], ["3.0", "2.0, 4.0"]]),
-        ("above", [["y, m → t"]]),
-        ("first ours", [["A"], ["4.0"]]),
-    ]
 
 
 def test_rows_of_a_published_table_are_marked_as_not_run(tmp_path):

@@ -87,7 +87,7 @@ def test_claims_sort_and_filter_and_show_their_origin_by_keyboard(browser):
     assert set(rows.locator(".badge").all_inner_texts()) == {"opposite direction"}
     assert tab.locator(".browse output").inner_text() == f"{rows.count()} of {everything} rows"
     tab.get_by_role("button", name="Estimate").click()
-    values = [float(value) for value in rows.locator("td:nth-child(7)").evaluate_all("c => c.map(x => x.dataset.sort)")]
+    values = [float(value) for value in rows.locator("td:nth-child(4)").evaluate_all("c => c.map(x => x.dataset.sort)")]
     assert values == sorted(values)
     assert tab.get_by_role("columnheader", name="Estimate").get_attribute("aria-sort") == "ascending"
     rows.locator("td button").first.focus()

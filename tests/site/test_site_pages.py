@@ -15,16 +15,14 @@ SITE = ROOT / "docs" / "site"
 sys.path.insert(0, str(SITE))
 
 import api  # noqa: E402
-import browse  # noqa: E402
 import check  # noqa: E402
-import claims  # noqa: E402
 import mirror  # noqa: E402
-import numbers_of  # noqa: E402
 import pages  # noqa: E402
 import papers  # noqa: E402
 import tutorial  # noqa: E402
 from docstrings import markdown  # noqa: E402
-from runs import Runs  # noqa: E402
+
+from rlvr.report import browse, claims, kept, numbers, runs  # noqa: E402
 
 RUN = {
     **{"method": "grpo", "model": "tiny", "learning_rate": "5e-05", "settings": "", "stage": "rl", "step": "50"},
@@ -41,12 +39,28 @@ def snapshot(tmp_path: Path) -> Path:
         folder / "runs.csv", index=False
     )
     numbers = {
-        **{"label": "GRPO <b>", "stand_in": "tiny", "k": 32, "value": -1.5, "value_low": -2.0, "value_high": 1e-5},
+        **{
+            "label": "GRPO <b>",
+            "model": "M",
+            "stand_in": "tiny",
+            "k": 32,
+            "value": -1.5,
+            "value_low": -2.0,
+            "value_high": 1e-5,
+        },
         **{"seeds": 2, "problems": 150, "policies": "tiny-grpo-seed1-ab tiny-grpo-seed2-ab"},
     }
     pd.DataFrame([numbers]).to_csv(folder / "ace" / ".data" / "core.csv", index=False)
-    content = {"folder": "tables", "specification": {"layout": {"title": "Core"}}, "statistics": ["core"]}
-    (folder / "ace" / ".data" / "core.json").write_text(json.dumps(content))
+    layout = {"title": "Core", "kind": "pass_at_k_curves", "note": "Why.", "scale": "laptop"}
+    for item, content in {
+        "core": {"folder": "tables", "specification": {"layout": layout}, "statistics": ["core"]},
+        "curves": {"folder": "figures", "specification": {**layout, "title": "A"}, "statistics": ["core"]},
+    }.items():
+        (folder / "ace" / ".data" / f"{item}.json").write_text(json.dumps(content))
+    paper = {"name": "ace", "short": "ACE", "title": "T", "authors": "A", "year": 2026, "items": ["core", "curves"]}
+    about = {"title": "R", "about": [], "made_by": "make", "allowed": "", "papers": [paper]}
+    (folder / "contents.json").write_text(json.dumps(about))
+    (folder / "ace" / "curves.png").write_bytes(b"some bytes")
     (folder / "ace" / "core.md").write_text("# Core\n")
     return folder
 
@@ -101,30 +115,35 @@ def test_a_page_weighs_what_it_loads(tmp_path):
     assert not wrong and sizes["a.html"] == (site / "a.html").stat().st_size + 1100
 
 
-def test_a_number_leads_to_its_runs(snapshot, tmp_path):
-    target = tmp_path / "out" / "results"
-    shutil.copytree(snapshot, target)
-    numbers_of.write(snapshot, target, Runs(snapshot))
-    page = (target / "ace" / "numbers" / "core.md").read_text()
+def test_a_number_leads_to_its_runs(snapshot):
+    _, frames = kept.read(snapshot / "ace" / ".data" / "core.json")
+    page = numbers.numbers(frames["core"], "core", runs.read(snapshot).at("runs.html"), "core")
     assert '<button type="button" popovertarget="core-0">−1.5 [−2, 1e-05]</button>' in page
     assert page.count('<div popover id="core-0"') == 1
-    assert '<a href="../../runs.html#tiny-grpo-seed1-ab">grpo with tiny, learning rate 5e-05</a>, seeds 1, 2' in page
-    assert "c0ffee" in page and "main.txt beef" in page
+    assert '<a href="runs.html#tiny-grpo-seed1-ab">grpo with tiny, learning rate 5e-05</a>, seeds 1, 2' in page
+    assert "c0ffee" in page and "main.txt beef" in page and "0 min 14 s" in page
     assert "GRPO &lt;b&gt;" in page and "GRPO <b>" not in page
-    assert "(numbers/core.md)" in (target / "ace" / "core.md").read_text()
+    same_page = numbers.numbers(frames["core"], "core", runs.read(snapshot), "core")
+    assert all(f'<a href="#tiny-grpo-seed{seed}-ab">{seed}</a>' in same_page for seed in (1, 2))
+
+
+def test_long_statistics_are_a_row_per_method(snapshot, monkeypatch):
+    monkeypatch.setattr(numbers, "MOST", 1)
+    _, frames = kept.read(snapshot / "ace" / ".data" / "core.json")
+    page = numbers.numbers(pd.concat(3 * [frames["core"]]), "core", runs.read(snapshot), "core")
+    assert page.count("<tr") == 2 and 'popovertarget="core-0">GRPO &lt;b&gt;</button>' in page and "3 rows" in page
 
 
 def test_each_run_has_an_anchor_and_the_seeds_of_an_arm_are_in_order(snapshot):
-    page = Runs(snapshot).page()
+    page = runs.read(snapshot).table()
     assert page.index('<tr id="tiny-grpo-seed1-ab">') < page.index('<tr id="tiny-grpo-seed2-ab">')
 
 
 def test_an_estimate_of_a_claim_has_its_interval_and_its_runs(snapshot):
-    results = ROOT / "docs/results"
-    frame = claims.read(results).head(1)
+    frame = claims.complete(pd.read_csv(ROOT / "docs/results/claims.csv")).head(1)
     row = frame.iloc[0]
     key = (row["scale"], row["paper"], row["claim"], row["effort"])
-    page = claims.page(frame, Runs(snapshot), {key: ["tiny-grpo-seed2-ab"]})
+    page = claims.verdicts(frame, runs.read(snapshot).at("runs.html"), {key: ["tiny-grpo-seed2-ab"]})
     assert f'<tr id="{claims.anchor(row)}">' in page
     assert row["unit"] in page and row["deciding"] in page
     assert "runs.html#tiny-grpo-seed2-ab" in page
@@ -173,25 +192,17 @@ def test_a_link_to_the_readme_leads_to_the_start_page(tmp_path):
 
 
 @pytest.mark.parametrize("most", [pages.MOST_PICTURES, 0])
-def test_pictures_of_a_snapshot_stay_on_its_page_unless_they_are_large_or_on_a_papers_page(
-    snapshot, tmp_path, monkeypatch, most
-):
+def test_a_snapshot_has_its_pages_and_links_in_place_of_many_pictures(snapshot, tmp_path, monkeypatch, most):
     monkeypatch.setattr(pages, "MOST_PICTURES", most)
-    (snapshot / "ace" / "core.png").write_bytes(b"some bytes")
-    figure = "\n**{0}**\n\n![{0}]({1}/core.png)\n"
-    (tmp_path / "docs" / "papers").mkdir(parents=True)
-    (tmp_path / "docs" / "papers" / "ace.md").write_text("# ACE")
-    written = {}
     for name in ("league", "results"):
-        shutil.copytree(snapshot, out := tmp_path / "docs" / name)
-        (out / "README.md").write_text(figure.format("A", "ace") + figure.format("B", "methods"))
-        pages.snapshot(snapshot, out)
-        written[name] = (out / "README.md").read_text()
-        assert (out / "runs.md").is_file() and (out / "ace" / "numbers" / "core.md").is_file()
-    a, b = ("![A](ace/core.png)", "![B](methods/core.png)") if most else ("- Figure: [A](ace", "- Figure: [B](methods")
-    assert a in written["league"] and "\nace/*\n" in written["league"]
-    assert "- Figure: [A](../papers/ace.md#results)" in written["results"] and "\nace/*\n" not in written["results"]
-    assert b in written["league"] and b in written["results"]
+        out = tmp_path / "docs" / name
+        shutil.copytree(snapshot, out)
+        pages.snapshot(papers.Snapshot(ROOT, snapshot), out)
+        written = (out / "README.md").read_text()
+        assert ("![A. " if most else "Figure: [A](") in written and "\n\nWhy. " in written
+        assert ("\nace/*\n" in written) == (name == "league"), "papers' own pages lead to those of docs/results"
+        assert (out / "runs.md").is_file() and "GRPO" in (out / "ace" / "numbers" / "core.md").read_text()
+        assert "(numbers/core.md)" in (out / "ace" / "core.md").read_text()
 
 
 def test_a_table_says_how_its_columns_sort():

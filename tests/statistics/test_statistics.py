@@ -200,9 +200,9 @@ def test_scores_of_other_problems_are_refused():
 
 
 def test_a_page_says_hours_where_it_took_hours():
-    from rlvr.report.page import _duration
+    from rlvr.report.runs import duration
 
-    assert (_duration(59.6), _duration(648), _duration(3600), _duration(4248)) == (
+    assert (duration(59.6), duration(648), duration(3600), duration(4248)) == (
         "0 min 59 s",
         "10 min 48 s",
         "1.0 h",

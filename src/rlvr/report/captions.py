@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from rlvr.config.layouts import Layout
 from rlvr.items import FIGURE_KINDS
 
 ONE_SEED = "One training seed: intervals are over problems alone, and curves over training have none."
@@ -16,6 +17,17 @@ def caption(kind: str, frames: Sequence[pd.DataFrame], smooth: int | None = None
     words, most = FIGURE_KINDS.load(kind).caption, max(seeds, default=0)
     words = ONE_SEED if most == 1 and "{seeds}" in words else words.format(seeds=most)
     return words + (f" Measures of training batches are means of the last {smooth} steps." if smooth else "")
+
+
+def figure(layout: Layout, smooth: int | None, frames: Sequence[pd.DataFrame], picture: str) -> dict[str, str]:
+    """What pages show of a figure: its title, its picture, the text in its place, and the words below it."""
+    below = [
+        (layout.note or "").strip(),
+        caption(layout.kind, frames, smooth),
+        "" if FIGURE_KINDS.load(layout.kind).every_scale else f"Made at {layout.scale} scale.",
+    ]
+    words = " ".join(filter(None, below))
+    return {"title": layout.title, "picture": picture, "alt": in_words(layout.title, frames), "caption": words}
 
 
 def in_words(title: str, frames: Sequence[pd.DataFrame]) -> str:

@@ -3,35 +3,16 @@
 from pathlib import Path
 from typing import Annotated
 
-import jinja2
 import typer
 
 from rlvr.files import publish
-
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-{% if scales|length == 1 %}<meta http-equiv="refresh" content="0; url={{ scales[0] }}/index.html">
-{% endif %}<title>RLVR papers: results by scale</title>
-<style>
-:root { color-scheme: light dark; }
-body { font: 16px/1.5 system-ui, sans-serif; margin: 3rem auto; max-width: 40rem; padding: 0 1rem; }
-</style>
-</head>
-<body>
-<h1>Results by scale</h1>
-<ul>
-{% for scale in scales %}<li><a href="{{ scale }}/index.html">{{ scale }}</a></li>
-{% endfor %}</ul>
-</body>
-</html>
-"""
+from rlvr.report import html
 
 
 def render(scales: list[str]) -> str:
-    return jinja2.Environment(autoescape=True).from_string(PAGE).render(scales=scales)
+    links = "\n".join(f"- [{scale}]({scale}/index.html)" for scale in scales)
+    at_once = f'<meta http-equiv="refresh" content="0; url={scales[0]}/index.html">' if len(scales) == 1 else ""
+    return html.page(f"# Results by scale\n\n{links}\n", head=at_once)
 
 
 def main(

@@ -59,9 +59,7 @@ def _in_short(plan: Plan, paper: str) -> dict[str, Any]:
     return {
         "name": paper,
         "short": paper_plan.paper.short,
-        "title": paper_plan.paper.title,
         "claims": sum(claim.of == "paper" for claim in paper_plan.paper.claims),
-        "items": len(chosen_items),
         "runs": runs_of(plan, paper),
         "evaluations": [list(pair) for pair in pairs],
     }
@@ -75,12 +73,12 @@ def _entry(plan: Plan, paper: str, name: str) -> dict[str, Any]:
         "name": name,
         "folder": item.folder,
         "analytic": items.kind_of(item).every_scale,
-        "shown": item.content.kind,
+        "kind": item.content.kind,
+        "scale": plan.scale,
         "title": item.content.title,
         "note": item.content.note,
         "smooth": getattr(item.content, "smooth", None),
         "statistics": paper_plan.statistics_of(name),
         "level": next((1 - settings.statistics.confidence for settings in paper_plan.settings.values()), None),
-        "policies": list(dict.fromkeys(policy for cell in cells for policy, _ in cell.candidates())),
         "manifests": {policy: plan.stage(policy) for cell in cells for policy, _ in cell.candidates()},
     }

@@ -1,62 +1,62 @@
 """Stage: report. One self-contained page: tables, figures, settings, and the origin of every number."""
 
-import base64
 import json
-import time
+import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
-import jinja2
 import pandas as pd
 import typer
 
 from rlvr import items, stages
-from rlvr.claims.pages import Claims
-from rlvr.claims.table import NOTES
+from rlvr.claims import grid
+from rlvr.config.layouts import Layout
 from rlvr.config.paths import Paths
 from rlvr.files import publish, read_json
-from rlvr.report import captions, origins
-from rlvr.statistics.shown import records
+from rlvr.report import captions, claims, html, ledger, text
+from rlvr.report.numbers import numbers
+from rlvr.report.runs import COLUMNS, Runs, duration, row
+
+GRID = "claims.png"
 
 
 class Page:
     """Collects the content of a page from a results folder."""
 
     def __init__(self, layout: dict[str, Any], results: Path):
-        self.layout, self.results, self.claims = layout, results, Claims(results)
+        self.layout, self.overview, self.results = layout, layout["page"] == "index", results
+        self.claims = claims.evaluated(results)
         self.paths = Paths(str(results), layout["scale"])
-        self.manifests: dict[str, dict[str, Any]] = {}
-        for paper in layout["papers"]:
-            for item in paper["items"]:
-                for policy, folder in item["manifests"].items():
-                    self.manifests.setdefault(policy, read_json(results / folder / "manifest.json"))
+        shown = (item for paper in layout["papers"] for item in paper["items"])
+        stages = {policy: folder for item in shown for policy, folder in item["manifests"].items()}
+        self.manifests = {policy: read_json(results / stage / "manifest.json") for policy, stage in stages.items()}
+        rows = [row(policy, manifest) for policy, manifest in self.manifests.items()]
+        resumed = [manifest.get("resumed_from") or "" for manifest in self.manifests.values()]
+        self.runs = Runs(pd.DataFrame(rows, columns=list(COLUMNS)).assign(resumed_from=resumed))
+        self.pictures: dict[str, Path] = {}
 
     def render(self) -> str:
-        folder = Path(__file__).parent
-        environment = jinja2.Environment(
-            loader=jinja2.FileSystemLoader(folder), autoescape=True, undefined=jinja2.StrictUndefined
-        )
-        runs = [self._run(policy) for policy in self.manifests]
-        seconds = sum(float(m.get("seconds", 0)) for m in self.manifests.values())
+        with tempfile.TemporaryDirectory() as folder:
+            self.pictures = {GRID: Path(folder) / GRID}
+            return html.page(self._markdown(), self.pictures, above="" if self.overview else "index.html")
+
+    def _markdown(self) -> str:
+        all_claims = self._claims([paper["name"] for paper in self.layout["every_paper"]])
+        if len(all_claims):
+            grid.publish(all_claims, self.pictures[GRID])
         papers = [self._paper(paper) for paper in self.layout["papers"]]
-        overview = [self._in_short(paper) for paper in self.layout["every_paper"]]
-        shorts = ", ".join(paper["short"] for paper in papers)
-        shown = self.layout["every_paper"] or papers
-        return environment.get_template("page.html.j2").render(
+        return text.render(
+            "page.md.j2",
             **{key: self.layout[key] for key in ("page", "scale", "about_scale", "stand_ins", "notes")},
-            title=self._title(shorts),
-            papers=papers,
-            overview=overview,
+            title=self._title(", ".join(paper["short"] for paper in papers)),
+            verdicts=claims.in_short(all_claims, GRID),
+            claims=claims.content(all_claims, self.runs),
+            overview=[self._in_short(paper) for paper in self.layout["every_paper"]],
             leagues=self._leagues(),
-            grid=self.claims.picture([paper["name"] for paper in self.layout["every_paper"]]),
-            matrix=self.claims.matrix([paper["name"] for paper in self.layout["every_paper"]]),
-            about_verdicts=NOTES,
-            cautions=self.claims.cautions([paper["name"] for paper in shown]),
-            runs=runs,
-            seconds=_duration(seconds),
-            commits=origins.each(self.manifests.values(), origins.commit),
-            locks=origins.each(self.manifests.values(), origins.lock),
-            devices=origins.each(self.manifests.values(), origins.device),
+            papers=papers,
+            runs=self.runs if self.manifests else None,
+            specifications={policy: _specification(manifest) for policy, manifest in self.manifests.items()},
         )
 
     def _leagues(self) -> dict[str, str]:
@@ -69,26 +69,28 @@ class Page:
             return f"{shorts}: closed forms"
         if self.layout["title"]:
             return self.layout["title"]
-        return f"{shorts}: tables, figures, claims" if self.layout["page"] != "index" else "RLVR papers: what was run"
+        return "RLVR papers: what was run" if self.overview else f"{shorts}: tables, figures, claims"
+
+    def _claims(self, papers: list[str]) -> pd.DataFrame:
+        return self.claims[self.claims["paper"].isin(papers)]
 
     def _paper(self, paper: dict[str, Any]) -> dict[str, Any]:
-        visible_arms = {row for item in paper["items"] for row in self._arms(paper["name"], item)}
+        visible_arms = {name for item in paper["items"] for name in self._arms(paper["name"], item)}
         return {
-            **paper,
+            **{key: paper[key] for key in ("name", "short", "title", "authors", "deviations")},
             "items": [self._item(paper["name"], item) for item in paper["items"]],
             "arms": [arm for name, arm in paper["arms"].items() if name in visible_arms],
-            "claims": self.claims.of(paper["name"]) if self.layout["page"] != "index" else [],
+            "claims": claims.content(self._claims([] if self.overview else [paper["name"]]), self.runs),
             "overlap": self._overlap(paper["name"]) if paper["sets"] else "",
             "theory": self._theory(paper["short"]),
         }
 
-    def _theory(self, short: str) -> list[dict[str, Any]]:
+    def _theory(self, short: str) -> dict[str, Any]:
         """The ledger's findings on a paper; none on the overview, nor before the ledger was made."""
         path = Path(self.paths.ledger())
-        if self.layout["page"] == "index" or not path.is_file():
-            return []
-        ledger = pd.read_csv(path, keep_default_na=False)
-        return records(ledger[ledger["paper"] == short])
+        if self.overview or not path.is_file():
+            return {}
+        return ledger.of(short, pd.read_csv(path, keep_default_na=False))
 
     def _in_short(self, paper: dict[str, Any]) -> dict[str, Any]:
         """The overview's row of a paper: how much of it ran at this scale, and the cost."""
@@ -97,10 +99,10 @@ class Page:
         scores = [self.results / "evaluations" / policy / name / "scores.csv" for policy, name in paper["evaluations"]]
         page = Path(self.paths.page(paper["name"]))
         return {
-            **{key: paper[key] for key in ("name", "short", "title", "claims", "items")},
+            **{key: paper[key] for key in ("name", "short", "claims")},
             "runs": f"{len(finished)} of {len(manifests)}",
             "evaluations": f"{sum(path.is_file() for path in scores)} of {len(scores)}",
-            "seconds": _duration(sum(float(manifest.get("seconds", 0)) for manifest in finished)),
+            "seconds": duration(sum(float(manifest.get("seconds", 0)) for manifest in finished)),
             "page": page.name if page.is_file() or len(finished) == len(manifests) > 0 else "",
         }
 
@@ -124,96 +126,30 @@ class Page:
         return pd.read_csv(self.paths.statistics(paper, name))
 
     def _item(self, paper: str, item: dict[str, Any]) -> dict[str, Any]:
-        folder = Path(self.paths.papers) / paper
-        entry: dict[str, Any] = {**item, "short": item["name"].replace("_", " "), "files": []}
-        entry["files"] = [f"{folder}/statistics/{name}.csv" for name in item["statistics"]]
-        frames = [] if item["analytic"] else [self._statistics(paper, name) for name in item["statistics"]]
-        entry["sources"] = [row for frame in frames for row in self._sources(frame)]
-        kind = items.kinds(item["folder"]).load(item["shown"])
-        if isinstance(kind, items.TableKind):
-            table = pd.read_csv(folder / "tables" / f"{item['name']}.csv", dtype=str, keep_default_na=False)
-            entry["columns"], entry["rows"] = _folded(table) if not item["analytic"] else _plain(table)
-            text = (folder / "tables" / f"{item['name']}.md").read_text()
-            in_short = kind.sentences or (lambda frame, level: [])
-            entry["in_short"] = [sentence for frame in frames for sentence in in_short(frame, entry["level"])]
-            entry["notes"] = [line[2:] for line in text.splitlines() if line.startswith("- ")]
+        """What the page shows of a table or figure, and the numbers behind it."""
+        frames = {name: self._statistics(paper, name) for name in item["statistics"]}
+        name, behind = f"{paper}-{item['name']}", {} if item["analytic"] else frames
+        path = Path(self.paths.papers, paper, item["folder"], item["name"])
+        if item["folder"] == items.TABLES:
+            shown = {"title": item["title"], "picture": "", **_table(path.with_suffix(".md"), item, behind.values())}
         else:
-            image = (folder / "figures" / f"{item['name']}.png").read_bytes()
-            entry["image"] = base64.b64encode(image).decode()
-            shown = frames or [self._statistics(paper, name) for name in item["statistics"]]
-            entry["alt"] = captions.in_words(item["title"], shown)
-            at = "" if item["analytic"] else f" Made at {self.layout['scale']} scale."
-            entry["caption"] = captions.caption(item["shown"], shown, item["smooth"]) + at
-        return entry
-
-    def _sources(self, frame: pd.DataFrame) -> list[dict[str, Any]]:
-        rows = []
-        made = frame.dropna(subset="policies")  # not a blind guesser
-        for (label, model), cell in made.groupby(["label", "model"], sort=False):
-            policies = list(dict.fromkeys(" ".join(cell["policies"]).split()))
-            manifests = [self.manifests[policy] for policy in policies]
-            seeds = [str(manifest.get("seed", "")) for manifest in manifests]
-            rows.append(
-                {
-                    "label": label,
-                    "model": model,
-                    "seeds": ", ".join(dict.fromkeys(seeds)),
-                    "seconds": round(sum(float(manifest.get("seconds", 0)) for manifest in manifests), 1),
-                    "commits": origins.each(manifests, origins.commit),
-                    "locks": origins.each(manifests, origins.lock),
-                    "devices": origins.each(manifests, origins.device),
-                    "runs": policies,
-                }
-            )
-        return rows
-
-    def _run(self, policy: str) -> dict[str, Any]:
-        manifest = self.manifests[policy]
-        return {
-            "id": policy,
-            "stage": manifest.get("stage", "published model"),
-            "seed": manifest.get("seed", ""),
-            "steps": manifest.get("step", ""),
-            "seconds": manifest.get("seconds", ""),
-            "resumed_from": manifest.get("resumed_from") or "",
-            "commit": origins.in_order(manifest, origins.commit),
-            "lock": origins.in_order(manifest, origins.lock),
-            "device": origins.in_order(manifest, origins.device),
-            "finished": origins.finished(manifest),
-            "spec": json.dumps(manifest.get("spec", manifest.get("hub")), indent=1, sort_keys=True),
-        }
+            self.pictures[f"{name}.png"] = path.with_suffix(".png")
+            layout = Layout.model_validate({key: item[key] for key in ("title", "note", "scale", "kind")})
+            shown = captions.figure(layout, item["smooth"], list(frames.values()), f"{name}.png")
+        tables = [numbers(frame, source, self.runs, f"{name}-{source}") for source, frame in behind.items()]
+        files = [self.paths.statistics(paper, source) for source in frames]
+        return {**shown, "files": files, "numbers": "\n".join(tables)}
 
 
-def _plain(table: pd.DataFrame) -> tuple[list[str], list[dict[str, Any]]]:
-    rows = [{"cells": [[cell] for cell in cells], "kind": "plain"} for cells in table.to_numpy().tolist()]
-    return list(table.columns), rows
+def _table(path: Path, item: dict[str, Any], frames: Iterable[pd.DataFrame]) -> dict[str, Any]:
+    """A table as its stage wrote it, without the title and the scale, and the sentences above it."""
+    sentences = items.TABLE_KINDS.load(item["kind"]).sentences or (lambda frame, level: [])
+    in_short = [sentence for frame in frames for sentence in sentences(frame, item["level"])]
+    return {"sentences": in_short, "table": path.read_text().split("**\n\n", 1)[1]}
 
 
-def _folded(table: pd.DataFrame) -> tuple[list[str], list[dict[str, Any]]]:
-    """A table's columns and rows, narrow enough for a small screen.
-
-    Where a method has several lines (ours, published, ...), one column has their names, and each benchmark and model
-    is a heading. A cell is a text and, in smaller type below it, its interval.
-    """
-    names = ["" if name.startswith("Unnamed") else name for name in table.columns]
-    if "" not in names:
-        return names, [{"cells": _cells(cells), "kind": "first ours"} for cells in table.to_numpy().tolist()]
-    lead, rows = names.index(""), []
-    for cells in table.to_numpy().tolist():
-        *above, method = cells[:lead]
-        if any(above):
-            rows.append({"cells": [[", ".join(filter(None, above))]], "kind": "above"})
-        kind = "first ours" if method else "other"
-        rows.append({"cells": _cells([method or cells[lead], *cells[lead + 1 :]]), "kind": kind})
-    return names[lead:], rows
-
-
-def _cells(texts: list[str]) -> list[list[str]]:
-    return [text.replace("]", "").split(" [", 1) for text in texts]
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds / 3600:.1f} h" if seconds >= 3600 else time.strftime("%-M min %-S s", time.gmtime(seconds))
+def _specification(manifest: dict[str, Any]) -> str:
+    return json.dumps(manifest.get("spec", manifest.get("hub")), indent=1, sort_keys=True)
 
 
 def main(

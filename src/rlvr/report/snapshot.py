@@ -1,38 +1,35 @@
 """`make snapshot` and others of the name: results for visitors, as small files for version control.
 
 Tables (Markdown), figures, claims, the statistics that they are rendered from (`.data`) and, for every policy behind
-them, its seed, steps, seconds, commit and lock file.
+them, its seed, steps, seconds, commit and lock file. `rlvr.report.readme` makes the page from these files.
 """
 
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
 import pandas as pd
 import typer
-from PIL import Image
-from tabulate import tabulate
 
 from rlvr.claims import grid
 from rlvr.claims.contrasts import layout, needs
-from rlvr.claims.table import cautions, counted, counts, discoveries, gather, markdown, numbers, tested_together
-from rlvr.claims.verdicts import DECIDED
-from rlvr.config import identity
+from rlvr.claims.table import gather, markdown, tested_together
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.paths import Paths
 from rlvr.config.plan import Plan, asked_for
-from rlvr.config.schema.specs import PolicySpec, RunSpec
 from rlvr.files import publish, read_json
 from rlvr.planning.expansion import make_plan
 from rlvr.provenance import ROOT
-from rlvr.report import captions, kept, origins
+from rlvr.report import kept, origins, readme
 from rlvr.report.history import objections
+from rlvr.report.runs import row
 
 SCALE = "laptop"
-FACTS = ("commit", "lock", "device", "finished")
+Wanted = Mapping[str, Sequence[str]]  # papers with the names of their items
 
 
 class Missing(Exception):
@@ -41,6 +38,15 @@ class Missing(Exception):
 
 class Refused(Exception):
     """The results are not those of this checkout's code."""
+
+
+@dataclass(frozen=True)
+class Staying:
+    """What a snapshot has of papers that stay: rows of runs.csv and claims.csv, and their contents."""
+
+    runs: pd.DataFrame = field(default_factory=pd.DataFrame)
+    claims: pd.DataFrame = field(default_factory=pd.DataFrame)
+    papers: dict[str, Any] = field(default_factory=dict)
 
 
 def take(
@@ -61,43 +67,43 @@ def take(
     `out` lacks a policy of a paper to keep, since its settings changed.
     """
     names = [name for name, made in plan.papers.items() if made.paper.claims or items]
-    wanted = {name: list(items) or asked_for(plan, name) for name in names}
-    anew = {name: of_paper for name, of_paper in wanted.items() if name not in keep}
-    kept_runs, kept_claims = _kept(plan, out, [name for name in names if name in keep])
-    policies = _policies(plan, paths, anew)
+    anew = {name: list(items) or asked_for(plan, name) for name in names if name not in keep}
+    stay = _staying(plan, out, [name for name in names if name in keep])
     claims = pd.DataFrame() if items else _claims(paths, list(anew), [plan, *others])
+    policies = _policies(plan, paths, anew)
     for other in others:
         policies |= _behind(other, claims)
-    if missing := [path for stage in policies.values() if not (path := _manifest(paths, stage)).is_file()]:
-        raise _missing(missing)
-    against = _objections(paths, policies, kept_runs)
+    manifests = _manifests(paths, policies)
+    against = _objections(manifests.values(), stay.runs)
     if against and not allow:
         raise Refused("; ".join(against))
-    sections = [
-        _kept_section(plan, out, name) if name in keep else _section(plan, paths, name, wanted[name]) for name in names
-    ]
-    for path in out.glob("*") if out.is_dir() else ():
-        if path.name not in keep:
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    _clear(out, keep)
     _copy_items(plan, paths, out, anew)
-    if keep:
-        claims = pd.concat([kept_claims, claims]).sort_values(["scale", "paper"], kind="stable", ignore_index=True)
-        claims = tested_together(claims)
     if not items:
-        _publish_claims(claims, out)
-    runs = pd.DataFrame([_provenance(_manifest(paths, stage), policy) for policy, stage in policies.items()])
-    if keep:
-        runs = pd.concat([kept_runs[~kept_runs["policy"].isin(runs["policy"])], runs])
+        _publish_claims(_with_staying(stay.claims, claims), out)
+    runs = pd.DataFrame([row(policy, manifest) for policy, manifest in manifests.items()])
+    if len(stay.runs):
+        runs = pd.concat([stay.runs[~stay.runs["policy"].isin(runs["policy"])], runs])
     publish(out / "runs.csv", runs.to_csv(index=False, lineterminator="\n"))
-    about_claims = [] if items else verdicts(claims)
     title = f"{_first_title(plan, anew)}, at {plan.scale} scale" if items else f"Results at {plan.scale} scale"
-    publish(out / "README.md", _readme(title, [plan, *others], about_claims, runs, sections, _allowed(against, allow)))
+    readme.publish_with(
+        out,
+        title=title,
+        about=[plan.about.strip(), *(_stand_too(other) for other in others)],
+        made_by="make snapshot" if plan.scale == SCALE else "python -m rlvr.report.snapshot",
+        allowed=f"Taken although {'; '.join(against)}. The reason: {allow}." if against else "",
+        papers=[stay.papers.get(name) or readme.paper(plan, name, anew[name]) for name in names],
+    )
     return list(anew)
 
 
-def _first_title(plan: Plan, wanted: Mapping[str, Sequence[str]]) -> str:
+def _first_title(plan: Plan, wanted: Wanted) -> str:
     paper, names = next(iter(wanted.items()))
     return plan.papers[paper].item(names[0]).content.title
+
+
+def _stand_too(other: Plan) -> str:
+    return f"Claims stand at {other.scale} scale too. {other.about.strip()}"
 
 
 def _missing(paths: Sequence[Path]) -> Missing:
@@ -113,7 +119,14 @@ def _claims(paths: Paths, papers: Sequence[str], plans: Sequence[Plan]) -> pd.Da
     return claims.loc[claims["paper"].isin(papers) & claims["scale"].isin([plan.scale for plan in plans])]
 
 
-def _policies(plan: Plan, paths: Paths, wanted: Mapping[str, Sequence[str]]) -> dict[str, str]:
+def _with_staying(staying: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
+    if staying.empty:
+        return claims
+    together = pd.concat([staying, claims]).sort_values(["scale", "paper"], kind="stable", ignore_index=True)
+    return tested_together(together)
+
+
+def _policies(plan: Plan, paths: Paths, wanted: Wanted) -> dict[str, str]:
     """The policies of papers' items, with their stages. Raises Missing where a file of an item is missing."""
     policies: dict[str, str] = {}
     files: list[Path] = []
@@ -133,74 +146,6 @@ def _rendered(plan: Plan, paths: Paths, paper: str, name: str) -> Path:
     return Path(paths.item(plan, paper, name)[1])
 
 
-def _objections(paths: Paths, policies: Mapping[str, str], kept_runs: pd.DataFrame) -> list[str]:
-    """What speaks against the commits of the policies and of the runs that stay."""
-    manifests = [read_json(_manifest(paths, stage)) for stage in policies.values()]
-    made_at = [origins.commit(part) for one in manifests for part in origins.entries(one)]
-    stay = [str(commits).split(", ") for commits in (kept_runs["commit"] if len(kept_runs) else [])]
-    return objections(chain(made_at, chain.from_iterable(stay)), ROOT)
-
-
-def _copy_items(plan: Plan, paths: Paths, out: Path, wanted: Mapping[str, Sequence[str]]) -> None:
-    """The tables and figures, and the statistics that they are rendered from."""
-    for paper, names in wanted.items():
-        for name in names:
-            kept.keep(plan, paper, name, paths, out / paper)
-            source = _rendered(plan, paths, paper, name)
-            copy(source, out / paper / source.name)
-
-
-def _kept(plan: Plan, out: Path, papers: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """What a snapshot has of some papers: rows of runs.csv, all of those that the plan wants, and of claims.csv."""
-    if not papers:
-        return pd.DataFrame(), pd.DataFrame()
-    if lacking := [name for name in ("runs.csv", "claims.csv", "README.md") if not (out / name).is_file()]:
-        raise Refused(f"{out / lacking[0]} is missing: there is no snapshot with claims whose papers could stay")
-    runs, claims = pd.read_csv(out / "runs.csv", keep_default_na=False), pd.read_csv(out / "claims.csv")
-    wanted: set[str] = set()
-    for paper in papers:
-        made = plan.papers[paper]
-        policies = {policy for item in asked_for(plan, paper) for policy in made.item(item).policies()}
-        if lost := sorted(policies - set(runs["policy"])):
-            raise Refused(f"{out} has no {lost[0]} ({len(lost)} missing policies in all): {paper} cannot stay as it is")
-        wanted |= policies
-    return runs.loc[runs["policy"].isin(wanted)], claims.loc[claims["paper"].isin(papers)]
-
-
-def _kept_section(plan: Plan, out: Path, paper: str) -> str:
-    """The lines on a paper that a snapshot's page has."""
-    title = f"## {plan.papers[paper].paper.short}\n"
-    page = (out / "README.md").read_text()
-    return title + page.split(title, 1)[1].split("\n## ", 1)[0].rstrip("\n") + "\n"
-
-
-def _section(plan: Plan, paths: Paths, paper: str, names: Sequence[str]) -> str:
-    """The page's lines on a paper: links to its tables, and its figures with their captions."""
-    of = plan.papers[paper]
-    lines = [f"## {of.paper.short}\n\n{of.paper.title} ({of.paper.authors}, {of.paper.year})\n"]
-    for name in names:
-        content, link = of.item(name).content, f"{paper}/{_rendered(plan, paths, paper, name).name}"
-        if name in of.tables:
-            lines.append(f"- [{content.title}]({link})")
-            continue
-        frames = [pd.read_csv(file) for file in kept.files(plan, paper, name, paths)]
-        below = captions.caption(content.kind, frames, getattr(content, "smooth", None))
-        note = f"{content.note.strip()} " if content.note else ""
-        lines.append(
-            f"\n**{content.title}**\n\n![{captions.in_words(content.title, frames)}]({link})\n\n{note}{below}\n"
-        )
-    return "\n".join(lines)
-
-
-def _publish_claims(claims: pd.DataFrame, out: Path) -> None:
-    publish(out / "claims.md", markdown(claims))
-    with tempfile.TemporaryDirectory() as folder:
-        picture = Path(folder) / "claims.png"
-        grid.publish(claims, picture)
-        copy(picture, out / "claims.png")
-    publish(out / "claims.csv", claims.to_csv(index=False, lineterminator="\n"))
-
-
 def _behind(plan: Plan, claims: pd.DataFrame) -> dict[str, str]:
     """The policies behind the claims at a scale, with their stages."""
     papers = dict.fromkeys(claims[claims["scale"] == plan.scale]["paper"])
@@ -210,102 +155,61 @@ def _behind(plan: Plan, claims: pd.DataFrame) -> dict[str, str]:
     return {policy: plan.stage(policy) for policy in named}
 
 
-def _manifest(paths: Paths, stage: str) -> Path:
-    return Path(paths.results) / stage / "manifest.json"
+def _manifests(paths: Paths, policies: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """The manifests of policies. Raises Missing where one is missing."""
+    files = {policy: Path(paths.results, stage, "manifest.json") for policy, stage in policies.items()}
+    if missing := [path for path in files.values() if not path.is_file()]:
+        raise _missing(missing)
+    return {policy: read_json(path) for policy, path in files.items()}
 
 
-def copy(source: Path, target: Path) -> None:
-    """Copies a table unchanged, a picture in 256 colours, which takes a quarter of the space."""
-    if source.suffix != ".png":
-        shutil.copyfile(source, target)
-        return
-    with Image.open(source) as picture:
-        picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(target, optimize=True)
+def _objections(manifests: Iterable[dict[str, Any]], staying: pd.DataFrame) -> list[str]:
+    """What speaks against the commits of the policies and of the runs that stay."""
+    made_at = [origins.commit(part) for one in manifests for part in origins.entries(one)]
+    stay = [str(commits).split(", ") for commits in (staying["commit"] if len(staying) else [])]
+    return objections(chain(made_at, chain.from_iterable(stay)), ROOT)
 
 
-def _provenance(path: Path, policy: str) -> dict[str, Any]:
-    manifest = read_json(path)
-    facts = {key: manifest.get(key, "") for key in ("stage", "seed", "step", "seconds")}
-    origin = {name: origins.in_order(manifest, getattr(origins, name)) for name in FACTS[:3]}
-    return {"policy": policy, **described(manifest), **facts, **origin, "finished": origins.finished(manifest)}
+def _clear(out: Path, keep: Sequence[str]) -> None:
+    for path in out.glob("*"):
+        if path.name not in keep:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def described(manifest: dict[str, Any]) -> dict[str, Any]:
-    """A policy's method, model, learning rate and settings off the defaults, from its manifest.
-
-    The learning rate of a base policy is that of its SFT; a published model has none.
-    """
-    spec, stage = manifest.get("spec"), manifest.get("stage")
-    if stage == "rl":
-        run = RunSpec.model_validate(spec)
-        differ = ", ".join(f"{key} = {value}" if value else key for key, value in identity.settings(run).items())
-        model, rate = run.base.model.name, run.rl.learning_rate
-        return {"method": identity.method(run), "model": model, "learning_rate": rate, "settings": differ}
-    if stage == "sft":
-        policy = PolicySpec.model_validate(spec)
-        rate = policy.sft.learning_rate if policy.sft else ""
-        return {"method": "sft", "model": policy.model.name, "learning_rate": rate, "settings": ""}
-    model = manifest["hub"]["repo"] if "hub" in manifest else ""
-    return {"method": "", "model": model, "learning_rate": "", "settings": ""}
+def _copy_items(plan: Plan, paths: Paths, out: Path, wanted: Wanted) -> None:
+    """The tables and figures, and the statistics that they are rendered from."""
+    for paper, names in wanted.items():
+        for name in names:
+            kept.keep(plan, paper, name, paths, out / paper)
+            source = _rendered(plan, paths, paper, name)
+            kept.copy(source, out / paper / source.name)
 
 
-def _allowed(against: list[str], reason: str) -> list[str]:
-    return [f"Taken although {'; '.join(against)}. The reason: {reason}.", ""] if against else []
+def _publish_claims(claims: pd.DataFrame, out: Path) -> None:
+    publish(out / "claims.md", markdown(claims))
+    with tempfile.TemporaryDirectory() as folder:
+        picture = Path(folder) / readme.GRID
+        grid.publish(claims, picture)
+        kept.copy(picture, out / readme.GRID)
+    publish(out / "claims.csv", claims.to_csv(index=False, lineterminator="\n"))
 
 
-def _readme(
-    title: str,
-    plans: list[Plan],
-    about_claims: list[str],
-    runs: pd.DataFrame,
-    sections: list[str],
-    allowed: list[str],
-) -> str:
-    facts = {fact: "; ".join(dict.fromkeys(str(value) for value in runs[fact])) for fact in FACTS[:3]}
-    hours = float(pd.to_numeric(runs["seconds"], errors="coerce").sum()) / 3600
-    last = max((str(value) for value in runs["finished"] if value != origins.NOT_RECORDED), default="unknown")
-    made_by = "make snapshot" if plans[0].scale == SCALE else "python -m rlvr.report.snapshot"
-    return "\n".join(
-        [
-            f"# {title}",
-            "",
-            f"{plans[0].about}",
-            "",
-            *(f"Claims stand at {other.scale} scale too. {other.about.strip()}\n" for other in plans[1:]),
-            f"{len(runs)} policies ([runs.csv](runs.csv)), {hours:.1f} hours of training in all on "
-            f"{facts['device']}; the last finished {last}. Commit {facts['commit']}, lock file "
-            f"{facts['lock']}. Made by `{made_by}`; the pages of the run say more.",
-            "",
-            *allowed,
-            *about_claims,
-            *sections,
-            "",
-        ]
-    )
-
-
-def verdicts(claims: pd.DataFrame) -> list[str]:
-    """The picture of the claims, their numbers, and those that were decided, as lines."""
-    table = counts(claims, ["short", "scale", "effort"])
-    return [
-        "![Each claim of each paper: whether its own numbers say so, and what was found here](claims.png)",
-        "",
-        "Verdicts on what the papers claim ([claims.md](claims.md), [claims.csv](claims.csv)):",
-        "",
-        tabulate(table, headers="keys", tablefmt="pipe", showindex=False),
-        "",
-        *(f"- {sentence}" for sentence in [*cautions(claims), *discoveries(claims)]),
-        "",
-        "Those that were decided, with the contrast that decides:",
-        "",
-        *(_decided(row) for _, row in counted(claims[claims["verdict"].isin(DECIDED)]).iterrows()),
-        "",
-    ]
-
-
-def _decided(row: pd.Series) -> str:
-    claim = f"- {row['short']}, {row['scale']}, {row['effort']}: {row['says']} ({row['place']})."
-    return f"{claim} **{row['verdict'].capitalize()}**: {row['deciding']} {numbers(row)}"
+def _staying(plan: Plan, out: Path, papers: Sequence[str]) -> Staying:
+    """What a snapshot has of some papers. Raises Refused where it lacks a policy that the plan wants of them."""
+    if not papers:
+        return Staying()
+    if lacking := [name for name in ("runs.csv", "claims.csv", readme.CONTENTS) if not (out / name).is_file()]:
+        raise Refused(f"{out / lacking[0]} is missing: there is no snapshot with claims whose papers could stay")
+    runs, claims = pd.read_csv(out / "runs.csv", keep_default_na=False), pd.read_csv(out / "claims.csv")
+    wanted: set[str] = set()
+    for paper in papers:
+        made = plan.papers[paper]
+        policies = {policy for item in asked_for(plan, paper) for policy in made.item(item).policies()}
+        if lost := sorted(policies - set(runs["policy"])):
+            raise Refused(f"{out} has no {lost[0]} ({len(lost)} missing policies in all): {paper} cannot stay as it is")
+        wanted |= policies
+    contents = {paper["name"]: paper for paper in read_json(out / readme.CONTENTS)["papers"] if paper["name"] in papers}
+    return Staying(runs.loc[runs["policy"].isin(wanted)], claims.loc[claims["paper"].isin(papers)], contents)
 
 
 def main(

@@ -1,15 +1,14 @@
-"""Tables that a reader sorts and filters, and the origin of a number behind a button beside it.
+"""Tables that a reader sorts and filters, and the origin of a number behind a button beside it, as HTML.
 
-The HTML stands by itself: the browser has the popovers, and `static/browse.js` adds sorting and filters.
+The browser has the popovers; `browse.js` adds sorting and filters. Nothing here has an empty line, so that the HTML is
+one block of Markdown.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
 NUMBER, TEXT, CHOICE = "number", "text", "choice"  # a choice has few values, and a list of them as its filter
-RAW = "```{raw} html\n%s\n```\n"
-WIDE = "---\nhide-toc: true\n---\n\n"  # of a page that is a table: it takes the whole width
 
 
 @dataclass(frozen=True)
@@ -23,25 +22,23 @@ class Cell:
     mark: str = ""  # a class of the style sheet
 
     def html(self) -> str:
-        inner = escape(self.text) + (f"<small>{escape(self.small)}</small>" if self.small else "")
+        inner = escape(self.text)
         if self.mark:
             inner = f'<span class="badge {self.mark}">{inner}</span>'
         if self.origin:
             inner = f'<button type="button" popovertarget="{self.origin}">{inner}</button>'
         sort = "" if self.sort is None else f' data-sort="{escape(str(self.sort))}"'
-        return f"<td{sort}>{inner}</td>"
+        return f"<td{sort}>{inner}" + (f"<small>{escape(self.small)}</small>" if self.small else "") + "</td>"
 
 
-def table(caption: str, columns: Mapping[str, str], rows: Sequence[tuple[str, Sequence[Cell]]]) -> str:
-    """A table as HTML: columns with their kinds, and rows with an anchor (or ""), each a cell per column."""
+def table(caption: str, columns: Mapping[str, str], rows: Iterable[tuple[str, Sequence[Cell]]]) -> str:
+    """A table: columns with their kinds, and rows with an anchor (or ""), each a cell per column."""
     heads = "".join(f'<th scope="col" data-kind="{kind}">{escape(name)}</th>' for name, kind in columns.items())
-    lines = [_row(anchor, cells) for anchor, cells in rows]
-    name = escape(caption)
+    name, lines = escape(caption), "\n".join(_row(anchor, cells) for anchor, cells in rows)
     return (
         f'<div class="browse"><div class="table-wrapper" tabindex="0" role="region" aria-label="{name}">'
-        f'<table class="docutils"><caption>{name}</caption><thead><tr>{heads}</tr></thead>\n<tbody>\n'
-        + "\n".join(lines)
-        + "\n</tbody></table></div></div>"
+        f'<table class="docutils"><caption>{name}</caption><thead><tr>{heads}</tr></thead>\n'
+        f"<tbody>\n{lines}\n</tbody></table></div></div>"
     )
 
 
@@ -58,8 +55,3 @@ def popover(name: str, title: str, facts: Mapping[str, str]) -> str:
         f'<p id="{name}-title"><strong>{escape(title)}</strong></p><dl>{terms}</dl>'
         f'<button type="button" popovertarget="{name}" popovertargetaction="hide">Close</button></div>'
     )
-
-
-def raw(*parts: str) -> str:
-    """HTML in a page of Markdown."""
-    return RAW % "\n".join(parts)

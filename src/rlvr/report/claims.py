@@ -1,0 +1,144 @@
+"""Claims on pages: their counts, a row per verdict, and the origin of each estimate."""
+
+import re
+from collections.abc import Iterable, Mapping
+from html import escape
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pandas as pd
+from tabulate import tabulate
+
+from rlvr.claims.contrasts import layout
+from rlvr.claims.table import NOTES, cautions, counted, counts, discoveries, gather, numbers, published
+from rlvr.claims.verdicts import DECIDED, KINDS, NOT_RUN, meaning
+from rlvr.config.plan import Plan
+from rlvr.items.contrast import ContrastSpec
+from rlvr.report.browse import CHOICE, NUMBER, TEXT, Cell, popover, table
+from rlvr.report.runs import Runs
+
+COLUMNS = {
+    **{"Paper": CHOICE, "Claim": TEXT, "Verdict": CHOICE, "Estimate": NUMBER, "Scale": CHOICE, "Effort": CHOICE},
+    **{"In the paper's own numbers": CHOICE, "Seeds": NUMBER, "Whose": CHOICE},
+}
+ALT = "Each claim of each paper: whether its own numbers say so, and what was found here"
+Policies = Mapping[tuple[str, ...], list[str]]  # by scale, paper, claim, effort: those of the deciding contrast
+
+
+def evaluated(results: Path) -> pd.DataFrame:
+    """The claims evaluated so far, at every scale; else those that the default target decides."""
+    frame = gather(results / "claims")
+    if frame.empty:
+        first = gather(results / "first")
+        frame = first if first.empty else first[first["verdict"] != NOT_RUN]
+    return pd.DataFrame({"paper": []}) if frame.empty else complete(frame)
+
+
+def complete(frame: pd.DataFrame) -> pd.DataFrame:
+    """With what the paper's own numbers say on each row, not on a claim's first alone."""
+    first = frame.groupby(["scale", "paper", "claim"], sort=False)
+    names = ("published", "published_cells", "published_exceptions")
+    return frame.assign(**{name: first[name].transform(lambda values: values.iloc[0]) for name in names})
+
+
+def in_short(frame: pd.DataFrame, picture: str) -> list[str]:
+    """The picture of the claims and their numbers, as lines of Markdown; none without claims."""
+    if frame.empty:
+        return []
+    table = tabulate(counts(frame, ["short", "scale", "effort"]), headers="keys", tablefmt="pipe", showindex=False)
+    sentences = [f"- {sentence}" for sentence in [*cautions(frame), *discoveries(frame)]]
+    return [f"![{ALT}]({picture})", "", table, "", *sentences, ""]
+
+
+def content(frame: pd.DataFrame, runs: Runs, behind: Policies = MappingProxyType({})) -> dict[str, Any]:
+    """What a page says of some claims, nothing without any; `behind` has the policies of each."""
+    if frame.empty:
+        return {}
+    table = verdicts(frame, runs, behind)
+    return {"kinds": kinds(frame), "cautions": cautions(frame), "table": table, "notes": NOTES}
+
+
+def kinds(frame: pd.DataFrame) -> str:
+    """How many claims of each kind there are, in words."""
+    found = frame.groupby("of", sort=False)["claim"].nunique()
+    return ", ".join(f"{count} {KINDS[str(kind)]}" for kind, count in found.items())
+
+
+def decided(frame: pd.DataFrame) -> list[str]:
+    """The counted claims with a verdict, with the contrast that decides, as lines of Markdown."""
+    return [_decided(row) for _, row in counted(frame[frame["verdict"].isin(DECIDED)]).iterrows()]
+
+
+def _decided(row: pd.Series) -> str:
+    claim = f"- {row['short']}, {row['scale']}, {row['effort']}: {row['says']} ({row['place']})."
+    return f"{claim} **{row['verdict'].capitalize()}**: {row['deciding']} {numbers(row)}"
+
+
+def policies(frame: pd.DataFrame, plans: Iterable[Plan]) -> Policies:
+    """The policies behind each claim's deciding contrast, by the plan of its scale."""
+    deciding = {_key(row): str(row["deciding"]) for _, row in frame.iterrows()}
+    found: dict[tuple[str, ...], list[str]] = {}
+    for plan in plans:
+        claims = {paper: layout(plan, paper) for paper, made in plan.papers.items() if made.paper.claims}
+        for paper, claim in ((name, claim) for name, laid in claims.items() for claim in laid):
+            key = (plan.scale, paper, claim.claim, claim.effort)
+            for contrast in claim.contrasts:
+                if deciding.get(key, "").startswith(f"{contrast.says} with {contrast.stand_in}"):
+                    found.setdefault(key, _behind(contrast))
+    return found
+
+
+def _behind(contrast: ContrastSpec) -> list[str]:
+    of_terms = [policy for term in contrast.terms for rate in term.rates for policy in rate.policies]
+    return [*of_terms, *contrast.at]
+
+
+def _key(row: Any) -> tuple[str, ...]:
+    return (row["scale"], row["paper"], row["claim"], row["effort"])
+
+
+def anchor(row: Any) -> str:
+    """The name of a verdict's row, without signs that an anchor cannot have."""
+    name = f"{row['paper']}-{row['claim']}-{row['scale']}-{row['effort']}"
+    return name.replace(" ", "-").replace("'", "")
+
+
+def verdicts(frame: pd.DataFrame, runs: Runs, behind: Policies) -> str:
+    """A row per claim, scale and effort; its estimate leads to the contrast, its interval and its runs."""
+    lines = [row for _, row in frame.iterrows()]
+    rows = [(anchor(row), _cells(row)) for row in lines]
+    popovers = [popover(f"of-{anchor(row)}", str(row["says"]), _facts(row, runs, behind)) for row in lines]
+    return "\n".join([table("Claims", COLUMNS, rows), *popovers])
+
+
+def _cells(row: pd.Series) -> list[Cell]:
+    """Without an estimate the verdict's button leads to the reason."""
+    judged, origin = bool(pd.notna(row["estimate"])), f"of-{anchor(row)}"
+    return [
+        *(Cell(row["short"]), Cell(row["says"], small=str(row["place"]))),
+        Cell(row["verdict"], origin="" if judged else origin, mark=meaning(row["verdict"]).replace(" ", "-")),
+        Cell(re.split(r"[;(]", numbers(row))[0].strip(), row["estimate"], origin) if judged else Cell(""),
+        *(Cell(row["scale"]), Cell(row["effort"]), Cell(row["published"])),
+        Cell(f"{row['seeds']:.0f}", row["seeds"]) if judged else Cell(""),
+        Cell(KINDS[row["of"]]),
+    ]
+
+
+def _facts(row: pd.Series, runs: Runs, behind: Policies) -> dict[str, str]:
+    """What a reader asks of an estimate."""
+    tested = pd.notna(row["p"])
+    texts = {
+        "Contrast": row["deciding"],
+        "Estimate": numbers(row),
+        "Interval": f"95 %, over {row['unit']}" if pd.notna(row["estimate"]) else None,
+        "p": f"{row['p']:.2g}; over all claims {row['p_of_all_claims']:.2g}" if tested else None,
+        "Contrasts judged": f"{row['run']} of {row['contrasts']}",
+        "Not comparable": row["reason"],
+        "Learning rates": row["learning_rates"],
+        "Place in the paper": row["place"],
+        "The paper's own numbers": published(row),
+        "Not there": row["published_exceptions"],
+    }
+    shown = {key: escape(text) for key, text in texts.items() if isinstance(text, str)}
+    return {**shown, **runs.origin(behind.get(_key(row), []))}

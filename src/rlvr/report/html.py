@@ -1,0 +1,52 @@
+"""A page of Markdown as one HTML file that needs nothing else: pictures, style and script are within it."""
+
+import base64
+import re
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from types import MappingProxyType
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from rlvr.report import text
+
+FOLDER = Path(__file__).parent
+INTERVAL = re.compile(r"(<td[^>]*>[^<\[]+) (\[[^\]<]+\])(?=[^<]*</td>)")  # below its value, in smaller type
+
+
+def page(markdown: str, pictures: Mapping[str, Path] = MappingProxyType({}), *, above: str = "", head: str = "") -> str:
+    """The page; its title is the first heading. `pictures` has the file of each image, `above` leads to the overview.
+
+    `head` is HTML for the page's head.
+    """
+    parser = MarkdownIt("commonmark", {"html": True}).enable("table")
+    parser.add_render_rule("table_open", lambda *_: '<div class="wide" tabindex="0"><table>')
+    parser.add_render_rule("table_close", lambda *_: "</table></div>")
+    tokens = parser.parse(markdown)
+    headings = _with_anchors(tokens)
+    for token in tokens:
+        for child in token.children or ():
+            if child.type == "image":
+                child.attrs["src"] = _embedded(pictures[str(child.attrs["src"])])
+    body = INTERVAL.sub(r"\1<small>\2</small>", parser.renderer.render(tokens, parser.options, {}))
+    parts = {name: (FOLDER / name).read_text() for name in ("style.css", "browse.css", "browse.js")}
+    return text.render("page.html.j2", headings=headings, body=body, parts=parts, above=above, head=head)
+
+
+def _with_anchors(tokens: list[Token]) -> list[dict[str, str]]:
+    """Gives each heading an anchor, and returns all of them: level, anchor, text."""
+    headings: list[dict[str, str]] = []
+    for start, content in pairwise(tokens):
+        if start.type == "heading_open":
+            words = "".join(child.content for child in content.children or ())
+            name = re.sub(r"[^\w-]", "", words.lower().replace(" ", "-"))
+            same = sum(heading["base"] == name for heading in headings)
+            start.attrs["id"] = f"{name}-{same}" if same else name
+            headings.append({"level": start.tag, "base": name, "anchor": str(start.attrs["id"]), "text": words})
+    return headings
+
+
+def _embedded(picture: Path) -> str:
+    return f"data:image/png;base64,{base64.b64encode(picture.read_bytes()).decode()}"

@@ -1,0 +1,60 @@
+"""The page of a snapshot, README.md, from the snapshot's own files: so it can be written again at any time.
+
+`contents.json` has what the other files do not say: the title, what the scale is, and the papers with their items.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from rlvr.config.plan import Plan
+from rlvr.files import publish, read_json
+from rlvr.report import captions, claims, kept, runs, text
+
+CONTENTS, GRID = "contents.json", "claims.png"
+
+
+def publish_with(folder: Path, **contents: Any) -> None:
+    """Writes the contents and the page; `snapshot.md.j2` names the contents."""
+    publish(folder / CONTENTS, json.dumps(contents, ensure_ascii=False, indent=1) + "\n")
+    publish(folder / "README.md", page(folder))
+
+
+def paper(plan: Plan, name: str, items: list[str]) -> dict[str, Any]:
+    """The contents of a paper."""
+    about = plan.papers[name].paper
+    return {**about.model_dump(include={"name", "short", "title", "authors", "year"}), "items": items}
+
+
+def page(folder: Path, *, pictures: bool = True) -> str:
+    """The page; without `pictures` it has links to them."""
+    contents = read_json(folder / CONTENTS)
+    papers = [{**paper, **results(folder / paper["name"], paper["items"])} for paper in contents["papers"]]
+    file = folder / "claims.csv"
+    frame = pd.read_csv(file) if file.is_file() else pd.DataFrame()
+    return text.render(
+        "snapshot.md.j2",
+        **{**contents, "papers": papers},
+        pictures=pictures,
+        runs=runs.read(folder),
+        verdicts=claims.in_short(frame, GRID),
+        decided=claims.decided(frame) if len(frame) else [],
+    )
+
+
+def results(folder: Path, items: list[str]) -> dict[str, list[dict[str, str]]]:
+    """A paper's tables and figures in a snapshot."""
+    found: dict[str, list[dict[str, str]]] = {"tables": [], "figures": []}
+    for item in items:
+        layout, frames = kept.read(folder / kept.DATA / f"{item}.json")
+        if (folder / f"{item}.md").is_file():
+            found["tables"].append({"title": layout.title, "file": f"{folder.name}/{item}.md"})
+        else:
+            found["figures"].append(
+                captions.figure(
+                    layout, getattr(layout, "smooth", None), list(frames.values()), f"{folder.name}/{item}.png"
+                )
+            )
+    return found
