@@ -10,6 +10,7 @@ PYTHON ?= python3
 CLUSTER_PYTHON ?= python3.12
 BIN := $(VENV)/bin
 TORCH := torch==2.13.0
+CLAIMING := ace,lens,agrae,fade,pacs
 CORES ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 2)
 
 .PHONY: help run test test-quick smoke doctor install install-test install-lint install-site install-bench install-cluster
@@ -47,10 +48,10 @@ install-cluster: $(VENV)-cluster/.cluster ## install verl and vLLM for GPUs, whe
 results: install ## run the papers' cores and claims, then make snapshot, at the commit that is checked out; two hours
 	@git diff --quiet HEAD || { echo "results are made at one commit; commit your changes first" >&2; exit 1; }
 	$(BIN)/snakemake --cores $(CORES) -- paper_ace paper_lens paper_agrae paper_fade paper_pacs claims
-	$(BIN)/python -m rlvr.report.snapshot
+	$(BIN)/python -m rlvr.report.snapshot --papers $(CLAIMING)
 
 snapshot: install ## write the results of a laptop run to docs/results/, as small files
-	@$(BIN)/python -m rlvr.report.snapshot
+	@$(BIN)/python -m rlvr.report.snapshot --papers $(CLAIMING)
 
 snapshot-full: install ## write the results of `snakemake --config scale=full-laptop` on three papers to docs/full-laptop/
 	@$(BIN)/python -m rlvr.report.snapshot --scale full-laptop --alone --papers ace,lens,agrae --out docs/full-laptop

@@ -1,16 +1,22 @@
 """Imports go one way (docs/architecture.md)."""
 
 import ast
+import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from rlvr.items import FIGURE_KINDS, TABLE_KINDS, kinds
+from rlvr.planning.expansion import make_plan
+from rlvr.registry import papers
+
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "rlvr"
 
 # These import nothing of ours, and every folder may import them.
-BASE = {"files", "provenance", "environment", "offspring", "stages", "words"}
+BASE = {"files", "provenance", "environment", "offspring", "registry", "stages", "words"}
 # A folder may import from these too, and from itself.
 MAY_IMPORT = {
     **{room: set() for room in BASE},
@@ -23,13 +29,27 @@ MAY_IMPORT = {
     "training": {"config", "data", "estimators", "policies", "records", "verifiers"},
     "sampling": {"config", "policies", "records", "training"},
     "scoring": {"config", "data", "policies", "records", "statistics", "training", "verifiers"},
-    "weights": {"config", "policies", "records", "training", "verifiers"},
     "statistics": {"config"},
     "theory": {"config", "estimators"},
     "items": {"config", "scoring", "statistics", "theory"},  # it finds kinds by their names, and imports none
-    "figures": {"config", "estimators", "items", "records", "scoring", "statistics"},
-    "tables": {"config", "figures", "items", "scoring", "statistics"},
     "claims": {"config", "items", "statistics"},
+    "figures": {"claims", "config", "estimators", "items", "statistics"},
+    "tables": {"claims", "config", "figures", "items", "scoring", "statistics"},
+    "papers": {
+        *(
+            "claims",
+            "config",
+            "estimators",
+            "figures",
+            "items",
+            "policies",
+            "records",
+            "scoring",
+            "statistics",
+            "tables",
+        ),
+        *("theory", "training", "verifiers"),
+    },
     "planning": {"claims", "config", "items"},
     "cost": {"config", "data", "planning", "training"},
     "report": {"claims", "config", "items", "planning"},
@@ -115,9 +135,9 @@ def test_a_plan_loads_nothing_that_renders_fits_or_trains():
     """A dry run has no time for it."""
     heavy = RENDERS | {"torch", "transformers"}
     code = (
-        "import sys, rlvr.planning.expansion\nfrom rlvr import items\n"
-        "[items.load(folder, kind) for folder in ('tables', 'figures') for kind in items.names(folder)]\n"
-        "import rlvr.claims.of_collapse, rlvr.claims.of_curves, rlvr.claims.of_scores\n"
+        "import sys, rlvr.planning.expansion\nfrom rlvr.config.measures import RUN_MEASURES\n"
+        "from rlvr.items import FIGURE_KINDS, TABLE_KINDS\n"
+        "[list(registry.all()) for registry in (TABLE_KINDS, FIGURE_KINDS, RUN_MEASURES)]\n"
         f"print(*{heavy} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -128,3 +148,53 @@ def test_a_plan_loads_nothing_that_renders_fits_or_trains():
 def test_light_stages_do_not_load_torch(module):
     code = f"import sys, {module}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+# ---- papers are tenants --------------------------------------------------------------------------
+
+ROOT = SOURCE.parents[1]
+NAMES = re.compile(r"(?<![\w-])(?:ace|a-?grae|fade|lens|pacs)(?!\w)", re.IGNORECASE)
+# A source: "ACE, Eq. 15", "FADE's Eq. 7", "A-GRAE, App. C.2".
+SOURCES = re.compile(r"(?:ACE|A-GRAE|FADE|LENS|PACS)(?:'s)?,? (?:sec|Eq|App|Tables?|Figures?|Figs?|Def|Algorithm)[. ]")
+
+
+def test_the_trunk_names_no_paper():
+    """All but rlvr.papers and the estimators: there a paper is only a source of a formula."""
+    own = (SOURCE / "papers", SOURCE / "estimators")
+    files = [path for path in SOURCE.rglob("*.py") if not any(folder in path.parents for folder in own)]
+    named = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in [*files, *(ROOT / "workflow").rglob("*.smk")]
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if NAMES.search(SOURCES.sub("", line))
+    ]
+    assert not named, "\n".join(named)
+
+
+def test_no_paper_imports_another():
+    for folder in sorted(path.parent for path in (SOURCE / "papers").glob("*/__init__.py")):
+        for path in folder.rglob("*.py"):
+            others = set(re.findall(r"rlvr\.papers\.(\w+)", path.read_text())) - {folder.name}
+            assert not others, f"{path.relative_to(SOURCE)} imports from {others}"
+
+
+def test_what_a_kind_reads_are_the_parameters_of_its_statistics():
+    for registry in (TABLE_KINDS, FIGURE_KINDS):
+        for name, kind in registry.all():
+            if kind.statistics is not None:
+                assert tuple(inspect.signature(kind.statistics).parameters)[1:] == kind.reads, name
+    for name, kind in TABLE_KINDS.all():
+        function = getattr(kind.render, "func", kind.render)
+        assert set(kind.rendered_from) <= set(inspect.signature(function).parameters), name
+
+
+def test_a_kind_of_one_paper_is_in_its_folder():
+    """And a kind in a paper's folder is of this paper alone."""
+    plan = make_plan(ROOT, "smoke", list(papers()))
+    users: dict[tuple[str, str], set[str]] = {}
+    for paper, made in plan.papers.items():
+        for item in (*made.tables.values(), *made.figures.values()):
+            users.setdefault((item.folder, item.content.kind), set()).add(paper)
+    for (folder, kind), used_by in users.items():
+        owner = re.match(r"rlvr\.papers\.(\w+)", kinds(folder).module(kind))
+        assert owner is None or used_by == {owner[1]}, f"{folder}/{kind} is in papers/{owner[1]} and used by {used_by}"

@@ -242,11 +242,11 @@ def test_a_run_that_was_archived_before_its_evaluation_is_made_again(chain, tmp_
 
 def test_archives_of_other_settings_are_left_and_said_so(chain, tmp_path, capsys):
     written = archive.keep(make_plan(ROOT, "smoke", ["ace"]), Paths(str(chain), "smoke"), tmp_path / "archive")
-    archive.restore_command(tmp_path / "archive", "laptop", "ace", tmp_path / "results")
+    archive.restore_command(tmp_path / "archive", "ace", "laptop", tmp_path / "results")
     said = capsys.readouterr().out
     assert "0 policies restored" in said
     assert f"the first of {len(written)} archives of no policy of ace at laptop" in said
-    archive.restore_command(tmp_path / "archive", "smoke", "ace", chain)
+    archive.restore_command(tmp_path / "archive", "ace", "smoke", chain)
     assert "left" not in capsys.readouterr().out
 
 

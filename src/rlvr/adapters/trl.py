@@ -2,7 +2,7 @@
 
     from rlvr.adapters.trl import GRPOTrainer
 
-    GRPOTrainer(..., estimator="ace", estimator_settings={"alpha": 2.0})
+    GRPOTrainer(..., estimator="power_alpha", estimator_settings={"alpha": 2.0})
 
 All else is TRL's: rollouts, rewards, loss, logs. Dimensions: B responses of all processes, P prompts, G rollouts each.
 """
@@ -22,8 +22,8 @@ from rlvr.estimators import INPUTS, Estimator, inputs_of_step
 class GRPOTrainer(Trainer):  # pyright: ignore[reportGeneralTypeIssues] - without TRL it takes this file for it
     """TRL's trainer; `estimator` names a method of `rlvr weigh --list`, `estimator_settings` changes its defaults.
 
-    `estimator_state` is what FADE and A-GRAE carry from step to step; TRL's checkpoints do not hold it. Raises
-    ValueError for a method whose weights follow the policy within a batch (PACS), and for one that needs a reference
+    `estimator_state` is what a method with a controller carries from step to step; TRL's checkpoints do not hold it.
+    Raises ValueError for a method whose weights follow the policy within a batch, and for one that needs a reference
     where `beta` is 0, since TRL then loads none.
     """
 

@@ -21,7 +21,7 @@ _WITH_BATCH: dict[str, Weights] = {}  # by the name in verl's configuration
 
 
 class Weights:
-    """An estimator that needs more than rewards, and its state (FADE, A-GRAE), which verl's checkpoints do not hold."""
+    """An estimator that needs more than rewards, and its state, which verl's checkpoints do not hold."""
 
     def __init__(self, estimator: Estimator):
         self.estimator, self.state = estimator, {}
@@ -48,7 +48,7 @@ def register(estimator: str, name: str | None = None, **settings: Any) -> str:
     """Registers an estimator with settings, and returns its name for `algorithm.adv_estimator`.
 
     The name is `rlvr_<estimator>` unless given. Raises KeyError for an unknown estimator, SettingError for a wrong
-    setting, ValueError for weights that follow the policy within a batch (PACS).
+    setting, ValueError for weights that follow the policy within a batch.
     """
     from verl.trainer.ppo import core_algos
 

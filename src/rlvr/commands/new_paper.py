@@ -35,7 +35,7 @@ models: # of config/models.yaml, each with the paper's settings for it (every ke
 
 arms: # the methods: an estimator with its settings, and what else the paper changes
   grpo: {{label: GRPO, settings: {{estimator: {{name: grpo}}}}}}
-  mine: {{label: Mine, settings: {{estimator: {{name: ace, alpha: 1.0}}}}}}
+  mine: {{label: Mine, settings: {{estimator: {{name: power_alpha, alpha: 2.0}}}}}}
 
 sweeps: # at one learning rate a comparison of weights is also one of step sizes
   lr: {{like: [grpo, mine], times: rl.learning_rate, values: [0.35, 1.0, 2.0]}}

@@ -56,7 +56,7 @@ def plan(
     Options replace the scale's device and nodes (`hardware` in its file). Jobs start in the order that finishes core
     tables first. The output lists every assumption; docs/cost.md explains them.
 
-    Example: rlvr plan ace --scale laptop
+    Example: rlvr plan PAPER --scale laptop
     """
     import pandas as pd
 

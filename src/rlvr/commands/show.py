@@ -43,10 +43,10 @@ def show(
     """Show groups of rollouts side by side: text, verdict, weight, confidence shift; false steps of working marked.
 
     A run shows the training rollouts that it kept (`execution.kept_prompts`), newest step first, an evaluation its
-    completions by problem. `--weigh lens` adds the weights that LENS would have given them. A method's state (FADE)
+    completions by problem. `--weigh rloo` adds the weights that RLOO would have given them. A method's state
     follows from the groups shown.
 
-    Example: rlvr show RUN --weigh lens --html show.html
+    Example: rlvr show RUN --weigh rloo --html show.html
     """
     from rlvr.show import groups as reading
     from rlvr.show.names import find

@@ -47,7 +47,7 @@ def weigh(
     names for the method; logp is log pi of the whole response, in nats. Out: {"step": 0, "weights": [[...]],
     "state": {...}}. The order of steps matters: some methods have a state.
 
-    Example: rlvr weigh ace --set alpha=2.0 --input steps.jsonl
+    Example: rlvr weigh power_alpha --set alpha=2.0 --input steps.jsonl
     """
     if show:
         typer.echo("\n\n".join(describe(method) for method in estimators.names()))

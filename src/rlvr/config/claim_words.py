@@ -1,7 +1,7 @@
 """Claims as a paper's file has them, in the direction of their sentences, become the contrasts that are evaluated.
 
 An entry is a claim, or several that share keys: `each` has their own keys by name. A claim compares sides (`greater:
-{left: ace, right: grpo}`) over a table or figure, or over a part of it (`over: {table: table1, k: [32]}`).
+{left: mine, right: grpo}`) over a table or figure, or over a part of it (`over: {table: table1, k: [32]}`).
 """
 
 from collections.abc import Iterator

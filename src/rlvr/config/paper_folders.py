@@ -97,6 +97,6 @@ def read_scales(folder: Path, name: str, root: Path) -> Layer | None:
 
 
 def reference(paper: str, name: str) -> str:
-    """The path below config/papers/ of a published table: `table1.csv` of the paper itself, `ace/table1.csv` of ACE."""
+    """The path below config/papers/ of a published table: the paper's own `table1.csv`, or `other/table1.csv`."""
     of, _, file = name.rpartition("/")
     return f"{of or paper}/reference/{file}"

@@ -196,7 +196,7 @@ def order(work: Work, schedule: Schedule) -> list[dict[str, Any]]:
 
 
 def named_item(plan: Plan, name: str) -> Name:
-    """`table1` or `ace/table1`. Raises ConfigError with the nearest name."""
+    """`table1` or `<paper>/table1`. Raises ConfigError with the nearest name."""
     items = {f"{paper}/{item}": (paper, item) for paper, of in plan.papers.items() for item in of.all_items()}
     matches = [place for key, place in items.items() if name == key or name == place[1]]
     if not matches:

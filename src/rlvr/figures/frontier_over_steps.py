@@ -20,9 +20,9 @@ from rlvr.figures._looks import looks
 from rlvr.figures._panels import SMALL, Figure, grid, legend
 from rlvr.items import FigureKind
 from rlvr.items.scope import Scope
-from rlvr.papers.fade.scaling import pass_at_ks
 from rlvr.statistics.frontier import Point, at_pass_1
 from rlvr.statistics.intervals import over_seeds
+from rlvr.statistics.pass_at_k import pass_at_ks
 from rlvr.statistics.run_rows import Runs, cell_columns
 
 CAPTION = (

@@ -5,8 +5,8 @@ its manifest, metrics and probes, the scores of its evaluations, the checksums o
 them into another results folder, where Snakemake takes these runs for done: tables, figures and claims are made from
 them, as pages are, and no policy is. A figure of answers and `rlvr show` need completions, so runs that were made here.
 
-    python -m rlvr.report.archive keep --scale pretrained --papers ace docs/archive/pretrained
-    python -m rlvr.report.archive restore --scale pretrained --papers ace docs/archive/pretrained
+    python -m rlvr.report.archive keep --papers NAMES docs/archive/pretrained
+    python -m rlvr.report.archive restore --papers NAMES docs/archive/pretrained
 """
 
 import io
@@ -152,7 +152,7 @@ def _plan(scale: str, papers: str, results: Path) -> tuple[Plan, Paths]:
 
 @app.command("keep")
 def keep_command(
-    folder: Folder, scale: Scale = "pretrained", papers: Papers = "ace", results: Results = Path("results")
+    folder: Folder, papers: Papers, scale: Scale = "pretrained", results: Results = Path("results")
 ) -> None:
     """Write the archive of each finished run."""
     written = keep(*_plan(scale, papers, results), folder)
@@ -161,7 +161,7 @@ def keep_command(
 
 @app.command("restore")
 def restore_command(
-    folder: Folder, scale: Scale = "pretrained", papers: Papers = "ace", results: Results = Path("results")
+    folder: Folder, papers: Papers, scale: Scale = "pretrained", results: Results = Path("results")
 ) -> None:
     """Put archived runs into a results folder."""
     plan, paths = _plan(scale, papers, results)

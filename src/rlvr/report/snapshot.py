@@ -213,8 +213,8 @@ def _staying(plan: Plan, out: Path, papers: Sequence[str]) -> Staying:
 
 
 def main(
+    papers: Annotated[str, typer.Option(help="Papers, separated by commas.")],
     scale: Annotated[str, typer.Option(help="The scale of tables and figures.")] = SCALE,
-    papers: Annotated[str, typer.Option(help="Papers, separated by commas.")] = "ace,lens,agrae,fade,pacs",
     results: Annotated[Path, typer.Option(help="The results folder.")] = Path("results"),
     out: Annotated[Path, typer.Option(help="Folder to write; replaces an earlier snapshot.")] = Path("docs/results"),
     items: Annotated[

@@ -1,5 +1,7 @@
 """Exact pass@k."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -26,3 +28,11 @@ def _all_wrong(n: int, most: int, k: int) -> NDArray[np.float64]:
     """The probability that k of n samples are all wrong, for 0 to `most` correct ones."""
     factors = 1 - k / (n - np.arange(most))
     return np.concatenate([[1.0], np.multiply.accumulate(np.maximum(factors, 0.0))])
+
+
+def pass_at_ks(counts: NDArray[np.int64], ks: Sequence[int]) -> NDArray[np.float64]:
+    """pass@k at each k, unbiased, from the number of problems with c = 0..n correct of n samples each."""
+    n = len(counts) - 1
+    correct = np.arange(n + 1)
+    shares = counts / counts.sum()
+    return np.array([float(shares @ pass_at_k(np.full(n + 1, n), correct, k)) for k in ks])

@@ -1,4 +1,4 @@
-"""Weights and masses of methods by enumeration, at the settings that FADE's tables and figures show."""
+"""Weights and masses of methods by enumeration, at the settings that analytic tables and figures show."""
 
 from typing import Any
 

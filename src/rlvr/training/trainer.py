@@ -202,7 +202,7 @@ class Trainer:
         """log pi (P, G, T) before the update: the sampler's in float32, else by a pass of the trainer's own.
 
         In bfloat16 the sampler's pass, token by token, rounds differently from the reference's over whole rows. At
-        equal weights log pi - log pi_ref would be noise, which OEF, ACE, PACS and the KL term read.
+        equal weights log pi - log pi_ref would be noise, which OEF, some estimators and the KL term read.
         """
         if self.spec.rl.precision == "float32":
             return batch.samples.logprobs_PGT

@@ -61,7 +61,7 @@ def update(
     """Totals of one optimizer step per minibatch. Raises NonFinite before a step with a loss or gradient that is not.
 
     `advantages` are the weights of responses (P, G) or, with a critic, of tokens (P, G, T). With `coupled` weights
-    (PACS) a minibatch's loss is the estimator's own: the weights A are computed at the current policy, and
+    a minibatch's loss is the estimator's own: the weights A are computed at the current policy, and
     -mean(A log pi) with A fixed has the gradient of that loss.
     """
     totals = Totals()

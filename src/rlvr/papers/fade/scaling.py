@@ -79,16 +79,6 @@ def fit(law: str, k: Vector, values: Vector) -> Fit:
     return Fit(law, tuple(map(float, best.x)), float(2 * best.cost / len(k)))
 
 
-def pass_at_ks(counts: NDArray[np.int64], ks: list[int]) -> Vector:
-    """pass@k, unbiased, from the number of problems with c = 0..n correct of n samples each."""
-    from rlvr.statistics.pass_at_k import pass_at_k
-
-    n = len(counts) - 1
-    correct = np.arange(n + 1)
-    shares = counts / counts.sum()
-    return np.array([float(shares @ pass_at_k(np.full(n + 1, n), correct, k)) for k in ks])
-
-
 # ---- distributions of solve rates ----------------------------------------------------------------
 
 

@@ -9,8 +9,8 @@ from rlvr.figures import _curves_of_counts, _training
 from rlvr.figures._looks import looks
 from rlvr.figures._panels import Figure, grid, legend
 from rlvr.items import FigureKind
-from rlvr.papers.fade.scaling import pass_at_ks
 from rlvr.statistics.intervals import over_seeds
+from rlvr.statistics.pass_at_k import pass_at_ks
 from rlvr.statistics.run_rows import Runs, cell_columns, in_range, value_of
 
 CAPTION = "Bars: 95 % intervals over {seeds} training seeds (Student's t)."

@@ -7,8 +7,9 @@ from rlvr.figures import _curves_of_counts, _training
 from rlvr.figures._looks import looks
 from rlvr.figures._panels import Figure, grid, legend
 from rlvr.items import FigureKind
-from rlvr.papers.fade.scaling import fit, pass_at_ks
+from rlvr.papers.fade.scaling import fit
 from rlvr.statistics.intervals import over_seeds
+from rlvr.statistics.pass_at_k import pass_at_ks
 from rlvr.statistics.run_rows import Runs, by_seed, cell_columns
 
 CAPTION = (

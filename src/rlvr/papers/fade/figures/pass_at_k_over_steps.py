@@ -11,8 +11,8 @@ from rlvr.config.schema.fields import Positive
 from rlvr.figures import _curves_of_counts, _training
 from rlvr.figures._panels import Figure, legend
 from rlvr.items import FigureKind
-from rlvr.papers.fade.scaling import pass_at_ks
 from rlvr.statistics.intervals import over_seeds
+from rlvr.statistics.pass_at_k import pass_at_ks
 from rlvr.statistics.run_rows import Runs, cell_columns
 
 CAPTION = "Means over {seeds} training seeds, of the held-out problems of the probes."

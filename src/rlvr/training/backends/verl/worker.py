@@ -1,4 +1,4 @@
-"""verl's worker of actor and reference, with resets of the reference (PACS, sec. 3.4) and of last layers (FADE)."""
+"""verl's worker of actor and reference, with resets (PACS, sec. 3.4; FADE, App. 15.2)."""
 
 from pathlib import Path
 from typing import Any
