@@ -27,6 +27,7 @@ def test_a_paper_is_deleted_with_its_folder(tmp_path, paper):
         assert [*make_plan(tmp_path, scale, others).papers] == others
 
 
+@pytest.mark.broad
 def test_each_file_of_a_papers_folder_is_read():
     """Its YAML files by name, its published tables because a table or a row of some paper names them."""
     folder = ROOT / "config/papers"

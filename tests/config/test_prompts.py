@@ -33,6 +33,7 @@ def test_models_have_the_text_of_the_prompt_that_they_name():
     assert models["llama-3.1-8b-instruct"].template.startswith("<|begin_of_text|>")
 
 
+@pytest.mark.broad
 def test_a_paper_may_name_another_prompt_and_its_stand_in_keeps_its_own(config):
     edited(
         config,
