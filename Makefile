@@ -40,7 +40,7 @@ doctor: ## print what this machine lacks, one line each; nothing where all is th
 
 install: $(VENV)/.main ## install what runs need into .venv; `make run` does so by itself
 install-test: $(VENV)/.test ## install what tests need too
-install-lint: $(VENV)/.main $(VENV)-lint/.lint ## install the linters
+install-lint: $(VENV)/.test $(VENV)-lint/.lint ## install the linters
 install-site: $(VENV)/.main $(VENV)-site/.site ## install what builds the site
 install-bench: $(VENV)/.main $(VENV)-bench/.bench ## install what benchmarks compare with
 install-cluster: $(VENV)-cluster/.cluster ## install verl and vLLM for GPUs, where config/cluster.yaml expects them

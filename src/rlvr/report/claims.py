@@ -17,6 +17,7 @@ from rlvr.config.plan import Plan
 from rlvr.items.contrast import ContrastSpec
 from rlvr.report.browse import CHOICE, NUMBER, TEXT, Cell, popover, table
 from rlvr.report.runs import Runs
+from rlvr.statistics.shown import records
 
 COLUMNS = {
     **{"Paper": CHOICE, "Claim": TEXT, "Verdict": CHOICE, "Estimate": NUMBER, "Scale": CHOICE, "Effort": CHOICE},
@@ -46,7 +47,7 @@ def in_short(frame: pd.DataFrame, picture: str) -> list[str]:
     """The picture of the claims and their numbers, as lines of Markdown; none without claims."""
     if frame.empty:
         return []
-    table = tabulate(counts(frame, ["short", "scale", "effort"]), headers="keys", tablefmt="pipe", showindex=False)
+    table = tabulate(records(counts(frame, ["short", "scale", "effort"])), headers="keys", tablefmt="pipe")
     sentences = [f"- {sentence}" for sentence in [*cautions(frame), *discoveries(frame)]]
     return [f"![{ALT}]({picture})", "", table, "", *sentences, ""]
 

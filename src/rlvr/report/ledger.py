@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 
 from rlvr.report.browse import CHOICE, TEXT, Cell, table
+from rlvr.statistics.shown import records
 
 COLUMNS = {"Place": TEXT, "Statement": TEXT, "Verdict": CHOICE, "Condition, counterexample or note": TEXT}
 
@@ -15,7 +16,7 @@ def of(paper: str, ledger: pd.DataFrame) -> dict[str, Any]:
     if own.empty:
         return {}
     verdicts = ", ".join(f"{verdict} {count}" for verdict, count in own["verdict"].value_counts().items())
-    rows = [("", _cells(row)) for row in own.to_dict("records")]
+    rows = [("", _cells(row)) for row in records(own)]
     return {"number": len(own), "verdicts": verdicts, "table": table(f"Ledger of {paper}", COLUMNS, rows)}
 
 

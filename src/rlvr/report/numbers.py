@@ -7,6 +7,7 @@ import pandas as pd
 
 from rlvr.report.browse import CHOICE, NUMBER, Cell, popover, table
 from rlvr.report.runs import Runs
+from rlvr.statistics.shown import records
 
 MOST = 1500  # rows of a table; of longer statistics it has the methods
 # Columns of statistics and their names here, in the order shown; a column that is empty or missing is left out.
@@ -31,7 +32,7 @@ def numbers(frame: pd.DataFrame, caption: str, runs: Runs, name: str) -> str:
     behind = frame["policies"].fillna("") if "policies" in frame else pd.Series("", frame.index)
     origins = {text: f"{name}-{i}" for i, text in enumerate(dict.fromkeys(behind)) if text}
     pressed = "value" if "value" in columns else "label"
-    lines = zip(frame.to_dict("records"), behind, strict=True)
+    lines = zip(records(frame), behind, strict=True)
     rows = [
         ("", [_cell(line, key, origins.get(text, "") if key == pressed else "") for key in columns])
         for line, text in lines

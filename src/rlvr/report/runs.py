@@ -96,7 +96,7 @@ class Runs:
         if not known:
             return {}
         chosen = self.by_policy.loc[known]
-        arms = "".join(self._arm(*key, arm) for key, arm in chosen.groupby(GROUP, sort=False))
+        arms = "".join(self._arm(arm) for _, arm in chosen.groupby(GROUP, sort=False))
         return {
             "Runs": f"<ul>{arms}</ul>",
             "Training": total(chosen["seconds"]),
@@ -104,8 +104,9 @@ class Runs:
             "Last finished": escape(max(chosen["finished"])),
         }
 
-    def _arm(self, method: str, model: str, rate: str, settings: str, runs: pd.DataFrame) -> str:
+    def _arm(self, runs: pd.DataFrame) -> str:
         """An arm with a link to each seed; to its first, if the runs are on another page, where the others follow."""
+        method, model, rate, settings = (runs[column].iloc[0] for column in GROUP)
         parts = [settings, f"learning rate {rate}" if rate else ""]
         words = escape(", ".join(filter(None, [f"{method} with {model}", *parts])))
         if self.page:
