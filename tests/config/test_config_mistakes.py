@@ -117,7 +117,7 @@ def _of_mapping(schema: Any, value: dict[str, Any], path: tuple[Any, ...]) -> It
 
 def _of_kind(folder: str, value: dict[str, Any]) -> type[BaseModel]:
     """The configuration of a table's or figure's kind."""
-    return items.load(folder, value.get("kind", items.default(folder))).Config
+    return items.kinds(folder).load(value.get("kind", items.DEFAULT.get(folder))).config
 
 
 def _parts(schema: Any) -> list[Any]:
@@ -160,7 +160,7 @@ def _needed(model: type[BaseModel], value: dict[str, Any], key: str) -> bool:
     if model is Paper:
         return key in PAPER_NEEDS and bool(value.get("arms"))
     if issubclass(model, ItemConfig):
-        figure = model.__module__.startswith("rlvr.figures")
+        figure = ".figures." in model.__module__
         either = key in ("rows", "every_arm", "arms") and "sweep" not in value
         return either or key in ("benchmark", "benchmarks", "tables") or (figure and key in ("models", "k"))
     return (model.__name__ == "Claim" and key in ("left", "right", "weights", "arms")) or (

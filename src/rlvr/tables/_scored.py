@@ -295,7 +295,7 @@ def sentences(words: Words, frame: pd.DataFrame, level: float | None) -> list[st
                 verdict += " in this cell alone, not over the whole table"
             interval = shown.brackets(low, high, f"+.{digits}f", possible)
             numbers = f"{cell['difference']:+.{digits}f}{interval}".replace("-", "−")
-            parts.append(f"{cell["label"]} {numbers}, {verdict}")
+            parts.append(f"{cell['label']} {numbers}, {verdict}")
         stand_in, data = cells["stand_in"].iloc[0], cells["data"].iloc[0] if "data" in cells else benchmark
         name = f"{stand_in} on {data}"
         name += "" if (stand_in, data) == (model, benchmark) else f" (in place of {model} on {benchmark})"
