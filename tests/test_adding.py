@@ -16,17 +16,18 @@ TABLE = '''"""The share of problems that no sample of a policy solves (a test)."
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 
-from rlvr.config.plan import Item, Plan
+from rlvr.config.layouts import ScoresLayout
+from rlvr.config.plan import Item
+from rlvr.items import TableKind
 from rlvr.items.layout import with_scores
+from rlvr.items.rendered import Rendered, scale_line
 from rlvr.items.scope import Scope
+from rlvr.statistics.run_rows import cell_columns
 from rlvr.statistics.scores import Scores
 from rlvr.tables import _scored
 from rlvr.tables._methods import BenchmarksTable
-from rlvr.items.rendered import Rendered, scale_line
 
 
 class Config(BenchmarksTable):
@@ -37,36 +38,42 @@ def expand(name: str, config: Config, scope: Scope) -> Item:
     return _scored.expand(name, config, scope, k=[])
 
 
-def lay_out(item: Item, plan: Plan, paper: str) -> dict[str, Any]:
-    return with_scores(item, plan, paper)
-
-
-def statistics(layout: dict[str, Any], scores: Scores) -> pd.DataFrame:
-    (evaluation,) = layout["panels"][0]["evaluations"].values()
+def statistics(layout: ScoresLayout, scores: Scores) -> pd.DataFrame:
+    (evaluation,) = layout.panels[0].evaluations.values()
     rows = []
-    for cell in layout["cells"]:
-        frames = [scores[policy, evaluation] for policy in cell["policies"]]
+    for cell in layout.cells:
+        frames = [scores[policy, evaluation] for policy in cell.policies]
         unsolved = [float((frame["correct"] == 0).mean()) for frame in frames]
-        named = {key: cell[key] for key in ("model", "stand_in", "arm", "label")}
-        policies = {"policies": " ".join(cell["policies"]), "seeds": len(frames)}
-        rows.append({**named, **policies, "value": sum(unsolved) / len(unsolved)})
+        rows.append({**cell_columns(cell), "seeds": len(frames), "value": sum(unsolved) / len(unsolved)})
     return pd.DataFrame(rows)
 
 
-def render(layout: dict[str, Any], statistics: pd.DataFrame) -> Rendered:
+def render(layout: ScoresLayout, statistics: pd.DataFrame) -> Rendered:
     frame = statistics[["label", "value"]].astype(str).set_axis(["Method", "unsolved"], axis=1)
-    return Rendered(layout["title"], scale_line(layout), frame, ["Unsolved: no sample is correct."])
+    return Rendered(layout.title, scale_line(layout), frame, ["Unsolved: no sample is correct."])
+
+
+TABLE = TableKind(
+    config=Config,
+    layout=ScoresLayout,
+    expand=expand,
+    lay_out=with_scores,
+    statistics=statistics,
+    reads=("scores",),
+    render=render,
+)
 '''
 
 FIGURE = '''"""The reward of each run over its steps, a line per run (a test)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from rlvr.figures import _training
+from rlvr.items import FigureKind
 from rlvr.statistics.run_rows import Runs, cell_columns
 
 if TYPE_CHECKING:
@@ -77,26 +84,34 @@ class Config(_training.TrainingFigure):
     pass
 
 
-expand = _training.expand
-lay_out = _training.lay_out
-
-
-def statistics(layout: dict[str, Any], runs: Runs) -> pd.DataFrame:
+def statistics(layout: _training.TrainingLayout, runs: Runs) -> pd.DataFrame:
     rows = []
-    for cell in layout["cells"]:
-        for run in cell["policies"]:
-            columns = {**cell_columns({**cell, "policies": [run]}), "seeds": 1}
+    for cell in layout.cells:
+        for run in cell.policies:
+            columns = {**cell_columns(cell, [run]), "seeds": 1}
             rows += [{**columns, "step": row["step"], "value": row["reward"]} for row in runs[run]["metrics"]]
     return pd.DataFrame(rows)
 
 
-def draw(layout: dict[str, Any], frames: list[pd.DataFrame]) -> Figure:
+def draw(layout: _training.TrainingLayout, frames: list[pd.DataFrame]) -> Figure:
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots()
     for run, rows in frames[0].groupby("policies"):
         axes.plot(rows["step"], rows["value"], label=run)
     return figure
+
+
+FIGURE = FigureKind(
+    config=Config,
+    layout=_training.TrainingLayout,
+    expand=_training.expand,
+    lay_out=_training.lay_out,
+    statistics=statistics,
+    reads=("runs",),
+    draw=draw,
+    caption="A line per run.",
+)
 '''
 
 PAPER = """

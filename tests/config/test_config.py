@@ -13,6 +13,7 @@ from rlvr.config.load import ConfigError, Layer, merge, resolve_estimator
 from rlvr.config.schema.specs import RunSpec
 from rlvr.items.layout import of as layout_of
 from rlvr.planning.expansion import make_plan
+from rlvr.theory.closed_forms import CLOSED_FORMS
 
 FAST = ("smoke", "laptop", "pretrained", "paper")  # scales; the others in make test-slow
 SCALES = [
@@ -46,7 +47,7 @@ def asks_for_what_there_is(spec: RunSpec) -> bool:
 def test_analytic_contents_exist(paper):
     made = make_plan(ROOT, "smoke", [paper]).papers[paper]
     contents = [made.item(n).content.content for n in made.all_items() if made.item(n).content.kind == "analytic"]
-    assert set(contents) <= set(registries.analytic_contents())
+    assert set(contents) <= set(CLOSED_FORMS.names())
     assert paper == "methods" or paper == "ace" or contents
 
 
@@ -545,8 +546,8 @@ def test_a_checkpoint_rule_is_named_in_the_tables_foot_and_makes_other_runs(copy
     edit(copy, ACE, GRPO, BEST)
     plan = make_plan(copy, "smoke", ["ace"])
     changed, unchanged = (layout_of(made, "ace", "table1") for made in (plan, before))
-    assert "selected" not in unchanged
-    assert changed["selected"] == {"GRPO": "operators-validation-smoke (4 problems x 4 samples)"}
+    assert not unchanged.selected
+    assert changed.selected == {"GRPO": "operators-validation-smoke (4 problems x 4 samples)"}
     assert set(plan.runs) - set(before.runs) and set(plan.runs) & set(before.runs)
 
 

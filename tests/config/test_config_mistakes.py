@@ -151,7 +151,7 @@ def _of_kind(folder: str, name: str) -> type[BaseModel]:
     item = WHOLE[folder][name]
     while "kind" not in item and "like" in item:
         item = WHOLE[folder][item["like"]]
-    return items.load(folder, item.get("kind", items.default(folder))).Config
+    return items.kinds(folder).load(item.get("kind", items.DEFAULT.get(folder))).config
 
 
 def _is_taken(model: type[BaseModel], path: tuple[Any, ...], value: dict[str, Any], key: str) -> bool:
@@ -201,7 +201,7 @@ def _needed(model: type[BaseModel], value: dict[str, Any], key: str) -> bool:
     if model is Paper:
         return key in PAPER_NEEDS and bool(value.get("arms"))
     if issubclass(model, ItemConfig):
-        figure = model.__module__.startswith("rlvr.figures")
+        figure = ".figures." in model.__module__
         either = key in ("rows", "every_arm", "arms") and "sweep" not in value
         return either or key in ("benchmark", "benchmarks", "tables") or (figure and key in ("models", "k"))
     return (model is Sides and key in ("left", "right", "weights")) or (

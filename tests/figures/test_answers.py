@@ -8,20 +8,23 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import ROOT
+from support.layouts_by_hand import typed
 from PIL import Image
 
 from rlvr.items import inputs
 from rlvr.papers.agrae.figures import answers
 from rlvr.planning.expansion import make_plan
 
-LAYOUT = {
-    "panels": [{"name": "geo", "evaluations": {"M": "e"}}],
-    "cells": [
-        {"model": "M", "stand_in": "m", "arm": arm, "label": label, "learning_rate": 1.0, "policies": [arm, "another"]}
+LAYOUT = typed(
+    answers.AnswersLayout,
+    panels=[{"name": "geo", "evaluations": {"M": "e"}}],
+    cells=[
+        {"arm": arm, "label": label, "learning_rate": 1.0, "policies": [arm, "another"]}
         for arm, label in (("base", "Base"), ("grpo", "GRPO"))
     ],
-    **{"problems": 2, "data": {"e": "set-1"}},
-}
+    problems=2,
+    data={"e": "set-1"},
+)
 GOLD = json.dumps({"letter": "B", "options": ["12", "14"]})
 PROBLEMS = [
     {"id": "a", "prompt": "<image> area ? A 12 B 14", "gold": GOLD, "images": ["images/a.png"]},
@@ -62,7 +65,7 @@ def test_the_first_problems_are_shown_with_each_policys_first_sample(frame):
 
 def test_the_figure_has_a_row_a_problem_and_survives_its_file(frame, tmp_path):
     frame.to_csv(tmp_path / "answers.csv", index=False)
-    figure = answers.draw({}, [pd.read_csv(tmp_path / "answers.csv")])
+    figure = answers.draw(LAYOUT, [pd.read_csv(tmp_path / "answers.csv")])
     pictures, texts = figure.axes[::2], figure.axes[1::2]
     assert [len(axes.images) for axes in pictures] == [1, 0]
     said = [text.get_text() for text in texts[0].texts]
@@ -77,6 +80,6 @@ def test_the_paper_plans_pictures_of_each_task():
     for name, benchmarks in (("answers", 3), ("answers_medical", 3)):
         item = plan.papers["agrae"].figures[name]
         layout = answers.lay_out(item, plan, "agrae")
-        assert len(layout["panels"]) == benchmarks == len(layout["data"])
-        assert [cell["label"] for cell in layout["cells"]] == ["Base", "GRPO", "GRPO + A-GRAE"]
+        assert len(layout.panels) == benchmarks == len(layout.data)
+        assert [cell.label for cell in layout.cells] == ["Base", "GRPO", "GRPO + A-GRAE"]
     assert set(inputs.INPUTS) >= {"samples", "folders"}

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from support.layouts_by_hand import typed
 
+from rlvr.figures._training import TrainingLayout
 from rlvr.papers.fade.figures import entropy_by_ratio
 from rlvr.statistics.run_rows import Runs
 
@@ -19,8 +21,7 @@ def test_pass_at_k_and_speed_stand_beside_the_ratios():
 
     matplotlib.use("Agg")
     arms = ("a", "b", "c")
-    cells = [{"model": "m", "stand_in": "t", "arm": a, "label": a, "policies": [f"{a}1", f"{a}2"]} for a in arms]
-    layout = {"cells": cells, "statistics": {"confidence": 0.95}, "up_to_step": None, "arms": [], "methods": {}}
+    layout = typed(TrainingLayout, cells=[{"arm": a, "policies": [f"{a}1", f"{a}2"]} for a in arms])
     runs = Runs({f"{a}{s}": run(0.1 * i + 0.01 * s) for i, a in enumerate(arms) for s in (1, 2)})
     for i, name in enumerate(("b1", "b2", "c1", "c2")):  # better arms have more entropy
         runs[name]["probe"][1]["solve_rates"] = [0, 3 - i // 2, 1 + i // 2]

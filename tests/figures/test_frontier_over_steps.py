@@ -2,8 +2,9 @@
 
 import pytest
 from conftest import ROOT
+from support.layouts_by_hand import typed
 
-from rlvr.figures.frontier_over_steps import GAIN, PASS, Config, draw, statistics
+from rlvr.figures.frontier_over_steps import GAIN, PASS, Config, FrontierLayout, draw, statistics
 from rlvr.items.layout import of as layout_of
 from rlvr.planning.expansion import make_plan
 from rlvr.statistics.run_rows import Runs
@@ -18,23 +19,15 @@ def probes(*counts: list[int]) -> dict:
 START, HALF, ALL = [2, 2, 0], [1, 2, 1], [0, 0, 4]  # 1/4 and 1/2; 1/2 and 3/4; 1 and 1
 RUNS = Runs({f"grpo{s}": probes(START, HALF) for s in (1, 2)} | {f"other{s}": probes(START, ALL) for s in (1, 2)})
 RUNS |= {f"low{s}": probes(START, START) for s in (1, 2)}
-LAYOUT = {
-    "k": 2,
-    "compare_with": "grpo",
-    "up_to_step": None,
-    "statistics": {"confidence": 0.95},
-    "cells": [
-        {
-            "model": "M",
-            "stand_in": "m",
-            "arm": arm,
-            "label": f"a-{arm}",
-            "learning_rate": 1.0,
-            "policies": [f"{arm}1", f"{arm}2"],
-        }
+LAYOUT = typed(
+    FrontierLayout,
+    k=2,
+    compare_with="grpo",
+    cells=[
+        {"arm": arm, "label": f"a-{arm}", "learning_rate": 1.0, "policies": [f"{arm}1", f"{arm}2"]}
         for arm in ("grpo", "other", "low")
     ],
-}
+)
 
 
 def test_methods_are_compared_at_the_baselines_last_pass_1_by_hand():
@@ -52,9 +45,9 @@ def test_methods_are_compared_at_the_baselines_last_pass_1_by_hand():
 def test_it_is_planned_in_three_papers_and_refused_without_its_baseline():
     plan = make_plan(ROOT, "laptop", ["ace", "lens", "agrae"])
     for paper in plan.papers:
-        assert (layout_of(plan, paper, "frontier_over_steps")["k"], plan.items) == (8, "core")
+        assert (layout_of(plan, paper, "frontier_over_steps").k, plan.items) == (8, "core")
     core = {run for name in ("core", "core_matched") for run in plan.papers["ace"].tables[name].policies()}
     assert set(plan.papers["ace"].figures["frontier_over_steps"].policies()) < core, "no run of its own"
-    assert layout_of(make_plan(ROOT, "smoke", ["ace"]), "ace", "frontier_over_steps")["k"] == 4, "as probes have"
+    assert layout_of(make_plan(ROOT, "smoke", ["ace"]), "ace", "frontier_over_steps").k == 4, "as probes have"
     with pytest.raises(ValueError, match="compare_with: 'rloo' is none of `arms`"):
         Config(title="T", kind="frontier_over_steps", models=["m"], arms=["grpo"], compare_with="rloo")

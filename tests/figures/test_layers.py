@@ -1,12 +1,13 @@
 """The figure of changes by matrix and layer."""
 
 import pytest
+from support.layouts_by_hand import typed
 
+from rlvr.figures._training import TrainingLayout
 from rlvr.papers.fade.figures import layers
 
 NAMES = [f"model.layers.{i}.{matrix}.weight" for i in (0, 1) for matrix in ("mlp.up_proj", "self_attn.q_proj")]
-CELL = {"model": "m", "stand_in": "t", "arm": "mean", "label": "Mean", "policies": ["a", "b"]}
-LAYOUT = {"cells": [CELL], "statistics": {"confidence": 0.95}}
+LAYOUT = typed(TrainingLayout, cells=[{"arm": "mean", "label": "Mean", "policies": ["a", "b"]}])
 
 
 def summary(share: float, rank: float) -> dict:

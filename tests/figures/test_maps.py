@@ -6,8 +6,11 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
+from support.layouts_by_hand import typed
 from support.scores_by_hand import LAYOUT, on_x
 
+from rlvr.config.layouts import ScoresLayout
+from rlvr.figures._scored import OfTables
 from rlvr.papers.methods.figures import performance_profile
 from rlvr.papers.pacs.figures import bars, heatmap, solution_map
 
@@ -39,7 +42,7 @@ def test_a_heatmap_has_a_row_a_method_and_its_numbers():
             "value": 0.1,
         }
     ]
-    figure = heatmap.draw({}, [pd.DataFrame(rows)])
+    figure = heatmap.draw(typed(OfTables), [pd.DataFrame(rows)])
     first, second = figure.axes
     assert [t.get_text() for t in first.get_yticklabels()] == ["one", "two", "three"]
     assert [t.get_text() for t in first.texts] == ["10.0", "40.0", "11.0", "41.0", "12.0", "42.0"]
@@ -55,7 +58,7 @@ def test_a_heatmap_of_models_with_different_benchmarks_has_a_row_a_model():
         for arm in "ab"
         for k in (1, 4)
     ]
-    figure = heatmap.draw({}, [pd.DataFrame(rows)])
+    figure = heatmap.draw(typed(OfTables), [pd.DataFrame(rows)])
     assert [axes.get_visible() for axes in figure.axes] == [True] * 5 + [False]
     assert [len(axes.texts) for axes in figure.axes] == [4] * 5 + [0], "two arms of one label are two rows"
     assert [len([t for t in axes.get_yticklabels() if t.get_text()]) for axes in figure.axes[:5]] == [2, 0, 0, 2, 0]
@@ -68,12 +71,10 @@ class Encoder:
         return np.array([[float(word) for word in text.split()] for text in texts]), np.zeros(len(texts), bool)
 
 
-def layout(problems=1):
-    cells = [
-        {"model": "M", "stand_in": "m", "arm": a, "label": a, "learning_rate": 1.0, "policies": [f"{a}1"]} for a in "ab"
-    ]
+def layout(problems=1, **more):
+    cells = [{"arm": a, "learning_rate": 1.0, "policies": [f"{a}1"]} for a in "ab"]
     panel = {"name": "set", "evaluations": {"M": "x"}}
-    return {"embedding": "by hand", "panels": [panel], "cells": cells, "problems": problems}
+    return typed(solution_map.MapLayout, embedding="by hand", panels=[panel], cells=cells, problems=problems, **more)
 
 
 def test_a_map_is_the_principal_components_of_centred_correct_solutions(monkeypatch):
@@ -90,7 +91,7 @@ def test_a_map_is_the_principal_components_of_centred_correct_solutions(monkeypa
         0, abs=1e-9
     )
     assert of_a["x"].std() > 2 * of_b["x"].std()
-    figure = solution_map.draw({"arms": [["a", "blue"], ["b", "orange"]], "methods": {}}, [frame])
+    figure = solution_map.draw(layout(arms=[["a", "blue"], ["b", "orange"]]), [frame])
     assert figure.axes[0].get_title() == "p"
     assert solution_map.statistics(layout(problems=2), given).equals(frame)
 
@@ -101,7 +102,7 @@ def test_a_map_without_problems_says_so(tmp_path, monkeypatch):
     solution_map.statistics(layout(), given).to_csv(tmp_path / "map.csv", index=False)
     read = pd.read_csv(tmp_path / "map.csv")
     assert read.empty and {"model", "arm", "policies", "x", "seeds"} <= set(read.columns)
-    (axes,) = solution_map.draw({}, [read]).axes
+    (axes,) = solution_map.draw(layout(), [read]).axes
     assert axes.texts[0].get_text() == "No problem has 3 different correct solutions of each method."
 
 
@@ -112,7 +113,7 @@ def test_a_map_has_a_row_a_model():
         for p in problems
         for x in (-1.0, 0.0, 1.0)
     ]
-    axes = solution_map.draw({"arms": [], "methods": {}}, [pd.DataFrame(rows)]).axes
+    axes = solution_map.draw(layout(), [pd.DataFrame(rows)]).axes
     assert [one.get_title() for one in axes if one.get_visible()] == ["M\np", "M\nq", "N\nr"]
     assert [one.get_visible() for one in axes] == [True, True, True, False]
 
@@ -138,11 +139,8 @@ def test_correct_solutions_are_counted_from_completions_and_grades(tmp_path):
 def test_a_performance_profile_is_shares_of_runs_and_problems_by_hand():
     """Method b solves the hard problems and loses the easy one: equal means, another profile."""
     counts = {"a1": [4, 4, 0, 0], "a2": [4, 4, 0, 0], "b1": [4, 2, 1, 1], "b2": [4, 2, 2, 0]}
-    cells = [
-        {"model": "M", "stand_in": "m", "arm": a, "label": a, "learning_rate": 1.0, "policies": [f"{a}1", f"{a}2"]}
-        for a in "ab"
-    ]
-    layout = {**LAYOUT, "cells": cells, "compare_label": "a"}
+    cells = [{"arm": a, "learning_rate": 1.0, "policies": [f"{a}1", f"{a}2"]} for a in "ab"]
+    layout = typed(ScoresLayout, LAYOUT, cells=cells)
     frame = performance_profile.statistics(layout, on_x(counts))
     of = frame.set_index(["arm", "tau"])
     assert of.loc[("a", 0.0), "value"] == 50 and of.loc[("b", 0.0), "value"] == pytest.approx(87.5)
@@ -162,7 +160,7 @@ def test_bars_have_their_heights_their_intervals_and_a_blind_guess():
         for i, a in enumerate(("blind", "one", "two"))
         for k in (1, 4)
     ]
-    figure = bars.draw({}, [pd.DataFrame(rows)])
+    figure = bars.draw(typed(OfTables), [pd.DataFrame(rows)])
     (axes,) = figure.axes
     assert [round(bar.get_height()) for bar in axes.patches] == [11, 11, 21, 21], "by method, then by benchmark"
     assert [t.get_text() for t in axes.get_xticklabels()] == ["x\nstand-in", "y\nstand-in"]

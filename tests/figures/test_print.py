@@ -16,6 +16,7 @@ from matplotlib.text import Text
 from support.figures_by_hand import PAPERS, laid_out, of_figure
 
 from rlvr.config.colors import COLORS
+from rlvr.config.layouts import Looks
 from rlvr.figures._looks import looks
 from rlvr.figures._panels import WIDTH
 from rlvr.items import figure as stage
@@ -163,9 +164,10 @@ def test_methods_that_look_alike_with_deuteranopia_differ_in_line_or_marker(pape
         if one != paper:
             continue
         layout, sources = laid_out(plan(), paper, name)
-        method_of = layout.get("methods", {}) if layout["kind"] == "frontier" else {}
-        arms = [method_of.get(cell["arm"], cell["arm"]) for of in sources for cell in of.get("cells", ())]
-        found = list(looks(arms, layout).items())
+        of_paper = layout if isinstance(layout, Looks) else Looks()
+        method_of = of_paper.methods if layout.kind == "frontier" else {}
+        arms = [method_of.get(cell.arm, cell.arm) for of in sources for cell in getattr(of, "cells", ())]
+        found = list(looks(arms, of_paper).items())
         alike = [
             (a, b)
             for i, (a, left) in enumerate(found)

@@ -8,18 +8,21 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import ROOT
+from support.layouts_by_hand import having, typed
 
-from rlvr import items
+from rlvr.config.layouts import CellsLayout, Looks
 from rlvr.config.load import ConfigError
 from rlvr.config.measures import MEASURES, UnknownMeasure, curve
 from rlvr.figures.masses import closed_form, has_closed_form
+from rlvr.items import FIGURE_KINDS
 from rlvr.items.layout import of as layout_of
 from rlvr.planning.expansion import make_plan
 from rlvr.statistics.collapse import judge
 from rlvr.statistics.run_rows import Runs, running_mean
+from rlvr.tables.collapse import CollapseLayout
 
-LOADED = {name: items.load(items.FIGURES, name) for name in items.names(items.FIGURES)}
-KINDS = {name: kind.statistics for name, kind in LOADED.items() if hasattr(kind, "statistics")}
+LOADED = dict(FIGURE_KINDS.all())
+KINDS = {name: kind.statistics for name, kind in LOADED.items() if kind.statistics}
 RULE = {"window": 0.1, "factor": 1.5, "share": 0.1}
 STEPS = 40
 ARMS = [
@@ -28,7 +31,9 @@ ARMS = [
 ]
 
 
-def layout(kind: str, arms=("grpo", "lens"), models=("m",), seeds=3, **more) -> dict:
+def layout(kind: str, arms=("grpo", "lens"), models=("m",), seeds=3, of=None, **more) -> CellsLayout:
+    """Of a figure of this kind, or of the type `of`."""
+    of = of or LOADED[kind].layout
     cells = [
         {"model": model, "stand_in": f"{model}-tiny", "arm": arm, "label": arm.upper()}
         | {"policies": [f"{model}-{arm}-{seed}" for seed in range(seeds)]}
@@ -36,28 +41,16 @@ def layout(kind: str, arms=("grpo", "lens"), models=("m",), seeds=3, **more) -> 
         for arm in arms
     ]
     weights = [{"estimator": {"name": "lens" if "lens" in cell["arm"] else "grpo"}, "shaped": False} for cell in cells]
-    return {
-        "kind": kind,
-        "title": "A title",
-        "scale": "laptop",
-        "about_scale": "",
-        "note": None,
-        "cells": cells,
-        "statistics": {"confidence": 0.95},
-        "collapse": RULE,
-        "hard_levels": [["5"]] * len(cells),
-        "weights": weights,
-        "up_to_step": None,
-        "smooth": None,
-        **more,
-    }
+    own = {"collapse": RULE, "hard_levels": [["5"]] * len(cells), "weights": weights, "smooth": None, "measures": []}
+    own = {key: value for key, value in own.items() if key in of.model_fields}
+    return typed(of, **{"kind": kind, "title": "A title", "scale": "laptop", "cells": cells, **own, **more})
 
 
-def made(content: dict, groups: int = 8, prompts: int = 64) -> Runs:
+def made(content: CellsLayout, groups: int = 8, prompts: int = 64) -> Runs:
     """Runs that learn, each at its own pace; the first of an arm forgets at its end."""
     generator, runs = np.random.default_rng(0), Runs()
-    for place, cell in enumerate(content["cells"]):
-        for seed, run in enumerate(cell["policies"]):
+    for place, cell in enumerate(content.cells):
+        for seed, run in enumerate(cell.policies):
             metrics, probe = [], []
             for step in range(1, STEPS + 1):
                 skill = 0.15 + 0.6 * step / STEPS * (1 + 0.08 * (place % 10)) / 1.6
@@ -118,7 +111,7 @@ def test_curves_leave_out_what_no_seed_has_and_weigh_levels_by_their_problems():
               "problems_by_level": {"3": 9, "4": 1, "5": 3}} for s in (0, 1, 30)]  # fmt: skip
     metrics = [{"step": s, "unsolved": u} for s, u in ((1, 4), (2, 8), (3, 0))]
     content = layout("over_steps", ["grpo"], seeds=2, up_to_step=20, hard_levels=[["4", "5", "6"]])
-    content |= measured("oef", "hard_pass_rate", "unsolved", smooth=2)
+    content = having(content, **measured("oef", "hard_pass_rate", "unsolved", smooth=2))
     runs = by_hand(**{"m-grpo-0": (probe, metrics), "m-grpo-1": (probe, metrics)})
     table = KINDS["over_steps"](content, runs)
     found = {name: own.set_index("step")["value"].to_dict() for name, own in table.groupby("measure")}
@@ -126,9 +119,9 @@ def test_curves_leave_out_what_no_seed_has_and_weigh_levels_by_their_problems():
     assert table["seeds"].eq(2).all() and table["policies"].eq("m-grpo-0 m-grpo-1").all()
     assert table["by_seed"].iloc[0] == "0.5 0.5"
     with pytest.raises(ValueError, match="held-out problems have the levels"):
-        KINDS["over_steps"](content | {"hard_levels": [["6"]]}, runs)
+        KINDS["over_steps"](having(content, hard_levels=[["6"]]), runs)
     with pytest.raises(KeyError, match="m-grpo-0: no 'correct' at step 1; this run is older"):
-        KINDS["over_steps"](content | measured("correct"), runs)
+        KINDS["over_steps"](having(content, **measured("correct")), runs)
 
 
 def test_the_state_of_a_controller_is_drawn_of_the_methods_that_have_one():
@@ -223,7 +216,7 @@ def test_a_collapse_by_hand(series, collapsed):
 
 @functools.cache
 def rule_of(scale: str) -> dict:
-    return layout_of(make_plan(ROOT, scale, ["agrae"]), "agrae", "collapse")["collapse"]
+    return layout_of(make_plan(ROOT, scale, ["agrae"]), "agrae", "collapse").collapse.model_dump()
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -254,13 +247,14 @@ def test_a_collapse_is_seen_in_shares_alone():
             judge(np.array(wrong), **RULE)
 
 
-def collapsing(ups: dict[str, list[bool]]) -> tuple[dict, Runs]:
-    content = layout("collapse", list(ups), seeds=10, compare_with=next(iter(ups)), compare_label="First")
+def collapsing(ups: dict[str, list[bool]]) -> tuple[CollapseLayout, Runs]:
+    rule = {**RULE, "window": 0.25}
+    content = layout("collapse", list(ups), seeds=10, of=CollapseLayout, compare_with=next(iter(ups)), collapse=rule)
     series = {True: [30, 10, 10, 30], False: [30, 20, 10, 10]}
     metrics = {up: [{"step": i + 1, "unsolved": u, "prompts_drawn": 60} for i, u in enumerate(series[up])]
                for up in series}  # fmt: skip
     named = {f"m-{arm}-{i}": ([], metrics[up]) for arm, seeds in ups.items() for i, up in enumerate(seeds)}
-    return content | {"collapse": {**RULE, "window": 0.25}}, by_hand(**named)
+    return content, by_hand(**named)
 
 
 def test_the_table_of_collapses():
@@ -284,10 +278,12 @@ def test_the_table_of_collapses():
 # ---- pictures ----
 
 PICTURES = {
-    "over_steps": layout("over_steps", ARMS, ["m"])
-    | measured("hard_pass_rate", "metrics.entropy", "unsolved", smooth=5),
-    "over_steps_of_a_sweep": layout("over_steps", ["grpo", *(f"mine-beta-{b}" for b in (0.1, 1.0, 10.0, 100.0))])
-    | measured("oef", "correct"),
+    "over_steps": layout(
+        "over_steps", ARMS, ["m"], **measured("hard_pass_rate", "metrics.entropy", "unsolved", smooth=5)
+    ),
+    "over_steps_of_a_sweep": layout(
+        "over_steps", ["grpo", *(f"mine-beta-{b}" for b in (0.1, 1.0, 10.0, 100.0))], **measured("oef", "correct")
+    ),
     "solve_rates": layout("solve_rates", ARMS[:6], ["m", "n"]),
     "masses": layout("masses", ["grpo", "lens", "mine"]),
     "collapse": layout("collapse", ARMS[:4], seeds=6),
@@ -297,7 +293,7 @@ NUMBERS = [{"arm": "grpo", "at": 0.0, "value": 0.45}, {"arm": "grpo", "at": 1.0,
 
 @pytest.mark.parametrize("name", ["over_steps", "collapse"])
 def test_the_papers_numbers_are_crosses_at_their_steps(name):
-    content = PICTURES[name] | {"published": NUMBERS}
+    content = having(PICTURES[name], published=NUMBERS)
     figure = LOADED[name].draw(content, [KINDS[name](content, made(content))])
     crosses = [(line, axes) for axes in figure.axes for line in axes.lines if line.get_marker() == "x"]
     assert [line.get_xydata().tolist() for line, _ in crosses] == [[[0.0, 0.45]], [[STEPS, 0.8]]]
@@ -309,9 +305,9 @@ def test_the_papers_numbers_are_crosses_at_their_steps(name):
 def test_a_published_number_names_an_arm_of_the_figure():
     config = {"title": "", "kind": "over_steps", "models": ["m"], "arms": ["grpo"], "measures": ["unsolved"]}
     with pytest.raises(ValueError, match=r"published.0.arm: no arm 'gpro' in this figure; did you mean 'grpo'"):
-        LOADED["over_steps"].Config(**config, published=[{"arm": "gpro", "at": 0, "value": 0.1}])
+        LOADED["over_steps"].config(**config, published=[{"arm": "gpro", "at": 0, "value": 0.1}])
     with pytest.raises(ValueError, match=r"less than or equal to 1"):
-        LOADED["over_steps"].Config(**config, published=[{"arm": "grpo", "at": 50, "value": 0.1}])
+        LOADED["over_steps"].config(**config, published=[{"arm": "grpo", "at": 50, "value": 0.1}])
 
 
 @pytest.mark.parametrize("name", PICTURES)
@@ -320,10 +316,10 @@ def test_a_picture_of_every_kind(name, tmp_path):
 
     content = PICTURES[name]
     table, png = tmp_path / "statistics.csv", tmp_path / f"{name}.png"
-    KINDS[content["kind"]](content, made(content)).to_csv(table, index=False)
+    KINDS[content.kind](content, made(content)).to_csv(table, index=False)
     assert {"label", "model", "arm", "policies", "seeds", "measure"} <= set(pd.read_csv(table))  # of the report
     spec = tmp_path / "spec.json"
-    spec.write_text(json.dumps(content))
+    spec.write_text(content.model_dump_json())
     main(spec, [table], [png, png.with_suffix(".pdf")])
     first = png.read_bytes()
     assert first.startswith(b"\x89PNG") and png.with_suffix(".pdf").read_bytes().startswith(b"%PDF")
@@ -333,7 +329,7 @@ def test_a_picture_of_every_kind(name, tmp_path):
 
 def test_more_than_two_methods_show_their_seeds_in_place_of_bands():
     for arms, lines, bands in ((["grpo", "lens"], 2, 2), (["grpo", "lens", "dapo"], 3 * (1 + 3), 0)):
-        content = layout("over_steps", arms) | measured("unsolved")
+        content = layout("over_steps", arms, **measured("unsolved"))
         frame = KINDS["over_steps"](content, made(content))
         (axes,) = LOADED["over_steps"].draw(content, [frame]).axes
         assert (len(axes.lines), len(axes.collections)) == (lines, bands)
@@ -348,7 +344,7 @@ def test_ten_arms_are_told_apart_and_look_the_same_in_every_figure():
 
     variants = [f"mine-beta-{b}" for b in range(6)]
     colors = dict.fromkeys([*ARMS, "other", "third"]) | {ARMS[0]: "blue", ARMS[1]: "vermilion", "other": "blue"}
-    paper = {"arms": list(colors.items()), "methods": dict.fromkeys(variants, "mine")}
+    paper = Looks(arms=tuple(colors.items()), methods=dict.fromkeys(variants, "mine"))
     found = looks(ARMS, paper)
     assert len(set(found.values())) == len(ARMS)
     assert looks(["third", "mine"], paper)["mine"] == found["mine"]
@@ -357,7 +353,7 @@ def test_ten_arms_are_told_apart_and_look_the_same_in_every_figure():
     assert [found[arm] for arm in ARMS[:2]] == [named("blue"), named("vermilion")]
     assert looks(["other"], paper)["other"] == named("blue", "--")  # the second arm with this colour
     every = make_plan(ROOT, "smoke", ["methods"]).papers["methods"].paper.arms
-    assert len(set(looks(every, {}).values())) >= 30
+    assert len(set(looks(every, Looks()).values())) >= 30
 
 
 def test_a_method_has_one_colour_in_all_papers():
@@ -405,15 +401,15 @@ def test_kinds_in_the_configuration(paper):
     cells = plan.papers["ace"].tables["table_of_all"].cells
     assert [cell.row.arm for cell in cells] == list(plan.papers["ace"].paper.arms)
     over = layout_of(plan, "ace", "over")
-    assert over["hard_levels"] == [["n=2"], ["n=2"]] and [m["rows"] for m in over["measures"]] == [
+    assert over.hard_levels == (("n=2",), ("n=2",)) and [m.rows for m in over.measures] == [
         *("probe", "metrics", "metrics"),
     ]
-    assert [cell["label"] for cell in over["cells"]] == ["GRPO", "ACE-GRPO, α = 2.0"]
-    weights = layout_of(plan, "ace", "masses")["weights"]
-    assert [w["estimator"]["name"] for w in weights] == ["grpo", "ace"]
+    assert [cell.label for cell in over.cells] == ["GRPO", "ACE-GRPO, α = 2.0"]
+    weights = layout_of(plan, "ace", "masses").weights
+    assert [w.estimator["name"] for w in weights] == ["grpo", "ace"]
     table = layout_of(plan, "ace", "table")
-    assert (table["compare_label"], table["collapse"]) == ("grpo", RULE | {"share": 0.03})
-    assert [arm for arm, _ in layout_of(plan, "ace", "collapse")["arms"]] == list(plan.papers["ace"].paper.arms)
+    assert (table.compare_label, table.collapse.model_dump()) == ("grpo", RULE | {"share": 0.03})
+    assert [arm for arm, _ in layout_of(plan, "ace", "collapse").arms] == list(plan.papers["ace"].paper.arms)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,9 @@
 import pandas as pd
 import pytest
 from conftest import ROOT
+from support.layouts_by_hand import having, typed
 
+from rlvr.config.layouts import ScoresLayout
 from rlvr.planning.expansion import make_plan
 from rlvr.planning.single_arms import baseline_of, items_of_arm
 from rlvr.planning.single_arms import of_arm as layout_of_arm
@@ -50,16 +52,16 @@ def scored(policy: str, evaluation: str, correct: list[int], n: int = 4) -> pd.D
     return pd.DataFrame({"policy": policy, "evaluation": evaluation, **rows})
 
 
-def layout(*, compare: str | None = "grpo", seeds=(1, 2)) -> dict:
+def layout(*, compare: str | None = "grpo", seeds=(1, 2)) -> list[ScoresLayout]:
     def cell(arm: str, policies: list[str]) -> dict:
-        made = {"model": "m", "stand_in": "tiny", "arm": arm, "label": arm, "learning_rate": 0.1, "published": None}
-        return {**made, "published_model": "m", "policies": policies, "seeds": list(seeds)}
+        made = {"model": "m", "stand_in": "tiny", "arm": arm, "learning_rate": 0.1, "published_model": "m"}
+        return {**made, "policies": policies, "seeds": list(seeds)}
 
     cells = [cell("mine", ["a", "b"][: len(seeds)])]
     cells += [cell(compare, ["c", "d"][: len(seeds)])] if compare else []
-    panel = {"name": "bench", "published": "bench", "stand_in": "set", "evaluations": {"m": "e"}, "levels": None}
-    part = {"panels": [panel], "k": [1, 2], "compare_with": compare, "cells": cells}
-    return {"arm": "mine", "models": [{**part, "statistics": {"resamples": 300, "confidence": 0.95, "seed": 7}}]}
+    panel = {"name": "bench", "stand_in": "set", "evaluations": {"m": "e"}}
+    settings = {"resamples": 300, "seed": 7}
+    return [typed(ScoresLayout, panels=[panel], k=[1, 2], compare_with=compare, cells=cells, statistics=settings)]
 
 
 SCORES = {
@@ -89,9 +91,9 @@ def test_of_nothing_to_compare_with_there_is_no_difference():
 
 
 def test_a_base_policy_has_one_row_for_each_k():
-    base = layout(compare=None, seeds=(None,))
-    base["models"][0]["cells"][0]["arm"] = "base"
-    made = of_arm(base, SCORES)
+    (part,) = layout(compare=None, seeds=(None,))
+    base = having(part, cells=[{**dict(part.cells[0]), "arm": "base"}])
+    made = of_arm([base], SCORES)
     assert made["seed"].tolist() == ["all", "all"] and made["seeds"].tolist() == [0, 0]
 
 
@@ -124,7 +126,8 @@ def test_a_lookup_has_a_row_where_a_set_has_one():
 
 
 def test_an_arm_with_fewer_seeds_is_compared_over_its_own():
-    part = layout()
-    part["models"][0]["cells"][0] |= {"policies": ["a"], "seeds": [1]}
-    over = of_arm(part, SCORES).query("seed == 'all'")
+    (part,) = layout()
+    own, baseline = part.cells
+    part = having(part, cells=[{**dict(own), "policies": ["a"], "seeds": [1]}, baseline])
+    over = of_arm([part], SCORES).query("seed == 'all'")
     assert over["difference"].tolist() == pytest.approx([25, 100 / 12]), "against c, not c and d"

@@ -5,10 +5,12 @@ import shutil
 import pytest
 import yaml
 from conftest import ROOT
+from support.layouts_by_hand import typed
 from support.scores_by_hand import LAYOUT, scores
 
 from rlvr.claims.contrasts import EQUAL
 from rlvr.claims.contrasts import layout as layout_of_claims
+from rlvr.config.layouts import ScoresLayout
 from rlvr.config.load import ConfigError
 from rlvr.config.plan import asked_for, core_items, first_items, runs_of
 from rlvr.items.layout import of as layout_of
@@ -37,8 +39,8 @@ def test_a_table_at_equal_pass_1_has_the_arms_of_the_sweep_at_each_of_its_rates(
         assert len(cell.candidates()) == 4 * 8
     assert not base.rates
     layout = layout_of(laptop, "agrae", "core_matched")
-    assert [len(cell.get("rates", [])) for cell in layout["cells"]] == [0, 4, 4, 4, 4]
-    assert not any("rates" in cell for cell in layout_of(laptop, "agrae", "core")["cells"])
+    assert [len(cell.rates) for cell in layout.cells] == [0, 4, 4, 4, 4]
+    assert not any(cell.rates for cell in layout_of(laptop, "agrae", "core").cells)
     (page,) = of_page(laptop, "agrae")["papers"]
     entry = next(one for one in page["items"] if one["name"] == "core_matched")
     assert set(entry["manifests"]) == set(matched.policies())
@@ -143,11 +145,11 @@ def test_a_scale_may_have_a_part_of_what_stands_at_equal_pass_1(laptop):
     families = {name: table.content.models for name, table in full.papers["lens"].tables.items() if "matched" in name}
     assert families["table1_matched"] == ["qwen2.5-3b"] and families["table2_matched"] == ["llama-3.1-8b-instruct"]
     for claim in layout_of_claims(full, "agrae"):
-        if claim["effort"] == EQUAL:
-            run = [part for part in claim["contrasts"] if part["terms"]]
-            assert bool(run) == (not claim["claim"].startswith("llama_")), "another family is planned, and not run"
+        if claim.effort == EQUAL:
+            run = [part for part in claim.contrasts if part.terms]
+            assert bool(run) == (not claim.claim.startswith("llama_")), "another family is planned, and not run"
             for part in run:
-                at = {len(part["at"]), *(len(rate["policies"]) for term in part["terms"] for rate in term["rates"])}
+                at = {len(part.at), *(len(rate.policies) for term in part.terms for rate in term.rates)}
                 assert at in ({8}, {4}), "paired by seed"
 
 
@@ -305,17 +307,17 @@ def test_an_arm_with_data_of_its_own_hands_it_on_to_those_that_are_like_it(copy)
 
 
 def test_a_table_of_hard_levels_is_over_their_problems_alone():
-    panel = {**LAYOUT["panels"][0], "levels": ["5"], "published": ""}
+    panel = {**dict(LAYOUT.panels[0]), "levels": ["5"], "published": ""}
     frames = {
         (policy, "x"): scores(policy, correct).assign(level=["4", "5", "5"])
         for policy, correct in {"a1": [4, 0, 1], "a2": [4, 2, 1], "b1": [4, 4, 3], "b2": [4, 3, 2]}.items()
     }
-    table = summarise({**LAYOUT, "panels": [panel]}, frames, None).set_index(["arm", "k"])
+    table = summarise(typed(ScoresLayout, LAYOUT, panels=[panel]), frames, None).set_index(["arm", "k"])
     assert table.loc[("a", 1), "value"] == pytest.approx(100 * 4 / 16) and set(table["problems"]) == {2}
     assert table.loc[("b", 1), "difference"] == pytest.approx(100 * (12 - 4) / 16)
     easy = {key: frame.assign(level="4") for key, frame in frames.items()}
     with pytest.raises(ValueError, match="x has no problems of the levels 5"):
-        summarise({**LAYOUT, "panels": [panel]}, easy, None)
+        summarise(typed(ScoresLayout, LAYOUT, panels=[panel]), easy, None)
 
 
 def test_hard_levels_that_a_set_does_not_name_stop_the_plan(copy):
@@ -326,16 +328,15 @@ def test_hard_levels_that_a_set_does_not_name_stop_the_plan(copy):
 
 def test_several_benchmarks_stand_one_below_the_other(laptop):
     layout = layout_of(laptop, "agrae", "table2")
-    assert [(panel["name"], panel["published"], panel["stand_in"]) for panel in layout["panels"]] == [
+    assert [(panel.name, panel.published, panel.stand_in) for panel in layout.panels] == [
         ("math-test", "MATH", "chain-easy"),
         ("aime-2025", "AIME 2025", "chain-hard"),
         ("amc-23", "AMC23", "chain-middle"),
     ]
-    hard = layout_of(laptop, "lens", "core_hard")["panels"][0]
-    assert (hard["name"], hard["published"], hard["levels"]) == ("math-test, hard levels", "", ["m=4"])
-    panels = [{**LAYOUT["panels"][0], "name": name, "evaluations": {"M": name}} for name in ("x", "y")]
-    head = {"title": "T", "scale": "laptop", "about_scale": "", "note": "", "compare_label": "a", "sampling": "t"}
-    content = {**LAYOUT, **head, "kind": "pass_at_k", "panels": panels, "k": [1]}
+    hard = layout_of(laptop, "lens", "core_hard").panels[0]
+    assert (hard.name, hard.published, hard.levels) == ("math-test, hard levels", "", ("m=4",))
+    panels = [{**dict(LAYOUT.panels[0]), "name": name, "evaluations": {"M": name}} for name in ("x", "y")]
+    content = typed(ScoresLayout, LAYOUT, panels=panels, k=[1])
     counts = {"a1": [0, 4], "a2": [2, 4], "b1": [1, 4], "b2": [3, 4]}
     frames = {(p, e): scores(p, c if e == "x" else [*c[::-1], 0]) for p, c in counts.items() for e in ("x", "y")}
     table = summarise(content, frames, None)

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from rlvr import items
+from rlvr.items import FIGURE_KINDS
 from rlvr.report.captions import caption, in_words
 
 HEAD = {"model": "M", "stand_in": "m-tiny", "seeds": 3}
@@ -16,7 +16,7 @@ def test_a_caption_says_what_lines_and_bands_are():
     frame = pd.DataFrame(rows())
     assert "means over 3 training seeds" in caption("over_steps", [frame])
     assert caption("over_steps", [frame], 5).endswith("Measures of training batches are means of the last 5 steps.")
-    assert all(items.hook(items.load(items.FIGURES, kind), "CAPTION") for kind in items.names(items.FIGURES))
+    assert all(kind.caption for _, kind in FIGURE_KINDS.all())
 
 
 def test_an_alternative_text_says_where_curves_end():

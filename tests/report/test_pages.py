@@ -8,13 +8,14 @@ import re
 import pandas as pd
 import pytest
 from conftest import ROOT, run_module
-from rlvr.claims._contrast import Evidence
+from support.layouts_by_hand import having, typed
 
 from rlvr.claims.contrasts import EQUAL, PAPER, layout, needs
 from rlvr.claims.evaluate import evaluate, summarise
 from rlvr.claims.table import EQUAL_IS_BIASED, gather, numbers
 from rlvr.config.paths import Paths
 from rlvr.files import RecordError
+from rlvr.items.contrast import Evidence
 from rlvr.planning.expansion import make_plan
 from rlvr.report import claims
 from rlvr.report import layout as pages
@@ -67,7 +68,8 @@ def results(tmp_path_factory, lens):
         )
     out, spec = paths.claims("lens"), folder / "spec.json"
     references = str(ROOT / "config/papers")
-    spec.write_text(json.dumps({"scale": "smoke", "claims": layout(lens, "lens"), "references": references}))
+    claims = [claim.model_dump(mode="json") for claim in layout(lens, "lens")]
+    spec.write_text(json.dumps({"scale": "smoke", "claims": claims, "references": references}))
     run_module(
         *("rlvr.claims.evaluate", "--spec", str(spec), "--results", str(folder)),
         *(part for path in out for part in ("--out", path)),
@@ -101,7 +103,7 @@ def test_the_stage_writes_what_its_functions_say(results, lens):
     paths, laid = Paths(str(results), "smoke"), layout(lens, "lens")
     scores = read_all([results / paths.scores(*pair) for pair in needs(laid).scores])
     found = pd.read_csv(results / "claims/smoke/lens.csv").set_index(["claim", "effort"])
-    one = next(claim for claim in laid if (claim["claim"], claim["effort"]) == ("negative_most", PAPER))
+    one = next(claim for claim in laid if (claim.claim, claim.effort) == ("negative_most", PAPER))
     summary = summarise(one, evaluate(one, Evidence(scores)), "smoke")
     row = found.loc["negative_most", PAPER]
     assert summary["estimate"] == pytest.approx(100 * (0.5 - 0.25 - 0.125)) == row["estimate"]
@@ -310,12 +312,13 @@ def test_sentences_of_a_table_of_several_benchmarks_name_each():
 
 
 def test_rows_of_a_published_table_are_marked_as_not_run(tmp_path):
-    from rlvr.papers.pacs.tables.published import NOT_RUN, render
+    from rlvr.papers.pacs.tables.published import NOT_RUN, PublishedLayout, render
 
     rows = [("m", "A", "x", 1, 1.5), ("m", "A", "y", 1, 2.0), ("m", "B", "x", 1, 3.25), ("n", "A", "y", 1, 4.0)]
     frame = pd.DataFrame(rows, columns=["model", "method", "benchmark", "k", "value"])
     frame.to_csv(tmp_path / "published.csv", index=False)
-    shown = render({"title": "T", "note": "Why.", "others": False}, tmp_path / "published.csv")
+    layout = typed(PublishedLayout, kind="published", title="T", note="Why.", others=False, columns=())
+    shown = render(layout, tmp_path / "published.csv")
     assert list(shown.frame.columns) == ["Model", "Method", "ours", "x (published)", "y (published)"]
     assert shown.frame.to_numpy().tolist() == [
         ["m", "A", NOT_RUN, "1.5", "2.0"],
@@ -324,9 +327,9 @@ def test_rows_of_a_published_table_are_marked_as_not_run(tmp_path):
     ]
     assert shown.notes == ["3 rows not yet run. Why."] and "nothing of this table was run" in shown.markdown()
     pd.concat([frame, frame.assign(k=8)]).to_csv(tmp_path / "published.csv", index=False)
-    several = render({"title": "T", "note": None, "others": False}, tmp_path / "published.csv")
+    several = render(having(layout, note=None), tmp_path / "published.csv")
     assert "x @8 (published)" in several.frame.columns
-    others = render({"title": "T", "note": "Theirs.", "others": True}, tmp_path / "published.csv")
+    others = render(having(layout, note="Theirs.", others=True), tmp_path / "published.csv")
     assert "ours" not in others.frame.columns and others.notes == ["Theirs."]
 
 
@@ -334,11 +337,8 @@ def test_table_3_of_a_grae_is_set_by_the_stages_command(tmp_path):
     out = [tmp_path / f"table3.{suffix}" for suffix in ("csv", "md", "tex")]
     reference = ROOT / "config/papers/agrae/reference/table3.csv"
     spec = tmp_path / "spec.json"
-    spec.write_text(
-        json.dumps(
-            {"layout": {"kind": "published", "title": "T", "note": "", "others": False}, "reference": str(reference)}
-        )
-    )
+    layout = {"kind": "published", "title": "T", "note": "", "others": False, "columns": []}
+    spec.write_text(json.dumps({"layout": layout, "reference": str(reference)}))
     run_module("rlvr.items.table", f"--spec={spec}", *(f"--out={path}" for path in out))
     table, published = pd.read_csv(out[0]), pd.read_csv(reference)
     assert set(table["ours"]) == {"not yet run"} and len(table) == len(published.groupby(["model", "method"]))

@@ -9,8 +9,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.layouts_by_hand import typed
 from support.scores_by_hand import LAYOUT
 
+from rlvr.config.layouts import ScoresLayout
 from rlvr.files import RecordError
 from rlvr.records import Completion, Grade, Problem
 from rlvr.scoring.score import score
@@ -127,8 +129,7 @@ def frames() -> dict[tuple[str, str], pd.DataFrame]:
 
 
 def test_a_table_asks_for_avg_and_maj():
-    layout = {**LAYOUT, "measures": ["avg", "maj"], "title": "T", "scale": "laptop", "about_scale": "", "note": ""}
-    layout |= {"compare_label": "a", "sampling": "", "kind": "pass_at_k"}
+    layout = typed(ScoresLayout, LAYOUT, measures=["avg", "maj"])
     table = summarise(layout, frames(), None)
     by_cell = table.set_index(["arm", "score", "k"])
     assert by_cell.loc[("a", "avg", 4), "value"] == pytest.approx(by_cell.loc[("a", "pass", 1), "value"])
@@ -138,7 +139,7 @@ def test_a_table_asks_for_avg_and_maj():
     shown = render(layout, table, None)
     assert list(shown.frame.columns) == ["Model", "Method", "", "@1", "@2", "avg@4", "maj@4"]
     assert any(note.startswith("maj@n") for note in shown.notes)
-    plain = summarise({**layout, "measures": []}, frames(), None)
+    plain = summarise(LAYOUT, frames(), None)
     both = table[table["score"] == "pass"].reset_index(drop=True)
     pd.testing.assert_frame_equal(plain.drop(columns="difference_p_holm"), both.drop(columns="difference_p_holm"))
 
@@ -146,7 +147,7 @@ def test_a_table_asks_for_avg_and_maj():
 def test_scores_of_an_earlier_version_are_named():
     old = {pair: frame.drop(columns="majority") for pair, frame in frames().items()}
     with pytest.raises(RecordError, match="run the score stage again"):
-        summarise({**LAYOUT, "measures": ["maj"]}, old, None)
+        summarise(typed(ScoresLayout, LAYOUT, measures=["maj"]), old, None)
 
 
 def test_clusters_are_drawn_whole():
@@ -155,7 +156,8 @@ def test_clusters_are_drawn_whole():
     single = pd.DataFrame({"problem": [f"p{i}" for i in range(30)], "n": 4, "correct": values})
     double = pd.concat([single, single], ignore_index=True).assign(problem=[f"p{i}" for i in range(60)])
     double["cluster"] = [f"c{i % 30}" for i in range(60)]
-    layout = {**LAYOUT, "k": [1], "cells": [{**cell, "policies": [cell["arm"]]} for cell in LAYOUT["cells"]]}
+    cells = [{**dict(cell), "policies": [cell.arm]} for cell in LAYOUT.cells]
+    layout = typed(ScoresLayout, LAYOUT, k=[1], cells=cells)
     once, twice = (summarise(layout, {("a", "x"): f, ("b", "x"): f}, None) for f in (single, double))
     same = ["value", "value_low", "value_high", "clusters"]
     pd.testing.assert_frame_equal(once[same], twice[same])

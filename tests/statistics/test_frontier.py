@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import run_module
+from support.layouts_by_hand import typed
 from support.scores_by_hand import LAYOUT, on_x, scores
 
+from rlvr.config.layouts import ScoresLayout, numbers_of
 from rlvr.figures import frontier
 from rlvr.statistics.frontier import Point, at_pass_1
 from rlvr.statistics.intervals import SeedsAndProblems
@@ -82,19 +84,19 @@ def rates(**policies) -> list[dict]:
 def test_a_table_at_equal_pass_1(tmp_path):
     """By the stage's own command. Pass@1 of b is 1/4 before training, 3/4 after; that of a, the baseline, is 1/2."""
     counts = {"a1": [2, 2], "a2": [2, 2], "z": [1, 1], "b1": [2, 4], "b2": [2, 4], "c1": [1, 1], "c2": [1, 1]}
-    first, second = LAYOUT["cells"]
+    first, second = map(dict, LAYOUT.cells)
     cells = [
         {**first, "rates": rates(r0=["z"], r1=["a1", "a2"])},
         {**second, "rates": rates(r0=["z"], r1=["b1", "b2"])},
         {**second, "arm": "c", "label": "c", "policies": ["c1", "c2"], "rates": rates(r0=["z"], r1=["c1", "c2"])},
     ]
-    layout = {**LAYOUT, "cells": cells, "k": [1, 2], "kind": "pass_at_k"}
+    layout = typed(ScoresLayout, LAYOUT, cells=cells, k=[1, 2], sampling="t")
     files = []
     for policy, correct in counts.items():
         scores(policy, correct).assign(evaluation="x").to_csv(tmp_path / f"{policy}.csv", index=False)
         files.append(f"{policy}.csv")
     out = tmp_path / "table.csv"
-    spec = {"folder": "tables", "layout": layout, "files": {"scores": files}}
+    spec = {"folder": "tables", "layout": numbers_of(layout), "files": {"scores": files}}
     (tmp_path / "spec.json").write_text(json.dumps(spec))
     run_module("rlvr.items.statistics", f"--spec={tmp_path / 'spec.json'}", f"--results={tmp_path}", f"--out={out}")
     table = pd.read_csv(out).set_index(["arm", "k"])
@@ -106,8 +108,7 @@ def test_a_table_at_equal_pass_1(tmp_path):
     assert table.loc[("b", 1), "value"] == table.loc[("a", 1), "value"] == pytest.approx(50)
     assert np.isnan(table.loc[("b", 1), "difference"]), "at equal pass@1 there is nothing to compare at k = 1"
     assert np.isnan(table.loc[("c", 2), "value"]) and np.isnan(table.loc[("c", 2), "difference"]), "never at 1/2"
-    head = {"title": "T", "scale": "laptop", "about_scale": "", "note": "", "compare_label": "a", "sampling": "t"}
-    shown = render({**layout, **head}, pd.read_csv(out), None)
+    shown = render(layout, pd.read_csv(out), None)
     assert any(
         note.startswith("At equal pass@1") and "the pass@1 of a at the paper's setting" in note for note in shown.notes
     )
@@ -117,39 +118,40 @@ def test_a_table_at_equal_pass_1(tmp_path):
 
 
 def test_a_base_policy_stands_as_it_is_in_such_a_table():
-    first, _ = LAYOUT["cells"]
+    first = dict(LAYOUT.cells[0])
     base = {**first, "arm": "base", "label": "Base", "policies": ["z"], "learning_rate": None}
     cells = [base, {**first, "rates": rates(r0=["z"], r1=["a1", "a2"])}]
     frames = {(name, "x"): scores(name, correct) for name, correct in {"z": [1, 0], "a1": [2, 2], "a2": [2, 3]}.items()}
-    table = summarise({**LAYOUT, "cells": cells}, frames, None).set_index(["arm", "k"])
+    table = summarise(typed(ScoresLayout, LAYOUT, cells=cells), frames, None).set_index(["arm", "k"])
     assert table.loc[("base", 1), "value"] == pytest.approx(12.5) and table["difference"].isna().all()
 
 
 def test_false_working_is_said_to_be_of_policies_that_exist():
     row = {"benchmark": "b", "model": "M", "label": "A", "false_working": 0.125}
-    for cells, words in (
-        ([{}], "in percent: "),
-        ([{"rates": []}], "in percent, of the policies at the paper's setting: "),
+    for cell, words in (
+        ({}, "in percent: "),
+        ({"rates": rates(r0=["z"])}, "in percent, of the policies at the paper's setting: "),
     ):
-        (note,) = _scored._false_working({"cells": cells}, pd.DataFrame([row]))
+        layout = typed(ScoresLayout, LAYOUT, cells=[{"arm": "a", **cell}])
+        (note,) = _scored._false_working(layout, pd.DataFrame([row]))
         assert note == f"Correct answers with a false step in their working, {words}M on b: A 12.5."
 
 
 def test_a_method_with_fewer_seeds_is_compared_over_its_own():
     """Pass@1 of a is 1/2 with its first seed, 1 with both; b has one seed, and 0 before training, 1 after."""
-    first, second = LAYOUT["cells"]
+    first, second = map(dict, LAYOUT.cells)
     cells = [
         {**first, "rates": rates(r0=["z1", "z2"], r1=["a1", "a2"])},
         {**second, "policies": ["b1"], "rates": rates(r0=["z1"], r1=["b1"])},
     ]
     frames = on_x({"z1": [0, 0], "z2": [0, 0], "a1": [2, 2], "a2": [4, 4], "b1": [4, 4]})
-    table = summarise({**LAYOUT, "cells": cells}, frames, None)
+    layout = typed(ScoresLayout, LAYOUT, cells=cells, sampling="t")
+    table = summarise(layout, frames, None)
     found = table.set_index(["arm", "k"])
     assert found.loc[("b", 1), "value"] == pytest.approx(50), "the pass@1 of the baseline's first seed"
     assert found.loc[("b", 2), "difference"] == pytest.approx(100 * (1 / 2 - 5 / 6)), "and its pass@2"
     assert found.loc[("a", 1), "value"] == pytest.approx(75) and list(table["seeds"]) == [2, 2, 1, 1]
-    head = {"title": "T", "scale": "laptop", "about_scale": "", "note": "", "compare_label": "a", "sampling": "t"}
-    shown = render({**LAYOUT, **head, "cells": cells}, table, None)
+    shown = render(layout, table, None)
     assert "Fewer seeds, and compared over these alone: b 1." in shown.notes
 
 
@@ -163,8 +165,8 @@ def test_of_many_methods_each_has_a_panel_beside_the_baseline():
         for k, v in ((1, 40 + rate), (64, 90 - rate))
     ]
     frame = pd.DataFrame(rows)
-    layout = {"methods": {arm: arm.split("-")[0] for arm in frame["arm"]}, "arms": []}
-    figure = frontier.draw({**layout, "baseline": "grpo"}, [frame])
+    layout = typed(frontier.FrontierLayout, baseline=None, methods={arm: arm.split("-")[0] for arm in frame["arm"]})
+    figure = frontier.draw(layout.model_copy(update={"baseline": "grpo"}), [frame])
     titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
     assert titles == ["same", "same", *(f"m{i}" for i in range(10))]
     assert len(figure.axes[0].collections[0].get_segments()) == 13, "all curves in grey"

@@ -4,8 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from support.layouts_by_hand import typed
 from support.scores_by_hand import LAYOUT, on_x
 
+from rlvr.config.layouts import ScoresLayout
 from rlvr.papers.methods.figures import league_tree
 from rlvr.papers.methods.ranking import methods_at, probability_of_improvement, ranks
 from rlvr.statistics.intervals import SeedsAndProblems
@@ -56,7 +58,7 @@ def test_probability_of_improvement_at_its_ends():
 
 
 def cell(arm: str, policies: list[str], **more) -> dict:
-    return {"model": "M", "stand_in": "m", "arm": arm, "label": arm, "learning_rate": 1.0, "policies": policies, **more}
+    return {"arm": arm, "learning_rate": 1.0, "policies": policies, **more}
 
 
 def test_without_rates_a_method_stands_where_it_is_and_out_of_reach_it_has_none():
@@ -64,8 +66,9 @@ def test_without_rates_a_method_stands_where_it_is_and_out_of_reach_it_has_none(
     rates = [{"learning_rate": 0.0, "policies": ["c"]}, {"learning_rate": 1.0, "policies": ["b2"]}]
     short = [{"learning_rate": 0.0, "policies": ["c"]}, {"learning_rate": 1.0, "policies": ["b1"]}]
     cells = [cell("a", ["a1"]), cell("b", ["b1"]), cell("c", ["b2"], rates=rates), cell("d", ["b1"], rates=short)]
-    (methods,) = methods_at({**LAYOUT, "cells": cells}, scores)
-    _, plain, curve, beyond = cells
+    layout = typed(ScoresLayout, LAYOUT, cells=cells)
+    (methods,) = methods_at(layout, scores)
+    _, plain, curve, beyond = layout.cells
     np.testing.assert_allclose(methods.at_equal(1, plain), [[0.25, 0.25]])
     found = methods.at_equal(1, curve)
     assert found is not None and found.mean() == pytest.approx(0.5), "between 0 and 1 the curve has the baseline's"
@@ -81,7 +84,7 @@ def test_the_tree_joins_what_differs_least():
     scores = on_x({f"{a}{s}": given for a, given in counts.items() for s in (1, 2, 3)} | {"base": [0] * 20})
     lost = [{"learning_rate": 0.0, "policies": ["base"]}] * 2
     cells = [*(cell(a, [f"{a}{s}" for s in (1, 2, 3)]) for a in counts), cell("lost", ["a1"], rates=lost)]
-    layout = {**LAYOUT, "cells": cells, "k": [1, 2], "compare_label": "a"}
+    layout = typed(ScoresLayout, LAYOUT, cells=cells, k=[1, 2])
     frame = league_tree.statistics(layout, scores)
     assert list(zip(frame["label"], frame["other_label"], strict=True)) == [("a", "b"), ("a", "c"), ("b", "c")]
     q = frame.set_index(["label", "other_label"])["q"]
@@ -97,7 +100,7 @@ def test_a_tree_of_fewer_than_two_methods_says_so(tmp_path):
     """The baseline alone reaches its pass@1: no pair, columns nevertheless, as a file and as a picture."""
     lost = [{"learning_rate": 0.0, "policies": ["c"]}] * 2
     cells = [cell("a", ["a1"]), cell("b", ["b1"], rates=lost)]
-    layout = {**LAYOUT, "cells": cells, "compare_label": "GRPO"}
+    layout = typed(ScoresLayout, LAYOUT, cells=cells, compare_label="GRPO")
     frame = league_tree.statistics(layout, on_x({"a1": [2, 2], "b1": [1, 1], "c": [0, 0]}))
     frame.to_csv(tmp_path / "tree.csv", index=False)
     read = pd.read_csv(tmp_path / "tree.csv")

@@ -63,16 +63,7 @@ def test_one_that_covers_more_than_half_of_the_range_is_withheld():
 def test_a_table_says_why_an_interval_is_withheld():
     rows = pass_at_k_rows(LAYOUT, on_x({"a1": [1, 4], "a2": [4, 0], "b1": [2, 2], "b2": [2, 2]}), None)
     assert rows["value_low"].min() >= 0 and rows["value_high"].max() <= 100
-    layout = {
-        **LAYOUT,
-        "title": "t",
-        "scale": "s",
-        "about_scale": "",
-        "compare_label": "A",
-        "note": "",
-        "sampling": "x",
-    }
-    text = _scored.render(WORDS, layout, rows).markdown()
+    text = _scored.render(WORDS, LAYOUT, rows).markdown()
     assert "[withheld]" in text and "too few repetitions: 2 training seeds and 2 problems." in text
     assert not re.search(r"\[−|, 1[0-9]{2}\.[1-9]\]", text)
 

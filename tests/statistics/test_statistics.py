@@ -8,10 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from support.layouts_by_hand import typed
 from support.scores_by_hand import LAYOUT, on_x
 
+from rlvr.config.layouts import ScoresLayout
 from rlvr.statistics.intervals import SeedsAndKnownProblems, SeedsAndProblems, over_samples, over_seeds, spread
 from rlvr.statistics.pass_at_k import pass_at_k
+from rlvr.statistics.references import Reference
 from rlvr.statistics.table_rows import holm
 from rlvr.statistics.table_rows import pass_at_k_rows as summarise
 
@@ -147,15 +150,17 @@ def test_over_seeds_is_students_t():
 
 def test_scored_table_by_hand():
     frames = on_x({"a1": [0, 4], "a2": [2, 4], "b1": [1, 4], "b2": [3, 4]})
-    published = pd.DataFrame(
-        {"model": ["m"], "method": ["A"], "benchmark": ["MATH 500"], "k": [1], "value": [70.0], "ci": [1.5]}
+    published = Reference(
+        pd.DataFrame(
+            {"model": ["m"], "method": ["A"], "benchmark": ["MATH 500"], "k": [1], "value": [70.0], "ci": [1.5]}
+        )
     )
     table = summarise(LAYOUT, frames, published).set_index(["arm", "k"])
     assert table.loc[("a", 1), "value"] == pytest.approx(100 * (0 + 1 + 0.5 + 1) / 4)
     assert table.loc[("a", 2), "value"] == pytest.approx(100 * (0 + 1 + (1 - 1 / 6) + 1) / 4)
     assert table.loc[("b", 1), "difference"] == pytest.approx(100 * (0.25 + 0.25) / 4)
     assert table.loc[("a", 1), "published"] == 70 and table.loc[("a", 1), "minus_published"] is None, "of a stand-in"
-    own = {**LAYOUT, "cells": [{**cell, "stand_in": "M"} for cell in LAYOUT["cells"]]}
+    own = typed(ScoresLayout, LAYOUT, cells=[{**dict(cell), "stand_in": "M"} for cell in LAYOUT.cells])
     assert summarise(own, frames, published)["minus_published"].iloc[0] == pytest.approx(-7.5), "of the paper's model"
     assert table["difference_p"].notna().tolist() == [False, False, True, True]
     assert (table["difference_p_holm"].dropna() >= table["difference_p"].dropna()).all()
@@ -168,12 +173,7 @@ def test_tables_and_pages_mark_what_stays_after_the_correction():
     from rlvr.tables.pass_at_k import render, sentences
 
     frames = on_x({"a1": [1] * 40, "a2": [1] * 40, "b1": [2, 1] * 20, "b2": [2, 1] * 20})
-    layout = {**LAYOUT, "title": "T", "scale": "laptop", "about_scale": "", "note": "", "compare_label": "a"}
-    layout |= {
-        "sampling": "",
-        "kind": "pass_at_k",
-        "statistics": {"resamples": 999, "confidence": 0.95, "seed": 0},
-    }
+    layout = typed(ScoresLayout, LAYOUT, statistics={"resamples": 999})
     table = summarise(layout, frames, None)
     shown = render(layout, table, None)
     assert [str(cell)[:6] for cell in shown.frame.iloc[-1, -2:]] == ["+12.5†", "+16.7†"]
@@ -182,7 +182,8 @@ def test_tables_and_pages_mark_what_stays_after_the_correction():
     )
     assert "$\\dagger$" in shown.latex() and sentences(table, 0.05)[0].endswith(", higher.")
     assert "Checkpoint: the last step of each run." in shown.notes
-    selected = render({**layout, "selected": {"B": "another set (8 problems x 4 samples)"}}, table, None).notes
+    of_b = typed(ScoresLayout, layout, selected={"B": "another set (8 problems x 4 samples)"})
+    selected = render(of_b, table, None).notes
     assert any(
         note.startswith("Checkpoint: of B the probed step of each run with the best pass rate on another set (8")
         and note.endswith("the earliest; of all others the last step.")

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rlvr import items
+from rlvr.config.layouts import CellsLayout, Layout
 from rlvr.config.plan import Plan
 from rlvr.figures.masses import SIDES
 from rlvr.figures.solve_rates import IN_ORDER
-from rlvr.items import FIGURES, layout
+from rlvr.items import FIGURE_KINDS, layout
 from rlvr.papers.fade.figures.entropy_by_ratio import AGAINST
 from rlvr.papers.fade.figures.entropy_change import PREDICTIONS
 from rlvr.papers.fade.figures.layers import MEASURES
@@ -22,27 +22,26 @@ PAPERS = ("ace", "lens", "agrae", "fade", "pacs", "methods")
 SEEDS, STEPS = 3, 40
 
 
-def laid_out(plan: Plan, paper: str, name: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def laid_out(plan: Plan, paper: str, name: str) -> tuple[Layout, list[Layout]]:
     """The layout of a figure, and those of the items that it shows numbers of."""
     return layout.of(plan, paper, name), [layout.of(plan, paper, one) for one in plan.papers[paper].statistics_of(name)]
 
 
-def of_figure(plan: Plan, paper: str, name: str) -> tuple[dict[str, Any], list[pd.DataFrame]]:
+def of_figure(plan: Plan, paper: str, name: str) -> tuple[Layout, list[pd.DataFrame]]:
     """The layout and made-up statistics of a figure."""
     of, sources = laid_out(plan, paper, name)
     return of, [statistics(source) for source in sources]
 
 
-def statistics(of: dict[str, Any]) -> pd.DataFrame:
+def statistics(of: Layout) -> pd.DataFrame:
     """Numbers that differ by method and scatter by seed, with the columns that the kind of this layout has."""
-    module = items.load(FIGURES, of["kind"]) if of["kind"] in items.names(FIGURES) else None
-    if of["kind"] == "analytic":
-        return module.statistics(of)
-    return pd.DataFrame(KINDS[of["kind"]](of, np.random.default_rng(0)))
+    if of.kind == "analytic":
+        return FIGURE_KINDS.load(of.kind).statistics(of)
+    return pd.DataFrame(KINDS[of.kind](of, np.random.default_rng(0)))
 
 
-def _heads(of: dict[str, Any]):
-    return [({**cell_columns(cell), "seeds": SEEDS}, place) for place, cell in enumerate(of["cells"])]
+def _heads(of: CellsLayout):
+    return [({**cell_columns(cell), "seeds": SEEDS}, place) for place, cell in enumerate(of.cells)]
 
 
 def _interval(value: float, half: float) -> dict[str, float]:
@@ -56,7 +55,7 @@ def _seeds(level: float, generator) -> dict[str, Any]:
 
 def _over_steps(of, generator):
     steps_of = {"probe": range(0, STEPS + 1, 8), "metrics": range(1, STEPS + 1), "weights": range(8, STEPS + 1, 8)}
-    measures = [(measure["written"], steps_of[measure["rows"]]) for measure in of["measures"]]
+    measures = [(measure.written, steps_of[measure.rows]) for measure in of.measures]
     return [
         {**head, "measure": name, "step": step, **_seeds(0.2 + 0.03 * place + 0.4 * step / STEPS, generator)}
         for head, place in _heads(of)
@@ -87,11 +86,11 @@ def _frontier_over_steps(of, generator):
     rows = []
     for head, place in _heads(of):
         for step in range(0, STEPS + 1, 8):
-            for k in (1, of["k"]):
+            for k in (1, of.k):
                 value = 20 + 10 * np.log2(k) + step / (2 + k) + place
                 rows.append({**head, "measure": "pass", "step": step, "k": k, **_interval(value, 5)})
-        if head["arm"] != of["compare_with"]:
-            rows.append({**head, "measure": "gain at equal pass@1", "step": 9.5, "k": of["k"], **_interval(-12.3, 10)})
+        if head["arm"] != of.compare_with:
+            rows.append({**head, "measure": "gain at equal pass@1", "step": 9.5, "k": of.k, **_interval(-12.3, 10)})
     return rows
 
 
@@ -106,13 +105,13 @@ def _solve_rates(of, generator):
 
 def _masses(of, generator):
     rows = []
-    for (head, place), weights in zip(_heads(of), of["weights"], strict=True):
+    for (head, place), weights in zip(_heads(of), of.weights, strict=True):
         for side in SIDES:
             for c in range(9):
                 p, value = c / 8, (c / 8 * (1 - c / 8)) * (1 + place / 10)
                 common = {**head, "measure": "masses", "side": side, "p": p}
                 rows.append({**common, "form": "realised", **_interval(value, 0.02)})
-                form = "grpo" if weights["estimator"]["name"] in ("ace", "lens") else "own"
+                form = "grpo" if weights.estimator["name"] in ("ace", "lens") else "own"
                 rows.append({**common, "form": form, **_interval(value, np.nan)})
     return rows
 
@@ -173,7 +172,7 @@ def _solution_map(of, generator):
         {**head, "problem": f"a-problem-with-a-long-name-{problem}", "count": int(generator.integers(1, 9))}
         | dict(zip("xy", generator.normal(0, 1, 2), strict=True))
         for head, _ in _heads(of)
-        for problem in range(of["problems"])
+        for problem in range(of.problems)
         for _ in range(12)
     ]
 
@@ -191,7 +190,7 @@ def _solve_rate_laws(of, generator):
 def _performance_profile(of, generator):
     return [
         {**head, "benchmark": "x", "tau": tau, **_interval(60 * (1 - tau), 8)}
-        | {f"gain{end}": None if head["arm"] == of["compare_with"] else value for end, value in
+        | {f"gain{end}": None if head["arm"] == of.compare_with else value for end, value in
            zip(("", "_low", "_high"), (3 - 6 * tau, -5, 9), strict=True)}
         for head, _ in _heads(of)
         for tau in RATES
@@ -200,16 +199,16 @@ def _performance_profile(of, generator):
 
 def _laws(of, generator):
     rows = []
-    levels = ["easy", "medium", "hard"] if of["by_level"] else [""]
+    levels = ["easy", "medium", "hard"] if of.by_level else [""]
     for head, place in _heads(of):
-        for panel in of["panels"]:
+        for panel in of.panels:
             for level in levels:
-                common = {**head, "benchmark": panel["name"], "level": level, "mse": 0.0}
-                for k in of["k"]:
+                common = {**head, "benchmark": panel.name, "level": level, "mse": 0.0}
+                for k in of.k:
                     value = 0.9 * k / (k + 2 + place)
                     rows.append({**common, "law": "observed", "budget": 0, "parameter": "", "k": k, "value": value})
-                for budget in of["budgets"]:
-                    for law in of["laws"]:
+                for budget in of.budgets:
+                    for law in of.laws:
                         for name in parameters_of(law):
                             row = {**common, "law": law, "budget": budget, "parameter": name}
                             rows.append({**row, **_interval(0.5, 0.1)})
@@ -218,9 +217,9 @@ def _laws(of, generator):
 
 def _answers(of, generator):
     return [
-        {**head, "benchmark": panel["name"], "problem": f"p{i}", "prompt": "how long is the side ? " * 9, "gold": "12"}
+        {**head, "benchmark": panel.name, "problem": f"p{i}", "prompt": "how long is the side ? " * 9, "gold": "12"}
         | {"picture": "", "response": "a = 3 + 4 = 7 " * 30, "status": "wrong"}
-        for panel in of["panels"]
+        for panel in of.panels
         for i in range(2)
         for head, _ in _heads(of)
     ]
@@ -228,13 +227,13 @@ def _answers(of, generator):
 
 def _scores(of, generator):
     rows = []
-    for (head, place), cell in zip(_heads(of), of["cells"], strict=True):
-        for panel in of["panels"]:
-            for k in of["k"]:
-                value = 30 + 12 * np.log2(k) + 2 * place % 9 + 4e4 * (cell["learning_rate"] or 0)
-                row = {**head, "benchmark": panel["name"], "score": "pass", "k": k, **_interval(value, 4)}
-                theirs = 60 + 5 * np.log2(k) + place if cell["published"] else None
-                rows.append({**row, "learning_rate": cell["learning_rate"], "published": theirs})
+    for (head, place), cell in zip(_heads(of), of.cells, strict=True):
+        for panel in of.panels:
+            for k in of.k:
+                value = 30 + 12 * np.log2(k) + 2 * place % 9 + 4e4 * (cell.learning_rate or 0)
+                row = {**head, "benchmark": panel.name, "score": "pass", "k": k, **_interval(value, 4)}
+                theirs = 60 + 5 * np.log2(k) + place if cell.published else None
+                rows.append({**row, "learning_rate": cell.learning_rate, "published": theirs})
     return rows
 
 

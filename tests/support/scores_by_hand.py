@@ -1,6 +1,9 @@
 """Scores of policies, and the layout of a table of them, by hand."""
 
 import pandas as pd
+from support.layouts_by_hand import typed
+
+from rlvr.config.layouts import ScoresLayout
 
 
 def scores(policy, correct):
@@ -14,18 +17,17 @@ def on_x(counts):
     return {(policy, "x"): scores(policy, correct) for policy, correct in counts.items()}
 
 
-LAYOUT = {
-    "panels": [
-        {"name": "math-500", "published": "MATH500", "stand_in": "x", "evaluations": {"M": "x"}, "levels": None},
+LAYOUT = typed(
+    ScoresLayout,
+    kind="pass_at_k",
+    title="T",
+    scale="laptop",
+    panels=[{"name": "math-500", "published": "MATH500", "stand_in": "x", "evaluations": {"M": "x"}}],
+    k=[1, 2],
+    compare_with="a",
+    compare_label="a",
+    cells=[
+        {"arm": arm, "published": published, "published_model": "M", "learning_rate": 1.0, "policies": policies}
+        for arm, published, policies in [("a", "A", ["a1", "a2"]), ("b", None, ["b1", "b2"])]
     ],
-    "k": [1, 2],
-    "compare_with": "a",
-    "statistics": {"resamples": 200, "confidence": 0.95, "seed": 0},
-    "cells": [
-        {
-            **{"model": "M", "stand_in": "m", "arm": a, "label": a, "published": p, "published_model": "M"},
-            **{"learning_rate": 1.0, "policies": q},
-        }
-        for a, p, q in [("a", "A", ["a1", "a2"]), ("b", None, ["b1", "b2"])]
-    ],
-}
+)

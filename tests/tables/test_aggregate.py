@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
+from support.layouts_by_hand import typed
 from support.scores_by_hand import LAYOUT
 
+from rlvr.config.layouts import ScoresLayout
 from rlvr.config.load import ConfigError
 from rlvr.files import RecordError
 from rlvr.items.layout import of as layout_of
@@ -115,10 +117,9 @@ def frame(policy: str, evaluation: str, correct: list[int]) -> pd.DataFrame:
     return pd.DataFrame({"policy": policy, "evaluation": evaluation, "problem": problems, "n": 4, "correct": correct})
 
 
-def across(**changes) -> dict:
-    first = LAYOUT["panels"][0]
-    panels = [{**first, "name": name, "stand_in": name, "evaluations": {"M": name}} for name in ("x", "y")]
-    return {**LAYOUT, "panels": panels, "k": [1], "kind": "across_benchmarks", **changes}
+def across(**changes) -> ScoresLayout:
+    panels = [{"name": name, "evaluations": {"M": name}} for name in ("x", "y")]
+    return typed(ScoresLayout, LAYOUT, **{"panels": panels, "k": [1], "kind": "across_benchmarks", **changes})
 
 
 COUNTS = {"a1": ([0, 4], [2]), "a2": ([2, 4], [1]), "b1": ([1, 4], [4]), "b2": ([3, 4], [3])}
@@ -160,17 +161,16 @@ def test_lookups_are_a_row_across_benchmarks_where_each_has_one():
 
 def test_false_steps_are_counted_over_all_benchmarks():
     scores = {pair: table.assign(false_working=(table["correct"] > 3).astype(int)) for pair, table in by_pair().items()}
-    words = {"title": "T", "scale": "laptop", "about_scale": "", "note": "", "compare_label": "a", "sampling": "t"}
     table = summarise(across(), scores)
     assert table.groupby("arm")["false_working"].first().to_dict() == pytest.approx({"a": 2 / 13, "b": 3 / 19})
     note = "Correct answers with a false step in their working, in percent: M on x, y: a 15.4, b 15.8."
-    assert note in render(across(**words), table).notes
+    assert note in render(across(), table).notes
 
 
 def test_the_table_and_the_page_say_what_it_covers():
     from rlvr.tables.across_benchmarks import sentences
 
-    layout = across(title="T", scale="laptop", about_scale="", note="", compare_label="a", sampling="t")
+    layout = across()
     table = summarise(layout, by_pair())
     shown = render(layout, table)
     assert list(shown.frame.columns) == ["Model", "Method", "", "mean @1", "IQM @1"]
@@ -193,8 +193,8 @@ def test_the_table_of_ace_reuses_what_tables_1_and_2_evaluate():
     assert set(item.scored()) == {*made.tables["table1"].scored(), *made.tables["table2"].scored()}
     assert "benchmarks" not in made.paper.core.tables
     layout = layout_of(plan, "ace", "benchmarks")
-    assert [panel["name"] for panel in layout["panels"]] == ["math-500", "aime-2025"]
-    assert set(layout["panels"][0]["evaluations"]) == set(item.content.models)
+    assert [panel.name for panel in layout.panels] == ["math-500", "aime-2025"]
+    assert set(layout.panels[0].evaluations) == set(item.content.models)
 
 
 def test_a_table_across_benchmarks_needs_them(tmp_path):

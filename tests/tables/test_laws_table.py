@@ -2,23 +2,31 @@
 
 import numpy as np
 import pandas as pd
+from support.layouts_by_hand import typed
 
+from rlvr.papers.fade.figures.pass_at_k_laws import OfLaws
 from rlvr.papers.fade.scaling import Mixture
 from rlvr.papers.fade.tables import laws
 
-CELL = {"model": "m", "stand_in": "t", "arm": "mean", "label": "Mean", "policies": ["p1", "p2", "p3"]}
-LAYOUT = {
-    **{"title": "T", "scale": "laptop", "about_scale": "", "note": None, "cells": [CELL], "k": [1, 2, 5, 10, 20]},
-    **{"panels": [{"name": "bench", "evaluations": {"m": "x"}, "levels": None}], "statistics": {"confidence": 0.95}},
-    **{"budgets": [10], "laws": ["shifted power law", "Beta-binomial"], "by_level": False, "compare_with": None},
-}
+RUNS = ["p1", "p2", "p3"]
+LAYOUT = typed(
+    OfLaws,
+    title="T",
+    scale="laptop",
+    cells=[{"model": "m", "arm": "mean", "label": "Mean", "policies": RUNS}],
+    k=[1, 2, 5, 10, 20],
+    panels=[{"name": "bench", "evaluations": {"m": "x"}}],
+    budgets=[10],
+    laws=["shifted power law", "Beta-binomial"],
+    by_level=False,
+)
 
 
 def test_parameters_and_errors_of_planted_solve_rates():
     generator, shares = np.random.default_rng(0), Mixture((1.0,), ((0.8, 3.0),), 0.0).shares(20)
     scores = {
         (run, "x"): pd.DataFrame({"problem": range(600), "n": 20, "correct": correct, "level": ""})
-        for run, correct in zip(CELL["policies"], generator.choice(21, (3, 600), p=shares), strict=True)
+        for run, correct in zip(RUNS, generator.choice(21, (3, 600), p=shares), strict=True)
     }
     frame = laws.statistics(LAYOUT, scores)
     found = frame[frame["law"] == "Beta-binomial"].set_index("parameter")

@@ -5,23 +5,23 @@ from collections import Counter
 import pandas as pd
 import pytest
 from conftest import ROOT
+from support.layouts_by_hand import typed
 from support.scores_by_hand import LAYOUT, on_x
 
 from rlvr.config.load import ConfigError
-from rlvr.papers.methods.tables.league import render, statistics
+from rlvr.papers.methods.tables.league import LeagueLayout, render, statistics
 from rlvr.planning.expansion import make_plan
 from rlvr.statistics.run_rows import Runs
 
 COUNTS = {"base1": [0, 0, 0, 1], "a1": [2, 2, 1, 3], "a2": [2, 1, 2, 3], "b1": [4, 4, 3, 4], "b2": [4, 3, 4, 4]}
 
 
-def layout() -> dict:
+def layout() -> LeagueLayout:
     base = {"learning_rate": 0.0, "policies": ["base1"]}
     cells = [
-        {**cell, "rates": [base, {"learning_rate": 1.0, "policies": cell["policies"]}]} for cell in LAYOUT["cells"]
+        {**dict(cell), "rates": [base, {"learning_rate": 1.0, "policies": cell.policies}]} for cell in LAYOUT.cells
     ]
-    words = {"title": "T", "scale": "laptop", "about_scale": "", "note": "", "compare_label": "a", "sampling": "t"}
-    return {**LAYOUT, **words, "cells": cells, "k": [1, 4], "distinct": 2}
+    return typed(LeagueLayout, LAYOUT, cells=cells, k=[1, 4], distinct=2)
 
 
 def training() -> Runs:
@@ -58,15 +58,15 @@ def test_numbers_by_hand(frame):
 def test_bounds_of_differences_hold_all_methods_together():
     """With ten more methods the bounds of the same difference are wider."""
     given, of_b = layout(), {"s": 1}
-    more = [{**given["cells"][1], "arm": f"c{i}", "label": "c"} for i in range(10)]
+    more = [given.cells[1].model_copy(update={"arm": f"c{i}", "label": "c"}) for i in range(10)]
     counts = {"a1": [2, 2, 1, 3], "a2": [2, 1, 2, 3], "b1": [2, 2, 1, 0], "b2": [2, 1, 2, 0], "base1": COUNTS["base1"]}
 
     def width(cells: list) -> float:
-        made = statistics({**given, "cells": cells}, on_x(counts), training(), solutions(of_b))
+        made = statistics(typed(LeagueLayout, given, cells=cells), on_x(counts), training(), solutions(of_b))
         of = made.set_index(["at", "arm", "measure"]).loc[("common", "b", "gain")]
         return of["value_high"] - of["value_low"]
 
-    alone, among = width(given["cells"]), width([*given["cells"], *more])
+    alone, among = width([*given.cells]), width([*given.cells, *more])
     assert alone < among
 
 

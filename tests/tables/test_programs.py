@@ -3,15 +3,21 @@
 import json
 
 import pandas as pd
+from support.layouts_by_hand import typed
 
 from rlvr.papers.fade.tables import programs
 
 GOLD = json.dumps({"tests": [{"input": [[1, 2]], "output": [2, 1]}, {"input": [[3]], "output": [3]}]})
-LAYOUT = {
-    **{"right": 2, "wrong": 1, "title": "Programs", "scale": "laptop", "about_scale": "Tiny.", "note": None},
-    "panels": [{"name": "set", "evaluations": {"m": "e"}}],
-    "cells": [{"model": "m", "stand_in": "t", "arm": "fade", "label": "FADE", "policies": ["p1", "p2"]}],
-}
+LAYOUT = typed(
+    programs.ProgramsLayout,
+    title="Programs",
+    scale="laptop",
+    about_scale="Tiny.",
+    right=2,
+    wrong=1,
+    panels=[{"name": "set", "evaluations": {"m": "e"}}],
+    cells=[{"model": "m", "arm": "fade", "label": "FADE", "policies": ["p1", "p2"]}],
+)
 
 
 def graded(problem, *verdicts):

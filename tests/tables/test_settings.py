@@ -15,7 +15,7 @@ from rlvr.workflow.spec_files import canonical
 def test_rows_stand_in_the_papers_order(paper, table):
     plan = make_plan(ROOT, "laptop", [paper])
     content = plan.papers[paper].tables[table].content
-    read = json.loads(canonical(layout.of(plan, paper, table)))
-    made = settings.render(read, ROOT / "config" / "papers" / content.reference)  # type: ignore[attr-defined]
+    read = json.loads(canonical(layout.of(plan, paper, table).model_dump(mode="json")))
+    made = settings.render(settings.TABLE.read(read), ROOT / "config" / "papers" / content.reference)  # type: ignore[attr-defined]
     assert made.frame["Hyperparameter"].tolist() == list(content.rows)  # type: ignore[attr-defined]
     assert list(content.rows) != sorted(content.rows)  # type: ignore[attr-defined]

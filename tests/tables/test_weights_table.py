@@ -3,8 +3,9 @@
 import math
 
 from conftest import ROOT
+from support.layouts_by_hand import typed
 
-from rlvr.config.measures import WEIGHTS
+from rlvr.config.layouts import CellsLayout
 from rlvr.papers.fade.tables import weights
 from rlvr.papers.fade.tables._over_seeds import of_heads
 from rlvr.statistics.run_rows import Runs
@@ -14,17 +15,16 @@ MEASURES = {name: 0.5 for name in weights.COLUMNS}
 
 def cell(arm: str, published: str | None) -> dict:
     return {
-        **{"model": "Qwen2.5-7B", "stand_in": "tiny", "arm": arm, "label": arm, "published": published},
+        **{"model": "Qwen2.5-7B", "stand_in": "tiny", "arm": arm, "published": published},
         "policies": [f"{arm}{seed}" for seed in (1, 2)],
     }
 
 
 def test_every_published_cell_is_shown_ranges_too():
     names = {"low": "FADE H*=0.5", "asym": "Asym. (static)", "sym": "Sym. (static)"}
-    layout = {"cells": [cell(arm, name) for arm, name in names.items()], "statistics": {"confidence": 0.95}}
-    layout |= {"title": "T", "scale": "laptop", "about_scale": "", "note": None}
-    runs = [run for one in layout["cells"] for run in one["policies"]]
-    rows = Runs({run: {WEIGHTS: [{"step": step, **MEASURES} for step in (10, 30)]} for run in runs})
+    layout = typed(CellsLayout, title="T", scale="laptop", cells=[cell(arm, name) for arm, name in names.items()])
+    runs = [run for one in layout.cells for run in one.policies]
+    rows = Runs({run: {"weights": [{"step": step, **MEASURES} for step in (10, 30)]} for run in runs})
     heads = {run: {"head": "its own"} for run in runs}
     frame = weights.statistics(layout, rows, heads, ROOT / "config/papers/fade/reference/figure8.csv")
     shown = frame.dropna(subset="published").set_index(["arm", "part", "measure"])["published"]

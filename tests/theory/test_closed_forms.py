@@ -9,16 +9,15 @@ import torch
 from scipy import stats
 
 from rlvr import estimators
-from rlvr.config import registries
-from rlvr.items import closed_forms
 from rlvr.papers.fade.theory.variance import delta_variance, exact_variance
+from rlvr.theory.closed_forms import CLOSED_FORMS
 
 
 def frame(content: str) -> pd.DataFrame:
-    return closed_forms.statistics({"content": content})
+    return CLOSED_FORMS.load(content)()
 
 
-@pytest.mark.parametrize("name", registries.analytic_contents())
+@pytest.mark.parametrize("name", CLOSED_FORMS.names())
 def test_every_content_is_a_frame(name):
     table = frame(name)
     assert isinstance(table, pd.DataFrame) and len(table) and not table.isna().any(axis=None)
@@ -77,7 +76,7 @@ def test_the_variance_of_figure7_is_the_binomials():
     assert delta_variance(0.25, 3.0, 16) == 0 and exact_variance(0.25, 3.0, 16) == pytest.approx(1.7e-3, abs=5e-5)
 
 
-@pytest.mark.parametrize("name", [name for name in registries.analytic_contents() if "table" not in name])
+@pytest.mark.parametrize("name", [name for name in CLOSED_FORMS.names() if "table" not in name])
 def test_figures_are_curves_with_names(name):
     table = frame(name)
     assert {"panel", "label", "style", "x", "y", "x_label", "y_label"} == set(table.columns)

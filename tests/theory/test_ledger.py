@@ -64,9 +64,10 @@ def test_the_ledger_reads_well(book):
 
 
 def test_every_section_of_a_paper_is_in_its_chapter():
-    for folder in (ROOT / "src/rlvr/theory").glob("*/"):
+    assert len(ledger.CHAPTERS.names()) == len(ledger.chapters()) == 5
+    for paper, chapter in ledger.CHAPTERS.all():
+        folder, package = ROOT / f"src/rlvr/papers/{paper}/theory", ledger.CHAPTERS.module(paper)
         names = [path.stem for path in folder.glob("[!_]*.py") if "\nsection = " in path.read_text()]
-        sections = [importlib.import_module(f"rlvr.theory.{folder.name}.{name}").section for name in names]
+        sections = [importlib.import_module(f"{package}.{name}").section for name in names]
         if sections:
-            chapter = importlib.import_module(f"rlvr.theory.{folder.name}").chapter
             assert sum(len(section.statements) for section in sections) == len(chapter.statements)

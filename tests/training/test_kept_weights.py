@@ -29,7 +29,7 @@ def kept(workbench, kept_spec, tmp_path_factory):
     return out
 
 
-def test_the_weights_of_each_probe_are_kept_and_measured(workbench, kept, tmp_path):
+def test_the_weights_of_each_probe_are_kept_and_measured(workbench, kept):
     tensors = load_file(kept / KEPT)
     steps = sorted({int(name.split("/")[0]) for name in tensors})
     assert steps == [json.loads(line)["step"] for line in (kept / "probe.jsonl").read_text().splitlines()]
@@ -37,8 +37,7 @@ def test_the_weights_of_each_probe_are_kept_and_measured(workbench, kept, tmp_pa
     (folder,) = kept.glob("policy-step*")
     for name, tensor in load_file(folder / "model.safetensors").items():
         assert torch.equal(tensors[f"60/{name}"], tensor)
-    change.main(workbench.base, kept / "manifest.json", tmp_path / "weights.jsonl")
-    rows = [json.loads(line) for line in (tmp_path / "weights.jsonl").read_text().splitlines()]
+    rows, _ = change.of_run(workbench.base, kept / "manifest.json")
     assert [row["step"] for row in rows] == steps[1:]
     assert rows[0]["weights_l2"] < rows[-1]["weights_l2"] and rows[-1]["align_head"] == pytest.approx(1.0)
 

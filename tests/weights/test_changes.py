@@ -11,6 +11,7 @@ from safetensors.torch import save_file
 from rlvr.files import RecordError
 from rlvr.papers.fade.weights import change, hidden
 from rlvr.papers.fade.weights.change import Change, Stored
+from rlvr.training import measure_run
 from rlvr.training.batches import Groups, pad_prompts
 
 
@@ -187,8 +188,9 @@ def test_the_stage_measures_each_kept_step(tmp_path):
     store.save_kept(
         tmp_path / "run" / store.KEPT, {step: {n: t.clone() for n, t in state.items()} for step in (0, 2, 4)}
     )
-    change.main(manifests["base"], manifests["run"], tmp_path / "out" / "weights.jsonl")
-    rows = [json.loads(line) for line in (tmp_path / "out" / "weights.jsonl").read_text().splitlines()]
+    problems, out = tmp_path / "problems.jsonl", tmp_path / "out" / "rows.jsonl"
+    measure_run.main("weights", manifests["base"], manifests["run"], problems, out)
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert [row["step"] for row in rows] == [2, 4]
     assert rows[0]["weights_l2"] == pytest.approx(rows[1]["weights_l2"]) and rows[0]["align_head"] == pytest.approx(1.0)
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())

@@ -44,7 +44,8 @@ def jobs_of(plan) -> list[Job]:
         *(Job("generate_vllm_1", {"evaluation": name, "policy": next(iter(plan.runs))}) for name in sliced),
         *(Job("grade_alone", {"evaluation": name}) for name in plan.evaluations),
         *(Job("model", {"model": name}) for name in plan.models),
-        *(Job(rule, {}) for rule in ("data", "overlap", "weights", "table", "figure", "report")),
+        Job("measure", {"measure": "weights"}),
+        *(Job(rule, {}) for rule in ("data", "overlap", "table", "figure", "report")),
     ]
 
 
