@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import ROOT
-from support.layouts_by_hand import typed
 from PIL import Image
+from support.layouts_by_hand import typed
 
 from rlvr.items import inputs
 from rlvr.papers.agrae.figures import answers

@@ -1,7 +1,6 @@
 """Statistics, figures and tables of what happens over training, from rows made by hand."""
 
 import functools
-import json
 import math
 
 import numpy as np

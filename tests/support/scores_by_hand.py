@@ -1,9 +1,9 @@
 """Scores of policies, and the layout of a table of them, by hand."""
 
 import pandas as pd
-from support.layouts_by_hand import typed
 
 from rlvr.config.layouts import ScoresLayout
+from support.layouts_by_hand import typed
 
 
 def scores(policy, correct):
