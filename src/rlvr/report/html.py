@@ -26,10 +26,10 @@ def page(markdown: str, pictures: Mapping[str, Path] = MappingProxyType({}), *, 
     parser.add_render_rule("table_close", lambda *_: "</table></div>")
     tokens = parser.parse(markdown)
     headings = _with_anchors(tokens)
-    for token in tokens:
-        for child in token.children or ():
-            if child.type == "image":
-                child.attrs["src"] = _embedded(pictures[str(child.attrs["src"])])
+    for start, content in pairwise(tokens):
+        for image in (child for child in content.children or () if child.type == "image"):
+            image.attrs["src"] = _embedded(pictures[str(image.attrs["src"])])
+            start.attrs["tabindex"] = "0"  # on a small screen it scrolls
     body = INTERVAL.sub(r"\1<small>\2</small>", parser.renderer.render(tokens, parser.options, {}))
     parts = {name: (FOLDER / name).read_text() for name in ("style.css", "browse.css", "browse.js")}
     return text.render("page.html.j2", headings=headings, body=body, parts=parts, above=above, head=head)
