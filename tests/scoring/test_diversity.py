@@ -231,9 +231,10 @@ def diversity_frame(policy: str, s_div: list[float], cut: int = 0) -> pd.DataFra
 
 
 def test_a_table_of_diversity_by_hand(tmp_path):
+    from support.layouts_by_hand import typed
     from support.scores_by_hand import LAYOUT
 
-    from rlvr.tables.diversity import render, sentences, statistics
+    from rlvr.tables.diversity import DiversityLayout, render, sentences, statistics
 
     frames = {
         ("a1", "x"): diversity_frame("a1", [0.02, math.nan]),
@@ -242,8 +243,8 @@ def test_a_table_of_diversity_by_hand(tmp_path):
         ("b2", "x"): diversity_frame("b2", [0.08, 0.10]),
     }
     published = {"model": ["M"], "method": ["A"], "benchmark": ["MATH500 S_div"], "k": [math.nan], "value": [0.0278]}
-    layout = {**LAYOUT, "k": [], "title": "T", "scale": "laptop", "about_scale": "", "note": "", "compare_label": "a"}
-    layout |= {"sampling": "t", "kind": "diversity", "embedding": NAME}
+    words = {"title": "T", "scale": "laptop", "compare_label": "a", "sampling": "t"}
+    layout = typed(DiversityLayout, LAYOUT, k=(), kind="diversity", embedding=NAME, **words)
     reference = tmp_path / "published.csv"
     pd.DataFrame({**published, "ci": [math.nan]}).to_csv(reference, index=False)
     table = statistics(layout, frames, reference)

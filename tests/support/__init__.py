@@ -6,6 +6,7 @@ claims_by_hand     claims, and scores of their arms
 figures_by_hand    made-up statistics of every kind of figure, and the figures that they give
 kept_by_hand       runs with kept rollouts, and evaluations, as far as `rlvr show` and `rlvr compare` read them
 layouts_by_hand    typed layouts from what a test says of them
+ledger             the verdicts on a paper's statements
 local_hub          a hub of models on this machine, from a folder of files
 math_answers       golds drawn from a grammar, with rewritings that are equal and answers that are wrong
 members            every estimator with the settings at which laws are tested, and its inputs
