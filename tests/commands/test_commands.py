@@ -243,7 +243,7 @@ def test_passk_of_one_problem_or_equal_ones_says_so():
         (COUNTS, ("--k", "1" * 5000), "--k: must be whole numbers"),
         (COUNTS, ("--k", "1,99999999999999999999"), "--k: must be at least 1, at most 1,000,000, each once"),
         (COUNTS, ("--confidence", "nan"), "--confidence: must be between 0 and 1"),
-        (COUNTS, ("--k", "0"), "--k: must be positive"),
+        (COUNTS, ("--k", "0"), "--k: must be at least 1"),
         (COUNTS, ("--confidence", "1.5"), "--confidence: must be between 0 and 1"),
         ([], (), "no counts"),
     ],

@@ -11,7 +11,7 @@ from rlvr.items.layout import of as layout_of
 from rlvr.planning.expansion import make_plan
 from rlvr.statistics.consistency import Printed, check, check_table, granularity
 from rlvr.statistics.pass_at_k import pass_at_k
-from rlvr.tables.pass_at_k import _consistency, _published
+from rlvr.tables.pass_at_k import _consistency, published
 
 REFERENCE = sorted((ROOT / "config" / "papers").glob("*/reference/*.csv"))
 
@@ -225,7 +225,7 @@ def test_a_table_has_footnotes_on_its_own_benchmarks_alone():
 
 def test_a_row_has_the_numbers_of_a_table_of_its_own():
     plan, reference = make_plan(ROOT, "laptop", ["agrae"]), ROOT / "config/papers/agrae/reference/table6.csv"
-    table = _published(layout_of(plan, "agrae", "core"), reference)
+    table = published(layout_of(plan, "agrae", "core"), reference)
     full = table[(table["method"] == "GRPO + A-GRAE") & (table["benchmark"] == "MATH") & (table["k"] == 1)]
     assert full["value"].tolist() == [78.3] and full["table"].tolist() == ["T2"]
     assert table.groupby(["method", "benchmark", "k"]).size().eq(1).all(), "no number is there twice"

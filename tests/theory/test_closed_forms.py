@@ -1,6 +1,5 @@
 """Analytic tables and figures against hand calculation and scipy."""
 
-
 import numpy as np
 import pandas as pd
 import pytest

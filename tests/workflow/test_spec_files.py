@@ -60,13 +60,13 @@ def test_other_code_of_figures_draws_them_again(tmp_path):
     folder.mkdir()
     for file, text in ((stage, "a"), (folder / "bars.py", "b"), (folder / "rlvr.mplstyle", "c")):
         file.write_text(text)
-    before = of_sources(folder, stage)
+    before = of_sources([folder], stage)
     (folder / "notes.txt").write_text("no code")
-    assert of_sources(folder, stage) == before
+    assert of_sources([folder], stage) == before
     for file in (stage, *folder.glob("[!n]*")):
         text = file.read_text()
         file.write_text(text + "x")
-        assert of_sources(folder, stage) != before, file
+        assert of_sources([folder], stage) != before, file
         file.write_text(text)
     project = Checkout(tmp_path / "project")
     target = "-- results/papers/smoke/fade/figures/figure7.png"  # of closed forms: no run

@@ -8,7 +8,7 @@ from rlvr.planning.single_arms import of_arm, scores_of_arm
 SOURCES = Path(items_layout.__file__).parents[1]
 LOOKS = {
     stage: spec_files.of_sources(
-        SOURCES / f"{stage}s", *sorted(SOURCES.glob(f"papers/*/{stage}s")), SOURCES / "items" / f"{stage}.py"
+        [SOURCES / f"{stage}s", *SOURCES.glob(f"papers/*/{stage}s")], SOURCES / "items" / f"{stage}.py"
     )
     for stage in ("table", "figure")
 }

@@ -1,15 +1,15 @@
 """Reads configuration files and checks each, also against names in others; errors name file and key."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from rlvr import estimators
-from rlvr.config import registries
+from rlvr.config import paper_folders, registries
 from rlvr.config.explain import check_part, named_entries, validate
 from rlvr.config.layers import ConfigError, Layer, look_up, merge, place_of, read_yaml
 from rlvr.config.schema.names import Data, HubModel, Mixture, Model, Prompt, Published, Revision
 from rlvr.config.schema.settings import OF_A_RUN, Settings
-from rlvr.registry import papers as packages_of_papers
 from rlvr.words import nearest
 
 __all__ = ["ConfigError", "Layer", "look_up", "merge", "named_entries", "read_yaml", "validate"]
@@ -26,8 +26,9 @@ def find_folder() -> Path | None:
 
 
 def read_data(folder: Path, root: Path) -> dict[str, Any]:
-    """Every data set of config/datasets.yaml, by name."""
-    return data_of(read_yaml(folder / "datasets.yaml", root))
+    """Every data set of config/datasets.yaml, by name, with the papers that use it."""
+    prompts = read_yaml(folder / "prompts.yaml", root).content if (folder / "prompts.yaml").is_file() else {}
+    return with_papers(data_of(read_yaml(folder / "datasets.yaml", root)), prompts, folder, root)
 
 
 def data_of(layer: Layer) -> dict[str, Any]:
@@ -91,15 +92,33 @@ def _check_counts(data: Mixture, layer: Layer, name: str) -> None:
         raise ConfigError(f"{place}: {data.problems} are planned, and its shares have {data.most}; write that number")
 
 
-def check_papers_of_data(data: dict[str, Any], prompts: dict[str, Prompt], papers: list[str], layer: Layer) -> None:
-    """Raises ConfigError where `about.papers` has an unknown paper or prompt; several words describe a prompt."""
-    known_papers = sorted({*papers, *packages_of_papers()})
-    for name, entry in data.items():
-        for paper, prompt in entry.about.papers.items():
-            place = layer.place((name, "about", "papers", paper))
-            look_up(known_papers, paper, "paper", place)
+def with_papers(data: dict[str, Any], prompts: Iterable[str], folder: Path, root: Path) -> dict[str, Any]:
+    """The data sets with the papers that use each, and the prompt that each states: `prompts` of the papers' files.
+
+    Raises ConfigError for an unknown set or prompt; several words describe a prompt that is not in config/prompts.yaml.
+    """
+    of_set: dict[str, dict[str, str]] = {}
+    for paper in paper_folders.names(folder):
+        layer = read_yaml(folder / paper_folders.PAPERS / paper / paper_folders.PAPER, root)
+        for prompt, sets in _prompts(layer).items():
+            place = layer.place(("prompts", prompt))
             if " " not in prompt:
-                look_up(prompts, prompt, "prompt", place)
+                look_up(dict.fromkeys(prompts), prompt, "prompt", place)
+            for name in sets:
+                look_up(data, name, "data set", place)
+                of_set.setdefault(name, {})[paper] = prompt
+    return {name: _used_by(entry, of_set.get(name, {})) for name, entry in data.items()}
+
+
+def _prompts(layer: Layer) -> dict[str, list[str]]:
+    content = layer.content.get("prompts", {})
+    if not isinstance(content, dict) or not all(isinstance(sets, list) for sets in content.values()):
+        raise ConfigError(f"{layer.place(('prompts',))}: must be a mapping of prompts to lists of data sets")
+    return content
+
+
+def _used_by(entry: Any, papers: dict[str, str]) -> Any:
+    return entry.model_copy(update={"about": entry.about.model_copy(update={"papers": papers})}) if papers else entry
 
 
 def read_models(folder: Path, root: Path, prompts: dict[str, Prompt]) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from rlvr.config import claim_words, paper_folders
 from rlvr.config.explain import check_part, validate
 from rlvr.config.layers import ConfigError, Layer, look_up, place_of, read_yaml
 from rlvr.config.load import (
-    check_papers_of_data,
     check_section,
     check_settings,
     data_of,
@@ -225,8 +224,6 @@ def read_sources(root: Path, scale: str, papers: list[str], own: str = "") -> So
     models, data = read_models(folder, root, prompts), read_data(folder, root)
     if own:  # its own entries come first where names are equal
         models, data = models | models_of(sections["models"], prompts), data | data_of(sections["data"])
-    names = paper_folders.names(folder)
-    check_papers_of_data(data, prompts, names, Layer(str((folder / "datasets.yaml").relative_to(root)), "", {}))
     checked = {name: check_paper(sections["paper"], name) if own else read_paper(folder, name, root) for name in papers}
     chain = [] if own else [layer.content["name"] for layer in layers]
     return Sources(

@@ -107,15 +107,15 @@ def expand(name: str, config: Config, scope: Scope) -> Item:
 
 
 def statistics(layout: ScoresLayout, scores: Scores, reference: Path | None) -> pd.DataFrame:
-    return pass_at_k_rows(layout, scores, _published(layout, reference) if reference else None)
+    return pass_at_k_rows(layout, scores, Reference(published(layout, reference)) if reference else None)
 
 
-def _published(layout: ScoresLayout, reference: Path) -> Reference:
+def published(layout: ScoresLayout, reference: Path) -> pd.DataFrame:
     """The published table, with the methods of rows that have a file of their own."""
     papers = reference.parents[2]
     named = [(papers / cell.reference, cell.published) for cell in layout.cells if cell.reference]
     others = [frame[frame["method"] == method] for path, method in named for frame in [pd.read_csv(path)]]
-    return Reference(pd.concat([pd.read_csv(reference), *others], ignore_index=True))
+    return pd.concat([pd.read_csv(reference), *others], ignore_index=True)
 
 
 def render(layout: ScoresLayout, statistics: pd.DataFrame, reference: Path | None) -> Rendered:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,12 +33,13 @@ def digest(content: Any) -> str:
     return hashlib.sha256(canonical(content).encode()).hexdigest()[:16]
 
 
-def of_sources(folder: Path, stage: Path) -> str:
-    """A short digest of a stage's code, and of the code and styles in a folder that it uses.
+def of_sources(folders: Iterable[Path], stage: Path) -> str:
+    """A short digest of a stage's code, and of the code and styles in folders that it uses.
 
     As a parameter of a rule it makes the outputs again where that code changed.
     """
-    files = sorted(file for file in folder.iterdir() if file.suffix in (".py", ".mplstyle"))
+    every = (file for folder in folders for file in folder.iterdir())
+    files = sorted(file for file in every if file.suffix in (".py", ".mplstyle"))
     return digest([[file.name, file.read_text()] for file in (stage, *files)])
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import integrate, stats
 
 from rlvr.papers.fade import scaling
-from rlvr.statistics.pass_at_k import pass_at_k
+from rlvr.statistics.pass_at_k import pass_at_k, pass_at_ks
 
 KS = np.array([1.0, 2, 5, 10, 20, 50, 100])
 
@@ -28,7 +28,7 @@ def test_pass_at_k_of_counts_is_the_mean_over_problems():
     correct = np.random.default_rng(0).integers(0, 9, 40)
     counts = np.bincount(correct, minlength=9)
     expected = [float(pass_at_k(np.full(40, 8), correct, k).mean()) for k in (1, 2, 8)]
-    assert scaling.pass_at_ks(counts, [1, 2, 8]) == pytest.approx(expected)
+    assert pass_at_ks(counts, [1, 2, 8]) == pytest.approx(expected)
 
 
 def test_a_planted_mixture_is_found():
@@ -68,5 +68,5 @@ def test_a_planted_distribution_is_found_in_fewer_samples():
     found = scaling.fit_solve_rates("Beta-binomial", counts, 10)
     assert found == pytest.approx((0.7, 2.5), rel=1e-3)
     assert scaling.pass_at_k_of("Beta-binomial", np.array([40.0]), found) == pytest.approx(
-        scaling.pass_at_ks(counts, [40]), abs=1e-4
+        pass_at_ks(counts, [40]), abs=1e-4
     )

@@ -1,6 +1,5 @@
 """Performance profiles by hand."""
 
-
 import pytest
 from support.layouts_by_hand import typed
 from support.scores_by_hand import LAYOUT, on_x

@@ -191,7 +191,7 @@ class About(Strict):
     """Metadata that no run depends on, so in no identity. Tables and figures report `hard_levels` separately."""
 
     licence: str = "not stated"
-    papers: dict[str, str] = {}  # paper -> a prompt of config/prompts.yaml, or what the paper says of its prompt
+    papers: dict[str, str] = {}  # paper -> its prompt: `prompts` of the papers' files
     defects: str = ""
     note: str = ""
     hard_levels: list[str] = []

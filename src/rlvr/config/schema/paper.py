@@ -92,6 +92,7 @@ class Paper(Strict):
     sft_data: str | None = None
     validation_data: str | None = None
     benchmarks: list[str] = []
+    prompts: dict[str, list[str]] = {}  # a prompt, or what the paper says of it -> the sets that it is for
     # A model or benchmark -> its name in the paper's tables, where it differs; null: not in these tables.
     published_as: dict[str, str | None] = {}
     seeds: list[Natural] = []
