@@ -1,4 +1,6 @@
-"""verl's synchronous trainer with this package's estimators, as a subclass that uses its public hooks.
+"""verl's synchronous trainer with this package's estimators, as a subclass.
+
+It overrides private methods of verl, whose version is pinned; `requirements.py` checks what it relies on.
 
 A step's weights are one call of `Estimator.step` on the whole batch; an optimizer step takes the rollouts of whole
 prompts, as in process. State that verl does not save (the estimator's, a reset reference, the rows of metrics.jsonl and
