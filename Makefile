@@ -142,7 +142,7 @@ rehearse-gpu: install ## pack verl, vLLM and small runs for a GPU machine withou
 clean: ## remove results and Snakemake's notes, not the environments
 	rm -rf results .snakemake
 
-build/ledger.csv: $(shell find src/rlvr/theory src/rlvr/estimators -name '*.py') | $(VENV)/.main
+build/ledger.csv: $(shell find src/rlvr/theory src/rlvr/papers src/rlvr/estimators -name '*.py') | $(VENV)/.main
 	@mkdir -p build
 	PYTHONPATH=src $(BIN)/python -m rlvr.theory.ledger --out $@
 
