@@ -52,7 +52,7 @@ MAY_IMPORT = {
     },
     "planning": {"claims", "config", "items"},
     "cost": {"config", "data", "planning", "training"},
-    "report": {"claims", "config", "items", "planning"},
+    "report": {"claims", "config", "items", "planning", "statistics"},
     "workflow": {"config", "cost", "planning", "training", "verifiers"},
     "show": {"config", "data", "estimators", "records", "scoring", "statistics", "training"},
     "export": {"config", "records", "show", "statistics"},

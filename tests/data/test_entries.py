@@ -111,8 +111,8 @@ def test_identities_of_the_embedded_sets_and_models_are_what_they_were():
         ("shuffle_seed:", "shufle_seed:", r"gpqa-diamond.shufle_seed: unknown key; did you mean 'shuffle_seed'"),
         ('since: "2024-08-01"', 'since: "2024-08-32"', r"livecodebench-v6-fade.since: "),
         (
-            "licence: MIT\n    papers: {pacs",
-            "license: MIT\n    papers: {pacs",
+            "licence: not declared; a part of MATH",
+            "license: not declared; a part of MATH",
             r"about.license: unknown key; did you mean",
         ),
     ],

@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from conftest import ROOT
+from support.layouts_by_hand import typed
 
 SITE = ROOT / "docs" / "site"
 sys.path.insert(0, str(SITE))
@@ -22,6 +23,8 @@ import papers  # noqa: E402
 import tutorial  # noqa: E402
 from docstrings import markdown  # noqa: E402
 
+from rlvr.config.layouts import ScoresLayout  # noqa: E402
+from rlvr.figures._scored import OfTables  # noqa: E402
 from rlvr.report import browse, claims, kept, numbers, runs  # noqa: E402
 
 RUN = {
@@ -51,10 +54,12 @@ def snapshot(tmp_path: Path) -> Path:
         **{"seeds": 2, "problems": 150, "policies": "tiny-grpo-seed1-ab tiny-grpo-seed2-ab"},
     }
     pd.DataFrame([numbers]).to_csv(folder / "ace" / ".data" / "core.csv", index=False)
-    layout = {"title": "Core", "kind": "pass_at_k_curves", "note": "Why.", "scale": "laptop"}
+    words = {"note": "Why.", "scale": "laptop"}
+    table = typed(ScoresLayout, title="Core", kind="pass_at_k", **words).model_dump(mode="json")
+    figure = typed(OfTables, title="A", kind="pass_at_k_curves", **words).model_dump(mode="json")
     for item, content in {
-        "core": {"folder": "tables", "specification": {"layout": layout}, "statistics": ["core"]},
-        "curves": {"folder": "figures", "specification": {**layout, "title": "A"}, "statistics": ["core"]},
+        "core": {"folder": "tables", "specification": {"layout": table}, "statistics": ["core"]},
+        "curves": {"folder": "figures", "specification": figure, "statistics": ["core"]},
     }.items():
         (folder / "ace" / ".data" / f"{item}.json").write_text(json.dumps(content))
     paper = {"name": "ace", "short": "ACE", "title": "T", "authors": "A", "year": 2026, "items": ["core", "curves"]}

@@ -155,7 +155,7 @@ def test_a_logger_without_its_package_is_refused(site, monkeypatch):
     monkeypatch.setattr(needs, "_importing", lambda *asked: ended(0 if asked in has else needs.NOT_FOUND))
     (line,) = refusals([job], plan, site)
     assert line == "logger trackio: pip install trackio, or leave the logger out; needed by 1 rl job"
-    assert needs.LoggerPackage("trackio", "verl-python").missing() is None  # verl's Python trains, and has it
+    assert needs.logger_package("trackio", "verl-python") is None  # verl's Python trains, and has it
     job = with_loggers(plan)
     (line,) = refusals([job], plan, dataclasses.replace(site, loggers=("wandb", "tensorboard")))  # --config logger=
     assert line.startswith("logger wandb: pip install wandb")
@@ -194,7 +194,7 @@ def test_a_container_that_does_not_start_is_not_said_to_lack_a_package(tmp_path)
     program(tmp_path, "apptainer", "echo 'FATAL: could not open image rlvr.sif' >&2; exit 255")
     said = needs.environment("cluster.yaml", f"{tmp_path}/apptainer exec rlvr.sif python", "verl")
     assert "does not start (FATAL: could not open image rlvr.sif): make install-cluster" in said
-    assert needs.LoggerPackage("trackio", f"{tmp_path}/apptainer exec rlvr.sif python").missing() is None
+    assert needs.logger_package("trackio", f"{tmp_path}/apptainer exec rlvr.sif python") is None
     assert needs.compiler("verl", f"{tmp_path}/apptainer exec rlvr.sif python") is None
 
 

@@ -1,6 +1,6 @@
 """Reads configuration files and checks each, also against names in others; errors name file and key."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +22,23 @@ def find_folder() -> Path | None:
     return next((place / "config" for place in places if (place / "config" / "datasets.yaml").is_file()), None)
 
 
+EMPTY: Mapping[str, dict[str, str]] = {}
+
 # ---- data sets, models, prompts ------------------------------------------------------------------------
 
 
 def read_data(folder: Path, root: Path) -> dict[str, Any]:
     """Every data set of config/datasets.yaml, by name, with the papers that use it."""
     prompts = read_yaml(folder / "prompts.yaml", root).content if (folder / "prompts.yaml").is_file() else {}
-    return with_papers(data_of(read_yaml(folder / "datasets.yaml", root)), prompts, folder, root)
+    layer = read_yaml(folder / "datasets.yaml", root)
+    return data_of(layer, _papers_of_sets(layer.content, prompts, folder, root))
 
 
-def data_of(layer: Layer) -> dict[str, Any]:
-    """The data sets of a layer, by name; each share of a mixture holds its `set`, and `lookup` the set of its name."""
+def data_of(layer: Layer, papers: Mapping[str, dict[str, str]] = EMPTY) -> dict[str, Any]:
+    """The data sets of a layer, by name; each share of a mixture holds its `set`, and `lookup` the set of its name.
+
+    `papers` has, by set, the papers that use it, with their prompts.
+    """
     of_sets = {
         name: content
         for name, content in layer.content.items()
@@ -43,6 +49,7 @@ def data_of(layer: Layer) -> dict[str, Any]:
     for name, data in entries.items():
         if isinstance(data, Published):
             _check_published(data, layer, name)
+    entries = {name: _used_by(data, papers.get(name, {})) for name, data in entries.items()}
     resolved = {name: _with_sets(content, entries, layer, name) for name, content in of_sets.items()}
     made = {**entries, **named_entries(Data, Layer(layer.file, layer.key, resolved), {"data": "set"})}
     for name, data in made.items():
@@ -92,22 +99,24 @@ def _check_counts(data: Mixture, layer: Layer, name: str) -> None:
         raise ConfigError(f"{place}: {data.problems} are planned, and its shares have {data.most}; write that number")
 
 
-def with_papers(data: dict[str, Any], prompts: Iterable[str], folder: Path, root: Path) -> dict[str, Any]:
-    """The data sets with the papers that use each, and the prompt that each states: `prompts` of the papers' files.
+def _papers_of_sets(
+    sets: Mapping[str, Any], prompts: Iterable[str], folder: Path, root: Path
+) -> dict[str, dict[str, str]]:
+    """By data set, the papers that use it and the prompt that each states: `prompts` of the papers' files.
 
     Raises ConfigError for an unknown set or prompt; several words describe a prompt that is not in config/prompts.yaml.
     """
-    of_set: dict[str, dict[str, str]] = {}
+    found: dict[str, dict[str, str]] = {}
     for paper in paper_folders.names(folder):
         layer = read_yaml(folder / paper_folders.PAPERS / paper / paper_folders.PAPER, root)
-        for prompt, sets in _prompts(layer).items():
+        for prompt, names in _prompts(layer).items():
             place = layer.place(("prompts", prompt))
             if " " not in prompt:
                 look_up(dict.fromkeys(prompts), prompt, "prompt", place)
-            for name in sets:
-                look_up(data, name, "data set", place)
-                of_set.setdefault(name, {})[paper] = prompt
-    return {name: _used_by(entry, of_set.get(name, {})) for name, entry in data.items()}
+            for name in names:
+                look_up(sets, name, "data set", place)
+                found.setdefault(name, {})[paper] = prompt
+    return found
 
 
 def _prompts(layer: Layer) -> dict[str, list[str]]:

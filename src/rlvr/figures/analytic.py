@@ -23,8 +23,8 @@ expand = partial(closed_forms.expand, FIGURES)
 
 
 class CurvesLayout(closed_forms.ClosedFormsLayout):
-    lines: dict[str, str]
-    colors: dict[str, str]  # by label
+    lines: dict[str, str] = {}
+    colors: dict[str, str] = {}  # by label
 
 
 def lay_out(item: Item, plan: Plan, paper: str) -> CurvesLayout:

@@ -36,7 +36,7 @@ statistics = _scored.statistics
 
 
 class FrontierLayout(_scored.ScoredLayout):
-    baseline: str | None
+    baseline: str | None = None
 
 
 def lay_out(item: Item, plan: Plan, paper: str) -> FrontierLayout:

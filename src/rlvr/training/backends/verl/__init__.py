@@ -1,4 +1,4 @@
-"""verl (Ray, FSDP, vLLM) as a backend: verl's own trainer, with some of its methods overridden, runs our specifications."""
+"""verl (Ray, FSDP, vLLM) as a backend: verl's own trainer, with methods overridden, runs our specifications."""
 
 from pathlib import Path
 
