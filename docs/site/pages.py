@@ -73,7 +73,7 @@ def _numbers(spec: Path, shown: Path, taken: papers.Snapshot, out: Path) -> None
     parts = [numbers(frame, name, runs, name) for name, frame in frames.items()]
     page = out / "numbers" / f"{spec.stem}.md"
     page.parent.mkdir(exist_ok=True)
-    page.write_text("\n\n".join([f"{ALONE}# {layout['title']}: every number\n\n{NUMBERS}", *parts]) + "\n")
+    page.write_text("\n\n".join([f"{ALONE}# {layout.title}: every number\n\n{NUMBERS}", *parts]) + "\n")
     if shown.suffix == ".md":
         mirror.append(out / shown.name, f"\n[Every number, with its runs](numbers/{spec.stem}.md)\n")
 
