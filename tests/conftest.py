@@ -131,7 +131,7 @@ def tiny(architecture: str):
     from rlvr.planning.papers import read_sources
     from rlvr.policies.sources.scratch import scratch_policy
 
-    sources = read_sources(ROOT, "smoke", ["ace"])
+    sources = read_sources(ROOT, "smoke", [])
     return scratch_policy(sources.models[f"{architecture}-tiny"])
 
 

@@ -66,6 +66,6 @@ def test_without_its_folders_the_others_are_planned(tmp_path, paper):
 @pytest.mark.parametrize("paper", PAPERS)
 def test_without_its_folders_the_others_tests_pass(tmp_path, paper):
     without(paper, tmp_path)
-    rest = ["tests/papers", "tests/test_architecture.py", "tests/tables", "tests/statistics", "tests/theory"]
+    rest = ["tests/papers", "tests/test_architecture.py", "tests/theory"]
     done = python(tmp_path, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *rest)
     assert done.returncode == 0, done.stdout[-3000:]

@@ -11,6 +11,7 @@ from conftest import ROOT
 from rlvr.items.latex import escape
 from rlvr.items.rendered import Rendered
 from rlvr.planning.expansion import make_plan
+from rlvr.registry import papers
 
 KEPT = sorted((ROOT / "docs" / "results").glob("*/*.md"))
 LATEX = shutil.which("pdflatex")
@@ -61,7 +62,7 @@ def test_columns_take_the_whole_width_and_those_that_do_not_fit_follow_beside_th
 
 def test_every_sign_of_the_papers_and_of_the_snapshot_has_its_command():
     texts = [path.read_text() for path in KEPT]
-    for of in make_plan(ROOT, "smoke", ["ace", "lens", "agrae", "fade", "pacs", "methods"]).papers.values():
+    for of in make_plan(ROOT, "smoke", list(papers())).papers.values():
         texts += [str(item.content.title) + str(item.content.note) for item in of.tables.values()]
         texts += [f"{arm.label}" for arm in of.paper.arms.values()]
         texts += [cell.row.label for item in of.tables.values() for cell in item.cells]

@@ -16,8 +16,8 @@ def book() -> pd.DataFrame:
 
 
 def test_every_paper_has_statements_and_each_its_own_name(book):
-    assert len(book) >= 35 and book["check"].is_unique
-    assert set(book["paper"]) == {"ACE", "FADE", "LENS", "A-GRAE", "PACS"} and (book.groupby("paper").size() >= 8).all()
+    assert book["check"].is_unique and (book.groupby("paper").size() >= 8).all()
+    assert set(book["paper"]) == {chapter.paper for chapter in ledger.chapters()}
     assert (book[["place", "statement", "checked_by"]].map(len) > 3).all().all()
 
 
@@ -37,11 +37,13 @@ def test_findings_are_judged_by_their_deviation():
 
 def test_the_ledger_reads_well(book):
     text = ledger.markdown(book)
-    assert text.count("\n**") == len(book) and "A-GRAE" in text and " nan" not in text
+    assert (
+        text.count("\n**") == len(book) and all(f"## {paper}" in text for paper in book["paper"]) and " nan" not in text
+    )
 
 
 def test_every_section_of_a_paper_is_in_its_chapter():
-    assert len(ledger.CHAPTERS.names()) == len(ledger.chapters()) == 5
+    assert len(ledger.CHAPTERS.names()) == len(ledger.chapters()) >= 4
     for paper, chapter in ledger.CHAPTERS.all():
         folder, package = ROOT / f"src/rlvr/papers/{paper}/theory", ledger.CHAPTERS.module(paper)
         names = [path.stem for path in folder.glob("[!_]*.py") if "\nsection = " in path.read_text()]
