@@ -13,10 +13,12 @@ from typing import Annotated
 import numpy as np
 import pandas as pd
 import typer
-from rlvr.claims._contrast import Evidence
 
+from rlvr.claims.contrasts import EQUAL, PAPER
 from rlvr.claims.evaluate import evaluate
 from rlvr.claims.verdicts import INCONCLUSIVE, NOT_COMPARABLE, REPRODUCED, together
+from rlvr.items.contrast import RUNS as RUNS_ROWS
+from rlvr.items.contrast import ClaimSpec, Evidence
 
 SHARPER, BETTER, FASTER = 0.5, 0.45, 1.25
 # What is true: the share of problems that the second method solves now and then, and its steps' size.
@@ -64,33 +66,30 @@ def scores(generator, seeds: int, problems: int, better: float, faster: float) -
     return found
 
 
-def claim(seeds: int, effort: str, seed: int, ks: list[int]) -> dict:
-    """`other` above `grpo` at each k, as a claim's layout."""
+def claim(seeds: int, effort: str, seed: int, ks: list[int]) -> ClaimSpec:
+    """`other` above `grpo` at each k."""
 
-    def rates(arm):
-        own = [{"learning_rate": r, "policies": [f"{arm}-{r}-{s}" for s in range(seeds)]} for r in RATES]
-        before = {"learning_rate": 0.0, "policies": [f"base{s}" for s in range(seeds)]}
-        return [before, *own] if effort == "equal pass@1" else [own[1]]
+    def of_seeds(arm):
+        return [f"{arm}{s}" for s in range(seeds)]
 
     def term(weight, arm, k):
-        return {
-            "weight": weight,
-            "arm": arm,
-            "label": arm,
-            "k": k,
-            "levels": None,
-            "evaluation": "x",
-            "rates": rates(arm),
-        }
+        own = [{"learning_rate": rate, "policies": of_seeds(f"{arm}-{rate}-")} for rate in RATES]
+        rates = [{"learning_rate": 0.0, "policies": of_seeds("base")}, *own] if effort == EQUAL else [own[1]]
+        terms = {"weight": weight, "arm": arm, "label": arm, "k": k, "levels": None, "evaluation": "x"}
+        return {**terms, "rates": rates}
 
+    words = dict.fromkeys(("paper", "short", "claim", "says", "place", "of", "over"), "")
     head = {"says": "", "model": "m", "stand_in": "m", "benchmark": "b", "data": "b"}
-    equal = {"at": [f"grpo-1.0-{s}" for s in range(seeds)], "at_label": "grpo"} if effort == "equal pass@1" else {}
-    return {
-        **{"paper": "p", "claim": "c", "effort": effort, "predicate": "greater", "threshold": 0.0},
-        "module": "rlvr.claims.of_scores",
-        "statistics": {"resamples": 2000, "confidence": 0.95, "seed": seed, "largest_chance": 0.2},
-        "contrasts": [head | equal | {"terms": [term(1.0, "other", k), term(-1.0, "grpo", k)]} for k in ks],
-    }
+    equal = {"at": of_seeds("grpo-1.0-"), "at_label": "grpo"} if effort == EQUAL else {}
+    return ClaimSpec.model_validate(
+        {
+            **{**words, "effort": effort, "predicate": "greater", "threshold": 0.0, "measure": None},
+            **{"reference": None, "published": (), "kind": ("tables", "pass_at_k"), "options": {}},
+            **{"evidence": "scores", "rows": RUNS_ROWS},
+            "statistics": {"resamples": 2000, "confidence": 0.95, "seed": seed, "largest_chance": 0.2},
+            "contrasts": [head | equal | {"terms": [term(1.0, "other", k), term(-1.0, "grpo", k)]} for k in ks],
+        }
+    )
 
 
 def main(
@@ -103,7 +102,7 @@ def main(
     """Print the shares of verdicts, by what is true."""
     ks = [int(value) for value in k.split(",")]
     for truth, (better, faster) in TRUTHS.items() if not only else [(only, TRUTHS[only])]:
-        for effort in ("paper's setting", "equal pass@1"):
+        for effort in (PAPER, EQUAL):
             verdicts, gains = [], []
             for i in range(repeats):
                 made = scores(np.random.default_rng((i, 7)), seeds, problems, better, faster)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import importlib.util
 import re
 import shutil
@@ -34,6 +36,38 @@ def test_a_part_runs_at_smoke_scale_without_trl_and_verl(part):
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
     assert "machine: " in done.stdout and all(words in done.stdout for words in PARTS[part]), done.stdout
+
+
+def test_what_scripts_import_from_the_package_is_there():
+    """Also scripts that no test runs whole: of benchmarks/, examples/, workflow/ and the site."""
+    files = [
+        path for folder in ("benchmarks", "examples", "workflow", "docs/site") for path in (ROOT / folder).rglob("*.py")
+    ]
+    imports = [
+        (path, node)
+        for path in files
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "rlvr"
+    ]
+    assert len({path for path, _ in imports}) > 10
+    for path, node in imports:
+        if ".backends.verl" in node.module:  # imports verl
+            assert importlib.util.find_spec(node.module) is not None, path
+            continue
+        module = importlib.import_module(node.module)
+        for alias in node.names:
+            there = hasattr(module, alias.name) or importlib.util.find_spec(f"{node.module}.{alias.name}") is not None
+            assert there, f"{path.relative_to(ROOT)}: {node.module} has no {alias.name}"
+
+
+def test_the_simulation_of_whole_experiments_runs():
+    command = [sys.executable, "benchmarks/coverage.py", "--repeats", "2", "--problems", "20", "--seeds", "3"]
+    done = subprocess.run([*command, "--only", "better"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert re.findall(r"^better, (.*?): decided [01]\.", done.stdout, re.MULTILINE) == [
+        "paper's setting",
+        "equal pass@1",
+    ]
 
 
 # ---- docs/tasks.md ----
