@@ -33,6 +33,15 @@ def called(name, *arguments):
         print('inside', name)
 """
 
+PAGE_IN_EACH = """
+def work():
+    for i in range(60_000):
+        place = libc.mmap(0x100000000000 + (i << BITS), 4096, 3, 0x100022, -1, 0)
+        if place in NOTHING:
+            break
+        ctypes.string_at(place, 1)
+in_many(work)
+"""
 MEMORY = {
     "folders of the system": """
 import os
@@ -97,26 +106,8 @@ for make in (os.mkdir, lambda path: open(path, 'w').close(), lambda path: os.sym
 if made > 5000:
     print('inside', made)
 """,
-    "page tables: one page in each gigabyte": LIBC
-    + """
-def work():
-    for i in range(60_000):
-        place = libc.mmap(0x100000000000 + (i << 30), 4096, 3, 0x100022, -1, 0)
-        if place in NOTHING:
-            break
-        ctypes.string_at(place, 1)
-in_many(work)
-""",
-    "page tables: one page in each two megabytes": LIBC
-    + """
-def work():
-    for i in range(60_000):
-        place = libc.mmap(0x100000000000 + (i << 21), 4096, 3, 0x100022, -1, 0)
-        if place in NOTHING:
-            break
-        ctypes.string_at(place, 1)
-in_many(work)
-""",
+    "page tables: one page in each gigabyte": LIBC + PAGE_IN_EACH.replace("BITS", "30"),
+    "page tables: one page in each two megabytes": LIBC + PAGE_IN_EACH.replace("BITS", "21"),
     "mappings": LIBC
     + """
 def work():

@@ -18,7 +18,7 @@ from rlvr.config import paper_folders, registries
 from rlvr.config.cluster import read_cluster
 from rlvr.cost import refusals
 from rlvr.planning.expansion import make_plan
-from rlvr.config.identity import data_id, policy_id, what_is_made
+from rlvr.config.identity import data_id, once_per_object, policy_id, what_is_made
 from rlvr.config.load import ConfigError
 from rlvr.config.measures import RUN_MEASURES
 from rlvr.config.paths import Paths
@@ -276,19 +276,6 @@ def given(option, paths):
 def spec_file(content):
     """The path of a file with a stage's specification. As a parameter it reruns the rule when the content changes."""
     return spec_files.spec_file(content, PATHS, write=runs_jobs(workflow))
-
-
-def once_per_object(function):
-    """`function(spec, *rest)`, computed once per object and `rest`: thousands of jobs share a few specifications."""
-    kept = {}
-
-    def result(spec, *rest):
-        key = id(spec), *rest
-        if key not in kept:
-            kept[key] = spec, function(spec, *rest)  # the object is kept, so that no other gets its id
-        return kept[key][1]
-
-    return result
 
 
 @once_per_object

@@ -2,15 +2,20 @@
 
 import hashlib
 import json
-from typing import Any
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
 
 from rlvr import estimators, verifiers
 from rlvr.config import registries
 from rlvr.config.schema.fields import Strict
 from rlvr.config.schema.specs import EvaluationSpec, PolicySpec, RunSpec
 
+Result = TypeVar("Result")
+
 # Increase it when the code changes the numbers of an unchanged specification; all results become stale.
 NUMERICS = 5
+
+MOST_KEPT = 20_000  # results of `once_per_object`, so that a long process does not grow
 
 
 def canonical(spec: Strict) -> str:
@@ -23,6 +28,21 @@ def canonical(spec: Strict) -> str:
     return json.dumps(content, sort_keys=True, separators=(",", ":"))
 
 
+def once_per_object(function: Callable[..., Result]) -> Callable[..., Result]:
+    """`function(spec, *rest)`, computed once per object and `rest`: thousands of jobs share a few specifications."""
+    kept: dict[tuple[Hashable, ...], tuple[Strict, Result]] = {}
+
+    def result(spec: Strict, *rest: Hashable) -> Result:
+        key = id(spec), *rest
+        if key not in kept:
+            if len(kept) >= MOST_KEPT:
+                kept.clear()
+            kept[key] = spec, function(spec, *rest)  # the object is kept, so that no other gets its id
+        return kept[key][1]
+
+    return result
+
+
 def _made(spec: Strict) -> dict[str, Any]:
     """`what_is_made` of a specification, section by section: thousands of runs share a few sections."""
     if not isinstance(spec, RunSpec | EvaluationSpec | PolicySpec):
@@ -30,25 +50,10 @@ def _made(spec: Strict) -> dict[str, Any]:
     sections = {name: value for name, value in spec if isinstance(value, Strict)}
     neutral = {name for name, value in sections.items() if value == type(spec).model_fields[name].default}
     others = spec.model_dump(mode="json", exclude_defaults=True, exclude=set(sections))
-    return what_is_made(others) | {name: _KEPT.of(sections[name]) for name in sections.keys() - neutral}
+    return what_is_made(others) | {name: _made_once(sections[name]) for name in sections.keys() - neutral}
 
 
-class _Kept:
-    """The content of a section, computed once per object. An object is kept, so that no other gets its id."""
-
-    def __init__(self, most: int = 20_000):
-        self.found: dict[int, tuple[Strict, dict[str, Any]]] = {}
-        self.most = most
-
-    def of(self, section: Strict) -> dict[str, Any]:
-        if id(section) not in self.found:
-            if len(self.found) >= self.most:
-                self.found.clear()
-            self.found[id(section)] = section, _made(section)
-        return self.found[id(section)][1]
-
-
-_KEPT = _Kept()
+_made_once = once_per_object(_made)
 
 
 def rewarded_by(spec: Strict) -> dict[str, int]:

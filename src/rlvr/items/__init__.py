@@ -45,7 +45,8 @@ class Kind:
     lay_out      (item, plan, paper): that layout
     statistics   (layout, <what it reads>): its numbers with intervals, tidy; None: it shows other items' numbers,
                  published values, or settings
-    reads        the inputs of `statistics`, by the names of its parameters: keys of `rlvr.items.inputs.INPUTS`, or
+    reads        the inputs of `statistics`, by the names of its parameters: keys of `rlvr.items.inputs.INPUTS`, a
+                 measure of runs (`rlvr.config.measures`) for its rows, the same with `_summary` for its summaries, or
                  "reference", the path of the published table or None
     claims       what contrasts of its cells are made of
     floats       how its statistics are written
