@@ -39,10 +39,7 @@ class Registry(Generic[Member]):
 
     def load(self, name: str) -> Member:
         """The member. Raises KeyError for an unknown name, NoMember where its module defines none."""
-        module = importlib.import_module(self.module(name))
-        if not hasattr(module, self.attribute):
-            raise NoMember(f"{module.__file__} defines no {self.attribute}")
-        return cast(Member, getattr(module, self.attribute))
+        return cast(Member, _load(self.module(name), self.attribute))
 
     def all(self) -> Iterator[tuple[str, Member]]:
         """Each name with its member."""
@@ -57,6 +54,14 @@ class OfPapers(Registry[Member]):
 
     def module(self, name: str) -> str:
         return _of_papers(self.folder)[name]
+
+
+@cache
+def _load(module: str, attribute: str) -> object:
+    loaded = importlib.import_module(module)
+    if not hasattr(loaded, attribute):
+        raise NoMember(f"{loaded.__file__} defines no {attribute}")
+    return getattr(loaded, attribute)
 
 
 @cache

@@ -59,7 +59,7 @@ def test_advantages_are_the_estimators(workbench, tmp_path, name, settings, upda
     for step in result["steps"]:
         assert step["weights"] == pytest.approx(step["wanted"], abs=1e-4) and len(set(step["rewards"])) == 2
     assert result["logged"] == result["steps"][-1]["weights"]
-    carried, read = set(result["steps"][-1]["state"]), set(estimators.signature(name).state)
+    carried, read = set(result["steps"][-1]["state"]), set(estimators.kind(name).state)
     assert read <= carried and bool(carried) == bool(read)
 
 

@@ -171,7 +171,7 @@ def valid(command: str, name: str) -> st.SearchStrategy[str]:
     if (command, name) == ("data prepare", "name"):
         return st.sampled_from(["aime-2025", "math-500", "gpqa-diamond", "operator-fill"])
     if name == "settings":
-        keys = sorted({key for one in estimators.names() for key in estimators.signature(one).settings})
+        keys = sorted({key for one in estimators.names() for key in estimators.kind(one).settings})
         values = st.one_of(nonsense, st.sampled_from(["0.5", "2", "true", "null", "-1", "1e-300", "1e15", "grpo"]))
         return st.builds("{}={}".format, st.sampled_from(keys), values)
     return st.sampled_from(known.get(name, ["1", "2", "8", "1000", "0"]))

@@ -178,7 +178,7 @@ def _nullable_setting(path: tuple[Any, ...], value: dict[str, Any], key: str) ->
     """An estimator's setting that may be null."""
     if not path or path[-1] != "estimator" or value.get("name") not in estimators.names():
         return False
-    setting = estimators.signature(value["name"]).settings.get(key)
+    setting = estimators.kind(value["name"]).settings.get(key)
     return setting is not None and setting.optional
 
 

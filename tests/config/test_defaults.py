@@ -169,7 +169,7 @@ def test_an_estimators_defaults_are_written_into_the_run_and_so_into_its_identit
     runs = make_plan(ROOT, scale, ["methods"]).runs.values()
     assert {spec.estimator["name"] for spec in runs} == set(estimators.names())
     for spec in runs:
-        settings = estimators.signature(spec.estimator["name"]).settings
+        settings = estimators.kind(spec.estimator["name"]).settings
         assert spec.estimator.keys() == {"name", *settings}
         known = {key for key in settings if LATER.get(f"{spec.estimator['name']}.{key}", ...) == spec.estimator[key]}
         written = {key: value for key, value in spec.estimator.items() if key not in known}
@@ -181,8 +181,8 @@ def test_an_estimators_defaults_are_written_into_the_run_and_so_into_its_identit
 
 
 def test_no_default_of_a_later_setting_of_an_estimator_has_changed():
-    signatures = {name: estimators.signature(name) for name in estimators.names()}
-    found = {f"{name}.{key}": s.settings[key].default for name, s in signatures.items() for key in s.later}
+    kinds = {name: estimators.kind(name) for name in estimators.names()}
+    found = {f"{name}.{key}": kind.settings[key].default for name, kind in kinds.items() for key in kind.later}
     assert found == LATER, WHAT_TO_DO
 
 

@@ -1,4 +1,4 @@
-"""Settings are checked against the signatures in the sources."""
+"""Settings are checked against the signatures of estimators."""
 
 import pytest
 from support.members import R8, inputs, weigh
@@ -36,23 +36,23 @@ def test_impossible_values_are_refused(name, settings):
         weigh(name, R8, inputs(R8), **settings)
 
 
-def test_signature_is_read_from_the_source():
-    signature = estimators.signature("ace")
-    assert signature.needs == ("log_ratio_PG", "lengths_PG")
-    assert signature.settings["alpha"].default == 1.0
-    assert signature.settings["modulation"].choices == ("softplus", "relu")
-    assert signature.source == "ACE, Def. 2, Eq. 5-6"
+def test_a_kind_is_read_from_the_signatures():
+    ace = estimators.kind("ace")
+    assert ace.inputs == ("log_ratio_PG", "lengths_PG")
+    assert ace.settings["alpha"].default == 1.0
+    assert ace.settings["modulation"].choices == ("softplus", "relu")
+    assert ace.source == "ACE, Def. 2, Eq. 5-6"
     assert Estimator("grpo").needs == set() and Estimator("fade").needs == {"entropy"}
-    assert estimators.signature("fade").state == ("alpha", "delta")
-    assert signature.base_where == {"alpha": 0.0} and signature.exact == {"epsilon": 0.0}
-    assert estimators.signature("mc_grpo").exact == estimators.signature("dr_grpo").exact == {}
+    assert estimators.kind("fade").state == ("alpha", "delta")
+    assert ace.base_where == {"alpha": 0.0} and ace.exact_settings == {"epsilon": 0.0}
+    assert estimators.kind("mc_grpo").exact_settings == estimators.kind("dr_grpo").exact_settings == {}
     assert Estimator("fade").shown_state == {"alpha": 2.0, "delta": 0.5}
     assert Estimator("pacs").coupled and not Estimator("ace").coupled
 
 
 @pytest.mark.parametrize("name", estimators.names())
 def test_every_estimator_says_what_it_is(name):
-    signature = estimators.signature(name)
-    assert signature.summary.endswith(".") and "A" in signature.summary and signature.source, name
-    assert not signature.formula or "m_S" in signature.formula
-    assert {*signature.needs, *signature.controller_needs} <= set(INPUTS)
+    kind = estimators.kind(name)
+    assert kind.summary.endswith(".") and "A" in kind.summary and kind.source, name
+    assert not kind.formula or "m_S" in kind.formula
+    assert {*kind.inputs, *kind.controller_inputs} <= set(INPUTS)

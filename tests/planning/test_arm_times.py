@@ -33,7 +33,7 @@ def test_learning_rates_equalise_the_largest_weight(fade):
             next(c for c in fade.papers["fade"].tables["methods"].cells if c.row.arm == name).policies[0][0]
         ].estimator
         method = estimator["name"]
-        if estimators.signature(method).controlled or name.endswith("_plain"):
+        if estimators.kind(method).controller or name.endswith("_plain"):
             continue  # weights that change during training: FADE's bound is power 2's, HA-DW's is at the anchor 1/2
         settings = {key: value for key, value in estimator.items() if key != "name"}
         largest = float(weights(method, **settings)[0].abs().max())

@@ -79,7 +79,7 @@ def weigh(name: str, rewards: torch.Tensor, given: dict, state: dict = STATE, **
 
 def exact(name: str, settings: dict) -> dict:
     """The settings at which closed forms are stated, and these."""
-    return {**estimators.signature(name).exact, **settings}
+    return {**estimators.kind(name).exact_settings, **settings}
 
 
 R8 = outcomes(8)

@@ -270,10 +270,10 @@ def test_every_method_trains_by_its_name(workbench, name):
     assert all(math.isfinite(row["loss"]) and math.isfinite(row["grad_norm"]) for row in rows)
     weighed = any(row["positive_mass"] + row["negative_mass"] > 0 for row in rows)
     assert weighed and any(not torch.equal(p, b) for p, b in zip(made.model.parameters(), before, strict=True))
-    assert set(rows[-1].get("estimator", {})) >= set(estimators.signature(name).state)
+    assert set(rows[-1].get("estimator", {})) >= set(estimators.kind(name).state)
 
 
-@pytest.mark.parametrize("name", [n for n in estimators.names() if estimators.signature(n).controlled])
+@pytest.mark.parametrize("name", [n for n in estimators.names() if estimators.kind(n).controller])
 def test_a_controllers_state_is_in_the_checkpoint(workbench, tmp_path, name):
     """Three steps are two steps, a checkpoint on disk, and one step: to the bit, controller included."""
     one_thread()

@@ -26,4 +26,4 @@ def test_every_method_goes_through_the_chain(tmp_path):
         assert len(scores) and (scores["correct"] <= scores["n"]).all(), name
         rows = [json.loads(line) for line in (tmp_path / "runs" / run / "metrics.jsonl").read_text().splitlines()]
         assert len(rows) == plan.runs[run].steps
-        assert set(rows[-1].get("estimator", {})) >= set(estimators.signature(name).state), name
+        assert set(rows[-1].get("estimator", {})) >= set(estimators.kind(name).state), name

@@ -7,14 +7,15 @@ from typing import Annotated
 
 import typer
 
+from rlvr import estimators
 from rlvr.commands.checkout import ConfigFolder, folder_of
 from rlvr.commands.lines import fail
 
 MODULE = '''"""{label}: say here in one line what it does."""
 
-from torch import Tensor
+from __future__ import annotations
 
-from rlvr.estimators import _groups
+from rlvr.estimators import EstimatorKind, Tensor, _groups
 
 
 def advantages(rewards_PG: Tensor, *, alpha: float = 1.0) -> Tensor:
@@ -32,6 +33,9 @@ def masses(p: Tensor, rollouts: int, *, alpha: float) -> tuple[Tensor, Tensor]:
     """m_S = m_F = p q^(1 + alpha)"""
     mass = p * (1 - p) ** (1 + alpha)
     return mass, mass
+
+
+ESTIMATOR = EstimatorKind(advantages, masses)
 '''
 TEST = '''"""{label} by hand."""
 
@@ -60,14 +64,12 @@ def new_estimator(
 
     Example: rlvr new-estimator my_weight
     """
-    from rlvr.config.registries import members
-
     root = folder_of(config_folder).parent
     module, test = root / f"src/rlvr/estimators/{name}.py", root / f"tests/estimators/test_{name}.py"
     methods = root / "config/papers/methods/paper.yaml"
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         fail(f"{name!r}: use small letters, digits and underscores, a letter first")
-    if name in members("estimators") or module.exists():
+    if name in estimators.names() or module.exists():
         fail(f"{name!r} exists already: {module}")
     if not methods.exists() or not module.parent.is_dir():
         fail(f"{root} is no checkout with the paper methods, or lacks src/rlvr/estimators")

@@ -101,7 +101,7 @@ def parse_settings(name: str, settings: list[str]) -> dict[str, Any]:
             else "name a method; see `rlvr weigh --list`"
         )
         fail(message)
-    valid, parsed = estimators.signature(name).settings, {}
+    valid, parsed = estimators.kind(name).settings, {}
     for word in settings:
         key, equals, value = word.partition("=")
         if not equals:
@@ -177,10 +177,10 @@ def _matrix(content: dict[str, Any], field: str, shape: tuple[int, int] | None) 
 
 def describe(name: str) -> str:
     """A method in a few lines: its summary, inputs and settings."""
-    signature = estimators.signature(name)
-    needs = _fields_of((*signature.needs, *signature.controller_needs))
-    lines = [f"{name}: {signature.summary}", f"  needs  {', '.join(['rewards', *needs])}"]
-    for key, setting in signature.settings.items():
+    kind = estimators.kind(name)
+    needs = _fields_of((*kind.inputs, *kind.controller_inputs))
+    lines = [f"{name}: {kind.summary}", f"  needs  {', '.join(['rewards', *needs])}"]
+    for key, setting in kind.settings.items():
         default = json.dumps(setting.default).strip('"')
         others = f"  ({', '.join(map(str, setting.choices))})" if setting.choices else f"  {setting.kind.__name__}"
         lines.append(f"  --set  {key}={default}{others}")

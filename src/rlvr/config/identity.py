@@ -94,12 +94,12 @@ def what_is_made(node: Any) -> Any:
 
 
 def without_later_defaults(estimator: dict[str, Any]) -> dict[str, Any]:
-    """An estimator's settings without those in `LATER` that have their default: older runs lack them.
+    """An estimator's settings without those in `later` that have their default: older runs lack them.
 
     tests/config/test_defaults.py fixes these defaults, as those of the schema.
     """
-    signature = estimators.signature(estimator["name"])
-    neutral = {key: signature.settings[key].default for key in signature.later}
+    kind = estimators.kind(estimator["name"])
+    neutral = {key: kind.settings[key].default for key in kind.later}
     return {key: value for key, value in estimator.items() if key not in neutral or value != neutral[key]}
 
 
@@ -135,7 +135,7 @@ def method(spec: RunSpec) -> str:
 
 def settings(spec: RunSpec) -> dict[str, str]:
     """The estimator's settings off their defaults; `dapo` (dynamic sampling) and `gspo` (sequence ratio) by name."""
-    defaults = {key: setting.default for key, setting in estimators.signature(spec.estimator["name"]).settings.items()}
+    defaults = {key: setting.default for key, setting in estimators.kind(spec.estimator["name"]).settings.items()}
     values = {key: value for key, value in sorted(spec.estimator.items()) if key not in ("name", "base")}
     changes = {key: str(value) for key, value in values.items() if value != defaults[key]}
     changes |= {"dapo": ""} if spec.rollout.dynamic_sampling else {}

@@ -211,7 +211,7 @@ def check_settings(layer: Layer) -> None:
         resolve_estimator(estimator, [layer])
         return
     for key in estimator:  # a layer without a name must fit some estimator
-        valid = dict.fromkeys(setting for name in estimators.names() for setting in estimators.signature(name).settings)
+        valid = dict.fromkeys(setting for name in estimators.names() for setting in estimators.kind(name).settings)
         look_up(["name", *valid], key, "setting of an estimator", layer.place(("estimator", key)))
 
 

@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from rlvr.estimators._registry import own, refuse_negative, resolve, signature
+from rlvr.estimators._kind import ESTIMATORS
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 # Squares of larger numbers, times a setting, overflow, and a standard deviation that is infinite makes a weight 0.
 LARGEST = {8: 1e120, 4: 1e15}  # by the bytes of a number
 
 
-def load(name: str) -> Callable[..., Any]:
+def load(name: str) -> Callable[..., Tensor]:
     """The function `advantages` of an estimator."""
-    return _module(name).advantages
+    return ESTIMATORS.load(name).advantages
 
 
-def load_base(name: str, **settings: Any) -> Callable[..., Any]:
+def load_base(name: str, **settings: Any) -> Callable[..., Tensor]:
     """A base estimator with those of `settings` that it has."""
-    return partial(load(name), **own(name, settings))
+    return partial(load(name), **ESTIMATORS.load(name).own(settings))
 
 
 def base_masses(p: Any, rollouts: int, *, base: str, **settings: Any) -> tuple[Any, Any]:
     """The masses of a base estimator with those of `settings` that it has."""
-    return _module(base).masses(p, rollouts, **own(base, settings))
-
-
-def _module(name: str) -> Any:
-    return importlib.import_module(f"rlvr.estimators.{name}")
+    kind = ESTIMATORS.load(base)
+    assert kind.masses, f"{base} has no closed form"
+    return kind.masses(p, rollouts, **kind.own(settings))
 
 
 class Estimator:
@@ -43,16 +43,13 @@ class Estimator:
     """
 
     def __init__(self, name: str, settings: Mapping[str, Any] | None = None):
-        self.name, self.settings = name, resolve(name, settings or {})
-        self.signature = signature(name)
-        module = _module(name)
-        self._advantages, self._controller = module.advantages, getattr(module, "controller", None)
-        self._objective, self._masses = getattr(module, "objective", None), getattr(module, "masses", None)
-        main, steered = module.advantages.__kwdefaults__ or {}, getattr(self._controller, "__kwdefaults__", None) or {}
+        self.kind = ESTIMATORS.load(name)
+        self.name, self.settings = name, self.kind.resolve(settings or {})
+        main, steered = (_defaults(function) for function in (self.kind.advantages, self.kind.controller))
         self._main_settings = {key: value for key, value in self.settings.items() if key in main}
         self._controller_settings = {key: value for key, value in self.settings.items() if key in steered}
-        chosen = module.needs(**self.settings) if hasattr(module, "needs") else set(self.signature.needs)
-        self.needs = chosen | set(self.signature.controller_needs)
+        chosen = self.kind.needs(**self.settings) if self.kind.needs else set(self.kind.inputs)
+        self.needs = chosen | set(self.kind.controller_inputs)
 
     @classmethod
     def of_run(cls, estimator: Mapping[str, Any], steps: int) -> Self:
@@ -70,47 +67,52 @@ class Estimator:
 
     def advance(self, state: Mapping[str, float], rewards_PG, inputs: Mapping[str, Any]) -> dict[str, float]:
         """The state of this step from that of the one before."""
-        if self._controller is None:
+        if self.kind.controller is None:
             return {}
-        own_inputs = {key: inputs[key] for key in self.signature.controller_needs}
+        own_inputs = {key: inputs[key] for key in self.kind.controller_inputs}
         _refuse_too_large({"rewards_PG": rewards_PG, **own_inputs})
-        return self._controller(dict(state), rewards_PG, **own_inputs, **self._controller_settings)
+        return self.kind.controller(dict(state), rewards_PG, **own_inputs, **self._controller_settings)
 
     def advantages(self, rewards_PG, inputs: Mapping[str, Any], state: Mapping[str, float]):
         """The weights (P, G) under a state."""
-        own_inputs = {key: inputs[key] for key in self.signature.needs if key in self.needs}
+        own_inputs = {key: inputs[key] for key in self.kind.inputs if key in self.needs}
         _refuse_too_large({"rewards_PG": rewards_PG, **own_inputs})
-        own_inputs |= {key: state[key] for key in self.signature.state}
-        return self._advantages(rewards_PG, **own_inputs, **self._main_settings)
+        own_inputs |= {key: state[key] for key in self.kind.state}
+        return self.kind.advantages(rewards_PG, **own_inputs, **self._main_settings)
 
     def objective(self, rewards_PG, inputs: Mapping[str, Any]) -> float:
         """The mean over prompts of a coupled estimator's own objective."""
-        if self._objective is None:
+        if self.kind.objective is None:
             raise TypeError(f"{self.name} has no objective of its own")
-        own_inputs = {key: inputs[key] for key in self.signature.needs if key in self.needs}
-        return float(self._objective(rewards_PG, **own_inputs, **self._main_settings).mean())
+        own_inputs = {key: inputs[key] for key in self.kind.inputs if key in self.needs}
+        return float(self.kind.objective(rewards_PG, **own_inputs, **self._main_settings).mean())
 
     def masses(self, p, rollouts: int, state: Mapping[str, float] | None = None) -> tuple[Any, Any]:
         """The closed form (m_S, m_F) at solve rates p of groups of G `rollouts`; without a state, at `shown_state`."""
-        if self._masses is None:
+        if self.kind.masses is None:
             raise TypeError(f"{self.name} has no closed form")
-        state = self.shown_state if state is None else {key: state[key] for key in self.signature.state}
-        return self._masses(p, rollouts, **self.settings, **state)
+        state = self.shown_state if state is None else {key: state[key] for key in self.kind.state}
+        return self.kind.masses(p, rollouts, **self.settings, **state)
 
     @property
     def shown_state(self) -> dict[str, float]:
         """The state at which tables show the masses: the defaults that `masses` has for it."""
-        return dict(getattr(self._masses, "__kwdefaults__", None) or {})
+        return _defaults(self.kind.masses)
 
     def refuse_negative(self, rewards_PG) -> None:
         """Raises ValueError where a mean reward is taken for a solve rate, and a reward is negative."""
         remedy = "give 0 and 1 in place of -1 and 1, and keep what a length penalty leaves at 0 or above"
-        refuse_negative(self.name, float(rewards_PG.min()), remedy)
+        self.kind.refuse_negative(float(rewards_PG.min()), remedy)
 
     def step(self, rewards_PG, inputs: Mapping[str, Any], state: Mapping[str, float]):
         """One training step: its weights and its state."""
         state = self.advance(state, rewards_PG, inputs)
         return self.advantages(rewards_PG, inputs, state), state
+
+
+def _defaults(function: Callable[..., Any] | None) -> dict[str, Any]:
+    """The keyword arguments of a function that have defaults, with these."""
+    return dict(getattr(function, "__kwdefaults__", None) or {})
 
 
 def _refuse_too_large(numbers: Mapping[str, Any]) -> None:

@@ -1,7 +1,8 @@
 """What several estimators ask of a group: its mean, its spread, which rollouts are correct."""
 
-import torch
-from torch import Tensor
+from __future__ import annotations
+
+from rlvr.estimators._torch import Tensor, torch
 
 
 def mean(rewards_PG: Tensor) -> Tensor:

@@ -1,14 +1,10 @@
 """A-GRAE: from easy to hard problems, and from negative to balanced groups, as the mean reward grows."""
 
+from __future__ import annotations
+
 from typing import Any, Literal
 
-import torch
-from torch import Tensor
-
-from rlvr.estimators import Base, Std, _groups, base_masses, load_base
-
-LATER = ("rate",)
-RATE = True
+from rlvr.estimators import Base, EstimatorKind, Std, Tensor, _groups, base_masses, load_base, torch
 
 
 def advantages(
@@ -77,3 +73,6 @@ def masses(
     success, failure = base_masses(p, rollouts, **base)
     sample = sample_factor(p, omega, easy) if levels != "group" else torch.ones_like(p)
     return success * sample * (min(1.0, omega / alpha) if levels != "sample" else 1.0), failure * sample
+
+
+ESTIMATOR = EstimatorKind(advantages, masses, controller=controller, later=("rate",), rate=True)

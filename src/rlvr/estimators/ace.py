@@ -1,15 +1,11 @@
 """ACE: errors that the policy has grown more confident of are penalised more."""
 
+from __future__ import annotations
+
 from math import log
 from typing import Any, Literal
 
-import torch
-from torch import Tensor
-from torch.nn import functional as F
-
-from rlvr.estimators import Base, Std, base_masses, load_base
-
-BASE_WHERE = {"alpha": 0.0}  # App. D
+from rlvr.estimators import Base, EstimatorKind, F, Std, Tensor, base_masses, load_base, torch
 
 
 def advantages(
@@ -61,3 +57,6 @@ def masses(p: Tensor, rollouts: int, *, alpha: float, modulation: str, **base: A
     """m_S = m, m_F = m (1 + alpha f(c)); at pi = pi_ref f(0) = ln 2 (softplus) or 0 (ReLU), m the base's mass"""
     success, failure = base_masses(p, rollouts, **base)
     return success, failure * (1 + alpha * (log(2) if modulation == "softplus" else 0.0))
+
+
+ESTIMATOR = EstimatorKind(advantages, masses, needs=needs, base_where={"alpha": 0.0})  # App. D

@@ -1,9 +1,8 @@
 """AsymGRPO: the negative side rescaled."""
 
-import torch
-from torch import Tensor
+from __future__ import annotations
 
-from rlvr.estimators import _groups
+from rlvr.estimators import EstimatorKind, Tensor, _groups, torch
 
 
 def advantages(rewards_PG: Tensor, *, delta: float = 0.5) -> Tensor:
@@ -21,3 +20,6 @@ def advantages(rewards_PG: Tensor, *, delta: float = 0.5) -> Tensor:
 def masses(p: Tensor, rollouts: int, *, delta: float) -> tuple[Tensor, Tensor]:
     """m_S = pq, m_F = pq / delta"""
     return p * (1 - p), p * (1 - p) / delta
+
+
+ESTIMATOR = EstimatorKind(advantages, masses)

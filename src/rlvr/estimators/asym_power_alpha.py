@@ -1,12 +1,9 @@
 """Asymmetric power-alpha: a difficulty focus for each sign."""
 
-import torch
-from torch import Tensor
+from __future__ import annotations
 
-from rlvr.estimators import _groups
+from rlvr.estimators import EstimatorKind, Tensor, _groups, torch
 from rlvr.estimators.power_alpha import power
-
-RATE = True
 
 
 def advantages(rewards_PG: Tensor, *, alpha_s: float = 2.0, alpha_f: float = 1.0) -> Tensor:
@@ -25,3 +22,6 @@ def advantages(rewards_PG: Tensor, *, alpha_s: float = 2.0, alpha_f: float = 1.0
 def masses(p: Tensor, rollouts: int, *, alpha_s: float, alpha_f: float) -> tuple[Tensor, Tensor]:
     """m_S = p q^alpha_s, m_F = p^alpha_f q"""
     return p * (1 - p) ** alpha_s, p**alpha_f * (1 - p)
+
+
+ESTIMATOR = EstimatorKind(advantages, masses, rate=True)

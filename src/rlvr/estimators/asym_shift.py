@@ -1,8 +1,8 @@
 """AsymRL: a shifted baseline."""
 
-from torch import Tensor
+from __future__ import annotations
 
-from rlvr.estimators import _groups
+from rlvr.estimators import EstimatorKind, Tensor, _groups
 
 
 def advantages(rewards_PG: Tensor, *, delta: float = 0.01) -> Tensor:
@@ -17,3 +17,6 @@ def advantages(rewards_PG: Tensor, *, delta: float = 0.01) -> Tensor:
 def masses(p: Tensor, rollouts: int, *, delta: float) -> tuple[Tensor, Tensor]:
     """m_S = p (q - delta), m_F = q (p + delta)"""
     return p * (1 - p - delta), (1 - p) * (p + delta)
+
+
+ESTIMATOR = EstimatorKind(advantages, masses)

@@ -1,9 +1,8 @@
 """Binary contrastive weight."""
 
-import torch
-from torch import Tensor
+from __future__ import annotations
 
-from rlvr.estimators import _groups
+from rlvr.estimators import EstimatorKind, Tensor, _groups, torch
 
 
 def advantages(rewards_PG: Tensor) -> Tensor:
@@ -18,3 +17,6 @@ def advantages(rewards_PG: Tensor) -> Tensor:
 def masses(p: Tensor, rollouts: int) -> tuple[Tensor, Tensor]:
     """m_S = p, m_F = p (0 where p = 1)"""
     return p, torch.where(p < 1, p, 0 * p)
+
+
+ESTIMATOR = EstimatorKind(advantages, masses)

@@ -1,6 +1,8 @@
 """Dr.GRPO: rewards centred within their group."""
 
-from torch import Tensor
+from __future__ import annotations
+
+from rlvr.estimators import EstimatorKind, Tensor
 
 
 def advantages(rewards_PG: Tensor) -> Tensor:
@@ -11,3 +13,6 @@ def advantages(rewards_PG: Tensor) -> Tensor:
 def masses(p: Tensor, rollouts: int) -> tuple[Tensor, Tensor]:
     """m_S = m_F = pq"""
     return p * (1 - p), p * (1 - p)
+
+
+ESTIMATOR = EstimatorKind(advantages, masses)

@@ -1,10 +1,10 @@
 """The control of A-GRAE that shifts weight to easy problems."""
 
+from __future__ import annotations
+
 from typing import Any
 
-from torch import Tensor
-
-from rlvr.estimators import Base, Std, _groups, base_masses, hard_focused, load_base
+from rlvr.estimators import Base, EstimatorKind, Std, Tensor, _groups, base_masses, hard_focused, load_base
 
 
 def advantages(
@@ -23,3 +23,6 @@ def masses(p: Tensor, rollouts: int, *, gamma: float, **base: Any) -> tuple[Tens
     """m_S = m_F = m gamma / sqrt(q); with GRPO sqrt(p) / 2"""
     success, failure = base_masses(p, rollouts, **base)
     return success * hard_focused.factor(1 - p, gamma), failure * hard_focused.factor(1 - p, gamma)
+
+
+ESTIMATOR = EstimatorKind(advantages, masses)

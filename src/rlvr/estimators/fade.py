@@ -1,16 +1,12 @@
 """FADE: difficulty focus and sign bias, steered by solve rate and entropy."""
 
+from __future__ import annotations
+
 from math import log
 from typing import Any, Literal
 
-import torch
-from torch import Tensor
-
-from rlvr.estimators import _groups
+from rlvr.estimators import EstimatorKind, Tensor, _groups, torch
 from rlvr.estimators.power_alpha import power
-
-LATER = ("unit",)
-RATE = True
 
 
 def advantages(
@@ -111,3 +107,6 @@ def masses(p: Tensor, rollouts: int, *, alpha: float = 2.0, delta: float = 0.5, 
     """m_S = p q^alpha, m_F = p q^alpha / delta"""
     mass = p * (1 - p) ** alpha
     return mass, mass / delta
+
+
+ESTIMATOR = EstimatorKind(advantages, masses, controller=controller, later=("unit",), rate=True)

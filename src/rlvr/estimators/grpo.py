@@ -1,8 +1,8 @@
 """GRPO: rewards centred and scaled within their group."""
 
-from torch import Tensor
+from __future__ import annotations
 
-from rlvr.estimators import Std, _groups
+from rlvr.estimators import EstimatorKind, Std, Tensor, _groups
 
 
 def advantages(rewards_PG: Tensor, *, std: Std = "biased", epsilon: float = 1e-6) -> Tensor:
@@ -27,3 +27,6 @@ def masses(p: Tensor, rollouts: int, *, std: str, epsilon: float) -> tuple[Tenso
     spread = (p * (1 - p) * (1 if std == "biased" else rollouts / (rollouts - 1))).sqrt()
     mass = _groups.divide(p * (1 - p), spread + epsilon)
     return mass, mass
+
+
+ESTIMATOR = EstimatorKind(advantages, masses)

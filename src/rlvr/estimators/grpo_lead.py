@@ -1,11 +1,10 @@
 """GRPO-LEAD: GRPO with a weight that grows on hard problems."""
 
+from __future__ import annotations
+
 from typing import Any
 
-import torch
-from torch import Tensor
-
-from rlvr.estimators import Std, _groups, base_masses, load_base
+from rlvr.estimators import EstimatorKind, Std, Tensor, _groups, base_masses, load_base, torch
 
 
 def advantages(rewards_PG: Tensor, *, std: Std = "biased", epsilon: float = 1e-6) -> Tensor:
@@ -29,3 +28,6 @@ def masses(p: Tensor, rollouts: int, **base: Any) -> tuple[Tensor, Tensor]:
     """m_S = sqrt(pq) w(p), m_F = sqrt(pq) w(q), w(x) = 0.4 + 1.1 / (1 + exp(10 (x - 0.75)))"""
     mass, _ = base_masses(p, rollouts, base="grpo", **base)
     return mass * weight(p), mass * weight(1 - p)
+
+
+ESTIMATOR = EstimatorKind(advantages, masses)

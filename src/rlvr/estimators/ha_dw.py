@@ -1,13 +1,10 @@
 """HA-DW: a weight that follows how a group fares against the run's history."""
 
+from __future__ import annotations
+
 from typing import Any
 
-import torch
-from torch import Tensor
-
-from rlvr.estimators import Base, Std, _groups, base_masses, load_base
-
-RATE = True
+from rlvr.estimators import Base, EstimatorKind, Std, Tensor, _groups, base_masses, load_base, torch
 
 
 def advantages(
@@ -45,3 +42,6 @@ def masses(p: Tensor, rollouts: int, *, anchor: float = 0.5, lam: float, **base:
     """m_S = m lam e^(C - p), m_F = m lam e^(p - C), m the base's mass"""
     success, failure = base_masses(p, rollouts, **base)
     return success * lam * torch.exp(anchor - p), failure * lam * torch.exp(p - anchor)
+
+
+ESTIMATOR = EstimatorKind(advantages, masses, controller=controller, rate=True)

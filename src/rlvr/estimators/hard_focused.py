@@ -1,11 +1,10 @@
 """The control of A-GRAE that shifts weight to hard problems."""
 
+from __future__ import annotations
+
 from typing import Any
 
-import torch
-from torch import Tensor
-
-from rlvr.estimators import Base, Std, _groups, base_masses, load_base
+from rlvr.estimators import Base, EstimatorKind, Std, Tensor, _groups, base_masses, load_base, torch
 
 
 def advantages(
@@ -30,3 +29,6 @@ def masses(p: Tensor, rollouts: int, *, gamma: float, **base: Any) -> tuple[Tens
     """m_S = m_F = m gamma / sqrt(p); with GRPO sqrt(q) / 2"""
     success, failure = base_masses(p, rollouts, **base)
     return success * factor(p, gamma), failure * factor(p, gamma)
+
+
+ESTIMATOR = EstimatorKind(advantages, masses)

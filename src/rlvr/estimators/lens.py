@@ -1,11 +1,10 @@
 """LENS: errors are penalised by the confidence they were made with, and groups without a success still teach."""
 
+from __future__ import annotations
+
 from typing import Any, Literal
 
-import torch
-from torch import Tensor
-
-from rlvr.estimators import Std, _groups, base_masses, load_base
+from rlvr.estimators import EstimatorKind, Std, Tensor, _groups, base_masses, load_base, torch
 
 
 def advantages(
@@ -59,3 +58,6 @@ def penalties(binary_PG: Tensor, logp_old_PG: Tensor, lengths_PG: Tensor, diffic
 def masses(p: Tensor, rollouts: int, **base: Any) -> tuple[Tensor, Tensor]:
     """m_S = m_F = sqrt(pq) where all rollouts are equally confident: the calibration then is affine"""
     return base_masses(p, rollouts, base="grpo", **base)
+
+
+ESTIMATOR = EstimatorKind(advantages, masses)

@@ -1,7 +1,8 @@
 """LogMeanExp: what a rollout adds to a soft maximum of its group."""
 
-import torch
-from torch import Tensor
+from __future__ import annotations
+
+from rlvr.estimators import EstimatorKind, Tensor, torch
 
 
 def advantages(rewards_PG: Tensor, *, beta: float = 1.0) -> Tensor:
@@ -37,3 +38,6 @@ def masses(p: Tensor, rollouts: int, *, beta: float) -> tuple[Tensor, Tensor]:
     success = whole - torch.log1p(grow * ((rollouts * p - 1).clamp(min=0) / (rollouts - 1)))
     failure = whole - torch.log1p(grow * (rollouts * p / (rollouts - 1)).clamp(max=1))
     return p * success / beta, -(1 - p) * failure / beta
+
+
+ESTIMATOR = EstimatorKind(advantages, masses)

@@ -1,11 +1,8 @@
 """MaxRL: the maximum-likelihood weight."""
 
-import torch
-from torch import Tensor
+from __future__ import annotations
 
-from rlvr.estimators import _groups
-
-RATE = True
+from rlvr.estimators import EstimatorKind, Tensor, _groups, torch
 
 
 def advantages(rewards_PG: Tensor, *, epsilon: float = 0.0) -> Tensor:
@@ -23,3 +20,6 @@ def masses(p: Tensor, rollouts: int, *, epsilon: float) -> tuple[Tensor, Tensor]
     """m_S = m_F = q"""
     mass = _groups.divide(p * (1 - p), p + epsilon)
     return mass, mass
+
+
+ESTIMATOR = EstimatorKind(advantages, masses, rate=True)

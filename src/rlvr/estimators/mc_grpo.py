@@ -1,12 +1,10 @@
 """MC-GRPO: the group's median as centre."""
 
+from __future__ import annotations
+
 from typing import Literal
 
-from torch import Tensor
-
-from rlvr.estimators import quantile
-
-EXACT = {}  # epsilon is no guard of a division here: it is the scale of the weight
+from rlvr.estimators import EstimatorKind, Tensor, quantile
 
 
 def advantages(rewards_PG: Tensor, *, scale: Literal["none", "mad"] = "none", epsilon: float = 1e-3) -> Tensor:
@@ -31,3 +29,8 @@ def masses(p: Tensor, rollouts: int, *, scale: str, epsilon: float) -> tuple[Ten
     success, failure = quantile.masses(p, rollouts, tau=0.5)
     factor = 1 / epsilon if scale == "mad" else 1.0  # at p = 1/2 the minority's deviation is 0 too: Q is the lower one
     return success * factor, failure * factor
+
+
+ESTIMATOR = EstimatorKind(
+    advantages, masses, exact={}
+)  # epsilon is no guard of a division here: it is the scale of the weight

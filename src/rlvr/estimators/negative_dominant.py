@@ -1,10 +1,10 @@
 """The control of A-GRAE that scales positives down."""
 
+from __future__ import annotations
+
 from typing import Any
 
-from torch import Tensor
-
-from rlvr.estimators import Base, Std, positive_dominant
+from rlvr.estimators import Base, EstimatorKind, Std, Tensor, positive_dominant
 
 
 def advantages(
@@ -22,3 +22,6 @@ def advantages(
 def masses(p: Tensor, rollouts: int, *, beta: float, **base: Any) -> tuple[Tensor, Tensor]:
     """m_S = m / beta, m_F = m, m the base's mass (GRPO: sqrt(pq))"""
     return positive_dominant.masses(p, rollouts, beta=1 / beta, **base)
+
+
+ESTIMATOR = EstimatorKind(advantages, masses)

@@ -1,15 +1,11 @@
 """PACS: RL as the supervised prediction of the reward, by a score made of the policy."""
 
+from __future__ import annotations
+
 from math import log
 from typing import Any, Literal
 
-import torch
-from torch import Tensor
-from torch.nn import functional as F
-
-from rlvr.estimators import Std, _groups
-
-LATER = ("std", "actor", "over")
+from rlvr.estimators import EstimatorKind, F, Std, Tensor, _groups, torch
 
 
 def advantages(
@@ -161,3 +157,6 @@ def masses(
         mixed = (p > 0) & (p < 1)
         right, wrong = (torch.where(mixed, torch.full_like(p, 0.5), share) for share in (right, wrong))
     return mass - log(2) * right, mass + log(2) * wrong
+
+
+ESTIMATOR = EstimatorKind(advantages, masses, objective=objective, needs=needs, later=("std", "actor", "over"))

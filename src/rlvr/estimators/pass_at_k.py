@@ -1,11 +1,10 @@
 """Pass@k training: the analytic advantage of Chen et al."""
 
+from __future__ import annotations
+
 from math import comb
 
-import torch
-from torch import Tensor
-
-from rlvr.estimators import _groups
+from rlvr.estimators import EstimatorKind, Tensor, _groups, torch
 
 
 def advantages(rewards_PG: Tensor, *, k: int = 2) -> Tensor:
@@ -40,3 +39,6 @@ def masses(p: Tensor, rollouts: int, *, k: int) -> tuple[Tensor, Tensor]:
     fail = torch.tensor([comb(int(f), k) / comb(rollouts, k) for f in failures.tolist()], dtype=p.dtype)
     mass = p * _groups.divide(fail, 1 - fail).sqrt()
     return mass, mass
+
+
+ESTIMATOR = EstimatorKind(advantages, masses)

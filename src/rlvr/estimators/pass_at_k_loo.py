@@ -1,6 +1,8 @@
 """Pass@k training by leave-one-out: what a rollout adds to its group's best."""
 
-from torch import Tensor
+from __future__ import annotations
+
+from rlvr.estimators import EstimatorKind, Tensor
 
 
 def advantages(rewards_PG: Tensor) -> Tensor:
@@ -19,3 +21,6 @@ def advantages(rewards_PG: Tensor) -> Tensor:
 def masses(p: Tensor, rollouts: int) -> tuple[Tensor, Tensor]:
     """m_S = 1/G where p = 1/G, else 0; m_F = 0"""
     return ((p * rollouts).round() == 1).to(p.dtype) / rollouts, 0 * p
+
+
+ESTIMATOR = EstimatorKind(advantages, masses)

@@ -1,8 +1,8 @@
 """A mix of pass@1 and pass@k advantages, by the solve rate."""
 
-from torch import Tensor
+from __future__ import annotations
 
-from rlvr.estimators import _groups, pass_at_k
+from rlvr.estimators import EstimatorKind, Tensor, _groups, pass_at_k
 
 
 def advantages(rewards_PG: Tensor, *, k: int = 2) -> Tensor:
@@ -20,3 +20,6 @@ def masses(p: Tensor, rollouts: int, *, k: int) -> tuple[Tensor, Tensor]:
     wide, narrow = pass_at_k.masses(p, rollouts, k=k)[0], pass_at_k.masses(p, rollouts, k=1)[0]
     mass = p * wide + (1 - p) * narrow
     return mass, mass
+
+
+ESTIMATOR = EstimatorKind(advantages, masses)

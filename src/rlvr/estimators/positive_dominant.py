@@ -1,11 +1,10 @@
 """The control of A-GRAE that scales positives up."""
 
+from __future__ import annotations
+
 from typing import Any
 
-import torch
-from torch import Tensor
-
-from rlvr.estimators import Base, Std, base_masses, load_base
+from rlvr.estimators import Base, EstimatorKind, Std, Tensor, base_masses, load_base, torch
 
 
 def advantages(
@@ -25,3 +24,6 @@ def masses(p: Tensor, rollouts: int, *, beta: float, **base: Any) -> tuple[Tenso
     """m_S = m beta, m_F = m, m the base's mass (GRPO: sqrt(pq))"""
     success, failure = base_masses(p, rollouts, **base)
     return success * beta, failure
+
+
+ESTIMATOR = EstimatorKind(advantages, masses)

@@ -1,14 +1,10 @@
 """Power-alpha: difficulty focus, the two signs in balance."""
 
+from __future__ import annotations
+
 from typing import Literal
 
-import torch
-from torch import Tensor
-
-from rlvr.estimators import _groups
-
-LATER = ("focus",)
-RATE = True
+from rlvr.estimators import EstimatorKind, Tensor, _groups, torch
 
 
 def advantages(
@@ -49,3 +45,6 @@ def masses(p: Tensor, rollouts: int, *, alpha: float, scale: str, focus: str) ->
     """m_S = m_F = p q^alpha; with focus on easy prompts p^alpha q"""
     mass = (p * (1 - p) ** alpha if focus == "hard" else p**alpha * (1 - p)) * peak(alpha, scale)
     return mass, mass
+
+
+ESTIMATOR = EstimatorKind(advantages, masses, later=("focus",), rate=True)

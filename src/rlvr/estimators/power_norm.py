@@ -1,10 +1,8 @@
 """PowerNorm: centred rewards over a power of their variance."""
 
-from torch import Tensor
+from __future__ import annotations
 
-from rlvr.estimators import _groups
-
-RATE = True
+from rlvr.estimators import EstimatorKind, Tensor, _groups
 
 
 def advantages(rewards_PG: Tensor, *, gamma: float = 0.25) -> Tensor:
@@ -22,3 +20,6 @@ def masses(p: Tensor, rollouts: int, *, gamma: float) -> tuple[Tensor, Tensor]:
     """m_S = m_F = (pq)^(1 - gamma)"""
     mass = _groups.masked(p, (p * (1 - p)) ** (1 - gamma))
     return mass, mass
+
+
+ESTIMATOR = EstimatorKind(advantages, masses, rate=True)

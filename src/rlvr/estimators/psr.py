@@ -1,8 +1,8 @@
 """Positive-sample reinforcement."""
 
-from torch import Tensor
+from __future__ import annotations
 
-from rlvr.estimators import _groups
+from rlvr.estimators import EstimatorKind, Tensor, _groups
 
 
 def advantages(rewards_PG: Tensor) -> Tensor:
@@ -16,3 +16,6 @@ def advantages(rewards_PG: Tensor) -> Tensor:
 def masses(p: Tensor, rollouts: int) -> tuple[Tensor, Tensor]:
     """m_S = p, m_F = 0"""
     return p, 0 * p
+
+
+ESTIMATOR = EstimatorKind(advantages, masses)

@@ -1,9 +1,10 @@
 """A quantile of the group as baseline."""
 
+from __future__ import annotations
+
 from math import ceil
 
-import torch
-from torch import Tensor
+from rlvr.estimators import EstimatorKind, Tensor, torch
 
 
 def advantages(rewards_PG: Tensor, *, tau: float = 0.5) -> Tensor:
@@ -28,3 +29,6 @@ def masses(p: Tensor, rollouts: int, *, tau: float) -> tuple[Tensor, Tensor]:
     """m_S = p where p <= 1 - tau, else 0; m_F = q where p > 1 - tau, else 0"""
     hard = p <= 1 - tau + 1e-9
     return torch.where(hard, p, 0 * p), torch.where(hard, 0 * p, 1 - p)
+
+
+ESTIMATOR = EstimatorKind(advantages, masses)

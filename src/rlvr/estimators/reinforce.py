@@ -1,8 +1,8 @@
 """REINFORCE: the reward itself."""
 
-from torch import Tensor
+from __future__ import annotations
 
-CRITIC = True
+from rlvr.estimators import EstimatorKind, Tensor
 
 
 def advantages(rewards_PG: Tensor) -> Tensor:
@@ -16,3 +16,6 @@ def advantages(rewards_PG: Tensor) -> Tensor:
 def masses(p: Tensor, rollouts: int) -> tuple[Tensor, Tensor]:
     """m_S = p, m_F = 0"""
     return p, 0 * p
+
+
+ESTIMATOR = EstimatorKind(advantages, masses, critic=True)

@@ -1,8 +1,8 @@
 """The positive part of a centred reward."""
 
-from torch import Tensor
+from __future__ import annotations
 
-from rlvr.estimators import _groups
+from rlvr.estimators import EstimatorKind, Tensor, _groups
 
 
 def advantages(rewards_PG: Tensor) -> Tensor:
@@ -13,3 +13,6 @@ def advantages(rewards_PG: Tensor) -> Tensor:
 def masses(p: Tensor, rollouts: int) -> tuple[Tensor, Tensor]:
     """m_S = pq, m_F = 0"""
     return p * (1 - p), 0 * p
+
+
+ESTIMATOR = EstimatorKind(advantages, masses)

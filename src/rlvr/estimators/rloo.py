@@ -1,6 +1,8 @@
 """RLOO: each reward against the mean of the others."""
 
-from torch import Tensor
+from __future__ import annotations
+
+from rlvr.estimators import EstimatorKind, Tensor
 
 
 def advantages(rewards_PG: Tensor) -> Tensor:
@@ -19,3 +21,6 @@ def masses(p: Tensor, rollouts: int) -> tuple[Tensor, Tensor]:
     """m_S = m_F = pq G / (G - 1)"""
     mass = p * (1 - p) * rollouts / (rollouts - 1)
     return mass, mass
+
+
+ESTIMATOR = EstimatorKind(advantages, masses)

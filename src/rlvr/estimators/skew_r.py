@@ -1,8 +1,8 @@
 """Skew-R: the product of GRPO's two normalisations."""
 
-from torch import Tensor
+from __future__ import annotations
 
-from rlvr.estimators import _groups
+from rlvr.estimators import EstimatorKind, Tensor, _groups
 
 
 def advantages(rewards_PG: Tensor) -> Tensor:
@@ -17,3 +17,6 @@ def masses(p: Tensor, rollouts: int) -> tuple[Tensor, Tensor]:
     """m_S = m_F = (pq)^(3/2)"""
     mass = (p * (1 - p)) ** 1.5
     return mass, mass
+
+
+ESTIMATOR = EstimatorKind(advantages, masses)

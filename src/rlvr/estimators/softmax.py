@@ -1,10 +1,11 @@
 """Softmax over the group's rewards."""
 
+from __future__ import annotations
+
 from math import expm1
 from typing import Literal
 
-import torch
-from torch import Tensor
+from rlvr.estimators import EstimatorKind, Tensor, torch
 
 
 def advantages(rewards_PG: Tensor, *, beta: float = 1.0, scale: Literal["none", "group"] = "none") -> Tensor:
@@ -23,3 +24,6 @@ def masses(p: Tensor, rollouts: int, *, beta: float, scale: str) -> tuple[Tensor
     mass = expm1(beta) * p * (1 - p) / (1 + p * expm1(beta))
     mass = mass if scale == "group" else mass / rollouts
     return mass, mass
+
+
+ESTIMATOR = EstimatorKind(advantages, masses)

@@ -1,9 +1,8 @@
 """T2T: rewards that ask for longer errors and shorter solutions, as problems become easy."""
 
-import torch
-from torch import Tensor
+from __future__ import annotations
 
-from rlvr.estimators import Std, _groups, load_base
+from rlvr.estimators import EstimatorKind, Std, Tensor, _groups, load_base, torch
 
 
 def advantages(
@@ -19,3 +18,6 @@ def advantages(
     shares_PG = lengths_PG / lengths_PG.amax(dim=1, keepdim=True)
     shaped_PG = torch.where(right_PG, 1 - alpha * p_P1 * shares_PG, alpha * (1 - p_P1) * shares_PG)
     return load_base("grpo", std=std, epsilon=epsilon)(shaped_PG)
+
+
+ESTIMATOR = EstimatorKind(advantages)

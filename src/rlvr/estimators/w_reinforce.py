@@ -1,9 +1,8 @@
 """W-REINFORCE: positive samples weighted down against negative ones."""
 
-import torch
-from torch import Tensor
+from __future__ import annotations
 
-from rlvr.estimators import _groups
+from rlvr.estimators import EstimatorKind, Tensor, _groups, torch
 
 
 def advantages(rewards_PG: Tensor, *, lam: float = 0.1) -> Tensor:
@@ -18,3 +17,6 @@ def advantages(rewards_PG: Tensor, *, lam: float = 0.1) -> Tensor:
 def masses(p: Tensor, rollouts: int, *, lam: float) -> tuple[Tensor, Tensor]:
     """m_S = lam p, m_F = q"""
     return lam * p, 1 - p
+
+
+ESTIMATOR = EstimatorKind(advantages, masses)

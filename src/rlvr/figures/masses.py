@@ -92,7 +92,7 @@ def _means(runs: Runs, run: str, name: str, up_to_step: int | None) -> list[floa
 def has_closed_form(estimator: dict[str, Any], shaped: bool) -> bool:
     """Whether the weights are a function of the solve rate alone: no state, no confidence, no length penalty."""
     method = _estimator(estimator)
-    return bool(method.signature.formula) and not (method.needs or method.signature.state or shaped)
+    return bool(method.kind.formula) and not (method.needs or method.kind.state or shaped)
 
 
 def closed_form(estimator: dict[str, Any], rollouts: int) -> dict[str, list[float]]:

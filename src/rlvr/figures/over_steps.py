@@ -13,7 +13,7 @@ from rlvr.config.layers import ConfigError
 from rlvr.config.measures import HARD, MEASURES, METRICS, PROBE, Curve, UnknownMeasure, curve, possible
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.fields import Positive
-from rlvr.estimators import signature
+from rlvr.estimators import kind
 from rlvr.figures import _training
 from rlvr.figures._looks import looks
 from rlvr.figures._panels import Axes, Figure, grid, legend
@@ -54,7 +54,7 @@ def _check(name: str, runs: list[Any], place: str) -> None:
         raise ConfigError(f"{place}.measures: {name!r} needs held-out problems (probe.problems)")
     if measure.name == "greedy" and not all(run.probe.greedy for run in runs):
         raise ConfigError(f"{place}.measures: 'greedy' needs probe.greedy: true in the settings of every arm")
-    if MEASURES[measure.name].state and not any(measure.name in signature(run.estimator["name"]).state for run in runs):
+    if MEASURES[measure.name].state and not any(measure.name in kind(run.estimator["name"]).state for run in runs):
         raise ConfigError(f"{place}.measures: {name!r} is of a method's state, and no arm of this figure has it")
     if measure.name == HARD and not all(run.validation.about.hard_levels for run in runs):
         sets = ", ".join(dict.fromkeys(run.validation.name for run in runs))

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rlvr.estimators import Estimator, signature
+from rlvr.estimators import Estimator, kind
 from rlvr.theory._tensors import float64
 
 
@@ -35,7 +35,7 @@ def weigh(
     **settings: Any,
 ) -> Tensor:
     """The weights (P, G) of an estimator at the settings of its closed form, epsilon = 0, unless `settings` differ."""
-    estimator = Estimator(name, {**signature(name).exact, **settings})
+    estimator = Estimator(name, {**kind(name).exact_settings, **settings})
     return estimator.advantages(rewards_PG, inputs or {}, state or {})
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from rlvr.estimators import Estimator, inputs_at_reference, names, signature
+from rlvr.estimators import Estimator, inputs_at_reference, kind, names
 from rlvr.theory._groups import by_successes, class_masses
 
 ROLLOUTS = 16  # of FADE's Figure 7; sec. 14.1 has 8 to 16
@@ -22,7 +22,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 def _estimator(name: str, settings: dict[str, Any]) -> Estimator:
-    return Estimator(name, {**signature(name).exact, **SETTINGS.get(name, {}), **settings})
+    return Estimator(name, {**kind(name).exact_settings, **SETTINGS.get(name, {}), **settings})
 
 
 def label(name: str) -> str:
@@ -45,4 +45,4 @@ def masses(name: str, rollouts: int = ROLLOUTS, **settings: Any) -> tuple[torch.
 
 
 def with_closed_form() -> list[str]:
-    return [name for name in names() if signature(name).formula]
+    return [name for name in names() if kind(name).formula]

@@ -54,8 +54,8 @@ class RunSpec(Strict):
         if self.rl.backend not in registries.with_critic():
             valid = " or ".join(registries.with_critic())
             raise ValueError(f"critic: the backend {self.rl.backend} cannot train one; PPO needs rl.backend: {valid}")
-        if not estimators.signature(self.estimator["name"]).critic:
-            valid = ", ".join(name for name in estimators.names() if estimators.signature(name).critic)
+        if not estimators.kind(self.estimator["name"]).critic:
+            valid = ", ".join(name for name in estimators.names() if estimators.kind(name).critic)
             raise ValueError(f"critic: PPO uses raw rewards ({valid}), so {self.estimator['name']} cannot have one")
         return self
 
@@ -72,13 +72,13 @@ class RunSpec(Strict):
     @model_validator(mode="after")
     def estimator_takes_the_rewards(self):
         remedy = "set reward.overlong_penalty to 0, or train another method with it"
-        estimators.refuse_negative(self.estimator["name"], self.reward.least, remedy)
+        estimators.kind(self.estimator["name"]).refuse_negative(self.reward.least, remedy)
         return self
 
     @property
     def needs_reference(self) -> bool:
         """Whether a reference is needed: for KL, resets, an estimator's weights, or the OEF of probes."""
-        needs = estimators.signature(self.estimator["name"]).needs
+        needs = estimators.kind(self.estimator["name"]).inputs
         weighs = any(estimators.INPUTS[need].needs_reference for need in needs)
         resets = self.rl.reference_reset > 0 or self.rl.last_layers_resets > 0
         return weighs or self.loss.kl_coefficient > 0 or resets or self.probe.problems > 0

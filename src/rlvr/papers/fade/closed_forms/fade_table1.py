@@ -3,7 +3,7 @@
 import pandas as pd
 import torch
 
-from rlvr.estimators import signature
+from rlvr.estimators import kind
 from rlvr.theory._methods import ROLLOUTS, label, masses, with_closed_form
 
 
@@ -14,7 +14,7 @@ def frame() -> pd.DataFrame:
         inside = slice(1, ROLLOUTS)
         balanced = bool(torch.allclose(mass_s[inside], mass_f[inside], atol=1e-12))
         signs = "balanced" if balanced else "biased"
-        row = {"method": label(name), "masses": signature(name).formula, "signs": signs}
+        row = {"method": label(name), "masses": kind(name).formula, "signs": signs}
         for k in (4, 8, 12):
             row[f"m_S({p[k]:g})"], row[f"m_F({p[k]:g})"] = f"{mass_s[k]:.4f}", f"{mass_f[k]:.4f}"
         # The first of equal peaks, equal up to rounding.

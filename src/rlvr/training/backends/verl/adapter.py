@@ -101,7 +101,7 @@ def on_tokens(weights_N: Tensor, mask_NT: Tensor) -> Tensor:
 
 def by_rewards_alone(estimator: Estimator) -> bool:
     """Whether rewards, all that verl's registry passes, suffice for this estimator."""
-    return not (estimator.needs or estimator.signature.state)
+    return not (estimator.needs or estimator.kind.state)
 
 
 def registered(estimator: Estimator):
