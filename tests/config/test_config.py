@@ -8,7 +8,7 @@ import pytest
 import yaml
 from conftest import ROOT
 
-from rlvr.config import identity, paper_folders, registries
+from rlvr.config import identity, paper_folders
 from rlvr.config.load import ConfigError, Layer, merge, resolve_estimator
 from rlvr.config.schema.specs import RunSpec
 from rlvr.items.layout import of as layout_of
@@ -429,13 +429,6 @@ def test_a_sweep_may_set_a_whole_number_and_multiply_one(copy):
     edit(copy, ACE, "values: [0.5, 1.0]}", "values: [0.3, 1.0]}")
     with pytest.raises(ConfigError, match=r"ace/paper.yaml: sweeps: rl.steps x 0.3 = 0.6: .*integer"):
         make_plan(copy, "smoke", ["ace"])
-
-
-def test_names_that_code_defines_are_those_that_planning_reads_from_its_source():
-    from rlvr.data import adapters
-
-    for name in registries.members("data/adapters"):
-        assert registries.constant("data/adapters", name, "FIELDS") == adapters.load(name).FIELDS
 
 
 def test_a_k_beyond_the_samples_is_named_where_no_scale_leaves_it_out(copy):

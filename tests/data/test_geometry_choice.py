@@ -97,7 +97,7 @@ def test_demonstrations_are_true_in_form_and_as_often_right_as_asked():
         found = np.mean([judge(d.response, golds[d.id])[0] == "correct" for d in shown])
         assert found == pytest.approx(right, abs=0.05)
         assert {word for d in shown for word in d.response.split()} <= set(task.VOCABULARY)
-    assert tasks.of_vocabulary(task.VOCABULARY) is task
+    assert tasks.of_vocabulary(task.VOCABULARY) is task.TASK
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlvr import verifiers
-from rlvr.config.registries import members
-from rlvr.data import tasks
+from rlvr.config.registries import TASKS
 from rlvr.data.tasks import first_false, operator_chain
 from rlvr.data.tasks.operator_chain import chance, demonstrate, false_working, generate_problems, parse
 
@@ -155,7 +154,7 @@ def test_limits_of_solutions_and_of_chance():
         inside = [r for _, r, values in candidates(problem.prompt) if all(0 <= v <= 31 for v in values)]
         assert inside.count(targets) == 1
     for name, limit in (("operator_chain", 0.005), ("operator_fill", 0.05)):
-        task = tasks.load(name)
+        task = TASKS.load(name)
         made = task.generate_problems("easy", [5], 20, None, generator, limit)
         assert len(made) == 20 and all(0 < task.chance(problem.prompt) <= limit for problem in made)
 
@@ -172,19 +171,19 @@ def test_demonstrations_are_true_and_as_often_right_as_asked(splits):
     assert 0.002 < right(1.0) < 0.1 < right(0.2) < 0.75
 
 
-@pytest.mark.parametrize("name", members("data/tasks"))
+@pytest.mark.parametrize("name", TASKS.names())
 def test_every_task_says_chance_and_false_working(name):
     """Demonstrations without blind guesses are right and true; a guesser's share of right answers is the chance."""
-    task, generator = tasks.load(name), np.random.default_rng(0)
-    made = task.generate_problems("train", list(task.LEVELS[:2]), 6, None, generator)
-    grade = verifiers.load(task.VERIFIER)
+    task, generator = TASKS.load(name), np.random.default_rng(0)
+    made = task.generate_problems("train", list(task.levels[:2]), 6, None, generator)
+    grade = verifiers.load(task.verifier)
     for problem in made:
         guesses = task.demonstrate([problem], 1500, 1.0, generator)
         right = np.mean([grade(guess.response, problem.gold)[0] == "correct" for guess in guesses])
         assert right == pytest.approx(task.chance(problem.prompt), abs=0.07)
         assert not any(task.false_working(guess.prompt, guess.response) for guess in guesses[:20])
-        right, working = guesses[0].response, len(guesses[0].response.split(task.ANSWER)[0].split())
-        more = right.replace(task.ANSWER, f"7 {task.ANSWER}", 1)
+        right, working = guesses[0].response, len(guesses[0].response.split(task.answer)[0].split())
+        more = right.replace(task.answer, f"7 {task.answer}", 1)
         assert task.false_working(problem.prompt, more)
         assert first_false(task, problem.prompt, right) is None and first_false(task, problem.prompt, more) == working
         for place in range(working):  # a word that fits nowhere is the first false one, and so is the end of a part

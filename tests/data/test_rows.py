@@ -18,6 +18,7 @@ from support.published_sets import (
     rlvr,
 )
 
+from rlvr.config.registries import ADAPTERS
 from rlvr.data import adapters, published
 from rlvr.data.adapters import LeftOut
 from rlvr.data.rows import DataError, read
@@ -27,15 +28,15 @@ ODD = ({"odd": 1}, [None], [["odd"]], [{"odd": 1}], True, float("nan"), float("i
 
 @pytest.mark.parametrize("name", sorted(GOOD))
 def test_a_value_of_another_type_never_becomes_a_text(name):
-    adapter, spec = adapters.load(name), next(data for data in SETS.values() if data.adapter == name)
-    assert set(GOOD[name]) == set(adapter.FIELDS)
-    good = adapter.adapt(adapters.Row(GOOD[name], adapter.FIELDS), spec)
+    adapter, spec = ADAPTERS.load(name), next(data for data in SETS.values() if data.adapter == name)
+    assert set(GOOD[name]) == set(adapter.fields)
+    good = adapter.adapt(adapters.Row(GOOD[name], adapter.fields), spec)
     assert good.prompt.startswith(QUESTION)
     refused = 0
     for field in set(GOOD[name]) - {"dataset", "split", "index"}:  # those are looked up by rlvr.data.joins
         for value in ODD:
             try:
-                made = adapter.adapt(adapters.Row({**GOOD[name], field: value}, adapter.FIELDS), spec)
+                made = adapter.adapt(adapters.Row({**GOOD[name], field: value}, adapter.fields), spec)
             except (LeftOut, *published.UNFIT):
                 refused += 1
                 continue

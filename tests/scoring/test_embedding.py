@@ -135,7 +135,7 @@ def test_another_pooling_is_refused(tmp_path, modules, pooling, message):
 
 
 def test_a_model_that_is_not_at_hand_is_named(tmp_path, monkeypatch):
-    monkeypatch.setitem(embedding.PACKAGED, "other", "no_such_module_of_a_model")
+    monkeypatch.setitem(embedding.PACKAGED_EMBEDDINGS, "other", "no_such_module_of_a_model")
     with pytest.raises(EmbeddingError, match="make install"):
         embedding.load("other")
     with pytest.raises(EmbeddingError, match="neither a packaged model"):

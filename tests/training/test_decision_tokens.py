@@ -6,11 +6,10 @@ import pytest
 import torch
 from conftest import ROOT
 
-from rlvr.config.registries import members
-from rlvr.data import tasks
+from rlvr.config.registries import TASKS
 from rlvr.training import measures
 
-OF_WORDS = [name for name in members("data/tasks") if tasks.vocabulary_of(tasks.load(name))]
+OF_WORDS = [name for name, task in TASKS.all() if task.vocabulary]
 
 
 def tokenizer_of(words: tuple[str, ...]) -> SimpleNamespace:
@@ -25,17 +24,17 @@ def found(words: tuple[str, ...], response: list[str], entropy: list[float]) -> 
 
 @pytest.mark.parametrize("name", OF_WORDS)
 def test_a_tasks_decisions_before_its_answer_count_whatever_their_entropy(name):
-    task = tasks.load(name)
-    decision = task.DECISIONS[0]
-    response = [decision, "<unk>", task.ANSWER, decision]
-    entropy = found(tuple(task.VOCABULARY), response, [0.5, 9.0, 9.0, 7.0])
+    task = TASKS.load(name)
+    decision = task.decisions[0]
+    response = [decision, "<unk>", task.answer, decision]
+    entropy = found(tuple(task.vocabulary), response, [0.5, 9.0, 9.0, 7.0])
     assert entropy == {"entropy": 6.375, "entropy_decision": 0.5, "entropy_forking": None}
 
 
 @pytest.mark.parametrize("name", OF_WORDS)
 def test_a_response_without_a_decision_has_neither_measure(name):
-    task = tasks.load(name)
-    entropy = found(tuple(task.VOCABULARY), [task.ANSWER, task.DECISIONS[0]], [1.0, 2.0])
+    task = TASKS.load(name)
+    entropy = found(tuple(task.vocabulary), [task.answer, task.decisions[0]], [1.0, 2.0])
     assert entropy == {"entropy": 1.5, "entropy_decision": None, "entropy_forking": None}
 
 
@@ -48,4 +47,4 @@ def test_of_another_vocabulary_the_fifth_with_the_highest_entropy_counts():
 def test_the_page_says_which_tasks_have_decisions_of_their_own():
     page = (ROOT / "docs/training.md").read_text()
     paragraph = page[page.index("**Decision and forking tokens.**") :].partition("\n\n")[0]
-    assert {name for name in members("data/tasks") if f"`{name}`" in paragraph} == set(OF_WORDS)
+    assert {name for name in TASKS.names() if f"`{name}`" in paragraph} == set(OF_WORDS)

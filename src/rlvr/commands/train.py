@@ -65,11 +65,11 @@ def train(
         own.one_of(method, estimators.names(), "--estimator")
     own.one_of(verifier, VERIFIERS, "--verifier")
     for kind in logger or []:
-        own.one_of(kind, registries.members("training/loggers"), "--logger")
+        own.one_of(kind, registries.LOGGERS.names(), "--logger")
     changed = own.changes("train", settings or [])
     if "name" in changed.get("estimator", {}):
         fail("--set estimator.name: give the method as --estimator NAME")
-    backend = own.one_of(changed.get("rl", {}).get("backend", backend), registries.backends(), "--backend")
+    backend = own.one_of(changed.get("rl", {}).get("backend", backend), registries.BACKENDS.names(), "--backend")
     sets = _sets(name, data, held_out, verifier)
     models = own.model_entries(model, prompt, verifier, root)
     context = min((entry["about"]["context"] for entry in models.values() if "about" in entry), default=None)

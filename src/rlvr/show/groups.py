@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from rlvr.config.registries import members
+from rlvr.config.registries import TASKS, TaskKind
 from rlvr.data import tasks
 from rlvr.estimators import Estimator
 from rlvr.files import read_json
@@ -26,7 +25,7 @@ class Shown:
     """A group, the weights of its rollouts by method, and which of them to show."""
 
     group: KeptGroup
-    task: ModuleType | None
+    task: TaskKind | None
     visible: list[int]
     weights: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
@@ -35,7 +34,7 @@ class Shown:
         return tasks.first_false(self.task, self.group.prompt, self.group.responses[rollout]) if self.task else None
 
 
-def selected(groups: Iterable[KeptGroup], task: ModuleType | None, right: bool | None) -> Iterator[Shown]:
+def selected(groups: Iterable[KeptGroup], task: TaskKind | None, right: bool | None) -> Iterator[Shown]:
     """The groups with a rollout to show: all of them, or those that are right (True), or that are not (False)."""
     for group in groups:
         visible = [i for i, s in enumerate(group.statuses) if right in (None, s == "correct")]
@@ -62,7 +61,7 @@ def _with_weights(shown: Shown, own: str, others: dict[str, tuple[float, ...]]) 
     return replace(shown, weights={**trained_by, **others})
 
 
-def groups_of(named: Named, results: Path, prompt: str | None) -> tuple[Iterable[KeptGroup], ModuleType | None]:
+def groups_of(named: Named, results: Path, prompt: str | None) -> tuple[Iterable[KeptGroup], TaskKind | None]:
     """The groups of a run, newest step first, or of an evaluation, and the generated task that they are of."""
     if named.kind == "run":
         groups = kept(named)
@@ -98,9 +97,9 @@ def of_step(groups: Iterable[KeptGroup], step: int) -> list[KeptGroup]:
     return [group for group in groups if group.step == step]
 
 
-def task_of(data: dict[str, Any]) -> ModuleType | None:
+def task_of(data: dict[str, Any]) -> TaskKind | None:
     """The generated task of a data set's specification; None for a published set."""
-    return tasks.load(data["task"]) if data.get("task") in members("data/tasks") else None
+    return TASKS.load(data["task"]) if data.get("task") in TASKS.names() else None
 
 
 def benchmark(named: Named, results: Path) -> tuple[dict[str, Problem], dict[str, Any]]:

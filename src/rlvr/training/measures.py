@@ -14,9 +14,10 @@ from rlvr.data import tasks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import ModuleType
 
     from transformers import PreTrainedTokenizerBase
+
+    from rlvr.config.registries import TaskKind
 
 FORKING_SHARE = 0.2  # Wang et al. 2025 (arXiv 2506.01939): the fifth of tokens with the highest entropy
 ROUNDING = 1e-4  # nats per sequence: at pi = pi_ref, where c is 0, float32 sums of equal terms differ by less
@@ -28,8 +29,8 @@ def decision_mask(tokenizer: PreTrainedTokenizerBase, tokens_PGT: Tensor, mask_P
     task = tasks.of_vocabulary(vocabulary)
     if task is None:
         return None
-    decisions = torch.tensor([vocabulary[word] for word in task.DECISIONS], device=tokens_PGT.device)
-    before_answer = (tokens_PGT == vocabulary[task.ANSWER]).cumsum(-1) == 0
+    decisions = torch.tensor([vocabulary[word] for word in task.decisions], device=tokens_PGT.device)
+    before_answer = (tokens_PGT == vocabulary[task.answer]).cumsum(-1) == 0
     return torch.isin(tokens_PGT, decisions) & before_answer & mask_PGT
 
 
@@ -69,7 +70,7 @@ def false_working(
     tokens_PGT: Tensor,
     lengths_PG: Tensor,
     correct_PG: Tensor,
-    task: ModuleType | None = None,
+    task: TaskKind | None = None,
 ) -> dict[str, float | None]:
     """Share of the correct responses whose working has a false step, by the problems' generated task.
 

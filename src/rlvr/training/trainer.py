@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
+from rlvr.config.registries import TASKS
 from rlvr.config.schema.names import Synthetic
 from rlvr.config.schema.specs import RunSpec
-from rlvr.data import tasks
 from rlvr.estimators import Estimator, inputs_of_step
 from rlvr.policies.errors import NonFinite
 from rlvr.policies.noise import STREAM_PROBE
@@ -284,7 +284,7 @@ class Trainer:
         tokenizer, prompts = self.policy.tokenizer, groups.prompts()
         if self.policy.pictures is not None:
             prompts = [self.policy.pictures.as_words(prompt) for prompt in prompts]
-        task = tasks.load(self.spec.data.task) if isinstance(self.spec.data, Synthetic) else None
+        task = TASKS.load(self.spec.data.task) if isinstance(self.spec.data, Synthetic) else None
         return measures.false_working(tokenizer, prompts, groups.tokens_PGT, groups.lengths_PG, correct_PG, task)
 
     # ---- held-out measurements ----

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rlvr.config.registries import TaskKind
 from rlvr.data.tasks._choice import LETTERS, asked_of, follow, generate, listed, options_of
 from rlvr.data.tasks._choice import problem as problem_of
 from rlvr.records import Demonstration, Problem
@@ -254,3 +255,21 @@ def _read(prompt: str, words: Iterator[str]) -> tuple[int, ...] | None:
 
 def _number(word: str, _: int) -> int | None:
     return int(word) if word.isdecimal() else None
+
+
+TASK = TaskKind(
+    generate_problems=generate_problems,
+    demonstrate=demonstrate,
+    chance=chance,
+    false_working=false_working,
+    false_step=false_step,
+    parts=PARTS,
+    levels=LEVELS,
+    label=LABEL,
+    verifier=VERIFIER,
+    answer=ANSWER,
+    decisions=DECISIONS,
+    vocabulary=VOCABULARY,
+    unseen=UNSEEN,
+    picture=picture,
+)

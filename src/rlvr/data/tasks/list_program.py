@@ -24,6 +24,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
+from rlvr.config.registries import TaskKind
 from rlvr.data.tasks._splits import drawn_in_turn, part_of
 from rlvr.records import Demonstration, Problem
 
@@ -215,3 +216,20 @@ def false_step(prompt: str, words: Iterator[str]) -> bool:
         if any(next(words, None) != str(number) for number in x):
             return True
     return next(words, None) is not None
+
+
+TASK = TaskKind(
+    generate_problems=generate_problems,
+    demonstrate=demonstrate,
+    chance=chance,
+    false_working=false_working,
+    false_step=false_step,
+    parts=PARTS,
+    levels=LEVELS,
+    label=LABEL,
+    verifier=VERIFIER,
+    answer=ANSWER,
+    decisions=DECISIONS,
+    vocabulary=VOCABULARY,
+    unseen=UNSEEN,
+)

@@ -20,6 +20,7 @@ from itertools import product
 
 import numpy as np
 
+from rlvr.config.registries import TaskKind
 from rlvr.data.tasks._splits import drawn_in_turn, part_of
 from rlvr.records import Demonstration, Problem
 from rlvr.verifiers.operator_chain import OPERATIONS, OPERATORS, after, parse
@@ -170,3 +171,20 @@ def false_step(prompt: str, words: Iterator[str]) -> bool:
             if operator not in OPERATIONS or next(words, None) != str(value := after(value, operator, digit)):
                 return True
     return next(words, None) is not None
+
+
+TASK = TaskKind(
+    generate_problems=generate_problems,
+    demonstrate=demonstrate,
+    chance=chance,
+    false_working=false_working,
+    false_step=false_step,
+    parts=PARTS,
+    levels=LEVELS,
+    label=LABEL,
+    verifier=VERIFIER,
+    answer=ANSWER,
+    decisions=tuple(DECISIONS),
+    vocabulary=VOCABULARY,
+    unseen=UNSEEN,
+)

@@ -13,6 +13,7 @@ from itertools import product
 
 import numpy as np
 
+from rlvr.config.registries import TaskKind
 from rlvr.data.tasks import _splits
 from rlvr.records import Demonstration, Problem
 
@@ -80,12 +81,13 @@ def generate_problems(
     max_solutions: int | None,
     generator: np.random.Generator,
     max_chance: float | None = None,
+    unseen: str | None = None,
 ) -> list[Problem]:
     """Up to `count` different problems of one part, shared evenly between the levels (values of n), in turn.
 
     A level whose part holds fewer problems than its share (n = 3 has about 4,000 in all) gives all of them.
     `max_solutions` keeps only problems with at most that many correct operator sequences, `max_chance` only those that
-    a blind guess hits with at most this probability.
+    a blind guess hits with at most this probability. The task has no families that are `unseen`.
     """
     limits = (max_solutions or math.inf, 1.0 if max_chance is None else max_chance)
     return _splits.in_turn(levels, count, lambda n, share: _draw(part, n, share, limits, generator))
@@ -173,3 +175,19 @@ def false_step(prompt: str, words: Iterator[str]) -> bool:
         if next(words, "") != str(value):
             return True
     return next(words, None) is not None
+
+
+TASK = TaskKind(
+    generate_problems=generate_problems,
+    demonstrate=demonstrate,
+    chance=chance,
+    false_working=false_working,
+    false_step=false_step,
+    parts=PARTS,
+    levels=LEVELS,
+    label=LABEL,
+    verifier=VERIFIER,
+    answer=ANSWER,
+    decisions=tuple(DECISIONS),
+    vocabulary=VOCABULARY,
+)

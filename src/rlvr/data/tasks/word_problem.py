@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rlvr.config.registries import TaskKind
 from rlvr.data.tasks._splits import drawn_in_turn, part_of
 from rlvr.records import Demonstration, Problem
 
@@ -29,7 +30,6 @@ LEVELS = (1, 2, 3, 4, 5, 6, 7)  # m
 LABEL = "m={}"
 UNSEEN = ("purchase", "shares")  # families that no demonstration and no training set has
 VERIFIER = "exact"
-NATURAL = True  # language: a tiny model made for a task's words has none for it
 ANSWER = "\\boxed{"
 LARGEST = 200  # every value is in 1..LARGEST
 PATIENCE = 5000  # draws in a row without a new problem, after which a level has no more
@@ -423,3 +423,19 @@ def false_step(prompt: str, words: Iterator[str]) -> bool:
 def _holds(left: str, operation: str, right: str, result: str) -> bool:
     x, y, value = int(left), int(right), int(result)
     return x == value * y and y > 0 if operation == "/" else OPERATIONS[operation](x, y) == value
+
+
+TASK = TaskKind(
+    generate_problems=generate_problems,
+    demonstrate=demonstrate,
+    chance=chance,
+    false_working=false_working,
+    false_step=false_step,
+    parts=PARTS,
+    levels=LEVELS,
+    label=LABEL,
+    verifier=VERIFIER,
+    answer=ANSWER,
+    decisions=DECISIONS,
+    unseen=UNSEEN,
+)

@@ -1,11 +1,5 @@
-"""Generation engines: completions from a policy on disk and problems. One module per engine, by its file's name.
-
-A module has `load(manifest, sampling, **execution) -> Engine`, `version()`, and
-
-    ROWS          minimum and maximum of completions per part: affects memory and the loss at a kill, not samples
-    ENVIRONMENT   its environment in config/cluster.yaml, where `execution.shards` jobs share an evaluation;
-                  None: the workflow's own environment, where one job draws all of it
-    SEES          True if it passes pictures to a policy that sees them
+"""Generation engines: completions from a policy on disk and problems. One module each, with an
+`EngineKind` (rlvr.config.registries).
 
 Sample i of a problem depends only on the policy, the sampling settings, the seed, the problem and i; in vLLM also on
 the batch, as far as its kernels are not batch-invariant. Every sampling parameter is explicit: no default of an engine
@@ -13,11 +7,11 @@ or of a model's `generation_config` applies.
 """
 
 import hashlib
-import importlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from rlvr.config.registries import ENGINES
 from rlvr.config.schema.settings import Evaluation
 from rlvr.records import Completion, Problem
 
@@ -45,28 +39,9 @@ class Engine(Protocol):
         ...
 
 
-def rows(name: str) -> tuple[int, int]:
-    """An engine's ROWS."""
-    return _module(name).ROWS
-
-
-def sees(name: str) -> bool:
-    """Whether an engine passes pictures on."""
-    return getattr(_module(name), "SEES", False)
-
-
-def version(name: str) -> str:
-    """The version of an engine, without starting it. Raises EngineError if it is not installed."""
-    return _module(name).version()
-
-
 def load(name: str, manifest: Path, sampling: Evaluation, **execution: Any) -> Engine:
     """The engine `name` with a policy in it. Raises EngineError."""
-    return _module(name).load(manifest, sampling, **execution)
-
-
-def _module(name: str) -> Any:
-    return importlib.import_module(f"rlvr.sampling.engines.{name}")
+    return ENGINES.load(name).load(manifest, sampling, **execution)
 
 
 def limits_of(sampling: Evaluation, problems: list[Problem], prompts: list[list[int]]) -> list[int]:

@@ -6,25 +6,19 @@ Its noise is counter-based, so batching changes no sample, and log-probabilities
 from pathlib import Path
 from typing import Any
 
-import torch
-import transformers
-
+from rlvr.config.registries import EngineKind
 from rlvr.config.schema.settings import Evaluation
 from rlvr.policies.noise import STREAM_EVALUATION
 from rlvr.policies.store import Policy, device
 from rlvr.policies.store import load as load_policy
 from rlvr.records import Completion, Problem
 from rlvr.sampling.engines import Sampled, limits_of, number_of
-from rlvr.training.deterministic import one_thread
-from rlvr.training.passes import sampler
-from rlvr.training.rollouts import sample_prompts
-
-ENVIRONMENT = None
-SEES = True
-ROWS = (1024, 1024)
 
 
 def version() -> str:
+    import torch
+    import transformers
+
     return f"torch {torch.__version__}, transformers {transformers.__version__}"
 
 
@@ -32,26 +26,32 @@ class InProcess:
     name = "in_process"
 
     def __init__(self, policy: Policy, sampling: Evaluation):
+        from rlvr.training.passes import sampler
+
         self.policy, self.sampling = policy, sampling
         self.sampler = sampler(policy.model)
         self.version = version()
 
-    @torch.no_grad()
     def draw(self, problems: list[Problem], first: int, last: int) -> list[Sampled]:
+        import torch
+
+        from rlvr.training.rollouts import sample_prompts
+
         sampling = self.sampling
         encoded = self.policy.encode([problem.prompt for problem in problems], [problem.images for problem in problems])
         limits = limits_of(sampling, problems, encoded)
-        _, drawn = sample_prompts(
-            self.policy,
-            self.sampler,
-            encoded,
-            [(sampling.seed, STREAM_EVALUATION, number_of(problem)) for problem in problems],
-            first=first,
-            rollouts=last - first,
-            max_tokens=sampling.max_response_tokens,  # the noise depends on it
-            temperature=sampling.temperature,
-            top_p=sampling.top_p,
-        )
+        with torch.no_grad():
+            _, drawn = sample_prompts(
+                self.policy,
+                self.sampler,
+                encoded,
+                [(sampling.seed, STREAM_EVALUATION, number_of(problem)) for problem in problems],
+                first=first,
+                rollouts=last - first,
+                max_tokens=sampling.max_response_tokens,  # the noise depends on it
+                temperature=sampling.temperature,
+                top_p=sampling.top_p,
+            )
         limits_P1 = torch.tensor(limits, device=drawn.lengths_PG.device)[:, None]
         finished = (drawn.finished_PG & (drawn.lengths_PG <= limits_P1)).tolist()
         lengths_PG = torch.minimum(drawn.lengths_PG, limits_P1)
@@ -72,5 +72,12 @@ class InProcess:
 
 
 def load(manifest: Path, sampling: Evaluation, **_: Any) -> InProcess:
+    import torch
+
+    from rlvr.training.deterministic import one_thread
+
     one_thread()
     return InProcess(load_policy(manifest, device=device(), dtype=getattr(torch, sampling.precision)), sampling)
+
+
+ENGINE = EngineKind(load=load, origin=version, rows=(1024, 1024), sees=True)

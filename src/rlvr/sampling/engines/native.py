@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rlvr.config.registries import EngineKind
 from rlvr.config.schema.settings import Evaluation
 from rlvr.policies.native import library
 from rlvr.policies.native.engine import Engine
@@ -16,17 +17,7 @@ from rlvr.policies.store import Policy
 from rlvr.records import Completion, Problem
 from rlvr.sampling.engines import EngineError, Sampled, limits_of, number_of
 
-ENVIRONMENT = None
-ROWS = (4096, 4096)
 VERSION = 1  # increase it when the engine changes samples
-INSTEAD = "in_process"  # where the engine is not built
-PRECISIONS = ("float32",)
-DEVICES = ("cpu",)
-MODULES = ("safetensors", "tokenizers")
-
-
-def missing() -> str | None:
-    return library.missing()
 
 
 def version() -> str:
@@ -86,3 +77,16 @@ def load(manifest: Path, sampling: Evaluation, **_: Any) -> Native:
         return Native(manifest, sampling)
     except (Unsupported, library.NoEngine) as error:
         raise EngineError(f"the engine native: {error}") from error
+
+
+ENGINE = EngineKind(
+    load=load,
+    origin=version,
+    rows=(4096, 4096),
+    version=VERSION,
+    missing=library.missing,
+    instead="in_process",  # where the engine is not built
+    precisions=("float32",),
+    devices=("cpu",),
+    modules=("safetensors", "tokenizers"),
+)

@@ -8,20 +8,14 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-import torch
-
+from rlvr.config.registries import EngineKind
 from rlvr.config.schema.settings import Evaluation
 from rlvr.environment import prepare_vllm
 from rlvr.offspring import leave_no_orphans
-from rlvr.policies.pictures import in_place
 from rlvr.policies.store import Location, Policy, encoder, locate
 from rlvr.records import Completion, Problem
 from rlvr.sampling.engines import EngineError, Sampled, limits_of
-from rlvr.training.deterministic import one_thread
 
-ENVIRONMENT = "vllm"
-SEES = True
-ROWS = (1024, 8192)  # a part ends with its longest sample
 SPARE_PROMPT_TOKENS = 4096  # tokens for a prompt, beside the response, if the model's context is longer
 
 
@@ -65,6 +59,8 @@ def options(
     pictured: bool = False,
 ) -> dict:
     """Arguments of vLLM's LLM. `pictured`: its processor of prompts with pictures needs the model's tokenizer."""
+    import torch
+
     return {
         "model": location,
         "revision": revision,
@@ -87,6 +83,10 @@ def prompts(policy: Policy, problems: list[Problem]) -> tuple[list[list[int]], l
     encoded = policy.encode(texts, images)
     if policy.pictures is None or not any(images):
         return encoded, [{"prompt_token_ids": tokens} for tokens in encoded]
+    import torch
+
+    from rlvr.policies.pictures import in_place
+
     pictures = policy.pictures
     inputs = []
     for text, paths in zip(texts, images, strict=True):
@@ -161,6 +161,8 @@ def version() -> str:
 
 
 def load(manifest: Path, sampling: Evaluation, *, tensor_parallel: int = 1, gpu_memory: float = 0.75) -> Vllm:
+    from rlvr.training.deterministic import one_thread
+
     one_thread()
     prepare_vllm()
     installed = version()
@@ -183,3 +185,7 @@ def positions(policy: Location) -> int:
 
     config = AutoConfig.from_pretrained(policy.location, **policy.options)
     return int(config.get_text_config().max_position_embeddings)
+
+
+# Parts of at most 8192 completions, since a part ends with its longest one.
+ENGINE = EngineKind(load=load, origin=version, rows=(1024, 8192), environment="vllm", sees=True)
