@@ -30,6 +30,7 @@ from rlvr.config.identity import policy_id
 from rlvr.config.layers import ConfigError
 from rlvr.config.paths import Paths
 from rlvr.config.schema.specs import RunSpec
+from rlvr.data import tasks
 from rlvr.planning.expansion import make_plan
 from rlvr.policies.noise import STREAM_EVALUATION, STREAM_ROLLOUT
 from rlvr.policies.sampler import Samples
@@ -61,6 +62,7 @@ def train(spec: RunSpec, policy: Policy, reference: Policy, problems: list[Probl
     train_set = Problems(policy, problems, rollout.max_prompt_tokens)  # prompts as tokens, without long ones
     order = PromptOrder(len(train_set.prompts), spec.seed)  # an endless walk, shuffled anew in each epoch
     estimator, state = estimators.Estimator.of_run(spec.estimator, spec.steps), {}
+    task = tasks.of_set(spec.data.task)  # whose decision tokens a metric is of
     optimizer = adamw(policy.model, lr=rl.learning_rate, betas=rl.betas, weight_decay=rl.weight_decay)
     forward, reference_pass = training_pass(policy.model), training_pass(reference.model, frozen=True)
     limits = microbatch(policy.model, rl.sequences_per_microbatch, tokens_per_gpu=16384)
@@ -104,7 +106,7 @@ def train(spec: RunSpec, policy: Policy, reference: Policy, problems: list[Probl
                 "step": step,
                 **measures.masses(rewards_PG, advantages_PG, drawn.lengths_PG),
                 **measures.shares(correct_PG.mean(dim=1).tolist()),
-                **measures.entropy(policy.tokenizer, drawn.tokens_PGT, drawn.entropy_PGT, groups.mask_PGT()),
+                **measures.entropy(task, policy.tokenizer, drawn.tokens_PGT, drawn.entropy_PGT, groups.mask_PGT()),
                 **measures.overconfidence(inputs["log_ratio_PG"], drawn.lengths_PG, correct_PG),
                 **totals.figures(),
                 **({"estimator": state} if state else {}),

@@ -18,7 +18,7 @@ A module has
 """
 
 import importlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from types import ModuleType
 
 from rlvr.config.registries import members
@@ -45,11 +45,6 @@ def first_false(task: ModuleType, prompt: str, response: str) -> int | None:
     return place if task.false_step(prompt, read()) else None
 
 
-def of_vocabulary(words: Iterable[str]) -> ModuleType | None:
-    """The task with this vocabulary; None if no task has it."""
-    words = set(words)
-    return next((task for task in map(load, members("data/tasks")) if words == set(vocabulary_of(task))), None)
-
-
-def vocabulary_of(task: ModuleType) -> tuple[str, ...]:
-    return () if getattr(task, "NATURAL", False) else task.VOCABULARY
+def of_set(task: str) -> ModuleType | None:
+    """The task that made a data set, by the `task` of its entry; None for a published set, a mixture or a file."""
+    return load(task) if task in members("data/tasks") else None
