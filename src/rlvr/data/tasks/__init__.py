@@ -1,6 +1,6 @@
 """Generated tasks (`rlvr.config.registries.TaskKind`), by the `task` of a data set's entry."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from rlvr.config.registries import TASKS, TaskKind
 
@@ -22,7 +22,6 @@ def first_false(task: TaskKind, prompt: str, response: str) -> int | None:
     return place if task.false_step(prompt, read()) else None
 
 
-def of_vocabulary(words: Iterable[str]) -> TaskKind | None:
-    """The task with this vocabulary; None if no task has it."""
-    words = set(words)
-    return next((task for _, task in TASKS.all() if task.vocabulary and words == set(task.vocabulary)), None)
+def of_set(task: str) -> TaskKind | None:
+    """The task that made a data set, by the `task` of its entry; None for a published set, a mixture or a file."""
+    return TASKS.load(task) if task in TASKS.names() else None
