@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, spec_file
+from conftest import ROOT, copied, spec_file, until
 
 from rlvr import provenance
 from rlvr.config.schema.settings import SLICES, Evaluation
@@ -30,8 +30,7 @@ class Repository:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
-        shutil.copytree(ROOT / "envs", folder / "envs")
+        copied(folder, "src", "envs")
         self._git("init", "-q")
         self._git("add", "-A")
 
@@ -62,9 +61,7 @@ class Repository:
     def kill_when(self, happened, module: str, *words: str) -> None:
         """Start a process, and end it by SIGKILL once something has happened."""
         with self.start(module, *words, stdout=subprocess.DEVNULL) as process:
-            deadline = time.monotonic() + 300
-            while not happened() and process.poll() is None and time.monotonic() < deadline:
-                time.sleep(0.002)
+            until(lambda: happened() or process.poll() is not None, pause=0.002)
             process.send_signal(signal.SIGKILL)
         assert process.returncode == -signal.SIGKILL and happened()
 

@@ -2,27 +2,15 @@
 
 import pytest
 from conftest import ROOT
+from test_cost import CLUSTER
 
-from rlvr.config.cluster import Cluster
-from rlvr.config.explain import validate
-from rlvr.config.layers import read_yaml
 from rlvr.cost import hardware
 from rlvr.cost.model import Costs
 from rlvr.planning.expansion import make_plan
 
-CLUSTER = validate(Cluster, [read_yaml(ROOT / "config/cluster.yaml", ROOT)])
 REPO = "deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B"
-SHAPE = hardware.Shape(
-    architecture="qwen2",
-    hidden_size=1536,
-    layers=28,
-    heads=12,
-    kv_heads=2,
-    head_dim=128,
-    intermediate_size=8960,
-    vocabulary=151936,
-    tie_embeddings=False,
-)
+SIZES = {"hidden_size": 1536, "layers": 28, "heads": 12, "kv_heads": 2, "head_dim": 128, "intermediate_size": 8960}
+SHAPE = hardware.Shape(architecture="qwen2", **SIZES, vocabulary=151936, tie_embeddings=False)
 
 
 def estimate(*, steps: int, prompts: int, samples: int, longest: int, mean: int, gpus: int, device="a100"):
