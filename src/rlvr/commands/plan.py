@@ -237,7 +237,6 @@ def _chain(jobs: list[dict[str, Any]], total: dict[str, Any], unit: str) -> str:
 
 
 def _devices(devices: list[dict[str, Any]]) -> str:
-    """The table of the same plan on each type of GPU."""
     if not devices:
         return ""
     rows = [(row["device"], row["about"], *_on_device(row)) for row in devices]

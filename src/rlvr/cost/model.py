@@ -116,7 +116,8 @@ class Throughput:
 
     def spread(self, longest: float) -> int:
         """The devices of one replica, for its weights and the cache of its longest sequence: a power of two."""
-        return _power_of_two((self.weights + longest * self.cache) / (self.use * self.device.memory))
+        need = (self.weights + longest * self.cache) / (self.use * self.device.memory)
+        return 1 << max(0, math.ceil(math.log2(need)))
 
     def decode_seconds(self, batch: float, seen: float, spread: int) -> float:
         """Seconds per token of a batch: the slower of reading and computing, plus an overhead."""
@@ -143,10 +144,6 @@ class Throughput:
         decoding = drawn.tokens / (replicas * batch) * self.decode_seconds(batch, drawn.seen, spread)
         alone = drawn.longest * self.decode_seconds(1, drawn.prompt + drawn.longest / 2, spread)
         return prefill / (gpus * self.peak * self.assumed.scoring_mfu.value) + max(decoding, alone)
-
-
-def _power_of_two(need: float) -> int:
-    return 1 << max(0, math.ceil(math.log2(need)))
 
 
 @dataclass(frozen=True)
@@ -306,7 +303,6 @@ class Costs:
         return self._sampling(_problems(spec.data) / shards, sampling.samples, sampling.room(round(prompt)), prompt)
 
     def _prompt(self, data: Data) -> float:
-        """The tokens of a prompt of a set."""
         embedded = isinstance(data, Synthetic)
         return (self.assumed.embedded_prompt_tokens if embedded else self.assumed.prompt_tokens).value
 
