@@ -104,6 +104,14 @@ def whole_copy(folder: Path) -> Path:
     return copied(folder, *names)
 
 
+def program(folder: Path, name: str, text: str) -> Path:
+    """A program of the shell in a folder."""
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
 def until(condition: Callable[[], Any], what: Any = "", seconds: float = 600.0, pause: float = 0.05) -> Any:
     """The first true value of a condition. Fails with `what` where there is none in time."""
     deadline = time.monotonic() + seconds
@@ -194,14 +202,17 @@ class Workbench:
             run_module("rlvr.data.prepare", "--spec", str(spec_file(data)), "--out", str(folder / data.name))
         model = folder / "model" / "manifest.json"
         run_module("rlvr.policies.build", "--spec", str(spec_file(base.model)), "--out", str(model))
-        sft = folder / "sft" / "manifest.json"
-        demonstrations = folder / base.sft_data.name / "demonstrations.jsonl"
-        run_module(
-            "rlvr.training.sft",
-            *("--spec", str(spec_file(base)), "--model", str(model), "--demonstrations", str(demonstrations)),
-            *("--out", str(sft), "--state", str(folder / "sft" / "state")),
-        )
-        return cls(folder, spec, sft, execution)
+        made = cls(folder, spec, folder / "sft" / "manifest.json", execution)
+        run_module("rlvr.training.sft", *made.sft_command(folder / "sft"))
+        return made
+
+    def sft_command(self, out: Path) -> list[str]:
+        base = self.spec.base
+        return [
+            *("--spec", str(spec_file(base)), "--model", str(self.folder / "model" / "manifest.json")),
+            *("--demonstrations", str(self.folder / base.sft_data.name / "demonstrations.jsonl")),
+            *("--out", str(out / "manifest.json"), "--state", str(out / "state")),
+        ]
 
     def command(self, spec, out: Path, save_every: int = 1, save_minutes: float = 20, **others) -> list[str]:
         saves = {"save_every": save_every, "save_minutes": save_minutes, **others}

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 import yaml
 from conftest import ROOT, copied, tiny
+from support.runs_by_hand import changed
 from typer.testing import CliRunner
 
 from rlvr.commands import app
@@ -163,7 +164,7 @@ def test_a_critic_is_scored_and_updated_whatever_the_backend(scale, device):
 def test_dynamic_sampling_draws_more_and_trains_on_as_much(ace):
     costs = Costs(HARDWARE, "h100", CLUSTER)
     name, spec = next((n, s) for n, s in ace.runs.items() if not s.rollout.dynamic_sampling)
-    dynamic = spec.model_copy(update={"rollout": spec.rollout.model_copy(update={"dynamic_sampling": True})})
+    dynamic = changed(spec, rollout={"dynamic_sampling": True})
     plain, drawn = (dict(costs.run(s, ace.executions[name]).phases) for s in (spec, dynamic))
     assert drawn["rollouts"] == pytest.approx(2 * plain["rollouts"], rel=1e-6)
     assert {k: v for k, v in drawn.items() if k != "rollouts"} == {k: v for k, v in plain.items() if k != "rollouts"}

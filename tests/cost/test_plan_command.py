@@ -2,26 +2,24 @@
 
 import csv
 import json
-from types import SimpleNamespace
 
 import pytest
 from conftest import ROOT, copied
 from test_cost import EVALUATIONS, HARDWARE, RUNS
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from rlvr.commands import app
 from rlvr.config.plan import asked_for
 from rlvr.planning.expansion import make_plan
 
 
-def rlvr(*arguments: str):
-    done = CliRunner().invoke(app, ["plan", *arguments])
-    return SimpleNamespace(returncode=done.exit_code, stdout=done.stdout, stderr=done.stderr)
+def rlvr(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["plan", *arguments])
 
 
 def planned(*arguments: str) -> dict:
     done = rlvr(*arguments, "--json")
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     return json.loads(done.stdout)
 
 
@@ -32,7 +30,7 @@ def ace_planned():
 
 def test_the_plan_of_ace_names_all_that_it_should(ace_planned):
     done = rlvr("ace")
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     for name in asked_for(make_plan(ROOT, "paper", ["ace"]), "ace"):
         assert f"ace/{name} " in done.stdout
     for name in type(HARDWARE.assumptions).model_fields:
@@ -70,7 +68,7 @@ def test_a_closed_form_has_no_runs():
 def test_small_scales_are_planned_on_cores(scale):
     file = "config/scale/smoke.yaml" if scale == "smoke" else "config/scale/laptop.yaml"
     done = rlvr("ace", "--scale", scale)
-    assert done.returncode == 0 and "GPU" not in done.stdout, done.stderr
+    assert done.exit_code == 0 and "GPU" not in done.stdout, done.stderr
     assert f"at scale {scale} on 1 x 2 cores: core of a server processor" in done.stdout
     assert f"\nDevice: cpu-core, 1 node, 2 cores a node from {file}: hardware.\n" in done.stdout
     for words in ("core-hours", "core-hours, all", "core-hours alone", "idle share of the cores", "1 core  sft: "):
@@ -107,7 +105,7 @@ def test_a_scale_without_a_device_has_the_default(tmp_path):
 
 def test_cores_that_do_not_suffice_are_called_cores():
     done = rlvr("ace", "--table", "table4", "--device", "cpu-core", "--nodes", "1", "--gpus-per-run", "4")
-    assert done.returncode == 2 and "cores; there are 1 x 2" in done.stderr and "GPU" not in done.stderr
+    assert done.exit_code == 2 and "cores; there are 1 x 2" in done.stderr and "GPU" not in done.stderr
 
 
 def test_more_gpus_a_run_are_faster_and_no_cheaper(ace_planned):
@@ -134,7 +132,7 @@ def test_more_gpus_a_run_are_faster_and_no_cheaper(ace_planned):
 def test_mistakes_are_named_in_one_line(arguments, message):
     done = rlvr(*arguments)
     code = 1 if message == "/dev/null" else 2  # a file that cannot be written is no mistake of the command line
-    assert done.returncode == code and done.stdout == ""
+    assert done.exit_code == code and done.stdout == ""
     assert message in done.stderr and len(done.stderr.strip().splitlines()) == 1, done.stderr
 
 
@@ -153,4 +151,4 @@ def test_mistakes_in_the_file_are_named(tmp_path, old, new, message):
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new, 1))
     done = rlvr("ace", "--config-folder", str(tmp_path / "config"))
-    assert done.returncode == 2 and message in done.stderr, done.stderr
+    assert done.exit_code == 2 and message in done.stderr, done.stderr

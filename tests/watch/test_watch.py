@@ -51,11 +51,11 @@ Error in rule rl:
 """
 
 
-def laid(results: Path, name: str, rows: list[dict], steps: int = 10) -> Path:
+def laid(results: Path, name: str, rows: list[dict], **more) -> Path:
     """An unfinished run's state, as rlvr.training.live leaves it."""
     folder = results / "runs" / name / "state" / "live"
-    head = {"run": name, "model": "tiny", "method": "ace", "seed": 3, "learning_rate": 1e-4, "steps": steps}
-    publish_json(folder / "run.json", head)
+    head = {"run": name, "model": "tiny", "method": "ace", "seed": 3, "learning_rate": 1e-4, "steps": 10}
+    publish_json(folder / "run.json", head | more)
     publish_lines(folder / "metrics.jsonl", rows)
     return folder.parent
 

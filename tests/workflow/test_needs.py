@@ -10,7 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from conftest import ROOT, snakemake
+from conftest import ROOT, program, snakemake
 
 from rlvr.config import model_folder
 from rlvr.config.cluster import read_cluster
@@ -49,11 +49,6 @@ def jobs_of(plan) -> list[Job]:
 
 def refusals(jobs, plan, site) -> list[str]:
     return needs.missing(jobs, plan, site).refusals
-
-
-def program(folder: Path, name: str, text: str) -> None:
-    (folder / name).write_text(f"#!/bin/sh\n{text}\n")
-    (folder / name).chmod(0o755)
 
 
 def test_programs_need_bubblewrap_and_answers_of_other_tasks_do_not(site, monkeypatch, tmp_path):
