@@ -133,11 +133,12 @@ def test_claims_of_another_scale_bring_the_policies_behind_them(plan, results, t
     assert set(pd.read_csv(tmp_path / "docs" / "claims.csv")["scale"]) == {"smoke"}, "without the other plan"
 
 
-def test_what_was_not_made_is_named_and_nothing_is_replaced(plan, results, tmp_path):
+def test_what_is_refused_replaces_nothing(plan, results, tmp_path):
     out = tmp_path / "docs"
     (out / "kept").mkdir(parents=True)
-    table = Path(Paths(str(results), "smoke").table("lens", "table1")[1])
-    table.unlink()
+    with pytest.raises(Refused, match="c0ffee is no ancestor of HEAD, or not in this repository"):
+        taken(plan, results, out, allow="")
+    Path(Paths(str(results), "smoke").table("lens", "table1")[1]).unlink()
     with pytest.raises(Missing, match=r"table1\.md is missing"):
         taken(plan, results, out)
     assert (out / "kept").exists()
@@ -217,14 +218,6 @@ def test_a_method_names_what_it_modulates_and_dynamic_sampling():
     name = next(name for name in plan.runs if "-ace_grpo-aggregationsum-dapo-" in name)
     shown = described(json.loads(manifest_of(plan, name)))
     assert (shown["method"], shown["settings"]) == ("ace_grpo", "aggregation = sum, dapo")
-
-
-def test_results_of_other_code_are_refused_and_nothing_is_replaced(plan, results, tmp_path):
-    out = tmp_path / "docs"
-    (out / "kept").mkdir(parents=True)
-    with pytest.raises(Refused, match="c0ffee is no ancestor of HEAD, or not in this repository"):
-        taken(plan, results, out, allow="")
-    assert (out / "kept").exists()
 
 
 def test_results_are_of_head_where_the_code_that_makes_them_is_the_same(tmp_path):

@@ -187,9 +187,9 @@ def test_snakemakes_own_report(chain, tmp_path):
     assert (tmp_path / "r.zip").stat().st_size > 10_000
 
 
-def test_archived_runs_are_done_elsewhere_without_their_policies(chain, tmp_path):
+def test_archived_runs_are_done_elsewhere_without_their_policies(chain, plan, tmp_path):
     """Data, model and base policies are made there; runs and scores come from archives, and the table is the same."""
-    plan, here = make_plan(ROOT, "smoke", ["ace"]), tmp_path / "archive"
+    here = tmp_path / "archive"
     written = archive.keep(plan, Paths(str(chain), "smoke"), here)
     assert written and archive.keep(plan, Paths(str(chain), "smoke"), here) == [], "the same content, the same bytes"
     there = tmp_path / "results"
@@ -213,8 +213,8 @@ def test_archived_runs_are_done_elsewhere_without_their_policies(chain, tmp_path
         assert Path(target).read_bytes() == same.read_bytes()
 
 
-def test_a_run_that_was_archived_before_its_evaluation_is_made_again(chain, tmp_path, capsys):
-    plan, whole, part = make_plan(ROOT, "smoke", ["ace"]), tmp_path / "whole", tmp_path / "part"
+def test_a_run_that_was_archived_before_its_evaluation_is_made_again(chain, plan, tmp_path, capsys):
+    whole, part = tmp_path / "whole", tmp_path / "part"
     archive.keep(plan, Paths(str(chain), "smoke"), whole)
     copy_made(chain, part, "runs", "evaluations")
     run_id = next(name for name in sorted(plan.runs) if (part / "evaluations" / name).is_dir())
@@ -228,8 +228,8 @@ def test_a_run_that_was_archived_before_its_evaluation_is_made_again(chain, tmp_
     assert f"{run_id}: left out, to be made again" in capsys.readouterr().out
 
 
-def test_archives_of_other_settings_are_left_and_said_so(chain, tmp_path, capsys):
-    written = archive.keep(make_plan(ROOT, "smoke", ["ace"]), Paths(str(chain), "smoke"), tmp_path / "archive")
+def test_archives_of_other_settings_are_left_and_said_so(chain, plan, tmp_path, capsys):
+    written = archive.keep(plan, Paths(str(chain), "smoke"), tmp_path / "archive")
     archive.restore_command(tmp_path / "archive", "ace", "laptop", tmp_path / "results")
     said = capsys.readouterr().out
     assert "0 policies restored" in said
@@ -238,8 +238,8 @@ def test_archives_of_other_settings_are_left_and_said_so(chain, tmp_path, capsys
     assert "left" not in capsys.readouterr().out
 
 
-def test_an_archive_of_another_base_policy_is_refused(chain, tmp_path):
-    plan, there = make_plan(ROOT, "smoke", ["ace"]), tmp_path / "results"
+def test_an_archive_of_another_base_policy_is_refused(chain, plan, tmp_path):
+    there = tmp_path / "results"
     archive.keep(plan, Paths(str(chain), "smoke"), tmp_path / "archive")
     copy_made(chain, there)
     for manifest in there.glob("sft/*/manifest.json"):
