@@ -1,14 +1,13 @@
 """A kind of table, a kind of figure and a paper are each a file of their own: put into a copy, they run to the end."""
 
 import os
-import shutil
 import subprocess
 import sys
 
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import ROOT
+from conftest import whole_copy
 
 pytestmark = [pytest.mark.chain, pytest.mark.slow]
 
@@ -160,8 +159,7 @@ ADDED = {
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     """What the paper's own target makes in a copy of the checkout, with these files added and none changed."""
-    copy = tmp_path_factory.mktemp("copy") / "project"
-    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".git", "results", ".venv*", ".snakemake"))
+    copy = whole_copy(tmp_path_factory.mktemp("copy") / "project")
     for path, text in ADDED.items():
         assert not (copy / path).exists()
         (copy / path).parent.mkdir(parents=True, exist_ok=True)

@@ -41,7 +41,7 @@ def evaluate(
     own.one_of(engine, ENGINES.names(), "--engine")
     entry, count = own.problems_of(data, verifier)
     models = own.model_entries(model, prompt, verifier, root)
-    context = min((one["about"]["context"] for one in models.values() if "about" in one), default=2048)
+    context = own.context_of(models) or 2048
     response = min(1024, context // 2)
     sampling = {"samples": samples, "temperature": temperature, "engine": engine, "max_response_tokens": response}
     rollout = {"max_prompt_tokens": min(1024, context - response)}

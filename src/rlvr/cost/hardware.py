@@ -173,12 +173,12 @@ def read(folder: Path, measured: Path | None = None) -> Hardware:
     layer = read_yaml(folder / "hardware.yaml", folder.parent)
     hardware = validate(Hardware, [layer])
     _check(hardware, layer, folder)
-    if measured is not None:
-        more = read_yaml(measured, folder.parent)
-        added = validate(_MeasuredFile, [more]).measured
-        _check(hardware.model_copy(update={"measured": added}), more, folder)
-        hardware = hardware.model_copy(update={"measured": [*hardware.measured, *added]})
-    return hardware
+    if measured is None:
+        return hardware
+    more = read_yaml(measured, folder.parent)
+    added = validate(_MeasuredFile, [more]).measured
+    _check(hardware.model_copy(update={"measured": added}), more, folder)
+    return hardware.model_copy(update={"measured": [*hardware.measured, *added]})
 
 
 def _check(hardware: Hardware, layer: Layer, folder: Path) -> None:

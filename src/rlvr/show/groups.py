@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, starmap
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,11 @@ class Shown:
     visible: list[int]
     weights: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
+    @property
+    def right(self) -> int:
+        """The number of correct rollouts, shown or not."""
+        return self.group.statuses.count("correct")
+
     def false_word(self, rollout: int) -> int | None:
         """The place, in words, of the first false or missing step of a rollout's working, if a task can check it."""
         return tasks.first_false(self.task, self.group.prompt, self.group.responses[rollout]) if self.task else None
@@ -51,14 +56,12 @@ def weighed(groups: Iterable[Shown], own: str, methods: dict[str, Estimator]) ->
             others[name] = put_to(estimator, [shown.group for shown in groups])
         except (Missing, ValueError) as error:
             raise type(error)(f"{name}: {error}") from error
-    return (
-        _with_weights(shown, own, {name: rows[i] for name, rows in others.items()}) for i, shown in enumerate(groups)
-    )
 
+    def with_weights(i: int, shown: Shown) -> Shown:
+        trained_by = {f"{own} (trained)": shown.group.weights} if shown.group.weights else {}
+        return replace(shown, weights={**trained_by, **{name: rows[i] for name, rows in others.items()}})
 
-def _with_weights(shown: Shown, own: str, others: dict[str, tuple[float, ...]]) -> Shown:
-    trained_by = {f"{own} (trained)": shown.group.weights} if shown.group.weights else {}
-    return replace(shown, weights={**trained_by, **others})
+    return starmap(with_weights, enumerate(groups))
 
 
 def groups_of(named: Named, results: Path, prompt: str | None) -> tuple[Iterable[KeptGroup], TaskKind | None]:

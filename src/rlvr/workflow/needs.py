@@ -72,7 +72,7 @@ def environment(where: str, command: str, package: str) -> str | None:
     done = _importing(package, command)
     if done is None or done.returncode == 0:
         return None
-    last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+    last = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1]
     why = f"has no package {package}" if done.returncode == NOT_FOUND else f"does not start ({last})"
     return f"{where}: {command or 'this Python'} {why}: {INSTALL}"
 
