@@ -90,9 +90,14 @@ def _merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
 # ---- files -----------------------------------------------------------------------------------------
 
 
+def file_name(path: Path, root: Path) -> str:
+    """A file as messages name it: below the root, where it is there."""
+    return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
+
+
 def read_yaml(path: Path, root: Path) -> Layer:
     """The content of a file. Raises ConfigError where it is no mapping of names to plain values."""
-    file = str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
+    file = file_name(path, root)
     if not path.is_file():
         siblings = [p.stem for p in path.parent.glob("*.yaml")] if path.parent.is_dir() else []
         raise ConfigError(f"{file}: no such file{nearest(path.stem, siblings)}")
