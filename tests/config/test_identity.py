@@ -12,9 +12,9 @@ import pytest
 import torch
 import yaml
 from conftest import ROOT, spec_file, tiny
+from support.own_config import copied, refused
 
 from rlvr.config import identity
-from rlvr.config.load import ConfigError
 from rlvr.planning.expansion import make_plan
 from rlvr.policies.store import load, save
 from rlvr.verifiers import math as maths
@@ -37,8 +37,7 @@ def cached(cache: Path, commit: str, architecture: str, *, branch: str | None = 
 @pytest.fixture
 def branch(tmp_path) -> Path:
     """A configuration in which one model names a branch."""
-    shutil.copytree(ROOT / "config", tmp_path / "config")
-    path = tmp_path / "config/models.yaml"
+    path = copied(tmp_path) / "config/models.yaml"
     text, count = re.subn(rf"(repo: {re.escape(REPO)}\n  revision: )\w+", r"\1main", path.read_text())
     assert count == 1
     path.write_text(text)
@@ -148,19 +147,15 @@ def test_what_was_resolved_for_another_branch_is_not_used(branch):
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        (
-            {"qwen2-tini": {"commit": FIRST}},
-            "config/revisions.yaml: unknown model 'qwen2-tini'; did you mean 'qwen2-tiny'",
-        ),
-        ({NAME: {"commit": "main"}}, rf"config/revisions.yaml: {NAME}.commit: .*\(got 'main'\)"),
-        ({NAME: {"comit": FIRST}}, rf"config/revisions.yaml: {NAME}.comit: unknown key; did you mean 'commit'"),
+        ({"qwen2-tini": {"commit": FIRST}}, "unknown model 'qwen2-tini'; did you mean 'qwen2-tiny'"),
+        ({NAME: {"commit": "main"}}, rf"{NAME}.commit: .*\(got 'main'\)"),
+        ({NAME: {"comit": FIRST}}, rf"{NAME}.comit: unknown key; did you mean 'commit'"),
     ],
 )
 def test_a_mistake_in_the_file_is_named(branch, entry, message):
     content = {name: {"repo": REPO, "revision": "main", "date": "2026-11-22", **given} for name, given in entry.items()}
     (branch / "config/revisions.yaml").write_text(yaml.safe_dump(content))
-    with pytest.raises(ConfigError, match=message):
-        make_plan(branch, "gpu", ["ace"])
+    refused(branch, f"config/revisions.yaml: {message}", "ace", scale="gpu")
 
 
 @pytest.mark.broad

@@ -1,23 +1,16 @@
 """Trainers and samplers that are not everywhere: what a plan takes instead, what it says, what it refuses."""
 
-import shutil
 from dataclasses import replace
 
 import pytest
 from conftest import ROOT
+from support.own_config import copied, refused
 
 from rlvr.config import identity
-from rlvr.config.layers import ConfigError
 from rlvr.config.registries import BACKENDS, ENGINES
 from rlvr.planning.expansion import make_plan
 from rlvr.policies.native import library
 from rlvr.report import layout
-
-
-@pytest.fixture
-def copy_of_config(tmp_path):
-    shutil.copytree(ROOT / "config", tmp_path / "config")
-    return tmp_path
 
 
 @pytest.fixture
@@ -72,8 +65,7 @@ def test_the_engine_is_in_the_identity_and_so_is_its_version(without_engine, mon
         ("rl: {backend: native}\n  execution: {device: gpu}", "with execution.device: cpu, not gpu"),
     ],
 )
-def test_what_the_engine_does_not_compute_is_refused(copy_of_config, settings, said):
-    scale = copy_of_config / "config/scale/own.yaml"
+def test_what_the_engine_does_not_compute_is_refused(tmp_path, settings, said):
+    scale = copied(tmp_path) / "config/scale/own.yaml"
     scale.write_text(f"like: smoke\nname: own\nabout: x\nsettings:\n  {settings}\n")
-    with pytest.raises(ConfigError, match=f"native computes {said}"):
-        make_plan(copy_of_config, "own", ["ace"])
+    refused(tmp_path, f"native computes {said}", "ace", scale="own")

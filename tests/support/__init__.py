@@ -11,6 +11,7 @@ local_hub          a hub of models on this machine, from a folder of files
 math_answers       golds drawn from a grammar, with rewritings that are equal and answers that are wrong
 members            every estimator with the settings at which laws are tested, and its inputs
 native_models      small models for the native engine, rows for its passes, its samples
+own_config         a copy of config/, and mistakes in it
 programs           completions and golds of the code verifier
 published_sets     small files in the formats of the published data sets
 runs_by_hand       a specification with a changed setting; whether two runs are equal

@@ -46,10 +46,9 @@ def check(claim: Claim, plan: Plan, planned: PaperPlan, place: str) -> None:
     item = planned.item(claim.over)
     if not item.cells:
         raise ConfigError(f"{place}.over: {claim.over} has no cells; name the table that has them")
+    models = {*(cell.model for cell in item.cells), *item.shown_by}
     for model in claim.models:
-        look_up(
-            dict.fromkeys([*(cell.model for cell in item.cells), *item.shown_by]), model, "model", f"{place}.models"
-        )
+        look_up(models, model, "model", f"{place}.models")
     kind = kind_of(item).claims
     if kind is None:
         raise ConfigError(f"{place}.over: {claim.over} has no pass@k and no measure for a claim; name another item")
@@ -59,7 +58,7 @@ def check(claim: Claim, plan: Plan, planned: PaperPlan, place: str) -> None:
         if key not in kind.reads and key in claim.model_fields_set and getattr(claim, key) != default:
             raise ConfigError(f"{place}.{key}: remove this key: {claim.over} is {kind.what}")
     all_contrasts = contrasts(claim, item)
-    arms = dict.fromkeys(cell.row.arm for cell in item.cells)
+    arms = {cell.row.arm for cell in item.cells}
     for arm in dict.fromkeys(term.arm for contrast in all_contrasts for term in contrast.terms):
         look_up(arms, arm, "arm", f"{place} (over {claim.over})")
     if not all_contrasts:
@@ -95,11 +94,12 @@ def layout(plan: Plan, paper: str, of: list[str] | None = None) -> list[ClaimSpe
     claims = []
     for claim in planned.paper.claims:
         item = planned.item(claim.over)
-        for effort in [PAPER, *([EQUAL] if _matched(planned, item) else [])]:
+        matched = _matched(planned, item)
+        for effort, source in {PAPER: item, **({EQUAL: matched} if matched else {})}.items():
             every = contrasts(claim, item)
             if effort == EQUAL:
-                every = _at_equal_pass_1(every, claim, planned, item)
-            parts = _once([_described(plan, planned, claim, item, contrast, effort) for contrast in every])
+                every = _at_equal_pass_1(every, claim, source)
+            parts = _once([_described(plan, claim, item, contrast, source) for contrast in every])
             if parts:
                 claims.append(_specified(plan, paper, claim, item, effort, [within_reach(part) for part in parts]))
     return claims
@@ -113,14 +113,8 @@ def _specified(plan: Plan, paper: str, claim: Claim, item: Item, effort: str, pa
         paper=paper,
         short=planned.paper.short,
         claim=claim.name,
-        says=claim.says,
-        place=claim.place,
-        of=claim.of,
-        over=claim.over,
+        **claim.model_dump(include={"says", "place", "of", "over", "predicate", "threshold", "measure"}),
         effort=effort,
-        predicate=claim.predicate,
-        threshold=claim.threshold,
-        measure=claim.measure,
         reference=reference,
         published=tuple(published),
         contrasts=tuple(parts),
@@ -175,13 +169,11 @@ def _matched(planned: PaperPlan, item: Item) -> Item | None:
     return next((table for table in companions if any(cell.rates for cell in table.cells)), None)
 
 
-def _at_equal_pass_1(every: list[Contrast], claim: Claim, planned: PaperPlan, item: Item) -> list[Contrast]:
+def _at_equal_pass_1(every: list[Contrast], claim: Claim, matched: Item) -> list[Contrast]:
     """The contrasts with a meaning at equal pass@1.
 
     The base policy stands at no other pass@1 than its own, at k = 1 all methods are equal, and a crossing joins two k.
     """
-    matched = _matched(planned, item)
-    assert matched is not None
     swept = {cell.row.arm for cell in matched.cells if cell.rates}
     return [
         contrast
@@ -190,19 +182,16 @@ def _at_equal_pass_1(every: list[Contrast], claim: Claim, planned: PaperPlan, it
     ]
 
 
-def _described(
-    plan: Plan, planned: PaperPlan, claim: Claim, item: Item, contrast: Contrast, effort: str
-) -> ContrastSpec:
+def _described(plan: Plan, claim: Claim, item: Item, contrast: Contrast, source: Item) -> ContrastSpec:
     """A contrast with its policies and evaluations; no terms where an arm has no cell.
 
-    At equal pass@1 `at` are the baseline's policies, and each term has the seeds that all of them have.
+    `source` has the cells: the item, or its companion at equal pass@1. There `at` are the baseline's policies, and
+    each term has the seeds that all of them have.
     """
-    source = item if effort == PAPER else _matched(planned, item)
-    assert source is not None
     cells = {cell.row.arm: cell for cell in source.cells if cell.model == contrast.model}
     complete = all(term.arm in cells for term in contrast.terms)
     seeds, at, at_label = None, (), ""
-    if effort == EQUAL and complete:
+    if source is not item and complete:
         baseline = cells[source.content.compare_with]  # type: ignore[attr-defined]
         seeds = min(len(cell.policies) for cell in [baseline, *(cells[term.arm] for term in contrast.terms)])
         at, at_label = tuple(policy for policy, _ in baseline.policies[:seeds]), baseline.row.label

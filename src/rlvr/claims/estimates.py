@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import TYPE_CHECKING
 
 from rlvr.config.measures import ANY, Range
@@ -45,22 +46,18 @@ def terms(weights: dict[str, float]) -> tuple[Term, ...]:
 
 def of_runs(says: str, claim: Claim, item: Item) -> list[Contrast]:
     """One contrast per model and sum, without a benchmark; `says` is a format for the sum's words."""
-    every = sums(claim, item)
-    return [
-        Contrast(says.format(text), model, None, terms(weights))
-        for model in models(claim, item)
-        for text, weights in every
-    ]
+    return _of_each(says, claim, item, [None])
 
 
 def of_benchmarks(says: str, claim: Claim, item: Item) -> list[Contrast]:
     """The same for each benchmark."""
-    every = sums(claim, item)
+    return _of_each(says, claim, item, item.benchmarks)
+
+
+def _of_each(says: str, claim: Claim, item: Item, benchmarks: Sequence[str | None]) -> list[Contrast]:
     return [
         Contrast(says.format(text), model, benchmark, terms(weights))
-        for model in models(claim, item)
-        for benchmark in item.benchmarks
-        for text, weights in every
+        for model, benchmark, (text, weights) in product(models(claim, item), benchmarks, sums(claim, item))
     ]
 
 

@@ -33,13 +33,13 @@ from rlvr.items.contrast import (
     NotComparable,
     PublishedContrast,
     PublishedTerm,
-    TermSpec,
 )
 from rlvr.statistics.references import Reference
 from rlvr.statistics.scores import read_all
 
 HOLDS, FAILS, SILENT = "holds in its own table", "does not hold in its own table", "no published numbers"
 SHOWN = ("paper", "short", "claim", "says", "place", "of", "over", "effort", "predicate", "threshold")
+ESTIMATED = ("low", "high", "low_of_all", "high_of_all", "p", "p_of_all", "seeds", "problems", "unit")
 ROUNDED = 1e-9  # equal printed values are a tie
 
 
@@ -65,25 +65,12 @@ def evaluate(claim: ClaimSpec, inputs: Evidence) -> list[dict[str, Any]]:
         if isinstance(estimate, NotComparable):
             rows.append({**row, "verdict": NOT_COMPARABLE, "reason": estimate.reason})
             continue
-        rates = dict.fromkeys(
-            f"{term.label} {term.rates[0].learning_rate:.2g}" for term in terms if _has_one_rate(term)
-        )
-        rows.append(
-            {
-                **row,
-                **{"verdict": verdict_of(estimate, claim.bound, claim.near)},
-                **{"estimate": estimate.value, "low": estimate.low, "high": estimate.high},
-                **{"low_of_all": estimate.low_of_all, "high_of_all": estimate.high_of_all},
-                **{"p": estimate.p, "p_of_all": estimate.p_of_all},
-                **{"seeds": estimate.seeds, "problems": estimate.problems, "unit": estimate.unit},
-                **{"learning_rates": ", ".join(rates)},
-            }
-        )
+        numbers = {"estimate": estimate.value, **{name: getattr(estimate, name) for name in ESTIMATED}}
+        single = [(term.label, term.rates[0].learning_rate) for term in terms if len(term.rates) == 1]
+        rates = dict.fromkeys(f"{label} {rate:.2g}" for label, rate in single if rate is not None)
+        verdict = verdict_of(estimate, claim.bound, claim.near)
+        rows.append({**row, "verdict": verdict, **numbers, "learning_rates": ", ".join(rates)})
     return rows
-
-
-def _has_one_rate(term: TermSpec) -> bool:
-    return len(term.rates) == 1 and term.rates[0].learning_rate is not None
 
 
 # ---- the paper's numbers -------------------------------------------------------------------------
@@ -166,8 +153,7 @@ def _where(row: dict[str, Any]) -> str:
 
 
 def _estimate_of(row: dict[str, Any]) -> Estimate:
-    names = ("estimate", "low", "high", "low_of_all", "high_of_all", "seeds", "problems", "unit", "p", "p_of_all")
-    return Estimate(*(row[name] for name in names))
+    return Estimate(value=row["estimate"], **{name: row[name] for name in ESTIMATED})
 
 
 def main(

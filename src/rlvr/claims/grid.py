@@ -125,13 +125,11 @@ def _wrapped(sentence: str) -> str:
 
 def _published(words: str) -> dict[str, Any]:
     marker, color = IN_ITS_TABLE[words]
-    return {
-        "marker": marker,
-        "color": COLORS[color],
-        "linestyle": "",
-        "markersize": 6,
-        "mew": 2 if marker == "x" else 1,
-    }
+    return _marker(marker, color, markersize=6, mew=2 if marker == "x" else 1)
+
+
+def _marker(marker: str, color: str, **looks: Any) -> dict[str, Any]:
+    return {"marker": marker, "color": COLORS[color], "linestyle": "", **looks}
 
 
 def _heading(scale: str, effort: str) -> str:
@@ -148,14 +146,7 @@ def _marks(efforts: list[tuple[str, str]]) -> float:
 def _look(verdict: str) -> dict[str, Any]:
     for verdicts, marker, color, filled in LOOKS:
         if verdict in verdicts:
-            fill = COLORS[color] if filled else "none"
-            return {
-                "marker": marker,
-                "color": COLORS[color],
-                "markerfacecolor": fill,
-                "linestyle": "",
-                "markersize": 6.5,
-            }
+            return _marker(marker, color, markersize=6.5, markerfacecolor=COLORS[color] if filled else "none")
     raise ValueError(f"no such verdict: {verdict!r}")
 
 

@@ -32,6 +32,7 @@ from rlvr.statistics.joint import Cell
 from rlvr.statistics.run_rows import in_range, value_at
 from rlvr.statistics.scores import Matrix
 
+ENDS = ("value", "low", "high", "low_of_all", "high_of_all")  # of an estimate
 NOWHERE = "these runs have no value of the measure in the claimed part of training"
 
 
@@ -39,7 +40,7 @@ def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None
     """Raises ConfigError where a claim names something that the figure lacks."""
     if claim.measure is None:
         raise ConfigError(f"{place}.measure: curves need one of {', '.join(config.measures)}")
-    look_up(dict.fromkeys(config.measures), claim.measure, "measure", f"{place}.measure")
+    look_up(config.measures, claim.measure, "measure", f"{place}.measure")
     if claim.predicate not in ("greater", "not_below", "within", "ordering", "sooner"):
         raise ConfigError(f"{place}.predicate: {claim.predicate!r} needs k or hard levels, which curves lack")
     if claim.predicate == "sooner" and curve(claim.measure).rows != PROBE:
@@ -136,18 +137,9 @@ def _known(values_SC: Matrix) -> bool:
 
 def _smallest(checkpoints: list[Estimate], seeds: int) -> Estimate:
     """One estimate of those at some checkpoints."""
-    return Estimate(
-        value=min(one.value for one in checkpoints),
-        low=min(one.low for one in checkpoints),
-        high=min(one.high for one in checkpoints),
-        low_of_all=min(one.low_of_all for one in checkpoints),
-        high_of_all=min(one.high_of_all for one in checkpoints),
-        seeds=seeds,
-        problems=None,
-        unit=SEEDS,
-        p=max(one.p for one in checkpoints),
-        p_of_all=min(one.p_of_all for one in checkpoints),
-    )
+    smallest = [min(vars(one)[name] for one in checkpoints) for name in ENDS]
+    p, p_of_all = max(one.p for one in checkpoints), min(one.p_of_all for one in checkpoints)
+    return Estimate(*smallest, seeds=seeds, problems=None, unit=SEEDS, p=p, p_of_all=p_of_all)
 
 
 def _values(contrast: ContrastSpec, part: Options, measure: Curve, rows: Rows) -> Matrix:

@@ -33,11 +33,11 @@ def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None
     """Raises ConfigError where a claim names something that the table lacks."""
     if claim.measure is None:
         raise ConfigError(f"{place}.measure: a table of diversity needs one of {', '.join(MEASURES)}")
-    look_up(dict.fromkeys(MEASURES), claim.measure, "measure", f"{place}.measure")
+    look_up(MEASURES, claim.measure, "measure", f"{place}.measure")
     if claim.predicate not in ("greater", "not_below", "within", "ordering"):
         raise ConfigError(f"{place}.predicate: {claim.predicate!r} needs k or hard levels, which diversity lacks")
     for benchmark in claim.benchmarks:
-        look_up(dict.fromkeys(item.benchmarks), benchmark, "benchmark", f"{place}.benchmarks")
+        look_up(item.benchmarks, benchmark, "benchmark", f"{place}.benchmarks")
 
 
 def contrasts(claim: Claim, item: Item, ks: list[int]) -> list[Contrast]:
@@ -60,16 +60,15 @@ def _found(contrast: ContrastSpec, measure: str, inputs: Evidence) -> Found | No
     several = max(float((frame["distinct"] > 1).mean()) for frame in frames.values())
     if several < FEWEST:
         return NotComparable(f"{100 * several:.0f} % of the problems have two different correct solutions")
-    seeds = contrast.seeds
     sum_SC: Any = 0.0
     for term in terms:
         of_policies = [frames[policy] for policy in term.policies]
         sum_SC = sum_SC + term.weight * matrix(of_policies, lambda frame: frame[measure].to_numpy(dtype=float))
-    known_SC = linearised(np.broadcast_to(sum_SC, (seeds, sum_SC.shape[1])))
+    known_SC = linearised(np.broadcast_to(sum_SC, (contrast.seeds, sum_SC.shape[1])))
     if not len(known_SC):
         return NotComparable(f"no problem has {measure} for every method")
-    first = next(iter(frames.values()))
-    return Found(Cell(known_SC, contrast.model, evaluation), len(known_SC), len(first), UNIT)
+    problems = len(next(iter(frames.values())))
+    return Found(Cell(known_SC, contrast.model, evaluation), len(known_SC), problems, UNIT)
 
 
 CLAIMS = ClaimKind(

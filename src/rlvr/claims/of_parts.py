@@ -59,9 +59,9 @@ class OfParts:
         measures = self.measures(config)
         if claim.measure is None:
             raise ConfigError(f"{place}.measure: {claim.over} needs one of {', '.join(measures)}")
-        look_up(dict.fromkeys(measures), claim.measure, "measure", f"{place}.measure")
+        look_up(measures, claim.measure, "measure", f"{place}.measure")
         if claim.part is not None:
-            look_up(dict.fromkeys(self.parts), claim.part, "part of training", f"{place}.part")
+            look_up(self.parts, claim.part, "part of training", f"{place}.part")
         if claim.predicate not in ("greater", "within", "ordering"):
             raise ConfigError(f"{place}.predicate: {claim.predicate!r} needs k, hard levels or curves")
 

@@ -46,7 +46,7 @@ def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None
         raise ConfigError(f"{place}.predicate: 'sooner' is of curves; name a figure of the kind over_steps")
     benchmarks = list(item.benchmarks)
     for benchmark in claim.benchmarks:
-        look_up(dict.fromkeys(benchmarks), benchmark, "benchmark", f"{place}.benchmarks")
+        look_up(benchmarks, benchmark, "benchmark", f"{place}.benchmarks")
     if claim.average and len(claim.benchmarks or benchmarks) < 2:
         raise ConfigError(f"{place}.average: remove this key: one benchmark has no mean over benchmarks")
     if not set(claim.k) <= set(config.k):

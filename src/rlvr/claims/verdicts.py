@@ -8,6 +8,7 @@ import math
 import pandas as pd
 
 from rlvr.items.contrast import Estimate
+from rlvr.statistics.table_rows import adjusted
 
 REPRODUCED, CONTRADICTED, INCONCLUSIVE = "reproduced", "contradicted", "inconclusive"
 NOT_COMPARABLE, NOT_RUN = "not comparable", "not run"
@@ -84,8 +85,4 @@ def p_of_claim(estimates: list[Estimate]) -> float:
 
 def false_discoveries(p: pd.Series) -> pd.Series:
     """Benjamini & Yekutieli's (2001) adjusted p, for claims that depend on each other in any way; NaN stays NaN."""
-    from statsmodels.stats.multitest import multipletests
-
-    values = p.dropna().astype(float)
-    adjusted = multipletests(values, method="fdr_by")[1] if len(values) else values
-    return pd.Series(adjusted, index=values.index, dtype=float).reindex(p.index)
+    return adjusted(p, "fdr_by")

@@ -47,10 +47,10 @@ def _made(spec: Strict) -> dict[str, Any]:
     """`what_is_made` of a specification, section by section: thousands of runs share a few sections."""
     if not isinstance(spec, RunSpec | EvaluationSpec | PolicySpec):
         return what_is_made(spec.model_dump(mode="json", exclude_defaults=True))
-    sections = {name: value for name, value in spec if isinstance(value, Strict)}
-    neutral = {name for name, value in sections.items() if value == type(spec).model_fields[name].default}
+    fields, sections = type(spec).model_fields, {name: value for name, value in spec if isinstance(value, Strict)}
     others = spec.model_dump(mode="json", exclude_defaults=True, exclude=set(sections))
-    return what_is_made(others) | {name: _made_once(sections[name]) for name in sections.keys() - neutral}
+    made = {name: _made_once(value) for name, value in sections.items() if value != fields[name].default}
+    return what_is_made(others) | made
 
 
 _made_once = once_per_object(_made)
@@ -84,12 +84,15 @@ SAID = ("about", "stand_in", "path")  # of a model or a data set, and not what i
 
 def what_is_made(node: Any) -> Any:
     """A dumped specification without `about` of data sets and without neutral later settings."""
-    if isinstance(node, dict):
-        kept = {key: what_is_made(value) for key, value in node.items() if key not in SAID}
-        return kept | ({"estimator": without_later_defaults(kept["estimator"])} if "estimator" in kept else {})
     if isinstance(node, list):
         return [what_is_made(value) for value in node]
-    return node
+    if not isinstance(node, dict):
+        return node
+    kept = {key: value for key, value in node.items() if key not in SAID}
+    for key, value in kept.items():
+        if isinstance(value, (dict, list)):
+            kept[key] = what_is_made(value)
+    return kept | ({"estimator": without_later_defaults(kept["estimator"])} if "estimator" in kept else {})
 
 
 def without_later_defaults(estimator: dict[str, Any]) -> dict[str, Any]:
@@ -98,8 +101,9 @@ def without_later_defaults(estimator: dict[str, Any]) -> dict[str, Any]:
     tests/config/test_defaults.py fixes these defaults, as those of the schema.
     """
     kind = estimators.kind(estimator["name"])
-    neutral = {key: kind.settings[key].default for key in kind.later}
-    return {key: value for key, value in estimator.items() if key not in neutral or value != neutral[key]}
+    return {
+        key: value for key, value in estimator.items() if key not in kind.later or value != kind.settings[key].default
+    }
 
 
 def digest(spec: Strict) -> str:
@@ -134,9 +138,9 @@ def method(spec: RunSpec) -> str:
 
 def settings(spec: RunSpec) -> dict[str, str]:
     """The estimator's settings off their defaults; `dapo` (dynamic sampling) and `gspo` (sequence ratio) by name."""
-    defaults = {key: setting.default for key, setting in estimators.kind(spec.estimator["name"]).settings.items()}
-    values = {key: value for key, value in sorted(spec.estimator.items()) if key not in ("name", "base")}
-    changes = {key: str(value) for key, value in values.items() if value != defaults[key]}
+    known = estimators.kind(spec.estimator["name"]).settings
+    values = sorted(spec.estimator.items())
+    changes = {k: str(value) for k, value in values if k not in ("name", "base") and value != known[k].default}
     changes |= {"dapo": ""} if spec.rollout.dynamic_sampling else {}
     return changes | ({"gspo": ""} if spec.loss.ratio == "sequence" else {})
 

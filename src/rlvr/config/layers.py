@@ -40,7 +40,7 @@ class Layer:
         return replace(self, content={**self.content, **keys})
 
     def _dotted(self, location: tuple[Any, ...]) -> str:
-        return ".".join(str(part) for part in (*filter(None, [self.key]), *location))
+        return ".".join(map(str, (self.key, *location) if self.key else location))
 
     def holds(self, location: tuple[Any, ...]) -> bool:
         node: Any = self.content
@@ -70,7 +70,7 @@ def merge(layers: Iterable[Layer]) -> dict[str, Any]:
 
     The result shares objects with the layers: do not change it.
     """
-    return reduce(_merged, (layer.content for layer in layers), {})
+    return reduce(_merged, [layer.content for layer in layers], {})
 
 
 def _merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
@@ -90,9 +90,14 @@ def _merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
 # ---- files -----------------------------------------------------------------------------------------
 
 
+def file_name(path: Path, root: Path) -> str:
+    """A file as messages name it: below the root, where it is there."""
+    return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
+
+
 def read_yaml(path: Path, root: Path) -> Layer:
     """The content of a file. Raises ConfigError where it is no mapping of names to plain values."""
-    file = str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
+    file = file_name(path, root)
     if not path.is_file():
         siblings = [p.stem for p in path.parent.glob("*.yaml")] if path.parent.is_dir() else []
         raise ConfigError(f"{file}: no such file{nearest(path.stem, siblings)}")
@@ -124,7 +129,7 @@ class _Plain(_Fastest):
     """
 
     def construct_document(self, node):
-        _check_keys(node, set())
+        _check_keys(node)
         return super().construct_document(node)
 
 
@@ -140,15 +145,18 @@ def _check_depth(text: str) -> None:
             raise yaml.constructor.ConstructorError(None, None, f"nested deeper than {DEPTH} levels", event.start_mark)
 
 
-def _check_keys(node: yaml.Node, seen: set[int]) -> None:
+def _check_keys(root: yaml.Node) -> None:
     """Raises ConstructorError for a bad or repeated key; runs before `<<` adds keys of other mappings."""
-    if id(node) in seen or isinstance(node, yaml.ScalarNode):
-        return
-    seen.add(id(node))
-    if isinstance(node, yaml.SequenceNode):
-        for item in node.value:
-            _check_keys(item, seen)
-    elif isinstance(node, yaml.MappingNode):
+    seen: set[int] = set()  # an anchor's node is at several places
+    waiting: list[Any] = [root]
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen or isinstance(node, yaml.ScalarNode):
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            waiting += node.value
+            continue
         keys = set()
         for key, value in node.value:
             if key.tag not in ("tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"):
@@ -157,7 +165,7 @@ def _check_keys(node: yaml.Node, seen: set[int]) -> None:
             if key.value in keys:
                 raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} is given twice", key.start_mark)
             keys.add(key.value)
-            _check_keys(value, seen)
+            waiting.append(value)
 
 
 def _placed(construct: Any, tag: str) -> Any:

@@ -1,20 +1,18 @@
 """A paper is a folder of config/papers/: paper.yaml, and where it has them the files below and published tables."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from rlvr.config.layers import ConfigError, Layer, read_yaml
+from rlvr.config.layers import ConfigError, Layer, file_name, read_yaml
 from rlvr.words import nearest
 
 PAPERS = "papers"
-FILES = PAPER, CLAIMS, SCALES, DEVIATIONS_FILE, NOTES_FILE = (
-    "paper.yaml",
-    "claims.yaml",
-    "scales.yaml",
-    "deviations.md",
-    "notes.md",
-)
+PAPER, CLAIMS, SCALES = "paper.yaml", "claims.yaml", "scales.yaml"
+DEVIATIONS_FILE, NOTES_FILE = "deviations.md", "notes.md"
+FILES = (PAPER, CLAIMS, SCALES, DEVIATIONS_FILE, NOTES_FILE)
 DEVIATIONS, NOTES = "deviations", "notes"
 
 
@@ -27,13 +25,16 @@ def read(folder: Path, name: str, root: Path) -> Layer:
     """The content of a paper's files; the place of a key names its file."""
     path = folder / PAPERS / name / PAPER
     if name not in names(folder):
-        file = path.relative_to(root) if path.is_relative_to(root) else path
-        raise ConfigError(f"{file}: no such file{nearest(name, names(folder))}")
+        raise ConfigError(f"{file_name(path, root)}: no such file{nearest(name, names(folder))}")
     paper = read_yaml(path, root)
     for file, key in ((CLAIMS, "claims"), (DEVIATIONS_FILE, DEVIATIONS), (NOTES_FILE, NOTES)):
         if key in paper.content:
             raise ConfigError(f"{paper.place((key,))}: move this key to {file}, a file beside this one")
-    others = [_claims(path, root), _text(path, root, DEVIATIONS_FILE), _text(path, root, NOTES_FILE)]
+    others = [
+        _claims(path, root),
+        _text(path.with_name(DEVIATIONS_FILE), root, DEVIATIONS, deviations),
+        _text(path.with_name(NOTES_FILE), root, NOTES, notes),
+    ]
     more = {key: value for other in others for key, value in other.content.items()}
     return replace(paper.with_keys(**more), files={key: other.file for other in others for key in other.content})
 
@@ -47,14 +48,10 @@ def _claims(paper: Path, root: Path) -> Layer:
     return claims
 
 
-def _text(paper: Path, root: Path, name: str) -> Layer:
+def _text(path: Path, root: Path, key: str, read: Callable[[str, str], Any]) -> Layer:
     """A file of Markdown as content: a list of deviations, or notes by table and figure."""
-    path = paper.with_name(name)
-    file = str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
-    if not path.is_file():
-        return Layer(file, "", {})
-    text = path.read_text(encoding="utf-8")
-    content = {DEVIATIONS: deviations(text, file)} if name == DEVIATIONS_FILE else {NOTES: notes(text, file)}
+    file = file_name(path, root)
+    content = {key: read(path.read_text(encoding="utf-8"), file)} if path.is_file() else {}
     return Layer(file, "", content)
 
 

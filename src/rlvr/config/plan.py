@@ -25,6 +25,11 @@ class SweptArm:
     def name(self) -> str:
         return f"{self.arm}-{self.sweep}-{self.value}"
 
+    @property
+    def named(self) -> dict[str, Any]:
+        """What a label of the sweep may contain."""
+        return {"name": self.sweep, "value": self.value}
+
 
 @dataclass(frozen=True)
 class Cell:

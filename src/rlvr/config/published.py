@@ -1,6 +1,7 @@
 """The published tables of config/papers/<paper>/reference/: their models, methods and benchmarks."""
 
 import csv
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,17 +26,17 @@ class PublishedTable:
     benchmarks: tuple[str, ...]
 
     def check_model(self, name: str, place: str) -> None:
-        self._check("model", name, self.models, place, {plain(other) for other in self.models}, plain(name))
+        self._check("model", name, self.models, place, plain)
 
     def check_benchmark(self, name: str, place: str) -> None:
-        self._check("benchmark", name, self.benchmarks, place, {plain(other) for other in self.benchmarks}, plain(name))
+        self._check("benchmark", name, self.benchmarks, place, plain)
 
     def check_method(self, name: str, place: str) -> None:
-        self._check("method", name, self.methods, place, set(self.methods), name)
+        self._check("method", name, self.methods, place, str)
 
-    def _check(self, what: str, name: str, valid: tuple[str, ...], place: str, names: set[str], key: str) -> None:
+    def _check(self, what: str, name: str, valid: tuple[str, ...], place: str, read: Callable[[str], str]) -> None:
         """Raises ConfigError where the file lacks the name: its numbers would be missing silently."""
-        if key not in names:
+        if read(name) not in map(read, valid):
             raise ConfigError(f"{place}: no {what} {name!r} in {self.file}{nearest(name, valid)}")
 
 

@@ -141,7 +141,7 @@ class Arms:
         if arm not in self.swept:
             return self.label(arm)
         swept = self.swept[arm]
-        text = self.sweeps[swept.sweep].label.format(name=swept.sweep, value=swept.value)
+        text = self.sweeps[swept.sweep].label.format(**swept.named)
         return f"{self.label(arm)}, {text}"
 
     def label_of_curve(self, arm: str) -> str:

@@ -5,6 +5,7 @@ Snakefile.
 """
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -159,20 +160,20 @@ class ItemScope:
         if config.every_arm:
             arms = [*([] if trained else [BASE]), *self.paper.arms]
             rows = [Row(arm=arm, label=self.runs.arms.label(arm)) for arm in arms]
-        if config.sweep is not None:
-            sweep = look_up(self.paper.sweeps, config.sweep, "sweep", f"{self.place}.sweep")
-            for arm in (arm for like in sweep.like for arm in self.swept(like, config.sweep)):
-                named = {"name": config.sweep, "value": self.runs.arms.swept[arm].value}
-                published = sweep.published.format(**named) if sweep.published else None
-                rows.append(Row(arm=arm, label=sweep.label.format(**named), published=published))
+        for arm in self._of_its_sweep(config):
+            sweep, named = self.paper.sweeps[config.sweep], self.runs.arms.swept[arm].named
+            published = sweep.published.format(**named) if sweep.published else None
+            rows.append(Row(arm=arm, label=sweep.label.format(**named), published=published))
         return rows
 
     def arms(self, config: Any) -> list[str]:
-        arms = list(config.arms)
-        if config.sweep is not None:
-            sweep = look_up(self.paper.sweeps, config.sweep, "sweep", f"{self.place}.sweep")
-            arms += [arm for like in sweep.like for arm in self.swept(like, config.sweep)]
-        return arms
+        return [*config.arms, *self._of_its_sweep(config)]
+
+    def _of_its_sweep(self, config: Any) -> list[str]:
+        if config.sweep is None:
+            return []
+        sweep = look_up(self.paper.sweeps, config.sweep, "sweep", f"{self.place}.sweep")
+        return [arm for like in sweep.like for arm in self.swept(like, config.sweep)]
 
     def largest(self, k: list[int]) -> list[int]:
         limit = self.runs.scale.largest_k
@@ -185,17 +186,19 @@ class ItemScope:
         self, models: list[str], rows: list[Row], *, matched: str | None = None, seeds: int | None = None
     ) -> tuple[Cell, ...]:
         """One cell per model and row, of the paper's seeds or the first `seeds` of them."""
-        some = self.runs.seeds[:seeds] if seeds else None
-        pairs = ((model, row) for model in models for row in rows)
-        return tuple(self.runs.cell(model, row, self.place, seeds=some, matched=matched) for model, row in pairs)
+        return self._cells(models, rows, self.runs.seeds[:seeds] if seeds else None, matched)
 
     def trained(self, config: Any, models: list[str], rows: list[Row]) -> tuple[Cell, ...]:
         if any(row.arm == BASE for row in rows):
             raise ConfigError(f"{self.place}: the arm 'base' is not trained; remove it from an item about training")
         repeats = config.repeats and (self.runs.scale.repeats or config.repeats)
-        seeds = list(range(1, repeats + 1)) if repeats else None
-        pairs = ((model, row) for model in models for row in rows)
-        return tuple(self.runs.cell(model, row, self.place, seeds=seeds, matched=None) for model, row in pairs)
+        return self._cells(models, rows, list(range(1, repeats + 1)) if repeats else None, None)
+
+    def _cells(
+        self, models: list[str], rows: list[Row], seeds: list[int] | None, matched: str | None
+    ) -> tuple[Cell, ...]:
+        pairs = product(models, rows)
+        return tuple(self.runs.cell(model, row, self.place, seeds=seeds, matched=matched) for model, row in pairs)
 
     def evaluations(self, benchmarks: list[str], models: list[str], k: list[int]) -> dict[str, tuple[str, ...]]:
         by_benchmark = [{m: self.runs.evaluation(b, m, k, self.place) for m in models} for b in benchmarks]

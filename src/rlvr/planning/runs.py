@@ -18,6 +18,9 @@ from rlvr.planning import context, engines
 from rlvr.planning.arms import BASE, Arms
 from rlvr.planning.papers import Sources
 
+AS_SET = ("estimator", "loss", "rollout", "reward", "rl", "probe", "selection")  # sections that a run has as they are
+OF_PAPER = 3  # layers of a model's settings: the defaults, the paper, the model in the paper
+
 
 class PaperRuns:
     """Adds the runs and evaluations of a paper's tables and figures to a plan."""
@@ -26,7 +29,10 @@ class PaperRuns:
         self.sources, self.plan, self.paper, self.layer, self.arms = sources, plan, paper, layer, arms
         self.scale = sources.scale
         self.seeds = _seeds(paper.seeds, self.scale.seeds)
+        self.layers = {model: self._layers_of(model) for model in paper.models}
         self.settings = {model: self._settings_of(model) for model in paper.models}
+        self.sft = {m: settings.sft if self.scale.fine_tunes(m) else None for m, settings in self.settings.items()}
+        self.arm_settings: dict[tuple[str, str], Settings] = {}  # by model and arm
         self.sets: dict[tuple[str, str], Any] = {}  # by name and configuration key
         self.bases: dict[tuple[str, int | None], tuple[PolicySpec, str]] = {}  # with its id, by model and seed
         self.trained: dict[tuple[str, str], tuple[RunSpec, Execution]] = {}  # by model and arm
@@ -38,34 +44,32 @@ class PaperRuns:
     # ---- settings ----
 
     def _settings_of(self, model: str) -> Settings:
-        validate(Settings, self._paper_layers(model))  # the paper's own settings, which a scale may override
-        layers = self._model_layers(model)
+        layers = self.layers[model]
+        validate(Settings, layers[:OF_PAPER])  # a scale may override a mistake in them
         settings = engines.here(validate(Settings, layers), layers, self.plan.notes)
         if settings.diversity != self.plan.diversity:
             raise ConfigError(f"{self._place('settings')}.diversity: is for all papers; set it in defaults or a scale")
         return settings
 
-    def _paper_layers(self, model: str) -> list[Layer]:
-        entry = look_up(self.paper.models, model, "model", self._place("models"))
+    def _layers_of(self, model: str) -> list[Layer]:
+        """The settings of a model: the first OF_PAPER without a scale, then those of the scale."""
+        name, of_scale = self.paper.name, self.sources.of_scale
         return [
             self.sources.defaults,
             self.layer.below("settings", self.paper.settings),
-            self.layer.below(f"models.{model}.settings", entry.settings),
-        ]
-
-    def _model_layers(self, model: str) -> list[Layer]:
-        of_scale = self.sources.of_scale
-        return [
-            *self._paper_layers(model),
-            *of_scale(),
-            *of_scale(self.paper.name),
-            *of_scale(self.paper.name, model),
+            self.layer.below(f"models.{model}.settings", self.paper.models[model].settings),
+            *(*of_scale(), *of_scale(name), *of_scale(name, model)),
         ]
 
     def settings_of_arm(self, model: str, arm: str, place: str) -> Settings:
         """An arm's checked settings on a model, with the estimator's defaults."""
+        if (model, arm) not in self.arm_settings:
+            self.arm_settings[model, arm] = self._settings_of_arm(model, arm, place)
+        return self.arm_settings[model, arm]
+
+    def _settings_of_arm(self, model: str, arm: str, place: str) -> Settings:
         chain = look_up(self.arms.by_name, arm, "arm", place)
-        layers = [*self._model_layers(model), *chain.layers]
+        layers = [*self.layers[model], *chain.layers]
         settings = engines.here(validate(Settings, layers), layers, self.plan.notes)
         settings = settings.model_copy(update={"estimator": resolve_estimator(settings.estimator, layers)})
         for dotted, factor, place in chain.times:
@@ -95,7 +99,7 @@ class PaperRuns:
 
     def base(self, model: str, seed: int) -> tuple[PolicySpec, str]:
         """The base policy of every arm on a model, and its id: no arm changes its SFT, which a seed may continue."""
-        sft = self.settings[model].sft if self.scale.fine_tunes(model) else None
+        sft = self.sft[model]
         key = model, seed if sft and sft.each_seed else None
         if key not in self.bases:
             spec = PolicySpec(
@@ -173,20 +177,14 @@ class PaperRuns:
                 base=self.base(model, self.seeds[0])[0],
                 data=self.data(own, "data") if own else self._set_of(model, "data"),
                 validation=self._set_of(model, "validation_data"),
-                estimator=settings.estimator,
-                loss=settings.loss,
                 critic=settings.critic.resolved(settings.rl.learning_rate),
-                rollout=settings.rollout,
-                reward=settings.reward,
-                rl=settings.rl,
-                probe=settings.probe,
-                selection=settings.selection,
                 seed=self.seeds[0],
+                **{name: getattr(settings, name) for name in AS_SET},
             )
         except ValidationError as error:
             message = error.errors()[0]["msg"].removeprefix("Value error, ")
             raise ConfigError(f"{self._place('arms', arm)}: {message}") from error
-        layers = [*self._model_layers(model), *self.arms.by_name[arm].layers]
+        layers = [*self.layers[model], *self.arms.by_name[arm].layers]
         self._check_probe(spec, layers)
         self._check_task(model, {"data": spec.data, "sft_data": spec.base.sft_data, "validation_data": spec.validation})
         context.check_rollout(spec.base.model, spec.rollout, layers)
@@ -233,10 +231,10 @@ class PaperRuns:
         look_up(self.paper.benchmarks, benchmark, "benchmark", f"{place}.benchmark")
         sampling = self.settings[model].evaluation
         if k and max(k) > sampling.samples:
-            n = f"n = {sampling.samples} samples ({place_of(self._model_layers(model), ('evaluation', 'samples'))})"
+            n = f"n = {sampling.samples} samples ({place_of(self.layers[model], ('evaluation', 'samples'))})"
             raise ConfigError(f"{place}.k: k = {max(k)} is larger than {n}")
         prompt = self.settings[model].rollout.max_prompt_tokens
-        context.check_evaluation(self._model(model), sampling, prompt, self._model_layers(model))
+        context.check_evaluation(self._model(model), sampling, prompt, self.layers[model])
         spec = EvaluationSpec(data=self.data(benchmark, "benchmarks"), sampling=sampling)
         self._check_task(model, {"benchmarks": spec.data})
         name = identity.evaluation_id(spec)

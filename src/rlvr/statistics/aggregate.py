@@ -6,12 +6,10 @@ Dimensions: S training seeds (runs), M benchmarks, N problems of a benchmark.
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rlvr.config.measures import ANY, Range
-from rlvr.statistics.intervals import Difference, Interval, SeedsAndProblems
+from rlvr.statistics.intervals import Difference, Interval, Matrix, SeedsAndProblems
 
-Matrix = NDArray[np.float64]
 Aggregate = Callable[[Matrix], Matrix]  # (..., S, M) -> (...)
 
 TRIMMED = 0.25  # of the scores at each end

@@ -11,9 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rlvr.files import RecordError
+from rlvr.statistics.intervals import Matrix
 from rlvr.statistics.pass_at_k import pass_at_k
 
-Matrix = NDArray[np.float64]
 Measure = Callable[[pd.DataFrame], Matrix]
 Scores = dict[tuple[str, str], pd.DataFrame]  # by policy and evaluation
 
@@ -41,16 +41,18 @@ def blind(frame: pd.DataFrame, k: int) -> float | None:
     """
     if "chance" not in frame:
         return None
-    by_problem = pd.DataFrame({"unit": units_of(frame), "passes": 1 - (1 - frame["chance"]) ** k})
-    return float(by_problem.groupby("unit")["passes"].mean().mean())
+    return _mean_of_units(frame, 1 - (1 - frame["chance"]) ** k)
 
 
 def looked_up(frame: pd.DataFrame, k: int) -> float | None:
     """The exact pass@k of a lookup, the mean over problems; None for a set without one (rlvr.data.lookup)."""
     if "lookup" not in frame:
         return None
-    by_problem = pd.DataFrame({"unit": units_of(frame), "passes": frame["lookup"].between(1, k)})
-    return float(by_problem.groupby("unit")["passes"].mean().mean())
+    return _mean_of_units(frame, frame["lookup"].between(1, k))
+
+
+def _mean_of_units(frame: pd.DataFrame, passes: pd.Series) -> float:
+    return float(passes.groupby(units_of(frame)).mean().mean())
 
 
 def false_working(frames: Sequence[pd.DataFrame]) -> float | None:

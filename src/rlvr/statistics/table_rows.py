@@ -156,7 +156,7 @@ def frames_of(
 
 def holm(p: pd.Series) -> pd.Series:
     """Holm's adjusted p-values of one family; NaN stays NaN."""
-    return _adjusted(p, "holm")
+    return adjusted(p, "holm")
 
 
 def false_discovery(p: pd.Series) -> pd.Series:
@@ -164,15 +164,16 @@ def false_discovery(p: pd.Series) -> pd.Series:
 
     Those up to 5 % hold on average at most 5 % of differences that are none.
     """
-    return _adjusted(p, "fdr_bh")
+    return adjusted(p, "fdr_bh")
 
 
-def _adjusted(p: pd.Series, method: str) -> pd.Series:
+def adjusted(p: pd.Series, method: str) -> pd.Series:
+    """The p-values of one family, adjusted by a method of statsmodels; NaN stays NaN."""
     from statsmodels.stats.multitest import multipletests  # slow to import
 
-    p_values = p.dropna().astype(float)
-    adjusted = multipletests(p_values, method=method)[1] if len(p_values) else p_values
-    return pd.Series(adjusted, index=p_values.index, dtype=float).reindex(p.index)
+    values = p.dropna().astype(float)
+    found = multipletests(values, method=method)[1] if len(values) else values
+    return pd.Series(found, index=values.index, dtype=float).reindex(p.index)
 
 
 def _columns(layout: ScoresLayout, samples: int) -> list[tuple[str, int, Measure]]:

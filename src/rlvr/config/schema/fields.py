@@ -41,7 +41,8 @@ class Strict(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _known_keys(cls, content: Any) -> Any:
+        fields = cls.model_fields
         for key in content if isinstance(content, dict) else ():
-            if key not in cls.model_fields:
-                raise UnknownKey(key, [*cls.model_fields])
+            if key not in fields:
+                raise UnknownKey(key, [*fields])
         return content
