@@ -13,17 +13,14 @@ from rlvr.config.plan import Item, Plan
 from rlvr.estimators import Estimator
 from rlvr.figures import _training
 from rlvr.figures._looks import looks
-from rlvr.figures._panels import Axes, Figure, below
-from rlvr.items import FigureKind
-from rlvr.items.layout import runs_of_cells
-from rlvr.statistics.intervals import over_seeds
+from rlvr.figures._panels import Axes, Figure, below, error_bars
+from rlvr.items.layout import filled, runs_of_cells
+from rlvr.items.rows import mean_of_seeds
 from rlvr.statistics.run_rows import Runs, cell_columns, in_range, value_of
 
 SIDES = {"positive": "positive_mass_by_correct", "negative": "negative_mass_by_correct"}
 ORIENTATION, GREY = "grpo", COLORS["grey"]
 CAPTION = "Bars: 95 % intervals over {seeds} training seeds (Student's t)."
-Config = _training.TrainingFigure
-expand = _training.expand
 
 
 class Weights(Spec):
@@ -41,7 +38,7 @@ def lay_out(item: Item, plan: Plan, paper: str) -> MassesLayout:
     weights = tuple(
         Weights(estimator=run.estimator, shaped=run.reward.overlong_penalty > 0) for run in runs_of_cells(item, plan)
     )
-    return MassesLayout(**dict(_training.lay_out(item, plan, paper)), weights=weights)
+    return filled(MassesLayout, item, plan, paper, weights=weights)
 
 
 def statistics(layout: MassesLayout, runs: Runs) -> pd.DataFrame:
@@ -58,18 +55,8 @@ def statistics(layout: MassesLayout, runs: Runs) -> pd.DataFrame:
             for c in range(rollouts + 1):
                 values_S = means_SC[~np.isnan(means_SC[:, c]), c]
                 if values_S.size:
-                    interval = over_seeds(values_S, layout.confidence)
-                    realised.append(
-                        {
-                            "form": "realised",
-                            "side": side,
-                            "p": c / rollouts,
-                            "value": interval.estimate,
-                            "value_low": interval.low,
-                            "value_high": interval.high,
-                            "seeds": values_S.size,
-                        }
-                    )
+                    row = {"form": "realised", "side": side, "p": c / rollouts}
+                    realised.append({**row, **mean_of_seeds(values_S, layout.confidence)})
         form = "own" if has_closed_form(weights.estimator, weights.shaped) else ORIENTATION
         closed = closed_form(weights.estimator if form == "own" else {"name": ORIENTATION}, rollouts)
         rows += [{**cell_columns(cell), "measure": "masses", **row} for row in realised]
@@ -122,8 +109,7 @@ def draw(layout: MassesLayout, frames: list[pd.DataFrame]) -> Figure:
             rows = cell[cell["side"] == side]
             _closed(axes, rows, sign, tint)
             points = rows[rows["form"] == "realised"]
-            below, above = points["value"] - points["value_low"], points["value_high"] - points["value"]
-            errors = [below.fillna(0.0), above.fillna(0.0)]
+            errors = [length.fillna(0.0) for length in error_bars(points)]
             style = {"color": tint, "fmt": "o", "markersize": 4, "elinewidth": 1.0, "zorder": 3}
             axes.errorbar(points["p"], sign * points["value"], yerr=errors if sign > 0 else errors[::-1], **style)
         reach = {side: float(cell.loc[cell["side"] == side, "value"].max()) for side in ("positive", "negative")}
@@ -158,13 +144,4 @@ def _legend_of_masses(figure: Figure, frame: pd.DataFrame) -> None:
     below(figure, {str(handle.get_label()): handle for handle in handles})
 
 
-FIGURE = FigureKind(
-    config=Config,
-    layout=MassesLayout,
-    expand=expand,
-    lay_out=lay_out,
-    statistics=statistics,
-    reads=("runs",),
-    draw=draw,
-    caption=CAPTION,
-)
+FIGURE = _training.TrainingKind(layout=MassesLayout, lay_out=lay_out, statistics=statistics, draw=draw, caption=CAPTION)

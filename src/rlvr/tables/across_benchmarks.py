@@ -12,7 +12,6 @@ from rlvr.config.measures import SHARE
 from rlvr.config.plan import Item
 from rlvr.config.schema.fields import Positive
 from rlvr.items import TableKind
-from rlvr.items.layout import with_scores
 from rlvr.items.scope import Scope
 from rlvr.statistics.aggregate import Aggregate, Matrix, RunsAndProblemsByBenchmark, iqm, mean
 from rlvr.statistics.scores import Scores, false_working, matrix, pass_at, units_of
@@ -43,7 +42,7 @@ WORDS = _scored.Words(
     drawn="training runs, each with its scores on all benchmarks, × problems of each benchmark (two-way random "
     "effects, Student's t, paired for differences): other runs and other problems, not other benchmarks",
 )
-lay_out, render, sentences = with_scores, partial(_scored.render, WORDS), partial(_scored.sentences, WORDS)
+render, sentences = partial(_scored.render, WORDS), partial(_scored.sentences, WORDS)
 
 
 class Config(MethodsTable):
@@ -113,7 +112,6 @@ TABLE = TableKind(
     config=Config,
     layout=ScoresLayout,
     expand=expand,
-    lay_out=lay_out,
     statistics=statistics,
     reads=("scores",),
     claims=of_scores.CLAIMS,

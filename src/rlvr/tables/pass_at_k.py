@@ -20,7 +20,6 @@ from rlvr.config.schema.fields import Positive
 from rlvr.config.schema.items import ItemConfig
 from rlvr.figures import frontier
 from rlvr.items import TableKind
-from rlvr.items.layout import with_scores
 from rlvr.items.rendered import Rendered
 from rlvr.items.scope import Scope
 from rlvr.statistics.consistency import check_table, in_words, pass_at_k_cells
@@ -140,7 +139,6 @@ TABLE = TableKind(
     config=Config,
     layout=ScoresLayout,
     expand=expand,
-    lay_out=with_scores,
     statistics=statistics,
     reads=("scores", "reference"),
     claims=of_scores.CLAIMS,

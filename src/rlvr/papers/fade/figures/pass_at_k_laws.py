@@ -7,12 +7,10 @@ import pandas as pd
 from pydantic import Field, model_validator
 
 from rlvr.config.layouts import ScoresLayout, Spec
-from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.fields import Positive
 from rlvr.figures import _scored
 from rlvr.figures._looks import looks as looks_of
 from rlvr.figures._panels import Figure, grid, legend
-from rlvr.items import FigureKind
 from rlvr.papers.fade import of_laws
 from rlvr.papers.fade.scaling import LAWS, fit, fit_solve_rates, names, pass_at_k_of, possible
 from rlvr.statistics.intervals import over_seeds
@@ -43,14 +41,11 @@ class Config(_scored.ScoredFigure):
         return self
 
 
-expand = _scored.expand
-
-
 class Fits(Spec):
     """What laws are fitted to."""
 
     budgets: tuple[int, ...]
-    by_level: bool
+    by_level: bool = False
     laws: tuple[str, ...]
 
 
@@ -60,13 +55,6 @@ class OfLaws(ScoresLayout, Fits):
 
 class LawsLayout(_scored.ScoredLayout, Fits):
     pass
-
-
-def lay_out(item: Item, plan: Plan, paper: str) -> LawsLayout:
-    config: Any = item.content
-    return LawsLayout(
-        **dict(_scored.lay_out(item, plan, paper)), budgets=config.budgets, by_level=config.by_level, laws=config.laws
-    )
 
 
 def statistics(layout: OfLaws | LawsLayout, scores: Scores) -> pd.DataFrame:
@@ -159,18 +147,10 @@ def draw(layout: LawsLayout, frames: list[pd.DataFrame]) -> Figure:
         line[0].set_ylabel("pass@k (%)")
     for law in layout.laws:
         blocks[0][0].plot([], [], linestyle=LINES[law], color="0.3", label=law)
-    legend(figure, [axes for line in blocks for axes in line])
+    legend(figure)
     return figure
 
 
-FIGURE = FigureKind(
-    config=Config,
-    layout=LawsLayout,
-    expand=expand,
-    lay_out=lay_out,
-    statistics=statistics,
-    reads=("scores",),
-    claims=of_laws.CLAIMS,
-    draw=draw,
-    caption=CAPTION,
+FIGURE = _scored.ScoredKind(
+    config=Config, layout=LawsLayout, statistics=statistics, claims=of_laws.CLAIMS, draw=draw, caption=CAPTION
 )

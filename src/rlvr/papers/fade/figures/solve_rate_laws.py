@@ -5,7 +5,6 @@ import pandas as pd
 
 from rlvr.figures import _curves_of_counts, _training
 from rlvr.figures._panels import Figure, grid, legend
-from rlvr.items import FigureKind
 from rlvr.papers.fade.scaling import MIXTURES, fit_mixture
 from rlvr.statistics.intervals import over_seeds
 from rlvr.statistics.run_rows import Runs, cell_columns
@@ -14,8 +13,6 @@ CAPTION = "Bars: shares of held-out problems, over {seeds} training seeds togeth
 FITS = {1: ("Beta-binomial", "--"), 2: ("two Beta-binomials", "-")}
 PARAMETERS = dict(enumerate(MIXTURES.values(), 1))  # by the number of components
 PARTS = (0.0, 0.5, 1.0)  # of the probed steps
-Config = _training.TrainingFigure
-expand = _training.expand
 
 
 def statistics(layout: _training.TrainingLayout, runs: Runs) -> pd.DataFrame:
@@ -66,17 +63,8 @@ def draw(layout: _training.TrainingLayout, frames: list[pd.DataFrame]) -> Figure
             axes.set_title(f"{rows['label'].iloc[0]}, step {step}")
             axes.set_xlabel("solve rate")
         line[0].set_ylabel("share of problems")
-    legend(figure, [axes for line in blocks for axes in line])
+    legend(figure)
     return figure
 
 
-FIGURE = FigureKind(
-    config=Config,
-    layout=_training.TrainingLayout,
-    expand=expand,
-    lay_out=_training.lay_out,
-    statistics=statistics,
-    reads=("runs",),
-    draw=draw,
-    caption=CAPTION,
-)
+FIGURE = _training.TrainingKind(statistics=statistics, draw=draw, caption=CAPTION)

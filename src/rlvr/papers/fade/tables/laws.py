@@ -1,16 +1,13 @@
 """Laws of pass@k and distributions of solve rates: parameters and errors (FADE, sec. 12, Figures 10 and 11)."""
 
-from typing import Any
-
 import pandas as pd
 from pydantic import Field
 
 from rlvr.config.measures import ANY
-from rlvr.config.plan import Item, Plan
+from rlvr.config.plan import Item
 from rlvr.config.schema.fields import Positive
 from rlvr.items import TableKind
-from rlvr.items.layout import with_scores
-from rlvr.items.rendered import Rendered, scale_line
+from rlvr.items.rendered import Rendered
 from rlvr.items.scope import Scope
 from rlvr.papers.fade.figures import pass_at_k_laws
 from rlvr.papers.fade.figures.pass_at_k_laws import OfLaws
@@ -29,11 +26,6 @@ class Config(BenchmarksTable):
 def expand(name: str, config: Config, scope: Scope) -> Item:
     config = config.model_copy(update={"k": scope.largest(config.k)})
     return _scored.expand(name, config, scope, k=config.k)
-
-
-def lay_out(item: Item, plan: Plan, paper: str) -> OfLaws:
-    config: Any = item.content
-    return OfLaws(**dict(with_scores(item, plan, paper)), budgets=config.budgets, laws=config.laws, by_level=False)
 
 
 def statistics(layout: OfLaws, scores: Scores) -> pd.DataFrame:
@@ -69,15 +61,13 @@ def render(layout: OfLaws, statistics: pd.DataFrame) -> Rendered:
         f"seeds together; in brackets: {confidence} intervals of Student's t over fits of each seed.",
     ]
     notes += [f"On {benchmark}." for benchmark in statistics["benchmark"].unique()] if "Benchmark" in one else []
-    notes += [layout.note] if layout.note else []
-    return Rendered(layout.title, scale_line(layout), table.drop(columns=one), notes)
+    return Rendered.of(layout, table.drop(columns=one), notes)
 
 
 TABLE = TableKind(
     config=Config,
     layout=OfLaws,
     expand=expand,
-    lay_out=lay_out,
     statistics=statistics,
     reads=("scores",),
     render=render,

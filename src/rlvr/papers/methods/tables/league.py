@@ -22,8 +22,8 @@ from rlvr.config.schema.settings import Statistics
 from rlvr.figures import frontier
 from rlvr.items import TableKind
 from rlvr.items.inputs import Solutions
-from rlvr.items.layout import with_scores
-from rlvr.items.rendered import Rendered, scale_line
+from rlvr.items.layout import filled
+from rlvr.items.rendered import Rendered
 from rlvr.items.scope import Scope
 from rlvr.papers.methods.figures import league_tree, performance_profile
 from rlvr.papers.methods.ranking import Methods, methods_at, probability_of_improvement, ranks
@@ -111,7 +111,7 @@ class LeagueLayout(ScoresLayout):
 
 
 def lay_out(item: Item, plan: Plan, paper: str) -> LeagueLayout:
-    return LeagueLayout(**dict(with_scores(item, plan, paper)), distinct=plan.diversity.common)
+    return filled(LeagueLayout, item, plan, paper, distinct=plan.diversity.common)
 
 
 def statistics(layout: LeagueLayout, scores: Scores, training: Runs, solutions: Solutions) -> pd.DataFrame:
@@ -321,9 +321,8 @@ def render(layout: LeagueLayout, statistics: pd.DataFrame) -> Rendered:
         *(["False working: correct samples with a false step, as a share of all correct ones."] if checked else []),
         *([WHY.format(over(statistics["seeds"].max(), first["problems"]))] if WITHHELD in frame.to_string() else []),
         " ".join(sentences(statistics, None)),
-        *([layout.note] if layout.note else []),
     ]
-    return Rendered(layout.title, scale_line(layout), frame, notes)
+    return Rendered.of(layout, frame, notes)
 
 
 def _out_of_reach(statistics: pd.DataFrame, baseline: str) -> list[str]:

@@ -4,14 +4,10 @@ import pandas as pd
 
 from rlvr.figures import _scored
 from rlvr.figures._panels import SMALL, WIDTH, Figure, grid, starts_line
-from rlvr.items import FigureKind
-from rlvr.papers.pacs.figures import _of_tables
 from rlvr.statistics.table_rows import UNTRAINED
 
 CAPTION = "Means over {seeds} training seeds; the table has their intervals."
 DARK = 0.6  # of the scale, from where on numbers are white
-
-Config, expand = _of_tables.Config, _of_tables.expand
 
 
 def draw(layout: _scored.OfTables, frames: list[pd.DataFrame]) -> Figure:
@@ -46,11 +42,4 @@ def draw(layout: _scored.OfTables, frames: list[pd.DataFrame]) -> Figure:
     return figure
 
 
-FIGURE = FigureKind(
-    config=Config,
-    layout=_scored.OfTables,
-    expand=expand,
-    lay_out=_scored.lay_out_tables,
-    draw=draw,
-    caption=CAPTION,
-)
+FIGURE = _scored.TablesKind(draw=draw, caption=CAPTION)

@@ -12,8 +12,8 @@ from rlvr.config.plan import Item, Plan
 from rlvr.figures import _scored
 from rlvr.figures._looks import looks
 from rlvr.figures._panels import Axes, Figure, grid, legend, nothing, starts_line
-from rlvr.items import FigureKind
 from rlvr.items.inputs import Solutions
+from rlvr.items.layout import filled
 from rlvr.items.scope import Scope
 from rlvr.statistics.run_rows import cell_columns
 
@@ -39,8 +39,7 @@ class MapLayout(_scored.ScoredLayout):
 
 
 def lay_out(item: Item, plan: Plan, paper: str) -> MapLayout:
-    count = item.content.problems  # type: ignore[attr-defined]
-    return MapLayout(**dict(_scored.lay_out(item, plan, paper)), embedding=plan.diversity.embedding, problems=count)
+    return filled(MapLayout, item, plan, paper, embedding=plan.diversity.embedding)
 
 
 def statistics(layout: MapLayout, solutions: Solutions) -> pd.DataFrame:
@@ -53,8 +52,7 @@ def statistics(layout: MapLayout, solutions: Solutions) -> pd.DataFrame:
 
     encoder, rows = encoder_of(layout.embedding), []
     (panel,) = layout.panels
-    for model in dict.fromkeys(cell.model for cell in layout.cells):
-        cells = [cell for cell in layout.cells if cell.model == model]
+    for model, cells in layout.by_model().items():
         found = [solutions[cell.policies[0], panel.evaluations[model]] for cell in cells]
         fewest = {p: min(len(of.get(p, {})) for of in found) for p in found[0]}
         chosen = [p for p in sorted(fewest, key=lambda p: (-fewest[p], p)) if fewest[p] >= FEWEST]
@@ -110,7 +108,7 @@ def draw(layout: MapLayout, frames: list[pd.DataFrame]) -> Figure:
         axes.set_title(f"{points['stand_in'].iloc[0]}\n{short}" if len(rows) > 1 else short)
         axes.margins(0.15)
         axes.set(xlabel="first component", ylabel="second" if starts_line(axes) else None)
-    legend(figure, [axes for block in blocks for axes in block])
+    legend(figure)
     return figure
 
 
@@ -128,7 +126,7 @@ def _contours(axes: Axes, points: pd.DataFrame, color: str) -> None:
     axes.contour(xs, ys, heights, levels=np.unique(np.quantile(at_points, LEVELS)), colors=color, linewidths=0.9)
 
 
-FIGURE = FigureKind(
+FIGURE = _scored.ScoredKind(
     config=Config,
     layout=MapLayout,
     expand=expand,
