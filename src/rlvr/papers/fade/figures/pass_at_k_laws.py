@@ -12,7 +12,7 @@ from rlvr.figures import _scored
 from rlvr.figures._looks import looks as looks_of
 from rlvr.figures._panels import Figure, grid, legend
 from rlvr.papers.fade import of_laws
-from rlvr.papers.fade.scaling import LAWS, fit, fit_solve_rates, names, pass_at_k_of, possible
+from rlvr.papers.fade.scaling import LAWS, MIXTURES, fit, fit_solve_rates
 from rlvr.statistics.intervals import over_seeds
 from rlvr.statistics.run_rows import cell_columns
 from rlvr.statistics.scores import Scores, pass_at
@@ -27,7 +27,7 @@ LINES = {
     "two Beta-binomials": (0, (4, 1, 1, 1, 1, 1)),
 }
 Laws = list[Literal["shifted power law", "power law", "exponential law", "Beta-binomial", "two Beta-binomials"]]
-EVERY: Laws = ["shifted power law", "power law", "exponential law", "Beta-binomial", "two Beta-binomials"]
+EVERY: Any = list(LAWS)
 
 
 class Config(_scored.ScoredFigure):
@@ -92,21 +92,21 @@ def _of_seeds(head: dict[str, Any], frames: list[pd.DataFrame], layout: OfLaws |
 
     def parameters(law: str, budget: int, curve_K: np.ndarray, of: np.ndarray) -> tuple[float, ...]:
         seen = ks <= budget
-        return fit(law, ks[seen], curve_K[seen]).parameters if law in LAWS else fit_solve_rates(law, of, budget)
+        return fit_solve_rates(law, of, budget) if law in MIXTURES else fit(law, ks[seen], curve_K[seen]).parameters
 
     for budget in layout.budgets:
         seen = ks <= budget
         for law in layout.laws:
-            if int(seen.sum()) < len(names(law)) and law in LAWS:
+            if int(seen.sum()) < len(LAWS[law].names) and law not in MIXTURES:
                 continue  # fewer points than parameters
             whole = parameters(law, budget, mean_K, np.sum(counts, axis=0))
             of_seeds = [parameters(law, budget, *pair) for pair in zip(curves_SK, counts, strict=True)]
-            errors_K = (pass_at_k_of(law, ks, whole) - mean_K) ** 2
+            errors_K = (LAWS[law].function(ks, *whole) - mean_K) ** 2
             mse = float(errors_K[seen].mean())
             beyond = float(errors_K[~seen].mean()) if (~seen).any() else float("nan")
-            for i, name in enumerate(names(law)):
+            for i, name in enumerate(LAWS[law].names):
                 values_S = np.array([found[i] for found in of_seeds])
-                interval = over_seeds(values_S, layout.confidence, possible(law)[i])
+                interval = over_seeds(values_S, layout.confidence, LAWS[law].possible[i])
                 rows.append(
                     {
                         **head,
@@ -135,7 +135,7 @@ def draw(layout: LawsLayout, frames: list[pd.DataFrame]) -> Figure:
                 for law, fitted in cell[cell["budget"] == budget].groupby("law", sort=False):
                     if law == "observed":
                         continue
-                    values = pass_at_k_of(str(law), dense, fitted["value"].tolist())
+                    values = LAWS[str(law)].function(dense, *fitted["value"])
                     axes.plot(dense, 100 * values, linestyle=LINES[str(law)], color=look.color, linewidth=1)
             axes.axvline(budget, color="0.7", linewidth=0.8)
             axes.set_xscale("log")
