@@ -12,7 +12,7 @@ import pandas as pd
 from pydantic import Field
 
 from rlvr.claims import of_scores
-from rlvr.config.layers import ConfigError, look_up
+from rlvr.config.layers import ConfigError
 from rlvr.config.layouts import ScoresLayout
 from rlvr.config.plan import Item
 from rlvr.config.published import plain
@@ -27,7 +27,7 @@ from rlvr.statistics.references import Reference
 from rlvr.statistics.scores import Scores
 from rlvr.statistics.table_rows import pass_at_k_rows
 from rlvr.tables import _scored
-from rlvr.tables._methods import BenchmarksTable
+from rlvr.tables._methods import BenchmarksTable, check_rates
 
 WORDS = _scored.Words(
     headers={"pass": "@{k}", "avg": "avg@{k}", "maj": "maj@{k}"},
@@ -41,7 +41,7 @@ WORDS = _scored.Words(
 )
 
 
-check_published, sentences = _scored.check_published, partial(_scored.sentences, WORDS)
+sentences = partial(_scored.sentences, WORDS)
 
 
 class Config(BenchmarksTable):
@@ -63,9 +63,7 @@ def companions(name: str, config: Config, scope: Scope) -> tuple[dict[str, ItemC
     """
     if config.matched is None:
         return {}, {}
-    sweep = look_up(scope.paper.sweeps, config.matched, "sweep", f"{scope.place}.matched")
-    if sweep.times != "rl.learning_rate":
-        raise ConfigError(f"{scope.place}.matched: {config.matched!r} is no sweep with `times: rl.learning_rate`")
+    sweep = check_rates(config, scope)
     if config.compare_with is None:
         raise ConfigError(f"{scope.place}.matched: needs compare_with, the method whose pass@1 the others are taken at")
     every = scope.rows(config)
@@ -126,13 +124,10 @@ def _consistency(layout: ScoresLayout, reference: Path) -> list[str]:
     table = pd.read_csv(reference, dtype=str, keep_default_na=False)
     table = table[table["benchmark"].map(plain).isin([plain(panel.published) for panel in layout.panels])]
     impossible = in_words(check_table(pass_at_k_cells(table)))
-    if not impossible:
-        return []
-    return [
+    words = (
         "Published rows that no unbiased pass@k at one fixed n can give, rounding allowed for (`rlvr consistency`): "
-        + ". ".join(impossible)
-        + "."
-    ]
+    )
+    return [f"{words}{'. '.join(impossible)}."] if impossible else []
 
 
 TABLE = TableKind(
@@ -145,7 +140,7 @@ TABLE = TableKind(
     render=render,
     rendered_from=("statistics", "reference"),
     companions=companions,
-    check_published=check_published,
+    check_published=_scored.check_published,
     sentences=sentences,
     curves=True,
 )
