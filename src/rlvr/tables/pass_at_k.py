@@ -124,10 +124,8 @@ def _consistency(layout: ScoresLayout, reference: Path) -> list[str]:
     table = pd.read_csv(reference, dtype=str, keep_default_na=False)
     table = table[table["benchmark"].map(plain).isin([plain(panel.published) for panel in layout.panels])]
     impossible = in_words(check_table(pass_at_k_cells(table)))
-    words = (
-        "Published rows that no unbiased pass@k at one fixed n can give, rounding allowed for (`rlvr consistency`): "
-    )
-    return [f"{words}{'. '.join(impossible)}."] if impossible else []
+    words = "Published rows that no unbiased pass@k at one fixed n can give, rounding allowed for (`rlvr consistency`)"
+    return [f"{words}: {'. '.join(impossible)}."] if impossible else []
 
 
 TABLE = TableKind(
