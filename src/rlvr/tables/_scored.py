@@ -33,9 +33,21 @@ EQUAL = (
 
 
 def expand(
-    name: str, config: Any, scope: Scope, *, k: list[int], matched: str | None = None, seeds: int | None = None
+    name: str,
+    config: Any,
+    scope: Scope,
+    *,
+    k: list[int] | None = None,
+    matched: str | None = None,
+    seeds: int | None = None,
 ) -> Item:
-    """The item: one cell per model and row, one evaluation per model and benchmark."""
+    """The item: one cell per model and row, one evaluation per model and benchmark.
+
+    `k` are by default those of the configuration that the scale has.
+    """
+    if k is None:
+        k = scope.largest(config.k)
+        config = config.model_copy(update={"k": k})
     models, rows = scope.models(config.models), scope.rows(config)
     check_baseline(config, rows, scope)
     evaluations = scope.evaluations(config.over(), models, k)

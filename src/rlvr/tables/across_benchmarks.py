@@ -9,10 +9,8 @@ from pydantic import Field
 from rlvr.claims import of_scores
 from rlvr.config.layouts import CellLayout, ScoresLayout
 from rlvr.config.measures import SHARE
-from rlvr.config.plan import Item
 from rlvr.config.schema.fields import Positive
 from rlvr.items import TableKind
-from rlvr.items.scope import Scope
 from rlvr.statistics.aggregate import Aggregate, Matrix, RunsAndProblemsByBenchmark, iqm, mean
 from rlvr.statistics.scores import Scores, false_working, matrix, pass_at, units_of
 from rlvr.statistics.table_rows import (
@@ -52,11 +50,6 @@ class Config(MethodsTable):
     def over(self) -> list[str]:
         """The benchmarks, in order."""
         return self.benchmarks
-
-
-def expand(name: str, config: Config, scope: Scope) -> Item:
-    config = config.model_copy(update={"k": scope.largest(config.k)})
-    return _scored.expand(name, config, scope, k=config.k)
 
 
 def statistics(layout: ScoresLayout, scores: Scores) -> pd.DataFrame:
@@ -111,7 +104,7 @@ def _matrices(by_benchmark: list[dict[str, pd.DataFrame]], cell: CellLayout, k: 
 TABLE = TableKind(
     config=Config,
     layout=ScoresLayout,
-    expand=expand,
+    expand=_scored.expand,
     statistics=statistics,
     reads=("scores",),
     claims=of_scores.CLAIMS,

@@ -98,9 +98,7 @@ def companions(name: str, config: Config, scope: Scope) -> tuple[dict[str, ItemC
 
 
 def expand(name: str, config: Config, scope: Scope) -> Item:
-    config = config.model_copy(update={"k": scope.largest(config.k)})
-    matched = config.matched if isinstance(config, AtEqualPass1) else None
-    return _scored.expand(name, config, scope, k=config.k, matched=matched)
+    return _scored.expand(name, config, scope, matched=config.matched if isinstance(config, AtEqualPass1) else None)
 
 
 def statistics(layout: ScoresLayout, scores: Scores, reference: Path | None) -> pd.DataFrame:

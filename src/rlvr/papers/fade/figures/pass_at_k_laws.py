@@ -11,9 +11,9 @@ from rlvr.config.schema.fields import Positive
 from rlvr.figures import _scored
 from rlvr.figures._looks import looks as looks_of
 from rlvr.figures._panels import Figure, grid, legend
+from rlvr.items.rows import mean_of_seeds
 from rlvr.papers.fade import of_laws
 from rlvr.papers.fade.scaling import LAWS, MIXTURES, fit, fit_solve_rates
-from rlvr.statistics.intervals import over_seeds
 from rlvr.statistics.run_rows import cell_columns
 from rlvr.statistics.scores import Scores, pass_at
 from rlvr.statistics.table_rows import blocks, frames_of
@@ -71,13 +71,10 @@ def statistics(layout: OfLaws | LawsLayout, scores: Scores) -> pd.DataFrame:
         for level in sorted(set(first["level"])) if layout.by_level else [""]:
             for cell in cells:
                 head = {**cell_columns(cell), "benchmark": panel.name, "level": level}
-                chosen = [_of_level(frames[policy], level) for policy in cell.policies]
+                chosen = [frames[policy] for policy in cell.policies]
+                chosen = [frame[frame["level"] == level] for frame in chosen] if level else chosen
                 rows += _of_seeds(head, chosen, layout)
     return pd.DataFrame(rows)
-
-
-def _of_level(frame: pd.DataFrame, level: str) -> pd.DataFrame:
-    return pd.DataFrame(frame[frame["level"] == level]) if level else frame
 
 
 def _of_seeds(head: dict[str, Any], frames: list[pd.DataFrame], layout: OfLaws | LawsLayout) -> list[dict[str, Any]]:
@@ -105,16 +102,9 @@ def _of_seeds(head: dict[str, Any], frames: list[pd.DataFrame], layout: OfLaws |
             mse = float(errors_K[seen].mean())
             beyond = float(errors_K[~seen].mean()) if (~seen).any() else float("nan")
             for i, name in enumerate(LAWS[law].names):
-                values_S = np.array([found[i] for found in of_seeds])
-                interval = over_seeds(values_S, layout.confidence, LAWS[law].possible[i])
-                rows.append(
-                    {
-                        **head,
-                        **{"law": law, "budget": budget, "parameter": name, "value": whole[i]},
-                        **{"value_low": interval.low, "value_high": interval.high, "seeds": seeds},
-                        **{"mse": mse, "mse_beyond": beyond},
-                    }
-                )
+                numbers = mean_of_seeds([found[i] for found in of_seeds], layout.confidence, LAWS[law].possible[i])
+                numbers |= {"value": whole[i], "mse": mse, "mse_beyond": beyond}
+                rows.append({**head, "law": law, "budget": budget, "parameter": name, **numbers})
     return rows
 
 
@@ -127,6 +117,7 @@ def draw(layout: LawsLayout, frames: list[pd.DataFrame]) -> Figure:
     ks = np.array(layout.k, float)
     dense = np.geomspace(ks[0], ks[-1], 100)
     for line, ((_, benchmark, level), rows) in zip(blocks, parts, strict=True):
+        names = [*([rows["stand_in"].iloc[0]] if frame["model"].nunique() > 1 else []), benchmark, level]
         for axes, budget in zip(line, budgets, strict=True):
             for arm, cell in rows.groupby("arm", sort=False):
                 look = styles[str(arm)]
@@ -141,9 +132,7 @@ def draw(layout: LawsLayout, frames: list[pd.DataFrame]) -> Figure:
             axes.set_xscale("log")
             axes.set_xticks(ks, [f"{k:g}" for k in ks])
             axes.minorticks_off()
-            names = [*([rows["stand_in"].iloc[0]] if frame["model"].nunique() > 1 else []), benchmark, level]
-            axes.set_title(f"{', '.join(filter(None, names))}, fitted up to k = {budget}")
-            axes.set_xlabel("k")
+            axes.set(title=f"{', '.join(filter(None, names))}, fitted up to k = {budget}", xlabel="k")
         line[0].set_ylabel("pass@k (%)")
     for law in layout.laws:
         blocks[0][0].plot([], [], linestyle=LINES[law], color="0.3", label=law)

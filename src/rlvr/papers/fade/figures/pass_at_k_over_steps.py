@@ -1,5 +1,7 @@
 """Held-out pass@k over k at some steps of training (FADE, Figure 13)."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -44,7 +46,7 @@ def draw(layout: CurvesLayout, frames: list[pd.DataFrame]) -> Figure:
         chosen = sorted({steps[round(i)] for i in np.linspace(0, len(steps) - 1, layout.curves)})
         for step, shade in zip(chosen, np.linspace(PALE, FULL, len(chosen)), strict=True):
             curve = cell[cell["step"] == step]
-            style = {"color": str(shade), "marker": "o", "markersize": 2.5}
+            style: dict[str, Any] = {"color": str(shade), "marker": "o", "markersize": 2.5}
             axes.plot(curve["k"], 100 * curve["value"], **style, label=f"step {step}")
         axes.set_xscale("log", base=2)
         ks = [k for k in sorted(cell["k"].unique()) if k & (k - 1) == 0]

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from rlvr.config.layouts import CellsLayout, Layout
-from rlvr.config.measures import ANY, PERCENTAGE, SHARE, Range, possible
+from rlvr.config.measures import ANY, PERCENTAGE, SHARE, possible
 from rlvr.config.plan import Item
 from rlvr.config.schema.fields import Positive
 from rlvr.config.schema.items import ItemConfig
@@ -109,17 +109,13 @@ def rendered(layout: CellsLayout, frame: pd.DataFrame, columns: Mapping[str, Col
     return Rendered.of(layout, table, notes)
 
 
-def _possible(measure: str, column: Column) -> Range:
-    """0 to 100 for a percentage of a whole, else any."""
-    return PERCENTAGE if possible(measure) == SHARE and column.factor == PERCENTAGE[1] else ANY
-
-
 def _cell(row: pd.Series, column: Column) -> str:
     if pd.isna(row["value"]):
         return "–"
     value, low, high = (column.factor * row[name] for name in ("value", "value_low", "value_high"))
     form = f".{column.digits}f"
-    text = f"{value:{form}}{brackets(low, high, form, _possible(row['measure'], column))}"
+    of_whole = possible(row["measure"]) == SHARE and column.factor == PERCENTAGE[1]
+    text = f"{value:{form}}{brackets(low, high, form, PERCENTAGE if of_whole else ANY)}"
     published = row.get("published")
     if published is None or pd.isna(published):
         return text

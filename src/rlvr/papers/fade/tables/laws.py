@@ -4,11 +4,9 @@ import pandas as pd
 from pydantic import Field
 
 from rlvr.config.measures import ANY
-from rlvr.config.plan import Item
 from rlvr.config.schema.fields import Positive
 from rlvr.items import TableKind
 from rlvr.items.rendered import Rendered
-from rlvr.items.scope import Scope
 from rlvr.papers.fade.figures import pass_at_k_laws
 from rlvr.papers.fade.figures.pass_at_k_laws import OfLaws
 from rlvr.statistics.scores import Scores
@@ -21,11 +19,6 @@ class Config(BenchmarksTable):
     k: list[Positive] = Field(min_length=1)
     budgets: list[Positive] = Field(min_length=1)  # the largest k of each fit
     laws: pass_at_k_laws.Laws = Field(pass_at_k_laws.EVERY, min_length=1)
-
-
-def expand(name: str, config: Config, scope: Scope) -> Item:
-    config = config.model_copy(update={"k": scope.largest(config.k)})
-    return _scored.expand(name, config, scope, k=config.k)
 
 
 def statistics(layout: OfLaws, scores: Scores) -> pd.DataFrame:
@@ -67,7 +60,7 @@ def render(layout: OfLaws, statistics: pd.DataFrame) -> Rendered:
 TABLE = TableKind(
     config=Config,
     layout=OfLaws,
-    expand=expand,
+    expand=_scored.expand,
     statistics=statistics,
     reads=("scores",),
     render=render,

@@ -1,5 +1,7 @@
 """A score of a table's methods as bars, one group per benchmark (PACS, Figure 6)."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -30,7 +32,7 @@ def draw(layout: _scored.OfTables, frames: list[pd.DataFrame]) -> Figure:
             axes.bar(x, rows["value"], GROUP / len(arms), color=styles[arm].color, alpha=0.7)
             marks = {**styles[arm].point, "linestyle": "", "markeredgecolor": "0.2", "markeredgewidth": 0.5}
             label = str(rows["label"].iloc[0])
-            whiskers = {"ecolor": "0.2", "elinewidth": 0.8, "capsize": 2}
+            whiskers: dict[str, Any] = {"ecolor": "0.2", "elinewidth": 0.8, "capsize": 2}
             axes.errorbar(x, rows["value"], error_bars(rows), **marks, **whiskers, label=label)
         for place, benchmark in enumerate(benchmarks):
             if ("blind", benchmark) in of.index:
