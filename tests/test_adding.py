@@ -20,7 +20,6 @@ import pandas as pd
 from rlvr.config.layouts import ScoresLayout
 from rlvr.config.plan import Item
 from rlvr.items import TableKind
-from rlvr.items.layout import with_scores
 from rlvr.items.rendered import Rendered, scale_line
 from rlvr.items.scope import Scope
 from rlvr.statistics.run_rows import cell_columns
@@ -56,7 +55,6 @@ TABLE = TableKind(
     config=Config,
     layout=ScoresLayout,
     expand=expand,
-    lay_out=with_scores,
     statistics=statistics,
     reads=("scores",),
     render=render,
@@ -72,15 +70,10 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from rlvr.figures import _training
-from rlvr.items import FigureKind
 from rlvr.statistics.run_rows import Runs, cell_columns
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-class Config(_training.TrainingFigure):
-    pass
 
 
 def statistics(layout: _training.TrainingLayout, runs: Runs) -> pd.DataFrame:
@@ -101,16 +94,7 @@ def draw(layout: _training.TrainingLayout, frames: list[pd.DataFrame]) -> Figure
     return figure
 
 
-FIGURE = FigureKind(
-    config=Config,
-    layout=_training.TrainingLayout,
-    expand=_training.expand,
-    lay_out=_training.lay_out,
-    statistics=statistics,
-    reads=("runs",),
-    draw=draw,
-    caption="A line per run.",
-)
+FIGURE = _training.TrainingKind(statistics=statistics, draw=draw, caption="A line per run.")
 '''
 
 PAPER = """
