@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from rlvr.config.registries import ARCHITECTURES
-from rlvr.policies.beginnings import Branches, Prefix, Tree
+from rlvr.policies.beginnings import Branches, Prefix, Tree, joined
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -145,13 +145,10 @@ class Decoder:
         start_N1, limit = lengths_P[prompt_N, None], responses_NT.shape[1]
         if lengths_N is None:
             lengths_N = torch.full_like(prompt_N, limit)
-        lengths_N = start_N1[:, 0] + lengths_N
-        place_S = torch.arange(int(lengths_N.max()), device=prompts_PL.device)
-        within_NS = (place_S - start_N1).clamp_(0, limit - 1)
-        before_NS = prompts_PL[prompt_N][:, place_S.clamp(max=prompts_PL.shape[1] - 1)]
-        rows_NS = before_NS.where(place_S < start_N1, responses_NT.gather(1, within_NS))
-        tree, which_N = Tree.grow(rows_NS, lengths_N)
-        parent_NT = (start_N1 - 1 + torch.arange(limit, device=place_S.device)).clamp_(max=len(place_S) - 1)
+        rows_NS = joined(prompts_PL[prompt_N], start_N1, responses_NT, lengths_N)
+        tree, which_N = Tree.grow(rows_NS, start_N1[:, 0] + lengths_N)
+        before_NT = start_N1 - 1 + torch.arange(limit, device=rows_NS.device)
+        parent_NT = before_NT.clamp_(max=rows_NS.shape[1] - 1)
         node_NT = tree.path_NS[which_N].gather(1, parent_NT)
         used_M = torch.zeros_like(tree.tokens_M, dtype=torch.bool)
         used_M[node_NT] = True

@@ -6,14 +6,21 @@ the batch, as far as its kernels are not batch-invariant. Every sampling paramet
 or of a model's `generation_config` applies.
 """
 
+from __future__ import annotations
+
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
 
 from rlvr.config.registries import ENGINES
 from rlvr.config.schema.settings import Evaluation
 from rlvr.records import Completion, Problem
+
+if TYPE_CHECKING:
+    from rlvr.policies.native.engine import Drawn
 
 
 class EngineError(RuntimeError):
@@ -54,6 +61,28 @@ def limits_of(sampling: Evaluation, problems: list[Problem], prompts: list[list[
                 f"evaluation.max_total_tokens: {sampling.max_total_tokens}"
             )
     return limits
+
+
+def sampled(
+    engine: Any,
+    problems: list[Problem],
+    prompts: list[list[int]],
+    limits: list[int],
+    first: int,
+    drawn: Drawn,
+) -> list[Sampled]:
+    """What an engine has drawn, samples `first` and on of each problem, each response cut at its prompt's limit."""
+    found = []
+    for p, (problem, limit) in enumerate(zip(problems, limits, strict=True)):
+        lengths = [min(int(length), limit) for length in drawn.lengths_PG[p]]
+        rows = [drawn.tokens_PGT[p, g, :length].tolist() for g, length in enumerate(lengths)]
+        for g, text in enumerate(engine.policy.decode(rows)):
+            end = "stop" if drawn.finished_PG[p, g] and drawn.lengths_PG[p, g] <= limit else "length"
+            logprobs = drawn.logprobs_PGT[p, g, : lengths[g]]
+            total = round(float(logprobs.sum(dtype=np.float64)), 4)
+            one = Completion(problem.id, first + g, text, lengths[g], end, total, engine.name, engine.version)
+            found.append(Sampled(one, prompts[p], rows[g], logprobs.tolist()))
+    return found
 
 
 def number_of(problem: Problem) -> int:

@@ -8,11 +8,12 @@ from typing import Any
 
 from rlvr.config.registries import EngineKind
 from rlvr.config.schema.settings import Evaluation
+from rlvr.policies.native.engine import Drawn
 from rlvr.policies.noise import STREAM_EVALUATION
 from rlvr.policies.store import Policy, device
 from rlvr.policies.store import load as load_policy
-from rlvr.records import Completion, Problem
-from rlvr.sampling.engines import Sampled, limits_of, number_of
+from rlvr.records import Problem
+from rlvr.sampling.engines import Sampled, limits_of, number_of, sampled
 
 
 def version() -> str:
@@ -52,23 +53,10 @@ class InProcess:
                 temperature=sampling.temperature,
                 top_p=sampling.top_p,
             )
-        limits_P1 = torch.tensor(limits, device=drawn.lengths_PG.device)[:, None]
-        finished = (drawn.finished_PG & (drawn.lengths_PG <= limits_P1)).tolist()
-        lengths_PG = torch.minimum(drawn.lengths_PG, limits_P1)
-        within_PGT = torch.arange(drawn.logprobs_PGT.shape[-1], device=limits_P1.device) < lengths_PG[..., None]
-        lengths, totals = lengths_PG.tolist(), (drawn.logprobs_PGT.double() * within_PGT).sum(-1).tolist()
         if self.policy.pictures is not None:
             encoded = [self.policy.pictures.as_words(torch.tensor(prompt)).tolist() for prompt in encoded]
-        sampled = []
-        for p, problem in enumerate(problems):
-            rows = [drawn.tokens_PGT[p, g, :n].tolist() for g, n in enumerate(lengths[p])]
-            for g, text in enumerate(self.policy.decode(rows)):
-                end = "stop" if finished[p][g] else "length"
-                total = round(totals[p][g], 4)
-                completion = Completion(problem.id, first + g, text, lengths[p][g], end, total, self.name, self.version)
-                logprobs = drawn.logprobs_PGT[p, g, : lengths[p][g]].tolist()
-                sampled.append(Sampled(completion, encoded[p], rows[g], logprobs))
-        return sampled
+        arrays = Drawn(**{name: tensor.cpu().numpy() for name, tensor in vars(drawn).items()})
+        return sampled(self, problems, encoded, limits, first, arrays)
 
 
 def load(manifest: Path, sampling: Evaluation, **_: Any) -> InProcess:

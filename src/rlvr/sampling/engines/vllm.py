@@ -12,7 +12,7 @@ from rlvr.config.registries import EngineKind
 from rlvr.config.schema.settings import Evaluation
 from rlvr.environment import prepare_vllm
 from rlvr.offspring import leave_no_orphans
-from rlvr.policies.store import Location, Policy, encoder, locate
+from rlvr.policies.store import Policy, encoder, locate
 from rlvr.records import Completion, Problem
 from rlvr.sampling.engines import EngineError, Sampled, limits_of
 
@@ -50,7 +50,6 @@ def parameters(sampling: Evaluation, eos: int) -> dict[str, Any]:
 
 def options(
     location: str,
-    revision: str | None,
     dtype: str,
     longest: int,
     tensor_parallel: int,
@@ -63,7 +62,6 @@ def options(
 
     return {
         "model": location,
-        "revision": revision,
         "dtype": dtype,
         "skip_tokenizer_init": not pictured,
         "generation_config": "vllm",  # not the model's: it would override sampling parameters
@@ -168,22 +166,20 @@ def load(manifest: Path, sampling: Evaluation, *, tensor_parallel: int = 1, gpu_
     installed = version()
     from vllm import LLM
 
-    policy = locate(manifest)
-    policy_alone = encoder(policy)
-    longest = min(positions(policy), SPARE_PROMPT_TOKENS + sampling.max_response_tokens)
-    revision = policy.options.get("revision")
-    pictured = policy_alone.pictures is not None
-    place = policy.location, revision, sampling.precision
-    arguments = options(*place, longest, tensor_parallel, gpu_memory, pictured=pictured)
+    place = locate(manifest)
+    policy = encoder(place)
+    longest = min(positions(place.location), SPARE_PROMPT_TOKENS + sampling.max_response_tokens)
+    pictured = policy.pictures is not None
+    arguments = options(place.location, sampling.precision, longest, tensor_parallel, gpu_memory, pictured=pictured)
     leave_no_orphans()  # the engine's processes notice this one's death late or never
-    return Vllm(LLM(**arguments), policy_alone, sampling, installed, longest)
+    return Vllm(LLM(**arguments), policy, sampling, installed, longest)
 
 
-def positions(policy: Location) -> int:
+def positions(location: str) -> int:
     """The longest sequence that a model supports."""
     from transformers import AutoConfig
 
-    config = AutoConfig.from_pretrained(policy.location, **policy.options)
+    config = AutoConfig.from_pretrained(location)
     return int(config.get_text_config().max_position_embeddings)
 
 
