@@ -10,7 +10,7 @@ from rlvr import verifiers
 from rlvr.config.layers import ConfigError, Layer
 from rlvr.config.load import named_entries
 from rlvr.config.schema.names import Model
-from rlvr.data.tasks import first_false
+from rlvr.data.tasks import _sentences, first_false
 from rlvr.data.tasks import word_problem as task
 
 judge = verifiers.load("exact")
@@ -48,7 +48,7 @@ def test_every_sentence_reads_back_as_what_it_means():
     for theme in itertools.chain.from_iterable(task.THEMES.values()):
         for text, meaning in {**theme.first, **theme.then, **theme.last}.items():
             filled = text.format(a="Ann", b="Ben", f="Carl", x="pens", y="cups", n=5, k=7)
-            assert {does for pattern, does in task._patterns() if pattern.match(filled)} == {meaning}
+            assert {does for pattern, does in _sentences._patterns() if pattern.match(filled)} == {meaning}
             assert set(re.findall(r"\{([nk])\}", text)) == set(task.MEANINGS[meaning])
 
 
