@@ -136,12 +136,12 @@ def test_limits_are_kept():
     ],
 )
 def test_the_first_false_step(response, false):
-    assert first_false(task, STORY, response) == false
+    assert first_false(task.TASK, STORY, response) == false
     assert task.false_working(STORY, response) == (false is not None)
 
 
 def test_a_box_that_does_not_follow_is_false_working():
-    assert task.false_working(STORY, RIGHT.replace("{30}", "{31}")) and first_false(task, STORY, RIGHT) is None
+    assert task.false_working(STORY, RIGHT.replace("{30}", "{31}")) and first_false(task.TASK, STORY, RIGHT) is None
 
 
 def test_a_model_from_scratch_has_no_words_for_it():
