@@ -229,12 +229,11 @@ def test_golds_are_put_to_their_own_verifier_and_counted_on_the_card(here):
 
 
 def test_a_card_names_the_seed_and_the_dates(tmp_path):
-    path = lines(tmp_path / "x.jsonl", [gpqa_row("q")])
-    found = sources.SourceFiles((path,), {"x.jsonl": "0"}, None)
-    tally = published.write(SETS["gpqa-diamond"], found.paths, tmp_path / "a", any_count=True)
-    card.write(tmp_path / "a", card.of_published(SETS["gpqa-diamond"], found, tally))
-    assert "SHA-256 of seed 20240101" in (tmp_path / "a" / "card.md").read_text()
-    path = lines(tmp_path / "y.jsonl", [livecodebench_row("a", "[]")])
-    tally = published.write(SETS["livecodebench-v6-fade"], (path,), tmp_path / "b", any_count=True)
-    card.write(tmp_path / "b", card.of_published(SETS["livecodebench-v6-fade"], found, tally))
-    assert "Dates: 2024-08-01 to 2025-05-31" in (tmp_path / "b" / "card.md").read_text()
+    for name, row, fact in (
+        ("gpqa-diamond", gpqa_row("q"), "SHA-256 of seed 20240101"),
+        ("livecodebench-v6-fade", livecodebench_row("a", "[]"), "Dates: 2024-08-01 to 2025-05-31"),
+    ):
+        found = sources.SourceFiles((lines(tmp_path / "x.jsonl", [row]),), {"x.jsonl": "0"}, None)
+        tally = published.write(SETS[name], found.paths, tmp_path / name, any_count=True)
+        card.write(tmp_path / name, card.of_published(SETS[name], found, tally))
+        assert fact in (tmp_path / name / "card.md").read_text()

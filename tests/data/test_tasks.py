@@ -38,10 +38,19 @@ def test_no_problem_is_likelier_to_be_guessed_than_the_limit(task):
     assert task.VERIFIER != "choice" or not made(task, "easy", 5, max_chance=0.1)
 
 
-@every_task
+@pytest.mark.parametrize("task", [list_program, word_problem])
+def test_no_problem_has_more_solutions_than_the_limit(task):
+    problems = made(task, "easy", 20, levels=5, max_solutions=2, max_chance=0.005)
+    assert problems and all(0 < task.solutions(problem.prompt) <= 2 for problem in problems)
+
+
+@pytest.mark.parametrize(
+    ("task", "unseen"), [(task, family) for task in ALL for family in (None, *getattr(task, "UNSEEN", ()))]
+)
 @pytest.mark.parametrize("share", [0.0, 0.5])
-def test_demonstrations_are_true_and_right_unless_guessed(task, share):
-    problems, judge = made(task, "sft", 24), verifiers.load(task.VERIFIER)
+def test_demonstrations_are_true_and_right_unless_guessed(task, unseen, share):
+    family = {} if unseen is None else {"unseen": unseen}
+    problems, judge = made(task, "sft", 24, **family), verifiers.load(task.VERIFIER)
     golds = {problem.id: problem.gold for problem in problems}
     shown = task.demonstrate(problems, 96, share, np.random.default_rng(1))
     right = np.mean([judge(d.response, golds[d.id])[0] == "correct" for d in shown])

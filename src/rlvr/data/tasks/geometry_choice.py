@@ -40,7 +40,8 @@ ANGLES = range(20, 100, 10)
 ACUTE = range(20, 90, 10)  # of a triangle, whose third angle is then at least 20
 FIGURES = {"diameter": "circle", "angle": "line", "area": "rectangle", "perimeter": "rectangle", "third": "triangle"}
 ASKED = {1: ("diameter", "angle"), 2: ("area", "perimeter"), 3: ("third",), 4: tuple(FIGURES)}  # by level
-LABELS = {"diameter": (LENGTHS,), "angle": (ANGLES,), "third": (ACUTE, ACUTE)}  # others: two lengths
+LABELS = {"diameter": (LENGTHS,), "angle": (ANGLES,), "third": (ACUTE, ACUTE)}  # what a picture's labels may be
+LABELS |= dict.fromkeys(("area", "perimeter"), (LENGTHS, LENGTHS))
 
 DECISIONS = tuple(str(i) for i in (*range(2, 82), 90, 100, 110, 120, 130, 140, 150, 160, 180))
 ANSWER = _choice.ANSWER
@@ -73,7 +74,7 @@ def steps(asked: str, labels: tuple[int, ...]) -> list[tuple[int, str, int, int]
 
 
 def _labels(asked: str, generator: np.random.Generator) -> tuple[int, ...]:
-    return tuple(pick(values, generator) for values in LABELS.get(asked, (LENGTHS, LENGTHS)))
+    return tuple(pick(values, generator) for values in LABELS[asked])
 
 
 def result(asked: str, labels: tuple[int, ...]) -> int:
@@ -133,7 +134,7 @@ def chance(prompt: str) -> float:
     if options_of(prompt):
         return 1 / len(LETTERS)
     asked = asked_of(prompt)
-    values = Counter(result(asked, labels) for labels in product(*LABELS.get(asked, (LENGTHS, LENGTHS))))
+    values = Counter(result(asked, labels) for labels in product(*LABELS[asked]))
     return sum(count**2 for count in values.values()) / values.total() ** 2
 
 
@@ -234,7 +235,7 @@ def false_step(prompt: str, words: Iterator[str]) -> bool:
 def _read(prompt: str, words: Iterator[str]) -> int | None:
     """The result of a working; None if one of its words is false or missing."""
     asked = asked_of(prompt)
-    places, examples = READ[asked], tuple(values[0] for values in LABELS.get(asked, (LENGTHS, LENGTHS)))
+    places, examples = READ[asked], tuple(values[0] for values in LABELS[asked])
     labels = follow(words, places, _number, lambda labels: _working(asked, labels), examples)
     return None if labels is None else result(asked, labels)
 
