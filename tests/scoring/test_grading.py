@@ -222,8 +222,11 @@ def test_exact():
     assert exact.judge(boxed("paris"), "Paris")[0] == "wrong" and exact.judge(" ", "Paris")[0] == "unparsable"
 
 
-def run(*arguments: str, text: str):
-    return CliRunner().invoke(app, ["grade", *arguments], input=text)
+def run(*lines: object, verifier: str = "math"):
+    """`rlvr grade` on some lines, and the lines that it writes; a text is a line as it is."""
+    text = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines)
+    done = CliRunner().invoke(app, ["grade", "--verifier", verifier], input=text)
+    return done, [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def test_the_command_keeps_the_order_and_survives_bad_lines():
@@ -236,10 +239,8 @@ def test_the_command_keeps_the_order_and_survives_bad_lines():
         {"id": 6, "completion": 7, "gold": "5"},
         {"id": 7, "completion": boxed(r"\frac{10}{2}"), "gold": "5"},
     ]
-    text = "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines)
-    done = run("--verifier", "math", text=text)
+    done, made = run(*lines)
     assert done.exit_code == 0 and "3 of 7 lines are not valid" in done.stderr
-    made = [json.loads(line) for line in done.stdout.splitlines()]
     assert [m["status"] for m in made] == ["correct", "invalid", "wrong", "invalid", "truncated", "invalid", "correct"]
     assert [m.get("id") for m in made] == [1, None, 3, 4, 5, 6, 7]
     assert made[0]["correct"] is True and made[0]["extra"] == [1] and made[0]["extracted"] == "5"
@@ -253,14 +254,13 @@ def test_the_command_reads_the_answer_of_a_worked_gold_and_warns_of_a_gold_that_
         {"id": 2, "completion": boxed("72"), "gold": "48+24=72\nso 72"},
         {"id": 3, "completion": boxed("1/2"), "gold": "it is \\boxed{\\frac{1}{2}}."},
     ]
-    done = CliRunner().invoke(app, ["grade", "--verifier", "math"], input="\n".join(map(json.dumps, lines)))
+    done, made = run(*lines)
     assert done.exit_code == 0, done.output
-    made = [json.loads(line) for line in done.stdout.splitlines()]
     assert [line["correct"] for line in made] == [True, False, True]
     assert [line["gold"] for line in made] == [line["gold"] for line in lines]
     assert "1 of 3 golds are not judged equal to themselves (first in line 2), so no response to them" in done.stderr
 
 
 def test_the_command_names_an_unknown_verifier():
-    done = run("--verifier", "maths", text="")
+    done, _ = run(verifier="maths")
     assert done.exit_code == 2 and "did you mean 'math'" in done.stderr

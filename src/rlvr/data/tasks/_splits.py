@@ -8,6 +8,9 @@ import numpy as np
 
 from rlvr.records import Problem
 
+# The parts of most tasks with their shares; settings are chosen on `pilot`.
+PARTS = {"train": 48, "sft": 26, "validation": 6, "easy": 8, "hard": 8, "pilot": 4}
+LABEL = "m={}"  # of a level
 PATIENCE = 5000  # draws in a row without a new problem, after which a level has no more
 Option = TypeVar("Option")
 
@@ -32,7 +35,6 @@ def drawn_in_turn(
     levels: list[int],
     count: int,
     *,
-    parts: dict[str, int],
     draw: Callable[[int], str | None],
     fits: Callable[[str], bool],
     problem: Callable[[str, int], Problem],
@@ -48,7 +50,7 @@ def drawn_in_turn(
         in_vain = 0
         while len(texts) < share and in_vain < PATIENCE:
             text, in_vain = draw(level), in_vain + 1
-            if text is not None and text not in texts and part_of(key(text), parts) == part and fits(text):
+            if text is not None and text not in texts and part_of(key(text), PARTS) == part and fits(text):
                 texts[text], in_vain = None, 0
         return [problem(text, level) for text in texts]
 

@@ -27,7 +27,7 @@ import numpy as np
 from rlvr.config.registries import TaskKind
 from rlvr.data.tasks import _choice
 from rlvr.data.tasks._choice import CELL, DONE, LETTERS, OPEN, SIDE, THINK, asked_of, follow, options_of
-from rlvr.data.tasks._splits import drawn_in_turn, pick
+from rlvr.data.tasks._splits import LABEL, PARTS, drawn_in_turn, pick
 from rlvr.records import Demonstration, Problem
 
 if TYPE_CHECKING:
@@ -47,9 +47,7 @@ DECISIONS = tuple(str(i) for i in (*range(2, 82), 90, 100, 110, 120, 130, 140, 1
 ANSWER = _choice.ANSWER
 VOCABULARY = _choice.vocabulary(*DECISIONS, "+", "-", "*", "=", "?", *FIGURES)
 
-PARTS = {"train": 48, "sft": 26, "validation": 6, "easy": 8, "hard": 8, "pilot": 4}  # settings are chosen on `pilot`
 LEVELS = (1, 2, 3, 4)  # m
-LABEL = "m={}"
 UNSEEN = ("style", "figure")
 VERIFIER = "choice"
 
@@ -111,7 +109,6 @@ def generate_problems(
     """
     return drawn_in_turn(
         *(part, levels, count),
-        parts=PARTS,
         draw=lambda level: _draw_problem(level, unseen, generator),
         fits=lambda text: max_chance is None or chance(text) <= max_chance,
         problem=lambda text, level: _problem(f"{part}-{text}", level),

@@ -25,7 +25,7 @@ from itertools import pairwise, product
 import numpy as np
 
 from rlvr.config.registries import TaskKind
-from rlvr.data.tasks._splits import drawn_in_turn, pick
+from rlvr.data.tasks._splits import LABEL, PARTS, drawn_in_turn, pick
 from rlvr.records import Demonstration, Problem
 
 List = tuple[int, ...]
@@ -49,8 +49,6 @@ HIDDEN: tuple[List, ...] = ((7, 2, 5), (0, 9, 4), (3, 3, 8), (6, 1, 0), (2, 8, 9
 LEVELS = (1, 2, 3, 4, 5, 6, 7)  # m
 MARKS = tuple(f"{i}:" for i in LEVELS)  # of the lists after the input
 VOCABULARY = (*SPECIAL_TOKENS, *map(str, range(BASE)), *MARKS, THINK, ANSWER, *OPENING, *STATEMENTS, *CLOSING)
-PARTS = {"train": 48, "sft": 26, "validation": 6, "easy": 8, "hard": 8, "pilot": 4}  # settings are chosen on `pilot`
-LABEL = "m={}"
 UNSEEN = ("still",)  # families that no problem of training and demonstrations has: a statement changes nothing
 VERIFIER = "code"
 
@@ -144,7 +142,6 @@ def generate_problems(
 
     return drawn_in_turn(
         *(part, levels, count),
-        parts=PARTS,
         draw=lambda level: _draw(level, generator, unseen),
         fits=fits,
         problem=lambda text, level: Problem(f"{part}-{text}", text, gold(text), LABEL.format(level)),

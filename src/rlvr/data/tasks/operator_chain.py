@@ -21,7 +21,7 @@ import numpy as np
 
 from rlvr.config.registries import TaskKind
 from rlvr.data.tasks import _operators
-from rlvr.data.tasks._splits import drawn_in_turn, pick
+from rlvr.data.tasks._splits import LABEL, PARTS, drawn_in_turn, pick
 from rlvr.records import Demonstration, Problem
 from rlvr.verifiers.operator_chain import OPERATIONS, OPERATORS, after, parse
 
@@ -34,9 +34,7 @@ UNSEEN_DIGITS = range(7, 10)
 SPECIAL_TOKENS = ("<pad>", "<bos>", "<eos>", "<unk>")
 VOCABULARY = (*SPECIAL_TOKENS, *(str(i) for i in range(LARGEST + 1)), *OPERATORS, "=", "\\boxed{", "}")
 
-PARTS = {"train": 48, "sft": 26, "validation": 6, "easy": 8, "hard": 8, "pilot": 4}  # settings are chosen on `pilot`
 LEVELS = (1, 2, 3, 4, 5, 6, 7, 8)  # m
-LABEL = "m={}"
 VERIFIER = "operator_chain"
 
 
@@ -78,7 +76,6 @@ def generate_problems(
 
     return drawn_in_turn(
         *(part, levels, count),
-        parts=PARTS,
         draw=lambda level: _draw(level, max_solutions, generator, unseen),
         fits=lambda text: max_chance is None or chance(text) <= max_chance,
         problem=lambda text, level: Problem(f"{part}-{text}", text, text, LABEL.format(level)),

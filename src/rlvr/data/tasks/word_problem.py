@@ -20,12 +20,10 @@ import numpy as np
 
 from rlvr.config.registries import TaskKind
 from rlvr.data.tasks._sentences import MEANINGS, NAMES, OPERATIONS, THEMES, THINGS, Solution, Step, Theme, parse
-from rlvr.data.tasks._splits import drawn_in_turn, pick
+from rlvr.data.tasks._splits import LABEL, PARTS, drawn_in_turn, pick
 from rlvr.records import Demonstration, Problem
 
-PARTS = {"train": 48, "sft": 26, "validation": 6, "easy": 8, "hard": 8, "pilot": 4}  # settings are chosen on `pilot`
 LEVELS = (1, 2, 3, 4, 5, 6, 7)  # m
-LABEL = "m={}"
 UNSEEN = ("purchase", "shares")  # families that no demonstration and no training set has
 VERIFIER = "exact"
 ANSWER = "\\boxed{"
@@ -61,7 +59,6 @@ def generate_problems(
 
     return drawn_in_turn(
         *(part, levels, count),
-        parts=PARTS,
         draw=lambda level: _draw(level, generator, unseen),
         fits=fits,
         problem=problem,
