@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rlvr import verifiers
 from rlvr.config.registries import TASKS
 from rlvr.data.tasks import first_false, operator_chain
-from rlvr.data.tasks.operator_chain import chance, demonstrate, false_working, generate_problems, parse
+from rlvr.data.tasks.operator_chain import chance, false_working, generate_problems, parse
 
 judge = verifiers.load("operator_chain")
 PROMPT = "5 4 3 = 17 2 6 = 25"
@@ -123,52 +123,16 @@ def test_false_working(response, false):
     assert false_working(PROMPT, response) == false
 
 
-@pytest.fixture(scope="module")
-def splits():
-    levels = [2, 3, 4]
-    return {
-        part: generate_problems(part, levels, 120, None, np.random.default_rng(seed))
-        for seed, part in enumerate(operator_chain.PARTS)
-    }
-
-
-def test_splits_are_disjoint_and_levels_take_turns(splits):
-    seen = {}
-    for part, made in splits.items():
-        assert len({problem.prompt for problem in made}) == len(made) == 120
-        assert [problem.level for problem in made[:6]] == ["m=2", "m=3", "m=4"] * 2
-        for problem in made:
-            assert seen.setdefault(problem.prompt, part) == part
-            assert problem.level == f"m={len(parse(problem.prompt)[1])}" and chance(problem.prompt) > 0
-
-
 def test_a_small_level_gives_what_it_has():
     many = generate_problems("pilot", [1], 3000, None, np.random.default_rng(0))
     assert 20 < len(many) < 200
 
 
-def test_limits_of_solutions_and_of_chance():
-    generator = np.random.default_rng(0)
-    for problem in generate_problems("hard", [3], 20, 1, generator):
+def test_the_limit_of_solutions():
+    for problem in generate_problems("hard", [3], 20, 1, np.random.default_rng(0)):
         targets = [stretch.target for stretch in parse(problem.prompt)[1]]
         inside = [r for _, r, values in candidates(problem.prompt) if all(0 <= v <= 31 for v in values)]
         assert inside.count(targets) == 1
-    for name, limit in (("operator_chain", 0.005), ("operator_fill", 0.05)):
-        task = TASKS.load(name)
-        made = task.generate_problems("easy", [5], 20, None, generator, limit)
-        assert len(made) == 20 and all(0 < task.chance(problem.prompt) <= limit for problem in made)
-
-
-def test_demonstrations_are_true_and_as_often_right_as_asked(splits):
-    golds, generator = {p.id: p.gold for p in splits["sft"]}, np.random.default_rng(0)
-
-    def right(share):
-        shown = demonstrate(splits["sft"], 600, share, generator)
-        assert not any(false_working(d.prompt, d.response) for d in shown)
-        return np.mean([judge(d.response, golds[d.id])[0] == "correct" for d in shown])
-
-    assert right(0.0) == 1.0
-    assert 0.002 < right(1.0) < 0.1 < right(0.2) < 0.75
 
 
 @pytest.mark.parametrize("name", TASKS.names())

@@ -17,7 +17,7 @@ from rlvr.config.identity import data_id
 from rlvr.config.load import find_folder, read_data
 from rlvr.config.registries import TASKS
 from rlvr.config.schema.names import Data, LocalData, Mixture, Published, Synthetic
-from rlvr.data import card, golds, local, lookup, overlap, published, sources
+from rlvr.data import card, golds, local, lookup, overlap, published, similarity, sources
 from rlvr.data.rows import DataError
 from rlvr.data.swapped import swapped
 from rlvr.files import sha256, whole
@@ -141,11 +141,11 @@ def prepared(data: Published, home: Path) -> dict[str, Any] | None:
 
 def overlap_with_siblings(out: Path) -> dict[str, Any]:
     """A set's overlap with each published set prepared beside its folder."""
-    overlaps = {}
+    overlaps, texts = {}, similarity.texts(out / "problems.jsonl")
     for other in sorted(path.parent for path in out.parent.glob("*/problems.jsonl")):
         content = card.read(other) if other.resolve() != out.resolve() else None
         if content is not None and content["spec"].get("task") == "published":
-            overlaps[content["name"]] = overlap.compare(out / "problems.jsonl", other / "problems.jsonl")
+            overlaps[content["name"]] = overlap.compare(texts, similarity.texts(other / "problems.jsonl"))
     return overlaps
 
 

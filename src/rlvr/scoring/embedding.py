@@ -38,6 +38,8 @@ class Encoder:
 
         Equal texts are encoded once. Texts of similar length share a batch, which changes results only by rounding.
         """
+        if not texts:
+            return np.empty((0, 0)), np.empty(0, dtype=bool)
         different = list(dict.fromkeys(texts))
         tokens, cut = self._tokens(different)
         order = sorted(range(len(different)), key=lambda i: len(tokens[i]))
@@ -47,15 +49,11 @@ class Encoder:
                 vectors[i] = vector
         place = {text: i for i, text in enumerate(different)}
         chosen = [place[text] for text in texts]
-        if not texts:
-            return np.empty((0, 0)), np.empty(0, dtype=bool)
         stacked = torch.stack([vectors[i] for i in chosen]).double()
         return torch.nn.functional.normalize(stacked, dim=-1).numpy(), np.array([cut[i] for i in chosen])
 
     def _tokens(self, texts: list[str]) -> tuple[list[list[int]], list[bool]]:
         inputs = [text.lower() for text in texts] if self.lower else texts
-        if not inputs:
-            return [], []
         whole = self.tokenizer(inputs, verbose=False)["input_ids"]
         short = self.tokenizer(inputs, truncation=True, max_length=self.longest, verbose=False)["input_ids"]
         return short, [len(a) > len(b) for a, b in zip(whole, short, strict=True)]

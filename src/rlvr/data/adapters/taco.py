@@ -46,9 +46,9 @@ def called(inputs: list[Any], outputs: list[Any]) -> list[tuple[Any, Any]]:
     return [(i, o[0] if wrapped else o) for i, o in zip(inputs, outputs, strict=True)]
 
 
-def limit(text: str | None, units: dict[str, float]) -> float | None:
+def limit(text: str, units: dict[str, float]) -> float | None:
     """ "2.0 seconds" -> 2.0; None for 0 and for no limit. Raises LeftOut for an unknown unit."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", text or "")
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", text)
     if not match:
         return None
     unit = match.group(2).lower()
