@@ -29,9 +29,8 @@ from rlvr.commands.weigh import parse_settings
 from rlvr.config.identity import policy_id
 from rlvr.config.layers import ConfigError
 from rlvr.config.paths import Paths
-from rlvr.config.registries import BACKENDS
+from rlvr.config.registries import BACKENDS, TASKS
 from rlvr.config.schema.specs import RunSpec
-from rlvr.data import tasks
 from rlvr.planning.expansion import make_plan
 from rlvr.policies.noise import STREAM_EVALUATION, STREAM_ROLLOUT
 from rlvr.policies.sampler import Samples
@@ -63,16 +62,15 @@ def train(spec: RunSpec, policy: Policy, reference: Policy, problems: list[Probl
     train_set = Problems(policy, problems, rollout.max_prompt_tokens)  # prompts as tokens, without long ones
     order = PromptOrder(len(train_set.prompts), spec.seed)  # an endless walk, shuffled anew in each epoch
     estimator, state = estimators.Estimator.of_run(spec.estimator, spec.steps), {}
-    task = tasks.of_set(spec.data.task)  # whose decision tokens a metric is of
+    task = TASKS.load(spec.data.task)  # whose decision tokens a metric is of
     optimizer = adamw(policy.model, lr=rl.learning_rate, betas=rl.betas, weight_decay=rl.weight_decay)
     forward, reference_pass = training_pass(policy.model), training_pass(reference.model, frozen=True)
     limits = microbatch(policy.model, rl.sequences_per_microbatch, tokens_per_gpu=16384)
     with Pool(spec.data.verifier) as verifier:
         for step in range(1, spec.steps + 1):
             # 1. Sample and verify. The noise of a prompt's rollouts is a function of seed and place in the walk only.
-            places = range((step - 1) * prompts, step * prompts)
-            keys = [(spec.seed, STREAM_ROLLOUT, place) for place in places]
-            rows, count = [order.at(place) for place in places], rollout.samples_per_prompt
+            keys = [(spec.seed, STREAM_ROLLOUT, place) for place in range((step - 1) * prompts, step * prompts)]
+            rows, count = [order.at(place) for *_, place in keys], rollout.samples_per_prompt
             groups, drawn, correct_PG = sample(spec, policy, train_set, rows, keys, count, verifier)
 
             # 2. Reward: 1 for a correct response, else 0; less a penalty for long responses, if the run has one.
@@ -126,7 +124,7 @@ def sample(
 
 def backward(spec: RunSpec, forward: Pass, batch: Batch, limits: Microbatch, coupled: bool, totals: Totals) -> Tensor:
     """The loss of a minibatch. Adds its gradient to that of the policy's weights, and its sums to `totals`."""
-    (groups, *tensors), loss, whole = batch, spec.loss, torch.zeros(())
+    (groups, *tensors), loss, whole, longest = batch, spec.loss, torch.zeros(()), spec.rollout.max_response_tokens
     sizes = {"sequences": groups.lengths_PG.numel(), "tokens": int(groups.lengths_PG.sum())}
     informs_P = (tensors[0] != 0).flatten(1).any(dim=1) | (loss.kl_coefficient != 0)  # the others have no gradient
     of_rollouts = [tensor[informs_P].flatten(0, 1) for tensor in tensors]
@@ -139,7 +137,6 @@ def backward(spec: RunSpec, forward: Pass, batch: Batch, limits: Microbatch, cou
             each_MT = mask_MT / sizes["sequences"]
         else:
             losses_MT, clipped_MT = ppo_clip.surrogate(logprobs_MT, old_MT, weights_M1, **loss.bounds)
-            longest = spec.rollout.max_response_tokens
             each_MT = aggregation.token_weights(mask_MT, mode=loss.aggregation, longest=longest, **sizes)
         divergence_MT = kl.k3(logprobs_MT, reference_MT)
         value = ((losses_MT + loss.kl_coefficient * divergence_MT) * each_MT).sum()

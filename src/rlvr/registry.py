@@ -23,15 +23,15 @@ class Registry(Generic[Member]):
 
     A module defines its member, an object of one type, under `attribute`: `Registry[Table]("tables", "TABLE")` has a
     member for each `TABLE` in rlvr/tables/*.py and rlvr/papers/*/tables/*.py. Modules whose names begin with an
-    underscore are shared parts.
+    underscore are shared parts, and so are those in `but`.
     """
 
-    def __init__(self, folder: str, attribute: str):
-        self.folder, self.attribute = folder, attribute
+    def __init__(self, folder: str, attribute: str, but: tuple[str, ...] = ()):
+        self.folder, self.attribute, self.but = folder, attribute, but
 
     def names(self) -> tuple[str, ...]:
         """The names of the members, in order. No member is imported."""
-        return tuple(_modules(self.folder))
+        return tuple(name for name in _modules(self.folder) if name not in self.but)
 
     def module(self, name: str) -> str:
         """The module of a member, as `python -m` names it. Raises KeyError for an unknown name."""

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 from conftest import ROOT, commands_of
@@ -229,15 +230,16 @@ def test_every_verifiers_own_check_of_a_gold_is_asked_before_any_judgement(verif
     def refuse(gold):
         raise verifiers.VerifierError("cannot be read")
 
-    monkeypatch.setattr(f"rlvr.verifiers.{verifier}.check_gold", refuse, raising=False)
+    changed = replace(verifiers.kind(verifier), check_gold=refuse)
+    monkeypatch.setattr(verifiers.VERIFIERS, "load", lambda name: changed)
     done, made = graded(answer(1, gold="what"), verifier=verifier)
     assert done.exit_code == 2 and made[0]["error"] == "line 1: gold: 'what': cannot be read"
 
 
 def test_a_judgement_that_cannot_be_made_costs_no_verdict_before_it(monkeypatch):
     """`quick` is asked for lines ahead, before the first verdict is handed over."""
-    monkeypatch.setattr(operators, "check_gold", verifiers.nothing)
-    monkeypatch.setattr(operators, "quick", quick_but_for_four)
+    changed = replace(verifiers.kind("operators"), check_gold=verifiers.nothing, quick=quick_but_for_four)
+    monkeypatch.setattr(verifiers.VERIFIERS, "load", lambda name: changed)
     done, made = graded(*(answer(number, gold="1 2 = 3" if number != 4 else "four") for number in range(1, 7)))
     assert [line["id"] for line in made] == [1, 2, 3] and {line["status"] for line in made} == {"correct"}
     assert done.exit_code == 2 and one_line(done.stderr) == "rlvr grade: line 4: no gold: four"

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from rlvr.commands import app
 from rlvr.records import Problem
 from rlvr.scoring.grade import grade
-from rlvr.verifiers import VerifierError, choice, exact, hook, nothing
+from rlvr.verifiers import VerifierError, choice, exact, kind
 from rlvr.verifiers import math as maths
 from rlvr.verifiers.pool import Pool, _judge, _outcome
 
@@ -191,7 +191,7 @@ def test_choices(text, gold, expected):
 def test_a_gold_that_cannot_be_read_stops_a_stage_before_any_judgement(verifier, gold, tmp_path):
     """The message names the problem and the gold; each verifier alike."""
     with pytest.raises(VerifierError, match="gold"):
-        hook(verifier, "check_gold", nothing)(gold)
+        kind(verifier).check_gold(gold)
     problems = [Problem("p-0", "?", GOOD[verifier], "all"), Problem("p-1", "?", gold, "all")]
     with pytest.raises(VerifierError, match=r"problem p-1: .*gold of the verifier"):
         list(grade([], problems, verifier))

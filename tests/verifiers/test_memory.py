@@ -165,7 +165,7 @@ def test_a_pool_asks_once_for_completions_that_say_the_same(monkeypatch):
         questions = [(f"{STEPS[i % 20]} {i} \\boxed{{{'1+x' if i % 2 else 'x+2'}}}", "x+1") for i in range(200)]
         statuses = [verdict.status for verdict in pool.judge(questions)]
     assert statuses == ["wrong", "correct"] * 100 and len(asked) == 2
-    assert pool._reads(questions[0][0]) == r"\boxed{x+2}"
+    assert maths.reads(questions[0][0]) == r"\boxed{x+2}"
 
 
 def test_what_a_pool_knows_is_bounded(monkeypatch):

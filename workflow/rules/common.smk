@@ -13,7 +13,7 @@ from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 from snakemake_interface_executor_plugins.settings import ExecMode
 
-from rlvr import offspring
+from rlvr import offspring, verifiers
 from rlvr.config import paper_folders, registries
 from rlvr.config.cluster import read_cluster
 from rlvr.cost import refusals
@@ -26,7 +26,6 @@ from rlvr.claims import contrasts
 from rlvr.report import layout as pages
 from rlvr.config.order import items_in_order, priorities
 from rlvr.config.plan import asked_for, by_name, companions, core_items, first_items, runs_of
-from rlvr.verifiers import hook
 from rlvr.workflow import between, doubts, failures, gated, locks, needs, room, seen, spec_files, targets, writable
 from rlvr.workflow.needs import Job, Site
 from rlvr.workflow.rules import of_the_cluster
@@ -213,7 +212,7 @@ if SETTING["own"]:
 OF_THE_HUB = "/" in PLAN.diversity.embedding
 EMBEDDING = GPU if OF_THE_HUB else "cpu"
 # Some grading takes too long to share a job.
-ALONE = {name for name, of in PLAN.evaluations.items() if hook(of.data.verifier, "SLOW", False)}
+ALONE = {name for name, of in PLAN.evaluations.items() if verifiers.kind(of.data.verifier).slow}
 
 
 def cluster(name, kind="cpu"):

@@ -5,7 +5,9 @@ import time
 CHECKED = {kind: (f"check_node_{kind}", kind) for kind in CLUSTER.kinds}
 if "gpu" in CLUSTER.kinds:
     CHECKED |= {name: (name, "gpu") for name in BY_BACKEND if name in CLUSTER.rules}
-VERIFIERS = sorted({data.verifier for data in PLAN.data.values() if hook(data.verifier, "check", None)})
+VERIFIERS = sorted(
+    {data.verifier for data in PLAN.data.values() if verifiers.kind(data.verifier).check is not verifiers.nothing}
+)
 HUB_MODELS = sorted(f"{model.repo}@{model.revision}" for model in PLAN.models.values() if model.source == "hub")
 
 for job, (of_rule, kind) in CHECKED.items():

@@ -1,5 +1,5 @@
 # Scoring: grade -> score. Grading again samples nothing; scoring again grades nothing.
-from importlib import import_module
+from rlvr.scoring import votes
 
 
 rule grade:
@@ -20,7 +20,7 @@ rule grade:
     params:
         verifier=lambda w: PLAN.evaluations[w.evaluation].data.verifier,
         # A verifier with changed verdicts grades again.
-        version=lambda w: import_module(f"rlvr.verifiers.{PLAN.evaluations[w.evaluation].data.verifier}").VERSION,
+        version=lambda w: verifiers.kind(PLAN.evaluations[w.evaluation].data.verifier).version,
     shell:
         "python -m rlvr.scoring.grade --verifier {params.verifier} --completions {input.completions:q} "
         "--problems {input.problems:q} --workers {threads} "
@@ -49,7 +49,7 @@ rule score:
     resources:
         **cluster("score", "short"),
     params:
-        version=import_module("rlvr.scoring.votes").VERSION,
+        version=votes.VERSION,
         task=lambda w: task_option(PLAN.evaluations[w.evaluation].data),
     shell:
         "python -m rlvr.scoring.score --policy {wildcards.policy:q} --evaluation {wildcards.evaluation:q} "
@@ -73,7 +73,7 @@ rule diversity:
     params:
         embedding=PLAN.diversity.embedding,
         common=PLAN.diversity.common,
-        version=import_module("rlvr.scoring.votes").VERSION,
+        version=votes.VERSION,
     shell:
         "python -m rlvr.scoring.diversity --policy {wildcards.policy:q} --evaluation {wildcards.evaluation:q} "
         "--completions {input.completions:q} --grades {input.grades:q} --problems {input.problems:q} "

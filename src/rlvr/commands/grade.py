@@ -129,7 +129,7 @@ def _is_json(value: Any) -> bool:
 def _check(gold: str, verifier: str) -> None:
     """Raises LineError for a gold that the verifier cannot read; the message quotes its beginning."""
     try:
-        verifiers.hook(verifier, "check_gold", verifiers.nothing)(answer_of(gold, verifier))
+        verifiers.kind(verifier).check_gold(answer_of(gold, verifier))
     except verifiers.VerifierError as error:
         beginning = repr(gold[:80])
         raise LineError("gold", str(error) if beginning in str(error) else f"{beginning}: {error}") from error

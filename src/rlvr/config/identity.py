@@ -62,7 +62,7 @@ def rewarded_by(spec: Strict) -> dict[str, int]:
     Version 1 is left out like a neutral default, so runs with unchanged verifiers keep their identity. An evaluation
     has none: its samples stay valid, and the rule `grade` grades them again.
     """
-    version = verifiers.hook(spec.data.verifier, "VERSION", 1) if isinstance(spec, RunSpec) else 1
+    version = verifiers.kind(spec.data.verifier).version if isinstance(spec, RunSpec) else 1
     return {"verifier_version": version} if version != 1 else {}
 
 

@@ -97,7 +97,7 @@ class Check:
 
 def check(golds: Sequence[tuple[str, str]], verifier: str, most: int = FIRST) -> Check:
     """Checks (place, gold) pairs, evenly spread. Nothing fails where golds are no answers: unit tests, a target."""
-    if verifiers.hook(verifier, "itself", None) is None:
+    if verifiers.kind(verifier).itself is None:
         return Check([], 0, len(golds))
     sample = spread(golds, most)
     statuses = compared([gold for _, gold in sample], verifier)
@@ -136,7 +136,7 @@ def self_check(problems: Path, verifier: str) -> dict[str, Any] | None:
     None for a set without golds, and for a verifier whose golds are no answers (unit tests, a target).
     """
     golds = list(dict.fromkeys(problem.gold for problem in read_records(problems, Problem) if problem.gold))
-    if verifiers.hook(verifier, "itself", None) is None or not golds:
+    if verifiers.kind(verifier).itself is None or not golds:
         return None
     sample = spread(golds, MOST)
     statuses = Counter(compared(sample, verifier))

@@ -34,7 +34,7 @@ def numbered(path: Path, verifier: str) -> list[tuple[int, Problem]]:
     """
     problems: list[tuple[int, Problem]] = []
     lines: dict[tuple[str, str], int] = {}  # (key, value) -> its line
-    check_gold = verifiers.hook(verifier, "check_gold", verifiers.nothing)
+    check_gold = verifiers.kind(verifier).check_gold
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:

@@ -156,8 +156,7 @@ def _distinct(spec: Published, paths: tuple[Path, ...], folder: Path, tally: Tal
 
 def _drafts(spec: Published, paths: tuple[Path, ...], folder: Path, tally: Tally) -> Iterator[Draft]:
     adapter, wanted = ADAPTERS.load(spec.adapter), fields_of(spec)
-    check_gold = verifiers.hook(spec.verifier, "check_gold", verifiers.nothing)
-    after_think = verifiers.hook(spec.verifier, "after_think", verifiers.nothing)
+    verifier = verifiers.kind(spec.verifier)
     originals, special = joins.questions(spec, folder), frozenset(spec.special_judges)
     pictures = archive.opened(paths[0].with_name(spec.archive)) if spec.archive else None
     for path in paths:
@@ -176,10 +175,10 @@ def _drafts(spec: Published, paths: tuple[Path, ...], folder: Path, tally: Tally
                     text.encode()  # no file holds half of a surrogate pair, which JSON can hold
                 if reason := golds.no_answer(draft.gold, spec.verifier, published=True):
                     raise LeftOut(reason)
-                if draft.gold and spec.thinks:
-                    draft = replace(draft, gold=after_think(draft.gold))
+                if draft.gold and spec.thinks and verifier.after_think:
+                    draft = replace(draft, gold=verifier.after_think(draft.gold))
                 if draft.gold:  # a set of demonstrations has none
-                    check_gold(draft.gold)
+                    verifier.check_gold(draft.gold)
             except LeftOut as reason:
                 tally.leave_out(str(reason), place)
             except verifiers.VerifierError:

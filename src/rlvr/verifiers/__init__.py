@@ -1,35 +1,14 @@
-"""Verifiers: is a completion's answer right? One module per verifier, `judge(text, gold) -> (status, extracted)`.
+"""Verifiers: is a completion's answer right? One module per verifier, with a `VerifierKind`.
 
-A verifier's file name is its name in configuration. Raise a module's `VERSION` when a verdict changes: that repeats
-the grading, not the sampling. `judge` is pure, but may take long on a hostile answer: `rlvr.verifiers.pool` runs it in
-a process that can be killed. docs/grading.md says what each verifier accepts.
-
-A module may also define
-    quick(text, gold)   decides easy cases at once; None for the others
-    reads(text)         the part of a completion that the verdict depends on; default: all of it
-    prepare()           each worker calls it before its first question
-    check()             raises VerifierError if this machine lacks what the verifier needs
-    check_gold(gold)    raises VerifierError for a gold that the verifier cannot read
-    itself(gold)        how a gold compares with itself: `correct`, or the reason in one word; if golds are answers
-                        (`Pool.itself` asks in a worker that can be killed)
-    after_think(gold)   the gold that accepts an answer behind the response's thought alone (`behind_thought`)
-    THINKS              True if it has `after_think`
-    ISOLATED            True if `judge` cannot hang, crash or fill memory, since what may do so has processes of its
-                        own: then a single worker is the caller's process
-    close()             ends what it has started, where the only worker is the caller's process
-    ahead(questions)    prepares for the (text, gold) that a worker in the caller's process judges next
-    SECONDS             time limit per judgement; default 5
-    MEMORY_MB           memory limit per worker; None if the processes that it starts have their own limits
-    OF_A_TASK           True if it reads the golds of a generated task alone
-    SLOW                True if grading takes too long to share a cluster job with other short stages
+A verifier's file name is its name in configuration. `judge` is pure, but may take long on a hostile answer:
+`rlvr.verifiers.pool` runs it in a process that can be killed. docs/grading.md says what each verifier accepts.
 """
 
-import importlib
 import re
-from collections.abc import Callable, Iterable
-from functools import cache
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+from rlvr.registry import Registry
 
 STATUSES = ("correct", "wrong", "unparsable", "truncated", "timeout", "out_of_memory", "error")
 
@@ -45,34 +24,74 @@ class VerifierError(RuntimeError):
     """A fault of a gold or of this machine; it is no verdict on an answer."""
 
 
-@cache
-def names() -> tuple[str, ...]:
-    """Names of the verifiers: the modules with a VERSION. The other modules are shared parts."""
-    modules = sorted(Path(__file__).parent.glob("[a-z]*.py"))
-    return tuple(path.stem for path in modules if re.search(r"^VERSION\b", path.read_text(), re.MULTILINE))
+def nothing(*_: object) -> None:
+    """None: what a verifier does that has nothing to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifierKind:
+    """A verifier: `judge(text, gold) -> (status, extracted)`, and what else holds for it.
+
+    Raise `version` when a verdict changes: that repeats the grading, not the sampling. The functions:
+
+    - `quick(text, gold)` decides easy cases at once, None for the others.
+    - `reads(text)` is the part of a completion that the verdict depends on.
+    - `prepare()` is called by each worker before its first question.
+    - `check()` raises VerifierError if this machine lacks what the verifier needs.
+    - `check_gold(gold)` raises VerifierError for a gold that it cannot read.
+    - `itself(gold)` says how a gold compares with itself: `correct`, or the reason in one word; None if its golds
+      are no answers.
+    - `after_think(gold)` is the gold that accepts an answer behind the response's thought alone (`behind_thought`);
+      None if it looks for no thoughts.
+    - `ahead(questions)` prepares for the (text, gold) that a worker in the caller's process judges next, and `close()`
+      ends what it has started there.
+
+    `isolated`: `judge` cannot hang, crash or fill memory, since what may do so has processes of its own; then a single
+    worker is the caller's process. `seconds`: the limit of a judgement. `limits_memory`: the processes that it starts
+    have limits of their own, and its workers none. `of_a_task`: it reads the golds of a generated task alone. `slow`:
+    grading takes too long to share a cluster job with other short stages.
+    """
+
+    judge: Judge
+    version: int
+    quick: Quick = nothing
+    reads: Callable[[str], Hashable] = str
+    prepare: Callable[[], None] = nothing
+    check: Callable[[], None] = nothing
+    check_gold: Callable[[str], None] = nothing
+    itself: Callable[[str], str] | None = None
+    after_think: Callable[[str], str] | None = None
+    ahead: Callable[[Sequence[tuple[str, str]]], None] = nothing
+    close: Callable[[], None] = nothing
+    isolated: bool = False
+    seconds: float = 5.0
+    limits_memory: bool = False
+    of_a_task: bool = False
+    slow: bool = False
+
+
+_SHARED = ("memory", "pool", "sandbox", "sandbox_driver", "sandbox_plain", "sandbox_zygote", "system_calls")
+VERIFIERS = Registry[VerifierKind]("verifiers", "VERIFIER", but=_SHARED)
+names = VERIFIERS.names
+
+
+def kind(name: str) -> VerifierKind:
+    """A verifier. Raises KeyError for an unknown name."""
+    return VERIFIERS.load(name)
 
 
 def load(name: str) -> Judge:
-    return importlib.import_module(f"rlvr.verifiers.{name}").judge
-
-
-def hook(verifier: str, name: str, default: Any) -> Any:
-    """An optional attribute of a verifier's module, or the default."""
-    return getattr(importlib.import_module(f"rlvr.verifiers.{verifier}"), name, default)
+    """The function `judge` of a verifier."""
+    return kind(name).judge
 
 
 def check_golds(verifier: str, golds: Iterable[tuple[str, str]]) -> None:
     """Raise VerifierError for the first gold that the verifier cannot read; the message names gold and place."""
-    check_gold = hook(verifier, "check_gold", nothing)
     for place, gold in golds:
         try:
-            check_gold(gold)
+            kind(verifier).check_gold(gold)
         except VerifierError as error:
             raise VerifierError(f"{place}: {error}") from error
-
-
-def nothing(*_: object) -> None:
-    """None: the default of optional hooks."""
 
 
 # The final channel of gpt-oss: with its marks, or as a decoder writes it that leaves marks out.

@@ -9,7 +9,15 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from rlvr.verifiers import THOUGHT, Judgement, VerifierError, ends_in_open_box, in_one_notation, last_boxed
+from rlvr.verifiers import (
+    THOUGHT,
+    Judgement,
+    VerifierError,
+    VerifierKind,
+    ends_in_open_box,
+    in_one_notation,
+    last_boxed,
+)
 from rlvr.verifiers import math as mathematics
 from rlvr.verifiers._text import visible
 
@@ -207,4 +215,6 @@ def _by_value(answer: str, options: tuple[str, ...]) -> str | None:
     return same[0] if len(same) == 1 else None
 
 
-prepare = mathematics.prepare
+VERIFIER = VerifierKind(
+    judge=judge, version=VERSION, quick=quick, prepare=mathematics.prepare, check_gold=check_gold, itself=itself
+)

@@ -19,15 +19,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from rlvr.verifiers import THOUGHT, Judgement, VerifierError, _plain, behind_thought, sandbox
+from rlvr.verifiers import THOUGHT, Judgement, VerifierError, VerifierKind, _plain, behind_thought, sandbox
 from rlvr.verifiers.memory import Memory, remembered
 
 VERSION = 2
-SLOW = True
-ISOLATED = True
-THINKS = True
 SECONDS = 600.0  # of a whole judgement; each test has its own limit
-MEMORY_MB = None  # a worker waits for sandboxes, and a test's own limit may be higher
 LONGEST = 200_000  # characters of a program worth running
 TOGETHER = 0.1  # seconds of CPU for plain programs in one sandbox; those of a training step take 0.02
 REMEMBERED = 32 << 20  # bytes of programs with their inputs and outputs
@@ -117,18 +113,12 @@ class Gold(_Strict):
         return sandbox.Limits(**{name: value for name, value in settings.items() if value})
 
 
-check = sandbox.check
-
-
 def check_gold(gold: str) -> None:
     read_gold(gold)
 
 
 def after_think(gold: str) -> str:
     return json.dumps({**json.loads(gold), "form": "block_after_think"}, ensure_ascii=False)
-
-
-prepare, close = sandbox.adopt, sandbox.close
 
 
 def reads(text: str) -> tuple[str, ...]:
@@ -376,3 +366,20 @@ def _same_value(value: Any, wanted: Any, tolerance: float) -> bool:
     if isinstance(wanted, (int, float)) and isinstance(value, (int, float)):
         return value == wanted or near(value, wanted, tolerance)
     return type(value) is type(wanted) and value == wanted
+
+
+VERIFIER = VerifierKind(
+    judge=judge,
+    version=VERSION,
+    reads=reads,
+    prepare=sandbox.adopt,
+    check=sandbox.check,
+    check_gold=check_gold,
+    after_think=after_think,
+    ahead=ahead,
+    close=sandbox.close,
+    isolated=True,
+    seconds=SECONDS,
+    limits_memory=True,
+    slow=True,
+)

@@ -1,6 +1,6 @@
 """Exact match of the boxed answer, or of the whole completion if it has no box."""
 
-from rlvr.verifiers import Judgement, VerifierError, ends_in_open_box, last_boxed
+from rlvr.verifiers import Judgement, VerifierError, VerifierKind, ends_in_open_box, last_boxed
 from rlvr.verifiers._text import visible
 
 VERSION = 2
@@ -28,4 +28,4 @@ def judge(text: str, gold: str) -> Judgement:
     return ("correct" if answer == visible(gold) else "wrong"), answer
 
 
-quick = judge
+VERIFIER = VerifierKind(judge=judge, quick=judge, version=VERSION, check_gold=check_gold, itself=itself)

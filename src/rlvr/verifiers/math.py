@@ -13,6 +13,7 @@ from rlvr.verifiers import (
     THOUGHT,
     Judgement,
     VerifierError,
+    VerifierKind,
     _math_verify,
     behind_thought,
     final_box,
@@ -38,7 +39,6 @@ from rlvr.verifiers._prose import marked
 from rlvr.verifiers.memory import remembered
 
 VERSION = 7
-THINKS = True
 LONGEST = 2_000  # characters of an answer worth parsing
 REMEMBERED = 32 << 20  # bytes of answers and their verdicts, in each process
 
@@ -348,3 +348,15 @@ def prepare() -> None:
     """Prepare a worker, which has its own time limit: turn off math-verify's, and load sympy."""
     _math_verify.in_a_worker()
     judge("\\boxed{x+1}", "1+x")
+
+
+VERIFIER = VerifierKind(
+    judge=judge,
+    version=VERSION,
+    quick=quick,
+    reads=reads,
+    prepare=prepare,
+    check_gold=check_gold,
+    itself=itself,
+    after_think=after_think,
+)

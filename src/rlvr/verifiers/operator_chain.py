@@ -7,11 +7,10 @@ from functools import lru_cache
 from operator import add, mul, sub
 from typing import NamedTuple
 
-from rlvr.verifiers import Judgement, VerifierError, last_boxed
+from rlvr.verifiers import Judgement, VerifierError, VerifierKind, last_boxed
 from rlvr.verifiers.memory import remembered
 
 VERSION = 1
-OF_A_TASK = True
 OPERATORS = "+-*"
 OPERATIONS = {"+": add, "-": sub, "*": mul}
 REMEMBERED = 16 << 20  # bytes of boxes and their verdicts; rollouts of one problem repeat each other
@@ -77,4 +76,5 @@ def _judged(extracted: str, gold: str) -> Judgement:
     return "correct", extracted
 
 
-quick = judge  # always fast: some integer operations
+# Always fast: some integer operations.
+VERIFIER = VerifierKind(judge=judge, quick=judge, version=VERSION, check_gold=check_gold, of_a_task=True)

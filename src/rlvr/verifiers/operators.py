@@ -8,11 +8,10 @@ import ast
 import operator
 import re
 
-from rlvr.verifiers import Judgement, VerifierError, last_boxed
+from rlvr.verifiers import Judgement, VerifierError, VerifierKind, last_boxed
 from rlvr.verifiers.memory import remembered
 
 VERSION = 1
-OF_A_TASK = True
 LONGEST = 400  # characters of an expression worth parsing
 REMEMBERED = 16 << 20  # bytes of expressions and their verdicts; rollouts of one problem repeat each other
 _GOLD = re.compile(r"\s*-?[0-9]+(?:\s+-?[0-9]+)* = \s*-?[0-9]+\s*")
@@ -44,9 +43,6 @@ def _judged(extracted: str, gold: str) -> Judgement:
     return ("correct" if right else "wrong"), extracted
 
 
-quick = judge  # always fast: the expression is short, and integers of a few numbers stay small
-
-
 def _evaluate(node: ast.expr) -> tuple[list[int], int]:
     """The integers of an expression in order, and its value. Raises ValueError for any other syntax."""
     if isinstance(node, ast.Constant) and type(node.value) is int:
@@ -55,3 +51,7 @@ def _evaluate(node: ast.expr) -> tuple[list[int], int]:
         left, right = _evaluate(node.left), _evaluate(node.right)
         return left[0] + right[0], _OPERATIONS[type(node.op)](left[1], right[1])
     raise ValueError(f"{type(node).__name__} is not part of an operator-fill answer")
+
+
+# Always fast: the expression is short, and integers of a few numbers stay small.
+VERIFIER = VerifierKind(judge=judge, quick=judge, version=VERSION, check_gold=check_gold, of_a_task=True)

@@ -19,7 +19,7 @@ from typing import Any, Self
 from pebble import ProcessExpired, ProcessPool
 
 from rlvr.offspring import die_with_caller
-from rlvr.verifiers import Quick, VerifierError, hook, load, nothing
+from rlvr.verifiers import VerifierError, kind, load
 from rlvr.verifiers.memory import Memory
 
 SECONDS = 5.0  # per judgement, unless its verifier has a limit of its own
@@ -110,15 +110,14 @@ class Pool:
         memory_mb: int = 2048,
         verifier_errors: float = 1.0,
     ):
-        hook(verifier, "check", nothing)()
+        self._kind = kind(verifier)
+        self._kind.check()
         self.verifier, self.workers = verifier, workers
-        self.seconds = seconds or hook(verifier, "SECONDS", SECONDS)
-        self._quick: Quick = hook(verifier, "quick", nothing)
-        self._reads = hook(verifier, "reads", str)
+        self.seconds = seconds or self._kind.seconds
         self.memory_mb = memory_mb
-        self._here = workers == 1 and seconds is None and hook(verifier, "ISOLATED", False)
+        self._here = workers == 1 and seconds is None and self._kind.isolated
         if self._here:
-            hook(verifier, "prepare", nothing)()
+            self._kind.prepare()
         self.errors = Errors(verifier, verifier_errors)
 
     @cached_property
@@ -139,7 +138,7 @@ class Pool:
     def close(self) -> None:
         """Stop the workers, if any have started, and what an isolated verifier has started in this process."""
         if self._here:
-            hook(self.verifier, "close", nothing)()
+            self._kind.close()
         if "_pool" in self.__dict__:
             self._pool.stop()
             self._pool.join()
@@ -156,7 +155,7 @@ class Pool:
 
         `invalid` for a gold that the verifier cannot read. Nothing if its golds are no answers (tests, a target).
         """
-        if hook(self.verifier, "itself", None) is None:
+        if self._kind.itself is None:
             return
         pending: deque[Any] = deque()
         for gold in golds:
@@ -182,14 +181,14 @@ class Pool:
         if not self._here:
             yield from questions
             return
-        ahead, source = hook(self.verifier, "ahead", nothing), iter(questions)
+        source = iter(questions)
         while batch := list(islice(source, AT_ONCE)):
-            ahead(batch)
+            self._kind.ahead(batch)
             yield from batch
 
     def _at_once(self, text: str, gold: str) -> Verdict | None:
         try:
-            decided = self._quick(text, gold)
+            decided = self._kind.quick(text, gold)
         except (MemoryError, ImportError, VerifierError):
             raise
         except Exception as error:
@@ -198,7 +197,7 @@ class Pool:
 
     def _ask(self, text: str, gold: str, verdicts: Memory, pending: dict[Question, Pending]) -> Verdict | Pending:
         """The verdict of a question that was answered before, or is answered in this process; else its judgement."""
-        question = (self._reads(text), gold)  # not the whole text: the texts of a run may take gigabytes
+        question = (self._kind.reads(text), gold)  # not the whole text: the texts of a run may take gigabytes
         if (verdict := verdicts.get(question)) is not None:
             return verdict
         if self._here:
@@ -230,7 +229,7 @@ def _outcome(future: Any, limit: float) -> Verdict:
 
 def _start(verifier: str, memory_mb: int) -> None:
     die_with_caller()
-    if hook(verifier, "MEMORY_MB", memory_mb) is not None:
+    if not kind(verifier).limits_memory:
         # Added to its use at the start: it imports the caller's main module, which may import torch.
         with open("/proc/self/statm") as file:
             used = int(file.read().split()[0]) * resource.getpagesize()
@@ -238,7 +237,7 @@ def _start(verifier: str, memory_mb: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))  # the sandbox sets 1
     with suppress(Exception):  # the first judgement reports the fault to its caller
-        hook(verifier, "prepare", nothing)()
+        kind(verifier).prepare()
 
 
 def _judge(verifier: str, text: str, gold: str) -> Verdict:
@@ -254,8 +253,9 @@ def _judge(verifier: str, text: str, gold: str) -> Verdict:
 
 def _itself(verifier: str, gold: str) -> Verdict:
     try:
-        hook(verifier, "check_gold", nothing)(gold)
-        return Verdict(hook(verifier, "itself", nothing)(gold), None, 0.0)
+        kind(verifier).check_gold(gold)
+        itself = kind(verifier).itself
+        return Verdict(itself(gold) if itself else "correct", None, 0.0)
     except VerifierError:
         return Verdict("invalid", None, 0.0)
     except MemoryError:

@@ -221,10 +221,10 @@ def _cached(repository: str, revision: str) -> bool:
 
 def verifier(name: str) -> Finding:
     """Whether a verifier works: that of programs needs bubblewrap, in grading and in training."""
-    from rlvr.verifiers import VerifierError, hook
+    from rlvr.verifiers import VerifierError, kind
 
     try:
-        hook(name, "check", lambda: None)()
+        kind(name).check()
     except VerifierError as error:
         return Finding(f"verifier {name}", str(error))
     return Finding(f"verifier {name}")

@@ -4,14 +4,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_serializer, model_validator
 
-from rlvr import verifiers
 from rlvr.config.registries import ADAPTERS, ARCHITECTURES, TASKS
 from rlvr.config.schema.fields import Day, Fraction, Natural, Positive, Rate, Strict
+from rlvr.verifiers import VERIFIERS
 from rlvr.words import nearest
 
 # A module's name is its value in configuration: a new member is a new file.
-VERIFIERS = verifiers.names()
-GENERAL = tuple(name for name in VERIFIERS if not verifiers.hook(name, "OF_A_TASK", False))
+GENERAL = tuple(name for name, verifier in VERIFIERS.all() if not verifier.of_a_task)
 
 
 class Named(Strict):
@@ -213,7 +212,7 @@ class Synthetic(Named):
     demonstrations: Positive | None = None
     random_share: Fraction = 0.0
     seed: Natural
-    verifier: Literal[VERIFIERS] = "operators"  # type: ignore[valid-type]
+    verifier: Literal[VERIFIERS.names()] = "operators"  # type: ignore[valid-type]
     about: About = About()
 
     @field_validator("part", "levels")
@@ -293,8 +292,8 @@ class Published(Named, Files):
 
     @model_validator(mode="after")
     def knows_thoughts(self):
-        if self.thinks and not verifiers.hook(self.verifier, "THINKS", False):
-            able = ", ".join(name for name in GENERAL if verifiers.hook(name, "THINKS", False))
+        if self.thinks and VERIFIERS.load(self.verifier).after_think is None:
+            able = ", ".join(name for name in GENERAL if VERIFIERS.load(name).after_think)
             raise ValueError(f"thinks: the verifier {self.verifier} does not look for thoughts; {able} do")
         return self
 
@@ -372,7 +371,7 @@ class LocalData(Named):
     task: Literal["local"]
     path: str = ""
     sha256: Sha256
-    verifier: Literal[VERIFIERS]  # type: ignore[valid-type]
+    verifier: Literal[VERIFIERS.names()]  # type: ignore[valid-type]
     problems: Positive
     skip: Natural = 0
     seed: Natural | None = None
