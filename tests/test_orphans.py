@@ -16,7 +16,6 @@ from conftest import ROOT, until
 
 from rlvr import offspring
 
-TOWER = r"so it is \boxed{9^{9^{9^{9%d}}}}"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
 POOL = r"""
 import sys
@@ -145,15 +144,6 @@ def test_workers_that_are_being_started_end_with_the_caller(start, tmp_path):
         found |= {one for parent in found if parent.is_running() for one in parent.children(recursive=True)}
         process.wait()
         assert orphans(found) == []
-
-
-def test_rlvr_grade_leaves_nothing(start, tmp_path):
-    lines = [{"id": i, "completion": TOWER % i, "gold": "7"} for i in range(4)]
-    (tmp_path / "lines").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    command = [sys.executable, "-m", "rlvr", "grade", "--verifier", "math", "--workers", "2", "--timeout", "600"]
-    process, tree = start([*command, "--input", str(tmp_path / "lines")])
-    until(lambda: busy(tree, "forkserver", 2, 1.0))
-    assert kill_and_count(process, family(tree)) == []
 
 
 @pytest.mark.skipif(shutil.which("bwrap") is None and not os.environ.get("CI"), reason="needs bubblewrap")

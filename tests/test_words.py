@@ -24,10 +24,7 @@ def test_the_nearest_name_keeps_its_own_case():
     [
         (["promt"], 'is missing; unknown key "promt"; did you mean "prompt"?'),
         (["PROMPT"], 'is missing; unknown key "PROMPT"; did you mean "prompt"?'),
-        (
-            ["question", "source"],
-            'is missing; unknown keys "question", "source"; valid keys: prompt, answer, id, level',
-        ),
+        (["question", "b"], 'is missing; unknown keys "question", "b"; valid keys: prompt, answer, id, level'),
         (["answer"], "is missing; valid keys: prompt, answer, id, level"),
         ([], "is missing; valid keys: prompt, answer, id, level"),
     ],
@@ -48,11 +45,9 @@ EVALUATIONS = [f"{run}/{name}" for run in RUNS for name in ("chain-easy-n16", "c
 
 
 def test_few_names_are_all_listed_and_of_many_the_nearest():
-    assert nearest("x", ["b", "a"]) == "; valid: a, b"
     assert nearest("x", []) == "; valid: none"
     message = nearest("nope", RUNS, "ls results/runs")
     assert message.count("qwen2") == NEAREST and message.endswith(" and 15 more (`ls results/runs` lists all)")
-    assert nearest("ACE", ["ace", "grpo"]) == "; did you mean 'ace'?"
 
 
 @pytest.mark.parametrize(
@@ -71,9 +66,8 @@ def test_a_beginning_is_enough_that_no_other_has(given, found):
 
 
 def test_a_beginning_of_several_lists_at_most_five():
-    with pytest.raises(
-        LookupError, match=r"10 of the runs begin so: qwen2-chain-grpo-.* and 5 more; give more of"
-    ) as met:
+    several = r"10 of the runs begin so: qwen2-chain-grpo-.* and 5 more; give more of"
+    with pytest.raises(LookupError, match=several) as met:
         named("qwen2-chain-grpo", [*RUNS, *EVALUATIONS], "the runs")
     assert str(met.value).count("qwen2") == NEAREST and "/" not in str(met.value)
     with pytest.raises(LookupError, match=r"2 of the runs begin so: .*chain-easy-n16, .*chain-hard-n64; give more"):

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
+from rlvr.files import Mistake
+
 ALL, NEAREST = 8, 5  # names: so many are all listed, of more the nearest
 LONGEST = 40  # characters of a value or a key in a message
 
@@ -35,15 +37,19 @@ def listed(names: list[str], like: str) -> str:
     return f"{', '.join(by_letters[name] for name in near)} and {len(names) - NEAREST:,} more"
 
 
+class NotNamed(Mistake, LookupError):
+    """A name that none has, or that several begin with; the message says which ones are there."""
+
+
 def named(given: str, valid: Iterable[str], what: str, lister: str = "") -> str:
     """The name that is given whole, or by a beginning of each of its parts (between slashes) that no other has.
 
     A whole part comes before a beginning, and one that ends with a word before others: `seed1` is not `seed10`.
-    Raises LookupError, which lists the names that begin so, or are near; `what` says what they are of.
+    Raises NotNamed, which lists the names that begin so, or are near; `what` says what they are of.
     """
     parts, names = given.rstrip("/").split("/"), list(valid)
     if not all(parts):
-        raise LookupError(f"an empty name; {what} have names")
+        raise NotNamed(f"{given}: an empty name; {what} have names")
     alike = [name for name in names if name.count("/") == len(parts) - 1]
     found = [name.split("/") for name in alike]
     for place, part in enumerate(parts):
@@ -51,9 +57,9 @@ def named(given: str, valid: Iterable[str], what: str, lister: str = "") -> str:
     if len(found) == 1:
         return "/".join(found[0])
     if not found:
-        raise LookupError(f"none of {what} has this name{nearest(given, alike or names, lister)}")
+        raise NotNamed(f"{given}: none of {what} has this name{nearest(given, alike or names, lister)}")
     several = listed(sorted("/".join(name) for name in found), given)
-    raise LookupError(f"{len(found):,} of {what} begin so: {several}; give more of the name")
+    raise NotNamed(f"{given}: {len(found):,} of {what} begin so: {several}; give more of the name")
 
 
 def _beginning(names: list[list[str]], place: int, part: str) -> list[list[str]]:

@@ -246,10 +246,7 @@ def _chosen(all_work: dict[str, Work], names: list[str]) -> list[Work]:
         folder, slash, name = given.partition("/")
         kind = kind_of.get(folder) if slash else None
         valid = [name for name, work in all_work.items() if kind in (None, work.kind)]
-        try:
-            works.append(all_work[named(name if kind else given, valid, f"the {kinds}", "rlvr state list")])
-        except LookupError as error:
-            fail(f"{given}: {error}")
+        works.append(all_work[named(name if kind else given, valid, f"the {kinds}", "rlvr state list")])
     return list(dict.fromkeys(works))
 
 

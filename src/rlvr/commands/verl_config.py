@@ -39,10 +39,7 @@ def verl_config(
     papers = paper or paper_folders.names(folder)
     plan = make_plan(folder.parent, scale, papers)
     valid = [*plan.runs, *(name for name, spec in plan.policies.items() if spec.sft and spec.sft.backend == "verl")]
-    try:
-        name = named(run, valid, f"the runs at scale {scale}")
-    except LookupError as error:
-        fail(f"{run}: {error}")
+    name = named(run, valid, f"the runs at scale {scale}")
     try:
         lines = _overrides(folder, plan, name, nodes, gpus_per_node)
     except Unsupported as error:

@@ -33,7 +33,7 @@ class Chosen:
 
 
 def choose(results: Path, patterns: Sequence[str]) -> Chosen:
-    """The finished runs whose names fit a pattern or begin so, all without one. Raises Missing if one fits none."""
+    """The finished runs whose names fit a pattern or begin so, all without one. Raises NotNamed if one fits none."""
     known = {named.name: named for named in runs(results) if named.manifest()}
     fitting = {name for pattern in patterns for name in _fitting(pattern, known, results)}
     found = [n for name, n in known.items() if not patterns or name in fitting]
@@ -46,12 +46,8 @@ def choose(results: Path, patterns: Sequence[str]) -> Chosen:
 
 def _fitting(pattern: str, known: Iterable[str], results: Path) -> list[str]:
     """The names that fit a pattern; the one that begins with a text without signs of a pattern."""
-    if fitting := [name for name in known if fnmatchcase(name, pattern)]:
-        return fitting
-    try:
-        return [words.named(pattern, known, f"the finished runs in {results}", f"ls {results}/runs")]
-    except LookupError as error:
-        raise Missing(f"{pattern}: {error}") from error
+    fitting = [name for name in known if fnmatchcase(name, pattern)]
+    return fitting or [words.named(pattern, known, f"the finished runs in {results}", f"ls {results}/runs")]
 
 
 def export(

@@ -41,10 +41,7 @@ def find(results: Path, name: str) -> Named:
     known = {n.name: n for n in (*runs(results), *_all(results, "evaluation", "evaluations/*/*"))}
     short = name.rstrip("/").removeprefix(f"{results}/").removeprefix("runs/").removeprefix("evaluations/")
     what, lister = f"the runs and evaluations in {results}", f"ls {results}/runs {results}/evaluations"
-    try:
-        return known[named(short, known, what, lister)]
-    except LookupError as error:
-        raise Missing(f"{name}: {error}") from error
+    return known[named(short, known, what, lister)]
 
 
 def runs(results: Path) -> list[Named]:
