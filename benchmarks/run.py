@@ -26,11 +26,12 @@ import torch
 
 from rlvr import provenance
 from rlvr.config.paths import Paths
+from rlvr.config.registries import BACKENDS
 from rlvr.planning.expansion import make_plan
 from rlvr.policies.native.trained import NativeModel
 from rlvr.records import Problem, read_records
 from rlvr.sampling import engines
-from rlvr.training import backends, rollouts
+from rlvr.training import rollouts
 from rlvr.training.deterministic import one_thread
 from rlvr.training.trainer import Trainer
 from rlvr.workflow import spec_files
@@ -93,7 +94,7 @@ def own_steps(
 ) -> tuple[list[float], Trainer]:
     without_probe = spec.probe.model_copy(update={"problems": 0})
     rl = spec.rl.model_copy(update={"precision": precision, "backend": backend})
-    policy, reference = (backends.load(backend).policy(base) for _ in range(2))
+    policy, reference = (BACKENDS.load(backend).policy(base) for _ in range(2))
     made = spec.model_copy(update={"rl": rl, "probe": without_probe})
     trainer = Trainer(made, policy, reference, read_records(problems, Problem), [])
     seconds = []

@@ -29,14 +29,16 @@ from rlvr.commands.weigh import parse_settings
 from rlvr.config.identity import policy_id
 from rlvr.config.layers import ConfigError
 from rlvr.config.paths import Paths
+from rlvr.config.registries import BACKENDS
 from rlvr.config.schema.specs import RunSpec
+from rlvr.data import tasks
 from rlvr.planning.expansion import make_plan
 from rlvr.policies.noise import STREAM_EVALUATION, STREAM_ROLLOUT
 from rlvr.policies.sampler import Samples
 from rlvr.policies.store import Policy
 from rlvr.records import Problem, read_records
 from rlvr.statistics.pass_at_k import pass_at_k
-from rlvr.training import backends, measures
+from rlvr.training import measures
 from rlvr.training.batches import Groups, PromptOrder, all_logprobs, chunks, token_logprobs
 from rlvr.training.deterministic import one_thread
 from rlvr.training.losses import aggregation, kl, ppo_clip
@@ -61,6 +63,7 @@ def train(spec: RunSpec, policy: Policy, reference: Policy, problems: list[Probl
     train_set = Problems(policy, problems, rollout.max_prompt_tokens)  # prompts as tokens, without long ones
     order = PromptOrder(len(train_set.prompts), spec.seed)  # an endless walk, shuffled anew in each epoch
     estimator, state = estimators.Estimator.of_run(spec.estimator, spec.steps), {}
+    task = tasks.of_set(spec.data.task)  # whose decision tokens a metric is of
     optimizer = adamw(policy.model, lr=rl.learning_rate, betas=rl.betas, weight_decay=rl.weight_decay)
     forward, reference_pass = training_pass(policy.model), training_pass(reference.model, frozen=True)
     limits = microbatch(policy.model, rl.sequences_per_microbatch, tokens_per_gpu=16384)
@@ -104,7 +107,7 @@ def train(spec: RunSpec, policy: Policy, reference: Policy, problems: list[Probl
                 "step": step,
                 **measures.masses(rewards_PG, advantages_PG, drawn.lengths_PG),
                 **measures.shares(correct_PG.mean(dim=1).tolist()),
-                **measures.entropy(policy.tokenizer, drawn.tokens_PGT, drawn.entropy_PGT, groups.mask_PGT()),
+                **measures.entropy(task, policy.tokenizer, drawn.tokens_PGT, drawn.entropy_PGT, groups.mask_PGT()),
                 **measures.overconfidence(inputs["log_ratio_PG"], drawn.lengths_PG, correct_PG),
                 **totals.figures(),
                 **({"estimator": state} if state else {}),
@@ -184,7 +187,7 @@ def main(
     """Train a tiny policy by RL with verifiable rewards; print metrics of each step, and pass@k before and after."""
     one_thread()  # more threads add in another order
     spec, (base, *sets) = prepare(scale, estimator, settings or [], steps, results)
-    policy, reference = (backends.load(spec.rl.backend).policy(base) for _ in range(2))
+    policy, reference = (BACKENDS.load(spec.rl.backend).policy(base) for _ in range(2))
     problems, held_out = (read_records(file, Problem) for file in sets)
     print(f"base policy:      {evaluate(spec, policy, held_out)}")
     for row in train(spec, policy, reference, problems):

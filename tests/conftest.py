@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -80,6 +84,48 @@ def snakemake(
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=timeout, env=env)
     assert not check or done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done
+
+
+def copied(folder: Path, *names: str) -> Path:
+    """A folder with copies of files and folders of the checkout."""
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+        else:
+            shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
+def whole_copy(folder: Path) -> Path:
+    """A copy of the checkout, without what is hidden or was made."""
+    made = ("results", "data", "build", "site", "no-cache")
+    names = [path.name for path in ROOT.iterdir() if not path.name.startswith(".") and path.name not in made]
+    return copied(folder, *names)
+
+
+def program(folder: Path, name: str, text: str) -> Path:
+    """A program of the shell in a folder."""
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+def until(condition: Callable[[], Any], what: Any = "", seconds: float = 600.0, pause: float = 0.05) -> Any:
+    """The first true value of a condition. Fails with `what` where there is none in time."""
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, f"not in {seconds} s: {what() if callable(what) else what}"
+        time.sleep(pause)
+    return found
+
+
+def commands_of(group: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Each command and each group below a group of typer, with its words: a new one is tested too."""
+    for name, command in getattr(group, "commands", {}).items():
+        yield (*words, name), command
+        yield from commands_of(command, (*words, name))
 
 
 def without_timing(path: Path) -> list[dict]:
@@ -156,14 +202,17 @@ class Workbench:
             run_module("rlvr.data.prepare", "--spec", str(spec_file(data)), "--out", str(folder / data.name))
         model = folder / "model" / "manifest.json"
         run_module("rlvr.policies.build", "--spec", str(spec_file(base.model)), "--out", str(model))
-        sft = folder / "sft" / "manifest.json"
-        demonstrations = folder / base.sft_data.name / "demonstrations.jsonl"
-        run_module(
-            "rlvr.training.sft",
-            *("--spec", str(spec_file(base)), "--model", str(model), "--demonstrations", str(demonstrations)),
-            *("--out", str(sft), "--state", str(folder / "sft" / "state")),
-        )
-        return cls(folder, spec, sft, execution)
+        made = cls(folder, spec, folder / "sft" / "manifest.json", execution)
+        run_module("rlvr.training.sft", *made.sft_command(folder / "sft"))
+        return made
+
+    def sft_command(self, out: Path) -> list[str]:
+        base = self.spec.base
+        return [
+            *("--spec", str(spec_file(base)), "--model", str(self.folder / "model" / "manifest.json")),
+            *("--demonstrations", str(self.folder / base.sft_data.name / "demonstrations.jsonl")),
+            *("--out", str(out / "manifest.json"), "--state", str(out / "state")),
+        ]
 
     def command(self, spec, out: Path, save_every: int = 1, save_minutes: float = 20, **others) -> list[str]:
         saves = {"save_every": save_every, "save_minutes": save_minutes, **others}
@@ -177,6 +226,21 @@ class Workbench:
 
     def train(self, spec, out: Path, check: bool = True, **options) -> subprocess.CompletedProcess:
         return run_module("rlvr.training.rl", *self.command(spec, out, **options), check=check)
+
+
+@pytest.fixture(scope="module")
+def own(workbench, tmp_path_factory) -> tuple[Path, str, str]:
+    """A copy of the workflow, a saved tiny policy, and a file of problems of one's own."""
+    from support.checkout import Checkout
+
+    from rlvr.records import Problem, read_records
+
+    root = tmp_path_factory.mktemp("own")
+    Checkout(root)
+    found = read_records(workbench.folder / workbench.spec.data.name / "problems.jsonl", Problem)
+    rows = [{"prompt": problem.prompt, "answer": problem.gold, "level": problem.level} for problem in found]
+    (root / "my.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return root, str(workbench.base.parent / "policy"), str(root / "my.jsonl")
 
 
 @pytest.fixture

@@ -1,14 +1,13 @@
 """A kind of table, a kind of figure and a paper are each a file of their own: put into a copy, they run to the end."""
 
 import os
-import shutil
 import subprocess
 import sys
 
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import ROOT
+from conftest import whole_copy
 
 pytestmark = [pytest.mark.chain, pytest.mark.slow]
 
@@ -21,7 +20,6 @@ import pandas as pd
 from rlvr.config.layouts import ScoresLayout
 from rlvr.config.plan import Item
 from rlvr.items import TableKind
-from rlvr.items.layout import with_scores
 from rlvr.items.rendered import Rendered, scale_line
 from rlvr.items.scope import Scope
 from rlvr.statistics.run_rows import cell_columns
@@ -57,7 +55,6 @@ TABLE = TableKind(
     config=Config,
     layout=ScoresLayout,
     expand=expand,
-    lay_out=with_scores,
     statistics=statistics,
     reads=("scores",),
     render=render,
@@ -73,15 +70,10 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from rlvr.figures import _training
-from rlvr.items import FigureKind
 from rlvr.statistics.run_rows import Runs, cell_columns
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-class Config(_training.TrainingFigure):
-    pass
 
 
 def statistics(layout: _training.TrainingLayout, runs: Runs) -> pd.DataFrame:
@@ -102,16 +94,7 @@ def draw(layout: _training.TrainingLayout, frames: list[pd.DataFrame]) -> Figure
     return figure
 
 
-FIGURE = FigureKind(
-    config=Config,
-    layout=_training.TrainingLayout,
-    expand=_training.expand,
-    lay_out=_training.lay_out,
-    statistics=statistics,
-    reads=("runs",),
-    draw=draw,
-    caption="A line per run.",
-)
+FIGURE = _training.TrainingKind(statistics=statistics, draw=draw, caption="A line per run.")
 '''
 
 PAPER = """
@@ -160,8 +143,7 @@ ADDED = {
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     """What the paper's own target makes in a copy of the checkout, with these files added and none changed."""
-    copy = tmp_path_factory.mktemp("copy") / "project"
-    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".git", "results", ".venv*", ".snakemake"))
+    copy = whole_copy(tmp_path_factory.mktemp("copy") / "project")
     for path, text in ADDED.items():
         assert not (copy / path).exists()
         (copy / path).parent.mkdir(parents=True, exist_ok=True)

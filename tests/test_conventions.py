@@ -2,14 +2,13 @@
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
-from conftest import ROOT
+from conftest import APART, ROOT, copied, snakemake
 
 from rlvr import __version__
 
@@ -30,14 +29,15 @@ def commands(node):
         yield from commands(child)
 
 
+def paths_of(job: dict) -> list[str]:
+    """What a job's steps keep."""
+    return [step["with"]["path"] for step in job["steps"] if "path" in step.get("with", {})]
+
+
 def test_workflows_call_targets_that_exist():
     files = sorted((ROOT / ".github/workflows").glob("*.yml"))
-    called = {
-        target
-        for file in files
-        for command in commands(yaml.safe_load(file.read_text()))
-        for target in re.findall(r"\bmake ([a-z-]+)", command)
-    }
+    every = (command for file in files for command in commands(yaml.safe_load(file.read_text())))
+    called = {target for command in every for target in re.findall(r"\bmake ([a-z-]+)", command)}
     assert {"lint", "test", "test-package", "site", "dist"} <= called <= TARGETS
 
 
@@ -100,8 +100,6 @@ def test_tests_that_are_apart_run_only_where_m_names_their_mark(options, expecte
 
 
 def test_marks_that_make_selects_are_those_apart():
-    from conftest import APART
-
     selected = set(re.findall(r"pytest .*-m '?(?!not )(\w+)", MAKEFILE))
     declared = set(re.findall(r'"(\w+): ', (ROOT / "pyproject.toml").read_text()))
     assert selected == APART == declared - {"broad", "chain"}
@@ -126,11 +124,7 @@ def test_a_release_has_one_version_and_one_date():
 
 
 def test_the_notes_of_a_tag_are_its_section(tmp_path):
-    copy = tmp_path / "project"
-    (copy / "src/rlvr").mkdir(parents=True)
-    (copy / ".ci").mkdir()
-    for name in (".ci/notes.py", "src/rlvr/__init__.py"):
-        shutil.copy(ROOT / name, copy / name)
+    copy = copied(tmp_path / "project", ".ci/notes.py", "src/rlvr/__init__.py")
     text = "# Changelog\n\n## {} (2026-01-02)\n\n- New.\n  More.\n\n## 0.0.1 (2025-01-02)\n\n- Old.\n"
 
     def said(tag: str) -> tuple[int, str]:
@@ -152,18 +146,14 @@ def test_a_release_takes_what_make_dist_leaves():
     assert "make dist" in build and ".ci/notes.py" in build[0] and publish[0].startswith("gh release create ")
     recipe = MAKEFILE.partition("\ndist: ")[2].partition("\n\n")[0]
     assert "--outdir dist ." in recipe and "pip install" in recipe and "rlvr --help" in recipe
-    (kept,) = (
-        step["with"]["path"].split() for step in workflow["jobs"]["build"]["steps"] if "path" in step.get("with", {})
-    )
+    (kept,) = (path.split() for path in paths_of(workflow["jobs"]["build"]))
     assert kept == ["dist/*", "build/notes.md"] and all(path in publish[0] for path in kept)
 
 
 def test_workflows_may_read_and_two_jobs_may_write():
     """One deploys the site, one publishes a release; neither builds what it writes."""
-    may_write = {
-        "pages": {"deploy": {"pages": "write", "id-token": "write"}},
-        "release": {"publish": {"contents": "write"}},
-    }
+    may_write = {"pages": {"deploy": {"pages": "write", "id-token": "write"}}}
+    may_write["release"] = {"publish": {"contents": "write"}}
     for file in sorted((ROOT / ".github/workflows").glob("*.yml")):
         workflow = yaml.safe_load(file.read_text())
         assert workflow["permissions"] == {"contents": "read"}, file.name
@@ -172,7 +162,7 @@ def test_workflows_may_read_and_two_jobs_may_write():
         assert not any("make" in command for job in rights for command in commands(workflow["jobs"][job])), file.name
     pages = yaml.safe_load((ROOT / ".github/workflows/pages.yml").read_text())
     assert pages[True]["push"] == {"branches": ["main"]} and "pull_request" not in pages[True]  # YAML 1.1: `on` is true
-    (folder,) = (step["with"]["path"] for step in pages["jobs"]["build"]["steps"] if "path" in step.get("with", {}))
+    (folder,) = paths_of(pages["jobs"]["build"])
     assert f"sphinx-build --quiet --fail-on-warning --keep-going -c docs/site build/site {folder}\n" in MAKEFILE
 
 
@@ -210,8 +200,7 @@ def test_the_catalog_finds_a_standard_workflow():
 
 def planned(*arguments: str) -> tuple[int, str, list[str]]:
     """The exit code of a dry run in this folder, its table of jobs, and what each makes or what is wrong."""
-    command = [sys.executable, "-m", "snakemake", "-n", "--cores", "2", *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = snakemake("-n", "--cores", "2", *arguments, check=False)
     lines = sorted(line for line in done.stdout.splitlines() if line.startswith("    output: "))
     return done.returncode, done.stdout.partition("Job stats:")[2].partition("\n\n")[0], lines or [done.stderr]
 
@@ -232,11 +221,8 @@ def test_the_catalogs_snakefile_is_the_workflow(target):
 
 
 def test_the_catalogs_configuration_plans_every_stage(tmp_path):
-    command = [sys.executable, "-m", "snakemake", "-n", "--cores", "2", "--directory", str(tmp_path)]
-    done = subprocess.run(
-        [*command, "--configfile", ".test/config/config.yaml"], cwd=ROOT, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
+    options = ("--directory", str(tmp_path), "--configfile", ".test/config/config.yaml")
+    done = snakemake("-n", "--cores", "2", *options)
     assert all(f"\n{stage} " in done.stdout for stage in ("sft", "rl", "generate", "grade", "score", "report"))
 
 

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 
-from conftest import ROOT
+from conftest import ROOT, program
 
 
 def doctor(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
@@ -21,12 +21,8 @@ def test_an_old_python_reads_it_and_is_refused():
     """Its syntax is Python 3.6's, and no annotation is evaluated that needs a newer one, such as list[str]."""
     source = (ROOT / "envs" / "doctor.py").read_text()
     tree = ast.parse(source, feature_version=(3, 6))
-    annotations = [
-        annotation
-        for node in ast.walk(tree)
-        for annotation in (getattr(node, "annotation", None), getattr(node, "returns", None))
-        if annotation is not None
-    ]
+    nodes = [(node, name) for node in ast.walk(tree) for name in ("annotation", "returns")]
+    annotations = [found for node, name in nodes if (found := getattr(node, name, None)) is not None]
     assert annotations and all(isinstance(one, ast.Name | ast.Constant) for one in annotations)
     run = f"runpy.run_path({str(ROOT / 'envs' / 'doctor.py')!r}, run_name='__main__')"
     old = f"import runpy, sys; sys.version_info = (3, 8, 10); {run}"
@@ -43,35 +39,24 @@ def test_missing_tools_are_named_in_one_line_each(tmp_path):
     assert all(word in line for word, line in zip(words, lines, strict=True))
 
 
-def program(folder, name: str, output: str) -> None:
-    """A program of that name that prints a line."""
-    path = folder / name
-    path.write_text(f"#!{sys.executable}\nprint({output!r})\n")
-    path.chmod(0o755)
-
-
 def test_a_cluster_needs_its_python_and_its_driver(tmp_path):
-    program(tmp_path, "python3.12", "3.12")
-    program(tmp_path, "nvidia-smi", "580.65.06")
-    program(tmp_path, "gcc", "")
+    program(tmp_path, "python3.12", "echo 3.12")
+    program(tmp_path, "nvidia-smi", "echo 580.65.06")
+    program(tmp_path, "gcc", "echo")
     found = doctor("cluster", "python3.12", PATH=str(tmp_path))
     assert (found.returncode, found.stderr) == (0, "")
-    program(tmp_path, "python3.12", "3.13")
-    program(tmp_path, "nvidia-smi", "570.124.06")
+    program(tmp_path, "python3.12", "echo 3.13")
+    program(tmp_path, "nvidia-smi", "echo 570.124.06")
     found = doctor("cluster", "python3.12", PATH=str(tmp_path))
     first, second = found.stderr.splitlines()
-    assert found.returncode == 1 and first.startswith(
-        "missing: Python 3.12 is needed, python3.12 is 3.13: set CLUSTER_"
-    )
+    assert found.returncode == 1
+    assert first.startswith("missing: Python 3.12 is needed, python3.12 is 3.13: set CLUSTER_")
     assert second == "missing: NVIDIA's driver must be 580 or newer (CUDA 13), this is 570.124.06: ask the site"
 
 
 def test_what_gpu_nodes_need_is_noted_where_a_login_node_lacks_it(tmp_path):
-    program(tmp_path, "python3.12", "3.12")
+    program(tmp_path, "python3.12", "echo 3.12")
     notes = doctor("cluster", "python3.12", PATH=str(tmp_path)).stderr.splitlines()
-    assert [note.split(":")[:2] for note in notes] == [
-        ["note", " no C compiler"],
-        ["note", " no NVIDIA driver here"],
-    ]
+    assert [note.split(":")[:2] for note in notes] == [["note", " no C compiler"], ["note", " no NVIDIA driver here"]]
     absent = doctor("cluster", "python3.12", PATH=str(tmp_path / "empty"))
     assert "python3.12 does not run, or lacks the venv module" in absent.stderr

@@ -164,9 +164,8 @@ def test_verl_is_one_version_everywhere():
 def test_the_cluster_has_cuda_and_judges_as_main_does():
     cluster, main = pins("cluster"), pins("main")
     assert {"nvidia-cublas", "nvidia-cudnn-cu13", "nvidia-nccl-cu13", "triton"} <= set(cluster)
-    assert (
-        pins("flash-attn") == {"flash-attn": "2.8.3"} and "einops" in cluster
-    )  # what verl's extra fsdp pins; its need
+    assert pins("flash-attn") == {"flash-attn": "2.8.3"}, "what verl's extra fsdp pins"
+    assert "einops" in cluster, "what it needs"
     assert [cluster[name] for name in JUDGES] == [main[name] for name in JUDGES]
     differ = sorted(name for name in main if name in cluster and cluster[name] != main[name])
     head = (ROOT / "envs" / "cluster.txt").read_text()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from conftest import ROOT
+from conftest import ROOT, until
 
 from rlvr import offspring
 
@@ -68,14 +68,6 @@ def alive(processes: set[psutil.Process]) -> list[psutil.Process]:
         with suppress(psutil.NoSuchProcess):
             if process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(process)
-    return found
-
-
-def until(condition, seconds: float = 60.0):
-    end = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < end, f"not within {seconds} s"
-        time.sleep(0.05)
     return found
 
 

@@ -2,20 +2,21 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, spec_file
+from conftest import ROOT, copied, program, spec_file, until
+from support.runs_by_hand import changed
 
 from rlvr import provenance
 from rlvr.config.schema.settings import SLICES, Evaluation
 from rlvr.config.schema.specs import EvaluationSpec
-from rlvr.files import publish_json, read_json, sha256
+from rlvr.files import publish_json, read_json, remove, sha256
 from rlvr.provenance import NOT_RECORDED, History, lock_of, same, together, unknown
 from rlvr.report import origins
 from rlvr.training.backends.verl.state import HISTORY, history_of
@@ -30,8 +31,7 @@ class Repository:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
-        shutil.copytree(ROOT / "envs", folder / "envs")
+        copied(folder, "src", "envs")
         self._git("init", "-q")
         self._git("add", "-A")
 
@@ -43,16 +43,14 @@ class Repository:
         return self._git("rev-parse", "--short=12", "HEAD")
 
     def _git(self, *words: str) -> str:
-        return subprocess.run(
-            ["git", *words], cwd=self.folder, check=True, capture_output=True, text=True
-        ).stdout.strip()
+        done = subprocess.run(["git", *words], cwd=self.folder, check=True, capture_output=True, text=True)
+        return done.stdout.strip()
 
     def start(self, module: str, *words: str, **options) -> subprocess.Popen:
         paths = {"PYTHONPATH": str(self.folder / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", **paths}
-        return subprocess.Popen(
-            [sys.executable, "-m", module, *words], cwd=self.folder, env=environment, text=True, **options
-        )
+        command = [sys.executable, "-m", module, *words]
+        return subprocess.Popen(command, cwd=self.folder, env=environment, text=True, **options)
 
     def run(self, module: str, *words: str) -> None:
         with self.start(module, *words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
@@ -62,9 +60,7 @@ class Repository:
     def kill_when(self, happened, module: str, *words: str) -> None:
         """Start a process, and end it by SIGKILL once something has happened."""
         with self.start(module, *words, stdout=subprocess.DEVNULL) as process:
-            deadline = time.monotonic() + 300
-            while not happened() and process.poll() is None and time.monotonic() < deadline:
-                time.sleep(0.002)
+            until(lambda: happened() or process.poll() is not None, pause=0.002)
             process.send_signal(signal.SIGKILL)
         assert process.returncode == -signal.SIGKILL and happened()
 
@@ -86,25 +82,14 @@ def outputs(folder: Path) -> dict[str, bytes]:
 def remove_outputs(folder: Path) -> None:
     for path in folder.iterdir():
         if path.name != "state":
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+            remove(path)
 
 
 def stages(workbench, out: Path) -> dict[str, list[str]]:
-    spec = workbench.spec
-    longer = spec.model_copy(
-        update={
-            "rl": spec.rl.model_copy(update={"steps": 12}),
-            "probe": spec.probe.model_copy(update={"every": 4, "dense_steps": 1}),
-        }
-    )
-    demonstrations = workbench.folder / spec.base.sft_data.name / "demonstrations.jsonl"
+    longer = changed(workbench.spec, rl={"steps": 12}, probe={"every": 4, "dense_steps": 1})
     return {
         "rl": workbench.command(longer, out, save_every=2),
-        "sft": [
-            *("--spec", str(spec_file(spec.base)), "--model", str(workbench.folder / "model" / "manifest.json")),
-            *("--demonstrations", str(demonstrations), "--out", str(out / "manifest.json")),
-            *("--state", str(out / "state"), "--save-every", "2"),
-        ],
+        "sft": [*workbench.sft_command(out), "--save-every", "2"],
     }
 
 
@@ -156,12 +141,17 @@ def test_the_origin_of_an_old_checkpoint_is_not_recorded(workbench, repository, 
     assert found["commit"] == found["finished"] == NOT_RECORDED and found["continued"] == []
 
 
+def evaluated(workbench, samples: int) -> list[str]:
+    """What is sampled, as options of the stages."""
+    data = workbench.spec.validation
+    sampling = Evaluation(temperature=0.8, top_p=0.95, samples=samples, max_response_tokens=16, seed=3)
+    spec = spec_file(EvaluationSpec(data=data, sampling=sampling))
+    return ["--spec", str(spec), "--problems", str(workbench.folder / data.name / "problems.jsonl")]
+
+
 def test_completions_name_who_drew_their_parts(workbench, repository, tmp_path):
     """Two jobs of slices: the first is killed at commit A and goes on at B, the second draws at B; merged at C."""
-    sampling = Evaluation(temperature=0.8, top_p=0.95, samples=24, max_response_tokens=16, seed=3)
-    spec = EvaluationSpec(data=workbench.spec.validation, sampling=sampling)
-    problems = workbench.folder / workbench.spec.validation.name / "problems.jsonl"
-    common = ["--spec", str(spec_file(spec)), "--problems", str(problems), "--state", str(tmp_path / "state")]
+    common = [*evaluated(workbench, samples=24), "--state", str(tmp_path / "state")]
     slices = [str(tmp_path / "slices" / f"{number:02d}.jsonl.gz") for number in range(SLICES)]
     drawn = ["rlvr.sampling.generate", *common, "--policy", str(workbench.base), "--rows", "2"]
 
@@ -182,11 +172,8 @@ def test_completions_name_who_drew_their_parts(workbench, repository, tmp_path):
 
 
 def test_parts_drawn_by_one_job_are_published_again_with_their_origin(workbench, repository, tmp_path):
-    sampling = Evaluation(temperature=0.8, top_p=0.95, samples=4, max_response_tokens=16, seed=3)
-    spec = EvaluationSpec(data=workbench.spec.validation, sampling=sampling)
-    problems = workbench.folder / workbench.spec.validation.name / "problems.jsonl"
     command = [
-        *("rlvr.sampling.generate", "--spec", str(spec_file(spec)), "--problems", str(problems)),
+        *("rlvr.sampling.generate", *evaluated(workbench, samples=4)),
         *("--policy", str(workbench.base), "--rows", "8", "--state", str(tmp_path / "out" / "state")),
         *("--out", str(tmp_path / "out" / "c.jsonl.gz"), "--tokens", str(tmp_path / "out" / "t.jsonl.gz")),
     ]
@@ -268,15 +255,13 @@ def test_this_environment_is_of_a_lock_and_found_quickly():
     installed = provenance._installed()
     found = lock_of(installed, ROOT / "envs")
     assert (ROOT / found["lock"]).is_file() and found["lock_differs"] <= 10
-    from importlib.metadata import version
-
     assert all(installed[name] == version(name) for name in ("torch", "pyyaml", "math-verify", "typer"))
     began = time.process_time()
     lock_of(provenance._installed(), ROOT / "envs")
     assert time.process_time() - began < 0.2
 
 
-SMI = """#!/bin/sh
+SMI = """
 case "$*" in
 *query-gpu*)
     echo '0, GPU-aa, NVIDIA H200, 143771 MiB, 580.65.06'
@@ -292,8 +277,7 @@ esac
 )
 def test_gpus_are_those_that_the_process_may_use(tmp_path, monkeypatch, visible, names):
     """What nvidia-smi prints, said again by a script where there is no GPU."""
-    (tmp_path / "nvidia-smi").write_text(SMI)
-    (tmp_path / "nvidia-smi").chmod(0o755)
+    program(tmp_path, "nvidia-smi", SMI)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     if visible is not None:

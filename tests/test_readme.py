@@ -13,20 +13,23 @@ import re
 import shutil
 import subprocess
 import sys
-from collections import Counter
-from dataclasses import dataclass, field
-from functools import cache
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import typer
-import yaml
-from conftest import ROOT
+from conftest import ROOT, whole_copy
+from markdown_it import MarkdownIt
 from support.kept_by_hand import lay_evaluation, lay_run
 from support.members import fields
 from test_package import ANSWERS, COUNTS, PROBLEMS, SAMPLES
 
 from rlvr.commands import app
+from rlvr.files import publish, publish_json
+from rlvr.planning.expansion import make_plan
 
 pytestmark = pytest.mark.slow
 
@@ -45,7 +48,9 @@ LISTED = {
     "python benchmarks/run.py": "measures for minutes; tests/test_benchmarks.py runs it at smoke scale",
     "python -m": "its module must exist; the arguments are those of a rule",
     "pip": "installs into an environment that this one is not",
+    "python3 benchmarks/rehearsal/rehearse.py": "needs a machine with a GPU; tests/test_rehearsal.py",
     ".ci/run": "runs these tests",
+    "pytest": "the same",
     "git": "needs the address of the repository",
     "rlvr plan ace --gpus-per-run 4": "is refused, as the page says; tests/cost/test_memory_model.py refuses such runs",
     "hf": "needs the hub",
@@ -74,35 +79,17 @@ LISTED = {
 }
 PROGRAMS = {"snakemake", "rlvr", "make"}
 # Programs that make a line of a block a command, whatever follows.
-USUAL = {
-    "bash",
-    "cat",
-    "cd",
-    "chmod",
-    "conda",
-    "cp",
-    "curl",
-    "docker",
-    "export",
-    "ls",
-    "mkdir",
-    "mv",
-    "pytest",
-    "python3",
-}
-USUAL |= {"rm", "rsync", "ruff", "scp", "sh", "source", "ssh", "uv", "wget"}
+USUAL = {"bash", "cat", "cd", "chmod", "conda", "cp", "curl", "docker", "export", "ls", "mkdir", "mv", "python3", "rm"}
+USUAL |= {"rsync", "ruff", "scp", "sh", "source", "ssh", "uv", "wget"}
 QUICK = {"theory", "results/papers/laptop/fade/tables/table1.md"}  # targets that need no training: made for real
 NEEDS_THE_HUB = re.compile(r"rlvr data prepare [\w-]+$|rlvr models resolve\b(?!.*--help)")
 
-# Dry runs of a quarter of a minute: `pytest -m long tests/test_readme.py` runs them.
-SLOW = {"snakemake -n --config scale=paper -- paper_ace paper_lens paper_agrae claims"}
-
 # What a reader puts in place of a word; functions of the copy, since some are names of its plan.
 PLACEHOLDERS = {
-    "<policy>/<evaluation>": lambda copy: "/".join(copy.an_evaluation()),
+    "<policy>/<evaluation>": lambda copy: "/".join(copy.evaluation),
     "<paper>": lambda copy: "ace",
-    "RUN": lambda copy: copy.a_run(),
-    "OTHER": lambda copy: copy.another_run(),
+    "RUN": lambda copy: copy.runs[0],
+    "OTHER": lambda copy: copy.runs[1],
     "SET": lambda copy: "aime-2025",
     "NAME": lambda copy: "aime-2025",
     "FILE ...": lambda copy: "test.jsonl",
@@ -128,26 +115,14 @@ def without_comment(line: str) -> str:
 
 def lines_of(text: str, name: str) -> list[Line]:
     """Lines of blocks (indented, or between fences) with continued ones joined, and spans of inline code."""
-    found, prose, fenced, before, joined = [], [], False, "", ""
-    for number, line in enumerate(text.splitlines(), 1):
-        fence = line.lstrip().startswith("```")
-        indented = line.startswith("    ") and (not before.strip() or before.startswith("    "))
-        if (fenced or indented) and not fence:
-            joined += line.strip()
-            if joined.endswith("\\"):
-                joined = joined[:-1].rstrip() + " "
-                continue
-            if without_comment(joined):
-                found.append(Line(without_comment(joined), f"{name}:{number}", False))
-            joined = ""
-            prose.append("")
-        else:
-            prose.append("" if fence else line)
-        fenced, before = fenced ^ fence, "    " if fenced and not fence else line
-    spans = re.finditer(r"`([^`]+)`", "\n".join(prose))
-    for span in spans:
-        number = span.string[: span.start()].count("\n") + 1
-        found.append(Line(" ".join(span[1].split()), f"{name}:{number}", True))
+    found, place = [], name
+    for token in MarkdownIt("commonmark").enable("table").parse(text):
+        place = f"{name}:{token.map[0] + 1}" if token.map else place
+        if token.type in ("code_block", "fence"):
+            whole = re.sub(r" *\\\n\s*", " ", token.content).splitlines()
+            found += [Line(line, place, False) for line in map(without_comment, whole) if line]
+        spans = [child.content for child in token.children or () if child.type == "code_inline"]
+        found += [Line(" ".join(span.split()), place, True) for span in spans]
     return found
 
 
@@ -167,14 +142,8 @@ def command_of(line: Line) -> str | None:
     return None
 
 
-def commands_of(text: str, name: str) -> list[tuple[str, str]]:
-    """Each command with its place."""
-    return [(command, line.place) for line in lines_of(text, name) if (command := command_of(line))]
-
-
-@cache
-def names_of_commands() -> set[str]:
-    return set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+def commands_of(text: str, name: str) -> list[str]:
+    return [command for line in lines_of(text, name) if (command := command_of(line))]
 
 
 def kind_of(command: str) -> str:
@@ -203,33 +172,26 @@ def listed(command: str) -> str:
 
 
 def quick(command: str) -> bool:
-    """Whether its target needs no training, and it is known on how many cores it runs."""
-    cores = "--cores" in command or (ROOT / "profiles" / "default").exists()  # Snakemake reads that profile by itself
-    return cores and "-n" not in command.split() and command.split()[-1] in QUICK
+    """Whether its target needs no training."""
+    return "-n" not in command.split() and command.split()[-1] in QUICK
 
 
 def same(command: str) -> str:
     """Commands that are one here: neither -n nor the number of cores changes what is planned."""
-    if command.startswith("snakemake"):
-        words = re.sub(r" --cores \S+", "", command).split()
-        return " ".join(word for word in words if word not in ("-n", "--"))
-    return command
+    words = re.sub(r" --cores \S+", "", command).split()
+    return " ".join(word for word in words if word not in ("-n", "--")) if words[0] == "snakemake" else command
 
 
-def different() -> dict[str, list[str]]:
-    """Each different command of all documents with its places, quick ones first. Those not understood are left out."""
-    places: dict[str, tuple[str, list[str]]] = {}
+def different() -> list[str]:
+    """Each different command of all documents, quick ones first. Those not understood are left out."""
+    found: dict[str, str] = {}
     for document in DOCUMENTS:
-        name = str(document.relative_to(ROOT))
-        for line in lines_of(document.read_text(), name):
-            try:
-                command = command_of(line)
-            except ValueError:  # test_every_line_is_understood fails
-                continue
-            if command:
-                places.setdefault(same(command), (command, []))[1].append(line.place)
+        for line in lines_of(document.read_text(), document.name):
+            with suppress(ValueError):  # test_every_line_is_understood fails
+                if command := command_of(line):
+                    found.setdefault(same(command), command)
     order = ["listed", "mention", "run", "dry"]
-    return dict(sorted(places.values(), key=lambda item: order.index(kind_of(item[0]))))
+    return sorted(found.values(), key=lambda command: order.index(kind_of(command)))
 
 
 COMMANDS = different()
@@ -243,9 +205,8 @@ class Copy:
     """A copy of the checkout, and the shell of someone who reads there, without a network."""
 
     folder: Path
-    counts: Counter = field(default_factory=Counter)
 
-    def shell(self, command: str, timeout: float = 300) -> subprocess.CompletedProcess:
+    def shell(self, command: str) -> subprocess.CompletedProcess:
         environment = {
             **os.environ,
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
@@ -255,10 +216,8 @@ class Copy:
             "OMP_NUM_THREADS": "1",
             "COLUMNS": "200",
         }
-        line, options = ["bash", "-euo", "pipefail", "-c", command], {"cwd": self.folder, "env": environment}
-        return subprocess.run(
-            line, **options, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL
-        )
+        options = {"cwd": self.folder, "env": environment, "stdin": subprocess.DEVNULL, "timeout": 300}
+        return subprocess.run(["bash", "-euo", "pipefail", "-c", command], capture_output=True, text=True, **options)
 
     def good(self, command: str) -> str:
         """What a command prints that must end well."""
@@ -267,62 +226,35 @@ class Copy:
         assert done.returncode == 0 and "Traceback" not in done.stderr, said
         return done.stdout + done.stderr
 
-    def plan(self, scale: str, papers: tuple[str, ...] = ("ace",)):
-        from rlvr.planning.expansion import make_plan
+    @cached_property
+    def runs(self) -> list[str]:
+        return list(make_plan(self.folder, "paper", ["ace"]).runs)
 
-        return make_plan(self.folder, scale, list(papers))
-
-    def a_run(self) -> str:
-        return next(iter(self.plan("paper").runs))
-
-    def another_run(self) -> str:
-        return list(self.plan("paper").runs)[1]
-
-    def an_evaluation(self) -> tuple[str, str]:
+    @cached_property
+    def evaluation(self) -> tuple[str, str]:
         """A policy and an evaluation of it, in the default scale."""
-        plan = self.plan("laptop")
+        plan = make_plan(self.folder, "laptop", ["ace"])
         return next(iter(plan.runs)), next(iter(plan.evaluations))
 
     def lay_a_run(self) -> None:
         """A finished run with a checkpoint, as far as its files tell."""
-        folder = self.folder / "results" / "runs" / self.a_run()
-        rows = ("metrics.jsonl", "probe.jsonl", "policy-step1/config.json", "state/step-000001/state.json")
-        for name in rows:
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text("{}\n")
-        manifest = {"policy": "policy-step1", "files": {"config.json": ""}}
-        (folder / "manifest.json").write_text(json.dumps(manifest))
+        folder = self.folder / "results" / "runs" / self.runs[0]
+        for name in ("metrics.jsonl", "probe.jsonl", "policy-step1/config.json", "state/step-000001/state.json"):
+            publish(folder / name, "{}\n")
+        publish_json(folder / "manifest.json", {"policy": "policy-step1", "files": {"config.json": ""}})
 
     def write(self, name: str, rows: list[dict]) -> None:
         (self.folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def copy_of(folder: Path) -> Copy:
-    unwanted = shutil.ignore_patterns("__pycache__", "*.egg-info", "results", "tests", "pictures")
-    folder.mkdir()
-    for path in ROOT.iterdir():
-        if path.name.startswith(".") or path.name in ("results", "data", "build", "tests", "no-cache"):
-            continue
-        if path.is_symlink():
-            (folder / path.name).symlink_to(os.readlink(path))
-        elif path.is_dir():
-            shutil.copytree(path, folder / path.name, ignore=unwanted, symlinks=True)
-        else:
-            shutil.copy(path, folder)
-    return Copy(folder)
-
-
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
-    copy = copy_of(tmp_path_factory.mktemp("readme") / "checkout")
-    steps = [{"step": 0, **fields([[1, 0], [1, 1]])}]
+    copy = Copy(whole_copy(tmp_path_factory.mktemp("readme") / "checkout"))
     # The form that README states of each: "{...} a line".
-    copy.write("steps.jsonl", steps)
+    copy.write("steps.jsonl", [{"step": 0, **fields([[1, 0], [1, 1]])}])
     copy.write("counts.jsonl", [{**row, "n": 128} for row in COUNTS])
     copy.write("samples.jsonl", SAMPLES)
     copy.write("test.jsonl", PROBLEMS)
-    import pandas as pd
-
     amc = [{"id": i, "question": f"What is {i} + {i}?", "answer": f"{2 * i}.0"} for i in range(40)]
     pd.DataFrame(amc).to_parquet(copy.folder / "test-00000-of-00001.parquet")
     return copy
@@ -353,9 +285,8 @@ def put_in(command: str, copy: Copy) -> str:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_line_is_understood(document):
-    """A line that looks like a command and is none that is known raises; each command has its place."""
-    name = str(document.relative_to(ROOT))
-    assert all(place.startswith(f"{name}:") for _, place in commands_of(document.read_text(), name))
+    """A line that looks like a command and is none that is known raises."""
+    commands_of(document.read_text(), str(document.relative_to(ROOT)))
 
 
 @pytest.mark.parametrize(
@@ -371,8 +302,7 @@ def test_a_command_that_nobody_knows_is_an_error(line):
 def test_blocks_comments_and_continued_lines_are_read():
     block = "    rlvr plan ace   # cost\n    rlvr passk \\\n        --k 1 < counts.jsonl\n"
     text = f"A\n\n{block}\nB `make\nrun`, `fade`.\n\n    key: {{value: 1}}\n"
-    found = [command for command, _ in commands_of(text, "new.md")]
-    assert found == ["rlvr plan ace", "rlvr passk --k 1 < counts.jsonl", "make run"]
+    assert commands_of(text, "new.md") == ["rlvr plan ace", "rlvr passk --k 1 < counts.jsonl", "make run"]
 
 
 def test_a_placeholder_that_nobody_knows_is_an_error(copy):
@@ -381,24 +311,8 @@ def test_a_placeholder_that_nobody_knows_is_an_error(copy):
         put_in("snakemake results/<model>.csv", copy)
 
 
-@pytest.mark.parametrize("command", list(COMMANDS))
+@pytest.mark.parametrize("command", COMMANDS)
 def test_a_printed_command_runs(command, copy):
-    kind = "listed" if command in SLOW else kind_of(command)
-    copy.counts["commands"] += 1
-    copy.counts["run" if kind == "mention" else kind] += 1
-    copy.counts["failed"] += 1  # until it is known to be good
-    if command not in SLOW:
-        check(command, copy)
-    copy.counts["failed"] -= 1
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("command", sorted(SLOW & set(COMMANDS)))
-def test_a_slow_command_runs(command, copy):
-    check(command, copy)
-
-
-def check(command: str, copy: Copy) -> None:
     kind = kind_of(command)
     if kind == "listed":
         check_listed(command, copy)
@@ -415,9 +329,9 @@ def run(command: str, copy: Copy) -> None:
     if "rlvr state" in command:
         copy.lay_a_run()
     if re.search("rlvr (show|compare)", command):
-        for name in (copy.a_run(), copy.another_run()):
+        for name in copy.runs[:2]:
             lay_run(copy.folder / "results", name)
-        policy, evaluation = copy.an_evaluation()
+        policy, evaluation = copy.evaluation
         lay_evaluation(copy.folder / "results", policy, evaluation=evaluation)
     if "answers.jsonl" in command:
         copy.write("answers.jsonl", answers(command))
@@ -459,87 +373,3 @@ def check_mention(command: str) -> None:
             else:
                 assert word in getattr(found, "commands", {}), f"{command}: rlvr has no {word}"
                 found = found.commands[word]  # type: ignore[attr-defined]
-
-
-# ---- edits that the documents describe ----
-
-EDIT = re.compile(
-    r"edit its list in `(?P<file>config/papers/\w+/paper\.yaml)`: `(?P<new>[^`]+)` added to `(?P<key>[\w.]+)`"
-)
-
-
-def runs_of_table(copy: Copy, table: str) -> set[str]:
-    """The RL runs that a dry run of the table plans."""
-    return set(re.findall(r"results/runs/([^/\s]+)/manifest\.json", copy.good(f"snakemake -n --quiet host -- {table}")))
-
-
-def edit(copy: Copy, file: str, key: str, new: str) -> None:
-    """Adds one value to the list at a key, in the file's own text."""
-    path = copy.folder / file
-    top, name = key.split(".")
-    pattern = rf"(^{top}:.*?^  {name}:.*?^    values: \[[^]]*)(?=\])"
-    text, count = re.subn(pattern, rf"\g<1>, {new}", path.read_text(), count=1, flags=re.DOTALL | re.MULTILINE)
-    assert count == 1, f"{file}: {key} is no list"
-    path.write_text(text)
-
-
-def test_the_edit_of_readme_plans_one_family_of_new_runs(tmp_path):
-    found = EDIT.search(" ".join((ROOT / "README.md").read_text().split()))
-    assert found, "README describes no edit of an ablation as this test reads it"
-    copy, table = copy_of(tmp_path / "checkout"), "results/papers/laptop/ace/tables/table4.md"
-    before = runs_of_table(copy, table)
-    edit(copy, found["file"], found["key"], found["new"])
-    new = runs_of_table(copy, table) - before
-    families = {re.sub(r"-seed\d+-[0-9a-f]+$", "", run) for run in new}
-    assert len(families) == 1 and f"alpha{float(found['new'])}" in families.pop(), new
-    assert len(new) == yaml.safe_load((copy.folder / "config/scale/laptop.yaml").read_text())["seeds"]
-
-
-def yaml_blocks(document: str) -> list[dict]:
-    """The blocks of a document that are YAML mappings."""
-    blocks, block = [], []
-    for line in [*(ROOT / document).read_text().splitlines(), ""]:
-        if line.startswith("    ") and (block or line[4:5].strip()):
-            block.append(line[4:])
-            continue
-        try:
-            read = yaml.safe_load("\n".join(block))
-        except yaml.YAMLError:
-            read = None
-        blocks += [read] if isinstance(read, dict) else []
-        block = []
-    return blocks
-
-
-def test_blocks_of_cluster_md_are_settings_of_a_site():
-    from rlvr.config.cluster import Cluster
-
-    present = yaml.safe_load((ROOT / "config/cluster.yaml").read_text())
-    blocks = yaml_blocks("docs/cluster.md")
-    assert sum("kinds" in block for block in blocks) >= 2
-    for block in blocks:
-        Cluster.model_validate({**present, **block})
-
-
-def test_measured_rates_of_cost_md_are_read(copy):
-    (block,) = [block for block in yaml_blocks("docs/cost.md") if "measured" in block]
-    (copy.folder / "rates.yaml").write_text(yaml.safe_dump(block))
-    assert "my run" in copy.good("rlvr plan ace --measured rates.yaml")
-
-
-def test_the_count(copy, capfd):
-    """The last of this file: a line for whoever reads along."""
-    counts = copy.counts
-    with capfd.disabled():
-        print(
-            f"\nREADME and docs: {counts['commands']} commands, {counts['run']} run, {counts['dry']} dry runs, "
-            f"{counts['listed']} listed: {counts['failed']} failed",
-            file=sys.stderr,
-        )
-    assert counts["failed"] == 0
-
-
-if __name__ == "__main__":  # the table of all commands: python tests/test_readme.py
-    for command, where in COMMANDS.items():
-        why = listed(command) or ("slow" if command in SLOW else "")
-        print(f"{kind_of(command):8} {command}    {where[0]}" + (f"    # {why}" if why else ""))

@@ -11,9 +11,9 @@ from support.runs_by_hand import changed
 
 from rlvr import estimators
 from rlvr.config.paths import Paths
+from rlvr.config.registries import BACKENDS
 from rlvr.policies import store
 from rlvr.records import Problem, read_records
-from rlvr.training import backends
 from rlvr.training.deterministic import one_thread
 
 FILE = ROOT / "examples" / "rl_loop.py"
@@ -49,7 +49,7 @@ def run_of(workbench, case: str):
 def trained(loop, workbench, spec):
     """The rows of the example, and the policy that it trains."""
     one_thread()
-    policy, reference = (backends.load(spec.rl.backend).policy(workbench.base) for _ in range(2))
+    policy, reference = (BACKENDS.load(spec.rl.backend).policy(workbench.base) for _ in range(2))
     problems = read_records(workbench.folder / spec.data.name / "problems.jsonl", Problem)
     return list(loop.train(spec, policy, reference, problems)), policy
 

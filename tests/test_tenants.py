@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, copied
 
 from rlvr.config import paper_folders
 
@@ -39,11 +39,7 @@ print(*plan.papers)
 
 def without(paper: str, folder) -> None:
     """A copy of the project without a paper's three folders."""
-    ignored = shutil.ignore_patterns("__pycache__", ".data")
-    for name in ("config", "src", "tests", "workflow"):
-        shutil.copytree(ROOT / name, folder / name, ignore=ignored)
-    for name in ("pyproject.toml", "Snakefile"):
-        shutil.copyfile(ROOT / name, folder / name)
+    copied(folder, "config", "src", "tests", "workflow", "pyproject.toml", "Snakefile")
     for name in ("config/papers", "src/rlvr/papers", "tests/papers"):
         shutil.rmtree(folder / name / paper)
 

@@ -9,31 +9,18 @@ from docstrings import markdown
 from rlvr.report.text import escape
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "rlvr"
-# A page, its title, and the modules on it: files or folders below src/rlvr. A name with an underscore is not public.
-PAGES = {
-    "estimators": ("Estimators", ["estimators"]),
-    "losses": ("Losses", ["training/losses"]),
-    "statistics": ("Statistics", ["statistics"]),
-    "claims": ("Claims", ["claims"]),
-    "verifiers": ("Verifiers", ["verifiers"]),
-    "adapters": ("Adapters", ["adapters"]),
-}
+# Folders below src/rlvr, each a page of its modules. A name with an underscore is not public.
+PAGES = ("estimators", "training/losses", "statistics", "claims", "verifiers", "adapters")
 Documented = ast.FunctionDef | ast.ClassDef
 
 
-def write(out: Path) -> list[str]:
-    """Writes the pages and returns their names."""
+def write(out: Path) -> None:
+    """Writes the pages."""
     out.mkdir(parents=True)
-    for name, (title, places) in PAGES.items():
-        modules = [path for place in places for path in _modules(SOURCE / place)]
-        (out / f"{name}.md").write_text("\n".join([f"# {title}\n", *(_module(path) for path in modules)]))
-    return list(PAGES)
-
-
-def _modules(place: Path) -> list[Path]:
-    if place.is_file():
-        return [place]
-    return sorted(place.rglob("*.py"), key=lambda path: (path.stem != "__init__", path))
+    for folder in (SOURCE / place for place in PAGES):
+        modules = sorted(folder.rglob("*.py"), key=lambda path: (path.stem != "__init__", path))
+        parts = [f"# {folder.name.capitalize()}\n", *map(_module, modules)]
+        (out / f"{folder.name}.md").write_text("\n".join(parts))
 
 
 def _module(path: Path) -> str:
@@ -62,11 +49,8 @@ def _member(module: str, node: Documented) -> str:
     lines += [markdown(ast.get_docstring(node) or "")]
     for inner in _public(node.body) if isinstance(node, ast.ClassDef) else ():
         if isinstance(inner, ast.FunctionDef):
-            lines += [
-                f"\n:::{{py:method}} {inner.name}{_signature(inner)}\n",
-                markdown(ast.get_docstring(inner) or ""),
-                ":::",
-            ]
+            head = f"\n:::{{py:method}} {inner.name}{_signature(inner)}\n"
+            lines += [head, markdown(ast.get_docstring(inner) or ""), ":::"]
     return "\n".join([*lines, "::::\n"])
 
 

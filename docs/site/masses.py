@@ -19,7 +19,7 @@ def draw(name: str, label: str, path: Path) -> None:
     p = np.linspace(0.01, 0.99, 99)
     with plt.style.context(STYLE):
         figure, axes = plt.subplots(figsize=(5.0, 2.6))
-        grpo, (success, failure) = (_masses(estimator, p) for estimator in ("grpo", name))
+        grpo, (success, failure) = (Estimator(one).masses(torch.tensor(p), ROLLOUTS) for one in ("grpo", name))
         axes.plot(p, grpo[0], color=COLORS["grey"], linewidth=4, alpha=0.5, label="GRPO, correct and wrong")
         axes.plot(p, success, color=COLORS["blue"], label=f"{label}, correct")
         axes.plot(p, failure, color=COLORS["vermilion"], linestyle="--", label=f"{label}, wrong")
@@ -27,7 +27,3 @@ def draw(name: str, label: str, path: Path) -> None:
         axes.legend(fontsize=8)
         figure.savefig(path, metadata={"Date": None})
         plt.close(figure)
-
-
-def _masses(name: str, p: np.ndarray) -> list[np.ndarray]:
-    return [mass.numpy() for mass in Estimator(name).masses(torch.tensor(p), ROLLOUTS)]

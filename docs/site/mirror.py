@@ -8,9 +8,8 @@ PAGES = ("CONTRIBUTING.md", "AGENTS.md", "CHANGELOG.md", "config/README.md")
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 PAGE_OF = {"README.md": "index.md", "tutorial.ipynb": "tutorial.md"}  # of what is another page here
 OTHER = re.compile(r"(\]\((?:\.\./|docs/)*)(README\.md|tutorial\.ipynb)")
-LATER = {
-    f"docs/{name}/README" for name in ("full-laptop", "full-short", "league", "pretrained")
-}  # which a checkout may lack
+# Pages that a checkout may lack.
+LATER = {f"docs/{name}/README" for name in ("full-laptop", "full-short", "league", "pretrained")}
 TOCTREE = "\n```{toctree}\n:hidden:\n:maxdepth: 1\n%s\n```\n"
 
 
@@ -59,13 +58,13 @@ def _toctrees(out: Path, nav: dict[str, list[str]]) -> str:
 
     A page that is missing ends the build; one of LATER is left out.
     """
-    there = {caption: [page for page in pages if (out / f"{page}.md").is_file()] for caption, pages in nav.items()}
-    missing = {page for pages in nav.values() for page in pages} - {page for pages in there.values() for page in pages}
+    listed = {page for pages in nav.values() for page in pages}
+    missing = {page for page in listed if not (out / f"{page}.md").is_file()}
     if missing - LATER:
         raise SystemExit(f"docs/site/nav.yaml: no such page: {', '.join(sorted(missing - LATER))}")
-    listed = {page for pages in there.values() for page in pages}
-    more = [f"docs/{page.stem}" for page in sorted((out / "docs").glob("*.md")) if f"docs/{page.stem}" not in listed]
-    captions = {**there, "More": more}
-    return "".join(
-        TOCTREE % "\n".join([f":caption: {caption}", "", *pages]) for caption, pages in captions.items() if pages
-    )
+    others = [f"docs/{page.stem}" for page in sorted((out / "docs").glob("*.md"))]
+    text = ""
+    for caption, pages in {**nav, "More": [page for page in others if page not in listed]}.items():
+        if there := [page for page in pages if page not in missing]:
+            text += TOCTREE % "\n".join([f":caption: {caption}", "", *there])
+    return text

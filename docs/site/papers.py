@@ -26,8 +26,8 @@ class Snapshot:
 
     def __init__(self, root: Path, folder: Path):
         self.root, self.folder, self.runs = root, folder, runs.read(folder)
-        file = folder / "claims.csv"
-        self.claims = claims.complete(pd.read_csv(file)) if file.is_file() else pd.DataFrame({"paper": []})
+        found = readme.claims_of(folder)
+        self.claims = found if found.empty else claims.complete(found)
 
     @cached_property
     def behind(self) -> claims.Policies:
@@ -43,9 +43,8 @@ class Snapshot:
 
     def results(self, paper: str) -> dict[str, Any]:
         """The paper's tables and figures."""
-        papers = read_json(self.folder / readme.CONTENTS)["papers"]
-        items = next((one["items"] for one in papers if one["name"] == paper), [])
-        return readme.results(self.folder / paper, items)
+        items = {one["name"]: one["items"] for one in read_json(self.folder / readme.CONTENTS)["papers"]}
+        return readme.results(self.folder / paper, items.get(paper, []))
 
 
 def write(root: Path, out: Path, statements: Path, snapshots: Mapping[str, Snapshot]) -> None:

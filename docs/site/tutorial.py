@@ -27,10 +27,8 @@ def run(notebook: Path) -> list[tuple[str, str, str]]:
 
 def page(notebook: Path) -> str:
     """The page in Markdown."""
-    parts = [source if kind == "markdown" else _code(source, output) for kind, source, output in run(notebook)]
+    parts = []
+    for kind, source, output in run(notebook):
+        parts.append(source if kind == "markdown" else f"```python\n{source}\n```")
+        parts += [f"```text\n{output.rstrip()}\n```"] if output else []
     return "\n\n".join([*parts, DOWNLOAD])
-
-
-def _code(source: str, output: str) -> str:
-    prints = f"\n\n```text\n{output.rstrip()}\n```" if output else ""
-    return f"```python\n{source}\n```{prints}"

@@ -132,8 +132,5 @@ def read_lines(path: Path | str) -> Iterator[dict[str, Any]]:
 
 
 def sha256(path: Path | str) -> str:
-    digest = hashlib.sha256()
     with open(path, "rb") as file:
-        while chunk := file.read(1 << 20):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()

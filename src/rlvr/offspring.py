@@ -1,14 +1,8 @@
 """Processes that end with the one that started them, even if SIGKILL killed that one before it could clean up.
 
 A process that outlives its stage holds a core or a GPU until somebody finds it. After SIGKILL only the kernel and other
-processes can clean up, so each kind of offspring has its own way:
-
-- `die_with_parent`: the kernel kills a child as its parent ends (PR_SET_PDEATHSIG).
-- `die_with_caller`: the same for a worker of multiprocessing's forkserver, which is not a child of its caller.
-- `leave_no_orphans`: an outside watcher kills processes that a library (vLLM, Ray) starts and may forget.
-- `end_with_caller`: a stage ends with the Snakemake that started it; it may save first.
-
-This module imports nothing of the package, since the watcher runs this file alone.
+processes can clean up, so each kind of offspring has its own way. This module imports nothing of the package, since the
+watcher runs this file alone.
 """
 
 import ctypes
@@ -121,7 +115,6 @@ def _watch(parent: int, mark: int, folders: list[str]) -> None:
 
 
 def _marked(mark: int) -> Iterator[int]:
-    """The ids of living processes with the mark."""
     for name in os.listdir("/proc"):
         if name.isdigit():
             with suppress(OSError, IndexError):

@@ -87,18 +87,16 @@ def lock_of(installed: dict[str, str], folder: Path) -> dict[str, Any]:
 
     It is the lock with the most pins among those that match in full; if none does, the closest one.
     """
-    best: tuple[tuple[bool, int], Path, int] | None = None
-    for path in sorted(folder.glob("*.txt")):
-        pins = _pins(path)
-        if OF_AN_ENVIRONMENT not in pins:
-            continue
-        differ = sum(not _holds(pin, installed.get(name)) for name, pin in pins.items())
-        rank = (not differ, len(pins) - 2 * differ)  # matching pins minus others
-        if best is None or rank > best[0]:
-            best = rank, path, differ
-    if best is None:
+    locks = {path: _pins(path) for path in sorted(folder.glob("*.txt"))}
+    differs = {
+        path: sum(not _holds(pin, installed.get(name)) for name, pin in pins.items())
+        for path, pins in locks.items()
+        if OF_AN_ENVIRONMENT in pins
+    }
+    if not differs:
         return {"lock": None, "lock_sha256": "no lock file", "lock_differs": None}
-    _, path, differ = best
+    # The first with the most matching pins minus others.
+    path, differ = max(differs.items(), key=lambda item: (not item[1], len(locks[item[0]]) - 2 * item[1]))
     digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
     return {"lock": f"{folder.name}/{path.name}", "lock_sha256": digest, "lock_differs": differ}
 
@@ -190,11 +188,8 @@ def unknown() -> Origin:
 
 def same(left: Origin, right: Origin) -> bool:
     """Whether two origins have the same code, environment and kind of machine."""
-    return _without_times(left) == _without_times(right)
-
-
-def _without_times(origin: Origin) -> Origin:
-    return {key: value for key, value in origin.items() if key not in TIMES}
+    ours, theirs = ({key: value for key, value in one.items() if key not in TIMES} for one in (left, right))
+    return ours == theirs
 
 
 class History:

@@ -121,9 +121,8 @@ def text_alone(problems: list[Pictured], where: Path | str) -> list[Pictured]:
     """The problems. Raises PicturesUnread if one has a picture, for an engine or a backend that passes on only text."""
     pictured = [problem.id for problem in problems if problem.images]
     if pictured:
-        raise PicturesUnread(
-            f"{where}: {len(pictured)} problems have pictures ({pictured[0]} is the first), and only text is read here"
-        )
+        what = f"{len(pictured)} problems have pictures ({pictured[0]} is the first)"
+        raise PicturesUnread(f"{where}: {what}, and only text is read here")
     return problems
 
 
@@ -186,8 +185,7 @@ class RecordFile(Generic[Record]):
         needed = {field.name for field in fields(self.kind) if field.default is MISSING}
         for number, row in enumerate(read_lines(self.path), 1):
             if not needed <= set(row) <= names:
-                raise RecordError(
-                    f"{self.path}, line {number}: fields {sorted(row)} are not those of {self.kind.__name__}"
-                )
+                what = f"fields {sorted(row)} are not those of {self.kind.__name__}"
+                raise RecordError(f"{self.path}, line {number}: {what}")
             values: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in row.items()}
             yield self.kind(**values)

@@ -41,7 +41,7 @@ def overrides(folder: Path, workbench, estimator: str) -> list[str]:
     start = locate(workbench.base)
     problems = read_records(workbench.folder / workbench.spec.data.name / "problems.jsonl", Problem)[: PROMPTS * STEPS]
     data.write_problems(folder / "train.parquet", problems, start.template, "train")
-    data.write_tokenizer(folder / "tokenizer", start.location, **start.options)
+    data.write_tokenizer(folder / "tokenizer", start.location)
     data.write_agent_loop(folder / "agent_loop.yaml")
     (folder / "reward.py").write_text(REWARD)
     actor, rollout, reference = (f"actor_rollout_ref.{name}" for name in ("actor", "rollout", "ref"))

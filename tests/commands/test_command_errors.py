@@ -8,10 +8,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, commands_of
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -24,15 +23,7 @@ COUNTS = '{"problem": "a", "n": 4, "c": 2}\n{"problem": "b", "n": 4, "c": 1}\n'
 ANSWERS = '{"id": 1, "completion": "\\\\boxed{1+2}", "gold": "1 2 = 3"}\n'
 
 
-def commands(group=None, names: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Every command by its words, groups among them, as typer has them: a new one is tested too."""
-    group = group or get_command(app)
-    yield names
-    for name, inner in getattr(group, "commands", {}).items():
-        yield from commands(inner, (*names, name))
-
-
-COMMANDS = list(commands())
+COMMANDS = [(), *dict(commands_of(get_command(app)))]
 
 
 def one_line(text: str) -> str:
@@ -41,14 +32,11 @@ def one_line(text: str) -> str:
     return line
 
 
-def started(*words: str, text: str = "", redirect: str = "", seconds: float = 60) -> subprocess.CompletedProcess:
+def started(*words: str, text: str = "", redirect: str = "") -> subprocess.CompletedProcess:
     """A real process, by a shell that redirects its streams."""
-    line = f'exec "$@" {redirect}'
-    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
-    return subprocess.run(
-        ["bash", "-c", line, "bash", *PROGRAM, *words],
-        cwd=ROOT, env=environment, input=text, capture_output=True, text=True, timeout=seconds,
-    )  # fmt: skip
+    shell = ["bash", "-c", f'exec "$@" {redirect}', "bash"]
+    options = {"cwd": ROOT, "env": {**os.environ, "CUDA_VISIBLE_DEVICES": ""}, "input": text, "timeout": 60}
+    return subprocess.run([*shell, *PROGRAM, *words], capture_output=True, text=True, **options)
 
 
 # ---- the command line ----
@@ -89,33 +77,27 @@ def test_a_pipe_or_a_device_is_not_replaced_by_a_file(tmp_path):
     assert done.exit_code == 2 and one_line(done.stderr) == f"rlvr plan: --order: {pipe} is no file" and pipe.is_fifo()
 
 
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_help_is_for_people(words):
-    done = CliRunner().invoke(app, [*words, "--help"])
-    assert done.exit_code == 0 and "Usage: " in done.stdout and len(done.stdout.splitlines()) > 5
-
-
-def test_a_fault_is_one_line_and_a_traceback_for_developers(monkeypatch):
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (KeyError("a fault"), 1, "rlvr grade: a fault of rlvr: KeyError: 'a fault' (test_command_errors.py:"),
+        (EOFError("no end-of-stream marker"), 2, "rlvr grade: an input ends too early: no end-of-stream marker"),
+    ],
+)
+def test_an_exception_is_one_line(monkeypatch, error, code, said):
     def broken(*_):
-        raise KeyError("a fault")
+        raise error
 
     monkeypatch.setattr(sys.modules["rlvr.commands.grade"], "read", broken)
     done = CliRunner().invoke(app, ["grade", "--verifier", "exact"])
-    assert done.exit_code == 1
-    assert one_line(done.stderr).startswith("rlvr grade: a fault of rlvr: KeyError: 'a fault' (test_command_errors.py:")
+    assert done.exit_code == code and one_line(done.stderr).startswith(said)
+
+
+def test_a_fault_is_a_traceback_for_developers():
     code = "import sys; from rlvr.commands import app; sys.modules['rlvr.commands.grade'].read = None; app()"
     command = [sys.executable, "-X", "dev", "-c", code, "grade", "--verifier", "exact"]
     shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert shown.returncode == 1 and "Traceback" in shown.stderr
-
-
-def test_an_input_that_ends_too_early_is_one_line(monkeypatch):
-    def cut(*_):
-        raise EOFError("no end-of-stream marker")
-
-    monkeypatch.setattr(sys.modules["rlvr.commands.grade"], "read", cut)
-    done = CliRunner().invoke(app, ["grade", "--verifier", "exact"])
-    assert done.exit_code == 2 and one_line(done.stderr).endswith("an input ends too early: no end-of-stream marker")
 
 
 # ---- streams ----

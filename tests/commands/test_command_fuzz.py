@@ -12,14 +12,12 @@ import os
 import shutil
 import subprocess
 import sys
-from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, commands_of
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from support.members import fields
@@ -40,19 +38,14 @@ OTHERS = 60
 MORE = 10  # times as many in the long version
 RARE = {"samples": 8, "problems": 8}  # options that need each other; others are given in 30 of 100 calls
 ALWAYS = {"diversity": ["--no-embedding"]}  # loads a model otherwise
-TOTAL: Counter[str] = Counter()
 
 
-def leaves(group: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """The commands that do something, by their words."""
-    inner = getattr(group, "commands", None)
-    if inner is None or group.invoke_without_command:
-        yield " ".join(words), group
-    for name, command in (inner or {}).items():
-        yield from leaves(command, (*words, name))
-
-
-COMMANDS = dict(leaves(get_command(app)))
+# The commands that do something, by their words.
+COMMANDS = {
+    " ".join(words): command
+    for words, command in commands_of(get_command(app))
+    if not hasattr(command, "commands") or command.invoke_without_command
+}
 
 # ---- what is generated ---------------------------------------------------------------------------
 
@@ -261,7 +254,6 @@ def fuzz(name: str, count: int, **more: Any) -> None:
     def ends_well(call: Call) -> None:
         done = made(call)
         wrong = faults(call, done.exit_code, done.stdout, done.stderr)
-        TOTAL.update(["calls", f"exit code {done.exit_code}", *(["faults"] if wrong else [])])
         assert not wrong, f"{wrong}: {call}\n{done.exit_code} {done.stdout[-300:]!r} {done.stderr[-600:]!r}"
 
     ends_well()
@@ -278,16 +270,6 @@ def test_no_call_of_very_many_ends_in_a_traceback(name):
     fuzz(name, MORE * CALLS.get(name, OTHERS), derandomize=False)
 
 
-def test_the_sum(capfd):
-    """On the standard error, which pytest's workers pass on."""
-    if TOTAL["calls"] < 2000:
-        pytest.skip("the commands were not all tried by this process")
-    codes = ", ".join(f"{count} of {kind}" for kind, count in sorted(TOTAL.items()) if kind.startswith("exit"))
-    with capfd.disabled():
-        print(f"\ncommands: {TOTAL['calls']} generated calls, {TOTAL['faults']} faults; {codes}", file=sys.stderr)
-    assert TOTAL["faults"] == 0
-
-
 def test_every_command_that_reads_lines_has_some_of_its_own_form():
     reading = {name for name, command in COMMANDS.items() if any("--input" in p.opts for p in command.params)}
     assert reading == set(LINES)
@@ -298,7 +280,6 @@ def test_a_fault_would_be_noticed(monkeypatch):
     monkeypatch.setattr(sys.modules["rlvr.commands.passk"], "count", lambda value, place: value + 0)
     with pytest.raises(AssertionError, match="a fault"):
         fuzz("passk", CALLS["passk"], derandomize=True, phases=[Phase.generate])
-    TOTAL.clear()
 
 
 @pytest.mark.parametrize("name", sorted(LINES))

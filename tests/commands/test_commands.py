@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -33,31 +32,34 @@ LINES = [
 
 def rlvr(*arguments: str, lines=LINES, text: str | None = None):
     given = text if text is not None else "".join(json.dumps(line) + "\n" for line in lines)
-    done = CliRunner().invoke(app, arguments, input=given)
-    return SimpleNamespace(returncode=done.exit_code, stdout=done.stdout, stderr=done.stderr)
+    return CliRunner().invoke(app, arguments, input=given)
+
+
+def refused(*arguments: str, lines=LINES) -> str:
+    """The error of a command that prints nothing else."""
+    done = rlvr(*arguments, lines=lines)
+    assert done.exit_code == 2 and done.stdout == "", (done.stderr, done.stdout)
+    return done.stderr
+
+
+def rows_of(*arguments: str, lines) -> list[dict]:
+    done = rlvr(*arguments, lines=lines)
+    assert done.exit_code == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def weighed(*arguments: str, lines=LINES) -> list[dict]:
-    done = rlvr("weigh", *arguments, lines=lines)
-    assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return rows_of("weigh", *arguments, lines=lines)
 
 
 def test_weights_are_those_of_the_function():
     made = weighed("ace", "--set", "alpha=2.0", "--set", "base=dr_grpo", "--group-mass")
     assert [line["step"] for line in made] == [0, 1] and made[0]["state"] == {}
-    tensors = {
-        key: torch.tensor(LINES[0][key], dtype=torch.float64) for key in ("rewards", "lengths", "logp", "logp_ref")
-    }
-    expected = estimators.load("ace")(
-        tensors["rewards"],
-        log_ratio_PG=tensors["logp"] - tensors["logp_ref"],
-        lengths_PG=tensors["lengths"],
-        alpha=2.0,
-        base="dr_grpo",
-    )
-    assert made[0]["weights"] == expected.tolist()
-    weights, rewards = expected, tensors["rewards"]
+    fields_of_ace = ("rewards", "lengths", "logp", "logp_ref")
+    rewards, lengths, logp, logp_ref = (torch.tensor(LINES[0][key], dtype=torch.float64) for key in fields_of_ace)
+    inputs = {"log_ratio_PG": logp - logp_ref, "lengths_PG": lengths}
+    weights = estimators.load("ace")(rewards, **inputs, alpha=2.0, base="dr_grpo")
+    assert made[0]["weights"] == weights.tolist()
     assert made[0]["m_S"] == pytest.approx((weights * rewards).mean(1).tolist())
     assert made[0]["m_F"] == pytest.approx((-weights * (1 - rewards)).mean(1).tolist())
 
@@ -75,8 +77,7 @@ def test_only_what_the_method_needs_must_be_there():
     assert weighed("grpo", lines=bare)[0]["step"] == 7
     some = [{key: LINES[0][key] for key in ("rewards", "logp", "logp_ref")}]
     assert weighed("ace", "--set", "aggregation=sum", lines=some)[0]["step"] == 0
-    done = rlvr("weigh", "ace", lines=some)
-    assert done.returncode == 2 and "line 1: lengths: is missing" in done.stderr
+    assert "line 1: lengths: is missing" in refused("weigh", "ace", lines=some)
 
 
 def test_every_method_weighs_by_its_name():
@@ -105,8 +106,7 @@ def broken(**changes) -> list[dict]:
     ],
 )
 def test_a_bad_line_is_named_and_nothing_is_written(lines, message):
-    done = rlvr("weigh", "ace", lines=lines)
-    assert done.returncode == 2 and done.stdout == "" and message in done.stderr, done.stderr
+    assert message in refused("weigh", "ace", lines=lines)
 
 
 @pytest.mark.parametrize(
@@ -127,8 +127,7 @@ def test_a_bad_line_is_named_and_nothing_is_written(lines, message):
     ],
 )
 def test_wrong_arguments_are_named(arguments, message):
-    done = rlvr("weigh", *arguments)
-    assert done.returncode == 2 and done.stdout == "" and message in done.stderr, done.stderr
+    assert message in refused("weigh", *arguments)
 
 
 @pytest.mark.parametrize(
@@ -146,32 +145,17 @@ def test_wrong_arguments_are_named(arguments, message):
         (("fade",), {"rewards": [[1, 0]], "entropy": 1e200}, "line 1: entropy: the numbers given are too large"),
         (("ha_dw",), {"rewards": [[1, 0], [1e119, 0]]}, "line 1: weights[0][0]: is inf"),
         (("power_alpha", "--set", "alpha=1000", "--set", "scale=peak"), {"rewards": [[1, 0]]}, "line 1: "),
-        (
-            ("fade", "--set", "control=schedule"),
-            {"rewards": [[1, 0]], "entropy": 1},
-            "line 1: control = schedule needs",
-        ),
+        (("fade", "--set", "control=schedule"), {"rewards": [[1, 0]], "entropy": 1}, "control = schedule needs"),
     ],
 )
 def test_numbers_out_of_range_are_named_and_nothing_is_written(arguments, line, message):
-    done = rlvr("weigh", *arguments, lines=[line])
-    assert done.returncode == 2 and done.stdout == "" and message in done.stderr, (done.stderr, done.stdout)
+    assert message in refused("weigh", *arguments, lines=[line])
 
 
 def test_lines_end_at_newlines_only_and_a_byte_order_mark_is_no_content():
     text = "\ufeff" + json.dumps({"rewards": [[1, 0]], "note": "a\u2028b"}, ensure_ascii=False) + "\r\n\n"
     done = rlvr("weigh", "dr_grpo", text=text)
-    assert done.returncode == 0 and json.loads(done.stdout)["weights"] == [[0.5, -0.5]], done.stderr
-
-
-def test_no_lines_is_an_error():
-    done = rlvr("weigh", "grpo", text="\n")
-    assert done.returncode == 2 and "no steps" in done.stderr
-
-
-def test_bad_json_is_named():
-    done = rlvr("weigh", "grpo", text='{"rewards": [[1, 0]]}\n{"rewards": [[1, 0]\n')
-    assert done.returncode == 2 and done.stdout == "" and "line 2: not valid JSON" in done.stderr
+    assert done.exit_code == 0 and json.loads(done.stdout)["weights"] == [[0.5, -0.5]], done.stderr
 
 
 def test_the_list_shows_every_method_with_settings_and_source():
@@ -191,9 +175,7 @@ COUNTS = [{"problem": f"p{i}", "n": 16, "c": c} for i, c in enumerate([0, 0, 1, 
 
 
 def passk(*arguments: str, lines=COUNTS) -> list[dict]:
-    done = rlvr("passk", *arguments, lines=lines)
-    assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return rows_of("passk", *arguments, lines=lines)
 
 
 def test_passk_is_the_hypergeometric_law_with_both_intervals():
@@ -233,11 +215,7 @@ def test_passk_of_one_problem_or_equal_ones_says_so():
         ([{"problem": "a", "n": 4.5, "c": 1}], (), "line 1: n: must be a whole number"),
         ([{"problem": "a", "n": 4, "c": -1}], (), "line 1: c: must be a whole number, not negative"),
         ([{"problem": None, "n": 4, "c": 1}], (), "line 1: problem: must be a name"),
-        (
-            [{"problme": "a", "n": 4, "c": 1}],
-            (),
-            'line 1: problem: is missing; unknown key "problme"; did you mean "problem"?',
-        ),
+        ([{"problme": "a", "n": 4, "c": 1}], (), 'problem: is missing; unknown key "problme"; did you mean "problem"?'),
         ([{"problem": "a", "n": 10**6 + 1, "c": 1}], (), "line 1: n: must be at most 1,000,000 (got 1,000,001)"),
         (COUNTS, ("--k", "1,x"), "--k: must be whole numbers"),
         (COUNTS, ("--k", "1" * 5000), "--k: must be whole numbers"),
@@ -245,22 +223,19 @@ def test_passk_of_one_problem_or_equal_ones_says_so():
         (COUNTS, ("--confidence", "nan"), "--confidence: must be between 0 and 1"),
         (COUNTS, ("--k", "0"), "--k: must be at least 1"),
         (COUNTS, ("--confidence", "1.5"), "--confidence: must be between 0 and 1"),
-        ([], (), "no counts"),
     ],
 )
 def test_passk_names_what_is_wrong(lines, arguments, message):
-    done = rlvr("passk", *arguments, lines=lines)
-    assert done.returncode == 2 and done.stdout == "" and message in done.stderr, done.stderr
+    assert message in refused("passk", *arguments, lines=lines)
 
 
 # ---- rlvr verl-config ----
 
 
-def chosen(run: str):
-    done = rlvr("verl-config", run, "--paper", "ace")
-    assert done.returncode == 2 and done.stdout == "" and len(done.stderr.strip().splitlines()) == 1
-    assert len(done.stderr) < 500, "no list of every run"
-    return done.stderr
+def chosen(run: str) -> str:
+    said = refused("verl-config", run, "--paper", "ace")
+    assert len(said.splitlines()) == 1 and len(said) < 500, "no list of every run"
+    return said
 
 
 def test_verl_config_names_the_nearest_run_and_how_many_there_are():
@@ -274,11 +249,11 @@ def test_verl_config_names_the_nearest_run_and_how_many_there_are():
     wrong = chosen("qwen3-8b-base-ace")
     assert f"{len(begin)} of the runs at scale paper begin so: qwen3-8b-base-ace" in wrong
     done = rlvr("verl-config", name, "--paper", "ace")
-    assert done.returncode == 0 and "rlvr verl-config: rollouts: 74.4 of 76.0 GB on h100 (vllm 60.0, " in done.stderr
+    assert done.exit_code == 0 and "rlvr verl-config: rollouts: 74.4 of 76.0 GB on h100 (vllm 60.0, " in done.stderr
     assert "GB on" not in done.stdout
     assert "data.image_key" not in done.stdout
     done = rlvr("verl-config", name, "--paper", "ace", "--gpus-per-node", "4")
-    assert done.returncode == 2 and "or 8 GPUs fits on h100" in done.stderr
+    assert done.exit_code == 2 and "or 8 GPUs fits on h100" in done.stderr
 
 
 def test_verl_config_of_a_model_that_sees_has_the_pictures():

@@ -4,24 +4,24 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import ROOT
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from rlvr.commands import app
 from rlvr.items.layout import of as layout_of
 from rlvr.planning.expansion import make_plan
-from rlvr.statistics.consistency import Printed, check, check_table, granularity
+from rlvr.statistics.consistency import Printed, check, check_table, granularity, in_words, pass_at_k_cells
 from rlvr.statistics.pass_at_k import pass_at_k
 from rlvr.tables.pass_at_k import _consistency, published
 
 REFERENCE = sorted((ROOT / "config" / "papers").glob("*/reference/*.csv"))
 
 
-def printed(values: dict[int, str]) -> list[Printed]:
-    return [Printed.of(k, value) for k, value in values.items()]
-
-
 def laws(values: dict[int, str]) -> set[str]:
-    return {finding.law for finding in check(printed(values))}
+    return {finding.law for finding in check([Printed.of(k, value) for k, value in values.items()])}
+
+
+def consistency(*words) -> Result:
+    return CliRunner().invoke(app, ["consistency", *map(str, words)])
 
 
 @pytest.mark.parametrize("digits", [0, 1, 2])
@@ -61,20 +61,18 @@ def test_the_published_tables():
 
 
 def test_the_command_lists_findings_and_counts_rows():
-    done = CliRunner().invoke(app, ["consistency", *map(str, REFERENCE)])
+    done = consistency(*REFERENCE)
     assert done.exit_code == 0, done.output
     assert "ACE  T2  Llama-3.1-8B-Instruct  GRPO" in done.stdout and "\n14 of " in done.stdout
     table = ROOT / "config/papers/agrae/reference/table2.csv"
-    sized = CliRunner().invoke(
-        app, ["consistency", str(table), "--samples", "256", "--problems", "AIME2025=30", "--csv"]
-    )
+    sized = consistency(table, "--samples", "256", "--problems", "AIME2025=30", "--csv")
     assert "a multiple of 1 / problems" in sized.stdout and "47.3" in sized.stdout
 
 
 def test_k_and_value_are_enough_of_a_single_row(tmp_path):
     table = tmp_path / "row.csv"
     table.write_text("k,value\n1,10\n2,30\n4,31\n")
-    done = CliRunner().invoke(app, ["consistency", str(table)])
+    done = consistency(table)
     assert done.exit_code == 0 and "the row without a name\n    not pass@mk at most m pass@k" in done.stdout
     assert "1 of 1 rows" in done.stdout
 
@@ -86,12 +84,12 @@ def test_the_command_names_what_is_wrong(tmp_path):
         ("modle,k,value", 'the column model is missing; unknown key "modle"; did you mean "model"?'),
     ):
         bad.write_text(f"{header}\nA,1,2\n")
-        done = CliRunner().invoke(app, ["consistency", str(bad)])
+        done = consistency(bad)
         assert done.exit_code == 2 and message in done.stderr
-    done = CliRunner().invoke(app, ["consistency", str(tmp_path / "none.csv")])
+    done = consistency(tmp_path / "none.csv")
     assert done.exit_code == 2 and "none.csv" in done.stderr
     for word in ("AIME", "=3", "AIME=0", "AIME=²", "AIME=" + "9" * 5000):
-        done = CliRunner().invoke(app, ["consistency", str(bad), "--problems", word])
+        done = consistency(bad, "--problems", word)
         assert done.exit_code == 2 and "BENCHMARK=N" in done.stderr
 
 
@@ -103,7 +101,7 @@ def checked(tmp_path, *lines: str, options: tuple[str, ...] = (), encoding: str 
     file = tmp_path / "table.csv"
     whole = [line if line.count(",") > 2 else f"P,T1,model,method,AIME,{line}" for line in lines]
     file.write_text("\n".join(["paper,table,model,method,benchmark,k,value", *whole, ""]), encoding=encoding)
-    return CliRunner().invoke(app, ["consistency", str(file), *options])
+    return consistency(file, *options)
 
 
 @pytest.mark.parametrize(
@@ -128,12 +126,10 @@ def test_fractions_are_read_as_such_where_all_of_a_file_are(tmp_path):
     for more in ("4,1.5", "4,0.9%"):  # one value over 1, or a percent sign: all are in percent
         done = checked(tmp_path, "1,0.40", "2,0.30", more)
         assert "read as fractions" not in done.stderr and "k = 1, 2: 0.4, 0.3, by at least 0.09 points" in done.stdout
-    sized = checked(tmp_path, "1,0.40", "2,0.50", options=("--samples", "2", "--problems", "AIME=30"))
+    sizes = ("--samples", "2", "--problems", "AIME=30")
+    sized = checked(tmp_path, "1,0.40", "2,0.50", options=sizes)
     assert "0 of 1 rows" in sized.stdout and "1 values at k = 2 were compared" in sized.stderr
-    assert (
-        "a multiple of 1 / problems"
-        in checked(tmp_path, "1,0.40", "2,0.52", options=("--samples", "2", "--problems", "AIME=30")).stdout
-    )
+    assert "a multiple of 1 / problems" in checked(tmp_path, "1,0.40", "2,0.52", options=sizes).stdout
 
 
 @pytest.mark.parametrize("k", ["8", " 8 ", "8.0", "pass@8"])
@@ -171,11 +167,7 @@ def test_what_cannot_be_read_is_an_error_with_its_line(tmp_path, line, message):
         (("1,20",), (), "nothing to check: no row has a value at two k"),
         (("10k,20", ",20", "8,", "16,-"), (), "nothing to check"),
         ((), (), "nothing to check"),
-        (
-            ("1,20", "2,30"),
-            ("--problems", "AIM=30", "--samples", "2"),
-            "no row has the benchmark 'AIM'; did you mean",
-        ),
+        (("1,20", "2,30"), ("--problems", "AIM=30", "--samples", "2"), "no row has the benchmark 'AIM'; did you mean"),
         (("1,20", "2,30"), ("--problems", "AIME=30"), "--samples and --problems: each needs the other"),
         (("1,20", "2,30"), ("--samples", "2"), "--samples and --problems: each needs the other"),
         (("1,20", "2,30"), ("--samples", "4", "--problems", "AIME=30"), "--samples: no row of AIME has k = 4"),
@@ -200,19 +192,14 @@ def test_a_table_from_a_spreadsheet(tmp_path):
     assert done.exit_code == 2 and "table.csv: not UTF-8: byte 0" in done.stderr
     file = tmp_path / "twice.csv"
     file.write_text("paper,table,model,method,benchmark,k,value,value\nP,T1,model,method,AIME,1,20,30\n")
-    assert "the column 'value' is there twice" in CliRunner().invoke(app, ["consistency", str(file)]).stderr
+    assert "the column 'value' is there twice" in consistency(file).stderr
 
 
 def test_findings_are_footnotes_where_the_numbers_stand():
-    from rlvr.statistics.consistency import in_words, pass_at_k_cells
-
     frame = pd.read_csv(ROOT / "config/papers/ace/reference/table2.csv", dtype=str, keep_default_na=False)
     words = in_words(check_table(pass_at_k_cells(frame)))
-    assert (
-        len(words) == 5
-        and words[0].startswith("Llama-3.1-8B-Instruct, Base on AIME2025: not ")
-        and "0.7 > 2 x 0.2" in words[0]
-    )
+    assert len(words) == 5 and "0.7 > 2 x 0.2" in words[0]
+    assert words[0].startswith("Llama-3.1-8B-Instruct, Base on AIME2025: not ")
 
 
 def test_a_table_has_footnotes_on_its_own_benchmarks_alone():
@@ -229,7 +216,5 @@ def test_a_row_has_the_numbers_of_a_table_of_its_own():
     full = table[(table["method"] == "GRPO + A-GRAE") & (table["benchmark"] == "MATH") & (table["k"] == 1)]
     assert full["value"].tolist() == [78.3] and full["table"].tolist() == ["T2"]
     assert table.groupby(["method", "benchmark", "k"]).size().eq(1).all(), "no number is there twice"
-    assert plan.papers["agrae"].item("core").references() == [
-        "agrae/reference/table6.csv",
-        "agrae/reference/table2.csv",
-    ]
+    references = plan.papers["agrae"].item("core").references()
+    assert references == ["agrae/reference/table6.csv", "agrae/reference/table2.csv"]

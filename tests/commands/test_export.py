@@ -91,10 +91,9 @@ def test_a_wrong_choice_is_one_line_and_leaves_nothing(results, tmp_path, option
     assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_that_exists_stays_as_it_is(results, tmp_path):
-    (tmp_path / "out").mkdir()
-    done = export(results, tmp_path / "out", check=False)
-    assert done.returncode == 2 and "exists" in done.stderr and not list((tmp_path / "out").iterdir())
+def test_a_folder_that_exists_stays_as_it_is(results):
+    done = export(results, results, check=False)
+    assert done.returncode == 2 and "exists" in done.stderr and (results / "runs").is_dir()
 
 
 def test_grades_of_other_samples_are_refused(results, tmp_path):

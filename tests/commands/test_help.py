@@ -3,12 +3,12 @@
 import inspect
 import re
 import shlex
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, get_type_hints
 
 import pytest
 import typer
+from conftest import commands_of
 from typer.testing import CliRunner
 
 from rlvr.commands import app
@@ -19,15 +19,7 @@ BRACKETED = re.compile(r"\[[^\[\]]*\]")
 GROUPS = {"data", "state"}  # each of their commands has an example
 
 
-def commands(of: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """The words of each command and each group, and the command."""
-    for name, command in of.commands.items():
-        yield (*words, name), command
-        if hasattr(command, "commands"):
-            yield from commands(command, (*words, name))
-
-
-COMMANDS = dict(commands(WHOLE))
+COMMANDS = dict(commands_of(WHOLE))
 
 
 def shown(words: tuple[str, ...], columns: int) -> str:

@@ -1,17 +1,14 @@
 """`rlvr new-paper`: the paper that it writes is planned at every scale, and ends in a table at equal pass@1."""
 
-import shutil
-
 import pytest
-from conftest import ROOT, run_module
+from conftest import copied, run_module
 
 from rlvr.planning.expansion import make_plan
 
 
 @pytest.fixture
 def copy(tmp_path):
-    shutil.copytree(ROOT / "config", tmp_path / "config")
-    return tmp_path
+    return copied(tmp_path, "config")
 
 
 def test_a_new_paper_is_planned_and_has_a_table_at_equal_pass_1(copy):

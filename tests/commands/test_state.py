@@ -41,10 +41,14 @@ def make(checkout, *targets: str) -> str:
     return done.stdout + done.stderr
 
 
-def state(checkout, *words: str, code: int = 0) -> str:
-    done = CliRunner().invoke(app, ["state", *words, "--results", str(checkout.folder / "results")])
+def in_folder(results: Path, *words: str, code: int = 0) -> str:
+    done = CliRunner().invoke(app, ["state", *words, "--results", str(results)])
     assert done.exit_code == code, done.output
     return done.output
+
+
+def state(checkout, *words: str, code: int = 0) -> str:
+    return in_folder(checkout.folder / "results", *words, code=code)
 
 
 def files(folder: Path) -> dict[str, tuple[int, int]]:
@@ -117,7 +121,7 @@ def test_what_is_at_work_is_refused_and_its_holder_named(checkout, scores):
     assert not files(folder)
 
 
-def test_finished_work_that_is_published_again_just_now_stays(checkout, tmp_path):
+def test_finished_work_that_is_published_again_just_now_stays(tmp_path):
     folder = tmp_path / "results" / "runs" / "x"
     for name in ("metrics.jsonl", "probe.jsonl", "policy-step1/model", "state/step-000001/tensors.pt"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -131,15 +135,13 @@ def test_finished_work_that_is_published_again_just_now_stays(checkout, tmp_path
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen([sys.executable, "-c", code], env=environment, text=True, **pipes) as process:
         assert process.stdout.readline() == "mine\n"
-        done = CliRunner().invoke(app, ["state", "free", "--results", str(tmp_path / "results")])
-        assert f"x: left as it is, since a process is at work on it (host {os.uname().nodename}" in done.output
+        left = f"x: left as it is, since a process is at work on it (host {os.uname().nodename}"
+        assert left in in_folder(tmp_path / "results", "free")
         process.communicate("")
     (folder / "policy-step1" / "model").unlink()
-    done = CliRunner().invoke(app, ["state", "free", "x", "--results", str(tmp_path / "results")])
-    assert done.exit_code == 2 and "x is not finished" in done.output, "a policy's file is missing"
+    assert "x is not finished" in in_folder(tmp_path / "results", "free", "x", code=2), "a policy's file is missing"
     (folder / "policy-step1" / "model").write_text("12345")
-    done = CliRunner().invoke(app, ["state", "free", "--results", str(tmp_path / "results")])
-    assert done.exit_code == 0 and "freed 5 bytes" in done.output
+    assert "freed 5 bytes" in in_folder(tmp_path / "results", "free")
     assert [path.name for path in (folder / "state").iterdir()] == ["lease"]
 
 
@@ -155,12 +157,11 @@ def test_verls_folders_and_slices_are_known(tmp_path):
         (slices / number).mkdir(parents=True)
         (slices / number / "part-000000-000000.jsonl.gz").write_text("x")
         (slices / number / "lease").write_text("")
-    listed = CliRunner().invoke(app, ["state", "list", "--results", str(tmp_path)]).output
+    listed = in_folder(tmp_path, "list")
     assert "step 20" in listed and "step 60" in listed and "2 parts" in listed
-    done = CliRunner().invoke(app, ["state", "again", "v/bench", "v", "s", "--results", str(tmp_path)])
-    assert done.exit_code == 0, done.output
+    in_folder(tmp_path, "again", "v/bench", "v", "s")
     assert sorted(p.name for p in tmp_path.rglob("*") if p.is_file()) == ["lease"] * 5
-    assert "no state" in CliRunner().invoke(app, ["state", "list", "--results", str(tmp_path)]).output
+    assert "no state" in in_folder(tmp_path, "list")
 
 
 def test_an_sft_names_the_runs_that_start_from_it_and_their_tables(tmp_path):
@@ -174,13 +175,12 @@ def test_an_sft_names_the_runs_that_start_from_it_and_their_tables(tmp_path):
         (tmp_path / name).write_text("policies\ndone\n" if "ace" in name else "policies\nother\n")
     (tmp_path / "evaluations" / "done" / "bench").mkdir(parents=True)
     (tmp_path / "evaluations" / "done" / "bench" / "scores.csv").write_text("")
-    asked = ["state", "again", "s", "--results", str(tmp_path)]
-    refused = CliRunner().invoke(app, asked)
-    assert refused.exit_code == 2 and "run done, made from its beginning too" in refused.output
-    assert "done was made from it and has no state to be published from; --force" in refused.output
+    refused = in_folder(tmp_path, "again", "s", code=2)
+    assert "run done, made from its beginning too" in refused
+    assert "done was made from it and has no state to be published from; --force" in refused
     assert (tmp_path / "runs/done/manifest.json").exists() and (tmp_path / "sft/s/manifest.json").exists()
-    done = CliRunner().invoke(app, [*asked, "--force"])
-    assert done.exit_code == 0 and "run done" in done.output and "evaluation done/bench" in done.output
+    said = in_folder(tmp_path, "again", "s", "--force")
+    assert "run done" in said and "evaluation done/bench" in said
     left = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file())
     assert left == [
         "papers/lens/statistics/t.csv",
@@ -196,41 +196,34 @@ def test_again_is_refused_while_a_snakemake_works_here_and_free_keeps_parts_with
     (folder / "state").mkdir(parents=True)
     for name in ("completions.jsonl.gz", "tokens.jsonl.gz", "state/part-000000-000000.jsonl.gz"):
         (folder / name).write_text("x")
-    results = ["--results", str(tmp_path / "results")]
+    results = tmp_path / "results"
     note = locks.own(tmp_path / ".snakemake")
-    done = CliRunner().invoke(app, ["state", "again", "p/bench", *results])
-    assert done.exit_code == 2 and f"Snakemake process {os.getpid()} on" in done.output
+    assert f"Snakemake process {os.getpid()} on" in in_folder(results, "again", "p/bench", code=2)
     note.unlink()
-    done = CliRunner().invoke(app, ["state", "free", *results])
-    assert done.output.startswith("freed 0 bytes") and (folder / "state/part-000000-000000.jsonl.gz").exists()
-    assert CliRunner().invoke(app, ["state", "again", "p/bench", *results]).exit_code == 0
+    assert in_folder(results, "free").startswith("freed 0 bytes")
+    assert (folder / "state/part-000000-000000.jsonl.gz").exists()
+    in_folder(results, "again", "p/bench")
 
 
 def test_a_misspelt_name_is_answered_with_the_nearest(tmp_path):
     (tmp_path / "runs" / "qwen2-grpo-seed1").mkdir(parents=True)
     for command in ("again", "free"):
-        done = CliRunner().invoke(app, ["state", command, "qwen2-grop-seed1", "--results", str(tmp_path)])
-        assert done.exit_code == 2 and "did you mean 'qwen2-grpo-seed1'?" in done.output
-    done = CliRunner().invoke(app, ["state", "again", "zzz", "--results", str(tmp_path)])
-    assert done.exit_code == 2 and "has this name; valid: qwen2-grpo-seed1" in done.output
+        assert "did you mean 'qwen2-grpo-seed1'?" in in_folder(tmp_path, command, "qwen2-grop-seed1", code=2)
+    assert "has this name; valid: qwen2-grpo-seed1" in in_folder(tmp_path, "again", "zzz", code=2)
 
 
 @pytest.mark.parametrize("given", ["", "/", "runs", "runs/", "evaluations/", "evaluations/run", "sft/run"])
 def test_an_empty_name_or_one_of_another_folder_chooses_nothing(tmp_path, given):
     for folder in ("runs/run-a", "evaluations/p/e"):
         (tmp_path / folder).mkdir(parents=True)
-    done = CliRunner().invoke(app, ["state", "again", given, "--force", "--results", str(tmp_path)])
-    assert done.exit_code == 2 and (tmp_path / "runs/run-a").exists()
-    assert (
-        CliRunner().invoke(app, ["state", "again", "runs/run", "--dry-run", "--results", str(tmp_path)]).exit_code == 0
-    )
+    in_folder(tmp_path, "again", given, "--force", code=2)
+    assert (tmp_path / "runs/run-a").exists()
+    in_folder(tmp_path, "again", "runs/run", "--dry-run")
 
 
 def test_a_beginning_is_enough_that_no_other_has(tmp_path):
     for name in ("qwen2-grpo-seed1-4a2c", "qwen2-grpo-seed10-5e5e"):
         (tmp_path / "runs" / name).mkdir(parents=True)
-    results = ["--results", str(tmp_path)]
-    done = CliRunner().invoke(app, ["state", "again", "runs/qwen2-grpo-seed1", "--dry-run", *results])
-    assert done.exit_code == 0 and done.output.startswith("qwen2-grpo-seed1-4a2c: ")
-    done = CliRunner().invoke(app, ["state", "again", "qwen2-grpo", *results])
-    assert done.exit_code == 2 and "2 of the runs, sfts, evaluations begin so: " in done.output
+    said = in_folder(tmp_path, "again", "runs/qwen2-grpo-seed1", "--dry-run")
+    assert said.startswith("qwen2-grpo-seed1-4a2c: ")
+    assert "2 of the runs, sfts, evaluations begin so: " in in_folder(tmp_path, "again", "qwen2-grpo", code=2)

@@ -7,7 +7,7 @@ import yaml
 from conftest import ROOT
 from support.own_config import copied, edit, refused
 
-from rlvr.config import identity, paper_folders, registries
+from rlvr.config import identity, paper_folders
 from rlvr.config.load import Layer, merge, resolve_estimator
 from rlvr.config.schema.specs import RunSpec
 from rlvr.items.layout import of as layout_of
@@ -93,13 +93,6 @@ def test_a_sweep_may_set_a_whole_number_and_multiply_one(copy):
     assert make_plan(copy, "smoke", ["ace"]).runs
     edit(copy, ACE, "values: [0.5, 1.0]}", "values: [0.3, 1.0]}")
     refused(copy, r"ace/paper.yaml: sweeps: rl.steps x 0.3 = 0.6: .*integer", "ace")
-
-
-def test_names_that_code_defines_are_those_that_planning_reads_from_its_source():
-    from rlvr.data import adapters
-
-    for name in registries.members("data/adapters"):
-        assert registries.constant("data/adapters", name, "FIELDS") == adapters.load(name).FIELDS
 
 
 def test_adding_one_value_to_a_sweep_plans_one_family_of_new_runs(copy):

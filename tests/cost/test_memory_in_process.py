@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import torch
 from conftest import ROOT
+from support.runs_by_hand import changed
 from test_memory_model import HALF_B, HARDWARE, autocast, model_of
 from torch.profiler import ProfilerActivity, profile
 
@@ -59,12 +60,7 @@ def test_an_update_in_process_on_a_gpu(gpu, monkeypatch, layers, tokens, vocabul
     update()  # gradients exist
     name, spec = next(iter(gpu.runs.items()))
     limits = {"max_prompt_tokens": prompt, "max_response_tokens": tokens - prompt}
-    spec = spec.model_copy(
-        update={
-            "rl": spec.rl.model_copy(update={"precision": precision}),
-            "rollout": spec.rollout.model_copy(update=limits),
-        }
-    )
+    spec = changed(spec, rl={"precision": precision}, rollout=limits)
     execution = gpu.executions[name].model_copy(update={"tokens_per_gpu": rows * tokens})
     h100, assumed = HARDWARE.devices["h100"], HARDWARE.assumed("h100")
     parts = dict(memory.of_run(spec, execution, shape, h100, assumed, 1).phases["update"])

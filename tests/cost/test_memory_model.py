@@ -1,10 +1,9 @@
 """Memory of runs: against tensors that autograd keeps, against allocations, and laws of what fits."""
 
-import shutil
-
 import pytest
 import torch
-from conftest import ROOT
+from conftest import ROOT, copied
+from test_cost import CLUSTER, HARDWARE
 from transformers import AutoModelForCausalLM, LlamaConfig, Qwen2Config, Qwen3Config
 from typer.testing import CliRunner
 
@@ -19,8 +18,6 @@ from rlvr.planning.expansion import make_plan
 from rlvr.policies.beginnings import Branches
 from rlvr.policies.decoder import Decoder
 
-HARDWARE = hardware.read(ROOT / "config")
-CLUSTER = validate(Cluster, [read_yaml(ROOT / "config/cluster.yaml", ROOT)])
 PAPERS = paper_folders.names(ROOT / "config")
 HALF_B = HARDWARE.shapes["Qwen/Qwen2.5-0.5B-Instruct"].model_copy(update={"vocabulary": 1000})
 TINY = HALF_B.model_copy(
@@ -280,8 +277,7 @@ def test_what_is_suggested_fits_and_the_next_larger_does_not(paper):
 
 
 def test_a_plan_refuses_all_runs_that_cannot_fit_at_once(paper, tmp_path):
-    shutil.copytree(ROOT / "config", tmp_path / "config")
-    cluster = tmp_path / "config/cluster.yaml"
+    cluster = copied(tmp_path, "config") / "config/cluster.yaml"
     assert "gpus: 8, cpus: 64" in cluster.read_text()
     cluster.write_text(cluster.read_text().replace("gpus: 8, cpus: 64", "gpus: 4, cpus: 64"))
     done = CliRunner().invoke(app, ["plan", "ace", "--config-folder", str(tmp_path / "config")])

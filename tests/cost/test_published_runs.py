@@ -2,27 +2,16 @@
 
 import pytest
 from conftest import ROOT
+from support.runs_by_hand import changed
+from test_cost import CLUSTER
 
-from rlvr.config.cluster import Cluster
-from rlvr.config.explain import validate
-from rlvr.config.layers import read_yaml
 from rlvr.cost import hardware
 from rlvr.cost.model import Costs
 from rlvr.planning.expansion import make_plan
 
-CLUSTER = validate(Cluster, [read_yaml(ROOT / "config/cluster.yaml", ROOT)])
 REPO = "deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B"
-SHAPE = hardware.Shape(
-    architecture="qwen2",
-    hidden_size=1536,
-    layers=28,
-    heads=12,
-    kv_heads=2,
-    head_dim=128,
-    intermediate_size=8960,
-    vocabulary=151936,
-    tie_embeddings=False,
-)
+SIZES = {"hidden_size": 1536, "layers": 28, "heads": 12, "kv_heads": 2, "head_dim": 128, "intermediate_size": 8960}
+SHAPE = hardware.Shape(architecture="qwen2", **SIZES, vocabulary=151936, tie_embeddings=False)
 
 
 def estimate(*, steps: int, prompts: int, samples: int, longest: int, mean: int, gpus: int, device="a100"):
@@ -34,13 +23,12 @@ def estimate(*, steps: int, prompts: int, samples: int, longest: int, mean: int,
     plan = make_plan(ROOT, "paper", ["ace"])
     name, spec = next(iter(plan.runs.items()))
     assert spec.loss.kl_coefficient > 0
-    spec = spec.model_copy(
-        update={
-            "base": spec.base.model_copy(update={"model": spec.base.model.model_copy(update={"repo": REPO})}),
-            "rl": spec.rl.model_copy(update={"steps": steps, "prompts_per_step": prompts}),
-            "rollout": spec.rollout.model_copy(update={"samples_per_prompt": samples, "max_response_tokens": longest}),
-            "probe": spec.probe.model_copy(update={"problems": 0}),
-        }
+    own = spec.base.model_copy(update={"model": spec.base.model.model_copy(update={"repo": REPO})})
+    spec = changed(
+        spec.model_copy(update={"base": own}),
+        rl={"steps": steps, "prompts_per_step": prompts},
+        rollout={"samples_per_prompt": samples, "max_response_tokens": longest},
+        probe={"problems": 0},
     )
     execution = plan.executions[name].model_copy(update={"save_every": 10**6, "tokens_per_gpu": 32768})
     return Costs(whole, device, CLUSTER, gpus_per_run=gpus).run(spec, execution)

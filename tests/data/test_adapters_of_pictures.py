@@ -45,14 +45,8 @@ def test_math_vision_lists_options_unless_they_stand_in_the_picture(tmp_path):
 
 def test_math_verse_versions_share_a_cluster(tmp_path):
     def row(index, version, question, data):
-        return {
-            "sample_index": "1",
-            "problem_index": index,
-            "problem_version": version,
-            "question": question,
-            "image": picture(data),
-            "answer": "A",
-        }
+        names = {"sample_index": "1", "problem_index": index, "problem_version": version}
+        return {**names, "question": question, "image": picture(data), "answer": "A"}
 
     rows = [
         row("1", "Text Dominant", "Long text.", PNG),

@@ -7,16 +7,14 @@ import json
 import numpy as np
 import pytest
 
-from rlvr.data import tasks
 from rlvr.data.tasks import list_program as task
-from rlvr.verifiers.pool import Pool
 
 FAMILIES = (None, *task.UNSEEN)
 
 
-def problems(levels, count=12, part="pilot", seed=0, unseen=None, **limits):
+def problems(levels, count=12, part="pilot", seed=0, unseen=None, chance=None):
     generator = np.random.default_rng(seed)
-    return task.generate_problems(part, levels, count, limits.get("solutions"), generator, limits.get("chance"), unseen)
+    return task.generate_problems(part, levels, count, None, generator, chance, unseen)
 
 
 def still(problem):
@@ -76,24 +74,6 @@ def test_problems_without_an_unseen_family_are_those_of_before_it_existed():
     assert hashlib.sha256(text.encode()).hexdigest().startswith("79606912cb6ae4b9")
 
 
-def test_limits_are_kept_and_parts_are_disjoint():
-    few = problems([4], 10, solutions=2, chance=0.002)
-    assert few and all(task.solutions(p.prompt) <= 2 and task.chance(p.prompt) <= 0.002 for p in few)
-    prompts = {part: {p.prompt for p in problems([1], 500, part)} for part in ("train", "easy")}
-    assert not prompts["train"] & prompts["easy"]
-
-
-@pytest.mark.parametrize(("share", "unseen"), [(0.0, None), (1.0, None), (0.0, "still")])
-def test_demonstrations_are_judged_by_the_sandbox(share, unseen):
-    chosen = problems([2, 4], 8, unseen=unseen)
-    shown = task.demonstrate(chosen, 24, share, np.random.default_rng(3))
-    golds = {problem.id: problem.gold for problem in chosen}
-    with Pool("code") as pool:
-        statuses = [verdict.status for verdict in pool.judge((d.response, golds[d.id]) for d in shown)]
-    assert not any(task.false_working(d.prompt, d.response) for d in shown)
-    assert set(statuses) == {"correct"} if share == 0 else "wrong" in statuses
-
-
 def test_a_false_step_and_a_missing_one_are_found():
     prompt = "3 1 4 1: 4 2 5 2: 5 2 4"
     add, turn = "x=[(a+1)%(10)for(a)in(x)];", "x=x[::-1];"
@@ -101,10 +81,3 @@ def test_a_false_step_and_a_missing_one_are_found():
     assert not task.false_working(prompt, right)
     assert task.false_working(prompt, right.replace(f"{add} 4 2 5", f"{turn} 4 2 5", 1))
     assert task.false_working(prompt, right.replace(f" {turn} 5 2 4 </think>", " </think>"))
-
-
-def test_words_of_prompts_and_responses_are_in_the_vocabulary():
-    chosen = problems(list(task.LEVELS), 14)
-    shown = task.demonstrate(chosen, 14, 0.5, np.random.default_rng(0))
-    words = {word for d in shown for word in f"{d.prompt} {d.response}".split()}
-    assert words <= set(task.VOCABULARY) and tasks.of_vocabulary(task.VOCABULARY) is task

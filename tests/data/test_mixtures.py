@@ -9,7 +9,6 @@ from conftest import ROOT, spec_file
 from support.published_sets import DATA, SETS, dapo_row, lines, loaded, parquet, rlvr, small
 
 from rlvr.config.identity import data_id
-from rlvr.config.load import ConfigError, read_data
 from rlvr.config.schema.names import Mixture, Share
 from rlvr.data import card, prepare
 from rlvr.data.rows import DataError
@@ -54,10 +53,7 @@ def test_a_mixture_takes_its_shares_and_says_so(at_hand):
     kinds = [problem.id.split("/")[0] for problem in problems]
     assert kinds != sorted(kinds) and kinds != sorted(kinds, reverse=True), "in one order, not set after set"
     assert "Of math-train: 20" in (at_hand / "out/card.md").read_text()
-    assert (
-        SETS["math-train"].about.licence in made["licence"]
-        and SETS["dapo-math-17k-raw"].about.licence in made["licence"]
-    )
+    assert all(SETS[name].about.licence in made["licence"] for name in made["shares"])
 
 
 def test_two_mixtures_with_one_seed_divide_a_set(at_hand):
@@ -107,10 +103,9 @@ def test_the_same_mixture_is_the_same_bytes(at_hand):
     assert first == second
     about = spec.about.model_copy(update={"note": "another"})
     assert data_id(spec.model_copy(update={"about": about})) == data_id(spec)
-    assert data_id(mixture("both", seed=2, math_train={"skip": 3, "problems": 9}, dapo_math_17k_raw={})) != data_id(
-        spec
-    )
-    assert data_id(mixture("both", math_train={"skip": 4, "problems": 9}, dapo_math_17k_raw={})) != data_id(spec)
+    for seed, skip in ((2, 3), (0, 4)):
+        other = mixture("both", seed=seed, math_train={"skip": skip, "problems": 9}, dapo_math_17k_raw={})
+        assert data_id(other) != data_id(spec)
 
 
 @pytest.mark.parametrize("share", [{"problems": 31}, {"skip": 25, "problems": 6}, {"skip": 30}])
@@ -119,25 +114,9 @@ def test_a_share_of_more_than_there_is_is_an_error(at_hand, share):
         mixed(mixture("large", math_train=share), at_hand / "out")
 
 
-def test_a_mixture_has_one_verifier_and_no_mixture_in_it(tmp_path):
+def test_a_mixture_has_one_verifier():
     with pytest.raises(ValueError, match="all sets of a mixture must have the same verifier"):
         mixture("two", math_train={}, gpqa_diamond={})
-    text = (ROOT / "config" / "datasets.yaml").read_text()
-    (tmp_path / "config").mkdir()
-    entry = "math-held-out: {task: mixture, shares: [{set: math-train, "
-    for new, message in [
-        (
-            "set: math-trian, ",
-            r"config/datasets.yaml: math-held-out.shares.0.set: unknown data set 'math-trian'; .*'math-train'",
-        ),
-        ("set: math-rest, ", r"math-held-out.shares.0.set: unknown data set 'math-rest'"),
-        ("set: math-train, skp: 1, ", r"math-held-out.shares.0.skp: unknown key; did you mean 'skip'"),
-    ]:
-        assert entry in text
-        changed = text.replace(entry, entry.replace("set: math-train, ", new), 1)
-        (tmp_path / "config" / "datasets.yaml").write_text(changed)
-        with pytest.raises(ConfigError, match=message):
-            read_data(tmp_path / "config", tmp_path)
 
 
 def test_a_mixture_of_a_set_that_is_not_whole_is_an_error_unless_asked_for(at_hand):
@@ -149,15 +128,7 @@ def test_a_mixture_of_a_set_that_is_not_whole_is_an_error_unless_asked_for(at_ha
 
 def test_a_mixture_is_made_by_the_stages_command(at_hand):
     spec = mixture("both", math_train={"problems": 5}, dapo_math_17k_raw={"problems": 5})
-    command = [
-        sys.executable,
-        "-m",
-        "rlvr.data.prepare",
-        "--spec",
-        str(spec_file(spec)),
-        "--out",
-        str(at_hand / "x"),
-    ]
+    command = [sys.executable, "-m", "rlvr.data.prepare", "--spec", str(spec_file(spec)), "--out", str(at_hand / "x")]
     done = subprocess.run(command, cwd=at_hand, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     mixed(spec, at_hand / "y")

@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlvr import verifiers
-from rlvr.config.registries import members
-from rlvr.data import tasks
+from rlvr.config.registries import TASKS
 from rlvr.data.tasks import first_false, operator_chain
-from rlvr.data.tasks.operator_chain import chance, demonstrate, false_working, generate_problems, parse
+from rlvr.data.tasks.operator_chain import chance, false_working, generate_problems, parse
 
 judge = verifiers.load("operator_chain")
 PROMPT = "5 4 3 = 17 2 6 = 25"
@@ -124,67 +123,31 @@ def test_false_working(response, false):
     assert false_working(PROMPT, response) == false
 
 
-@pytest.fixture(scope="module")
-def splits():
-    levels = [2, 3, 4]
-    return {
-        part: generate_problems(part, levels, 120, None, np.random.default_rng(seed))
-        for seed, part in enumerate(operator_chain.PARTS)
-    }
-
-
-def test_splits_are_disjoint_and_levels_take_turns(splits):
-    seen = {}
-    for part, made in splits.items():
-        assert len({problem.prompt for problem in made}) == len(made) == 120
-        assert [problem.level for problem in made[:6]] == ["m=2", "m=3", "m=4"] * 2
-        for problem in made:
-            assert seen.setdefault(problem.prompt, part) == part
-            assert problem.level == f"m={len(parse(problem.prompt)[1])}" and chance(problem.prompt) > 0
-
-
 def test_a_small_level_gives_what_it_has():
     many = generate_problems("pilot", [1], 3000, None, np.random.default_rng(0))
     assert 20 < len(many) < 200
 
 
-def test_limits_of_solutions_and_of_chance():
-    generator = np.random.default_rng(0)
-    for problem in generate_problems("hard", [3], 20, 1, generator):
+def test_the_limit_of_solutions():
+    for problem in generate_problems("hard", [3], 20, 1, np.random.default_rng(0)):
         targets = [stretch.target for stretch in parse(problem.prompt)[1]]
         inside = [r for _, r, values in candidates(problem.prompt) if all(0 <= v <= 31 for v in values)]
         assert inside.count(targets) == 1
-    for name, limit in (("operator_chain", 0.005), ("operator_fill", 0.05)):
-        task = tasks.load(name)
-        made = task.generate_problems("easy", [5], 20, None, generator, limit)
-        assert len(made) == 20 and all(0 < task.chance(problem.prompt) <= limit for problem in made)
 
 
-def test_demonstrations_are_true_and_as_often_right_as_asked(splits):
-    golds, generator = {p.id: p.gold for p in splits["sft"]}, np.random.default_rng(0)
-
-    def right(share):
-        shown = demonstrate(splits["sft"], 600, share, generator)
-        assert not any(false_working(d.prompt, d.response) for d in shown)
-        return np.mean([judge(d.response, golds[d.id])[0] == "correct" for d in shown])
-
-    assert right(0.0) == 1.0
-    assert 0.002 < right(1.0) < 0.1 < right(0.2) < 0.75
-
-
-@pytest.mark.parametrize("name", members("data/tasks"))
+@pytest.mark.parametrize("name", TASKS.names())
 def test_every_task_says_chance_and_false_working(name):
     """Demonstrations without blind guesses are right and true; a guesser's share of right answers is the chance."""
-    task, generator = tasks.load(name), np.random.default_rng(0)
-    made = task.generate_problems("train", list(task.LEVELS[:2]), 6, None, generator)
-    grade = verifiers.load(task.VERIFIER)
+    task, generator = TASKS.load(name), np.random.default_rng(0)
+    made = task.generate_problems("train", list(task.levels[:2]), 6, None, generator)
+    grade = verifiers.load(task.verifier)
     for problem in made:
         guesses = task.demonstrate([problem], 1500, 1.0, generator)
         right = np.mean([grade(guess.response, problem.gold)[0] == "correct" for guess in guesses])
         assert right == pytest.approx(task.chance(problem.prompt), abs=0.07)
         assert not any(task.false_working(guess.prompt, guess.response) for guess in guesses[:20])
-        right, working = guesses[0].response, len(guesses[0].response.split(task.ANSWER)[0].split())
-        more = right.replace(task.ANSWER, f"7 {task.ANSWER}", 1)
+        right, working = guesses[0].response, len(guesses[0].response.split(task.answer)[0].split())
+        more = right.replace(task.answer, f"7 {task.answer}", 1)
         assert task.false_working(problem.prompt, more)
         assert first_false(task, problem.prompt, right) is None and first_false(task, problem.prompt, more) == working
         for place in range(working):  # a word that fits nowhere is the first false one, and so is the end of a part

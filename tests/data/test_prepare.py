@@ -48,10 +48,8 @@ def test_prepare_writes_problems_and_cards_with_the_overlap(here):
     assert made["licence"] == "Apache-2.0" and made["source"] == "https://huggingface.co/datasets/math-ai/aime25"
     assert made["revision"] == {"asked": SETS["aime-2025"].revision, "pinned": True, "resolved": None}
     assert (made["rows"], made["problems"], made["expected"], made["differs"]) == (2, 2, 30, True)
-    assert (
-        made["fields"] == {"prompt": "problem", "gold": "answer", "solution": "solution"}
-        and made["prompts"]["pacs"] == "pacs"
-    )
+    assert made["fields"] == {"prompt": "problem", "gold": "answer", "solution": "solution"}
+    assert made["prompts"]["pacs"] == "pacs"
     assert list(made["files"].values()) == [hashlib.sha256((here / "brought.jsonl").read_bytes()).hexdigest()]
     problems = here / "data" / "aime-2025" / "problems.jsonl"
     assert made["sha256"] == hashlib.sha256(problems.read_bytes()).hexdigest()
@@ -66,13 +64,12 @@ def test_prepare_writes_problems_and_cards_with_the_overlap(here):
 
 
 def test_the_folder_may_be_this_one_and_what_was_there_is_replaced(here):
-    row = {"images": [picture(PNG)], "problem": "Find x.", "answer": "5"}
-    parquet(here / "in" / "g.parquet", [row, {**row, "problem": "Find y."}])
-    assert rlvr("prepare", "geometry3k-test", "--from", "in/g.parquet", "--out", ".", "--any-count").exit_code == 0
-    assert sorted(path.name for path in (here / "images").iterdir()) == [f"geometry3k-test-{i}.png" for i in (0, 1)]
-    parquet(here / "in" / "g.parquet", [row])
-    assert rlvr("prepare", "geometry3k-test", "--from", "in/g.parquet", "--out", ".", "--any-count").exit_code == 0
-    assert [path.name for path in (here / "images").iterdir()] == ["geometry3k-test-0.png"]
+    rows = [{"images": [picture(PNG)], "problem": f"Find {name}.", "answer": "5"} for name in "xy"]
+    for count in (2, 1):
+        parquet(here / "in" / "g.parquet", rows[:count])
+        assert rlvr("prepare", "geometry3k-test", "--from", "in/g.parquet", "--out", ".", "--any-count").exit_code == 0
+        images = sorted(path.name for path in (here / "images").iterdir())
+        assert images == [f"geometry3k-test-{i}.png" for i in range(count)]
     assert {path.name for path in here.iterdir()} == {"in", "images", "problems.jsonl", "card.json", "card.md"}
 
 
@@ -85,10 +82,8 @@ def test_list_shows_sources_and_what_is_here(here):
     assert set(DATA) <= set(rows)
     assert "math-ai/aime25" in rows["aime-2025"] and rows["aime-2025"].endswith("brought (1 file)")
     assert "pinned" in rows["aime-2025"] and " main " in rows["math-verse"]
-    assert (
-        rows["operators-validation-smoke"].endswith("prepared (8)")
-        and "made here" in rows["operators-validation-smoke"]
-    )
+    made_here = rows["operators-validation-smoke"]
+    assert made_here.endswith("prepared (8)") and "made here" in made_here
     for name in ("math-held-out", "math-rest", "math-dapo", "math-numina"):
         assert "do not redistribute" in rows[name] and "made here" not in rows[name] and "lens" in rows[name]
     assert "1000, 218 left out" in rows["taco-test"]
@@ -229,12 +224,11 @@ def test_golds_are_put_to_their_own_verifier_and_counted_on_the_card(here):
 
 
 def test_a_card_names_the_seed_and_the_dates(tmp_path):
-    path = lines(tmp_path / "x.jsonl", [gpqa_row("q")])
-    found = sources.SourceFiles((path,), {"x.jsonl": "0"}, None)
-    tally = published.write(SETS["gpqa-diamond"], found.paths, tmp_path / "a", any_count=True)
-    card.write(tmp_path / "a", card.of_published(SETS["gpqa-diamond"], found, tally))
-    assert "SHA-256 of seed 20240101" in (tmp_path / "a" / "card.md").read_text()
-    path = lines(tmp_path / "y.jsonl", [livecodebench_row("a", "[]")])
-    tally = published.write(SETS["livecodebench-v6-fade"], (path,), tmp_path / "b", any_count=True)
-    card.write(tmp_path / "b", card.of_published(SETS["livecodebench-v6-fade"], found, tally))
-    assert "Dates: 2024-08-01 to 2025-05-31" in (tmp_path / "b" / "card.md").read_text()
+    for name, row, fact in (
+        ("gpqa-diamond", gpqa_row("q"), "SHA-256 of seed 20240101"),
+        ("livecodebench-v6-fade", livecodebench_row("a", "[]"), "Dates: 2024-08-01 to 2025-05-31"),
+    ):
+        found = sources.SourceFiles((lines(tmp_path / "x.jsonl", [row]),), {"x.jsonl": "0"}, None)
+        tally = published.write(SETS[name], found.paths, tmp_path / name, any_count=True)
+        card.write(tmp_path / name, card.of_published(SETS[name], found, tally))
+        assert fact in (tmp_path / name / "card.md").read_text()

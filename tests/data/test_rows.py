@@ -18,6 +18,7 @@ from support.published_sets import (
     rlvr,
 )
 
+from rlvr.config.registries import ADAPTERS
 from rlvr.data import adapters, published
 from rlvr.data.adapters import LeftOut
 from rlvr.data.rows import DataError, read
@@ -27,15 +28,15 @@ ODD = ({"odd": 1}, [None], [["odd"]], [{"odd": 1}], True, float("nan"), float("i
 
 @pytest.mark.parametrize("name", sorted(GOOD))
 def test_a_value_of_another_type_never_becomes_a_text(name):
-    adapter, spec = adapters.load(name), next(data for data in SETS.values() if data.adapter == name)
-    assert set(GOOD[name]) == set(adapter.FIELDS)
-    good = adapter.adapt(adapters.Row(GOOD[name], adapter.FIELDS), spec)
+    adapter, spec = ADAPTERS.load(name), next(data for data in SETS.values() if data.adapter == name)
+    assert set(GOOD[name]) == set(adapter.fields)
+    good = adapter.adapt(adapters.Row(GOOD[name], adapter.fields), spec)
     assert good.prompt.startswith(QUESTION)
     refused = 0
     for field in set(GOOD[name]) - {"dataset", "split", "index"}:  # those are looked up by rlvr.data.joins
         for value in ODD:
             try:
-                made = adapter.adapt(adapters.Row({**GOOD[name], field: value}, adapter.FIELDS), spec)
+                made = adapter.adapt(adapters.Row({**GOOD[name], field: value}, adapter.fields), spec)
             except (LeftOut, *published.UNFIT):
                 refused += 1
                 continue
@@ -68,53 +69,32 @@ def test_a_row_of_other_types_is_refused_or_left_out(tmp_path, name, row, messag
 
 def test_numbers_are_read_as_their_digits(tmp_path):
     rows = [{"problem": str(value), "answer": value} for value in (2, 2.0, 2.5, -3)]
-    assert golds(loaded("math-500", lines(tmp_path / "a.jsonl", rows))[0]) == [
-        ("2", "2"),
-        ("2.0", "2"),
-        ("2.5", "2.5"),
-        ("-3", "-3"),
-    ]
+    expected = [("2", "2"), ("2.0", "2"), ("2.5", "2.5"), ("-3", "-3")]
+    assert golds(loaded("math-500", lines(tmp_path / "a.jsonl", rows))[0]) == expected
 
 
-def damaged(name: str) -> bytes:
-    """A file of 30 good rows of aime-2025 with one fault."""
-    good = "".join(json.dumps({"problem": f"p{i}", "answer": "1"}) + "\n" for i in range(30)).encode()
-    deep = b'{"problem": ' + b"[" * 100_000
-    return {
-        "surrogate.jsonl": good + b'{"problem": "\\ud800", "answer": "1"}\n',
-        "surrogate in a list.json": b'[{"problem": "\\udfff", "answer": "1"}]',
-        "deep.jsonl": good + deep,
-        "deep.json": b"[" + deep,
-        "long integer.jsonl": good + b'{"problem": "p", "answer": ' + b"9" * 5000 + b"}\n",
-        "cut.jsonl.gz": gzip.compress(good)[:-20],
-        "damaged.jsonl.gz": gzip.compress(good)[:30] + bytes(60),
-        "no gzip.jsonl.gz": good,
-        "not utf-8.jsonl": good + b'{"problem": "\xff", "answer": "1"}\n',
-        "too many fields.csv": b"problem,answer\np,1\nq,1,2\n",
-        "a long field.csv": b"problem,answer\np," + b"1" * 200_000,
-        "cut.parquet": b"PAR1" + bytes(100) + b"PAR1",
-    }[name]
+GOOD_ROWS = "".join(json.dumps({"problem": f"p{i}", "answer": "1"}) + "\n" for i in range(30)).encode()
+DEEP = b'{"problem": ' + b"[" * 100_000
+DAMAGED = {  # contents of files of aime-2025 with one fault, and the row that the message names
+    "surrogate.jsonl": (GOOD_ROWS + b'{"problem": "\\ud800", "answer": "1"}\n', "row 31"),
+    "surrogate in a list.json": (b'[{"problem": "\\udfff", "answer": "1"}]', "row 1"),
+    "deep.jsonl": (GOOD_ROWS + DEEP, "after row 30"),
+    "deep.json": (b"[" + DEEP, ""),
+    "long integer.jsonl": (GOOD_ROWS + b'{"problem": "p", "answer": ' + b"9" * 5000 + b"}\n", "after row 30"),
+    "cut.jsonl.gz": (gzip.compress(GOOD_ROWS)[:-20], ""),
+    "damaged.jsonl.gz": (gzip.compress(GOOD_ROWS)[:30] + bytes(60), ""),
+    "no gzip.jsonl.gz": (GOOD_ROWS, ""),
+    "not utf-8.jsonl": (GOOD_ROWS + b'{"problem": "\xff", "answer": "1"}\n', ""),
+    "too many fields.csv": (b"problem,answer\np,1\nq,1,2\n", "after row 1"),
+    "a long field.csv": (b"problem,answer\np," + b"1" * 200_000, ""),
+    "cut.parquet": (b"PAR1" + bytes(100) + b"PAR1", ""),
+}
 
 
-@pytest.mark.parametrize(
-    ("name", "row"),
-    [
-        ("surrogate.jsonl", "row 31"),
-        ("surrogate in a list.json", "row 1"),
-        ("deep.jsonl", "after row 30"),
-        ("deep.json", ""),
-        ("long integer.jsonl", "after row 30"),
-        ("cut.jsonl.gz", ""),
-        ("damaged.jsonl.gz", ""),
-        ("no gzip.jsonl.gz", ""),
-        ("not utf-8.jsonl", ""),
-        ("too many fields.csv", "after row 1"),
-        ("a long field.csv", ""),
-        ("cut.parquet", ""),
-    ],
-)
-def test_a_damaged_file_is_one_line_that_names_it(here, name, row):
-    (here / name).write_bytes(damaged(name))
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_file_is_one_line_that_names_it(here, name):
+    content, row = DAMAGED[name]
+    (here / name).write_bytes(content)
     done = rlvr("prepare", "aime-2025", "--from", name, "--any-count")
     assert done.exit_code == 2 and done.stdout == "", (done.output, done.exception)
     assert done.stderr.startswith(f"rlvr data prepare: aime-2025: {name}") and done.stderr.count("\n") == 1
@@ -122,10 +102,10 @@ def test_a_damaged_file_is_one_line_that_names_it(here, name, row):
 
 
 def test_a_row_that_lacks_a_field_is_named(tmp_path):
-    path = tmp_path / "set.jsonl"
-    path.write_text('{"q": "1", "a": "2"}\n{"q": "1"}\n')
-    with pytest.raises(DataError, match=r"set.jsonl, row 2: no field \['a'\]"):
-        list(read(path, {"prompt": "q", "gold": "a"}, set()))
-    path.write_text('{"q": "1", "a": "2"}\n[1]\n')
-    with pytest.raises(DataError, match="row 2: must be a JSON object"):
-        list(read(path, {"prompt": "q", "gold": "a"}, set()))
+    for row, message in (
+        ('{"q": "1"}', r"set.jsonl, row 2: no field \['a'\]"),
+        ("[1]", "row 2: must be a JSON object"),
+    ):
+        (tmp_path / "set.jsonl").write_text(f'{{"q": "1", "a": "2"}}\n{row}\n')
+        with pytest.raises(DataError, match=message):
+            list(read(tmp_path / "set.jsonl", {"prompt": "q", "gold": "a"}, set()))

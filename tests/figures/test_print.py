@@ -5,6 +5,7 @@ One figure of each kind, the one with the most methods, from made-up statistics;
 
 import functools
 import io
+import itertools
 from textwrap import wrap
 
 import numpy as np
@@ -23,9 +24,7 @@ from rlvr.items import figure as stage
 from rlvr.planning.expansion import make_plan
 
 COLUMN, LEAST = 5.5, 6.0  # inches of a page's text with one column; points of the smallest letters there
-CLOSE = (
-    20.0  # CIE 1976 distance of colours below which a line or a marker must differ; neighbours of Okabe & Ito have 25
-)
+CLOSE = 20.0  # CIE 1976 distance of colours below which a line or a marker must differ; Okabe & Ito's have 25
 # Machado, Oliveira & Fernandes 2009, Table 1, severity 1.0, for linear RGB.
 DEUTERANOPIA = np.array(
     [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
@@ -39,17 +38,12 @@ def plan():
     return make_plan(ROOT, "smoke", list(PAPERS))
 
 
-def every_figure() -> list[tuple[str, str]]:
-    return [(paper, name) for paper, of in plan().papers.items() for name in of.figures]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_figure_is_fit_for_print(paper):
-    for one, name in every_figure():
-        if one == paper:
-            check(paper, name)
-            plt.close("all")
+    for name in plan().papers[paper].figures:
+        check(paper, name)
+        plt.close("all")
 
 
 def check(paper: str, name: str) -> None:
@@ -160,19 +154,11 @@ def test_the_simulation_of_deuteranopia():
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_methods_that_look_alike_with_deuteranopia_differ_in_line_or_marker(paper):
-    for one, name in every_figure():
-        if one != paper:
-            continue
+    for name in plan().papers[paper].figures:
         layout, sources = laid_out(plan(), paper, name)
         of_paper = layout if isinstance(layout, Looks) else Looks()
         method_of = of_paper.methods if layout.kind == "frontier" else {}
         arms = [method_of.get(cell.arm, cell.arm) for of in sources for cell in getattr(of, "cells", ())]
-        found = list(looks(arms, of_paper).items())
-        alike = [
-            (a, b)
-            for i, (a, left) in enumerate(found)
-            for b, right in found[:i]
-            if np.linalg.norm(lab(left.color) - lab(right.color)) < CLOSE
-            and (left.linestyle, left.marker) == (right.linestyle, right.marker)
-        ]
-        assert not alike, f"{name}: {alike}"
+        for (a, left), (b, right) in itertools.combinations(looks(arms, of_paper).items(), 2):
+            close = np.linalg.norm(lab(left.color) - lab(right.color)) < CLOSE
+            assert not close or (left.linestyle, left.marker) != (right.linestyle, right.marker), f"{name}: {a}, {b}"

@@ -1,38 +1,38 @@
 """Statistics, figures and tables of what happens over training, from rows made by hand."""
 
-import functools
 import math
+import shutil
+from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from conftest import ROOT
 from support.layouts_by_hand import having, typed
 
 from rlvr.config.layouts import CellsLayout, Looks
 from rlvr.config.load import ConfigError
 from rlvr.config.measures import MEASURES, UnknownMeasure, curve
+from rlvr.figures._looks import looks, named
 from rlvr.figures.masses import closed_form, has_closed_form
 from rlvr.items import FIGURE_KINDS
+from rlvr.items import figure as stage
 from rlvr.items.layout import of as layout_of
 from rlvr.planning.expansion import make_plan
-from rlvr.statistics.collapse import judge
 from rlvr.statistics.run_rows import Runs, running_mean
-from rlvr.tables.collapse import CollapseLayout
 
 LOADED = dict(FIGURE_KINDS.all())
 KINDS = {name: kind.statistics for name, kind in LOADED.items() if kind.statistics}
 RULE = {"window": 0.1, "factor": 1.5, "share": 0.1}
 STEPS = 40
-ARMS = [
-    *("grpo", "dapo", "a_grae", "lens", "positive_dominant", "negative_dominant", "hard_focused", "easy_focused"),
-    *("w_reinforce", "mine"),
-]
+ARMS = ["grpo", "dapo", "a_grae", "lens", "positive_dominant", "negative_dominant", "hard_focused", "easy_focused"]
+ARMS += ["w_reinforce", "mine"]
 
 
-def layout(kind: str, arms=("grpo", "lens"), models=("m",), seeds=3, of=None, **more) -> CellsLayout:
-    """Of a figure of this kind, or of the type `of`."""
-    of = of or LOADED[kind].layout
+def layout(kind: str, arms=("grpo", "lens"), models=("m",), seeds=3, **more) -> CellsLayout:
+    """Of a figure of this kind."""
+    of = LOADED[kind].layout
     cells = [
         {"model": model, "stand_in": f"{model}-tiny", "arm": arm, "label": arm.upper()}
         | {"policies": [f"{model}-{arm}-{seed}" for seed in range(seeds)]}
@@ -76,8 +76,6 @@ def made(content: CellsLayout, groups: int = 8, prompts: int = 64) -> Runs:
 
 
 def measured(*names: str, smooth: int | None = None) -> dict:
-    from dataclasses import asdict
-
     return {"measures": [asdict(curve(name, smooth)) for name in names], "smooth": smooth}
 
 
@@ -89,9 +87,8 @@ def by_hand(**rows) -> Runs:
 
 
 def test_a_plain_name_is_of_the_probes_where_they_have_it():
-    assert [curve(name).rows for name in ("entropy", "probe.entropy", "metrics.entropy", "unsolved", "greedy")] == [
-        *("probe", "probe", "metrics", "metrics", "probe"),
-    ]
+    rows_of = {"entropy": "probe", "probe.entropy": "probe", "metrics.entropy": "metrics", "unsolved": "metrics"}
+    assert {name: curve(name).rows for name in rows_of} == rows_of
     assert curve("metrics.entropy", 5).label.endswith("\ntraining batches, mean of last 5 steps")
     assert curve("entropy", 5).label == MEASURES["entropy"].label  # held-out measurements are no running means
     for wrong, meant in (("unsolvd", "'unsolved'"), ("probe.unsolved", "'unsolved'"), ("x.entropy", "entropy")):
@@ -135,10 +132,8 @@ def test_the_state_of_a_controller_is_drawn_of_the_methods_that_have_one():
     assert of_delta["value"].iloc[-1] == pytest.approx(0.6)
     assert set(frame[frame["measure"] == "metrics.entropy"]["arm"]) == {"grpo", "fade"}
     figure = LOADED["over_steps"].draw(content, [frame])
-    assert [axes.get_ylabel() for axes in figure.axes] == [
-        "δ of the controller",
-        "entropy, all tokens (nats)\ntraining batches",
-    ]
+    labels = ["δ of the controller", "entropy, all tokens (nats)\ntraining batches"]
+    assert [axes.get_ylabel() for axes in figure.axes] == labels
 
 
 def test_a_running_mean_is_of_what_is_there():
@@ -149,15 +144,15 @@ def test_a_running_mean_is_of_what_is_there():
 
 def test_solve_rates_are_binned_by_hand():
     """G = 4: none, 1/4, 1/2, 3/4, all; G = 2 has no number in (0, 1/4] or (1/2, 1)."""
-    content = layout("solve_rates", ["grpo"], seeds=2)
-    rows = [[{"step": 1, "solve_rates": counts}] for counts in ([4, 2, 1, 1, 0], [0, 0, 0, 0, 8])]
-    table = KINDS["solve_rates"](content, by_hand(**{f"m-grpo-{i}": ([], row) for i, row in enumerate(rows)}))
-    assert dict(zip(table["bin"], table["value"], strict=True)) == {
-        **{"0": 0.25, "(0, 1/4]": 0.125, "(1/4, 1/2]": 0.0625, "(1/2, 1)": 0.0625, "1": 0.5},
-    }
-    pair = {f"m-grpo-{i}": ([], [{"step": 1, "solve_rates": [1, 2, 1]}]) for i in range(2)}
-    table = KINDS["solve_rates"](content, by_hand(**pair))
-    assert dict(zip(table["bin"], table["value"], strict=True)) == {"0": 0.25, "(1/4, 1/2]": 0.5, "1": 0.25}
+
+    def binned(*counts: list[int]) -> dict[str, float]:
+        rows = {f"m-grpo-{i}": ([], [{"step": 1, "solve_rates": of_run}]) for i, of_run in enumerate(counts)}
+        table = KINDS["solve_rates"](layout("solve_rates", ["grpo"], seeds=2), by_hand(**rows))
+        return dict(zip(table["bin"], table["value"], strict=True))
+
+    shares = {"0": 0.25, "(0, 1/4]": 0.125, "(1/4, 1/2]": 0.0625, "(1/2, 1)": 0.0625, "1": 0.5}
+    assert binned([4, 2, 1, 1, 0], [0, 0, 0, 0, 8]) == shares
+    assert binned([1, 2, 1], [1, 2, 1]) == {"0": 0.25, "(1/4, 1/2]": 0.5, "1": 0.25}
 
 
 # ---- masses ----
@@ -172,9 +167,8 @@ def test_masses_are_means_over_steps_and_then_over_seeds():
     ]  # fmt: skip
     table = KINDS["masses"](content, by_hand(**{f"m-grpo-{i}": ([], row) for i, row in enumerate(rows)}))
     realised = table[table["form"] == "realised"].set_index(["side", "p"])
-    assert realised["value"].to_dict() == {
-        **{("positive", 0.0): 0.0, ("positive", 0.5): 3.0, ("negative", 0.0): 1.0, ("negative", 0.5): 2.0},
-    }
+    assert realised["value"].loc["positive"].to_dict() == {0.0: 0.0, 0.5: 3.0}
+    assert realised["value"].loc["negative"].to_dict() == {0.0: 1.0, 0.5: 2.0}
     assert realised["seeds"].to_list() == [2, 2, 1, 1]
     own = table[table["form"] == "own"]
     assert own["value"].to_list() == pytest.approx([0, 0.5, 0] * 2, abs=1e-5) and own["p"].max() == 1.0
@@ -189,100 +183,13 @@ def test_closed_forms_are_for_weights_of_the_solve_rate_alone():
     assert closed_form({"name": "w_reinforce", "lam": 0.5}, 4)["positive"] == [0.0, 0.125, 0.25, 0.375, 0.5]
 
 
-# ---- runs that collapse ----
-
-
-@pytest.mark.parametrize(
-    ("series", "collapsed"),
-    [
-        ([0.5] * 5 + [0.2] * 10 + [0.5] * 5, True),  # down and up again
-        ([0.8] * 10 + [0.2] * 10, False),  # down
-        ([0.2] * 20, False),
-        ([0.2] * 18 + [0.3] * 2, False),  # above by share, and by the factor exactly, which is not above it
-        ([0.2] * 18 + [0.31] * 2, True),
-        ([0.04] * 18 + [0.13] * 2, False),  # three times as many, and fewer than a tenth of the prompts more
-        ([0.4] * 18 + [0.55] * 2, False),  # by 0.15 of the prompts, and not by half
-        ([0.0] * 18 + [0.1] * 2, True),
-        ([0.5, 0.2] + [0.5] * 18, False),  # one good step is no mean of two: 0.35 before, 0.5 at the end
-        ([0.5, 0.1, 0.1] + [0.5] * 17, True),
-        ([0.1], False),  # nothing before
-        ([0.1, 0.9], True),  # the window is one step at least
-    ],
-)
-def test_a_collapse_by_hand(series, collapsed):
-    assert judge(np.array(series), **RULE).collapsed == collapsed
-
-
-@functools.cache
-def rule_of(scale: str) -> dict:
-    return layout_of(make_plan(ROOT, scale, ["agrae"]), "agrae", "collapse").collapse.model_dump()
-
-
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize(("before", "after", "collapsed"), [(40, 100, True), (60, 100, True), (50, 55, False)])
-def test_the_papers_collapse_is_one_by_the_papers_rule(before, after, collapsed, seed):
-    """A-GRAE App. D.3: from step 78 of 140 on an upward trend with large oscillations, to over 110 of 1,024 prompts."""
-    step = np.arange(140)
-    late = np.clip((step - 78) / 61, 0, 1)
-    level = before + (115 - before) * np.exp(-step / 12) + (after - before) * late
-    swing = 0.2 * (after - before) * late * np.sin(1.3 * step)
-    unsolved = np.random.default_rng(seed).binomial(1024, (level + swing) / 1024)
-    assert (unsolved[78:].max() > 110) == collapsed
-    assert judge(unsolved / 1024, **rule_of("paper")).collapsed == collapsed
-
-
-@pytest.mark.parametrize(("scale", "prompts", "steps"), [("paper", 1024, 140), ("gpu", 64, 100)])
-@pytest.mark.parametrize("share", [0.02, 0.06, 0.1, 0.2, 0.4])
-def test_chance_alone_is_no_collapse(scale, prompts, steps, share):
-    draws = np.random.default_rng(0).binomial(prompts, share, (40, steps)) / prompts
-    rule = rule_of(scale)
-    assert not any(judge(unsolved, **rule).collapsed for unsolved in draws)
-
-
-def test_a_collapse_is_seen_in_shares_alone():
-    assert judge(np.array([0.5] * 10 + [0.2] * 8 + [0.6] * 2), **RULE).last == pytest.approx(0.6)
-    for wrong in ([], [0.5, 1.5]):
-        with pytest.raises(ValueError, match="shares in"):
-            judge(np.array(wrong), **RULE)
-
-
-def collapsing(ups: dict[str, list[bool]]) -> tuple[CollapseLayout, Runs]:
-    rule = {**RULE, "window": 0.25}
-    content = layout("collapse", list(ups), seeds=10, of=CollapseLayout, compare_with=next(iter(ups)), collapse=rule)
-    series = {True: [30, 10, 10, 30], False: [30, 20, 10, 10]}
-    metrics = {up: [{"step": i + 1, "unsolved": u, "prompts_drawn": 60} for i, u in enumerate(series[up])]
-               for up in series}  # fmt: skip
-    named = {f"m-{arm}-{i}": ([], metrics[up]) for arm, seeds in ups.items() for i, up in enumerate(seeds)}
-    return content, by_hand(**named)
-
-
-def test_the_table_of_collapses():
-    """A-GRAE's Figure 9, 3 of 10 against 0 of 10: Clopper-Pearson [0.067, 0.652] and [0, 0.308], Fisher's p = 0.211."""
-    from rlvr.tables.collapse import render, statistics
-
-    content, runs = collapsing({"grpo": [True] * 3 + [False] * 7, "a_grae": [False] * 10})
-    table = statistics(content, runs)
-    assert table["collapsed"].to_list() == [3, 0] and table["runs"].to_list() == [10, 10]
-    assert table["value_low"].to_list() == pytest.approx([0.0667, 0.0], abs=1e-4)
-    assert table["value_high"].to_list() == pytest.approx([0.6525, 0.3085], abs=1e-4)
-    assert math.isnan(table["p"][0]) and table["p"][1] == pytest.approx(0.2105, abs=1e-4)
-    rendered = render(content, table)
-    assert rendered.frame.to_numpy().tolist() == [
-        ["m → m-tiny", "GRPO", "10", "3", "30 [7, 65]", ""],
-        ["", "A_GRAE", "10", "0", "0 [0, 31]", "0.211"],
-    ]
-    assert rendered.notes[0].endswith("is above 1.5 times the smallest such mean before, and above it by at least 0.1.")
-
-
 # ---- pictures ----
 
+SWEEP = [f"mine-beta-{b}" for b in (0.1, 1.0, 10.0, 100.0)]
+MANY = measured("hard_pass_rate", "metrics.entropy", "unsolved", smooth=5)
 PICTURES = {
-    "over_steps": layout(
-        "over_steps", ARMS, ["m"], **measured("hard_pass_rate", "metrics.entropy", "unsolved", smooth=5)
-    ),
-    "over_steps_of_a_sweep": layout(
-        "over_steps", ["grpo", *(f"mine-beta-{b}" for b in (0.1, 1.0, 10.0, 100.0))], **measured("oef", "correct")
-    ),
+    "over_steps": layout("over_steps", ARMS, ["m"], **MANY),
+    "over_steps_of_a_sweep": layout("over_steps", ["grpo", *SWEEP], **measured("oef", "correct")),
     "solve_rates": layout("solve_rates", ARMS[:6], ["m", "n"]),
     "masses": layout("masses", ["grpo", "lens", "mine"]),
     "collapse": layout("collapse", ARMS[:4], seeds=6),
@@ -311,18 +218,16 @@ def test_a_published_number_names_an_arm_of_the_figure():
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_a_picture_of_every_kind(name, tmp_path):
-    from rlvr.items.figure import main
-
     content = PICTURES[name]
     table, png = tmp_path / "statistics.csv", tmp_path / f"{name}.png"
     KINDS[content.kind](content, made(content)).to_csv(table, index=False)
     assert {"label", "model", "arm", "policies", "seeds", "measure"} <= set(pd.read_csv(table))  # of the report
     spec = tmp_path / "spec.json"
     spec.write_text(content.model_dump_json())
-    main(spec, [table], [png, png.with_suffix(".pdf")])
+    stage.main(spec, [table], [png, png.with_suffix(".pdf")])
     first = png.read_bytes()
     assert first.startswith(b"\x89PNG") and png.with_suffix(".pdf").read_bytes().startswith(b"%PDF")
-    main(spec, [table], [png])
+    stage.main(spec, [table], [png])
     assert png.read_bytes() == first
 
 
@@ -339,8 +244,6 @@ def test_more_than_two_methods_show_their_seeds_in_place_of_bands():
 
 
 def test_ten_arms_are_told_apart_and_look_the_same_in_every_figure():
-    from rlvr.figures._looks import looks, named
-
     variants = [f"mine-beta-{b}" for b in range(6)]
     colors = dict.fromkeys([*ARMS, "other", "third"]) | {ARMS[0]: "blue", ARMS[1]: "vermilion", "other": "blue"}
     paper = Looks(arms=tuple(colors.items()), methods=dict.fromkeys(variants, "mine"))
@@ -367,10 +270,6 @@ def test_a_method_has_one_colour_in_all_papers():
 @pytest.fixture
 def paper(tmp_path):
     """ACE's file with other figures and tables."""
-    import shutil
-
-    import yaml
-
     shutil.copytree(ROOT / "config", tmp_path / "config")
     path = tmp_path / "config" / "papers" / "ace" / "paper.yaml"
     for name in ("claims.yaml", "notes.md", "scales.yaml"):

@@ -1,10 +1,13 @@
 """Trainers and samplers that are not everywhere: what a plan takes instead, what it says, what it refuses."""
 
+from dataclasses import replace
+
 import pytest
 from conftest import ROOT
 from support.own_config import copied, refused
 
-from rlvr.config import identity, registries
+from rlvr.config import identity
+from rlvr.config.registries import BACKENDS, ENGINES
 from rlvr.planning.expansion import make_plan
 from rlvr.policies.native import library
 from rlvr.report import layout
@@ -34,6 +37,10 @@ def test_without_the_engine_torch_takes_its_place_and_the_plan_says_so(without_e
     assert layout.of_page(plan, "index")["notes"] == plan.notes
 
 
+def newer(name, kind):
+    return replace(kind, version=2) if name == "native" else kind
+
+
 def test_the_engine_is_in_the_identity_and_so_is_its_version(without_engine, monkeypatch):
     torch = make_plan(ROOT, "smoke", ["ace"])
     monkeypatch.undo()
@@ -41,12 +48,8 @@ def test_the_engine_is_in_the_identity_and_so_is_its_version(without_engine, mon
     for kind in ("runs", "policies", "evaluations"):
         ours, theirs = getattr(native, kind), getattr(torch, kind)
         assert len(ours) == len(theirs) and not set(ours) & set(theirs)
-    constant = registries.constant
-
-    def next_version(folder, member, name, *otherwise):
-        return 2 if (member, name) == ("native", "VERSION") else constant(folder, member, name, *otherwise)
-
-    monkeypatch.setattr(registries, "constant", next_version)
+    for registry in (BACKENDS, ENGINES):
+        monkeypatch.setattr(registry, "load", lambda name, load=registry.load: newer(name, load(name)))
     for spec, make in ((native.runs, identity.run_id), (native.policies, identity.policy_id)):
         assert all(make(content) != name for name, content in spec.items())
     assert all(identity.evaluation_id(spec) != name for name, spec in native.evaluations.items())

@@ -11,6 +11,7 @@ import pytest
 from conftest import ROOT
 from PIL import Image
 from support.scores_by_hand import LAYOUT, on_x
+from test_pages import claims_row
 
 from rlvr.claims import grid
 from rlvr.claims.contrasts import layout, needs
@@ -28,28 +29,8 @@ from rlvr.report.snapshot import Missing, Refused, take
 from rlvr.statistics.table_rows import pass_at_k_rows
 
 PROVENANCE = {"commit": "c0ffee", "lock_sha256": "beef", "processor": "a core", "finished": "2026-11-21T10:00:00Z"}
-CLAIM = {
-    **{
-        "scale": "smoke",
-        "paper": "lens",
-        "short": "LENS",
-        "claim": "all_k",
-        "says": "LENS is ahead",
-        "place": "Table 1",
-    },
-    **{
-        "of": "paper",
-        "over": "table1",
-        "effort": "paper's setting",
-        "verdict": "inconclusive",
-        "contrasts": 10,
-        "run": 10,
-    },
-    **{"deciding": "LENS − GRPO @1", "estimate": 0.5, "low": -1.0, "high": 2.0, "seeds": 2, "problems": 12},
-    **{"unit": "training seeds × problems", "published": "holds in its own table", "published_cells": "10 of 10"},
-    **{"published_exceptions": "", "learning_rates": "", "low_of_all": -2.0, "high_of_all": 3.0, "p": 0.4},
-    **{"reason": "", "stand_in": "qwen2-tiny", "data": "operators", "predicate": "greater", "threshold": 0.0},
-}
+LENS = {"scale": "smoke", "paper": "lens", "short": "LENS", "claim": "all_k", "says": "LENS is ahead"}
+CLAIM = claims_row(**LENS, verdict="inconclusive", deciding="LENS − GRPO @1", seeds=2, problems=12, p=0.4)
 
 
 def manifest_of(plan, policy: str) -> str:
@@ -84,6 +65,10 @@ def by_hand(plan, folder: Path, paper: str) -> None:
             manifest.write_text(manifest_of(plan, policy))
 
 
+def taken(plan, results: Path, out: Path, *others, allow: str = "by hand", **options) -> list[str]:
+    return take(plan, Paths(str(results), "smoke"), out, others, allow=allow, **options)
+
+
 @pytest.fixture
 def results(plan, tmp_path):
     """Every file that the snapshot reads, made by hand."""
@@ -100,7 +85,7 @@ def results(plan, tmp_path):
 def test_it_holds_every_item_with_its_provenance(plan, results, tmp_path):
     out = tmp_path / "docs"
     (out / "gone").mkdir(parents=True)
-    assert take(plan, Paths(str(results), "smoke"), out, allow="by hand") == ["lens"]
+    assert taken(plan, results, out) == ["lens"]
     assert not (out / "gone").exists()
     names = asked_for(plan, "lens")
     copied = {path.stem: path for path in (out / "lens").iterdir() if path.is_file()}
@@ -120,10 +105,8 @@ def test_it_holds_every_item_with_its_provenance(plan, results, tmp_path):
     assert set(runs["policy"]) == wanted and set(runs["commit"]) == {"c0ffee"} and len(runs) == len(wanted)
     assert f"{len(wanted)} policies" in page and "c0ffee" in page and "a core" in page
     assert "At equal pass@1 verdicts are biased" in page and "| claims of the paper |" in page
-    found = (
-        "- LENS, smoke, paper's setting: LENS is ahead (Table 1). **Contradicted**: LENS − GRPO @1 −2.0 [−3.0, −1.5]"
-    )
-    assert found in page and page.count("LENS is ahead") == 1, "what was decided, and nothing else"
+    found = "- LENS, smoke, paper's setting: LENS is ahead (Table 1). **Contradicted**: LENS − GRPO @1 −2.0 "
+    assert f"{found}[−3.0, −1.5]" in page and page.count("LENS is ahead") == 1, "what was decided, and nothing else"
     assert "LENS is equal" not in page and "LENS is equal" in (out / "claims.md").read_text()
     assert "LENS is ahead" in (out / "claims.md").read_text() and "inconclusive" in page
 
@@ -134,36 +117,36 @@ def test_claims_of_another_scale_bring_the_policies_behind_them(plan, results, t
     claims.parent.mkdir()
     pd.DataFrame([{**CLAIM, "scale": "full-laptop"}]).to_csv(claims, index=False)
     with pytest.raises(Missing, match=r"manifest\.json is missing"):
-        take(plan, Paths(str(results), "smoke"), tmp_path / "docs", [other], allow="by hand")
+        taken(plan, results, tmp_path / "docs", other)
     found = needs(layout(other, "lens"))
-    pairs, runs = found.scores, found.runs
-    behind = {*runs, *(policy for policy, _ in pairs)}
+    behind = {*found.runs, *(policy for policy, _ in found.scores)}
     for policy in behind:
         manifest = results / other.stage(policy) / "manifest.json"
         manifest.parent.mkdir(parents=True, exist_ok=True)
         manifest.write_text(manifest_of(other, policy))
-    take(plan, Paths(str(results), "smoke"), tmp_path / "docs", [other], allow="by hand")
+    taken(plan, results, tmp_path / "docs", other)
     policies = set(pd.read_csv(tmp_path / "docs" / "runs.csv")["policy"])
     assert behind < policies and len(behind) > 90 and not any("-ace-" in policy for policy in policies)
     page = (tmp_path / "docs" / "README.md").read_text()
     assert "Claims stand at full-laptop scale too." in page and "| LENS    | full-laptop |" in page
-    take(plan, Paths(str(results), "smoke"), tmp_path / "docs", allow="by hand")
+    taken(plan, results, tmp_path / "docs")
     assert set(pd.read_csv(tmp_path / "docs" / "claims.csv")["scale"]) == {"smoke"}, "without the other plan"
 
 
-def test_what_was_not_made_is_named_and_nothing_is_replaced(plan, results, tmp_path):
+def test_what_is_refused_replaces_nothing(plan, results, tmp_path):
     out = tmp_path / "docs"
     (out / "kept").mkdir(parents=True)
-    table = Path(Paths(str(results), "smoke").table("lens", "table1")[1])
-    table.unlink()
+    with pytest.raises(Refused, match="c0ffee is no ancestor of HEAD, or not in this repository"):
+        taken(plan, results, out, allow="")
+    Path(Paths(str(results), "smoke").table("lens", "table1")[1]).unlink()
     with pytest.raises(Missing, match=r"table1\.md is missing"):
-        take(plan, Paths(str(results), "smoke"), out, allow="by hand")
+        taken(plan, results, out)
     assert (out / "kept").exists()
 
 
 def test_items_by_name_stand_alone_and_without_claims(plan, results, tmp_path):
     out = tmp_path / "docs"
-    assert take(plan, Paths(str(results), "smoke"), out, items=["table1"], allow="by hand") == ["lens"]
+    assert taken(plan, results, out, items=["table1"]) == ["lens"]
     files = [file.name for file in out.rglob("*") if file.is_file()]
     assert sorted(files) == ["README.md", "contents.json", "runs.csv", "table1.csv", "table1.json", "table1.md"]
     policies = set(plan.papers["lens"].item("table1").policies())
@@ -171,44 +154,44 @@ def test_items_by_name_stand_alone_and_without_claims(plan, results, tmp_path):
     page = (out / "README.md").read_text()
     assert "(lens/table1.md)" in page and "claims" not in page.lower()
     with pytest.raises(ConfigError, match="--item: unknown table or figure 'tabel1'; did you mean 'table1'"):
-        take(plan, Paths(str(results), "smoke"), out, items=["tabel1"], allow="by hand")
+        taken(plan, results, out, items=["tabel1"])
+
+
+def bytes_in(folder: Path) -> dict[Path, bytes]:
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_one_paper_is_taken_anew_and_the_others_stay(results, tmp_path):
-    both, paths, out = (
-        make_plan(ROOT, "smoke", ["lens", "ace"]),
-        Paths(str(tmp_path / "results"), "smoke"),
-        tmp_path / "o",
-    )
+    both, out = make_plan(ROOT, "smoke", ["lens", "ace"]), tmp_path / "o"
     by_hand(both, results, "ace")
     ours = {**CLAIM, "paper": "ace", "short": "ACE", "says": "ACE is ahead", "p": 0.001}
     pd.DataFrame([ours]).to_csv(results / "claims" / "smoke" / "ace.csv", index=False)
     with pytest.raises(Refused, match=r"runs\.csv is missing"):
-        take(both, paths, out, allow="by hand", keep=["lens"])
-    assert take(both, paths, out, allow="by hand") == ["lens", "ace"]
-    whole = {path.relative_to(out): path.read_bytes() for path in out.rglob("*") if path.is_file()}
+        taken(both, results, out, keep=["lens"])
+    assert taken(both, results, out) == ["lens", "ace"]
+    whole = bytes_in(out)
     shutil.rmtree(results / "papers" / "smoke" / "lens")  # only the snapshot has LENS now
     (results / "claims" / "smoke" / "lens.csv").unlink()
-    assert take(both, paths, out, allow="by hand", keep=["lens"]) == ["ace"]
-    again = {path.relative_to(out): path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    assert taken(both, results, out, keep=["lens"]) == ["ace"]
+    again = bytes_in(out)
     rows = Path("runs.csv")  # kept rows come first
     assert sorted(again[rows].splitlines()) == sorted(whole[rows].splitlines()) and again.keys() == whole.keys()
     assert {name for name in whole if again[name] != whole[name]} <= {rows}
     table = next(name for name in asked_for(both, "ace") if name in both.papers["ace"].tables)
-    Path(paths.table("ace", table)[1]).write_text("another")
-    take(both, paths, out, allow="by hand", keep=["lens"])
+    Path(Paths(str(results), "smoke").table("ace", table)[1]).write_text("another")
+    taken(both, results, out, keep=["lens"])
     assert (out / "ace" / f"{table}.md").read_text() == "another"
     frame = pd.read_csv(out / "runs.csv")
     frame[frame["policy"] != both.papers["lens"].item("core").policies()[0]].to_csv(out / "runs.csv", index=False)
     with pytest.raises(Refused, match="lens cannot stay as it is"):
-        take(both, paths, out, allow="by hand", keep=["lens"])
+        taken(both, results, out, keep=["lens"])
     assert (out / "ace" / f"{table}.md").read_text() == "another", "nothing was replaced"
 
 
 def test_runs_csv_says_what_each_policy_is(plan, results, tmp_path):
     """Method, model, learning rate and settings, as the run's own name has them."""
     out = tmp_path / "docs"
-    take(plan, Paths(str(results), "smoke"), out, allow="by hand")
+    taken(plan, results, out)
     runs = pd.read_csv(out / "runs.csv", keep_default_na=False).set_index("policy")
     columns = ["method", "model", "learning_rate", "settings", "stage", "seed", "step", "seconds"]
     assert list(runs.columns) == [*columns, *ORIGIN, "finished"]
@@ -237,20 +220,10 @@ def test_a_method_names_what_it_modulates_and_dynamic_sampling():
     assert (shown["method"], shown["settings"]) == ("ace_grpo", "aggregation = sum, dapo")
 
 
-def test_results_of_other_code_are_refused_and_nothing_is_replaced(plan, results, tmp_path):
-    out = tmp_path / "docs"
-    (out / "kept").mkdir(parents=True)
-    with pytest.raises(Refused, match="c0ffee is no ancestor of HEAD, or not in this repository"):
-        take(plan, Paths(str(results), "smoke"), out)
-    assert (out / "kept").exists()
-
-
 def test_results_are_of_head_where_the_code_that_makes_them_is_the_same(tmp_path):
     def git(*arguments: str) -> str:
-        names = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
-        return subprocess.run(
-            ["git", *names, *arguments], cwd=tmp_path, check=True, capture_output=True, text=True
-        ).stdout
+        command = ["git", "-c", "user.name=n", "-c", "user.email=e@example.org", *arguments]
+        return subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
 
     def commit(file: str, content: str) -> str:
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
@@ -340,12 +313,7 @@ def test_the_committed_claims_are_what_the_code_writes(folder, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_committed_snapshot_is_what_the_code_renders(tmp_path):
-    """Its tables and figures, rendered again, give the same words and pictures; else `make snapshot` is due."""
-    assert assert_as_rendered(ROOT / "docs" / "results", tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("folder", [path for path in SNAPSHOTS if path.name != "results"], ids=lambda path: path.name)
-def test_the_larger_committed_snapshots_are_what_the_code_renders(folder, tmp_path):
+@pytest.mark.parametrize("folder", SNAPSHOTS, ids=lambda path: path.name)
+def test_the_committed_snapshots_are_what_the_code_renders(folder, tmp_path):
+    """Tables and figures, rendered again, give the same words and pictures; else `make snapshot` is due."""
     assert assert_as_rendered(folder, tmp_path)

@@ -98,7 +98,7 @@ def test_every_policy_is_sampled_in_the_precision_of_the_evaluation(workbench, b
     full = half.model_copy(update={"sampling": SAMPLING})
     assert evaluation_id(half) != evaluation_id(full) and "precision" not in canonical(full)
     assert in_process.load(workbench.base, half.sampling).policy.model.dtype == torch.bfloat16
-    assert vllm.options("folder", None, half.sampling.precision, 64, 1, 0.5)["dtype"] == "bfloat16"
+    assert vllm.options("folder", half.sampling.precision, 64, 1, 0.5)["dtype"] == "bfloat16"
     run_module("rlvr.sampling.generate", *bench(tmp_path, precision="bfloat16"))
     texts = [[c.text for c in read_records(out / "completions.jsonl.gz", Completion)] for out in (tmp_path, whole)]
     same = [ours == theirs for ours, theirs in zip(*texts, strict=True)]
@@ -246,7 +246,7 @@ def test_every_parameter_of_vllm_is_given_by_the_evaluation_or_neutral():
     assert (given["temperature"], given["top_p"], given["max_tokens"]) == (0.8, 0.95, 16)
     neutral = {"top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0}
     assert {name: given[name] for name in neutral} == neutral
-    started = vllm.options("folder", None, "float32", 128, 2, 0.5)
+    started = vllm.options("folder", "float32", 128, 2, 0.5)
     assert started["generation_config"] == "vllm" and started["logprobs_mode"] == "raw_logprobs"
     assert started["tensor_parallel_size"] == 2 and started["enable_prefix_caching"]
 

@@ -106,17 +106,8 @@ def samples(*triples) -> list[Sample]:
 
 
 def test_the_measures_of_a_problem_by_hand():
-    found = measure(
-        samples(
-            ("a", "correct", "1"),
-            ("b", "correct", "1"),
-            (" a\n", "correct", "1"),
-            ("aaaaaaaaaa", "wrong", "2"),
-            ("", "truncated", None),
-        ),
-        Letters(),
-        2,
-    )
+    correct = [(text, "correct", "1") for text in ("a", "b", " a\n")]
+    found = measure(samples(*correct, ("aaaaaaaaaa", "wrong", "2"), ("", "truncated", None)), Letters(), 2)
     assert (found["n"], found["correct"], found["cut"], found["distinct"], found["votes"]) == (5, 3, 0, 2, 4)
     assert found["s_div"] == pytest.approx(2 / 3), "pairs: a-b, a-a, b-a"
     assert found["distinct_at_m"] == pytest.approx(1 + 2 / 3)
@@ -175,24 +166,20 @@ def test_the_command_with_the_model():
 
 
 @pytest.mark.parametrize(
-    ("lines", "arguments", "message"),
+    ("lines", "message"),
     [
-        ([], ("--no-embedding",), "no samples: expected lines like"),
-        ([{**LINES[0], "correct": 1}], ("--no-embedding",), "line 1: correct: must be true or false"),
-        ([{**LINES[0], "completion": 1}], ("--no-embedding",), "line 1: completion: must be a text"),
-        ([LINES[0], {"problem": "p", "completion": ""}], ("--no-embedding",), "line 2: correct: is missing"),
-        ([{**LINES[0], "extracted": 5}], ("--no-embedding",), "line 1: extracted: must be a text or null"),
-        ([LINES[0], {**LINES[0], "problem": None}], ("--no-embedding",), "line 2: problem: must be a name"),
-        (
-            [LINES[0], {k: LINES[1][k] for k in ("problem", "completion", "correct")}],
-            ("--no-embedding",),
-            "line 2: ext",
-        ),
-        (LINES, ("--embedding", "no-such-model"), "or leave S_div out: --no-embedding"),
+        ([], "no samples: expected lines like"),
+        ([{**LINES[0], "correct": 1}], "line 1: correct: must be true or false"),
+        ([{**LINES[0], "completion": 1}], "line 1: completion: must be a text"),
+        ([LINES[0], {"problem": "p", "completion": ""}], "line 2: correct: is missing"),
+        ([{**LINES[0], "extracted": 5}], "line 1: extracted: must be a text or null"),
+        ([LINES[0], {**LINES[0], "problem": None}], "line 2: problem: must be a name"),
+        ([LINES[0], {k: LINES[1][k] for k in ("problem", "completion", "correct")}], "line 2: ext"),
+        (LINES, "or leave S_div out: --no-embedding"),
     ],
 )
-def test_a_bad_line_or_name_is_an_error_and_nothing_is_written(lines, arguments, message):
-    done = rlvr(*arguments, lines=lines)
+def test_a_bad_line_or_name_is_an_error_and_nothing_is_written(lines, message):
+    done = rlvr(*(("--embedding", "no-such-model") if lines is LINES else ("--no-embedding",)), lines=lines)
     assert done.exit_code == 2 and done.stdout == "" and message in done.stderr
 
 

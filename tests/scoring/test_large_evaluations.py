@@ -33,6 +33,11 @@ def completion(problem: int, sample: int) -> dict:
     return {"completion": row | {"finish": "stop", "logprob": -1.0, "engine": "vllm", "version": "0"}}
 
 
+def specification(plan, samples: int) -> EvaluationSpec:
+    sampling = Evaluation(temperature=1.0, top_p=1.0, samples=samples, max_response_tokens=16, seed=0)
+    return EvaluationSpec(data=next(iter(plan.runs.values())).validation, sampling=sampling)
+
+
 def write_slices(folder: Path, samples: int, spec: EvaluationSpec) -> list[Path]:
     """As jobs of the engine write them, one problem per part."""
     problems = folder / "problems.jsonl"
@@ -58,8 +63,7 @@ def peak(module: str, *arguments: object) -> int:
 
 def peaks(folder: Path, samples: int, plan) -> dict[str, int]:
     folder.mkdir()
-    sampling = Evaluation(temperature=1.0, top_p=1.0, samples=samples, max_response_tokens=16, seed=0)
-    spec = EvaluationSpec(data=next(iter(plan.runs.values())).validation, sampling=sampling)
+    spec = specification(plan, samples)
     slices, problems = write_slices(folder, samples, spec), folder / "problems.jsonl"
     completions, grades = folder / "completions.jsonl.gz", folder / "grades.jsonl.gz"
     tokens = "--tokens", folder / "tokens.jsonl.gz", "--state", folder / "state"
@@ -84,8 +88,7 @@ def test_memory_does_not_grow_with_the_samples(plan, tmp_path):
 
 def test_a_damaged_slice_leaves_no_completions(plan, tmp_path):
     """It is noticed while the completions are being written."""
-    sampling = Evaluation(temperature=1.0, top_p=1.0, samples=8, max_response_tokens=16, seed=0)
-    spec = EvaluationSpec(data=next(iter(plan.runs.values())).validation, sampling=sampling)
+    spec = specification(plan, 8)
     slices = write_slices(tmp_path, 8, spec)
     slices[3].write_bytes(slices[3].read_bytes()[:-2000])
     out = ["--out", str(tmp_path / "completions.jsonl.gz"), "--tokens", str(tmp_path / "tokens.jsonl.gz")]

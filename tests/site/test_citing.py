@@ -6,11 +6,10 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import yaml
-from conftest import ROOT
+from conftest import ROOT, copied
 
 sys.path.insert(0, str(ROOT / "docs" / "site"))
 
@@ -21,15 +20,6 @@ BIBTEX = shutil.which("bibtex")
 
 def entries(text: str) -> list[str]:
     return re.findall(r"```bibtex\n(.+?)```", text, re.DOTALL)
-
-
-def copied(folder: Path) -> Path:
-    """The files that the entries are made from."""
-    for name in ("config/papers", "docs/papers"):
-        shutil.copytree(ROOT / name, folder / name)
-    for name in ("CITATION.cff", citing.PAGE):
-        shutil.copy(ROOT / name, folder / name)
-    return folder
 
 
 def test_the_page_has_the_entries_of_the_papers_files():
@@ -49,7 +39,7 @@ def test_citation_cff_and_a_papers_page_name_it_as_its_file_does(name):
 
 
 def test_a_changed_file_changes_the_page(tmp_path):
-    root = copied(tmp_path)
+    root = copied(tmp_path, "config/papers", "docs/papers", "CITATION.cff", citing.PAGE)
     before = citing.page(root)
     paper = root / "config/papers/pacs/paper.yaml"
     paper.write_text(paper.read_text().replace("title: Implicit Actor", "title: Right & Wrong 50% Actor"))

@@ -1,9 +1,10 @@
 """What tests share, and no test is in. Fixtures are in tests/conftest.py.
 
-attacks            programs that attack the machine and their neighbours in the sandbox
+attacks            programs that attack the machine and their neighbours in the sandbox; what they leave
 checkout           a copy of the workflow in a folder of its own, one RL run away from a result
 claims_by_hand     claims, and scores of their arms
 figures_by_hand    made-up statistics of every kind of figure, and the figures that they give
+forgeries          programs that forge a verdict, read what they must not, or harm
 kept_by_hand       runs with kept rollouts, and evaluations, as far as `rlvr show` and `rlvr compare` read them
 layouts_by_hand    typed layouts from what a test says of them
 ledger             the verdicts on a paper's statements
@@ -17,6 +18,7 @@ published_sets     small files in the formats of the published data sets
 runs_by_hand       a specification with a changed setting; whether two runs are equal
 scores_by_hand     scores of policies, and the layout of a table of them
 slurm_cluster      a real Slurm of a few nodes, as plain processes in a folder
+takeovers          programs that try to take over what runs them
 verl_replay        the trainer in process on rollouts that verl recorded
 verl_without_gpu   what verl must be told where there is no GPU
 

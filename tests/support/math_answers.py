@@ -31,21 +31,18 @@ def space(rng: random.Random | None) -> str:
     return pick(rng, "", "", " ", "  ", r"\,", r"\ ", r"\;")
 
 
-MINUS = ("-", "-", "−", "- ")
-
-
 def minus(rng: random.Random | None) -> str:
-    return pick(rng, *MINUS)
+    return pick(rng, "-", "-", "−", "- ")
 
 
 # ---- numbers ----
 
 
 def digits(n: int, rng: random.Random | None) -> str:
-    text = f"{n:,}"
     if len(str(n)) < 4 or rng is None:
         return str(n)
-    return rng.choice([str(n), text, *(text.replace(",", s) for s in ("{,}", r"\,", r",\!", r"\!,", r"\ ", "\u2009"))])
+    separators = (",", "{,}", r"\,", r",\!", r"\!,", r"\ ", "\u2009")
+    return rng.choice([str(n), *(f"{n:,}".replace(",", separator) for separator in separators)])
 
 
 def integer(rng: random.Random, bound: int = 60) -> Form:
@@ -62,11 +59,9 @@ def decimal(rng: random.Random) -> Form:
     places, n = rng.randint(1, 4), rng.randint(1, 99_999)
     text = f"{n / 10**places:.{places}f}"
     short = text.lstrip("0") if text.startswith("0.") else text
-    sign = rng.random() < 0.3
-    return Form(
-        -Fraction(n, 10**places) if sign else Fraction(n, 10**places),
-        lambda r: (minus(r) if sign else "") + pick(r, text, text + "0", short, full_width(text)),
-    )
+    sign, value = rng.random() < 0.3, Fraction(n, 10**places)
+    ways = (text, text + "0", short, full_width(text))
+    return Form(-value if sign else value, lambda r: (minus(r) if sign else "") + pick(r, *ways))
 
 
 def full_width(text: str) -> str:
@@ -91,11 +86,9 @@ def fraction(rng: random.Random) -> Form:
         if r is not None and (form := r.random()) < 0.35:
             head = minus(r) if sign else ""
             return head + (f"{a}/{b}" if form < 0.2 else f"{a}{space(r)}/{space(r)}{b}" if form < 0.3 else mixed(r))
-        return (
-            over(f"-{a}", str(b), r)
-            if sign and r and r.random() < 0.2
-            else (minus(r) if sign else "") + over(str(a), str(b), r)
-        )
+        if sign and r and r.random() < 0.2:
+            return over(f"-{a}", str(b), r)
+        return (minus(r) if sign else "") + over(str(a), str(b), r)
 
     def mixed(r: random.Random) -> str:
         return f"{a // b}{pick(r, '', ' ')}{over(str(a % b), str(b), r)}" if a > b else over(str(a), str(b), r)
@@ -122,9 +115,8 @@ def radical(rng: random.Random) -> Form:
                 return f"{a}{s}{space(r)}+{space(r)}{b}"
             return f"{b}{space(r)}{o}{space(r)}{a}{s}"
         if kind == 2:
-            return (
-                over(f"{a}{s}", str(b + 1), r) if not r or r.random() < 0.6 else f"{a}{s}{space(r)}/{space(r)}{b + 1}"
-            )
+            whole = not r or r.random() < 0.6
+            return over(f"{a}{s}", str(b + 1), r) if whole else f"{a}{s}{space(r)}/{space(r)}{b + 1}"
         return over(f"{b}{o}{s}", str(a), r) if not r or r.random() < 0.7 else f"({b}{o}{s})/{a}"
 
     value = (a * sqrt(n), b + sign * a * sqrt(n), a * sqrt(n) / (b + 1), (b + sign * sqrt(n)) / a)[kind]
@@ -163,22 +155,17 @@ def scientific(rng: random.Random) -> Form:
 
 def repeating(rng: random.Random) -> Form:
     n = rng.choice([3, 6, 7, 9, 11, 27, 37, 33, 99])
-    a = rng.randint(1, n - 1)
-    f = Fraction(a, n)
+    f = Fraction(rng.randint(1, n - 1), n)
     if f.denominator in (1, 7) or f.denominator % 2 == 0:
         f = Fraction(1, 3)
     block = next(k for k in range(1, 7) if (10**k - 1) % f.denominator == 0)
     run = str(f.numerator * (10**block - 1) // f.denominator).zfill(block)
-    ways = (rf"\frac{{{f.numerator}}}{{{f.denominator}}}", rf"0.\overline{{{run}}}", rf".\overline{{{run}}}")
-    ways = (*ways, rf"0.{run}\overline{{{run}}}")
-    return Form(f, lambda r: pick(r, *ways))
-
-
-NUMBERS = (integer, fraction, radical, of_pi, decimal)
+    decimals = (rf"0.\overline{{{run}}}", rf".\overline{{{run}}}", rf"0.{run}\overline{{{run}}}")
+    return Form(f, lambda r: pick(r, rf"\frac{{{f.numerator}}}{{{f.denominator}}}", *decimals))
 
 
 def number(rng: random.Random) -> Form:
-    return rng.choice(NUMBERS)(rng)
+    return rng.choice((integer, fraction, radical, of_pi, decimal))(rng)
 
 
 # ---- what is built from numbers ----
@@ -237,10 +224,8 @@ def union(rng: random.Random) -> Form:
     signs = [rng.choice("(["), rng.choice(")]"), rng.choice("(["), rng.choice(")]")]
 
     def write(r: random.Random | None) -> str:
-        parts = [
-            brackets(signs[0], signs[1], f"{a}{comma(r)}{b}", r),
-            brackets(signs[2], signs[3], f"{c}{comma(r)}{d}", r),
-        ]
+        ends = ((signs[:2], a, b), (signs[2:], c, d))
+        parts = [brackets(*both, f"{low}{comma(r)}{high}", r) for both, low, high in ends]
         cup = pick(r, r" \cup ", r"\cup", "∪", r" \cup ")
         return cup.join(parts if r is None or r.random() < 0.8 else parts[::-1])
 
@@ -297,16 +282,15 @@ def matrix(rng: random.Random) -> Form:
 
 
 def term(c: int, body: str, r: random.Random | None, first: bool) -> str:
-    sign = (
-        (minus(r).strip() if first else f"{space(r)}{minus(r).strip()}{space(r)}")
-        if c < 0
-        else ("" if first else f"{space(r)}+{space(r)}")
-    )
+    before = "" if first else space(r)
+    sign = minus(r).strip() if c < 0 else "" if first else "+"
+    sign = before + sign + ("" if first else space(r))
     return sign + (body if abs(c) == 1 and body else f"{abs(c)}{body}")
 
 
-def linear(rng: random.Random) -> tuple[int, int]:
-    return rng.choice([-1, 1]) * rng.randint(1, 9), rng.choice([-1, 1]) * rng.randint(1, 20)
+def coefficients(rng: random.Random) -> tuple[int, int, int]:
+    a, b = rng.choice([0, rng.randint(1, 6)]), rng.choice([-1, 1]) * rng.randint(1, 9)
+    return a, b, rng.choice([-1, 1]) * rng.randint(1, 20)
 
 
 def sum_of(a: int, b: int, c: int, x: str, r: random.Random | None) -> str:
@@ -318,41 +302,31 @@ def sum_of(a: int, b: int, c: int, x: str, r: random.Random | None) -> str:
 
 
 def polynomial(rng: random.Random) -> Form:
-    x = rng.choice("xynt")
-    a = rng.choice([0, rng.randint(1, 6)])
-    b, c = linear(rng)
+    x, (a, b, c) = rng.choice("xynt"), coefficients(rng)
     return Form(None, lambda r: sum_of(a, b, c, x, r))
 
 
 def equation(rng: random.Random) -> Form:
-    a = rng.choice([0, rng.randint(1, 6)])
-    b, c = linear(rng)
+    a, b, c = coefficients(rng)
 
     def write(r: random.Random | None) -> str:
         right = sum_of(a, b, c, "x", r)
         left = pick(r, "y", "y", "y ", " y")
-        return (
-            f"{right}{space(r)}={space(r)}{left}" if r and r.random() < 0.1 else f"{left}{space(r)}={space(r)}{right}"
-        )
+        first, last = (right, left) if r and r.random() < 0.1 else (left, right)
+        return f"{first}{space(r)}={space(r)}{last}"
 
     return Form(None, write, alone=False)
 
 
+WORDS = ("Monday", "Evelyn", "ellipse", "hyperbola", "no solution", "even", "Tuesday", "two lines", "circle", "east")
+
+
 def words(rng: random.Random) -> Form:
-    text = rng.choice(
-        ["Monday", "Evelyn", "ellipse", "hyperbola", "no solution", "even", "Tuesday", "two lines", "circle", "east"]
-    )
-    ways = (
-        rf"\text{{{text}}}",
-        text,
-        rf"\textbf{{{text}}}",
-        rf"\mathrm{{{text}}}",
-        rf"\text{{ {text} }}",
-        text.upper(),
-    )
-    return Form(
-        ("text", text), lambda r: pick(r, *(ways if len(text) > 4 else (ways[0], ways[2], ways[4]))), alone=False
-    )
+    text = rng.choice(WORDS)
+    marked = [rf"\text{{{text}}}", rf"\textbf{{{text}}}", rf"\text{{ {text} }}"]
+    if len(text) > 4:
+        marked = [marked[0], text, marked[1], rf"\mathrm{{{text}}}", marked[2], text.upper()]
+    return Form(("text", text), lambda r: pick(r, *marked), alone=False)
 
 
 def degrees(rng: random.Random) -> Form:
@@ -370,15 +344,8 @@ def measured(rng: random.Random) -> Form:
 
     def write(r: random.Random | None) -> str:
         amount = form.write(r)
-        bare = [f"{amount} {unit}"] if unit.replace(" ", "").isalpha() and r is not None else []
-        return pick(
-            r,
-            rf"{amount}\text{{ {unit}}}",
-            amount,
-            rf"{amount} \text{{ {unit}}}",
-            rf"{amount}\;\mathrm{{{unit}}}",
-            *bare,
-        )
+        ways = [rf"{amount}\text{{ {unit}}}", amount, rf"{amount} \text{{ {unit}}}", rf"{amount}\;\mathrm{{{unit}}}"]
+        return pick(r, *ways, *([f"{amount} {unit}"] if unit.replace(" ", "").isalpha() else []))
 
     return Form(form.value, write, alone=False)
 
@@ -399,10 +366,8 @@ def around(text: str, form: Form, r: random.Random) -> str:
     """A rewriting with something harmless around it, or nothing."""
     if form.alone and r.random() < 0.2:
         text = r.choice(NAMES) + text
-    wrap = r.choice(
-        ["{}"] * 6 + ["${}$", "{{{}}}", r"\displaystyle {}", "{}.", "${}$.", " {} ", r"\({}\)", "**{}**", "\u202e{}"]
-    )
-    return wrap.replace("{}", text, 1) if wrap != "{{{}}}" else f"{{{text}}}"
+    wraps = ["@"] * 6 + ["$@$", "{@}", r"\displaystyle @", "@.", "$@$.", " @ ", r"\(@\)", "**@**", "\u202e@"]
+    return r.choice(wraps).replace("@", text)
 
 
 def drawn(name: str, seed: int) -> Form:

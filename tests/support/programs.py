@@ -1,6 +1,14 @@
 """Completions and golds of the code verifier."""
 
 import json
+import os
+import shutil
+
+import pytest
+
+needs_bubblewrap = pytest.mark.skipif(
+    shutil.which("bwrap") is None and not os.environ.get("CI"), reason="needs bubblewrap: apt-get install bubblewrap"
+)
 
 SECRET = "expected-7c1f93"  # the expected output of every attack: a program that writes it has got out, or guessed
 FAST = {"seconds": 2.0, "memory_mb": 256}

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -12,16 +11,11 @@ from support.layouts_by_hand import typed
 from support.scores_by_hand import LAYOUT
 
 from rlvr.config.layouts import ScoresLayout
-from rlvr.config.load import ConfigError
 from rlvr.files import RecordError
-from rlvr.items.layout import of as layout_of
-from rlvr.planning.expansion import make_plan
 from rlvr.statistics.aggregate import RunsAndProblemsByBenchmark, iqm, mean
 from rlvr.statistics.intervals import SeedsAndProblems
-from rlvr.tables.across_benchmarks import render
+from rlvr.tables.across_benchmarks import render, sentences
 from rlvr.tables.across_benchmarks import statistics as summarise
-
-KIND = "    kind: across_benchmarks\n"
 
 
 def intervals(seeds) -> RunsAndProblemsByBenchmark:
@@ -47,28 +41,17 @@ def test_iqm_laws(scores_SM):
     assert value == pytest.approx(stats.trim_mean(scores_SM.ravel(), 0.25))
     assert scores_SM.min() - 1e-9 <= value <= scores_SM.max() + 1e-9
     assert float(iqm(scores_SM[::-1, ::-1])) == pytest.approx(value)
-    assert float(iqm(scores_SM + 1)) == pytest.approx(value + 1) and float(iqm(3 * scores_SM)) == pytest.approx(
-        3 * value
-    )
+    assert float(iqm(3 * scores_SM + 1)) == pytest.approx(3 * value + 1)
     assert iqm(np.stack([scores_SM, scores_SM])) == pytest.approx([value, value]), "draws come first"
 
 
-def test_iqm_of_one_benchmark_is_the_trimmed_mean_over_runs():
-    scores_SN = np.random.default_rng(0).random((8, 30))
-    found = intervals(8).of(iqm, [scores_SN])
-    assert found.estimate == pytest.approx(stats.trim_mean(scores_SN.mean(1), 0.25))
-    assert found.low < found.estimate < found.high
-
-
-def test_the_mean_over_one_benchmark_is_the_mean_of_a_table():
-    scores_SN = np.random.default_rng(1).random((4, 50))
-    found, expected = intervals(4).of(mean, [scores_SN]), SeedsAndProblems(0.95).of(scores_SN)
+def test_one_benchmark_has_the_mean_of_a_table_and_the_trimmed_mean_over_runs():
+    scores_SN = np.random.default_rng(1).random((8, 50))
+    found, expected = intervals(8).of(mean, [scores_SN]), SeedsAndProblems(0.95).of(scores_SN)
     assert (found.estimate, found.low, found.high) == pytest.approx((expected.estimate, expected.low, expected.high))
-
-
-def test_benchmarks_weigh_the_same_whatever_their_size():
-    scores = [np.ones((2, 3)), np.zeros((2, 300))]
-    assert intervals(2).of(mean, scores).estimate == 0.5
+    found = intervals(8).of(iqm, [scores_SN])
+    assert found.low < found.estimate < found.high
+    assert found.estimate == pytest.approx(stats.trim_mean(scores_SN.mean(1), 0.25))
 
 
 def test_a_run_varies_with_all_its_scores():
@@ -80,7 +63,8 @@ def test_a_run_varies_with_all_its_scores():
 
 
 def test_problems_vary_within_their_benchmark():
-    """Equal problems in each benchmark leave nothing to vary, however far the benchmarks are apart."""
+    """Equal problems in each benchmark leave nothing to vary, however far the benchmarks are apart; they weigh the same
+    whatever their size."""
     found = intervals(1).of(mean, [np.full((1, 40), 0.9), np.full((1, 5), 0.1)])
     assert (found.low, found.estimate, found.high) == pytest.approx((0.5, 0.5, 0.5))
 
@@ -141,22 +125,17 @@ def test_a_table_across_benchmarks_by_hand():
     assert set(table["problems"]) == {3} and set(table["samples"]) == {4}
 
 
-def test_blind_guesses_are_a_row_across_benchmarks_too():
-    scores = {pair: table.assign(chance=0.1 if pair[1] == "x" else 0.5) for pair, table in by_pair().items()}
+@pytest.mark.parametrize(
+    ("arm", "column", "of_x", "of_y", "value"),
+    [("blind", "chance", 0.1, 0.5, 100 * (1 - 0.9**2 + 1 - 0.5**2) / 2), ("lookup", "lookup", 1, 3, 50)],
+)
+def test_blind_guesses_and_lookups_are_rows_where_each_benchmark_has_them(arm, column, of_x, of_y, value):
+    scores = {pair: table.assign(**{column: of_x if pair[1] == "x" else of_y}) for pair, table in by_pair().items()}
     rows = summarise(across(k=[2]), scores).set_index(["arm", "score"])
-    x, y = 1 - 0.9**2, 1 - 0.5**2
-    assert rows.loc[("blind", "mean"), "value"] == pytest.approx(100 * (x + y) / 2)
-    assert rows.loc[("blind", "iqm"), "value"] == pytest.approx(100 * (x + y) / 2)
-    assert rows.loc[("blind", "mean"), ["value_low", "difference"]].isna().all()
-    assert "blind" not in set(summarise(across(), by_pair())["arm"])
-
-
-def test_lookups_are_a_row_across_benchmarks_where_each_has_one():
-    scores = {pair: table.assign(lookup=1 if pair[1] == "x" else 3) for pair, table in by_pair().items()}
-    rows = summarise(across(k=[2]), scores).set_index(["arm", "score"])
-    assert rows.loc[("lookup", "mean"), "value"] == pytest.approx(50)
-    some = {pair: table.assign(lookup=1) if pair[1] == "x" else table for pair, table in by_pair().items()}
-    assert "lookup" not in set(summarise(across(), some)["arm"])
+    assert rows.loc[arm, "value"].tolist() == pytest.approx([value, value]), "the mean and the IQM"
+    assert rows.loc[(arm, "mean"), ["value_low", "difference"]].isna().all()
+    some = {pair: table if pair[1] == "x" else table.drop(columns=column) for pair, table in scores.items()}
+    assert arm not in set(summarise(across(k=[2]), some)["arm"])
 
 
 def test_false_steps_are_counted_over_all_benchmarks():
@@ -168,8 +147,6 @@ def test_false_steps_are_counted_over_all_benchmarks():
 
 
 def test_the_table_and_the_page_say_what_it_covers():
-    from rlvr.tables.across_benchmarks import sentences
-
     layout = across()
     table = summarise(layout, by_pair())
     shown = render(layout, table)
@@ -184,33 +161,3 @@ def test_every_policy_needs_the_same_problems_on_each_benchmark():
     scores = {**by_pair(), ("b2", "y"): frame("b2", "z", [1])}
     with pytest.raises(RecordError, match="b2 has scores on other problems than a1"):
         summarise(across(), scores)
-
-
-def test_the_table_of_ace_reuses_what_tables_1_and_2_evaluate():
-    plan = make_plan(ROOT, "paper", ["ace"])
-    made = plan.papers["ace"]
-    item = made.tables["benchmarks"]
-    assert set(item.scored()) == {*made.tables["table1"].scored(), *made.tables["table2"].scored()}
-    assert "benchmarks" not in made.paper.core.tables
-    layout = layout_of(plan, "ace", "benchmarks")
-    assert [panel.name for panel in layout.panels] == ["math-500", "aime-2025"]
-    assert set(layout.panels[0].evaluations) == set(item.content.models)
-
-
-def test_a_table_across_benchmarks_needs_them(tmp_path):
-    import shutil
-
-    shutil.copytree(ROOT / "config", tmp_path / "config")
-    path = tmp_path / "config/papers/ace/paper.yaml"
-    text = path.read_text()
-    for old, new, message in [
-        (f"{KIND}    benchmarks: [math-500, aime-2025]\n", KIND, "tables.benchmarks.benchmarks: this key is missing"),
-        (
-            f"{KIND}    benchmarks: [math-500, aime-2025]",
-            f"{KIND}    benchmarks: [math-501]",
-            "unknown benchmark 'math-501'",
-        ),
-    ]:
-        path.write_text(text.replace(old, new, 1))
-        with pytest.raises(ConfigError, match=message):
-            make_plan(tmp_path, "smoke", ["ace"])

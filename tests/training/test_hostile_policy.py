@@ -11,11 +11,11 @@ import pytest
 from conftest import ROOT, Workbench
 from support.runs_by_hand import changed
 
+from rlvr.config.registries import BACKENDS
 from rlvr.data.tasks.list_program import STATEMENTS
 from rlvr.files import read_json, sha256
 from rlvr.planning.expansion import make_plan
 from rlvr.records import Problem, read_records
-from rlvr.training import backends
 from rlvr.training.trainer import Trainer
 from rlvr.verifiers import sandbox
 
@@ -99,7 +99,7 @@ def test_hostile_plain_programs_cost_about_their_limits(programs, tmp_path, monk
         return ended[-1][1]
 
     monkeypatch.setattr(sandbox, "run", recorded)
-    models = (backends.load(policy.spec.rl.backend).policy(policy.base) for _ in range(2))
+    models = (BACKENDS.load(policy.spec.rl.backend).policy(policy.base) for _ in range(2))
     problems = read_records(policy.folder / policy.spec.data.name / "problems.jsonl", Problem)
     trainer = Trainer(changed(policy.spec, probe={"problems": 0}), *models, problems, [])
     row = trainer.advance()

@@ -18,12 +18,12 @@ from conftest import ROOT, without_timing
 from support.runs_by_hand import changed
 
 from rlvr.config import identity
-from rlvr.config.registries import members
+from rlvr.config.registries import LOGGERS
 from rlvr.files import read_lines
 
 pytestmark = pytest.mark.loggers
 
-KINDS = members("training/loggers")
+KINDS = LOGGERS.names()
 STEPS = 60
 # Runs a module, and notes each address outside this machine that Python looks up or connects to.
 GUARDED = """

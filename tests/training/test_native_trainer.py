@@ -7,13 +7,13 @@ import torch
 from support.runs_by_hand import changed
 
 from rlvr import estimators
+from rlvr.config.registries import BACKENDS
 from rlvr.config.schema.settings import Critic, Selection
 from rlvr.files import read_json
 from rlvr.policies.errors import NonFinite
 from rlvr.policies.native import library
 from rlvr.policies.store import publish_manifest, save
 from rlvr.records import Problem, read_records
-from rlvr.training import backends
 from rlvr.training.checkpoint import Checkpoints
 from rlvr.training.trainer import Trainer
 
@@ -55,7 +55,7 @@ def numbers(value) -> list:
 
 
 def trainer(workbench, spec, backend):
-    module = backends.load(backend)
+    module = BACKENDS.load(backend)
     problems = read_records(workbench.folder / spec.data.name / "problems.jsonl", Problem)
     return Trainer(spec, module.policy(workbench.base), module.policy(workbench.base), problems, problems[:6])
 
@@ -146,16 +146,16 @@ def test_weights_that_are_not_finite_end_the_run_with_its_step(workbench):
 
 
 def test_a_model_that_the_engine_does_not_compute_and_a_missing_engine_are_one_line(workbench, tmp_path, monkeypatch):
-    policy = backends.load("in_process").policy(workbench.base)
+    policy = BACKENDS.load("in_process").policy(workbench.base)
     policy.model.config.hidden_act = "gelu"
     sums = save(policy, tmp_path / "policy")
     publish_manifest(tmp_path / "manifest.json", tmp_path / "policy", sums, policy.template)
     assert read_json(tmp_path / "manifest.json")["policy"] == "policy"
     with pytest.raises(SystemExit, match="the backend native: hidden_act: 'gelu'"):
-        backends.load("native").policy(tmp_path / "manifest.json")
+        BACKENDS.load("native").policy(tmp_path / "manifest.json")
     monkeypatch.setattr(library, "missing", lambda: "it is elsewhere")
     library.library.cache_clear()
     with pytest.raises(SystemExit, match="the native engine: it is elsewhere"):
-        backends.load("native").origin()
+        BACKENDS.load("native").origin()
     monkeypatch.undo()
     library.library.cache_clear()

@@ -7,6 +7,7 @@ import pytest
 import torch
 from conftest import ROOT, tiny
 
+from rlvr.data.tasks import operator_chain, operator_fill
 from rlvr.estimators import Estimator
 from rlvr.planning.papers import read_sources
 from rlvr.policies.decoder import Decoder
@@ -293,7 +294,7 @@ def test_decision_tokens_are_the_operators_before_the_box(policy):
     text = "8 * 8 = 16 - 6 = 10 \\boxed{ ( ( 8 * 8 ) - 6 ) }"
     tokens = torch.tensor(policy.tokenizer([[*text.split()]], is_split_into_words=True)["input_ids"])[:, None]
     mask = torch.ones_like(tokens, dtype=torch.bool)
-    found = measures.decision_mask(policy.tokenizer, tokens, mask)
+    found = measures.decision_mask(operator_fill.TASK, policy.tokenizer, tokens, mask)
     assert found[0, 0].nonzero().squeeze(-1).tolist() == [1, 5]
 
 
@@ -370,9 +371,9 @@ def test_false_working_by_hand():
         tokens_PGT[0, g, : len(row)] = torch.tensor(row)
     groups = Groups(*pad_prompts([*prompts, prompts[0][:2]], policy.pad, "cpu"), tokens_PGT, lengths_PG)
     correct = torch.tensor([[1.0, 1.0, 1.0, 0.0]])
-    found = measures.false_working(tokenizer, groups.prompts(), tokens_PGT, lengths_PG, correct)
+    found = measures.false_working(operator_chain.TASK, tokenizer, groups.prompts(), tokens_PGT, lengths_PG, correct)
     assert found == {"false_working": 1 / 3}
-    none = measures.false_working(tokenizer, groups.prompts(), tokens_PGT, lengths_PG, correct * 0)
+    none = measures.false_working(operator_chain.TASK, tokenizer, groups.prompts(), tokens_PGT, lengths_PG, correct * 0)
     assert none == {"false_working": None}
 
 

@@ -103,7 +103,7 @@ def test_vllm_gets_one_token_and_a_picture_and_records_each_place(place, problem
     for tokens, one in zip(encoded, inputs, strict=True):
         once = [t for i, t in enumerate(tokens) if t != pad or tokens[i - 1] != pad]
         assert once == one["prompt_token_ids"]
-    assert not vllm.options("folder", None, "float32", 128, 1, 0.5, pictured=True)["skip_tokenizer_init"]
+    assert not vllm.options("folder", "float32", 128, 1, 0.5, pictured=True)["skip_tokenizer_init"]
     (alone,), (text,) = vllm.prompts(policy, problems[2:])
     assert text == {"prompt_token_ids": alone}
 

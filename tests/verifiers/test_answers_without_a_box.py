@@ -65,6 +65,10 @@ def test_an_answer_in_prose_is_read_as_in_a_box(answer, gold):
         assert maths.judge(statement.format(answer), gold)[0] == "correct"
 
 
+def test_a_text_without_an_answer_is_unparsable():
+    assert maths.judge("I do not know", "42")[0] == "unparsable"
+
+
 def test_a_known_unit_in_prose_counts_as_in_a_box():
     assert maths.judge("The answer is 5 hours.", r"5 \text{ minutes}")[0] == "wrong"
     assert maths.judge("The answer is 5 hours.", r"5 \text{ hours}")[0] == "correct"

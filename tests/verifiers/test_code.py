@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -11,16 +10,14 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
-from support.programs import ADD, FAST, block, call_gold, stdin_gold
+from support.programs import ADD, FAST, block, call_gold, needs_bubblewrap, stdin_gold
 
 from rlvr.config.load import read_data
 from rlvr.data import published
 from rlvr.records import Problem, read_records
 from rlvr.verifiers import VerifierError, code
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("bwrap") is None and not os.environ.get("CI"), reason="needs bubblewrap: apt-get install bubblewrap"
-)
+pytestmark = needs_bubblewrap
 
 
 @pytest.mark.parametrize(
@@ -233,11 +230,8 @@ def test_the_table_of_the_docs_says_what_is_so():
 
 
 # Right programs, as they are written in contests, for a row of each set as it is published.
-ADDS = [
-    {"input": "1 2\n", "output": "3\n", "testtype": "stdin"},
-    {"input": "5 6\n", "output": "11\n", "testtype": "stdin"},
-]
-HALVES = {"input": ["1\n", "2\n"], "output": ["0.3333333333\nYes\n", "0.6666666667\nYes\n"]}
+ADDS = [{"input": a, "output": b, "testtype": "stdin"} for a, b in (("1 2\n", "3\n"), ("5 6\n", "11\n"))]
+THIRDS = {"input": ["1\n", "2\n"], "output": ["0.3333333333\nYes\n", "0.6666666667\nYes\n"]}
 CALLS = [{"input": "[1, 2]\n2", "output": "[1.5, 2.5]", "testtype": "functional"}]
 LEETCODE = """class Solution:
     def f(self, xs: List[int], n: int) -> List[float]:
@@ -247,33 +241,18 @@ if __name__ == '__main__':
     print(Solution().f(json.loads(input()), int(input())))
     sys.exit(1)"""
 LCB = {"question_content": "q", "starter_code": "", "contest_date": "2024-09-01", "private_test_cases": "[]"}
+ADDITION = LCB | {"public_test_cases": json.dumps(ADDS), "metadata": "{}"}
+METHOD = LCB | {"public_test_cases": json.dumps(CALLS), "metadata": '{"func_name": "f"}'}
+ROOT_OF_INPUT = {"question": "q", "input_output": '{"inputs": ["4\\n"], "outputs": ["2.0\\n"]}'}
+ROOT_OF_ARGUMENT = {"question": "q", "input_output": '{"fn_name": "f", "inputs": [[4]], "outputs": [[2.0]]}'}
+DIVISION = {"description": "q", "public_tests": THIRDS, "private_tests": None, "generated_tests": None}
 RIGHT = [
-    (
-        "livecodebench-v6",
-        LCB | {"public_test_cases": json.dumps(ADDS), "metadata": "{}"},
-        "print(sum(map(int, input().split())))\nexit()",
-    ),
-    (
-        "livecodebench-v6",
-        LCB | {"public_test_cases": json.dumps(ADDS), "metadata": "{}"},
-        "a, b = map(int, stdin.read().split())\nprint(f'{add(a, b)} ')\nquit()",
-    ),
-    ("livecodebench-v6", LCB | {"public_test_cases": json.dumps(CALLS), "metadata": '{"func_name": "f"}'}, LEETCODE),
-    (
-        "taco-train",
-        {"question": "q", "input_output": '{"inputs": ["4\\n"], "outputs": ["2.0\\n"]}'},
-        "print(sqrt(int(input())))\nsys.exit('done')",
-    ),
-    (
-        "taco-train",
-        {"question": "q", "input_output": '{"fn_name": "f", "inputs": [[4]], "outputs": [[2.0]]}'},
-        "f = lambda x: sqrt(x)",
-    ),
-    (
-        "code-contests-train",
-        {"description": "q", "public_tests": HALVES, "private_tests": None, "generated_tests": None},
-        "print(f'{int(input()) / 3:.6f} YES')",
-    ),
+    ("livecodebench-v6", ADDITION, "print(sum(map(int, input().split())))\nexit()"),
+    ("livecodebench-v6", ADDITION, "a, b = map(int, stdin.read().split())\nprint(f'{add(a, b)} ')\nquit()"),
+    ("livecodebench-v6", METHOD, LEETCODE),
+    ("taco-train", ROOT_OF_INPUT, "print(sqrt(int(input())))\nsys.exit('done')"),
+    ("taco-train", ROOT_OF_ARGUMENT, "f = lambda x: sqrt(x)"),
+    ("code-contests-train", DIVISION, "print(f'{int(input()) / 3:.6f} YES')"),
 ]
 
 
@@ -350,11 +329,8 @@ def test_rlvr_grade_judges_code_and_goes_on_after_a_bad_gold():
     ]
     done = rlvr("grade", "--verifier", "code", given="".join(json.dumps(line) + "\n" for line in lines))
     made = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [(line["id"], line["status"], line["correct"]) for line in made] == [
-        (1, "correct", True),
-        (2, "invalid", False),
-        (3, "wrong", False),
-    ]
+    statuses = [(line["id"], line["status"], line["correct"]) for line in made]
+    assert statuses == [(1, "correct", True), (2, "invalid", False), (3, "wrong", False)]
     assert "gold of the verifier" in made[1]["error"]
 
 

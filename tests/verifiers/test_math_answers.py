@@ -1,7 +1,6 @@
 """Mathematical answers: what is equal to a gold and what is not, class by class, and golds that cannot be read."""
 
 import random
-import sys
 
 import pytest
 from support.math_answers import CLASSES, around, changed, drawn
@@ -67,7 +66,7 @@ RIGHT = [
     ("((x+1)/(x-1))^2", r"\left(\frac{x+1}{x-1}\right)^2"),
     ("1+2+...+n", r"1+2+\ldots+n"), ("1,2,...", r"1, 2, \dots"),
     (r"1\,000", "1000"), (r"10,\!080", "10080"), ("10080", r"10,\!080"), ("10,080", r"10,\!080"),
-    ("10{,}080", r"10,\!080"), ("10 080", "10080"), ("10 080", "10080"), (r"\frac{12}{5525}", r"\frac{12}{5,\!525}"),
+    ("10{,}080", r"10,\!080"), ("10 080", "10080"), (r"\frac{12}{5525}", r"\frac{12}{5,\!525}"),
     (r"\begin{pmatrix}1\\2\end{pmatrix}", r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}"),
     (r"\begin{bmatrix}1\\2\end{bmatrix}", r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}"),
     (r"\left(\begin{array}{cc}1&2\\[2pt]3&4\end{array}\right)", r"\begin{pmatrix}1&2\\3&4\end{pmatrix}"),
@@ -199,8 +198,7 @@ def test_an_answer_that_says_something_else_is_wrong(answer, gold):
 # ---- golds of a grammar ----
 
 SLOW = {"tuples", "intervals", "unions", "sets", "lists", "matrices", "polynomials", "equations", "radicals"}
-GOLDS = {name: 80 if name in SLOW else 570 for name in CLASSES}
-PAIRS = {"rewritings": 0, "changes": 0, "missed": 0, "accepted": 0}
+GOLDS = {name: 80 if name in SLOW else 570 for name in CLASSES}  # so 20,000 pairs
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -214,18 +212,7 @@ def test_every_rewriting_is_correct_and_every_change_is_wrong(name):
             missed += [(answer, gold)] * (verdict(answer, gold) != "correct")
         answer = changed(form.write(rng), rng)
         accepted += [(answer, gold)] * (verdict(answer, gold) == "correct")
-    PAIRS["rewritings"] += 2 * GOLDS[name]
-    PAIRS["changes"] += GOLDS[name]
-    PAIRS["missed"] += len(missed)
-    PAIRS["accepted"] += len(accepted)
     assert not missed and not accepted
-
-
-def test_the_pairs_are_at_least_twenty_thousand(capfd):
-    assert 3 * sum(GOLDS.values()) >= 20_000
-    if PAIRS["changes"] == sum(GOLDS.values()):  # all in this process
-        with capfd.disabled():
-            print(f"\nmathematical answers: {PAIRS}", file=sys.stderr)
 
 
 # ---- golds that cannot be read ----

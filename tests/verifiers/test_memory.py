@@ -3,8 +3,8 @@
 import gc
 import random
 import sys
-import threading
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -52,24 +52,18 @@ def test_the_bound_is_of_real_memory():
 
 
 def test_many_threads_share_one():
-    memory, failed = Memory(5_000), []
+    memory = Memory(5_000)
 
     def work(seed: int) -> None:
         rng = random.Random(seed)
-        try:
-            for _ in range(20_000):
-                key = str(rng.randrange(50))
-                assert memory.get(key) in (None, key * 20)
-                memory.put(key, key * 20)
-        except BaseException as error:
-            failed.append(error)
+        for _ in range(20_000):
+            key = str(rng.randrange(50))
+            assert memory.get(key) in (None, key * 20)
+            memory.put(key, key * 20)
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failed and memory.bytes == sum(needed for _, needed in memory._entries.values()) <= 5_000
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(work, range(4)))  # raises what a thread has raised
+    assert memory.bytes == sum(needed for _, needed in memory._entries.values()) <= 5_000
 
 
 def test_a_result_of_none_is_remembered_and_an_exception_is_not():

@@ -3,6 +3,7 @@
 import copy
 import json
 import time
+from collections.abc import Iterable
 from itertools import product
 
 import pytest
@@ -26,7 +27,7 @@ PLAIN = [
     "def f(x): return x[7]",  # fails on these inputs
     "def f(x): return x // 0",
     "def f(x): x=[(a+1)%(10)for(a)in(x)]; return x",
-    "def f(x): return {0}".replace("{0}", "(1, 2)"),
+    "def f(x): return (1, 2)",
     "def f(x, y): return x",  # called with too few arguments
     "def f(x): pass",
     "def f(x): sorted = x; return sorted",
@@ -64,15 +65,29 @@ def told(program: str) -> str:
     return f"<think> 1 </think> {program}"
 
 
+def judged(programs: Iterable[str], *golds: str) -> list[str]:
+    """The statuses of each gold's programs, together."""
+    with Pool("code") as pool:
+        asked = [(told(program), gold) for gold in golds or [GOLD] for program in programs]
+        return [verdict.status for verdict in pool.judge(asked)]
+
+
+@pytest.fixture(autouse=True)
+def runs(monkeypatch):
+    """The programs that the sandbox runs from now on; nothing is remembered of earlier ones."""
+    code._RUNS.clear()
+    runs, real = [], sandbox.run
+    monkeypatch.setattr(sandbox, "run", lambda *given, **more: runs.append(given[0]) or real(*given, **more))
+    return runs
+
+
 def test_what_is_plain():
     assert [p for p in PLAIN if not _plain.is_plain(p, "f")] == []
     assert [p for p in NOT_PLAIN if _plain.is_plain(p, "f")] == []
 
 
 def test_verdicts_are_those_of_each_program_alone():
-    code._RUNS.clear()
-    with Pool("code") as pool:
-        together = [v.status for v in pool.judge((told(p), GOLD) for p in [*PLAIN, *NOT_PLAIN])]
+    together = judged([*PLAIN, *NOT_PLAIN])
     code._RUNS.clear()
     alone = [code.judge(told(p), GOLD)[0] for p in [*PLAIN, *NOT_PLAIN]]
     assert together == alone and together[0] == "correct" and together.count("correct") == 3
@@ -145,79 +160,49 @@ def test_results_are_json(value):
 
 
 def test_one_worker_here_and_two_elsewhere_agree():
-    code._RUNS.clear()
     questions = [(told(p), GOLD) for p in PLAIN]
     with Pool("code") as here, Pool("code", workers=2) as elsewhere:
         assert here._here and not elsewhere._here
         assert [v.status for v in here.judge(questions)] == [v.status for v in elsewhere.judge(questions)]
 
 
-def test_plain_programs_share_a_sandbox_and_are_not_run_again(monkeypatch):
-    code._RUNS.clear()
-    runs = []
-    real = sandbox.run
-    monkeypatch.setattr(sandbox, "run", lambda *given, **more: runs.append(given[0]) or real(*given, **more))
-    with Pool("code") as pool:
-        for _ in range(2):
-            list(pool.judge((told(p), GOLD) for p in PLAIN))
-    assert len(runs) == 1
+def test_plain_programs_share_a_sandbox_and_are_not_run_again(runs):
+    assert judged(PLAIN) == judged(PLAIN) and len(runs) == 1
 
 
 def other_gold(tests: list, **more) -> str:
     return json.dumps({**json.loads(GOLD), "tests": tests, **more})
 
 
-def test_programs_of_several_problems_share_a_sandbox_each_with_its_own_inputs(monkeypatch):
-    code._RUNS.clear()
-    runs = []
-    real = sandbox.run
-    monkeypatch.setattr(sandbox, "run", lambda *given, **more: runs.append(given[0]) or real(*given, **more))
+def test_programs_of_several_problems_share_a_sandbox_each_with_its_own_inputs(runs):
     reverses, sorts = PLAIN[0], "def f(x): return sorted(x)"
-    golds = [
-        GOLD,
-        other_gold([{"input": [[7, 8]], "output": [8, 7]}]),
-        other_gold([{"input": [[8, 7]], "output": [7, 8]}]),
-    ]
-    with Pool("code") as pool:
-        found = [v.status for v in pool.judge((told(p), gold) for gold in golds for p in (reverses, sorts))]
+    golds = [other_gold([{"input": [[a, b]], "output": [b, a]}]) for a, b in ((7, 8), (8, 7))]
+    found = judged([reverses, sorts], GOLD, *golds)
     assert found == ["correct", "wrong", "correct", "wrong", "correct", "correct"] and len(runs) == 1
 
 
-def test_of_several_problems_one_that_takes_long_costs_the_others_no_verdict(monkeypatch):
+def test_of_several_problems_one_that_takes_long_costs_the_others_no_verdict(runs):
     """All up to it share a sandbox, it runs alone, and those behind it share another."""
-    code._RUNS.clear()
-    runs = []
-    real = sandbox.run
-    monkeypatch.setattr(sandbox, "run", lambda *given, **more: runs.append(given[0]) or real(*given, **more))
     assert _plain.is_plain(ENDLESS, "f")
     golds = [GOLD, other_gold([{"input": [[7, 8]], "output": [8, 7]}])]
-    asked = [
-        (told(PLAIN[0]), golds[0]),
-        (told(ENDLESS), golds[0]),
-        (told(PLAIN[0]), golds[1]),
-        (told(PLAIN[1]), golds[1]),
-    ]
+    programs = [PLAIN[0], ENDLESS, PLAIN[0], PLAIN[1]]
+    asked = [(told(program), golds[i // 2]) for i, program in enumerate(programs)]
     with Pool("code") as pool:
         assert [v.status for v in pool.judge(asked)] == ["correct", "timeout", "correct", "wrong"]
-    assert [program for program in runs] == ["", ENDLESS, ""], "the shared sandbox gets its programs as input"
+    assert runs == ["", ENDLESS, ""], "the shared sandbox gets its programs as input"
 
 
 def test_a_plain_program_that_takes_all_memory_ends_the_shared_sandbox_and_no_verdict_changes():
-    code._RUNS.clear()
     assert _plain.is_plain(BOMB, "f")
-    with Pool("code") as pool:
-        statuses = [v.status for v in pool.judge((told(p), GOLD) for p in [PLAIN[0], BOMB, PLAIN[1]])]
+    statuses = judged([PLAIN[0], BOMB, PLAIN[1]])
     assert statuses[0] == "correct" and statuses[1] in ("timeout", "out_of_memory") and statuses[2] == "wrong"
 
 
 def test_a_program_cannot_change_what_the_next_one_computes():
     """Each has names of its own; the values that it is given are made anew for each call."""
-    code._RUNS.clear()
     takes = "def f(x): x[0] = 9; return x"
     assert _plain.is_plain(takes, "f")
-    with Pool("code") as pool:
-        statuses = [v.status for v in pool.judge((told(p), GOLD) for p in (takes, PLAIN[0], takes, PLAIN[0]))]
-    assert statuses == ["wrong", "correct", "wrong", "correct"]
+    assert judged([takes, PLAIN[0], takes, PLAIN[0]]) == ["wrong", "correct", "wrong", "correct"]
 
 
 def test_nothing_after_the_thought_is_no_program():
@@ -247,11 +232,8 @@ HOSTILE = {
 
 def test_hostile_programs_among_rollouts_cost_at_most_their_limit():
     """Those of a training step: every other rollout keeps its verdict, and to write a verdict makes none."""
-    code._RUNS.clear()
     began = time.process_time()
-    questions = [(told(p), GOLD) for p in [PLAIN[0], *HOSTILE.values(), PLAIN[1], PLAIN[0]]]
-    with Pool("code") as pool:
-        found = [v.status for v in pool.judge(questions)]
+    found = judged([PLAIN[0], *HOSTILE.values(), PLAIN[1], PLAIN[0]])
     by_name = dict(zip(HOSTILE, found[1:-2], strict=True))
     assert (found[0], found[-2], found[-1]) == ("correct", "wrong", "correct")
     assert by_name["endless"] == "timeout" and by_name["memory"] == "out_of_memory"

@@ -10,12 +10,28 @@ from pathlib import Path
 
 import pytest
 from support.attacks import ATTACKS
+from support.programs import needs_bubblewrap
 
 from rlvr.verifiers import sandbox, system_calls
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("bwrap") is None and not os.environ.get("CI"), reason="needs bubblewrap: apt-get install bubblewrap"
-)
+pytestmark = needs_bubblewrap
+
+
+JUDGES = """
+import json, sys
+from rlvr.verifiers import sandbox
+outcome = sandbox.run(sys.argv[1], b'3 4', sandbox.Limits(1.0, 256))
+print(json.dumps([outcome.output.decode(), outcome.errors, outcome.code, outcome.stopped]))
+"""
+KILLER = """
+import os
+for pid in range(2, 40000):
+    try:
+        os.kill(pid, 9) if pid != os.getpid() else 0
+    except OSError:
+        pass
+print('alive')
+"""
 
 
 def judged_as(user: int, program: str) -> sandbox.Outcome:
@@ -28,11 +44,8 @@ def judged_as(user: int, program: str) -> sandbox.Outcome:
         for name in sandbox.INSIDE:
             shutil.copyfile(Path(sandbox.__file__).with_name(name), Path(folder, "rlvr", "verifiers", name))
         subprocess.run(["chmod", "-R", "a+rX", folder], check=True)
-        script = "import json, sys; from rlvr.verifiers import sandbox; outcome = sandbox.run(sys.argv[1], b'3 4', "
-        script += "sandbox.Limits(1.0, 256)); print(json.dumps([outcome.output.decode(), outcome.errors, outcome.code, "
-        script += "outcome.stopped]))"
         caller = {"user": user, "group": user, "extra_groups": []}
-        command = [sandbox.interpreter(), "-B", "-c", script, program]
+        command = [sandbox.interpreter(), "-B", "-c", JUDGES, program]
         environment = {"PYTHONPATH": folder, "PATH": os.environ["PATH"]}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd="/", timeout=60, **caller)
     assert done.returncode == 0, done.stderr
@@ -49,13 +62,7 @@ def judged_as(user: int, program: str) -> sandbox.Outcome:
         ("while True: pass", b"", None, "time"),
         (ATTACKS["its init's memory"], b"", 0, ""),
         (ATTACKS["namespaces"], b"", 0, ""),
-        (
-            "import os\nfor pid in range(2, 40000):\n    try:\n        os.kill(pid, 9) if pid != os.getpid() else 0"
-            "\n    except OSError:\n        pass\nprint('alive')",
-            b"alive\n",
-            0,
-            "",
-        ),
+        (KILLER, b"alive\n", 0, ""),
     ],
 )
 def test_another_user_than_root_can_judge(program, output, code, stopped):
@@ -99,91 +106,84 @@ def test_root_shows_no_python_of_a_folder_that_is_closed_to_others(monkeypatch, 
         shutil.rmtree(closed.parents[1])
 
 
-@pytest.mark.parametrize(
-    ("program", "output", "code"),
-    [
-        ("import sys\nprint('a')\nsys.exit(0)", b"a\n", 0),
-        ("import sys\nprint('a')\nsys.exit('why')", b"a\n", 0),
-        ("print('a')\nexit()\nprint('b')", b"a\n", 0),
-        ("print('a')\n1 / 0", b"a\n", 1),
-        ("import atexit\natexit.register(print, 'b')\nprint('a')", b"a\nb\n", 0),
-        ("out = open(1, 'w', closefd=False)\nout.write('a')", b"a", 0),
-        (
-            "import io, os, sys\nsys.stdout = io.StringIO()\nprint('a')\nos.write(1, sys.stdout.getvalue().encode())",
-            b"a\n",
-            0,
-        ),
-        ("class Late:\n    def __del__(self):\n        print('b')\nlate = Late()\nprint('a')", b"a\nb\n", 0),
-        (
-            "import threading, time\nlate = lambda: (time.sleep(0.2), print('b'))\n"
-            "threading.Thread(target=late).start()\nprint('a')",
-            b"a\nb\n",
-            0,
-        ),
-        ("import sys\nprint('a')\nsys.stdout.flush()\nsys.stdout.close()", b"a\n", 0),
-        ("import os\nos.close(1)\nprint('a')", b"", 120),
-        ("import os\nprint('a', flush=True)\nos._exit(0)", b"a\n", 0),
-        (
-            "import resource\nresource.setrlimit(resource.RLIMIT_STACK, (2**28, resource.RLIM_INFINITY))\nprint('a')",
-            b"a\n",
-            0,
-        ),
-        ("import multiprocessing as mp\nwith mp.Pool(3) as pool:\n    print(pool.map(abs, [-1, -2]))", b"[1, 2]\n", 0),
-        (
-            "import multiprocessing as mp\nn = mp.Value('i', 0)\n"
-            "p = mp.Process(target=lambda: setattr(n, 'value', 7))\np.start()\np.join()\nprint(n.value)",
-            b"7\n",
-            0,
-        ),
-        (
-            "from concurrent.futures import ThreadPoolExecutor as Pool\nprint(list(Pool(4).map(abs, [-1, 2])))",
-            b"[1, 2]\n",
-            0,
-        ),
-        (
-            "import subprocess, sys\n"
-            "print(subprocess.run([sys.executable, '-c', 'print(6)'], capture_output=True).stdout)",
-            b"b'6\\n'\n",
-            0,
-        ),
-        ("import os\nos.system('echo a')", b"a\n", 0),
-        ("import mmap\nprint(mmap.mmap(0, 0, access=mmap.ACCESS_READ).readline())", b"b'3 4\\n'\n", 0),
-        ("import fileinput\nprint(*fileinput.input())", b"3 4\n\n", 0),
-        (
-            "import tempfile\nwith tempfile.NamedTemporaryFile('w+') as f:\n"
-            "    f.write('a')\n    f.seek(0)\n    print(f.read())",
-            b"a\n",
-            0,
-        ),
-        (
-            "import signal\nsignal.signal(signal.SIGALRM, lambda *_: print('a'))\n"
-            "signal.setitimer(signal.ITIMER_REAL, 0.1)\nsignal.pause()",
-            b"a\n",
-            0,
-        ),
-        ("import sqlite3\nprint(sqlite3.connect(':memory:').execute('select 1+1').fetchone())", b"(2,)\n", 0),
-        (
-            "import decimal, datetime, statistics, uuid, secrets, zlib, array\nprint(len(secrets.token_bytes(3)))",
-            b"3\n",
-            0,
-        ),
-        ("print(open(__file__).read()[:5])", b"print\n", 0),
-        ("import os\nprint(os.cpu_count(), len(os.sched_getaffinity(0)))", b"1 1\n", 0),
-        (
-            "from concurrent.futures import ThreadPoolExecutor as Pool\nprint(sum(Pool().map(abs, range(99))))",
-            b"4851\n",
-            0,
-        ),
-        (
-            "import multiprocessing as mp\nwith mp.Pool() as pool:\n    print(sum(pool.map(abs, range(99))))",
-            b"4851\n",
-            0,
-        ),
-    ],
-)
-def test_what_honest_programs_do(program, output, code):
+# What honest programs write when their input is `3 4`.
+HONEST = {
+    "import sys\nprint('a')\nsys.exit(0)": b"a\n",
+    "import sys\nprint('a')\nsys.exit('why')": b"a\n",
+    "print('a')\nexit()\nprint('b')": b"a\n",
+    "print('a')\n1 / 0": b"a\n",
+    "import atexit\natexit.register(print, 'b')\nprint('a')": b"a\nb\n",
+    "out = open(1, 'w', closefd=False)\nout.write('a')": b"a",
+    "class Late:\n    def __del__(self):\n        print('b')\nlate = Late()\nprint('a')": b"a\nb\n",
+    "import sys\nprint('a')\nsys.stdout.flush()\nsys.stdout.close()": b"a\n",
+    "import os\nos.close(1)\nprint('a')": b"",
+    "import os\nprint('a', flush=True)\nos._exit(0)": b"a\n",
+    "import os\nos.system('echo a')": b"a\n",
+    "import mmap\nprint(mmap.mmap(0, 0, access=mmap.ACCESS_READ).readline())": b"b'3 4\\n'\n",
+    "import fileinput\nprint(*fileinput.input())": b"3 4\n\n",
+    "import sqlite3\nprint(sqlite3.connect(':memory:').execute('select 1+1').fetchone())": b"(2,)\n",
+    "import decimal, datetime, statistics, uuid, secrets, zlib, array\nprint(len(secrets.token_bytes(3)))": b"3\n",
+    "print(open(__file__).read()[:5])": b"print\n",
+    "@lru_cache(None)\ndef f(n):\n    return n if n == 0 else f(n - 1) + 1\nprint(f(20000))": b"20000\n",
+    "import pickle\nclass A:\n    pass\nprint(type(pickle.loads(pickle.dumps(A()))) is A)": b"True\n",
+    "import threading as t\nt.stack_size(128 << 20)\nt.Thread(target=print, args=(1,)).start()": b"1\n",
+    "print(len(str(10**10000)))": b"10001\n",
+    "try:\n    import yaml\nexcept ImportError:\n    print('not there')": b"not there\n",
+    "import os\nprint(os.cpu_count(), len(os.sched_getaffinity(0)))": b"1 1\n",
+    "from concurrent.futures import ThreadPoolExecutor as P\nprint(sum(P().map(abs, range(99))))": b"4851\n",
+    "import multiprocessing as mp\nwith mp.Pool() as p:\n    print(sum(p.map(abs, range(99))))": b"4851\n",
+    "import multiprocessing as mp\nwith mp.Pool(3) as p:\n    print(p.map(abs, [-1, -2]))": b"[1, 2]\n",
+    """
+import io, os, sys
+sys.stdout = io.StringIO()
+print('a')
+os.write(1, sys.stdout.getvalue().encode())
+""": b"a\n",
+    """
+import threading, time
+late = lambda: (time.sleep(0.2), print('b'))
+threading.Thread(target=late).start()
+print('a')
+""": b"a\nb\n",
+    """
+import resource
+resource.setrlimit(resource.RLIMIT_STACK, (2**28, resource.RLIM_INFINITY))
+print('a')
+""": b"a\n",
+    """
+import multiprocessing as mp
+n = mp.Value('i', 0)
+p = mp.Process(target=lambda: setattr(n, 'value', 7))
+p.start()
+p.join()
+print(n.value)
+""": b"7\n",
+    """
+import subprocess, sys
+print(subprocess.run([sys.executable, '-c', 'print(6)'], capture_output=True).stdout)
+""": b"b'6\\n'\n",
+    """
+import tempfile
+with tempfile.NamedTemporaryFile('w+') as f:
+    f.write('a')
+    f.seek(0)
+    print(f.read())
+""": b"a\n",
+    """
+import signal
+signal.signal(signal.SIGALRM, lambda *_: print('a'))
+signal.setitimer(signal.ITIMER_REAL, 0.1)
+signal.pause()
+""": b"a\n",
+}
+CODES = {"print('a')\n1 / 0": 1, "import os\nos.close(1)\nprint('a')": 120}  # others: 0
+
+
+@pytest.mark.parametrize("program", HONEST)
+def test_what_honest_programs_do(program):
     outcome = sandbox.run(program, b"3 4\n")
-    assert (outcome.output, outcome.code, outcome.stopped) == (output, code, ""), outcome.errors
+    expected = (HONEST[program], CODES.get(program, 0), "")
+    assert (outcome.output, outcome.code, outcome.stopped) == expected, outcome.errors
 
 
 @pytest.mark.parametrize("machine", system_calls.MACHINES)

@@ -1,7 +1,5 @@
 """Attacks on the machine, measured by the kernel's own counters."""
 
-import os
-import shutil
 import threading
 import time
 from contextlib import contextmanager
@@ -10,12 +8,11 @@ from pathlib import Path
 import psutil
 import pytest
 from support.attacks import ATTACKS, COUNTERS, LIMITS, SLACK, running
+from support.programs import needs_bubblewrap
 
 from rlvr.verifiers import sandbox, system_calls
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("bwrap") is None and not os.environ.get("CI"), reason="needs bubblewrap: apt-get install bubblewrap"
-)
+pytestmark = needs_bubblewrap
 
 
 def counters() -> dict[str, float]:
@@ -74,7 +71,7 @@ def test_attacks_take_nothing_that_no_limit_counts(attack):
 # What each of these gets where no filter is: so it is the filter that stops them, and the attacks are real.
 STOPPED_BY_THE_FILTER = (
     *("extended attributes", "shared memory that no process shows", "the same of /dev/zero and of files in memory"),
-    *("pages given to pipes", "locks", "objects behind descriptors", "timers and queued signals", "core dumps"),
+    *("pages given to pipes", "locks", "objects of the kernel", "timers and queued signals", "core dumps"),
     *("children that are reaped without being counted", "the disks' own time", "a better place in the scheduler"),
     *("full pipes, larger ones", "its init's limits", "namespaces", "rights", "the other tables of system calls"),
     *("system calls of 32 bits", "locks on files of the system"),

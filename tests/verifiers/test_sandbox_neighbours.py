@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -11,13 +10,12 @@ import time
 import psutil
 import pytest
 from support.attacks import ATTACKS, TIME, running
+from support.programs import needs_bubblewrap
 
 from rlvr.verifiers import sandbox
 from rlvr.verifiers.pool import Pool
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("bwrap") is None and not os.environ.get("CI"), reason="needs bubblewrap: apt-get install bubblewrap"
-)
+pytestmark = needs_bubblewrap
 
 
 SPIN = "import time\nwhile time.process_time() < 0.4:\n    pass\nprint('done')"

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from test_watch import laid, row
 
-from rlvr.files import publish_json, publish_lines
 from rlvr.training.lease import lease
 
 HIDE, SHOW, ENTER, LEAVE = "\x1b[?25l", "\x1b[?25h", "\x1b[?1049h", "\x1b[?1049l"  # the cursor; a screen of its own
@@ -79,17 +79,15 @@ def lines_of(text: str) -> list[str]:
     return [line.rstrip() for line in CONTROL.sub("", text).split("\n")]
 
 
-def row(step: int) -> dict:
-    return {"step": step, "at": time.time(), "pass_rate": 0.1 * step, "entropy": 2 - 0.1 * step, "timing": {"step": 4}}
+def row_of(step: int) -> dict:
+    return row(step, time.time(), 0.1 * step, 2 - 0.1 * step)
 
 
 @pytest.fixture
 def run(tmp_path):
     """The rows of a run at work: this process holds its lease."""
-    state = tmp_path / "results" / "runs" / "tiny-asym_power_alpha-seed3-c" / "state"
-    head = {"run": "r", "model": "qwen2-chain", "method": "asym_power_alpha", "seed": 3, "learning_rate": 1e-4}
-    publish_json(state / "live" / "run.json", {**head, "steps": 40})
-    publish_lines(state / "live" / "metrics.jsonl", [row(step) for step in range(1, 9)])
+    rows = [row_of(step) for step in range(1, 9)]
+    state = laid(tmp_path / "results", "c", rows, steps=40, model="qwen2-chain", method="asym_power_alpha")
     with lease(state):
         yield state / "live" / "metrics.jsonl"
 
@@ -103,7 +101,7 @@ def terminal(tmp_path, run):
 
 def grow(run: Path, step: int) -> None:
     with open(run, "a") as file:
-        file.write(json.dumps(row(step)) + "\n")
+        file.write(json.dumps(row_of(step)) + "\n")
 
 
 def test_rows_come_the_window_shrinks_and_ctrl_c_leaves_the_terminal_as_it_was(terminal, run):

@@ -51,11 +51,11 @@ Error in rule rl:
 """
 
 
-def laid(results: Path, name: str, rows: list[dict], steps: int = 10) -> Path:
+def laid(results: Path, name: str, rows: list[dict], **more) -> Path:
     """An unfinished run's state, as rlvr.training.live leaves it."""
     folder = results / "runs" / name / "state" / "live"
-    head = {"run": name, "model": "tiny", "method": "ace", "seed": 3, "learning_rate": 1e-4, "steps": steps}
-    publish_json(folder / "run.json", head)
+    head = {"run": name, "model": "tiny", "method": "ace", "seed": 3, "learning_rate": 1e-4, "steps": 10}
+    publish_json(folder / "run.json", head | more)
     publish_lines(folder / "metrics.jsonl", rows)
     return folder.parent
 
@@ -187,11 +187,8 @@ def test_jobs_by_rule(tmp_path, kind):
     dag = Dag(log)
     dag.read()
     assert dag.steps == (1, 7)
-    assert {rule: dag.count(rule) for rule in dag.total} == {
-        "sft": (1, 0, 0, 0),
-        "rl": (0, 1, 1, 1),
-        "score": (0, 0, 0, 3),
-    }
+    counts = {rule: dag.count(rule) for rule in dag.total}
+    assert counts == {"sft": (1, 0, 0, 0), "rl": (0, 1, 1, 1), "score": (0, 0, 0, 3)}
     with open(log, "a") as file:  # the failed job is started again, and both end
         file.write(f"Trying to restart job 3.\n{kind}rule rl:\n    jobid: 3\nFinished jobid: 2 (Rule: rl)\n2 of 7 ste")
     dag.read()

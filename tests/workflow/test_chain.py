@@ -25,6 +25,22 @@ def run(results, *targets):
     return snakemake(*PROFILE, *config, "--nolock", "--", *targets)
 
 
+def jobs_in(text: str) -> set[str]:
+    """The rules of Snakemake's table of jobs."""
+    return set(re.findall(r"^(\w+) +\d+$", text, flags=re.MULTILINE)) - {"total"}
+
+
+def planned(results, *options: str) -> set[str]:
+    config = ("--config", "scale=smoke", f"results={results}")
+    return jobs_in(snakemake(*PROFILE, "-n", "--nolock", *options, *config, "--", "all").stdout)
+
+
+def copy_made(results, there: Path, *more: str) -> None:
+    """What is made before any run, and more, as made elsewhere."""
+    for folder in ("data", "models", "sft", *more):
+        shutil.copytree(results / folder, there / folder)
+
+
 @pytest.fixture(scope="module")
 def chain(tmp_path_factory):
     results = tmp_path_factory.mktemp("chain")
@@ -46,14 +62,16 @@ def test_the_core_tables_hold_published_values_intervals_and_runs(chain):
         assert (chain / f"papers/smoke/ace/figures/{figure}.pdf").read_bytes().startswith(b"%PDF")
 
 
+def easy_pass_at_k(results, policy: str, k: int) -> float:
+    scores = pd.read_csv(next((results / "evaluations" / policy).glob("*easy*/scores.csv")))
+    return 100 * pass_at_k(scores["n"], scores["correct"], k).mean()
+
+
 def test_the_table_is_what_the_scores_say(chain):
     frame = pd.read_csv(chain / "papers/smoke/ace/statistics/start.csv")
     row = frame[(frame["label"] == "ACE-GRPO") & (frame["k"] == 4)].iloc[0]
-    scores = [
-        pd.read_csv(next((chain / "evaluations" / p).glob("*easy*")) / "scores.csv") for p in row["policies"].split()
-    ]
-    expected = 100 * sum(pass_at_k(s["n"], s["correct"], 4).mean() for s in scores) / len(scores)
-    assert row["value"] == pytest.approx(expected, rel=1e-5)
+    scores = [easy_pass_at_k(chain, policy, 4) for policy in row["policies"].split()]
+    assert row["value"] == pytest.approx(sum(scores) / len(scores), rel=1e-5)
 
 
 def test_the_report_is_one_page_with_the_origin_of_every_number(chain):
@@ -71,13 +89,11 @@ def test_one_arm_says_how_it_did_against_the_one_that_its_table_compares_with(ch
     """alpha = 1 against alpha = 0 is ACE-GRPO against GRPO, whose runs are there: the row over seeds is the table's."""
     arm = chain / "papers/smoke/ace/arms/ace_grpo-alpha-1.0.csv"
     done = run(chain, str(arm))
-    jobs = dict(re.findall(r"^(\w+) +(\d+)$", done.stdout + done.stderr, flags=re.MULTILINE))
-    assert jobs == {"arm": "1", "total": "1"}, "nothing is trained or sampled again"
+    assert jobs_in(done.stdout + done.stderr) == {"arm"}, "nothing is trained or sampled again"
     made, counts = pd.read_csv(arm), pd.read_csv(arm.with_name("ace_grpo-alpha-1.0-counts.csv"))
     blind = made["arm"] == "blind"
-    assert (
-        made[blind]["k"].tolist() == made["k"].drop_duplicates().tolist() and made[blind]["value"].between(0, 100).all()
-    )
+    assert made[blind]["k"].tolist() == made["k"].drop_duplicates().tolist()
+    assert made[blind]["value"].between(0, 100).all()
     made = made[~blind]
     assert set(made["compare_with"]) == {"ace_grpo-alpha-0.0"} and set(made["benchmark"]) == {"math-500"}
     core = pd.read_csv(chain / "papers/smoke/ace/statistics/start.csv")
@@ -91,13 +107,9 @@ def test_one_arm_says_how_it_did_against_the_one_that_its_table_compares_with(ch
         for name in ("value", "value_low", "value_high", "difference", "difference_low", "difference_p"):
             assert over[name] == pytest.approx(row[name], rel=1e-5, abs=1e-9), name
         assert (over["seeds"], over["problems"], over["n"]) == (2, row["problems"], row["samples"])
-        for (_, one), policy, beside in zip(
-            seeds.iterrows(), row["policies"].split(), other["policies"].split(), strict=True
-        ):
-            scores = [
-                pd.read_csv(next((chain / "evaluations" / p).glob("*easy*/scores.csv"))) for p in (policy, beside)
-            ]
-            at = [100 * pass_at_k(frame["n"], frame["correct"], row["k"]).mean() for frame in scores]
+        pairs = zip(row["policies"].split(), other["policies"].split(), strict=True)
+        for (_, one), (policy, beside) in zip(seeds.iterrows(), pairs, strict=True):
+            at = [easy_pass_at_k(chain, name, row["k"]) for name in (policy, beside)]
             assert one["policies"] == policy and one["value"] == pytest.approx(at[0], rel=1e-5)
             assert one["difference"] == pytest.approx(at[0] - at[1], rel=1e-4, abs=1e-9)
 
@@ -125,34 +137,23 @@ def test_the_same_command_again_gives_the_same_bytes(chain, tmp_path):
 
 
 def test_grading_again_samples_nothing_and_drawing_again_trains_nothing(chain):
-    def jobs(rule):
-        done = snakemake(
-            *PROFILE, "-n", "--nolock", "--forcerun", rule, "--config", "scale=smoke", f"results={chain}", "--", "all"
-        )
-        return set(re.findall(r"^(\w+) +\d+$", done.stdout, flags=re.MULTILINE))
-
-    assert jobs("grade").isdisjoint({"generate", "rl", "sft"})
-    assert jobs("figure").isdisjoint({"statistics", "score", "rl"})
+    assert planned(chain, "--forcerun", "grade").isdisjoint({"generate", "rl", "sft"})
+    assert planned(chain, "--forcerun", "figure").isdisjoint({"statistics", "score", "rl"})
 
 
 def test_the_overview_is_rendered_again_when_claims_or_another_papers_runs_appear(chain):
     """Both are shown where they are there, and neither is made for it."""
-
-    def jobs():
-        done = snakemake(*PROFILE, "-n", "--nolock", "--config", "scale=smoke", f"results={chain}", "--", "all")
-        return set(re.findall(r"^(\w+) +\d+$", done.stdout, flags=re.MULTILINE))
-
     lens = make_plan(ROOT, "smoke", ["lens"]).runs
     other = next(run for run in lens if not (chain / "runs" / run).exists())
-    assert jobs() == set()
+    assert planned(chain) == set()
     for name in ("claims/elsewhere/lens.csv", f"runs/{other}/manifest.json"):
         path = chain / name
         path.parent.mkdir(parents=True)
         path.write_text("{}")
-        assert jobs() == {"report", "entrance", "all", "total"}
+        assert planned(chain) == {"report", "entrance", "all"}
         path.unlink()
         path.parent.rmdir()
-        assert jobs() == set()
+        assert planned(chain) == set()
 
 
 def test_two_scales_share_runs_and_no_table():
@@ -176,46 +177,35 @@ def test_the_entrance_leads_to_the_scales_overview(chain):
 
 
 def test_nothing_is_left_to_do(chain):
-    assert "Nothing to be done" in run(chain, "all").stderr + run(chain, "all").stdout
+    done = run(chain, "all")
+    assert "Nothing to be done" in done.stdout + done.stderr
 
 
 def test_snakemakes_own_report(chain, tmp_path):
-    snakemake(
-        "--cores",
-        "1",
-        "--nolock",
-        "--config",
-        "scale=smoke",
-        f"results={chain}",
-        "--report",
-        str(tmp_path / "r.zip"),
-        "--",
-        "all",
-    )
+    options = ("--cores", "1", "--nolock", "--config", "scale=smoke", f"results={chain}")
+    snakemake(*options, "--report", str(tmp_path / "r.zip"), "--", "all")
     assert (tmp_path / "r.zip").stat().st_size > 10_000
 
 
-def test_archived_runs_are_done_elsewhere_without_their_policies(chain, tmp_path):
+def test_archived_runs_are_done_elsewhere_without_their_policies(chain, plan, tmp_path):
     """Data, model and base policies are made there; runs and scores come from archives, and the table is the same."""
-    plan, here = make_plan(ROOT, "smoke", ["ace"]), tmp_path / "archive"
+    here = tmp_path / "archive"
     written = archive.keep(plan, Paths(str(chain), "smoke"), here)
     assert written and archive.keep(plan, Paths(str(chain), "smoke"), here) == [], "the same content, the same bytes"
     there = tmp_path / "results"
     paths = Paths(str(there), "smoke")
-    with pytest.raises(
-        archive.NotRestored, match=r"sft/.* is missing; first: snakemake --config scale=smoke"
-    ) as refused:
+    first = r"sft/.* is missing; first: snakemake --config scale=smoke"
+    with pytest.raises(archive.NotRestored, match=first) as refused:
         archive.restore(plan, paths, here)
     named = [Path(file).relative_to(there) for file in str(refused.value).partition(" -- ")[2].split()]
     assert {file.parts[0] for file in named} == {"sft", "data"} and all((chain / file).is_file() for file in named)
-    for made in ("data", "models", "sft"):
-        shutil.copytree(chain / made, there / made)
+    copy_made(chain, there)
     restored = archive.restore(plan, paths, here)
     assert set(restored) == {file.name.removesuffix(archive.SUFFIX) for file in written}
     assert archive.restore(plan, paths, here) == [], "what is there stays"
     targets = [f"{there}/papers/smoke/ace/{name}" for name in ("tables/start.md", "figures/start_curves.png")]
     done = run(there, *targets)
-    jobs = set(dict(re.findall(r"^(\w+) +(\d+)$", done.stdout + done.stderr, flags=re.MULTILINE))) - {"total"}
+    jobs = jobs_in(done.stdout + done.stderr)
     assert jobs and not jobs & {"sft", "rl", "generate", "grade", "score"}, jobs
     assert not list(there.glob("runs/*/policy*")) and not list(there.glob("evaluations/*/*/completions*"))
     for target in targets:
@@ -223,25 +213,23 @@ def test_archived_runs_are_done_elsewhere_without_their_policies(chain, tmp_path
         assert Path(target).read_bytes() == same.read_bytes()
 
 
-def test_a_run_that_was_archived_before_its_evaluation_is_made_again(chain, tmp_path, capsys):
-    plan, whole, part = make_plan(ROOT, "smoke", ["ace"]), tmp_path / "whole", tmp_path / "part"
+def test_a_run_that_was_archived_before_its_evaluation_is_made_again(chain, plan, tmp_path, capsys):
+    whole, part = tmp_path / "whole", tmp_path / "part"
     archive.keep(plan, Paths(str(chain), "smoke"), whole)
-    for made in ("data", "models", "sft", "runs", "evaluations"):
-        shutil.copytree(chain / made, part / made)
+    copy_made(chain, part, "runs", "evaluations")
     run_id = next(name for name in sorted(plan.runs) if (part / "evaluations" / name).is_dir())
     shutil.rmtree(part / "evaluations" / run_id)
     archive.keep(plan, Paths(str(part), "smoke"), tmp_path / "archive")
     there = tmp_path / "results"
-    for made in ("data", "models", "sft"):
-        shutil.copytree(chain / made, there / made)
+    copy_made(chain, there)
     restored = archive.restore(plan, Paths(str(there), "smoke"), tmp_path / "archive")
     assert {*restored, run_id} == {file.name.removesuffix(archive.SUFFIX) for file in whole.iterdir()}
     assert run_id not in restored and not (there / "runs" / run_id).exists()
     assert f"{run_id}: left out, to be made again" in capsys.readouterr().out
 
 
-def test_archives_of_other_settings_are_left_and_said_so(chain, tmp_path, capsys):
-    written = archive.keep(make_plan(ROOT, "smoke", ["ace"]), Paths(str(chain), "smoke"), tmp_path / "archive")
+def test_archives_of_other_settings_are_left_and_said_so(chain, plan, tmp_path, capsys):
+    written = archive.keep(plan, Paths(str(chain), "smoke"), tmp_path / "archive")
     archive.restore_command(tmp_path / "archive", "ace", "laptop", tmp_path / "results")
     said = capsys.readouterr().out
     assert "0 policies restored" in said
@@ -250,11 +238,10 @@ def test_archives_of_other_settings_are_left_and_said_so(chain, tmp_path, capsys
     assert "left" not in capsys.readouterr().out
 
 
-def test_an_archive_of_another_base_policy_is_refused(chain, tmp_path):
-    plan, there = make_plan(ROOT, "smoke", ["ace"]), tmp_path / "results"
+def test_an_archive_of_another_base_policy_is_refused(chain, plan, tmp_path):
+    there = tmp_path / "results"
     archive.keep(plan, Paths(str(chain), "smoke"), tmp_path / "archive")
-    for made in ("data", "models", "sft"):
-        shutil.copytree(chain / made, there / made)
+    copy_made(chain, there)
     for manifest in there.glob("sft/*/manifest.json"):
         content = json.loads(manifest.read_text())
         manifest.write_text(json.dumps({**content, "files": {name: "0" for name in content["files"]}}))

@@ -2,10 +2,10 @@
 
 import re
 import signal
-import time
 
 import psutil
 import pytest
+from conftest import until
 from support.checkout import Checkout
 from support.runs_by_hand import same_results
 
@@ -54,14 +54,6 @@ def said(checkout: Checkout, number: int = 0) -> str:
     return (checkout.folder / f"snakemake-{number}.log").read_text()
 
 
-def wait_for(condition, what: str, timeout: float = SECONDS):
-    deadline = time.monotonic() + timeout
-    while not (found := condition()):
-        assert time.monotonic() < deadline, f"not in {timeout} s: {what}"
-        time.sleep(0.1)
-    return found
-
-
 def jobs_of(slurm, run: str) -> list[dict[str, str]]:
     """The Slurm jobs of a run, oldest first."""
     return sorted((job for job in slurm.jobs() if run in job["Comment"]), key=lambda job: int(job["JobID"]))
@@ -78,7 +70,7 @@ def test_a_killed_snakemake_is_started_again_while_its_job_trains(checkout, undi
     second = submitted("--", manifest)
     log = checkout.folder / f"results/logs/runs/{run}.log"
     lease = rf"in use by another process \(host \S+, process {trainer.pid}, job \d+\); waiting for it"
-    wait_for(lambda: log.exists() and re.search(lease, log.read_text()), "the second job waits for the first")
+    until(lambda: log.exists() and re.search(lease, log.read_text()), "the second job waits for the first")
     trainer.resume()
     assert second.wait(SECONDS) == 0, said(checkout, 1)
     assert [job["State"] for job in jobs_of(slurm, run)] == ["COMPLETED", "COMPLETED"]
@@ -95,9 +87,9 @@ def test_a_lost_node_and_a_job_cut_at_its_limit(checkout, undisturbed, submitted
     (on_lost,), (late,) = jobs_of(slurm, lost), jobs_of(slurm, cut)
     slurm.run("scontrol", "update", f"JobId={late['JobID']}", "EndTime=now+1")  # read twice a minute
     slurm.lose(on_lost["NodeList"])
-    wait_for(lambda: jobs_of(slurm, lost)[0]["State"] == "PENDING", "the lost node's job is requeued")
+    until(lambda: jobs_of(slurm, lost)[0]["State"] == "PENDING", "the lost node's job is requeued")
     slurm.run("scontrol", "update", f"JobId={on_lost['JobID']}", "StartTime=now")  # a requeued job waits two minutes
-    wait_for(lambda: jobs_of(slurm, lost)[0]["State"] == "RUNNING", "it starts on the other node")
+    until(lambda: jobs_of(slurm, lost)[0]["State"] == "RUNNING", "it starts on the other node")
     slurm.start(on_lost["NodeList"])
     assert snakemake.wait(SECONDS) == 0, said(checkout)
 

@@ -3,22 +3,14 @@
 import json
 import os
 import subprocess
-import time
 
 import pytest
+from conftest import until
 from support.checkout import Checkout
 from support.slurm_cluster import Slurm
 
 pytestmark = pytest.mark.cluster
 PROFILE = "--profile slurm --slurm-init-seconds-before-status-checks 3 --latency-wait 10 --retries 0"
-
-
-def wait_for(condition, what, timeout: float = 240):
-    deadline = time.monotonic() + timeout
-    while not (found := condition()):
-        assert time.monotonic() < deadline, f"not in {timeout} s: {what()}"
-        time.sleep(0.2)
-    return found
 
 
 def site(folder, **model):
@@ -43,24 +35,24 @@ def test_eight_gpus_wait_for_one_node(tmp_path):
     with Slurm(tmp_path / "slurm", nodes=2, cpus=8, gpus=8) as slurm:
         for node, gpus in (("n1", 3), ("n2", 5)):
             slurm.run("sbatch", "-p", "gpu", "-w", node, f"--gpus={gpus}", "-o", "/dev/null", "--wrap", "sleep 3600")
-        wait_for(lambda: set(states(slurm).values()) == {"RUNNING"}, slurm.jobs)
+        until(lambda: set(states(slurm).values()) == {"RUNNING"}, slurm.jobs)
         busy = {job["NodeList"]: job["JobID"] for job in slurm.jobs()}
         # Without a number of nodes Slurm gives the eight that are free: three on one node and five on the other.
         eight = ("sbatch", "--parsable", "-p", "gpu", "--gpus=8", "-o", "/dev/null", "--wrap", "sleep 3600")
         split = slurm.run(*eight).strip()
-        wait_for(lambda: states(slurm)[split] == "RUNNING", slurm.jobs)
+        until(lambda: states(slurm)[split] == "RUNNING", slurm.jobs)
         assert [job["NumNodes"] for job in slurm.jobs() if job["JobID"] == split] == ["2"]
         slurm.run("scancel", split)
-        wait_for(lambda: states(slurm)[split] == "CANCELLED", slurm.jobs)
+        until(lambda: states(slurm)[split] == "CANCELLED", slurm.jobs)
 
         config = (f"cluster={site(tmp_path, gpus=8)}",)
         command = checkout.command(PROFILE, "--", model_of(checkout), config=config)
         with open(tmp_path / "snakemake.log", "w") as log:
             snakemake = subprocess.Popen(command, cwd=checkout.folder, env=slurm.environment, stdout=log, stderr=log)
         try:
-            own = wait_for(lambda: [job for job in slurm.jobs() if "rule_model" in job["Comment"]], slurm.jobs)
+            own = until(lambda: [job for job in slurm.jobs() if "rule_model" in job["Comment"]], slurm.jobs)
             reason = ["squeue", "--noheader", "--job", own[0]["JobID"], "--format", "%T %r"]
-            wait_for(lambda: slurm.run(*reason).split() == ["PENDING", "Resources"], slurm.jobs)
+            until(lambda: slurm.run(*reason).split() == ["PENDING", "Resources"], slurm.jobs)
             slurm.run("scancel", busy["n2"])
             assert snakemake.wait(240) == 0, (tmp_path / "snakemake.log").read_text()[-3000:]
         finally:

@@ -1,41 +1,60 @@
 """The DAG, planned by the real Snakemake on the real configuration."""
 
 import re
-import shutil
 import subprocess
 import sys
+from functools import cache, partial
+from pathlib import Path
 
 import pytest
-from conftest import ROOT, snakemake
+from conftest import ROOT, copied, snakemake
 
 from rlvr.config import paper_folders
 from rlvr.config.order import priorities
 from rlvr.config.plan import asked_for
 from rlvr.planning.expansion import make_plan
 
+slow = partial(pytest.param, marks=pytest.mark.slow)
+
+
+@cache
+def dry(*arguments: str) -> str:
+    """What a dry run prints; the same one is made once."""
+    return snakemake("-n", "--cores", "1", *arguments).stdout
+
 
 def planned(*arguments: str) -> dict[str, int]:
     """Jobs by rule that a dry run would start."""
-    text = snakemake("-n", "--cores", "1", *arguments).stdout
-    return {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", text, flags=re.MULTILINE)}
+    return {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", dry(*arguments), flags=re.MULTILINE)}
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory) -> str:
+    """A results folder that no test makes."""
+    return str(tmp_path_factory.mktemp("fresh") / "results")
 
 
 @pytest.fixture
-def fresh(tmp_path):
-    return str(tmp_path / "results")
+def paper_scale(fresh):
+    return partial(planned, "--config", "scale=paper", f"results={fresh}", "--")
 
 
-def test_paper_scale_plans_every_run_of_tables_1_to_4(fresh):
-    jobs = planned("--config", "scale=paper", f"results={fresh}", "--", "paper_ace")
+def project(folder: Path, elsewhere: str = "") -> tuple[Path, tuple[str, ...]]:
+    """A copy of the workflow, and the options that run it there or in a folder beside it."""
+    copy = copied(folder, "config", "workflow", "Snakefile")
+    return copy, ("-s", str(copy / "Snakefile"), "-d", str(folder.parent / elsewhere if elsewhere else copy))
+
+
+def test_paper_scale_plans_every_run_of_tables_1_to_4(paper_scale):
+    jobs = paper_scale("paper_ace")
     tables = ["table1", "table2", "table3", "table4", "readings"]
     plan = make_plan(ROOT, "paper", ["ace"])
     wanted = {run for name in tables for run in plan.papers["ace"].item(name).policies() if run in plan.runs}
     pairs = {pair for name in tables for pair in plan.papers["ace"].item(name).scored()}
     assert jobs["rl"] == len(wanted) == 140
-    assert "sft" not in jobs
-    assert "generate" not in jobs and jobs["merge"] == jobs["grade"] == jobs["score"] == len(pairs) == 236
-    assert [jobs[f"generate_vllm_{shard}"] for shard in (1, 2, 3, 4)] == [236] * 4 and "generate_vllm_5" not in jobs
-    print(f"{jobs['total']} jobs, {jobs['rl']} RL runs")
+    assert not {"sft", "generate", "generate_vllm_5"} & set(jobs)
+    assert jobs["merge"] == jobs["grade"] == jobs["score"] == len(pairs) == 236
+    assert [jobs[f"generate_vllm_{shard}"] for shard in (1, 2, 3, 4)] == [236] * 4
 
 
 @pytest.mark.slow
@@ -52,27 +71,18 @@ def test_no_command_line_of_any_paper_is_long(fresh):
     assert max(map(len, commands)) < 8_000, max(commands, key=len)[:400]
 
 
-def test_one_table_plans_its_own_runs_only(fresh):
-    jobs = planned("--config", "scale=paper", f"results={fresh}", "--", f"{fresh}/papers/paper/ace/tables/table4.md")
-    assert jobs["rl"] == 6 * 5 and jobs["statistics"] == jobs["table"] == 1
-    assert jobs["model"] == 1
+def test_one_table_plans_its_own_runs_only(paper_scale, fresh):
+    jobs = paper_scale(f"{fresh}/papers/paper/ace/tables/table4.md")
+    assert jobs["rl"] == 6 * 5 and jobs["statistics"] == jobs["table"] == jobs["model"] == 1
 
 
 @pytest.mark.slow
-def test_one_arm_alone(fresh):
+@pytest.mark.parametrize(("arm", "arms"), [("ace_grpo-alpha-2.0.csv", 2), ("ace_grpo-alpha-0.0-counts.csv", 1)])
+def test_one_arm_alone(paper_scale, fresh, arm, arms):
     """Its own five seeds, and those of the arm that its table compares it with (alpha = 0)."""
-    jobs = planned(
-        "--config", "scale=paper", f"results={fresh}", "--", f"{fresh}/papers/paper/ace/arms/ace_grpo-alpha-2.0.csv"
-    )
-    assert jobs["rl"] == jobs["generate_vllm_1"] == jobs["generate_vllm_4"] == jobs["merge"] == 2 * 5
+    jobs = paper_scale(f"{fresh}/papers/paper/ace/arms/{arm}")
+    assert jobs["rl"] == jobs["generate_vllm_1"] == jobs["generate_vllm_4"] == jobs["merge"] == arms * 5
     assert jobs["arm"] == 1
-
-
-@pytest.mark.slow
-def test_the_arm_that_others_are_compared_with_needs_its_own_runs_alone(fresh):
-    wanted = f"{fresh}/papers/paper/ace/arms/ace_grpo-alpha-0.0-counts.csv"
-    jobs = planned("--config", "scale=paper", f"results={fresh}", "--", wanted)
-    assert jobs["rl"] == 5 and jobs["arm"] == 1
 
 
 @pytest.mark.slow
@@ -93,19 +103,15 @@ def test_the_default_is_a_first_look_at_table_1(fresh):
 @pytest.mark.slow
 def test_what_is_said_about_a_set_makes_no_run_stale(fresh, tmp_path):
     """Commands name the same files of the plan, whatever is said; another size of the set is other files."""
-    copy = tmp_path / "project"
-    for name in ("config", "workflow"):
-        shutil.copytree(ROOT / name, copy / name)
-    shutil.copy(ROOT / "Snakefile", copy)
+    copy, folders = project(tmp_path / "project")
     sets = (copy / "config/datasets.yaml").read_text()
-    asked = ("-s", str(copy / "Snakefile"), "-d", str(copy), "--config", f"results={fresh}")
 
     def files_named(problems: int, about: str) -> set[str]:
         line = "chain-train: {task: operator_chain, verifier: operator_chain, part: train, levels: [2, 3, 4, 5], "
         line += "problems: 3000"
         other = line.replace("3000", str(problems)) + about
         (copy / "config/datasets.yaml").write_text(sets.replace(line, other))
-        text = snakemake("-n", "-p", "--cores", "1", *asked).stdout
+        text = snakemake("-n", "-p", "--cores", "1", *folders, "--config", f"results={fresh}").stdout
         for module in ("data.prepare", "training.sft", "training.rl", "sampling.generate"):
             assert f"rlvr.{module} --spec {fresh}/plan/" in text
         return set(re.findall(r"rlvr\.(?:data|policies|training|sampling)\.\w+ --spec \S*(plan/\w+\.json)", text))
@@ -113,25 +119,15 @@ def test_what_is_said_about_a_set_makes_no_run_stale(fresh, tmp_path):
     before = files_named(3000, "")
     assert files_named(3000, ", about: {note: another word}") == before and len(before) > 20
     assert len(before - files_named(2600, "")) == 2 * 8 + 1  # runs and their training set
-    assert not (tmp_path / "results" / "plan").exists()  # a dry run writes none of them
+    assert not Path(fresh).exists(), "a dry run writes none of them"
 
 
-def test_settings_table_needs_no_run(fresh):
-    jobs = planned("--config", "scale=paper", f"results={fresh}", "--", f"{fresh}/papers/paper/ace/tables/table5.md")
-    assert set(jobs) == {"table", "total"}
-
-
-@pytest.mark.slow
-def test_papers_share_names_of_tables(fresh):
-    """table1 is trained for in one paper and a closed form in another."""
-    ace = planned("--config", "scale=paper", f"results={fresh}", "--", f"{fresh}/papers/paper/ace/tables/table1.md")
-    assert ace["rl"] > 0
-    for table in ("table1", "table2", "table7", "table8"):
-        jobs = planned("--config", f"results={fresh}", "--", f"{fresh}/papers/laptop/fade/tables/{table}.md")
-        assert jobs == {"statistics": 1, "table": 1, "total": 2}
+def test_settings_table_needs_no_run(paper_scale, fresh):
+    assert set(paper_scale(f"{fresh}/papers/paper/ace/tables/table5.md")) == {"table", "total"}
 
 
 def test_closed_forms_need_no_run(fresh):
+    """FADE's table1 is one, ACE's is trained for."""
     names = ("lens/figures/figure4", "agrae/figures/figure6", "fade/figures/figure7", "fade/figures/section14")
     items = [f"{fresh}/papers/laptop/{name}.pdf" for name in names]
     items += [f"{fresh}/papers/laptop/fade/tables/table{i}.md" for i in (1, 2, 7, 8)]
@@ -140,10 +136,8 @@ def test_closed_forms_need_no_run(fresh):
 
 
 def test_theory_and_analytic_tables_are_made(tmp_path):
-    table, figure = (
-        tmp_path / "papers/laptop/fade/tables/table8.md",
-        tmp_path / "papers/laptop/lens/figures/figure4.pdf",
-    )
+    made = tmp_path / "papers/laptop"
+    table, figure = made / "fade/tables/table8.md", made / "lens/figures/figure4.pdf"
     snakemake("--cores", "2", "--nolock", "--config", f"results={tmp_path}", "--", "theory", str(table), str(figure))
     assert "| 0.25 | 2.2500" in table.read_text() and "no run behind them" in table.read_text()
     assert figure.read_bytes().startswith(b"%PDF")
@@ -151,10 +145,9 @@ def test_theory_and_analytic_tables_are_made(tmp_path):
     assert "# Theory ledger" in (tmp_path / "theory/ledger.md").read_text()
 
 
-def test_all_papers_at_paper_scale_plan_every_run_once(fresh):
+def test_all_papers_at_paper_scale_plan_every_run_once(paper_scale):
     papers = ["ace", "lens", "agrae"]
-    targets = [f"paper_{paper}" for paper in papers]
-    jobs = planned("--config", "scale=paper", f"results={fresh}", "--", *targets)
+    jobs = paper_scale(*(f"paper_{paper}" for paper in papers))
     plan = make_plan(ROOT, "paper", papers)
     items = [made.item(name) for paper, made in plan.papers.items() for name in asked_for(plan, paper)]
     runs = {run for item in items for run in item.policies() if run in plan.runs}
@@ -184,7 +177,7 @@ def test_claims_ask_for_no_run_that_the_papers_pages_do_not(fresh):
 
 def test_core_tables_are_finished_first(fresh):
     """The priorities that Snakemake prints are those of the order that `rlvr plan` simulates."""
-    text = snakemake("-n", "--cores", "1", "--config", "scale=paper", f"results={fresh}", "--", "paper_ace").stdout
+    text = dry("--config", "scale=paper", f"results={fresh}", "--", "paper_ace")
     found: dict[str, dict[str, int]] = {}
     for rule, wildcards, priority in re.findall(
         r"^rule (\w+):\n(?:    .*\n)*?    wildcards: (.*)\n    priority: (\d+)$", text, flags=re.MULTILINE
@@ -207,12 +200,9 @@ def test_core_tables_are_finished_first(fresh):
 @pytest.mark.slow
 def test_the_number_of_jobs_of_an_evaluation_makes_none_stale(fresh, tmp_path):
     """Inputs and parameters of each slice, and of the merge, are the same for any number."""
-    copy = tmp_path / "project"
-    for name in ("config", "workflow"):
-        shutil.copytree(ROOT / name, copy / name)
-    shutil.copy(ROOT / "Snakefile", copy)
+    copy, folders = project(tmp_path / "project")
     scale, found = (copy / "config/scale/paper.yaml").read_text(), {}
-    asked = ("-s", str(copy / "Snakefile"), "-d", str(copy), "--config", "scale=paper", f"results={fresh}")
+    asked = (*folders, "--config", "scale=paper", f"results={fresh}")
     for shards in (1, 3, 4, 16):
         (copy / "config/scale/paper.yaml").write_text(scale.replace("shards: 4", f"shards: {shards}"))
         text = snakemake("-n", "-p", *asked, "--", f"{fresh}/papers/paper/ace/arms/base.csv").stdout
@@ -241,37 +231,22 @@ def test_the_number_of_jobs_of_an_evaluation_makes_none_stale(fresh, tmp_path):
 )
 def test_a_mistake_on_the_command_line_is_named(arguments, message):
     done = snakemake("-n", "--cores", "1", "--config", *arguments, check=False)
-    assert done.returncode != 0
-    assert message in done.stdout + done.stderr
+    assert done.returncode != 0 and message in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(
     ("target", "meant"),
     [
         ("paper_acee", "paper_ace"),
-        pytest.param("clams", "claims", marks=pytest.mark.slow),
+        slow("clams", "claims"),
         ("{r}/papers/laptop/ace/tables/tabel4.md", "{r}/papers/laptop/ace/tables/table4.md"),
-        pytest.param(
-            "{r}/papers/ace/tables/table4.md", "{r}/papers/laptop/ace/tables/table4.md", marks=pytest.mark.slow
-        ),
-        pytest.param(
-            "{r}/papers/laptop/acee/tables/table4.md", "{r}/papers/laptop/ace/tables/table4.md", marks=pytest.mark.slow
-        ),
-        pytest.param(
-            "{r}/papers/laptop/ace/figures/figure22.pdf",
-            "{r}/papers/laptop/ace/figures/figure2.pdf",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            "{r}/papers/laptop/ace/arms/ace_grpo-alpha-3.0.csv",
-            "{r}/papers/laptop/ace/arms/ace_grpo-alpha-5.0.csv",
-            marks=pytest.mark.slow,
-        ),
+        slow("{r}/papers/ace/tables/table4.md", "{r}/papers/laptop/ace/tables/table4.md"),
+        slow("{r}/papers/laptop/acee/tables/table4.md", "{r}/papers/laptop/ace/tables/table4.md"),
+        slow("{r}/papers/laptop/ace/figures/figure22.pdf", "{r}/papers/laptop/ace/figures/figure2.pdf"),
+        slow("{r}/papers/laptop/ace/arms/ace_grpo-alpha-3.0.csv", "{r}/papers/laptop/ace/arms/ace_grpo-alpha-5.0.csv"),
         ("{r}/report/laptop/aze.html", "{r}/report/laptop/ace.html"),
-        pytest.param("{r}/claims/laptop/lense.csv", "{r}/claims/laptop/lens.csv", marks=pytest.mark.slow),
-        pytest.param(
-            "{r}/sft/qwen2-chain-sft-0123456789/manifest.json", "{r}/sft/qwen2-chain-sft-", marks=pytest.mark.slow
-        ),
+        slow("{r}/claims/laptop/lense.csv", "{r}/claims/laptop/lens.csv"),
+        slow("{r}/sft/qwen2-chain-sft-0123456789/manifest.json", "{r}/sft/qwen2-chain-sft-"),
     ],
 )
 def test_an_unknown_target_names_the_nearest_in_one_line(fresh, target, meant):
@@ -296,7 +271,7 @@ def test_an_unknown_run_and_a_target_of_another_scale_are_named(fresh):
         assert done.returncode == 1 and said in done.stderr.splitlines()[-1]
 
 
-@pytest.mark.parametrize("below", ["runs", *(pytest.param(below, marks=pytest.mark.slow) for below in ("", "papers"))])
+@pytest.mark.parametrize("below", ["runs", slow(""), slow("papers")])
 def test_results_that_cannot_be_written_are_found_before_any_job(tmp_path, below):
     """A file in a folder's place; nobody can write there, root included."""
     results = tmp_path / "results"
@@ -316,12 +291,8 @@ def test_a_folder_that_forbids_writing_is_found_before_any_job():
 @pytest.mark.slow
 def test_another_text_of_a_rule_makes_no_run_again(tmp_path):
     """The default profile is found without a flag, wherever Snakemake is called from; it does not look at code."""
-    copy = tmp_path / "project"
-    for name in ("config", "workflow"):
-        shutil.copytree(ROOT / name, copy / name)
-    shutil.copy(ROOT / "Snakefile", copy)
+    copy, asked = project(tmp_path / "project", "elsewhere")
     (copy / "profiles").symlink_to("workflow/profiles")
-    asked = ("-s", str(copy / "Snakefile"), "-d", str(tmp_path / "elsewhere"))
     target = "results/papers/laptop/fade/tables/table8.md"
     first = snakemake(*asked, "--", target)
     assert "workflow specific profile" in first.stderr
@@ -336,20 +307,8 @@ def test_another_text_of_a_rule_makes_no_run_again(tmp_path):
 
 
 def test_folders_may_have_spaces_in_their_names(tmp_path):
-    copy, results = tmp_path / "a project", tmp_path / "my results"
-    for name in ("config", "workflow"):
-        shutil.copytree(ROOT / name, copy / name)
-    shutil.copy(ROOT / "Snakefile", copy)
-    asked = (
-        "-s",
-        str(copy / "Snakefile"),
-        "-d",
-        str(tmp_path / "else where"),
-        "--cores",
-        "1",
-        "--workflow-profile",
-        "none",
-    )
+    (_, folders), results = project(tmp_path / "a project", "else where"), tmp_path / "my results"
+    asked = (*folders, "--cores", "1", "--workflow-profile", "none")
     papers = results / "papers/smoke"
     targets = [papers / "fade/tables/table8.md", papers / "ace/tables/table5.tex", papers / "ace/overlap.json"]
     snakemake(*asked, "--config", "scale=smoke", f"results={results}", "--", *map(str, targets))
@@ -363,11 +322,13 @@ def test_a_profile_that_is_named_is_not_overruled_by_the_default_one(named):
         "import sys; sys.argv[:] = ['snakemake', *sys.argv[1:]]; from snakemake.cli import parse_args; "
         "_, given = parse_args(sys.argv[1:]); print(given.cores, given.executor, given.keep_going)"
     )
-    run = [sys.executable, "-c", code, *named]
-    said = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
-    assert said == (["None", "slurm", "True"] if named[0] == "--profile" else ["2", "None", "False"])
-    run = [sys.executable, "-c", code]
-    assert subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()[0] != "None"
+
+    def given(*options: str) -> list[str]:
+        run = [sys.executable, "-c", code, *options]
+        return subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+
+    assert given(*named) == (["None", "slurm", "True"] if named[0] == "--profile" else ["2", "None", "False"])
+    assert given()[0] != "None"
 
 
 def test_the_workflow_is_a_module_of_another(tmp_path):
@@ -392,20 +353,16 @@ rule mine:
 
 def test_claims_are_evaluated_again_where_a_published_number_changes(fresh):
     """The published tables are inputs of the rule; so are the scores."""
-    text = snakemake("-n", "--config", "papers=lens", f"results={fresh}", "--", "claims").stdout
+    text = dry("--config", "papers=lens", f"results={fresh}", "--", "claims")
     (job,) = re.findall(r"^rule claims_of_paper:\n    input: (.*)$", text, flags=re.MULTILINE)
     tables = {name for name in job.split(", ") if name.endswith("/table1.csv")}
     assert tables == {"config/papers/lens/reference/table1.csv"} and "scores.csv" in job
 
 
 def test_a_mistake_in_a_file_stops_before_the_dag(tmp_path):
-    for name in ("config", "workflow"):
-        shutil.copytree(ROOT / name, tmp_path / name)
-    shutil.copy(ROOT / "Snakefile", tmp_path)
-    path = tmp_path / "config" / "papers" / "ace" / "paper.yaml"
+    copy, folders = project(tmp_path / "project")
+    path = copy / "config/papers/ace/paper.yaml"
     path.write_text(path.read_text().replace("{name: rloo}", "{name: rlo}"))
-    done = snakemake("-n", "--cores", "1", "-s", str(tmp_path / "Snakefile"), "-d", str(tmp_path), check=False)
-    assert done.returncode != 0
-    assert (
-        "arms.rloo.settings.estimator.name: unknown estimator 'rlo'; did you mean 'rloo'?" in done.stdout + done.stderr
-    )
+    done = snakemake("-n", "--cores", "1", *folders, check=False)
+    message = "arms.rloo.settings.estimator.name: unknown estimator 'rlo'; did you mean 'rloo'?"
+    assert done.returncode != 0 and message in done.stdout + done.stderr

@@ -41,10 +41,7 @@ def test_alike_failures_are_one_line_with_their_count(failed):
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        (
-            "RecordError: results/data/a/problems.jsonl, line 3: x",
-            "RecordError: results/data/b/problems.jsonl, line 4: x",
-        ),
+        ("RecordError: data/a/problems.jsonl, line 3: x", "RecordError: data/b/problems.jsonl, line 4: x"),
         ("CUDA error at 0x7f00aa", "CUDA error at 0x7fffbb"),
         ("lost after 3.5 s", "lost after 12 s"),
     ],
@@ -70,11 +67,7 @@ def test_a_log_that_ends_without_an_error_is_of_a_killed_job(failed, last):
 
 @pytest.mark.parametrize(
     "last",
-    [
-        "ValueError: a rollout failed in 12 % of the groups",
-        "OSError: https://huggingface.co/qwen2%2Fa: 404",
-        "the disk is 100% full",
-    ],
+    ["ValueError: it failed in 12 % of the groups", "OSError: https://hf.co/qwen2%2Fa: 404", "the disk is 100% full"],
 )
 def test_an_error_with_a_percentage_is_an_error(failed, last):
     (line,) = lines([failed("rl", f"begins\n{last}\n")])
@@ -89,11 +82,8 @@ def test_an_error_that_was_caught_before_the_end_is_not_the_cause(failed):
     assert "1 rl job failed: ValueError: bad" in line
 
 
-def test_a_job_without_a_log_has_no_place():
+def test_a_job_without_a_log_has_no_place_and_no_failure_no_line():
     assert "(log" not in lines([Failure("rl", None)])[0]
-
-
-def test_no_failure_is_no_line(failed):
     assert lines([], waiting=5) == []
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 import yaml
-from conftest import ROOT
+from conftest import ROOT, program
 from support.checkout import Checkout
 
 from rlvr.config import schedulers
@@ -33,11 +33,9 @@ echo "$number $state" >> $LSF/states; echo "Job <$number> is submitted to queue 
 @pytest.fixture
 def lsf(tmp_path):
     """The environment with these programs."""
+    (tmp_path / "bin").mkdir()
     for name, body in PROGRAMS.items():
-        program = tmp_path / "bin" / name
-        program.parent.mkdir(exist_ok=True)
-        program.write_text(f"#!/bin/sh\n{body}\n")
-        program.chmod(0o755)
+        program(tmp_path / "bin", name, body)
     params = tmp_path / "lsbatch" / "test" / "configdir" / "lsb.params"
     params.parent.mkdir(parents=True)
     params.write_text("DEFAULT_QUEUE = q\n")
@@ -105,8 +103,7 @@ def test_a_job_knows_its_scheduler_and_its_end(lsf, monkeypatch):
 
 
 def test_both_profiles_group_and_retry_alike():
-    profiles = [
-        yaml.safe_load((ROOT / f"workflow/profiles/{name}/config.yaml").read_text()) for name in ("slurm", "lsf")
-    ]
+    files = (ROOT / f"workflow/profiles/{name}/config.yaml" for name in ("slurm", "lsf"))
+    profiles = [yaml.safe_load(file.read_text()) for file in files]
     slurm, lsf = ({k: v for k, v in p.items() if k != "executor" and not k.startswith("slurm-")} for p in profiles)
     assert slurm == lsf and profiles[1]["executor"] == "lsf"

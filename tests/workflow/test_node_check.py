@@ -5,6 +5,7 @@ import os
 import sys
 
 import pytest
+from conftest import program
 
 from rlvr.workflow import node_check
 
@@ -15,9 +16,7 @@ def node(tmp_path, monkeypatch):
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
 
     def made(driver: str, count: int):
-        program = tmp_path / "nvidia-smi"
-        program.write_text("#!/bin/sh\n" + f"echo {driver}\n" * count)
-        program.chmod(0o755)
+        program(tmp_path, "nvidia-smi", f"echo {driver}\n" * count)
         monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
 
     return made
@@ -66,9 +65,7 @@ def test_a_containers_own_compiler_counts_whatever_its_program_is_called(tmp_pat
     """It is asked inside, where PATH is another; Triton takes $CC, gcc and clang."""
     inside = tmp_path / "inside"
     inside.mkdir()
-    container = tmp_path / "apptainer"
-    container.write_text(f'#!/bin/sh\nshift 3\nPATH={inside} CC=$OF_CONTAINER exec {sys.executable} "$@"\n')
-    container.chmod(0o755)
+    container = program(tmp_path, "apptainer", f'shift 3\nPATH={inside} CC=$OF_CONTAINER exec {sys.executable} "$@"')
     command = f"{container} exec rlvr.sif /opt/venv/bin/python"
 
     def compiler() -> str:
@@ -76,17 +73,14 @@ def test_a_containers_own_compiler_counts_whatever_its_program_is_called(tmp_pat
 
     assert compiler().startswith("missing: verl: C compiler none: apt-get install gcc")
     for name in ("clang", "my-cc"):
-        (inside / name).write_text("#!/bin/sh\n")
-        (inside / name).chmod(0o755)
+        program(inside, name, "")
     assert compiler() == f"ok: verl: C compiler {inside}/clang"
     monkeypatch.setenv("OF_CONTAINER", "my-cc")
     assert compiler() == f"ok: verl: C compiler {inside}/my-cc"
 
 
 def test_an_environment_that_does_not_start_is_said_to(tmp_path):
-    (tmp_path / "python").write_text("#!/bin/sh\nexit 255\n")
-    (tmp_path / "python").chmod(0o755)
-    (missing,) = node_check.environment("verl", str(tmp_path / "python"))
+    (missing,) = node_check.environment("verl", str(program(tmp_path, "python", "exit 255")))
     assert "it does not start" in missing.todo
 
 

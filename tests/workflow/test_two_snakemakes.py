@@ -47,6 +47,10 @@ def log(checkout: Checkout, results: str) -> str:
     return (checkout.folder / results / "logs" / "runs" / f"{checkout.run()}.log").read_text()
 
 
+def in_use_by(trainer: psutil.Process) -> str:
+    return f"in use by another process (host {os.uname().nodename}, process {trainer.pid}"
+
+
 @pytest.mark.slow
 def test_a_second_snakemake_on_the_same_files_is_refused(checkout, undisturbed):
     manifest = checkout.manifest()
@@ -62,9 +66,7 @@ def test_a_second_snakemake_on_the_same_files_is_refused(checkout, undisturbed):
         # ... but Snakemake removes all locks at its end. Then the run's lease refuses who comes late.
         late = checkout.snakemake(PROFILE, manifest)
         assert late.returncode == 1 and "makes files that this command needs" not in late.stderr
-        assert f"in use by another process (host {os.uname().nodename}, process {trainer.pid}" in log(
-            checkout, "results"
-        )
+        assert in_use_by(trainer) in log(checkout, "results")
         trainer.resume()
         assert first.wait(600) == 0
     for results in ("results", "elsewhere"):
@@ -84,9 +86,7 @@ def test_when_snakemake_alone_is_killed_its_run_saves_and_the_same_command_goes_
         # The run is held there, and cannot end yet: the lock of the dead goes, and the run's lease refuses.
         again = checkout.snakemake(PROFILE, manifest, config=config)
         assert again.returncode == 1 and f"removed the lock of Snakemake process {first.pid}" in again.stderr
-        assert f"in use by another process (host {os.uname().nodename}, process {trainer.pid}" in log(
-            checkout, "killed"
-        )
+        assert in_use_by(trainer) in log(checkout, "killed")
         trainer.resume()
         gone, _ = psutil.wait_procs([trainer], timeout=120)
         assert gone and not out.exists(), "it ends with its caller, before its last step"

@@ -24,10 +24,8 @@ from rlvr.config.measures import RUN_MEASURES
 from rlvr.config.paths import Paths
 from rlvr.claims import contrasts
 from rlvr.report import layout as pages
-from rlvr.config.registries import environment, members
 from rlvr.config.order import items_in_order, priorities
 from rlvr.config.plan import asked_for, by_name, companions, core_items, first_items, runs_of
-from rlvr.training import backends
 from rlvr.verifiers import hook
 from rlvr.workflow import between, doubts, failures, gated, locks, needs, room, seen, spec_files, targets, writable
 from rlvr.workflow.needs import Job, Site
@@ -85,14 +83,15 @@ if SETTING["needs"] not in ("refuse", "warn"):
     sys.exit(f"--config needs={SETTING['needs']}: refuse or warn")
 LOGGERS = list(filter(None, SETTING["logger"].split(",")))
 for name in LOGGERS:
-    if name not in members("training/loggers"):
-        sys.exit(f"--config logger={SETTING['logger']}: unknown {name!r}{nearest(name, members('training/loggers'))}")
+    if name not in registries.LOGGERS.names():
+        known_loggers = nearest(name, registries.LOGGERS.names())
+        sys.exit(f"--config logger={SETTING['logger']}: unknown {name!r}{known_loggers}")
 # What the command line asks for; empty in a job of another Snakemake, or in a module.
 COMMAND_LINE = targets.command_line() if IS_MAIN else targets.CommandLine(runs=False)
 # Engines with a separate environment, where several jobs share an evaluation.
-SLICING = [name for name in members("sampling/engines") if environment(name)]
+SLICING = [name for name, engine in registries.ENGINES.all() if engine.environment]
 # The same by one backend, named as in config/cluster.yaml.
-BY_BACKEND = [f"{stage}.{name}" for stage in ("sft", "rl") for name in registries.backends()]
+BY_BACKEND = [f"{stage}.{name}" for stage in ("sft", "rl") for name in registries.BACKENDS.names()]
 PATHS = Paths(SETTING["results"], SETTING["scale"])
 try:
     PLAN = make_plan(ROOT, SETTING["scale"], SETTING["papers"].split(","), SETTING["mine"], SETTING["own"])
@@ -168,7 +167,7 @@ def with_statistics(plan):
 
 def task_option(data):
     """Tells the score stage the generated task of a benchmark."""
-    return f"--task {data.task}" if data.task in members("data/tasks") else ""
+    return f"--task {data.task}" if data.task in registries.TASKS.names() else ""
 
 
 def trained_from(policy):
@@ -226,7 +225,7 @@ def start_of(stage, backend, model):
     """The command that starts a training stage on the nodes of its job; the rule's options follow."""
     devices = CLUSTER.devices(f"{stage}.{backend}.{model}", GPU)
     lines, python = CLUSTER.overrides.get(backend, []), CLUSTER.python(backend, ROOT)
-    entry = backends.load(backend).STAGES[stage]
+    entry = registries.BACKENDS.load(backend).stages[stage]
     return entry.command(python_of(backend), python, *devices, lines)
 
 

@@ -62,7 +62,7 @@ for engine, shard in product(SLICED, range(PLAN.execution.shards)):
             spec=lambda w: spec_of(PLAN.evaluations[w.evaluation]),
             state=f"{EVALUATION}/state",  # no output: it must outlive a failed job
         shell:
-            python_of(environment(engine)).replace("{", "{{").replace("}", "}}")
+            python_of(registries.ENGINES.load(engine).environment).replace("{", "{{").replace("}", "}}")
             + " -m rlvr.sampling.generate --spec {params.spec:q} --policy {input.policy:q} "
             "--problems {input.problems:q} --state {params.state:q} --tensor-parallel {resources.tensor_parallel} "
             "--gpu-memory {resources.gpu_memory} {output:q} > {log:q} 2>&1"

@@ -47,22 +47,12 @@ def _rlvr(
     pass
 
 
-app.command()(train)
-app.command()(evaluate)
-app.command(epilog=EPILOG)(weigh)
-app.command()(passk)
-app.command()(grade)
-app.command()(consistency)
-app.command()(diversity)
-app.command()(plan)
-app.command()(power)
-app.command()(watch)
-app.command()(show)
-app.command()(compare)
-app.command()(export)
-app.command("new-estimator")(new_estimator)
-app.command("new-paper")(new_paper)
-app.command("verl-config")(verl_config)
+COMMANDS = (  # in the order of the help
+    *(train, evaluate, weigh, passk, grade, consistency, diversity, plan, power),
+    *(watch, show, compare, export, new_estimator, new_paper, verl_config),
+)
+for command in COMMANDS:
+    app.command(epilog=EPILOG if command is weigh else None)(command)
 app.add_typer(data.app, name="data")
 app.add_typer(models.app, name="models")
 app.add_typer(state.app, name="state")

@@ -86,7 +86,9 @@ def consistency(
     if (samples is None) != (not sizes):
         fail("--samples and --problems: each needs the other")
     tables = [_read(file) for file in files]
-    _check_names(sizes, tables)
+    benchmarks = {cell.row[4] for table in tables for cell in table.cells}
+    for name in (name for name in sizes if name not in benchmarks):
+        fail(f"--problems: no row has the benchmark {name!r}{nearest(name, benchmarks)}")
     rows, sized = _checked_rows(tables, sizes, samples)
     parts = [check_table(table.frame(), sizes, samples, table.unit) for table in tables]
     findings = pd.concat(parts, ignore_index=True)
@@ -112,13 +114,6 @@ def _sizes(words: list[str]) -> dict[str, int]:
             fail(f"--problems: {name!r} is given twice")
         sizes[name] = int(size)
     return sizes
-
-
-def _check_names(sizes: dict[str, int], tables: list[Table]) -> None:
-    benchmarks = {cell.row[4] for table in tables for cell in table.cells}
-    for name in sizes:
-        if name not in benchmarks:
-            fail(f"--problems: no row has the benchmark {name!r}{nearest(name, benchmarks)}")
 
 
 def _checked_rows(tables: list[Table], sizes: dict[str, int], samples: int | None) -> tuple[int, int]:

@@ -89,8 +89,8 @@ def prepare(
 def _summary(content: dict[str, Any], folder: Path) -> str:
     text = f"{content['name']}: {content['problems']} problems"
     if "rows" in content:
-        text += f" from {content['rows']} rows, {sum(content['left_out'].values())} left out, "
-        text += f"{content['repeated']} repeated"
+        left_out = sum(content["left_out"].values())
+        text += f" from {content['rows']} rows, {left_out} left out, {content['repeated']} repeated"
     if content.get("differs"):
         text += f"; published are {content['expected']}"
     return f"{text}; see {folder / 'card.md'}"

@@ -32,16 +32,16 @@ def evaluate(
 
     Example: rlvr evaluate --model my --data my.jsonl --verifier math
     """
-    from rlvr.config.registries import members
+    from rlvr.config.registries import ENGINES
     from rlvr.config.schema.names import VERIFIERS
 
     root = folder_of(config_folder).parent
     name = own.slug(name or f"{data.name.partition('.')[0]}_evaluated")
     own.one_of(verifier, VERIFIERS, "--verifier")
-    own.one_of(engine, members("sampling/engines"), "--engine")
+    own.one_of(engine, ENGINES.names(), "--engine")
     entry, count = own.problems_of(data, verifier)
     models = own.model_entries(model, prompt, verifier, root)
-    context = min((one["about"]["context"] for one in models.values() if "about" in one), default=2048)
+    context = own.context_of(models) or 2048
     response = min(1024, context // 2)
     sampling = {"samples": samples, "temperature": temperature, "engine": engine, "max_response_tokens": response}
     rollout = {"max_prompt_tokens": min(1024, context - response)}

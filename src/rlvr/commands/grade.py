@@ -53,8 +53,8 @@ def grade(
     if not lines:
         fail('no answers: expected lines like {"id": 1, "completion": "... \\\\boxed{5}", "gold": "5"}')
     invalid = [line["error"] for _, line in lines if "error" in line]
+    valid = [line for _, line in lines if "error" not in line]
     with pool:
-        valid = [line for _, line in lines if "error" not in line]
         verdicts = _in_order(pool, [(line["completion"], answer_of(line["gold"], verifier)) for line in valid])
         for number, line in lines:
             try:
@@ -79,7 +79,6 @@ INVALID = {"correct": False, "status": "invalid", "extracted": None, "seconds": 
 
 
 def _added(line: dict[str, Any], verdict: Verdict) -> dict[str, Any]:
-    """The fields that a verdict adds to its line."""
     status, extracted = verifiers.settle((verdict.status, verdict.extracted), line.get("finished", True))
     fields = {"correct": status == "correct", "status": status, "extracted": extracted, "seconds": verdict.seconds}
     return fields | ({} if verdict.reason is None else {"reason": verdict.reason})

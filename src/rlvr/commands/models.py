@@ -44,7 +44,11 @@ def resolve(
 
     Example: rlvr models resolve
     """
+    import yaml
+
     from rlvr.config.load import look_up
+    from rlvr.config.schema.names import Revision
+    from rlvr.files import publish
 
     folder, models, old_revisions = _read(config_folder)
     chosen = {name: look_up(models, name, "model of the hub", "NAME") for name in names or models}
@@ -58,12 +62,15 @@ def resolve(
         except LookupError as error:
             problems.append(f"{name}: {error}")
             continue
-        revisions[name] = _revision(model, commit)
+        today = datetime.date.today().isoformat()
+        revisions[name] = Revision(name=name, repo=model.repo, revision=model.revision, commit=commit, date=today)
         before = old_revisions.get(name)
         change = f"; it was {before.commit}, and its runs get new names" if before and before.commit != commit else ""
         typer.echo(f"{name}: {model.repo} at {model.revision} is {commit}{change}")
     if revisions != old_revisions:
-        _write(folder / "revisions.yaml", {name: revisions[name] for name in models if name in revisions})
+        in_order = {name: revisions[name] for name in models if name in revisions}
+        content = {name: revision.model_dump(exclude={"name"}) for name, revision in in_order.items()}
+        publish(folder / "revisions.yaml", HEAD + yaml.safe_dump(content, sort_keys=False))
     for problem in problems:
         say(problem)
     if problems:
@@ -73,9 +80,11 @@ def resolve(
 def commit_of(repo: str, revision: str) -> str:
     """The commit of a branch, from the hub, or offline from its cache. Raises LookupError with what to do."""
     from huggingface_hub import HfApi, constants
+    from huggingface_hub.file_download import repo_folder_name
 
     if constants.HF_HUB_OFFLINE:
-        reference = _cached_reference(Path(constants.HF_HUB_CACHE), repo, revision)
+        folder = Path(constants.HF_HUB_CACHE) / repo_folder_name(repo_id=repo, repo_type="model")
+        reference = folder / "refs" / revision
         if not reference.is_file():
             raise LookupError(f"{reference}: no such file; ask the hub itself, without HF_HUB_OFFLINE")
         return reference.read_text().strip()  # a commit
@@ -86,13 +95,6 @@ def commit_of(repo: str, revision: str) -> str:
             f"the hub gave no commit of {repo} at {revision!r} ({type(error).__name__}); try again, or set "
             "HF_HUB_OFFLINE=1 to take the one in the local cache, or write a commit into config/models.yaml"
         ) from error
-
-
-def _cached_reference(cache: Path, repo: str, revision: str) -> Path:
-    """The file in the hub's cache with the commit of a branch."""
-    from huggingface_hub.file_download import repo_folder_name
-
-    return cache / repo_folder_name(repo_id=repo, repo_type="model") / "refs" / revision
 
 
 def _read(folder: Path | None) -> tuple[Path, dict[str, Any], dict[str, Any]]:
@@ -112,19 +114,3 @@ def _row(model: Any, pin: Any) -> list[str]:
     if pin is None or (pin.repo, pin.revision) != (model.repo, model.revision):
         return [model.name, model.repo, model.revision, "no", f"unknown: rlvr models resolve {model.name}"]
     return [model.name, model.repo, model.revision, "no", f"{pin.commit} ({pin.date})"]
-
-
-def _revision(model: Any, commit: str) -> Any:
-    from rlvr.config.schema.names import Revision
-
-    today = datetime.date.today().isoformat()
-    return Revision(name=model.name, repo=model.repo, revision=model.revision, commit=commit, date=today)
-
-
-def _write(path: Path, revisions: dict[str, Any]) -> None:
-    import yaml
-
-    from rlvr.files import publish
-
-    content = {name: revision.model_dump(exclude={"name"}) for name, revision in revisions.items()}
-    publish(path, HEAD + yaml.safe_dump(content, sort_keys=False))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated
 
 import typer
 
 from rlvr import estimators
-from rlvr.commands.checkout import ConfigFolder, folder_of
+from rlvr.commands.checkout import ConfigFolder, NewName, check_name, folder_of
 from rlvr.commands.lines import fail
 
 MODULE = '''"""{label}: say here in one line what it does."""
@@ -54,10 +53,7 @@ ARM = "  {name}: {{label: {label}, settings: {{estimator: {{name: {name}}}}}}}\n
 ARMS = "\narms:\n"  # of config/papers/methods/paper.yaml
 
 
-def new_estimator(
-    name: Annotated[str, typer.Argument(help="Its name in configuration: small letters, digits, underscores.")],
-    config_folder: ConfigFolder = None,
-) -> None:
+def new_estimator(name: NewName, config_folder: ConfigFolder = None) -> None:
     """Write an estimator of your own to start from: its file, its arm in config/papers/methods/paper.yaml, its test.
 
     The formula in it is an example that trains. Change it, and `snakemake league --config mine=NAME` ranks it.
@@ -67,8 +63,7 @@ def new_estimator(
     root = folder_of(config_folder).parent
     module, test = root / f"src/rlvr/estimators/{name}.py", root / f"tests/estimators/test_{name}.py"
     methods = root / "config/papers/methods/paper.yaml"
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        fail(f"{name!r}: use small letters, digits and underscores, a letter first")
+    check_name(name)
     if name in estimators.names() or module.exists():
         fail(f"{name!r} exists already: {module}")
     if not methods.exists() or not module.parent.is_dir():

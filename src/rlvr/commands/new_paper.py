@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from typing import Annotated
-
 import typer
 
-from rlvr.commands.checkout import ConfigFolder, folder_of
+from rlvr.commands.checkout import ConfigFolder, NewName, check_name, folder_of
 from rlvr.commands.lines import fail
 
 PAPER = """# {label} as data: training, methods, tables. Sizes are the paper's; config/scale/ changes them.
@@ -54,10 +51,7 @@ core: {{tables: [main, main_matched], figures: [main_frontier]}}  # what the sca
 """
 
 
-def new_paper(
-    name: Annotated[str, typer.Argument(help="Its name in configuration: small letters, digits, underscores.")],
-    config_folder: ConfigFolder = None,
-) -> None:
+def new_paper(name: NewName, config_folder: ConfigFolder = None) -> None:
     """Write config/papers/NAME/ to start from: two methods, a sweep of learning rates, a table at equal pass@1.
 
     It runs as it is: `snakemake --config scale=smoke papers=NAME -- paper_NAME`. Change its methods, then its sets.
@@ -66,8 +60,7 @@ def new_paper(
     """
     folder = folder_of(config_folder)
     path = folder / "papers" / name / "paper.yaml"
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        fail(f"{name!r}: use small letters, digits and underscores, a letter first")
+    check_name(name)
     if path.parent.exists():
         fail(f"{name!r} exists already: {path.parent}")
     if not path.parents[1].is_dir():

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -59,18 +60,16 @@ def one_of(value: str, valid: Sequence[str], option: str) -> str:
     return value
 
 
-def device_here(device: str | None) -> str:
-    if device is not None:
-        return one_of(device, ("cpu", "gpu"), "--device")
-    import torch
-
-    return "gpu" if torch.cuda.is_available() else "cpu"
-
-
 def execution_here(changed: dict[str, dict[str, Any]], device: str | None) -> dict[str, Any]:
     """The execution's changes, with the device of `--set`, else of `--device`, else of this machine."""
     execution = changed.get("execution", {})
-    return execution if "device" in execution else {**execution, "device": device_here(device)}
+    if "device" in execution:
+        return execution
+    if device is None:
+        import torch
+
+        device = "gpu" if torch.cuda.is_available() else "cpu"
+    return {**execution, "device": one_of(device, ("cpu", "gpu"), "--device")}
 
 
 def changes(command: str, words: list[str]) -> dict[str, dict[str, Any]]:
@@ -122,15 +121,17 @@ def model_entries(names: list[str], prompt: str | None, verifier: str, root: Pat
         else:
             fail(f"--model {given}: no such folder, and not owner/name of the hub")
         entry["template"] = template_of(folder, prompt, verifier, root)
-        if context := context_of(folder):
+        if context := _config(folder).get("max_position_embeddings"):
             entry["about"] = {"licence": "not stated", "context": context, "source": "config.json"}
-        name = label = re.sub(r"[^A-Za-z0-9._-]", "-", label)
-        count = 1
-        while name in entries:
-            count += 1
-            name = f"{label}-{count}"
-        entries[name] = entry
+        label = re.sub(r"[^A-Za-z0-9._-]", "-", label)
+        names_of_it = chain([label], (f"{label}-{number}" for number in count(2)))
+        entries[next(name for name in names_of_it if name not in entries)] = entry
     return entries
+
+
+def context_of(models: dict[str, Any]) -> int | None:
+    """The smallest context of some entries, None where no model states its own."""
+    return min((entry["about"]["context"] for entry in models.values() if "about" in entry), default=None)
 
 
 def local_model(folder: Path) -> dict[str, Any]:
@@ -156,19 +157,16 @@ def hub_model(given: str) -> tuple[Path, dict[str, Any]]:
         folder = snapshot_download(repo, revision=commit, allow_patterns=["*.json", "*.jinja", "*.txt", "*.model"])
     except Exception as error:  # the hub's client raises many types
         fail(f"--model {given}: {' '.join(str(error).split())[:300]}")
-    dtype = str(config_of(Path(folder)).get("dtype") or config_of(Path(folder)).get("torch_dtype"))
-    dtype = "bfloat16" if dtype in ("bfloat16", "float16") else "float32"
+    config = _config(Path(folder))
+    stored = str(config.get("dtype") or config.get("torch_dtype"))
+    dtype = "bfloat16" if stored in ("bfloat16", "float16") else "float32"
     return Path(folder), {"source": "hub", "repo": repo, "revision": commit, "dtype": dtype}
 
 
-def config_of(folder: Path) -> dict[str, Any]:
+def _config(folder: Path) -> dict[str, Any]:
     from rlvr.files import read_json
 
     return read_json(folder / "config.json")
-
-
-def context_of(folder: Path) -> int | None:
-    return config_of(folder).get("max_position_embeddings")
 
 
 def template_of(folder: Path, prompt: str | None, verifier: str, root: Path) -> str:
@@ -252,11 +250,10 @@ def write(root: Path, name: str, content: dict[str, Any]) -> str:
     file = f"own/{name}.yaml"
     body = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
     text = HEAD.format(digest=_digest(body), file=file, name=name) + body
-    if (root / file).is_file() and (before := (root / file).read_text()) != text:
-        head, _, rest = before.partition("\n")
-        if f"(content {_digest(rest)})" not in head:
-            run = f"snakemake --config own={file} -- paper_{name}"
-            fail(f"{file} was edited since; run it by `{run}`, or give another --name")
+    head, _, rest = (root / file).read_text().partition("\n") if (root / file).is_file() else ("", "", "")
+    if head and f"(content {_digest(rest)})" not in head:
+        run = f"snakemake --config own={file} -- paper_{name}"
+        fail(f"{file} was edited since; run it by `{run}`, or give another --name")
     publish(root / file, text)
     return file
 

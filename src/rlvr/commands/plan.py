@@ -61,22 +61,53 @@ def plan(
     import pandas as pd
 
     from rlvr.config import paper_folders
+    from rlvr.config.cluster import Cluster
+    from rlvr.config.explain import validate
+    from rlvr.config.layers import read_yaml
+    from rlvr.config.load import look_up
+    from rlvr.cost import hardware, summary
+    from rlvr.cost.model import Costs
+    from rlvr.cost.refusals import Refused
     from rlvr.files import publish
     from rlvr.planning.expansion import make_plan
 
     folder = folder_of(config_folder)
     to_write("--order", order)
-    names = papers or paper_folders.names(folder)
-    paper_plans = make_plan(folder.parent, scale, names)
+    plans = make_plan(folder.parent, scale, papers or paper_folders.names(folder))
     options = {"device": device, "nodes": nodes, "per_node": gpus_per_node}
     machine, origins = _machine(folder, scale, {key: value for key, value in options.items() if value is not None})
-    content, jobs = _content(
-        paper_plans, folder, machine=machine, origins=origins, gpus_per_run=gpus_per_run, table=table, price=price,
-        measured=measured,
-    )  # fmt: skip
+    specs = hardware.read(folder, measured)
+    entry = look_up(specs.devices, machine.device, "device", origins.get("device", "the default device"))
+    each = machine.per_node or entry.per_node
+    only = [summary.named_item(plans, table)] if table else None
+    if machine.nodes * each == 1:  # as the workflow is started there: --config gpus=1
+        gpus_per_run = gpus_per_run or 1
+    cluster = validate(Cluster, [read_yaml(folder / "cluster.yaml", folder.parent)])  # the workflow checks its rules
+    costs = Costs(specs, machine.device, cluster, gpus_per_run=gpus_per_run)
+    work, schedule = summary.scheduled(plans, costs, machine.nodes, each, only)
+    if work.refused:
+        raise Refused(work.refused, machine.device)
     if order is not None:
         columns = ["job", "kind", "gpus", "nodes", "start_hours", "end_hours", "first_for"]
-        publish(order, pd.DataFrame(jobs, columns=columns).to_csv(index=False, lineterminator="\n"))
+        jobs = pd.DataFrame(summary.order(work, schedule), columns=columns)
+        publish(order, jobs.to_csv(index=False, lineterminator="\n"))
+    content = {
+        "papers": list(plans.papers),
+        "scale": plans.scale,
+        "table": table,
+        "device": {"name": machine.device, **entry.model_dump(exclude={"assumptions"})},
+        "from": {"device": "the default", "nodes": "the default", "per_node": "config/hardware.yaml", **origins},
+        "nodes": machine.nodes,
+        "gpus_per_node": each,
+        "total": summary.totals(work, schedule, price),
+        "jobs": summary.by_model(work),
+        "memory": summary.by_memory(work),
+        "items": summary.by_item(plans, work, schedule),
+        "longest_chain": summary.chain(work),
+        "devices": summary.by_device(plans, costs, machine.nodes, each, only) if entry.unit == "GPU" else [],
+        "assumptions": summary.assumptions(costs),
+        "notes": summary.notes(plans, specs, machine.device, work),
+    }
     typer.echo(json.dumps(content, indent=1, allow_nan=False) if as_json else _text(content))
 
 
@@ -96,62 +127,6 @@ def _machine(folder: Path, scale: str, options: dict[str, Any]) -> tuple[Any, di
     return machine, origins
 
 
-def _cluster(folder: Path) -> Any:
-    """What jobs ask for; the workflow checks the names of its rules."""
-    from rlvr.config.cluster import Cluster
-    from rlvr.config.explain import validate
-    from rlvr.config.layers import read_yaml
-
-    return validate(Cluster, [read_yaml(folder / "cluster.yaml", folder.parent)])
-
-
-def _content(
-    paper_plans: Any,
-    folder: Path,
-    *,
-    machine: Any,
-    origins: dict[str, str],
-    gpus_per_run: int | None,
-    table: str | None,
-    price: float | None,
-    measured: Path | None,
-) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    from rlvr.config.load import look_up
-    from rlvr.cost import hardware, summary
-    from rlvr.cost.model import Costs
-    from rlvr.cost.refusals import Refused
-
-    specs = hardware.read(folder, measured)
-    device, nodes = machine.device, machine.nodes
-    entry = look_up(specs.devices, device, "device", origins.get("device", "the default device"))
-    each = machine.per_node or entry.per_node
-    only = [summary.named_item(paper_plans, table)] if table else None
-    if nodes * each == 1:  # as the workflow is started there: --config gpus=1
-        gpus_per_run = gpus_per_run or 1
-    costs = Costs(specs, device, _cluster(folder), gpus_per_run=gpus_per_run)
-    work, schedule = summary.scheduled(paper_plans, costs, nodes, each, only)
-    if work.refused:
-        raise Refused(work.refused, device)
-    content = {
-        "papers": list(paper_plans.papers),
-        "scale": paper_plans.scale,
-        "table": table,
-        "device": {"name": device, **entry.model_dump(exclude={"assumptions"})},
-        "from": {"device": "the default", "nodes": "the default", "per_node": "config/hardware.yaml", **origins},
-        "nodes": nodes,
-        "gpus_per_node": each,
-        "total": summary.totals(work, schedule, price),
-        "jobs": summary.by_model(work),
-        "memory": summary.by_memory(work),
-        "items": summary.by_item(paper_plans, work, schedule),
-        "longest_chain": summary.chain(work),
-        "devices": summary.by_device(paper_plans, costs, nodes, each, only) if entry.unit == "GPU" else [],
-        "assumptions": summary.assumptions(costs),
-        "notes": summary.notes(paper_plans, specs, device, work),
-    }
-    return content, summary.order(work, schedule)
-
-
 # ---- text for people ----
 
 
@@ -165,14 +140,14 @@ def _text(content: dict[str, Any]) -> str:
         f"{head}\nEstimates from a model with assumed rates (below), not measurements.",
         _totals(content["total"], unit),
         _jobs(content["jobs"], unit),
-        *([_memory(content["memory"], unit)] if content["memory"] else []),
+        _memory(content["memory"], unit),
         _items(content["items"], unit),
         _chain(content["longest_chain"], content["total"], unit),
-        *([_devices(content["devices"])] if content["devices"] else []),
+        _devices(content["devices"]),
         _table(rows, ("assumption", "value", "unit", "source")),
         "\n".join(f"- {note}" for note in content["notes"]),
     ]
-    return "\n\n".join(parts)
+    return "\n\n".join(filter(None, parts))
 
 
 def _head(content: dict[str, Any], unit: str) -> str:
@@ -227,6 +202,8 @@ def _memory(rows: list[dict[str, Any]], unit: str) -> str:
     """The peak of each phase in GB, the phase's largest parts, and what a device can hold."""
     from rlvr.cost.memory import largest_parts
 
+    if not rows:
+        return ""
     phases = list(dict.fromkeys(phase for row in rows for phase in row["peaks"]))
     cells = [
         (
@@ -260,18 +237,19 @@ def _chain(jobs: list[dict[str, Any]], total: dict[str, Any], unit: str) -> str:
 
 
 def _devices(devices: list[dict[str, Any]]) -> str:
-    """The table of the same plan on each type of GPU."""
-    rows = []
-    for row in devices:
-        if "problem" in row:
-            rows.append((row["device"], row["about"], "does not fit", "", "", "", ""))
-        else:
-            hours, time = _hours(row["gpu_hours"]), _time(row["makespan_hours"])
-            memory = f"{row['memory_bytes'] / 1e9:.1f} of {row['memory'] / 1e9:.0f} GB"
-            idle = f"{row['idle_share']:.1%}"
-            rows.append((row["device"], row["about"], row["gpus_a_run"], memory, hours, time, idle))
+    if not devices:
+        return ""
+    rows = [(row["device"], row["about"], *_on_device(row)) for row in devices]
     names = ("GPUs a run", "largest memory", "GPU-hours", "makespan", "idle")
     return _table(rows, ("--device", "on as many of", *names))
+
+
+def _on_device(row: dict[str, Any]) -> tuple[Any, ...]:
+    if "problem" in row:
+        return "does not fit", "", "", "", ""
+    memory = f"{row['memory_bytes'] / 1e9:.1f} of {row['memory'] / 1e9:.0f} GB"
+    time = _time(row["makespan_hours"])
+    return row["gpus_a_run"], memory, _hours(row["gpu_hours"]), time, f"{row['idle_share']:.1%}"
 
 
 def _table(rows: list[Any], headers: tuple[str, ...]) -> str:

@@ -70,7 +70,6 @@ def power(
 
 
 def _row(of: Components, seeds: int, problems: int, difference: float) -> dict[str, Any]:
-    """What so many seeds and problems find, as the fields of a line."""
     from rlvr.statistics.power import power_at, seeds_needed, smallest_difference
 
     numbers = {
@@ -90,7 +89,7 @@ def _table(rows: list[dict[str, Any]]) -> str:
     first = rows[0]
     headers = ("seeds", "problems", "smallest difference", f"power at {first['difference']:g}", "seeds needed")
     cells = [
-        (row["seeds"], row["problems"], f"{row['smallest_difference']:.2f}", f"{row['power']:.0%}", _needed(row))
+        (row["seeds"], row["problems"], f"{row['smallest_difference']:.2f}", f"{row['power']:.0%}", row["seeds_needed"])
         for row in rows
     ]
     spread = ", ".join(f"{part} {first[f'sd_{part}']:.2f}" for part in ("seeds", "problems", "rest"))
@@ -99,11 +98,9 @@ def _table(rows: list[dict[str, Any]]) -> str:
         f"and the seeds needed find {first['difference']:g} with 80 %, both by a two-sided test at 5 %.",
         f"Standard deviations in the pilot runs: {spread}.",
     )
-    return "\n".join([tabulate(cells, headers=headers, colalign=["right"] * 5, disable_numparse=True), "", *notes])
-
-
-def _needed(row: dict[str, Any]) -> str:
-    return "over 1,000" if row["seeds_needed"] is None else str(row["seeds_needed"])
+    right = ["right"] * len(headers)
+    table = tabulate(cells, headers=headers, colalign=right, disable_numparse=True, missingval="over 1,000")
+    return "\n".join([table, "", *notes])
 
 
 def _differences(left: list[Path], curve: dict[float, list[Path]], right: list[Path], k: int) -> Matrix:
@@ -130,7 +127,6 @@ def _differences(left: list[Path], curve: dict[float, list[Path]], right: list[P
 
 
 def _curve(words: list[str]) -> dict[float, list[Path]]:
-    """The files of each learning rate."""
     curve: dict[float, list[Path]] = {}
     for word in words:
         rate, _, path = word.partition("=")

@@ -75,24 +75,19 @@ def _write(name: str, shown: Iterable[Shown], more: Iterator[Shown], html: Path 
         from rlvr.show import rows
 
         typer.echo(f"{parquet}: {rows.write(parquet, shown):,} rollouts")
-    elif html:
+        return
+    content = list(shown)
+    notes = [] if content else [f"{name}: no such rollout"]
+    notes += [f"{name} has more: --step, --prompt and --limit choose"] if next(more, None) else []
+    if html:
         from rlvr.show import page
 
-        content = list(shown)
-        publish(html, page.groups_page(name, content, list(_notes(name, content, more))))
+        publish(html, page.groups_page(name, content, notes))
         typer.echo(f"{html}: {len(content)} groups")
     else:
         from rlvr.show import terminal
 
-        content = list(shown)
-        terminal.show(content, list(_notes(name, content, more)))
-
-
-def _notes(name: str, shown: list[Shown], more: Iterator[Shown]) -> Iterator[str]:
-    if not shown:
-        yield f"{name}: no such rollout"
-    if next(more, None):
-        yield f"{name} has more: --step, --prompt and --limit choose"
+        terminal.show(content, notes)
 
 
 def _estimator(words: str) -> Estimator:

@@ -111,12 +111,12 @@ def show(results: Results = Path("results")) -> None:
 
     rows = []
     for work in _all(results).values():
-        if (size := _size(work.saved_files())) or work.holder():
+        size, at_work = _size(work.saved_files()), work.holder() or ""
+        if size or at_work:
             done = "finished" if work.finished() else "unfinished"
             freed = retire.bytes_freed(work.state)
-            rows.append(
-                [work.kind, work.name, done, work.at(), f"{size:,}", f"{freed:,}" if freed else "", work.holder() or ""]
-            )
+            numbers = (f"{size:,}", f"{freed:,}" if freed else "")
+            rows.append([work.kind, work.name, done, work.at(), *numbers, at_work])
     headers = ["kind", "name", "", "state at", "bytes", "freed", "held by"]
     typer.echo(tabulate(rows, headers=headers, disable_numparse=True) if rows else f"{results}: no state")
 
@@ -205,11 +205,9 @@ def again(
     # Stages without a lease, such as grading, read files that this command removes.
     for owner in locks.living(results.absolute().parent / ".snakemake"):
         fail(f"{owner} is at work here; stop it first. Nothing was removed")
-    analyses = _analyses(
-        results,
-        {work.name for work in [*selected, *dependent] if work.kind != "evaluation"}
-        | {work.name.split("/")[0] for work in selected if work.kind == "evaluation"},
-    )
+    policies = {work.name.split("/")[0] for work in selected}
+    policies |= {work.name for work in dependent if work.kind != "evaluation"}
+    analyses = _analyses(results, policies)
     for work in selected:
         typer.echo(f"{work.name}: outputs and state ({work.at()}, {_size(work.saved_files()):,} bytes)")
     existing = [work for work in dependent if work.outputs()]

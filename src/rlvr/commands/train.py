@@ -65,15 +65,15 @@ def train(
         own.one_of(method, estimators.names(), "--estimator")
     own.one_of(verifier, VERIFIERS, "--verifier")
     for kind in logger or []:
-        own.one_of(kind, registries.members("training/loggers"), "--logger")
+        own.one_of(kind, registries.LOGGERS.names(), "--logger")
     changed = own.changes("train", settings or [])
     if "name" in changed.get("estimator", {}):
         fail("--set estimator.name: give the method as --estimator NAME")
-    backend = own.one_of(changed.get("rl", {}).get("backend", backend), registries.backends(), "--backend")
+    backend = own.one_of(changed.get("rl", {}).get("backend", backend), registries.BACKENDS.names(), "--backend")
     sets = _sets(name, data, held_out, verifier)
     models = own.model_entries(model, prompt, verifier, root)
-    context = min((entry["about"]["context"] for entry in models.values() if "about" in entry), default=None)
-    layer = own.with_changes(_settings(sets, context, backend, steps=steps, learning_rate=learning_rate), changed)
+    own_settings = _settings(sets, own.context_of(models), backend, steps=steps, learning_rate=learning_rate)
+    layer = own.with_changes(own_settings, changed)
     arms = {
         method: {"label": method, "settings": {"estimator": {"name": method, **changed.get("estimator", {})}}}
         for method in estimator

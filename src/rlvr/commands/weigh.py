@@ -94,13 +94,10 @@ def masses(rewards_PG: Tensor, weights_PG: Tensor) -> dict[str, list[float]]:
 
 def parse_settings(name: str, settings: list[str]) -> dict[str, Any]:
     """KEY=VALUE words in the types of the method's settings. Raises SettingError; exits for an unknown method."""
+    if not name:
+        fail("name a method; see `rlvr weigh --list`")
     if name not in estimators.names():
-        message = (
-            f"unknown method {name!r}{nearest(name, estimators.names())}"
-            if name
-            else "name a method; see `rlvr weigh --list`"
-        )
-        fail(message)
+        fail(f"unknown method {name!r}{nearest(name, estimators.names())}")
     valid, parsed = estimators.kind(name).settings, {}
     for word in settings:
         key, equals, value = word.partition("=")
@@ -146,7 +143,6 @@ def read_step(line: str, estimator: Estimator, place: int) -> Line:
 
 
 def _fields_of(needs: Iterable[str]) -> list[str]:
-    """The fields of a line with these inputs."""
     return list(dict.fromkeys(field for need in needs for field in INPUTS[need].fields))
 
 

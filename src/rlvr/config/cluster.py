@@ -7,9 +7,9 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from rlvr.config import registries, schedulers
 from rlvr.config.explain import validate
 from rlvr.config.layers import ConfigError, look_up, read_yaml
+from rlvr.config.registries import BACKENDS, SCHEDULERS, environments
 from rlvr.config.schema.fields import Natural, Positive, Strict
 
 KINDS = ("cpu", "short", "gpu")  # the kinds of jobs in the workflow
@@ -83,7 +83,7 @@ class Cluster(Strict):
         memory = request["mem_mb"]
         site = {"account": self.account, "qos": self.qos, "constraint": self.constraint}
         resources = {
-            **schedulers.load(self.scheduler).resources(request | site, nodes, gpus_each),
+            **SCHEDULERS.load(self.scheduler).resources(request | site, nodes, gpus_each),
             "mem_mb": memory and _growing(memory, request["mem_mb_limit"]),
             "runtime": _growing(request["runtime"], request["longest"]),
         }
@@ -138,11 +138,11 @@ def read_cluster(path: Path, root: Path, rules: list[str]) -> Cluster:
     cluster = validate(Cluster, [layer])
     for kind in cluster.kinds:
         look_up(KINDS, kind, "kind of job", layer.place(("kinds", kind)))
-    look_up(schedulers.names(), cluster.scheduler, "scheduler", layer.place(("scheduler",)))
+    look_up(SCHEDULERS.names(), cluster.scheduler, "scheduler", layer.place(("scheduler",)))
     for rule in cluster.rules:
         look_up(rules, rule, "rule", layer.place(("rules", rule)))
     for name in cluster.environments:
-        look_up(registries.environments(), name, "environment", layer.place(("environments", name)))
+        look_up(environments(), name, "environment", layer.place(("environments", name)))
     for name in cluster.overrides:
-        look_up(registries.backends(), name, "backend", layer.place(("overrides", name)))
+        look_up(BACKENDS.names(), name, "backend", layer.place(("overrides", name)))
     return cluster

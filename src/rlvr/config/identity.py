@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
 from rlvr import estimators, verifiers
-from rlvr.config import registries
+from rlvr.config.registries import BACKENDS, ENGINES, BackendKind, EngineKind
 from rlvr.config.schema.fields import Strict
 from rlvr.config.schema.specs import EvaluationSpec, PolicySpec, RunSpec
 
@@ -68,16 +68,15 @@ def rewarded_by(spec: Strict) -> dict[str, int]:
 
 def made_by(spec: Strict) -> dict[str, int]:
     """The versions of the trainers and the sampler that make what is specified, as far as they are not 1."""
-    members = {}
+    members: dict[str, BackendKind | EngineKind] = {}
     base = spec.base if isinstance(spec, RunSpec) else spec
     if isinstance(base, PolicySpec) and base.sft is not None:
-        members["sft_version"] = "training/backends", base.sft.backend
+        members["sft_version"] = BACKENDS.load(base.sft.backend)
     if isinstance(spec, RunSpec):
-        members["rl_version"] = "training/backends", spec.rl.backend
+        members["rl_version"] = BACKENDS.load(spec.rl.backend)
     if isinstance(spec, EvaluationSpec):
-        members["engine_version"] = "sampling/engines", spec.sampling.engine
-    versions = {key: registries.constant(*member, "VERSION", 1) for key, member in members.items()}
-    return {key: version for key, version in versions.items() if version != 1}
+        members["engine_version"] = ENGINES.load(spec.sampling.engine)
+    return {key: member.version for key, member in members.items() if member.version != 1}
 
 
 SAID = ("about", "stand_in", "path")  # of a model or a data set, and not what it is

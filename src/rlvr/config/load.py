@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from rlvr import estimators
-from rlvr.config import paper_folders, registries
+from rlvr.config import paper_folders
 from rlvr.config.explain import check_part, named_entries, validate
 from rlvr.config.layers import ConfigError, Layer, look_up, merge, place_of, read_yaml
+from rlvr.config.registries import ADAPTERS
 from rlvr.config.schema.names import Data, HubModel, Mixture, Model, Prompt, Published, Revision
 from rlvr.config.schema.settings import OF_A_RUN, Settings
 from rlvr.words import nearest
@@ -80,7 +81,7 @@ def _with_sets(content: dict[str, Any], entries: dict[str, Any], layer: Layer, n
 def _check_published(data: Published, layer: Layer, name: str) -> None:
     """Raises ConfigError for fields that the adapter does not read, and for files that the set lacks."""
     for field in data.fields:
-        fields = registries.constant("data/adapters", data.adapter, "FIELDS")
+        fields = ADAPTERS.load(data.adapter).fields
         look_up(fields, field, f"field of the adapter {data.adapter}", layer.place((name, "fields", field)))
     for file in data.sha256:
         look_up(data.files, file, "file of the set", layer.place((name, "sha256", file)))

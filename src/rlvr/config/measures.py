@@ -46,8 +46,8 @@ MEASURES = {
     "all_wrong": Measure("share of prompts without a correct response", BOTH, share=True),
     "all_right": Measure("share of prompts without a wrong response", BOTH, share=True),
     "entropy": Measure("entropy, all tokens (nats)", BOTH),
-    "entropy_decision": Measure("entropy, decision tokens (nats)", BOTH),  # of a generated task's vocabulary
-    "entropy_forking": Measure("entropy, forking tokens (nats)", BOTH),  # of every other vocabulary
+    "entropy_decision": Measure("entropy, decision tokens (nats)", BOTH),  # of a generated task's problems
+    "entropy_forking": Measure("entropy, forking tokens (nats)", BOTH),  # of all other problems
     "oef": Measure("overconfident share of errors (OEF)", BOTH, share=True),
     "false_working": Measure("correct responses with a false step", BOTH, share=True),
     "overconfidence_mean": Measure("mean c / T where c > 0 (nats)", BOTH),

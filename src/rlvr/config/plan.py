@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from rlvr.config import identity, registries
+from rlvr.config import identity
+from rlvr.config.registries import ENGINES
 from rlvr.config.schema.items import ItemConfig, Row
 from rlvr.config.schema.paper import Core, Paper
 from rlvr.config.schema.settings import Diversity, Execution, Settings
@@ -166,7 +167,7 @@ class Plan:
 
     def shards(self, evaluation: str) -> int:
         """The number of jobs that sample an evaluation; one for an engine in the workflow's own environment."""
-        return self.execution.shards if registries.environment(self.evaluations[evaluation].sampling.engine) else 1
+        return self.execution.shards if ENGINES.load(self.evaluations[evaluation].sampling.engine).environment else 1
 
     def shared_by(self, policy: str) -> int:
         """The GPUs that share a policy's model while an engine samples it."""

@@ -5,7 +5,7 @@ c bytes of a number in products, s bytes of a number in the residual stream. Pro
 where the weights are cast before the pass (verl's FSDP), and s = 4 under autocast alone (the trainer in process).
 """
 
-from rlvr.config.registries import constant
+from rlvr.config.registries import ARCHITECTURES
 from rlvr.cost.hardware import Shape
 
 LOGITS_AT_ONCE = 2048  # tokens: of policies/transformers_pass.py, and of verl's entropy in chunks
@@ -27,7 +27,7 @@ def layer(shape: Shape, *, compute: int, stream: int) -> float:
 
 def _head_norms(shape: Shape, each: int) -> float:
     """The norms of queries and keys, where the architecture has them."""
-    if not constant("policies/architectures", shape.architecture, "NORMS"):
+    if not ARCHITECTURES.load(shape.architecture).norms:
         return 0.0
     return (shape.heads + shape.kv_heads) * (each * shape.head_dim + 4)
 

@@ -8,10 +8,9 @@ from pydantic import Field
 from rlvr.config.explain import validate
 from rlvr.config.layers import ConfigError, Layer, look_up, read_yaml
 from rlvr.config.load import read_models, read_prompts
-from rlvr.config.registries import constant
+from rlvr.config.registries import ARCHITECTURES, TASKS
 from rlvr.config.schema.fields import Name, Positive, Rate, Strict
-from rlvr.config.schema.names import ARCHITECTURES, HubModel, Model, ScratchModel, Vision
-from rlvr.data import tasks
+from rlvr.config.schema.names import HubModel, Model, ScratchModel, Vision
 
 
 class Assumption(Strict):
@@ -82,7 +81,7 @@ class Tower(Strict):
 class Shape(Strict):
     """Sizes of a decoder-only transformer with gated MLPs, as in its config.json."""
 
-    architecture: Literal[ARCHITECTURES]  # type: ignore[valid-type]
+    architecture: Literal[ARCHITECTURES.names()]  # type: ignore[valid-type]
     hidden_size: Positive
     layers: Positive
     heads: Positive
@@ -103,9 +102,9 @@ class Shape(Strict):
         """Those of layers, the last norm, input embeddings, and the head where it is not tied."""
         d, width, kv_width = self.hidden_size, self.heads * self.head_dim, self.kv_heads * self.head_dim
         attention = 2 * d * width + 2 * d * kv_width
-        if constant("policies/architectures", self.architecture, "BIASES"):
+        if ARCHITECTURES.load(self.architecture).biases:
             attention += width + 2 * kv_width  # biases of queries, keys and values
-        if constant("policies/architectures", self.architecture, "NORMS"):
+        if ARCHITECTURES.load(self.architecture).norms:
             attention += 2 * self.head_dim  # norms of queries and keys
         layer = attention + 3 * d * self.intermediate_size + 2 * d
         return self.layers * layer + d + self.vocabulary * d * (1 if self.tie_embeddings else 2)
@@ -161,7 +160,7 @@ class Hardware(Strict):
             return look_up(self.shapes, published(model), "shape of the model", "config/hardware.yaml: shapes")
         sizes = model.model_dump(include=set(Shape.model_fields) - {"vision"})
         tower = None if model.vision is None else Tower.of(model.vision, model.hidden_size)
-        vocabulary = len(tasks.load(model.task).VOCABULARY)
+        vocabulary = len(TASKS.load(model.task).vocabulary)
         return Shape(**sizes, head_dim=model.hidden_size // model.heads, vocabulary=vocabulary, vision=tower)
 
 
@@ -174,12 +173,12 @@ def read(folder: Path, measured: Path | None = None) -> Hardware:
     layer = read_yaml(folder / "hardware.yaml", folder.parent)
     hardware = validate(Hardware, [layer])
     _check(hardware, layer, folder)
-    if measured is not None:
-        more = read_yaml(measured, folder.parent)
-        added = validate(_MeasuredFile, [more]).measured
-        _check(hardware.model_copy(update={"measured": added}), more, folder)
-        hardware = hardware.model_copy(update={"measured": [*hardware.measured, *added]})
-    return hardware
+    if measured is None:
+        return hardware
+    more = read_yaml(measured, folder.parent)
+    added = validate(_MeasuredFile, [more]).measured
+    _check(hardware.model_copy(update={"measured": added}), more, folder)
+    return hardware.model_copy(update={"measured": [*hardware.measured, *added]})
 
 
 def _check(hardware: Hardware, layer: Layer, folder: Path) -> None:

@@ -1,40 +1,45 @@
 """From a plan to jobs with costs: SFT -> run -> evaluation. Data, models, grading and tables need no GPU."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rlvr.config.order import items_asked_for, needs, ranks
 from rlvr.config.plan import Plan
-from rlvr.config.schema.specs import PolicySpec
 from rlvr.cost.model import Costs, Estimate
 from rlvr.cost.schedule import Job
 
 Name = tuple[str, str]  # (paper, table or figure)
 
 
+@dataclass(frozen=True, kw_only=True)
+class PlannedJob(Job):
+    """A job of a plan, with its estimate."""
+
+    kind: str  # sft, run or evaluation
+    whole: str  # its output, which several jobs may share
+    model: str
+    estimate: Estimate
+
+
 @dataclass(frozen=True)
 class Work:
-    """The jobs of a plan, their estimates, and the jobs of each table and figure."""
+    """The jobs of a plan, and those of each table and figure."""
 
-    jobs: dict[str, Job]
-    kinds: dict[str, str]  # job -> sft, run or evaluation
-    wholes: dict[str, str]  # job -> its output, which several jobs may share
-    models: dict[str, str]  # job -> its model's name
-    estimates: dict[str, Estimate]
-    items: dict[Name, set[str]]  # table or figure -> jobs, in the order of finishing
-    shown_in: dict[Name, set[Name]]  # table -> figures that show it
+    jobs: dict[str, PlannedJob] = field(default_factory=dict)
+    items: dict[Name, set[str]] = field(default_factory=dict)  # table or figure -> jobs, in the order of finishing
+    shown_in: dict[Name, set[Name]] = field(default_factory=dict)  # table -> figures that show it
 
     @property
     def refused(self) -> dict[str, list[str]]:
         """Why runs cannot fit, and the runs of each reason."""
         reasons: dict[str, list[str]] = {}
-        for name, estimate in self.estimates.items():
-            if estimate.refusal:
-                reasons.setdefault(estimate.refusal, []).append(name)
+        for name, job in self.jobs.items():
+            if job.estimate.refusal:
+                reasons.setdefault(job.estimate.refusal, []).append(name)
         return reasons
 
     def gpu_hours(self, names: set[str] | None = None) -> float:
-        return sum(self.estimates[name].gpu_hours for name in sorted(self.jobs if names is None else names))
+        return sum(self.jobs[name].estimate.gpu_hours for name in sorted(self.jobs if names is None else names))
 
     def only(self, item: Name) -> set[str]:
         """The jobs that only this item and the figures that show it need."""
@@ -48,8 +53,8 @@ class Work:
 
     def count(self, kind: str, names: set[str] | None = None) -> int:
         """The number of SFTs, runs or evaluations; an evaluation may be several jobs."""
-        jobs = self.jobs if names is None else names
-        return len({self.wholes[name] for name in jobs if self.kinds[name] == kind})
+        jobs = (self.jobs[name] for name in (self.jobs if names is None else names))
+        return len({job.whole for job in jobs if job.kind == kind})
 
 
 def evaluation_name(policy: str, evaluation: str) -> str:
@@ -77,7 +82,7 @@ def work_of(plan: Plan, costs: Costs, *, only: list[Name] | None = None) -> Work
 class _Builder:
     def __init__(self, plan: Plan, costs: Costs):
         self.plan, self.costs, self.rank = plan, costs, ranks(plan)
-        self.work = Work({}, {}, {}, {}, {}, {}, {})
+        self.work = Work()
         self.cache: dict[object, Estimate] = {}
 
     def policy(self, policy: str) -> str | None:
@@ -89,13 +94,13 @@ class _Builder:
             # Runs that differ only in seed, weights and loss cost the same, but for the passes of a reference.
             key = spec.model_dump_json(exclude={"seed", "estimator", "loss"}), spec.needs_reference
             estimate = self._estimate((key, execution), lambda: self.costs.run(spec, execution))
-            return self._add(policy, "run", self.plan.base_of(policy), policy, estimate, spec.base)
+            return self._add(policy, "run", policy, self.plan.base_of(policy), policy, spec.base.model.name, estimate)
         spec = self.plan.policies[policy]
         if spec.sft is None:
             return None
         estimate = self._estimate(policy, lambda: self.costs.sft(spec, self.plan.execution))
-        before = [self.policy(name) for name in self.plan.before(policy)]
-        return self._add(policy, "sft", before[-1] if before else None, policy, estimate, spec)
+        before = [None, *(self.policy(name) for name in self.plan.before(policy))][-1]
+        return self._add(policy, "sft", policy, before, policy, spec.model.name, estimate)
 
     def evaluation(self, policy: str, evaluation: str) -> list[str]:
         """The jobs that draw an evaluation's samples. Joining them needs no GPU."""
@@ -109,7 +114,7 @@ class _Builder:
             lambda: self.costs.evaluation(spec, base.model, self.plan.execution, shards=shards),
         )
         key = policy, evaluation
-        return [self._add(name, "evaluation", policy, key, estimate, base, whole=whole) for name in names]
+        return [self._add(name, "evaluation", whole, policy, key, base.model.name, estimate) for name in names]
 
     def _estimate(self, key: object, make: Callable[[], Estimate]) -> Estimate:
         if key not in self.cache:
@@ -117,18 +122,9 @@ class _Builder:
         return self.cache[key]
 
     def _add(
-        self,
-        name: str,
-        kind: str,
-        before: str | None,
-        key: str | Name,
-        estimate: Estimate,
-        base: PolicySpec,
-        *,
-        whole: str | None = None,
+        self, name: str, kind: str, whole: str, before: str | None, key: str | Name, model: str, estimate: Estimate
     ) -> str:
-        after = (before,) if before in self.work.jobs else ()
-        self.work.jobs[name] = Job(name, estimate.seconds, estimate.gpus, after, self.rank[key])  # type: ignore[arg-type]
-        self.work.wholes[name] = whole or name
-        self.work.kinds[name], self.work.models[name], self.work.estimates[name] = kind, base.model.name, estimate
+        after = (before,) if before is not None and before in self.work.jobs else ()
+        own = (estimate.seconds, estimate.gpus, after, self.rank[key])
+        self.work.jobs[name] = PlannedJob(name, *own, kind=kind, whole=whole, model=model, estimate=estimate)
         return name

@@ -6,6 +6,7 @@ P parameters, G GPUs. Weights, gradients and Adam's two moments are float32: 4 P
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 
 from rlvr.config.schema.names import Model
 from rlvr.config.schema.settings import Execution, Sft
@@ -103,11 +104,7 @@ class _Passes:
     def trained(self, steady: Parts, shard: float) -> dict[str, Parts]:
         """An update and the optimizer's step on top of `steady`, which has gradients; a `shard` is 4 P / G."""
         return {
-            "update": max(
-                {**steady, **self.gathered(), **self._updated_head()},
-                {**steady, **self.gathered(), **self._updated_layer()},
-                key=lambda parts: sum(parts.values()),
-            ),
+            "update": {**steady, **self.gathered(), **_largest(self._updated_head(), self._updated_layer())},
             "optimizer": {**steady, "temporaries": shard},
         }
 
@@ -187,17 +184,25 @@ class _Run:
         pictured = self.tokens * self.spec.rollout.max_prompt_tokens / self.longest
         return _Passes(self.shape, self.tokens, self.longest, pictured, self.packed, self.compute)
 
+    @property
+    def _trained_models(self) -> int:
+        return 1 + (self.spec.critic is not None)
+
+    def _critic(self, size: float) -> Parts:
+        return {} if self.spec.critic is None else {"critic and its moments": 3 * size}
+
+    @property
+    def _engine(self) -> float:
+        return self.execution.gpu_memory_utilization * self.device.memory
+
     # ---- verl: FSDP2, a reference on the host, vLLM on the same GPUs ----
 
     def verl(self) -> dict[str, Parts]:
         shard, passes = 4 * self.shape.parameters / self.gpus, self.passes
-        steady = {"weights": shard, "moments": 2 * shard, **_processes(self.assumed, 2)}
-        if self.spec.critic is not None:
-            steady["critic and its moments"] = 3 * shard
-        gradients = {"gradients": shard * (1 + (self.spec.critic is not None))}
-        engine = self.execution.gpu_memory_utilization * self.device.memory
+        steady = {"weights": shard, "moments": 2 * shard, **_processes(self.assumed, 2), **self._critic(shard)}
+        gradients = {"gradients": shard * self._trained_models}
         return {
-            "rollouts": {**steady, "vllm": engine},
+            "rollouts": {**steady, "vllm": self._engine},
             "log-probabilities": {**steady, **passes.gathered(), **passes.scored()},
             **passes.trained({**steady, **gradients}, shard),
         }
@@ -206,28 +211,26 @@ class _Run:
         """Bytes that an engine's share lacks for its weights and the cache of the longest sequence."""
         width, spread = WIDTH["bfloat16"], self.execution.tensor_parallel  # verl's default for rollouts
         need = (self.shape.parameters + self.longest * self.shape.cache_values) * width / spread
-        return need - self.execution.gpu_memory_utilization * self.device.memory
+        return need - self._engine
 
     # ---- in process on one GPU: policies/transformers_pass.py, and the sampler of policies/sampler.py ----
 
     def in_process(self) -> dict[str, Parts]:
         whole = 4 * self.shape.parameters
-        critic = self.spec.critic is not None
         steady = {"weights": whole, "moments": 2 * whole, "reference": whole, **_processes(self.assumed, 1)}
-        if critic:
-            steady["critic and its moments"] = 3 * whole
-        trained = {**steady, "gradients": whole * (1 + critic)}
-        logits = self._logits(12 + self.compute)
+        steady |= self._critic(whole)
+        trained = {**steady, "gradients": whole * self._trained_models}
+        forward = {**self._weights_cast(), **self._logits(8 + self.compute)}
+        backward = _largest(
+            forward,
+            {**self._logits(12 + self.compute), **self._head_gradient(summed=False)},
+            self._head_gradient(summed=True),
+            self._one_layer(),
+        )
         return {
             "rollouts": {**steady, **self._sampled()},
-            "log-probabilities": {**steady, **self._weights_cast(), **self._logits(8 + self.compute)},
-            "update": max(
-                {**trained, **self.passes.checkpoints(4), **self._weights_cast(), **self._logits(8 + self.compute)},
-                {**trained, **self.passes.checkpoints(4), **logits, **self._head_gradient(summed=False)},
-                {**trained, **self.passes.checkpoints(4), **self._head_gradient(summed=True)},
-                {**trained, **self.passes.checkpoints(4), **self._one_layer()},
-                key=lambda parts: sum(parts.values()),
-            ),
+            "log-probabilities": {**steady, **forward},
+            "update": {**trained, **self.passes.checkpoints(4), **backward},
             "optimizer": {**trained, "temporaries": whole},
         }
 
@@ -245,10 +248,8 @@ class _Run:
         In bfloat16 a sum, the cast weights and a part's gradient (2 each); then float32 for the sum (4), and for the
         embeddings where they are tied. In float32 a sum (4); then the old sum, the new one and a part's gradient.
         """
-        mixed, tied = self.compute < 4, self.shape.tie_embeddings
-        each = (8 if tied else 6) if mixed else 12
-        if not summed:
-            each = 6 if mixed else 4
+        of_sum = {2: 8 if self.shape.tie_embeddings else 6, 4: 12}
+        each = (of_sum if summed else {2: 6, 4: 4})[self.compute]
         return {"whole gradient": each * activations.embedding(self.shape)}
 
     def _one_layer(self) -> Parts:
@@ -289,6 +290,10 @@ class _Run:
         }
 
 
+def _largest(*options: Parts) -> Parts:
+    return max(options, key=lambda parts: sum(parts.values()))
+
+
 def _processes(assumed: Assumptions, count: int) -> Parts:
     return {"CUDA and NCCL": count * assumed.process_memory.value}
 
@@ -300,10 +305,8 @@ def remedies(spec: RunSpec, execution: Execution, gpus: int, make: Callable[[Exe
     """The nearest values of single settings with which a run fits; `make` gives its memory with them."""
     found: list[str] = []
     for name, values in _smaller(spec, execution).items():
-        for value in values:
-            if make(execution.model_copy(update={name: value}), gpus).fits:
-                found.append(f"execution.{name}: {value}")
-                break
+        fitting = (value for value in values if make(execution.model_copy(update={name: value}), gpus).fits)
+        found += [f"execution.{name}: {value}" for value in islice(fitting, 1)]
     if spec.rl.backend == "verl":
         found += _more_gpus(gpus, lambda count: make(execution, count))
     return found
@@ -342,14 +345,13 @@ def largest_parts(parts: Parts) -> str:
 
 def refusal(memory: Memory, found: list[str]) -> str:
     """Why a run cannot fit, in one sentence, and what fits."""
-    gb = 1e-9
     end = f"{'; or '.join(found)} fits" if found else "no value of one setting fits"
     if memory.missing_tokens > 0:
         return f"the longest sequence has {memory.missing_tokens} tokens more than a microbatch; {end}"
     phase, peak = max(memory.peaks.items(), key=lambda pair: pair[1])
     if memory.peak > memory.usable:
         parts = largest_parts(memory.phases[phase])
-        why = f"{phase} need {peak * gb:.1f} GB of {memory.usable * gb:.1f} on a GPU ({parts})"
+        why = f"{phase} need {peak / 1e9:.1f} GB of {memory.usable / 1e9:.1f} on a GPU ({parts})"
     else:
-        why = f"vllm lacks {memory.missing_cache * gb:.1f} GB for its weights and one sequence"
+        why = f"vllm lacks {memory.missing_cache / 1e9:.1f} GB for its weights and one sequence"
     return f"{why}; {end}"

@@ -116,7 +116,8 @@ class Throughput:
 
     def spread(self, longest: float) -> int:
         """The devices of one replica, for its weights and the cache of its longest sequence: a power of two."""
-        return _power_of_two((self.weights + longest * self.cache) / (self.use * self.device.memory))
+        need = (self.weights + longest * self.cache) / (self.use * self.device.memory)
+        return 1 << max(0, math.ceil(math.log2(need)))
 
     def decode_seconds(self, batch: float, seen: float, spread: int) -> float:
         """Seconds per token of a batch: the slower of reading and computing, plus an overhead."""
@@ -143,10 +144,6 @@ class Throughput:
         decoding = drawn.tokens / (replicas * batch) * self.decode_seconds(batch, drawn.seen, spread)
         alone = drawn.longest * self.decode_seconds(1, drawn.prompt + drawn.longest / 2, spread)
         return prefill / (gpus * self.peak * self.assumed.scoring_mfu.value) + max(decoding, alone)
-
-
-def _power_of_two(need: float) -> int:
-    return 1 << max(0, math.ceil(math.log2(need)))
 
 
 @dataclass(frozen=True)
@@ -224,16 +221,13 @@ class Costs:
         steps, drawn, gpus = _steps(spec), self._drawn(spec), self.gpus_of("rl", spec.rl.backend, spec.base.model)
         passes = Passes.of(spec, execution, on_gpu=self.on_gpu, padding=self.assumed.padding.value)
         scoring, updating = passes.padding * passes.scored, passes.padding * passes.models
+        scoring_probes = passes.padding * passes.probed * rates.scoring_seconds(drawn.probed, gpus)
         files = disk.of_run(spec, execution, rates.shape.parameters, steps)
         phases = {
             "rollouts": steps * rates.generation_seconds(drawn.tried, gpus),
             "log-probabilities": steps * scoring * rates.scoring_seconds(drawn.kept, gpus),
             "update": steps * updating * rates.update_seconds(drawn.kept, gpus, recomputed=passes.recomputed),
-            "probes": drawn.probes
-            * (
-                rates.generation_seconds(drawn.probed, gpus)
-                + passes.padding * passes.probed * rates.scoring_seconds(drawn.probed, gpus)
-            ),
+            "probes": drawn.probes * (rates.generation_seconds(drawn.probed, gpus) + scoring_probes),
             "checkpoints": steps // execution.save_every * files.checkpoint / self.assumed.storage_bandwidth.value,
             "overheads": steps * self.assumed.step_overhead.value + self.assumed.job_start.value,
         }
@@ -281,12 +275,8 @@ class Costs:
         files = disk.of_sft(spec.sft.backend, rates.shape.parameters)
         tokens = spec.sft.steps * demonstrations.tokens
         held, refusal = self.memory_of_sft(spec, gpus)
-        return Estimate(
-            *(seconds, gpus, tokens, flops, files.left, spec.sft.steps),
-            checkpoints=files.beside,
-            memory=held,
-            refusal=refusal,
-        )
+        steps = spec.sft.steps
+        return Estimate(seconds, gpus, tokens, flops, files.left, steps, (), files.beside, held, refusal)
 
     def memory_of_sft(self, spec: PolicySpec, gpus: int) -> tuple[Memory | None, str]:
         """The same of an SFT by verl; None of another, which has one device."""
@@ -298,8 +288,7 @@ class Costs:
         """The estimate of one job that samples a policy on a benchmark, without grading, on the fewest devices."""
         sampling = spec.sampling
         rates = Throughput(self.hardware, self.device, model, sampling.precision, execution.gpu_memory_utilization)
-        prompt = self._prompt(spec.data)
-        drawn = self._sampling(_problems(spec.data) / shards, sampling.samples, sampling.room(round(prompt)), prompt)
+        drawn = self._samples(spec, shards)
         gpus = rates.spread(drawn.prompt + drawn.longest)
         seconds = rates.generation_seconds(drawn, gpus) + self.assumed.job_start.value
         flops = forward_flops(rates.shape, drawn.tokens, drawn.seen)
@@ -307,13 +296,13 @@ class Costs:
 
     def disk_of_samples(self, spec: EvaluationSpec) -> float:
         """The bytes of a policy's samples on a benchmark."""
-        prompt = self._prompt(spec.data)
-        sampling = spec.sampling
-        drawn = self._sampling(_problems(spec.data), sampling.samples, sampling.room(round(prompt)), prompt)
-        return drawn.tokens * self.assumed.bytes_per_completion_token.value
+        return self._samples(spec).tokens * self.assumed.bytes_per_completion_token.value
+
+    def _samples(self, spec: EvaluationSpec, shards: int = 1) -> Sampling:
+        prompt, sampling = self._prompt(spec.data), spec.sampling
+        return self._sampling(_problems(spec.data) / shards, sampling.samples, sampling.room(round(prompt)), prompt)
 
     def _prompt(self, data: Data) -> float:
-        """The tokens of a prompt of a set."""
         embedded = isinstance(data, Synthetic)
         return (self.assumed.embedded_prompt_tokens if embedded else self.assumed.prompt_tokens).value
 

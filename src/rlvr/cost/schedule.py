@@ -3,6 +3,7 @@
 import heapq
 from dataclasses import dataclass
 from functools import cached_property
+from graphlib import TopologicalSorter
 
 from rlvr.files import Mistake
 
@@ -67,35 +68,25 @@ def tails(jobs: list[Job]) -> dict[str, float]:
     by_name = {job.name: job for job in jobs}
     if len(by_name) < len(jobs):
         raise ValueError("two jobs have the same name")
-    waiting = dict.fromkeys(by_name, 0)  # unfinished jobs that come after it
-    for job in jobs:
-        for name in job.after:
-            waiting[name] += 1
-    done = [name for name, count in waiting.items() if count == 0]
     longest = dict.fromkeys(by_name, 0.0)
-    for name in done:  # grows during the loop
+    for name in reversed([*_after(jobs).static_order()]):
         longest[name] += by_name[name].seconds
         for before in by_name[name].after:
             longest[before] = max(longest[before], longest[name])
-            waiting[before] -= 1
-            if waiting[before] == 0:
-                done.append(before)
-    if len(done) < len(jobs):
-        raise ValueError("jobs wait for each other in a cycle")
     return longest
+
+
+def _after(jobs: list[Job]) -> TopologicalSorter[str]:
+    return TopologicalSorter({job.name: job.after for job in jobs})
 
 
 def longest_chain(jobs: list[Job]) -> list[Job]:
     """The jobs of the longest chain, in order; among equals the first by name."""
     length, chain = tails(jobs), []
-    followers: dict[str, list[Job]] = {}
-    for job in jobs:
-        for name in job.after:
-            followers.setdefault(name, []).append(job)
     next_ones = [job for job in jobs if not job.after]
     while next_ones:
         chain.append(min(next_ones, key=lambda job: (-length[job.name], job.name)))
-        next_ones = followers.get(chain[-1].name, [])
+        next_ones = [job for job in jobs if chain[-1].name in job.after]
     return chain
 
 
@@ -108,23 +99,14 @@ def simulate(jobs: list[Job], *, nodes: int, gpus_per_node: int, unit: str = "GP
     for job in jobs:
         if _nodes_needed(job, gpus_per_node) > nodes:
             raise DoesNotFit(f"{job.name} needs {job.gpus} {unit}s; there are {nodes} x {gpus_per_node}")
-    length = tails(jobs)
-    followers: dict[str, list[Job]] = {}
-    for job in jobs:
-        for name in job.after:
-            followers.setdefault(name, []).append(job)
-    missing = {job.name: len(set(job.after)) for job in jobs}
+    length, by_name, waiting = tails(jobs), {job.name: job for job in jobs}, _after(jobs)
+    waiting.prepare()
     ready: dict[int, list[tuple[int, float, str, Job]]] = {}
-
-    def make_ready(job: Job) -> None:
-        heapq.heappush(ready.setdefault(job.gpus, []), (job.rank, -length[job.name], job.name, job))
-
-    for job in jobs:
-        if not missing[job.name]:
-            make_ready(job)
     free, now, slots = [gpus_per_node] * nodes, 0.0, []
     running: list[tuple[float, str, Slot]] = []
     while True:
+        for job in map(by_name.__getitem__, waiting.get_ready()):
+            heapq.heappush(ready.setdefault(job.gpus, []), (job.rank, -length[job.name], job.name, job))
         while (place := _first_that_fits(ready, free, gpus_per_node)) is not None:
             job, chosen = place
             for node in chosen:
@@ -139,10 +121,7 @@ def simulate(jobs: list[Job], *, nodes: int, gpus_per_node: int, unit: str = "GP
             _, name, slot = heapq.heappop(running)
             for node in slot.nodes:
                 free[node] += min(slot.job.gpus, gpus_per_node)
-            for follower in followers.get(name, []):
-                missing[follower.name] -= 1
-                if not missing[follower.name]:
-                    make_ready(follower)
+            waiting.done(name)
 
 
 def _nodes_needed(job: Job, gpus_per_node: int) -> int:

@@ -32,7 +32,7 @@ def scheduled(
 
 
 def totals(work: Work, schedule: Schedule, price: float | None) -> dict[str, Any]:
-    estimates = list(work.estimates.values())
+    estimates = [job.estimate for job in work.jobs.values()]
     gpu_hours = work.gpu_hours()
     return {
         "sft": work.count("sft"),
@@ -53,26 +53,19 @@ def totals(work: Work, schedule: Schedule, price: float | None) -> dict[str, Any
 
 def checkpoints_at_once(work: Work, schedule: Schedule) -> float:
     """The most bytes that checkpoints of runs in flight take: a finished run keeps few of them."""
-    changes = [(slot.start, work.estimates[slot.job.name].checkpoints) for slot in schedule.slots]
-    changes += [(slot.end, -work.estimates[slot.job.name].checkpoints) for slot in schedule.slots]
+    slots = [(slot, work.jobs[slot.job.name].estimate.checkpoints) for slot in schedule.slots]
+    changes = [(slot.start, size) for slot, size in slots] + [(slot.end, -size) for slot, size in slots]
     return max(accumulate(change for _, change in sorted(changes)), default=0.0)
 
 
 def by_memory(work: Work) -> list[dict[str, Any]]:
     """One row per model and memory of its runs or SFTs: peak and parts of each phase, in bytes on one device."""
     rows: dict[str, dict[str, Any]] = {}
-    for name, estimate in work.estimates.items():
-        if estimate.memory is None:
+    for name, job in work.jobs.items():
+        if (memory := job.estimate.memory) is None:
             continue
-        memory = estimate.memory
-        kind = work.kinds[name]
-        found = {
-            "model": work.models[name],
-            "kind": kind,
-            "gpus": memory.gpus,
-            "usable": memory.usable,
-            "peaks": memory.peaks,
-        }
+        found = {"model": job.model, "kind": job.kind, "gpus": memory.gpus, "usable": memory.usable}
+        found |= {"peaks": memory.peaks}
         row = rows.setdefault(json.dumps(found), {**found, "runs": 0, "phases": memory.phases, "example": name})
         row["runs"] += 1
     return sorted(rows.values(), key=lambda row: (row["model"], row["kind"] == "sft", row["example"]))
@@ -81,8 +74,8 @@ def by_memory(work: Work) -> list[dict[str, Any]]:
 def by_model(work: Work) -> list[dict[str, Any]]:
     """One row per kind, model and cost: runs that differ only in seed and weights share a row."""
     groups: dict[tuple[Any, ...], list[str]] = {}
-    for name in work.jobs:
-        groups.setdefault((work.models[name], work.kinds[name], work.estimates[name]), []).append(name)
+    for name, job in work.jobs.items():
+        groups.setdefault((job.model, job.kind, job.estimate), []).append(name)
     order = {"sft": 0, "run": 1, "evaluation": 2}
     return [
         {
@@ -137,9 +130,10 @@ def by_device(
             work, schedule = scheduled(plan, on_device, nodes, gpus_per_node, only)
             if work.refused:
                 row["problem"] = next(iter(work.refused))
-            memories = [e.memory.peak for e in work.estimates.values() if e.memory is not None]
+            estimates = [(job.kind, job.estimate) for job in work.jobs.values()]
+            memories = [estimate.memory.peak for _, estimate in estimates if estimate.memory is not None]
             row |= {"memory_bytes": max(memories, default=0.0), "memory": hardware.devices[device].memory}
-            gpus = [e.gpus for name, e in work.estimates.items() if work.kinds[name] == "run"]
+            gpus = [estimate.gpus for kind, estimate in estimates if kind == "run"]
             row |= {"gpus_a_run": max(gpus, default=0), **totals(work, schedule, None)}
         except DoesNotFit as error:
             row["problem"] = str(error)
@@ -149,7 +143,7 @@ def by_device(
 
 def chain(work: Work) -> list[dict[str, Any]]:
     return [
-        {"job": job.name, "kind": work.kinds[job.name], "gpus": job.gpus, "hours": job.seconds / HOUR}
+        {"job": job.name, "kind": work.jobs[job.name].kind, "gpus": job.gpus, "hours": job.seconds / HOUR}
         for job in longest_chain(list(work.jobs.values()))
     ]
 
@@ -160,7 +154,7 @@ def assumptions(costs: Costs) -> list[dict[str, Any]]:
 
 def notes(plan: Plan, hardware: Hardware, device: str, work: Work) -> list[str]:
     """Notes: omissions, and the measured rates, used or not."""
-    several = sum(job.gpus > 1 and work.kinds[name] == "run" for name, job in work.jobs.items())
+    several = sum(job.gpus > 1 and job.kind == "run" for job in work.jobs.values())
     unit = hardware.devices[device].unit
     texts = [NOT_COUNTED, SAMPLER[unit]]
     if several:
@@ -184,7 +178,7 @@ def order(work: Work, schedule: Schedule) -> list[dict[str, Any]]:
     return [
         {
             "job": slot.job.name,
-            "kind": work.kinds[slot.job.name],
+            "kind": work.jobs[slot.job.name].kind,
             "gpus": slot.job.gpus,
             "nodes": " ".join(map(str, slot.nodes)),
             "start_hours": slot.start / HOUR,

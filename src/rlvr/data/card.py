@@ -6,8 +6,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rlvr.config.identity import data_id
+from rlvr.config.registries import ADAPTERS
 from rlvr.config.schema.names import LocalData, Mixture, Published, Synthetic
-from rlvr.data import adapters
 from rlvr.data.published import Tally, fields_of, rows_named
 from rlvr.data.rows import DataError
 from rlvr.data.sources import SourceFiles
@@ -141,7 +141,7 @@ def _origin(card: dict[str, Any]) -> list[str]:
         *[f"- File {name}: SHA-256 {digest}" for name, digest in card["files"].items()],
         *[f"- Prompt in {paper}: {prompt}" for paper, prompt in card["prompts"].items()],
     ]
-    facts = getattr(adapters.load(card["spec"]["adapter"]), "facts", None)
+    facts = ADAPTERS.load(card["spec"]["adapter"]).facts
     lines += [f"- {fact}" for fact in facts(card["spec"])] if facts else []
     return lines + [
         f"- {label}: {about[key]}" for key, label in (("defects", "Defects"), ("note", "Note")) if about[key]

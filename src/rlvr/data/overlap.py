@@ -38,16 +38,12 @@ def main(
         sys.exit(f"sets that must be disjoint share problems: {overlaps}")
     content: dict[str, Any] = {"problems": {name: len(problems) for name, problems in normal.items()}, "shared": shared}
     if near:
-        content["compared"] = {f"{a} & {b}": _compare(texts[a], texts[b]) for a, b in combinations(sorted(texts), 2)}
+        content["compared"] = {f"{a} & {b}": compare(texts[a], texts[b]) for a, b in combinations(sorted(texts), 2)}
     publish_json(out, content)
 
 
-def compare(a: Path, b: Path) -> dict[str, Any]:
-    """Counts of problems of `a` equal to one of `b` and of near pairs, with the first ids of each."""
-    return _compare(similarity.texts(a), similarity.texts(b))
-
-
-def _compare(a: dict[str, str], b: dict[str, str]) -> dict[str, Any]:
+def compare(a: dict[str, str], b: dict[str, str]) -> dict[str, Any]:
+    """Counts of texts of `a` equal to one of `b` and of near pairs, with the first ids of each."""
     equal, near = similarity.equal(a, b), similarity.near(a, b)
     return {
         "equal": len(equal),

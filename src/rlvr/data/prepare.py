@@ -15,8 +15,9 @@ from pydantic import TypeAdapter
 from rlvr import provenance, stages
 from rlvr.config.identity import data_id
 from rlvr.config.load import find_folder, read_data
+from rlvr.config.registries import TASKS
 from rlvr.config.schema.names import Data, LocalData, Mixture, Published, Synthetic
-from rlvr.data import card, golds, local, lookup, overlap, published, sources, tasks
+from rlvr.data import card, golds, local, lookup, overlap, published, similarity, sources
 from rlvr.data.rows import DataError
 from rlvr.data.swapped import swapped
 from rlvr.files import sha256, whole
@@ -53,13 +54,13 @@ def _content(data: AnyData, out: Path, files: list[Path] | None = None, any_coun
 
 def _generate(data: Synthetic, out: Path) -> dict[str, Any]:
     generator = np.random.Generator(np.random.PCG64(data.seed))
-    task = tasks.load(data.task)
+    task = TASKS.load(data.task)
     problems = _drawn(data, generator)
     if data.lookup is not None:
         known = _drawn(data.lookup, np.random.Generator(np.random.PCG64(data.lookup.seed)))
         places = lookup.ranks(problems, known, data.verifier)
         problems = [replace(problem, lookup=place) for problem, place in zip(problems, places, strict=True)]
-    if hasattr(task, "picture"):
+    if task.picture is not None:
         problems = [_with_picture(problem, task.picture(problem), out) for problem in problems]
     demonstrations = None
     if data.demonstrations is not None:
@@ -70,9 +71,8 @@ def _generate(data: Synthetic, out: Path) -> dict[str, Any]:
 
 
 def _drawn(data: Synthetic, generator: np.random.Generator) -> list[Problem]:
-    family = {} if data.unseen is None else {"unseen": data.unseen}
-    return tasks.load(data.task).generate_problems(
-        data.part, data.levels, data.problems, data.max_solutions, generator, data.max_chance, **family
+    return TASKS.load(data.task).generate_problems(
+        data.part, data.levels, data.problems, data.max_solutions, generator, data.max_chance, data.unseen
     )
 
 
@@ -141,11 +141,11 @@ def prepared(data: Published, home: Path) -> dict[str, Any] | None:
 
 def overlap_with_siblings(out: Path) -> dict[str, Any]:
     """A set's overlap with each published set prepared beside its folder."""
-    overlaps = {}
+    overlaps, texts = {}, similarity.texts(out / "problems.jsonl")
     for other in sorted(path.parent for path in out.parent.glob("*/problems.jsonl")):
         content = card.read(other) if other.resolve() != out.resolve() else None
         if content is not None and content["spec"].get("task") == "published":
-            overlaps[content["name"]] = overlap.compare(out / "problems.jsonl", other / "problems.jsonl")
+            overlaps[content["name"]] = overlap.compare(texts, similarity.texts(other / "problems.jsonl"))
     return overlaps
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from rlvr import verifiers
+from rlvr.config.registries import ADAPTERS
 from rlvr.config.schema.names import Published
-from rlvr.data import adapters, golds, joins
+from rlvr.data import archive, golds, joins
 from rlvr.data.adapters import Draft, LeftOut, Row
 from rlvr.data.adapters._pictures import ending
-from rlvr.data.archive import Archive
 from rlvr.data.rows import DataError, read
 from rlvr.data.sources import short
 from rlvr.files import remove
@@ -64,11 +64,11 @@ def rows_named(examples: list[str], count: int) -> str:
 
 def fields_of(spec: Published) -> dict[str, str]:
     """The file's field names by ours, from adapter and entry. Raises DataError for a name that the adapter lacks."""
-    adapter = adapters.load(spec.adapter)
-    unknown = sorted(set(spec.fields) - set(adapter.FIELDS))
+    adapter = ADAPTERS.load(spec.adapter)
+    unknown = sorted(set(spec.fields) - set(adapter.fields))
     if unknown:
-        raise DataError(f"fields: the adapter {spec.adapter} has no {unknown[0]!r}; it has {adapter.FIELDS}")
-    return {**adapter.FIELDS, **spec.fields}
+        raise DataError(f"fields: the adapter {spec.adapter} has no {unknown[0]!r}; it has {adapter.fields}")
+    return {**adapter.fields, **spec.fields}
 
 
 def check_count(spec: Published, problems: int, reasons: str = "") -> None:
@@ -155,20 +155,23 @@ def _distinct(spec: Published, paths: tuple[Path, ...], folder: Path, tally: Tal
 
 
 def _drafts(spec: Published, paths: tuple[Path, ...], folder: Path, tally: Tally) -> Iterator[Draft]:
-    adapter, wanted = adapters.load(spec.adapter), fields_of(spec)
+    adapter, wanted = ADAPTERS.load(spec.adapter), fields_of(spec)
     check_gold = verifiers.hook(spec.verifier, "check_gold", verifiers.nothing)
     after_think = verifiers.hook(spec.verifier, "after_think", verifiers.nothing)
     originals, special = joins.questions(spec, folder), frozenset(spec.special_judges)
-    archive = Archive(paths[0], spec.archive) if spec.archive else None
+    pictures = archive.opened(paths[0].with_name(spec.archive)) if spec.archive else None
     for path in paths:
-        for number, values in enumerate(read(path, wanted, adapter.OPTIONAL), 1):
+        for number, values in enumerate(read(path, wanted, adapter.optional), 1):
             place = str(number) if len(paths) == 1 else f"{short(path)}:{number}"
             tally.rows += 1
             try:
                 if tally.rows - 1 in special:
                     raise LeftOut("needs a special judge")
                 row = {**values, "prompt": joins.question_of(values, originals)} if originals else values
-                draft = _with_pictures(adapter.adapt(Row(row, wanted), spec), archive)
+                draft = adapter.adapt(Row(row, wanted), spec)
+                if pictures is not None:
+                    found = [archive.picture(pictures, name) for name in draft.archived]
+                    draft = replace(draft, pictures=(*draft.pictures, *found), archived=())
                 for text in (draft.prompt, draft.gold, draft.level, draft.cluster, draft.response or ""):
                     text.encode()  # no file holds half of a surrogate pair, which JSON can hold
                 if reason := golds.no_answer(draft.gold, spec.verifier, published=True):
@@ -186,13 +189,6 @@ def _drafts(spec: Published, paths: tuple[Path, ...], folder: Path, tally: Tally
                 raise DataError(f"{path}, row {number}: not as {spec.adapter} is published ({fault})") from error
             else:
                 yield draft
-
-
-def _with_pictures(draft: Draft, archive: Archive | None) -> Draft:
-    """The draft with the contents of its archived pictures. Raises LeftOut for one that the archive lacks."""
-    if archive is None:
-        return draft
-    return replace(draft, pictures=(*draft.pictures, *map(archive.picture, draft.archived)), archived=())
 
 
 def _key(draft: Draft) -> bytes:

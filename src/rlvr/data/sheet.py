@@ -16,18 +16,16 @@ ZOOM = 2
 
 def sheet(rows: list[list[Path]]) -> bytes:
     """A PNG of pictures in rows. Pixels are doubled."""
-    from PIL import Image
+    from PIL import Image, ImageOps
 
-    pictures = [[Image.open(path).convert("RGB") for path in row] for row in rows]
-    side = max(max(picture.size) for row in pictures for picture in row) * ZOOM
+    nearest = Image.Resampling.NEAREST
+    pictures = [[ImageOps.scale(Image.open(path).convert("RGB"), ZOOM, nearest) for path in row] for row in rows]
+    side = max(max(picture.size) for row in pictures for picture in row)
     width, height = max(map(len, pictures)) * (side + GAP) + GAP, len(pictures) * (side + GAP) + GAP
     whole = Image.new("RGB", (width, height), (224, 224, 224))
     for i, row in enumerate(pictures):
         for j, picture in enumerate(row):
-            size = (picture.width * ZOOM, picture.height * ZOOM)
-            whole.paste(
-                picture.resize(size, Image.Resampling.NEAREST), (GAP + j * (side + GAP), GAP + i * (side + GAP))
-            )
+            whole.paste(picture, (GAP + j * (side + GAP), GAP + i * (side + GAP)))
     file = BytesIO()
     whole.quantize(256).save(file, "PNG", optimize=True)
     return file.getvalue()

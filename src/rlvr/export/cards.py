@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
+
+from rlvr.files import sha256
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,24 +30,19 @@ def dataset(title: str, licence: str, files: dict[str, str], runs: list[Facts], 
         "tags": TAGS,
         "configs": [{"config_name": name, "data_files": pattern} for name, pattern in files.items()],
     }
-    counted = ", ".join(f"{len([1 for run in runs if run['estimator'] == name])} {name}" for name in _estimators(runs))
+    counted = ", ".join(f"{count} {name}" for name, count in Counter(run["estimator"] for run in runs).items())
     commits = ", ".join(dict.fromkeys(str(run["commit"]) for run in runs)) or "none"
-    lines = [
+    problems = (f"- {name}: {card['problems']} problems; licence: {card['licence']}" for name, card in sets.items())
+    return _card(
+        head,
         f"# {title}",
-        "",
         f"{len(runs)} training runs ({counted or 'none'}), made by {PROJECT} at commit {commits}. "
         "A number of one run is no result: compare methods over their seeds, with an interval.",
-        "",
-        *(f"- `{pattern}`: {MEANING[name]}" for name, pattern in files.items()),
-        "",
+        "\n".join(f"- `{pattern}`: {MEANING[name]}" for name, pattern in files.items()),
         "Problems are named, and not repeated:",
-        "",
-        *(f"- {name}: {card['problems']} problems; licence: {card['licence']}" for name, card in sets.items()),
-        "",
+        "\n".join(problems),
         "`SHA256SUMS` has the checksum of every file. CITATION.cff names what to cite.",
-        "",
-    ]
-    return _front(head) + "\n".join(lines)
+    )
 
 
 MEANING = {
@@ -55,32 +53,22 @@ MEANING = {
 }
 
 
-def _estimators(runs: list[Facts]) -> list[str]:
-    return list(dict.fromkeys(run["estimator"] for run in runs))
-
-
 def model(run: Facts, licence: str, scores: pd.DataFrame | None) -> str:
     """README.md beside a policy: how it was trained, and its pass@k."""
     spec = json.loads(run["spec"])
     source = spec.get("base", {}).get("model", {}).get("hub", {})
     head = {"library_name": "transformers", "license": licence, "tags": [*TAGS, run["estimator"]]}
     head |= {"base_model": source["repo"]} if source.get("repo") else {}
-    lines = [
+    return _card(
+        head,
         f"# {run['run']}",
-        "",
         f"{run['model']}, trained by `{run['estimator']}` on {run['data']}: seed {run['seed']}, "
         f"step {run['step']}, learning rate {run['learning_rate']:g}. Made by {PROJECT} at commit {run['commit']} on "
         f"{run['device']}.",
-        "",
-        *([] if scores is None else [*_scores(scores), ""]),
+        *([] if scores is None else _scores(scores)),
         "All settings:",
-        "",
-        "```json",
-        json.dumps(spec, indent=2, sort_keys=True),
-        "```",
-        "",
-    ]
-    return _front(head) + "\n".join(lines)
+        f"```json\n{json.dumps(spec, indent=2, sort_keys=True)}\n```",
+    )
 
 
 def _scores(scores: pd.DataFrame) -> list[str]:
@@ -96,12 +84,12 @@ def _scores(scores: pd.DataFrame) -> list[str]:
             options: dict[str, Any] = {"resamples": 2000, "confidence": 0.95, "generator": np.random.default_rng(0)}
             found = over_problems(100 * pass_at(k)(frame), **options)
             rows.append(f"| {name} | {len(frame)} | {k} | {found.estimate:.1f} | {found.low:.1f} to {found.high:.1f} |")
-    return [*rows, "", f"One training seed. {SPREAD}"]
+    return ["\n".join(rows), f"One training seed. {SPREAD}"]
 
 
 def zenodo(title: str, licence: str, creators: Sequence[str], runs: list[Facts]) -> str:
     """`.zenodo.json`: what an archive asks before it gives a DOI."""
-    names = ", ".join(_estimators(runs)) or "no method"
+    names = ", ".join(dict.fromkeys(run["estimator"] for run in runs)) or "no method"
     what = "settings, metrics, completions with verdicts, and scores"
     content = {
         "title": title,
@@ -121,11 +109,13 @@ def citation(title: str, licence: str, creators: Sequence[str]) -> str:
     return yaml.safe_dump(content | {"authors": [{"name": name} for name in creators]}, sort_keys=False)
 
 
-def _front(head: dict[str, Any]) -> str:
-    return f"---\n{yaml.safe_dump(head, sort_keys=False, allow_unicode=True)}---\n\n"
+def _card(head: dict[str, Any], *paragraphs: str) -> str:
+    """A page with the hub's metadata before it."""
+    front = yaml.safe_dump(head, sort_keys=False, allow_unicode=True)
+    return "\n\n".join([f"---\n{front}---", *filter(None, paragraphs)]) + "\n"
 
 
-def checksums(folder: Path, digest: Any) -> str:
+def checksums(folder: Path) -> str:
     """A line `<sha256>  <path>` for each file, as `sha256sum --check` reads it."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return "".join(f"{digest(path)}  {path.relative_to(folder)}\n" for path in files)
+    return "".join(f"{sha256(path)}  {path.relative_to(folder)}\n" for path in files)

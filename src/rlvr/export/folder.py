@@ -11,7 +11,7 @@ from typing import Any
 
 from rlvr import words
 from rlvr.export import cards, tables
-from rlvr.files import publish, sha256, whole
+from rlvr.files import publish, whole
 from rlvr.show.names import Missing, Named, evaluations, runs
 
 
@@ -46,8 +46,7 @@ def choose(results: Path, patterns: Sequence[str]) -> Chosen:
 
 def _fitting(pattern: str, known: Iterable[str], results: Path) -> list[str]:
     """The names that fit a pattern; the one that begins with a text without signs of a pattern."""
-    fitting = [name for name in known if fnmatchcase(name, pattern)]
-    if fitting:
+    if fitting := [name for name in known if fnmatchcase(name, pattern)]:
         return fitting
     try:
         return [words.named(pattern, known, f"the finished runs in {results}", f"ls {results}/runs")]
@@ -82,4 +81,4 @@ def export(
         publish(folder / "README.md", cards.dataset(about.title, about.licence, files, facts, sets))
         publish(folder / "CITATION.cff", cards.citation(about.title, about.licence, about.creators))
         publish(folder / ".zenodo.json", cards.zenodo(about.title, about.licence, about.creators, facts))
-        publish(folder / "SHA256SUMS", cards.checksums(folder, sha256))
+        publish(folder / "SHA256SUMS", cards.checksums(folder))

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import groupby, zip_longest
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,22 +25,23 @@ Facts = dict[str, Any]
 
 def runs(chosen: Sequence[Named]) -> list[Facts]:
     """One row a finished run: its settings, where it was made, and what it says of itself."""
-    return [_facts(named, named.manifest()) for named in chosen]
-
-
-def _facts(named: Named, manifest: dict[str, Any]) -> Facts:
-    spec, made = manifest["spec"], manifest.get("provenance", {})
-    return {
-        "run": named.name,
-        "base": base_of(manifest),
-        "estimator": spec["estimator"]["name"],
-        "model": spec.get("base", {}).get("model", {}).get("name"),
-        "data": spec.get("data", {}).get("name"),
-        "learning_rate": spec.get("rl", {}).get("learning_rate"),
-        **{key: manifest.get(key) for key in ("seed", "step", "seconds")},
-        **{key: made.get(key) for key in ("commit", "device", "finished")},
-        "spec": json.dumps(spec, sort_keys=True),
-    }
+    rows = []
+    for named in chosen:
+        manifest = named.manifest()
+        spec, made = manifest["spec"], manifest.get("provenance", {})
+        row = {
+            "run": named.name,
+            "base": base_of(manifest),
+            "estimator": spec["estimator"]["name"],
+            "model": spec.get("base", {}).get("model", {}).get("name"),
+            "data": spec.get("data", {}).get("name"),
+            "learning_rate": spec.get("rl", {}).get("learning_rate"),
+            **{key: manifest.get(key) for key in ("seed", "step", "seconds")},
+            **{key: made.get(key) for key in ("commit", "device", "finished")},
+            "spec": json.dumps(spec, sort_keys=True),
+        }
+        rows.append(row)
+    return rows
 
 
 def base_of(manifest: dict[str, Any]) -> str | None:
@@ -94,7 +96,8 @@ def write_completions(evaluations: Iterable[Named], folder: Path) -> Iterator[Na
     """Write `<set>.parquet` for each evaluated set, with a row group a policy; yields each evaluation then."""
     import pyarrow.parquet as pq
 
-    for name, group in groupby(sorted(evaluations, key=_set), key=_set):
+    by_set = attrgetter("folder.name")
+    for name, group in groupby(sorted(evaluations, key=by_set), key=by_set):
         with ExitStack() as stack:
             writer = None
             for named in group:
@@ -103,10 +106,6 @@ def write_completions(evaluations: Iterable[Named], folder: Path) -> Iterator[Na
                 writer = writer or stack.enter_context(pq.ParquetWriter(folder / f"{name}.parquet", table.schema))
                 writer.write_table(table)
                 yield named
-
-
-def _set(named: Named) -> str:
-    return named.folder.name
 
 
 def _table(rows: list[Facts]) -> pa.Table:

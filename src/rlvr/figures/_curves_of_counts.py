@@ -6,7 +6,7 @@ import numpy as np
 
 from rlvr.config.layouts import CellLayout
 from rlvr.config.measures import PROBE
-from rlvr.statistics.run_rows import Runs, value_of
+from rlvr.statistics.run_rows import Runs, in_range, value_of
 
 
 def counts_by_step(runs: Runs, run: str) -> dict[int, np.ndarray]:
@@ -14,18 +14,11 @@ def counts_by_step(runs: Runs, run: str) -> dict[int, np.ndarray]:
     return {row["step"]: np.array(value_of(row, "solve_rates", run)) for row in runs[run][PROBE]}
 
 
-def steps_of(cell: CellLayout, runs: Runs) -> list[int]:
-    """The steps at which every run of a cell was probed."""
-    probed = [set(counts_by_step(runs, run)) for run in cell.policies]
-    return sorted(set.intersection(*probed))
-
-
 def by_seed(cell: CellLayout, runs: Runs, up_to: int | None) -> Iterator[tuple[int, list[np.ndarray]]]:
-    """Each probed step with the counts of every seed."""
+    """Each step at which every run of a cell was probed, with the counts of every seed."""
     counts = [counts_by_step(runs, run) for run in cell.policies]
-    for step in steps_of(cell, runs):
-        if up_to is None or step <= up_to:
-            yield step, [of_seed[step] for of_seed in counts]
+    for step in in_range(sorted(set(counts[0]).intersection(*counts)), up_to):
+        yield step, [of_seed[step] for of_seed in counts]
 
 
 def ks_of(counts: np.ndarray) -> list[int]:

@@ -7,7 +7,6 @@ from typing import Any
 
 from rlvr.config.colors import COLORS
 from rlvr.config.layouts import Looks
-from rlvr.config.plan import Plan
 
 # A line has its own filling of the marker, a colour its own marker: grey and black print tell methods apart.
 LINES = {"-": "full", "--": "none", "-.": "left", ":": "top"}
@@ -42,12 +41,6 @@ def named(color: str, linestyle: str = "-") -> Look:
 
 
 BASE = {"base": named("grey", "--"), "blind": named("grey", ":"), "lookup": named("grey", "-.")}
-
-
-def with_looks(plan: Plan, paper: str) -> Looks:
-    """The layout's keys that give a method the same look in all figures of its paper."""
-    arms = tuple((name, arm.color) for name, arm in plan.papers[paper].paper.arms.items())
-    return Looks(arms=arms, methods=plan.papers[paper].methods)
 
 
 def looks(arms: Iterable[str], layout: Looks) -> dict[str, Look]:

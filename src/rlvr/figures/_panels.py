@@ -1,9 +1,11 @@
 """Panels in rows that wrap, so that no figure is wider than a page's text, and one legend for all of them."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
+
+import pandas as pd
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -54,10 +56,15 @@ def starts_line(axes: Axes) -> bool:
     return place is not None and place.is_first_col()
 
 
-def legend(figure: Figure, panels: Iterable[Axes]) -> None:
+def error_bars(rows: pd.DataFrame) -> list[pd.Series]:
+    """How far the intervals of rows reach below and above their values."""
+    return [rows["value"] - rows["value_low"], rows["value_high"] - rows["value"]]
+
+
+def legend(figure: Figure) -> None:
     """One legend below all panels; none for a single line, which its axis names."""
     handles: dict[str, Artist] = {}
-    for axes in panels:
+    for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
     if len(handles) > 1:

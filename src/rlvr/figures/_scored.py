@@ -1,16 +1,19 @@
-"""Figures of scores on benchmarks: the common keys and planning of their kinds."""
+"""Figures of scores on benchmarks, or of tables of them: the common keys, planning and statistics of their kinds."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import UnionType
 from typing import Any
 
 import pandas as pd
+from pydantic import Field
 
+from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.layouts import Layout, Looks, ScoresLayout
-from rlvr.config.plan import Item, Plan
+from rlvr.config.plan import Item
 from rlvr.config.schema.fields import Positive
 from rlvr.config.schema.items import ItemConfig, Row
-from rlvr.figures._looks import with_looks
-from rlvr.items import FIGURES
-from rlvr.items.layout import common, with_scores
+from rlvr.items import FIGURES, TABLE_KINDS, FigureKind
 from rlvr.items.scope import Scope
 from rlvr.statistics.scores import Scores
 from rlvr.statistics.table_rows import pass_at_k_rows
@@ -64,17 +67,46 @@ class ScoredLayout(ScoresLayout, Looks):
     pass
 
 
+def statistics(layout: ScoresLayout, scores: Scores) -> pd.DataFrame:
+    return pass_at_k_rows(layout, scores, None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoredKind(FigureKind):
+    """A kind of figure of arms on benchmarks, of their pass@k unless it has statistics of its own."""
+
+    expand: Callable[[str, Any, Scope], Item] = expand
+    layout: type[Layout] | UnionType = ScoredLayout
+    statistics: Callable[..., pd.DataFrame] | None = statistics
+    reads: tuple[str, ...] = ("scores",)
+
+
+# ---- of tables ----
+
+
+class TablesFigure(ItemConfig):
+    """Figures of the numbers of tables."""
+
+    tables: list[str] = Field(min_length=1)  # pass@k tables
+
+
+def expand_tables(name: str, config: Any, scope: Scope) -> Item:
+    """The item of a figure of tables. Raises ConfigError for one without pass@k."""
+    for table in config.tables:
+        item = look_up(scope.planned.tables, table, "table", f"{scope.place}.tables")
+        if not TABLE_KINDS.load(item.content.kind).curves:
+            raise ConfigError(f"{scope.place}.tables: {table!r} has no pass@k; name a pass@k table")
+    return Item(FIGURES, name, config, sources=tuple(config.tables))
+
+
 class OfTables(Layout, Looks):
     """A figure of the statistics of tables."""
 
 
-def lay_out(item: Item, plan: Plan, paper: str) -> ScoredLayout:
-    return ScoredLayout(**dict(with_scores(item, plan, paper)), **dict(with_looks(plan, paper)))
+@dataclass(frozen=True, kw_only=True)
+class TablesKind(FigureKind):
+    """A kind of figure of the statistics of tables."""
 
-
-def lay_out_tables(item: Item, plan: Plan, paper: str) -> OfTables:
-    return OfTables(**dict(common(item, plan)), **dict(with_looks(plan, paper)))
-
-
-def statistics(layout: ScoresLayout, scores: Scores) -> pd.DataFrame:
-    return pass_at_k_rows(layout, scores, None)
+    config: type[ItemConfig] = TablesFigure
+    expand: Callable[[str, Any, Scope], Item] = expand_tables
+    layout: type[Layout] | UnionType = OfTables

@@ -1,20 +1,21 @@
 """Figures of training: the common keys, planning and panels of their kinds."""
 
-from collections.abc import Iterable, Iterator
-from typing import Annotated, Any
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from types import UnionType
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from pydantic import Field, model_validator
 
-from rlvr.config.layouts import CellsLayout, Looks, Spec
-from rlvr.config.plan import Item, Plan
-from rlvr.config.schema.fields import Positive, Strict
+from rlvr.config.layouts import CellsLayout, Layout, Looks
+from rlvr.config.plan import Item
+from rlvr.config.schema.fields import Fraction, Positive, Strict
 from rlvr.config.schema.items import ItemConfig, Row
-from rlvr.figures._looks import Look, with_looks
+from rlvr.figures._looks import Look
 from rlvr.figures._panels import Axes, Figure, grid, starts_line
-from rlvr.items import FIGURES
-from rlvr.items.layout import with_cells
+from rlvr.items import FIGURES, FigureKind
 from rlvr.items.scope import Scope
 from rlvr.statistics.run_rows import of_seeds
 from rlvr.words import nearest
@@ -43,7 +44,7 @@ class Published(Strict):
     """A number that the paper gives of a figure: an arm's, at a part of the training steps (0 to 1)."""
 
     arm: str
-    at: Annotated[float, Field(ge=0, le=1)]
+    at: Fraction
     value: float
 
 
@@ -70,27 +71,19 @@ def expand(name: str, config: Any, scope: Scope) -> Item:
     return Item(FIGURES, name, config, scope.trained(config, scope.models(config.models), rows))
 
 
-class PublishedLayout(Spec):
-    """A number of the paper: of an arm, at a share of training."""
-
-    arm: str
-    at: float
-    value: float
-
-
 class TrainingLayout(CellsLayout, Looks):
     up_to_step: int | None
-    published: tuple[PublishedLayout, ...] = ()
+    published: tuple[Published, ...] = ()
 
 
-def lay_out(item: Item, plan: Plan, paper: str) -> TrainingLayout:
-    content: Any = item.content
-    return TrainingLayout(
-        **dict(with_cells(item, plan, paper)),
-        **dict(with_looks(plan, paper)),
-        up_to_step=content.up_to_step,
-        published=tuple(PublishedLayout(**dict(point)) for point in getattr(content, "published", ())),
-    )
+@dataclass(frozen=True, kw_only=True)
+class TrainingKind(FigureKind):
+    """A kind of figure of training, over the probes and metrics of runs unless it says otherwise."""
+
+    config: type[ItemConfig] = TrainingFigure
+    expand: Callable[[str, Any, Scope], Item] = expand
+    layout: type[Layout] | UnionType = TrainingLayout
+    reads: tuple[str, ...] = ("runs",)
 
 
 def draw_published(axes: Axes, layout: TrainingLayout, arms: Iterable[str], last_step: int, styles: Any) -> None:

@@ -10,16 +10,13 @@ from rlvr.config.plan import Item, Plan
 from rlvr.figures._looks import Look, named
 from rlvr.figures._panels import Figure, grid
 from rlvr.items import FIGURES, FigureKind, closed_forms
+from rlvr.items.layout import filled
 
 COLOURS = ("blue", "orange", "vermilion", "green", "pink", "sky", "brown", "black")
-CAPTION = closed_forms.SAME
 
 
 class Config(closed_forms.ClosedForms):
     lines: dict[Literal["solid", "dashed"], str] = {}  # what they are, where a label has both
-
-
-expand = partial(closed_forms.expand, FIGURES)
 
 
 class CurvesLayout(closed_forms.ClosedFormsLayout):
@@ -28,10 +25,9 @@ class CurvesLayout(closed_forms.ClosedFormsLayout):
 
 
 def lay_out(item: Item, plan: Plan, paper: str) -> CurvesLayout:
-    content, arms = item.content, plan.papers[paper].paper.arms
+    arms = plan.papers[paper].paper.arms
     colors = {(arm.label or name).casefold(): arm.color for name, arm in arms.items() if arm.color}
-    layout = closed_forms.lay_out(item, plan, paper)
-    return CurvesLayout(**dict(layout), lines=content.lines, colors=colors)  # type: ignore[attr-defined]
+    return filled(CurvesLayout, item, plan, paper, colors=colors)
 
 
 def draw(layout: CurvesLayout, frames: list[pd.DataFrame]) -> Figure:
@@ -43,18 +39,16 @@ def draw(layout: CurvesLayout, frames: list[pd.DataFrame]) -> Figure:
         rows = frame[frame["panel"] == panel]
         styles, drawn = _looks(list(dict.fromkeys(rows["label"])), layout.colors), set()
         for place, ((label, style), line) in enumerate(rows.groupby(["label", "style"], sort=False)):
-            shown: dict[str, Any] = styles[str(label)].curve(len(line), place) | {
-                "linestyle": "--" if style == "dashed" else "-"
-            }
+            shown: dict[str, Any] = styles[str(label)].curve(len(line), place)
+            shown["linestyle"] = "--" if style == "dashed" else "-"
             if len(styles) == 1:
                 shown["marker"] = ""
             axes.plot(line["x"], line["y"], label=None if label in drawn else label, **shown)
             drawn.add(label)
         axes.set(xlabel=rows["x_label"].iloc[0], ylabel=rows["y_label"].iloc[0], title=panel)
         if rows.groupby("label")["style"].nunique().max() > 1:
-            lines = layout.lines
-            for style in (style for style in ("solid", "dashed") if style in lines):
-                axes.plot([], [], color="0.3", linestyle=style, label=lines[style])
+            for style in (style for style in ("solid", "dashed") if style in layout.lines):
+                axes.plot([], [], color="0.3", linestyle=style, label=layout.lines[style])
         if len(drawn) > 1:
             axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=2)
     return figure
@@ -70,11 +64,11 @@ def _looks(labels: list[str], colors: dict[str, str]) -> dict[str, Look]:
 FIGURE = FigureKind(
     config=Config,
     layout=CurvesLayout,
-    expand=expand,
+    expand=partial(closed_forms.expand, FIGURES),
     lay_out=lay_out,
     statistics=closed_forms.statistics,
     floats=closed_forms.FLOATS,
     every_scale=True,
     draw=draw,
-    caption=CAPTION,
+    caption=closed_forms.SAME,
 )

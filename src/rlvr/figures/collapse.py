@@ -8,15 +8,12 @@ from rlvr.config.schema.settings import Collapse
 from rlvr.figures import _training
 from rlvr.figures._looks import looks
 from rlvr.figures._panels import Figure, below
-from rlvr.items import FigureKind
-from rlvr.items.layout import collapse_rule
+from rlvr.items.layout import collapse_rule, filled
 from rlvr.statistics.collapse import of_run, steps_of, unsolved_shares
 from rlvr.statistics.run_rows import Runs, cell_columns, in_range, running_mean
 
 CAPTION = "A line per run."
 FAINT = "#a8a8a8"
-Config = _training.WithPublished
-expand = _training.expand
 
 
 class CollapseLayout(_training.TrainingLayout):
@@ -24,7 +21,7 @@ class CollapseLayout(_training.TrainingLayout):
 
 
 def lay_out(item: Item, plan: Plan, paper: str) -> CollapseLayout:
-    return CollapseLayout(**dict(_training.lay_out(item, plan, paper)), collapse=collapse_rule(plan, paper))
+    return filled(CollapseLayout, item, plan, paper, collapse=collapse_rule(plan, paper))
 
 
 def statistics(layout: CollapseLayout, runs: Runs) -> pd.DataFrame:
@@ -83,13 +80,11 @@ def draw(layout: CollapseLayout, frames: list[pd.DataFrame]) -> Figure:
     return figure
 
 
-FIGURE = FigureKind(
-    config=Config,
+FIGURE = _training.TrainingKind(
+    config=_training.WithPublished,
     layout=CollapseLayout,
-    expand=expand,
     lay_out=lay_out,
     statistics=statistics,
-    reads=("runs",),
     draw=draw,
     caption=CAPTION,
 )

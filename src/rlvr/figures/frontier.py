@@ -1,16 +1,15 @@
 """Pass@1 against pass@(largest k), one curve per method over its learning rates."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from pydantic import model_validator
 
-from rlvr.config.plan import Item, Plan
 from rlvr.figures import _scored
 from rlvr.figures._looks import Look, looks
-from rlvr.figures._panels import SMALL, Axes, Figure, grid, legend
-from rlvr.items import FigureKind
+from rlvr.figures._panels import SMALL, Axes, Figure, error_bars, grid, legend
 from rlvr.statistics.table_rows import UNTRAINED
 
 MANY = 12  # more curves than these have a panel each
@@ -31,17 +30,10 @@ class Config(_scored.ScoredFigure):
 
 
 CAPTION = f"{_scored.CAPTION} The larger a dot, the larger its learning rate."
-expand = _scored.expand
-statistics = _scored.statistics
 
 
 class FrontierLayout(_scored.ScoredLayout):
     baseline: str | None = None
-
-
-def lay_out(item: Item, plan: Plan, paper: str) -> FrontierLayout:
-    baseline = item.content.baseline  # type: ignore[attr-defined]
-    return FrontierLayout(**dict(_scored.lay_out(item, plan, paper)), baseline=baseline)
 
 
 def draw(layout: FrontierLayout, frames: list[pd.DataFrame]) -> Figure:
@@ -80,7 +72,7 @@ def _together(frame: pd.DataFrame, layout: FrontierLayout) -> Figure:
     block[0].legend(
         handles=dots, title=name, loc="best", fontsize=SMALL, title_fontsize=SMALL, frameon=True, framealpha=0.7
     )
-    legend(figure, block)
+    legend(figure)
     return figure
 
 
@@ -110,16 +102,19 @@ def _curve(
 ) -> None:
     """A method's curve over its learning rates."""
     x, y = _two(cells)
-    style: dict[str, Any] = {"color": look.color, "linestyle": look.linestyle}
     if intervals:
-        errors = [[(p["value"] - p["value_low"]), (p["value_high"] - p["value"])] for p in (x, y)]
-        axes.errorbar(x["value"], y["value"], errors[1], errors[0], fmt="none", ecolor=look.color, **SPREAD)
-    dots = [(across, up, size) for across, up, size in zip(x["value"], y["value"], sizes[x.index], strict=True) if size]
-    axes.plot(x["value"], y["value"], **style)
+        axes.errorbar(x["value"], y["value"], error_bars(y), error_bars(x), fmt="none", ecolor=look.color, **SPREAD)
+    path(axes, x["value"], y["value"], sizes[x.index], look, label)
+
+
+def path(axes: Axes, x: pd.Series, y: pd.Series, sizes: Iterable[float], look: Look, label: str | None) -> None:
+    """A line with a dot of its size at each point: none for size 0, and plain ones where all sizes are 0."""
+    dots = [(across, up, size) for across, up, size in zip(x, y, sizes, strict=True) if size]
+    axes.plot(x, y, color=look.color, linestyle=look.linestyle)
     for across, up, size in dots:
         axes.plot(across, up, **look.point, markersize=size)
     if not dots:
-        axes.plot(x["value"], y["value"], **look.point, linestyle="")
+        axes.plot(x, y, **look.point, linestyle="")
     axes.plot([], [], **look.point, linestyle=look.linestyle, label=label)
 
 
@@ -146,13 +141,4 @@ def _rates(frame: pd.DataFrame) -> tuple[pd.Series, str]:
     return shares.round(3), "share of the method's\nlargest learning rate"
 
 
-FIGURE = FigureKind(
-    config=Config,
-    layout=FrontierLayout,
-    expand=expand,
-    lay_out=lay_out,
-    statistics=statistics,
-    reads=("scores",),
-    draw=draw,
-    caption=CAPTION,
-)
+FIGURE = _scored.ScoredKind(config=Config, layout=FrontierLayout, draw=draw, caption=CAPTION)

@@ -13,15 +13,15 @@ from pydantic import model_validator
 from rlvr.config.layers import ConfigError
 from rlvr.config.layouts import CellLayout
 from rlvr.config.measures import PERCENTAGE, of_difference
-from rlvr.config.plan import Item, Plan
+from rlvr.config.plan import Item
 from rlvr.config.schema.fields import Positive
 from rlvr.figures import _curves_of_counts, _training
 from rlvr.figures._looks import looks
 from rlvr.figures._panels import SMALL, Figure, grid, legend
-from rlvr.items import FigureKind
+from rlvr.figures.frontier import path
+from rlvr.items.rows import mean_of_seeds
 from rlvr.items.scope import Scope
 from rlvr.statistics.frontier import Point, at_pass_1
-from rlvr.statistics.intervals import over_seeds
 from rlvr.statistics.pass_at_k import pass_at_ks
 from rlvr.statistics.run_rows import Runs, cell_columns
 
@@ -59,19 +59,14 @@ class FrontierLayout(_training.TrainingLayout):
     compare_with: str
 
 
-def lay_out(item: Item, plan: Plan, paper: str) -> FrontierLayout:
-    config: Any = item.content
-    return FrontierLayout(**dict(_training.lay_out(item, plan, paper)), k=config.k, compare_with=config.compare_with)
-
-
 def statistics(layout: FrontierLayout, runs: Runs) -> pd.DataFrame:
     """In percent: a row `pass` per model, arm, probed step and k (1 and the larger one), and per arm but the baseline a
     row `gain at equal pass@1` at the larger k, with the step between those of the two probes; none where no two probes
     have the baseline's last pass@1 between them.
     """
     ks, confidence, rows = [1, layout.k], layout.confidence, []
-    for model in dict.fromkeys(cell.model for cell in layout.cells):
-        cells = {cell.arm: cell for cell in layout.cells if cell.model == model}
+    for of_model in layout.by_model().values():
+        cells = {cell.arm: cell for cell in of_model}
         curves = {arm: _points(cell, runs, ks, layout.up_to_step) for arm, cell in cells.items()}
         last = curves[layout.compare_with][-1]
         for arm, cell in cells.items():
@@ -96,8 +91,8 @@ def _points(cell: CellLayout, runs: Runs, ks: list[int], up_to: int | None) -> l
 def _row(
     cell: CellLayout, step: float, measure: str, k: int, values_S1: np.ndarray, confidence: float
 ) -> dict[str, Any]:
-    one = over_seeds(values_S1[:, 0], confidence, of_difference(PERCENTAGE) if measure == GAIN else PERCENTAGE)
-    numbers = {"value": one.estimate, "value_low": one.low, "value_high": one.high, "seeds": len(values_S1)}
+    possible = of_difference(PERCENTAGE) if measure == GAIN else PERCENTAGE
+    numbers = mean_of_seeds(values_S1[:, 0], confidence, possible)
     return {**cell_columns(cell), "step": step, "measure": measure, "k": k, **numbers}
 
 
@@ -111,11 +106,7 @@ def draw(layout: FrontierLayout, frames: list[pd.DataFrame]) -> Figure:
         for arm, rows in of_model.groupby("arm", sort=False):
             of_k = {at: rows[(rows["measure"] == PASS) & (rows["k"] == at)] for at in (1, k)}
             x, y = (part.set_index("step")["value"] for part in of_k.values())
-            look = styles[str(arm)]
-            axes.plot(x, y, color=look.color, linestyle=look.linestyle)
-            for across, up, size in zip(x, y, np.linspace(2.5, 6.5, len(x)), strict=True):
-                axes.plot(across, up, **look.point, markersize=size)
-            axes.plot([], [], **look.point, linestyle=look.linestyle, label=_label(rows))
+            path(axes, x, y, np.linspace(2.5, 6.5, len(x)), styles[str(arm)], _label(rows))
             if arm == layout.compare_with:
                 axes.axvline(x.iloc[-1], color="0.5", linestyle=":", linewidth=0.8)
         axes.set(xlabel="pass@1 (%)", ylabel=f"pass@{k} (%)")
@@ -123,7 +114,7 @@ def draw(layout: FrontierLayout, frames: list[pd.DataFrame]) -> Figure:
             axes.set_title(str(of_model["stand_in"].iloc[0]))
             axes.legend(fontsize=SMALL)
     if len(models) == 1:
-        legend(figure, block)
+        legend(figure)
     return figure
 
 
@@ -137,13 +128,6 @@ def _label(rows: pd.DataFrame) -> str:
     return f"{label} {numbers}"
 
 
-FIGURE = FigureKind(
-    config=Config,
-    layout=FrontierLayout,
-    expand=expand,
-    lay_out=lay_out,
-    statistics=statistics,
-    reads=("runs",),
-    draw=draw,
-    caption=CAPTION,
+FIGURE = _training.TrainingKind(
+    config=Config, layout=FrontierLayout, expand=expand, statistics=statistics, draw=draw, caption=CAPTION
 )

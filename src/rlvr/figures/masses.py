@@ -13,17 +13,15 @@ from rlvr.config.plan import Item, Plan
 from rlvr.estimators import Estimator
 from rlvr.figures import _training
 from rlvr.figures._looks import looks
-from rlvr.figures._panels import Axes, Figure, below
-from rlvr.items import FigureKind
-from rlvr.items.layout import runs_of_cells
-from rlvr.statistics.intervals import over_seeds
+from rlvr.figures._panels import Figure, below, error_bars
+from rlvr.items.layout import filled, runs_of_cells
+from rlvr.items.rows import mean_of_seeds
 from rlvr.statistics.run_rows import Runs, cell_columns, in_range, value_of
 
+EXACT = {"value_low": math.nan, "value_high": math.nan, "seeds": 0}
 SIDES = {"positive": "positive_mass_by_correct", "negative": "negative_mass_by_correct"}
 ORIENTATION, GREY = "grpo", COLORS["grey"]
 CAPTION = "Bars: 95 % intervals over {seeds} training seeds (Student's t)."
-Config = _training.TrainingFigure
-expand = _training.expand
 
 
 class Weights(Spec):
@@ -41,7 +39,7 @@ def lay_out(item: Item, plan: Plan, paper: str) -> MassesLayout:
     weights = tuple(
         Weights(estimator=run.estimator, shaped=run.reward.overlong_penalty > 0) for run in runs_of_cells(item, plan)
     )
-    return MassesLayout(**dict(_training.lay_out(item, plan, paper)), weights=weights)
+    return filled(MassesLayout, item, plan, paper, weights=weights)
 
 
 def statistics(layout: MassesLayout, runs: Runs) -> pd.DataFrame:
@@ -51,31 +49,19 @@ def statistics(layout: MassesLayout, runs: Runs) -> pd.DataFrame:
     """
     rows = []
     for cell, weights in zip(layout.cells, layout.weights, strict=True):
-        rollouts, realised = 0, []
+        head, rollouts = {**cell_columns(cell), "measure": "masses"}, 0
         for side, name in SIDES.items():
             means_SC = np.array([_means(runs, run, name, layout.up_to_step) for run in cell.policies])
             rollouts = means_SC.shape[1] - 1
             for c in range(rollouts + 1):
                 values_S = means_SC[~np.isnan(means_SC[:, c]), c]
                 if values_S.size:
-                    interval = over_seeds(values_S, layout.confidence)
-                    realised.append(
-                        {
-                            "form": "realised",
-                            "side": side,
-                            "p": c / rollouts,
-                            "value": interval.estimate,
-                            "value_low": interval.low,
-                            "value_high": interval.high,
-                            "seeds": values_S.size,
-                        }
-                    )
+                    numbers = mean_of_seeds(values_S, layout.confidence)
+                    rows.append({**head, "form": "realised", "side": side, "p": c / rollouts, **numbers})
         form = "own" if has_closed_form(weights.estimator, weights.shaped) else ORIENTATION
         closed = closed_form(weights.estimator if form == "own" else {"name": ORIENTATION}, rollouts)
-        rows += [{**cell_columns(cell), "measure": "masses", **row} for row in realised]
         rows += [
-            {**cell_columns(cell), "measure": "masses", "form": form, "side": side, "p": c / rollouts, "value": value}
-            | {"value_low": math.nan, "value_high": math.nan, "seeds": 0}
+            {**head, "form": form, "side": side, "p": c / rollouts, "value": value, **EXACT}
             for side, values in closed.items()
             for c, value in enumerate(values)
         ]
@@ -117,13 +103,18 @@ def draw(layout: MassesLayout, frames: list[pd.DataFrame]) -> Figure:
     figure, panels = _training.panels(frame, height=2.1, sharex=True)
     for axes, cell, first in panels:
         tint = styles[str(cell["arm"].iloc[0])].color
+        lines: dict[str, dict[str, Any]] = {
+            "own": {"color": tint, "linewidth": 1.4},
+            ORIENTATION: {"color": GREY, "linestyle": "--"},
+        }
         axes.axhline(0, color="0.6", linewidth=0.8)
         for side, sign in (("positive", 1), ("negative", -1)):
             rows = cell[cell["side"] == side]
-            _closed(axes, rows, sign, tint)
+            for form, style in lines.items():
+                line = rows[rows["form"] == form]
+                axes.plot(line["p"], sign * line["value"], **style)
             points = rows[rows["form"] == "realised"]
-            below, above = points["value"] - points["value_low"], points["value_high"] - points["value"]
-            errors = [below.fillna(0.0), above.fillna(0.0)]
+            errors = [length.fillna(0.0) for length in error_bars(points)]
             style = {"color": tint, "fmt": "o", "markersize": 4, "elinewidth": 1.0, "zorder": 3}
             axes.errorbar(points["p"], sign * points["value"], yerr=errors if sign > 0 else errors[::-1], **style)
         reach = {side: float(cell.loc[cell["side"] == side, "value"].max()) for side in ("positive", "negative")}
@@ -134,16 +125,6 @@ def draw(layout: MassesLayout, frames: list[pd.DataFrame]) -> Figure:
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{abs(value):g}"))
     _legend_of_masses(figure, frame)
     return figure
-
-
-def _closed(axes: Axes, rows: pd.DataFrame, sign: int, tint: str) -> None:
-    styles: dict[str, dict[str, Any]] = {
-        "own": {"color": tint, "linewidth": 1.4},
-        ORIENTATION: {"color": GREY, "linestyle": "--"},
-    }
-    for form, style in styles.items():
-        line = rows[rows["form"] == form]
-        axes.plot(line["p"], sign * line["value"], **style)
 
 
 def _legend_of_masses(figure: Figure, frame: pd.DataFrame) -> None:
@@ -158,13 +139,4 @@ def _legend_of_masses(figure: Figure, frame: pd.DataFrame) -> None:
     below(figure, {str(handle.get_label()): handle for handle in handles})
 
 
-FIGURE = FigureKind(
-    config=Config,
-    layout=MassesLayout,
-    expand=expand,
-    lay_out=lay_out,
-    statistics=statistics,
-    reads=("runs",),
-    draw=draw,
-    caption=CAPTION,
-)
+FIGURE = _training.TrainingKind(layout=MassesLayout, lay_out=lay_out, statistics=statistics, draw=draw, caption=CAPTION)

@@ -17,10 +17,9 @@ from rlvr.estimators import kind
 from rlvr.figures import _training
 from rlvr.figures._looks import looks
 from rlvr.figures._panels import Axes, Figure, grid, legend
-from rlvr.items import FigureKind
-from rlvr.items.layout import runs_of_cells
+from rlvr.items.layout import filled, runs_of_cells
+from rlvr.items.rows import mean_of_seeds
 from rlvr.items.scope import Scope
-from rlvr.statistics.intervals import over_seeds
 from rlvr.statistics.run_rows import Runs, by_seed, cell_columns, in_range, running_mean, value_at
 
 CAPTION = (
@@ -64,17 +63,14 @@ def _check(name: str, runs: list[Any], place: str) -> None:
 class OverStepsLayout(_training.TrainingLayout):
     measures: tuple[Curve, ...]
     hard_levels: tuple[tuple[str, ...], ...]  # by cell
-    smooth: int | None
+    smooth: int | None = None
 
 
 def lay_out(item: Item, plan: Plan, paper: str) -> OverStepsLayout:
     config: Any = item.content
-    return OverStepsLayout(
-        **dict(_training.lay_out(item, plan, paper)),
-        measures=tuple(curve(measure, config.smooth) for measure in config.measures),
-        hard_levels=tuple(tuple(run.validation.about.hard_levels) for run in runs_of_cells(item, plan)),
-        smooth=config.smooth,
-    )
+    measures = tuple(curve(measure, config.smooth) for measure in config.measures)
+    hard_levels = tuple(tuple(run.validation.about.hard_levels) for run in runs_of_cells(item, plan))
+    return filled(OverStepsLayout, item, plan, paper, measures=measures, hard_levels=hard_levels)
 
 
 def statistics(layout: OverStepsLayout, runs: Runs) -> pd.DataFrame:
@@ -91,19 +87,9 @@ def statistics(layout: OverStepsLayout, runs: Runs) -> pd.DataFrame:
                 every_S = np.array([s.get(step, math.nan) for s in series])
                 values_S = every_S[~np.isnan(every_S)]
                 if values_S.size:
-                    interval = over_seeds(values_S, layout.confidence, possible(measure.name))
-                    rows.append(
-                        {
-                            **cell_columns(cell),
-                            "step": step,
-                            "measure": measure.written,
-                            "value": interval.estimate,
-                            "value_low": interval.low,
-                            "value_high": interval.high,
-                            "seeds": values_S.size,
-                            "by_seed": by_seed(every_S),
-                        }
-                    )
+                    row = {**cell_columns(cell), "step": step, "measure": measure.written}
+                    row |= mean_of_seeds(values_S, layout.confidence, possible(measure.name))
+                    rows.append({**row, "by_seed": by_seed(every_S)})
     return pd.DataFrame(rows)
 
 
@@ -139,7 +125,7 @@ def draw(layout: OverStepsLayout, frames: list[pd.DataFrame]) -> Figure:
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
             if len(models) > 1:
                 axes.set_title(str(rows["stand_in"].iloc[0]) if len(rows) else model)
-    legend(figure, [axes for block in blocks for axes in block])
+    legend(figure)
     return figure
 
 
@@ -151,13 +137,12 @@ def _cut(axes: Axes, values: pd.Series, *, share: bool) -> None:
     axes.set_ylim(bottom, min(1.0, high + margin) if share else high + margin)
 
 
-FIGURE = FigureKind(
+FIGURE = _training.TrainingKind(
     config=Config,
     layout=OverStepsLayout,
     expand=expand,
     lay_out=lay_out,
     statistics=statistics,
-    reads=("runs",),
     claims=of_curves.CLAIMS,
     draw=draw,
     caption=CAPTION,

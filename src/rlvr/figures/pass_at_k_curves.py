@@ -3,13 +3,12 @@
 import pandas as pd
 from pydantic import model_validator
 
-from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.plan import Item, Plan
 from rlvr.figures import _scored
 from rlvr.figures._looks import Look, looks
 from rlvr.figures._panels import Axes, Figure, grid, legend, starts_line
 from rlvr.figures._training import BANDS
-from rlvr.items import FIGURES, TABLE_KINDS, FigureKind
+from rlvr.items.layout import filled
 from rlvr.items.scope import Scope
 
 SPREAD = 0.25  # octaves of k, over which the intervals of many methods stand side by side
@@ -34,20 +33,11 @@ CurvesLayout = _scored.ScoredLayout | _scored.OfTables  # of its own cells, or o
 
 
 def lay_out(item: Item, plan: Plan, paper: str) -> CurvesLayout:
-    return (_scored.lay_out if item.cells else _scored.lay_out_tables)(item, plan, paper)
-
-
-statistics = _scored.statistics
+    return filled(_scored.ScoredLayout if item.cells else _scored.OfTables, item, plan, paper)
 
 
 def expand(name: str, config: Config, scope: Scope) -> Item:
-    for table in config.tables:
-        item = look_up(scope.planned.tables, table, "table", f"{scope.place}.tables")
-        if not TABLE_KINDS.load(item.content.kind).curves:
-            raise ConfigError(f"{scope.place}.tables: {table!r} has no curves; name a pass@k table")
-    if config.tables:
-        return Item(FIGURES, name, config, sources=tuple(config.tables))
-    return _scored.expand(name, config, scope)
+    return (_scored.expand_tables if config.tables else _scored.expand)(name, config, scope)
 
 
 def draw(layout: CurvesLayout, frames: list[pd.DataFrame]) -> Figure:
@@ -61,7 +51,7 @@ def draw(layout: CurvesLayout, frames: list[pd.DataFrame]) -> Figure:
     for block, model in zip(blocks, models, strict=True):
         for pair, frame in zip(zip(*[iter(block)] * sides, strict=True), frames, strict=True):
             _draw(pair, frame[frame["model"] == model], model, styles)
-    legend(figure, [axes for block in blocks for axes in block])
+    legend(figure)
     return figure
 
 
@@ -102,13 +92,6 @@ def _k_axis(axes: Axes, ks: list[int], title: str) -> None:
     axes.set_title(title)
 
 
-FIGURE = FigureKind(
-    config=Config,
-    layout=CurvesLayout,
-    expand=expand,
-    lay_out=lay_out,
-    statistics=statistics,
-    reads=("scores",),
-    draw=draw,
-    caption=CAPTION,
+FIGURE = _scored.ScoredKind(
+    config=Config, layout=CurvesLayout, expand=expand, lay_out=lay_out, draw=draw, caption=CAPTION
 )

@@ -6,11 +6,9 @@ import numpy as np
 import pandas as pd
 
 from rlvr.config.measures import METRICS
-from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.fields import Positive
 from rlvr.figures import _training
 from rlvr.figures._panels import Figure, legend
-from rlvr.items import FigureKind
 from rlvr.statistics.run_rows import Runs, cell_columns, in_range, running_mean, value_of
 
 CAPTION = "Means over {seeds} training seeds."
@@ -32,16 +30,8 @@ class Config(_training.TrainingFigure):
     smooth: Positive | None = None  # steps of a running mean
 
 
-expand = _training.expand
-
-
 class SolveRatesLayout(_training.TrainingLayout):
     smooth: int | None
-
-
-def lay_out(item: Item, plan: Plan, paper: str) -> SolveRatesLayout:
-    smooth = item.content.smooth  # type: ignore[attr-defined]
-    return SolveRatesLayout(**dict(_training.lay_out(item, plan, paper)), smooth=smooth)
 
 
 def statistics(layout: SolveRatesLayout, runs: Runs) -> pd.DataFrame:
@@ -88,7 +78,6 @@ def draw(layout: SolveRatesLayout, frames: list[pd.DataFrame]) -> Figure:
 
     figure, panels = _training.panels(frames[0], height=2.0, sharex=True, sharey=True)
     smooth = f"\nmean of last {layout.smooth} steps" if layout.smooth else ""
-    drawn = []
     for axes, cell, first in panels:
         wide = cell.pivot(index="step", columns="bin", values="value")
         bins = [name for name in SHADES if name in wide]
@@ -105,18 +94,10 @@ def draw(layout: SolveRatesLayout, frames: list[pd.DataFrame]) -> Figure:
         axes.set(xlim=(begin, max(end, begin + 1)), ylim=(0, 1))
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.grid(False)
-        drawn.append(axes)
-    legend(figure, drawn)
+    legend(figure)
     return figure
 
 
-FIGURE = FigureKind(
-    config=Config,
-    layout=SolveRatesLayout,
-    expand=expand,
-    lay_out=lay_out,
-    statistics=statistics,
-    reads=("runs",),
-    draw=draw,
-    caption=CAPTION,
+FIGURE = _training.TrainingKind(
+    config=Config, layout=SolveRatesLayout, statistics=statistics, draw=draw, caption=CAPTION
 )

@@ -42,7 +42,7 @@ class Kind:
     config       its keys in a paper's file, with their checks
     expand       (name, config, scope): its inputs as an Item: cells (models x arms x seeds), evaluations, other items
     layout       the type of its layout, which the functions below get: data without paths (`rlvr.config.layouts`)
-    lay_out      (item, plan, paper): that layout
+    lay_out      (item, plan, paper): that layout, where `rlvr.items.layout.filled` does not know all of its keys
     statistics   (layout, <what it reads>): its numbers with intervals, tidy; None: it shows other items' numbers,
                  published values, or settings
     reads        the inputs of `statistics`, by the names of its parameters: keys of `rlvr.items.inputs.INPUTS`, a
@@ -56,7 +56,7 @@ class Kind:
     config: type[ItemConfig]
     expand: Callable[[str, Any, Scope], Item]
     layout: type[Layout] | UnionType
-    lay_out: Callable[[Item, Plan, str], Layout]
+    lay_out: Callable[[Item, Plan, str], Layout] | None = None
     statistics: Callable[..., DataFrame] | None = None
     reads: tuple[str, ...] = ()
     claims: ClaimKind | None = None

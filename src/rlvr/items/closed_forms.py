@@ -1,14 +1,11 @@
 """Tables and figures of closed forms, which need no runs. `content` names one (`rlvr.theory.closed_forms`)."""
 
-from typing import Any
-
 import pandas as pd
 
 from rlvr.config.layers import look_up
 from rlvr.config.layouts import Layout
-from rlvr.config.plan import Item, Plan
+from rlvr.config.plan import Item
 from rlvr.config.schema.items import ItemConfig
-from rlvr.items.layout import common
 from rlvr.items.scope import Scope
 from rlvr.theory.closed_forms import CLOSED_FORMS
 
@@ -27,11 +24,6 @@ class ClosedFormsLayout(Layout):
 def expand(folder: str, name: str, config: ClosedForms, scope: Scope) -> Item:
     look_up(CLOSED_FORMS.names(), config.content, "content", f"{scope.place}.content")
     return Item(folder, name, config, sources=(name,))
-
-
-def lay_out(item: Item, plan: Plan, paper: str) -> ClosedFormsLayout:
-    content: Any = item.content
-    return ClosedFormsLayout(**dict(common(item, plan)), content=content.content)
 
 
 def statistics(layout: ClosedFormsLayout) -> pd.DataFrame:

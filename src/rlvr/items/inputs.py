@@ -30,14 +30,6 @@ def _read_runs(files: Sequence[Path]) -> Runs:
     return Runs.of((path.parent.name, path.stem, read_lines(path)) for path in files)
 
 
-def _read_measured(files: Sequence[Path]) -> Runs:
-    return Runs.of((path.parent.name, path.parents[1].name, read_lines(path)) for path in files)
-
-
-def _read_by_run(files: Sequence[Path]) -> dict[str, Any]:
-    return {path.parent.name: read_json(path) for path in files}
-
-
 def _samples_of(item: Item, paths: Paths, plan: Plan) -> list[str]:
     """Completions, grades and problems of the first policy of each cell on each benchmark."""
     return [
@@ -52,7 +44,7 @@ def _samples_of(item: Item, paths: Paths, plan: Plan) -> list[str]:
 def _read_samples(files: Sequence[Path]) -> Samples:
     """(policy, evaluation) -> its completions, grades and problems, as rows."""
     parts = zip(files[::3], files[1::3], files[2::3], strict=True)
-    return {(path.parts[-3], path.parts[-2]): tuple(map(_rows, (path, *rest))) for path, *rest in parts}
+    return {(part[0].parts[-3], part[0].parts[-2]): tuple(list(read_lines(path)) for path in part) for part in parts}
 
 
 def _problems(item: Item, paths: Paths, plan: Plan) -> list[str]:
@@ -62,10 +54,6 @@ def _problems(item: Item, paths: Paths, plan: Plan) -> list[str]:
 
 def _trained(item: Item, paths: Paths, plan: Plan) -> list[str]:
     return [file for policy in item.policies() if policy in plan.runs for file in paths.rows(policy)]
-
-
-def _drawn(item: Item, paths: Paths, plan: Plan) -> list[str]:
-    return [file for pair in item.scored() for file in paths.samples(*pair)]
 
 
 def _read_solutions(files: Sequence[Path]) -> Solutions:
@@ -80,10 +68,6 @@ def _read_solutions(files: Sequence[Path]) -> Solutions:
     return found
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
-    return list(read_lines(path))
-
-
 INPUTS = {
     # scores.csv of each policy on each evaluation; diversity.csv, the same
     "scores": Input(lambda item, paths, plan: [paths.scores(*pair) for pair in item.scored()], read_all),
@@ -96,7 +80,9 @@ INPUTS = {
     "runs": Input(lambda item, paths, plan: [file for run in item.policies() for file in paths.rows(run)], _read_runs),
     # the same without base policies, which have none; and the correct solutions of each policy on each evaluation
     "training": Input(_trained, _read_runs),
-    "solutions": Input(_drawn, _read_solutions),
+    "solutions": Input(
+        lambda item, paths, plan: [file for pair in item.scored() for file in paths.samples(*pair)], _read_solutions
+    ),
 }
 SUMMARY = "_summary"
 
@@ -108,6 +94,10 @@ def source(name: str) -> Input:
     measure = name.removesuffix(SUMMARY)
     if name == measure:
         return Input(
-            lambda item, paths, plan: [paths.measured(measure, run) for run in item.policies()], _read_measured
+            lambda item, paths, plan: [paths.measured(measure, run) for run in item.policies()],
+            lambda files: Runs.of((path.parent.name, measure, read_lines(path)) for path in files),
         )
-    return Input(lambda item, paths, plan: [paths.summary(measure, run) for run in item.policies()], _read_by_run)
+    return Input(
+        lambda item, paths, plan: [paths.summary(measure, run) for run in item.policies()],
+        lambda files: {path.parent.name: read_json(path) for path in files},
+    )

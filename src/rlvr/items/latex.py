@@ -16,18 +16,11 @@ SIGNS = {letter: rf"$\{name}$" for letter, name in GREEK.items()}
 SIGNS |= {"−": "$-$", "±": r"$\pm$", "×": r"$\times$", "→": r"$\to$", "²": "$^2$", "†": r"$\dagger$"}
 SIGNS |= {"₁": "$_1$", "₂": "$_2$", "‖": r"$\|$", "√": r"$\surd$", "⊥": r"$^\perp$", "⊗": r"$\otimes$"}
 SIGNS |= {"≤": r"$\le$", "≥": r"$\ge$", "≈": r"$\approx$", "·": r"$\cdot$", "…": r"\ldots{}", "–": "--", "’": "'"}
-SIGNS |= {
-    "ö": r"\"o",
-    "ü": r"\"u",
-    "ä": r"\"a",
-    "é": r"\'e",
-    "è": r"\`e",
-    "ç": r"\c{c}",
-    "§": r"\S{}",
-    "°": r"$^\circ$",
-}
+SIGNS |= {"ö": r"\"o", "ü": r"\"u", "ä": r"\"a", "é": r"\'e", "è": r"\`e", "ç": r"\c{c}"}
+SIGNS |= {"§": r"\S{}", "°": r"$^\circ$"}
 ESCAPES = {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": "$<$", ">": "$>$"}
 ESCAPES |= {sign: rf"\{sign}" for sign in "%_&#{}$"} | {"|": "$|$", '"': "''"}
+COMMANDS = str.maketrans(SIGNS | ESCAPES)
 WORDS = r"[ \n]+|(?<=-)"  # where a line may end
 TEXT = 397.0  # points: the text of a page with one column, 5.5 inches; on a wider page the columns grow
 TIE = "\u00a0"  # a space that no line ends at
@@ -53,11 +46,7 @@ def table(title: str, notes: list[str], frame: pd.DataFrame) -> str:
 def escape(text: str) -> str:
     """The text for LaTeX; formulas between dollars stay as they are."""
     parts = re.split(r"(\$[^$]+\$)", text)
-    return "".join(part if i % 2 else "".join(_sign(c) for c in part) for i, part in enumerate(parts))
-
-
-def _sign(character: str) -> str:
-    return (SIGNS | ESCAPES).get(character, character)
+    return "".join(part if i % 2 else part.translate(COMMANDS) for i, part in enumerate(parts))
 
 
 def _parts(cells: pd.DataFrame) -> list[tuple[bool, list[int]]]:

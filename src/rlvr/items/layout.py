@@ -1,20 +1,38 @@
 """The layout of an item: all that its statistics and its rendering need, without paths (`rlvr.config.layouts`)."""
 
-from typing import Any
+from typing import Any, TypeVar, cast
 
-from rlvr.config.layouts import CellLayout, CellsLayout, Layout, PanelLayout, Rate, ScoresLayout
+from rlvr.config.layouts import CellLayout, CellsLayout, Layout, Looks, PanelLayout, Rate, ScoresLayout
 from rlvr.config.plan import Cell, Item, Plan
 from rlvr.config.schema.settings import Collapse, Evaluation
 from rlvr.items import kind_of
+
+Filled = TypeVar("Filled", bound=Layout)
 
 
 def of(plan: Plan, paper: str, name: str) -> Layout:
     """The layout of a table or figure, from its kind."""
     item = plan.papers[paper].item(name)
-    return kind_of(item).lay_out(item, plan, paper)
+    kind = kind_of(item)
+    return kind.lay_out(item, plan, paper) if kind.lay_out else filled(cast(Any, kind.layout), item, plan, paper)
 
 
-def common(item: Item, plan: Plan) -> Layout:
+def filled(of: type[Filled], item: Item, plan: Plan, paper: str, **more: Any) -> Filled:
+    """A layout of a type: what its bases have, then `more`, then keys that the item's configuration has too."""
+    base = with_scores if issubclass(of, ScoresLayout) else with_cells if issubclass(of, CellsLayout) else common
+    keys = {**dict(base(item, plan, paper)), **more}
+    if issubclass(of, Looks):
+        keys |= dict(_looks(plan, paper))
+    return of(**{name: getattr(item.content, name) for name in of.model_fields if hasattr(item.content, name)} | keys)
+
+
+def _looks(plan: Plan, paper: str) -> Looks:
+    """What gives a method the same look in all figures of its paper."""
+    arms = tuple((name, arm.color) for name, arm in plan.papers[paper].paper.arms.items())
+    return Looks(arms=arms, methods=plan.papers[paper].methods)
+
+
+def common(item: Item, plan: Plan, paper: str) -> Layout:
     """The layout's keys for every kind."""
     return Layout(
         name=item.name,
@@ -30,7 +48,7 @@ def with_cells(item: Item, plan: Plan, paper: str) -> CellsLayout:
     """The same, with the cells and the settings of statistics."""
     settings = plan.papers[paper].settings
     return CellsLayout(
-        **dict(common(item, plan)),
+        **dict(common(item, plan, paper)),
         cells=tuple(_cell(cell, item, plan, paper) for cell in item.cells),
         statistics=next(iter(settings.values())).statistics,
     )

@@ -1,17 +1,11 @@
 """Trainers and samplers that are not everywhere: what a plan takes instead, and where they do not compute."""
 
-import importlib
-
-from rlvr.config import registries
 from rlvr.config.layers import ConfigError, Layer, place_of
+from rlvr.config.registries import BACKENDS, ENGINES
 from rlvr.config.schema.settings import Settings
 
-# Section and key of the settings that name a member of a folder.
-CHOICES = (
-    ("sft", "backend", "training/backends"),
-    ("rl", "backend", "training/backends"),
-    ("evaluation", "engine", "sampling/engines"),
-)
+# Section and key of the settings that name a member of a registry.
+CHOICES = (("sft", "backend", BACKENDS), ("rl", "backend", BACKENDS), ("evaluation", "engine", ENGINES))
 
 
 def here(settings: Settings, layers: list[Layer], notes: list[str]) -> Settings:
@@ -19,13 +13,12 @@ def here(settings: Settings, layers: list[Layer], notes: list[str]) -> Settings:
 
     Raises ConfigError where a member does not compute on the device.
     """
-    for section, key, folder in CHOICES:
+    for section, key, registry in CHOICES:
         chosen = getattr(settings, section)
         name, device = getattr(chosen, key), settings.execution.device
-        instead = registries.constant(folder, name, "INSTEAD", None)
-        why = importlib.import_module(f"rlvr.{folder.replace('/', '.')}.{name}").missing() if instead else None
-        devices = registries.constant(folder, name, "DEVICES", None)
-        if instead and why:
+        kind = registry.load(name)
+        instead, devices = kind.instead, kind.devices
+        if instead and (why := kind.missing()):
             note = f"{section}.{key}: {instead} instead of {name}, since {why}; other runs, equal up to rounding"
             notes += [] if note in notes else [note]
             settings = settings.model_copy(update={section: chosen.model_copy(update={key: instead})})

@@ -87,3 +87,11 @@ class Branches:
             self.prompt_N[new] = self.prompt_N[old]
         self.count, self.step = count, self.step + 1
         return places_N[which_M], torch.empty_like(tokens_N).index_copy_(0, places_N, tokens_N)
+
+
+def joined(prompts_NL: Tensor, start_N1: Tensor, responses_NT: Tensor, lengths_N: Tensor) -> Tensor:
+    """Rows (N, S) of a prompt of `start_N1` tokens and its response, padded on the right with any token."""
+    place_S = torch.arange(int((start_N1[:, 0] + lengths_N).max()), device=prompts_NL.device)
+    within_NS = (place_S - start_N1).clamp_(0, responses_NT.shape[1] - 1)
+    before_NS = prompts_NL[:, place_S.clamp(max=prompts_NL.shape[1] - 1)]
+    return before_NS.where(place_S < start_N1, responses_NT.gather(1, within_NS))

@@ -4,6 +4,7 @@ import typer
 from pydantic import TypeAdapter
 
 from rlvr import provenance, stages
+from rlvr.config.registries import SOURCES
 from rlvr.config.schema.names import Model
 from rlvr.files import publish_json
 from rlvr.policies import sources
@@ -14,7 +15,7 @@ def main(spec: stages.Spec, out: stages.Manifest, source: stages.Source = "") ->
     origin = provenance.collect()
     model = TypeAdapter(Model).validate_json(spec.read_bytes())
     try:
-        entries = sources.load(model.source)(model, out, source)
+        entries = SOURCES.load(model.source).build(model, out, source)
     except sources.Unbuildable as error:
         raise SystemExit(str(error)) from error
     publish_json(out, {**entries, "provenance": provenance.at_once(origin)})

@@ -18,15 +18,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from rlvr.config.registries import members
-from rlvr.policies.architectures import class_name
-from rlvr.policies.beginnings import Branches, Prefix, Tree
+from rlvr.config.registries import ARCHITECTURES
+from rlvr.policies.beginnings import Branches, Prefix, Tree, joined
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-FOLDER = "policies/architectures"
-ARCHITECTURES = {class_name(name) for name in members(FOLDER)}
+CLASSES = {kind.model_class for _, kind in ARCHITECTURES.all()}
 
 # Query, key and value (..., heads, E) of a layer's tokens -> the output of attention (..., H x E).
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -39,7 +37,7 @@ def supports(model: PreTrainedModel) -> bool:
     config = model.config.get_text_config()
     kinds = set(getattr(config, "layer_types", None) or ["full_attention"])
     return (
-        type(model).__name__ in ARCHITECTURES
+        type(model).__name__ in CLASSES
         and config.hidden_act == "silu"
         and kinds == {"full_attention"}
         and not getattr(config, "mlp_bias", False)
@@ -55,7 +53,7 @@ class Decoder:
 
     def __init__(self, model: PreTrainedModel, *, frozen: bool = False):
         if not supports(model):
-            raise ValueError(f"{type(model).__name__} is not one of {sorted(ARCHITECTURES)} with full attention")
+            raise ValueError(f"{type(model).__name__} is not one of {sorted(CLASSES)} with full attention")
         config = model.config.get_text_config()
         self.model = model
         self.text: Any = model.get_decoder()
@@ -147,13 +145,10 @@ class Decoder:
         start_N1, limit = lengths_P[prompt_N, None], responses_NT.shape[1]
         if lengths_N is None:
             lengths_N = torch.full_like(prompt_N, limit)
-        lengths_N = start_N1[:, 0] + lengths_N
-        place_S = torch.arange(int(lengths_N.max()), device=prompts_PL.device)
-        within_NS = (place_S - start_N1).clamp_(0, limit - 1)
-        before_NS = prompts_PL[prompt_N][:, place_S.clamp(max=prompts_PL.shape[1] - 1)]
-        rows_NS = before_NS.where(place_S < start_N1, responses_NT.gather(1, within_NS))
-        tree, which_N = Tree.grow(rows_NS, lengths_N)
-        parent_NT = (start_N1 - 1 + torch.arange(limit, device=place_S.device)).clamp_(max=len(place_S) - 1)
+        rows_NS = joined(prompts_PL[prompt_N], start_N1, responses_NT, lengths_N)
+        tree, which_N = Tree.grow(rows_NS, start_N1[:, 0] + lengths_N)
+        before_NT = start_N1 - 1 + torch.arange(limit, device=rows_NS.device)
+        parent_NT = before_NT.clamp_(max=rows_NS.shape[1] - 1)
         node_NT = tree.path_NS[which_N].gather(1, parent_NT)
         used_M = torch.zeros_like(tree.tokens_M, dtype=torch.bool)
         used_M[node_NT] = True

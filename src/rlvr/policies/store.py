@@ -152,16 +152,15 @@ def stored_dtype(folder: Path) -> str:
 
 @dataclass(frozen=True)
 class Location:
-    """The place of a policy's model and tokenizer: a folder, or (in old manifests) a repository at a commit."""
+    """The folder of a policy's model and tokenizer."""
 
     location: str
-    options: dict[str, str]
     dtype: str
     template: str
 
 
 def locate(manifest: Path) -> Location:
-    """The location in a manifest. Raises RecordError if a file is missing or damaged, or without a commit.
+    """The location in a manifest. Raises RecordError if a file is missing or damaged.
 
     For a model of the hub, processes started later ask the hub for nothing.
     """
@@ -170,10 +169,9 @@ def locate(manifest: Path) -> Location:
         from rlvr.policies.hub import cached
 
         hub = content["hub"]
-        if "commit" not in hub:
-            raise RecordError(f"{manifest}: names no commit of {hub['repo']}; delete it to make it again")
-        if "snapshot" not in content:  # of before models were fetched by a stage of their own
-            return Location(hub["repo"], {"revision": hub["commit"]}, hub["dtype"], content["template"])
+        for name, there in (("commit", hub), ("snapshot", content)):
+            if name not in there:
+                raise RecordError(f"{manifest}: names no {name} of {hub['repo']}; delete it to make it again")
         snapshot = cached(hub["repo"], hub["commit"], content["snapshot"])
         if snapshot is None:
             raise RecordError(
@@ -181,12 +179,12 @@ def locate(manifest: Path) -> Location:
                 f"({content['snapshot']['folder']}); delete {manifest} to fetch it again"
             )
         os.environ.setdefault("HF_HUB_OFFLINE", "1")  # for the processes of engines and trainers
-        return Location(str(snapshot), {}, hub["dtype"], content["template"])
+        return Location(str(snapshot), hub["dtype"], content["template"])
     folder = (manifest.parent / content["policy"]).resolve()
     for name, expected in content["files"].items():
         if not (folder / name).is_file() or sha256(folder / name) != expected:
             raise RecordError(f"{folder / name} is missing or damaged; delete {manifest} to make it again")
-    return Location(str(folder), {}, content.get("dtype") or stored_dtype(folder), content["template"])
+    return Location(str(folder), content.get("dtype") or stored_dtype(folder), content["template"])
 
 
 def load(manifest: Path, *, device: str | torch.device = "cpu", dtype: torch.dtype | None = None) -> Policy:
@@ -197,22 +195,22 @@ def load(manifest: Path, *, device: str | torch.device = "cpu", dtype: torch.dty
 
     logging.disable_progress_bar()  # of loading weights
     place = locate(manifest)
-    tokenizer = load_tokenizer(place.location, **place.options)
+    tokenizer = load_tokenizer(place.location)
     dtype = dtype or getattr(torch, place.dtype)
-    pictured = sees(place.location, **place.options)
+    pictured = sees(place.location)
     auto = AutoModelForImageTextToText if pictured else AutoModelForCausalLM
-    model: Any = auto.from_pretrained(place.location, dtype=dtype, **place.options)
+    model: Any = auto.from_pretrained(place.location, dtype=dtype)
     model.to(device)
     if pictured:
-        model.pictures = load_pictures(place.location, model.config, **place.options)
+        model.pictures = load_pictures(place.location, model.config)
     return Policy(model, tokenizer, place.template)
 
 
-def sees(location: str, **options: Any) -> bool:
+def sees(location: str) -> bool:
     """Whether a model's prompts may have pictures, by its configuration."""
     from transformers import AutoConfig
 
-    return hasattr(AutoConfig.from_pretrained(location, **options), "vision_config")
+    return hasattr(AutoConfig.from_pretrained(location), "vision_config")
 
 
 def encoder(place: Location) -> Policy:
@@ -222,26 +220,26 @@ def encoder(place: Location) -> Policy:
     from transformers import AutoConfig
 
     model = SimpleNamespace()
-    if sees(place.location, **place.options):
-        config = AutoConfig.from_pretrained(place.location, **place.options)
-        model.pictures = load_pictures(place.location, config, **place.options)
-    return Policy(model, load_tokenizer(place.location, **place.options), place.template)
+    if sees(place.location):
+        config = AutoConfig.from_pretrained(place.location)
+        model.pictures = load_pictures(place.location, config)
+    return Policy(model, load_tokenizer(place.location), place.template)
 
 
-def load_pictures(location: str, config: Any, **options: Any) -> Pictures:
+def load_pictures(location: str, config: Any) -> Pictures:
     """No picture yet, and the saved image processor, by Pillow and numpy alone."""
     from rlvr.policies.pictures import Pictures
 
-    return Pictures(load_image_processor(location, **options), config)
+    return Pictures(load_image_processor(location), config)
 
 
-def load_image_processor(location: str, **options: Any) -> Any:
+def load_image_processor(location: str) -> Any:
     from transformers import AutoImageProcessor
 
-    return AutoImageProcessor.from_pretrained(location, backend="pil", **options)
+    return AutoImageProcessor.from_pretrained(location, backend="pil")
 
 
-def load_tokenizer(location: str, **options: Any) -> PreTrainedTokenizerBase:
+def load_tokenizer(location: str) -> PreTrainedTokenizerBase:
     """The saved tokenizer.
 
     transformers 5 takes the class declared beside a Qwen2 model for a mistake and builds a byte-level BPE from
@@ -250,9 +248,9 @@ def load_tokenizer(location: str, **options: Any) -> PreTrainedTokenizerBase:
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
     from transformers.models.auto.tokenization_auto import get_tokenizer_config
 
-    if get_tokenizer_config(location, **options).get("tokenizer_class") == "TokenizersBackend":
-        return PreTrainedTokenizerFast.from_pretrained(location, **options)
-    return AutoTokenizer.from_pretrained(location, **options)
+    if get_tokenizer_config(location).get("tokenizer_class") == "TokenizersBackend":
+        return PreTrainedTokenizerFast.from_pretrained(location)
+    return AutoTokenizer.from_pretrained(location)
 
 
 def with_bos(template: str, tokenizer: Any) -> str:

@@ -17,6 +17,8 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
+from rlvr.policies.beginnings import joined
+
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
@@ -90,11 +92,3 @@ class TransformersPass:
     def _of_tokens(self, hidden_AD: Tensor, targets_A: Tensor) -> Tensor:
         logits_AV = self.model.lm_head(hidden_AD).float()
         return logits_AV.gather(-1, targets_A[:, None]).squeeze(-1) - logits_AV.logsumexp(-1)
-
-
-def joined(prompts_NL: Tensor, start_N1: Tensor, responses_NT: Tensor, lengths_N: Tensor) -> Tensor:
-    """Rows (N, S) of a prompt of `start_N1` tokens and its response, padded on the right with any token."""
-    place_S = torch.arange(int((start_N1[:, 0] + lengths_N).max()), device=prompts_NL.device)
-    within_NS = (place_S - start_N1).clamp_(0, responses_NT.shape[1] - 1)
-    before_NS = prompts_NL[:, place_S.clamp(max=prompts_NL.shape[1] - 1)]
-    return before_NS.where(place_S < start_N1, responses_NT.gather(1, within_NS))

@@ -114,14 +114,12 @@ def _files(plan: Plan, paths: Paths, policy: str, evaluations: list[str]) -> dic
 
 
 def _problems(plan: Plan, paths: Paths, policy: str, evaluations: list[str]) -> list[str]:
-    """The problems that a policy was trained and evaluated on."""
     run = plan.runs.get(policy)
     sets = [plan.evaluations[name].data for name in evaluations] + ([run.data, run.validation] if run else [])
     return list(dict.fromkeys(map(paths.problems, sets)))
 
 
 def _checksums(manifest: str) -> bytes:
-    """The checksums of a policy's weights."""
     files = read_json(manifest).get("files", {})
     return json.dumps({name: files[name] for name in sorted(files) if name.endswith(".safetensors")}).encode()
 

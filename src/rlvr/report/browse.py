@@ -34,17 +34,16 @@ class Cell:
 def table(caption: str, columns: Mapping[str, str], rows: Iterable[tuple[str, Sequence[Cell]]]) -> str:
     """A table: columns with their kinds, and rows with an anchor (or ""), each a cell per column."""
     heads = "".join(f'<th scope="col" data-kind="{kind}">{escape(name)}</th>' for name, kind in columns.items())
-    name, lines = escape(caption), "\n".join(_row(anchor, cells) for anchor, cells in rows)
+    name, lines = escape(caption), []
+    for anchor, cells in rows:
+        own = f' id="{escape(anchor)}"' if anchor else ""
+        lines.append(f"<tr{own}>{''.join(cell.html() for cell in cells)}</tr>")
+    content = "\n".join(lines)
     return (
         f'<div class="browse"><div class="table-wrapper" tabindex="0" role="region" aria-label="{name}">'
         f'<table class="docutils"><caption>{name}</caption><thead><tr>{heads}</tr></thead>\n'
-        f"<tbody>\n{lines}\n</tbody></table></div></div>"
+        f"<tbody>\n{content}\n</tbody></table></div></div>"
     )
-
-
-def _row(anchor: str, cells: Sequence[Cell]) -> str:
-    name = f' id="{escape(anchor)}"' if anchor else ""
-    return f"<tr{name}>{''.join(cell.html() for cell in cells)}</tr>"
 
 
 def popover(name: str, title: str, facts: Mapping[str, str]) -> str:

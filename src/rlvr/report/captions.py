@@ -32,12 +32,11 @@ def figure(layout: Layout, smooth: int | None, frames: Sequence[pd.DataFrame], p
 
 def in_words(title: str, frames: Sequence[pd.DataFrame]) -> str:
     """An alternative text: the title, and where each curve ends, or else the methods."""
-    found = [words for frame in frames if "label" in frame for words in _ends(frame) or _labels(frame)]
+    found = []
+    for frame in (frame for frame in frames if "label" in frame):
+        labels = dict.fromkeys(str(label) for label in frame["label"].dropna() if label)
+        found += _ends(frame) or [", ".join(labels)]
     return ". ".join([title, *found]).replace("[", "(").replace("]", ")").replace("\n", " ")
-
-
-def _labels(frame: pd.DataFrame) -> list[str]:
-    return [", ".join(dict.fromkeys(str(label) for label in frame["label"].dropna() if label))]
 
 
 def _ends(frame: pd.DataFrame) -> list[str]:

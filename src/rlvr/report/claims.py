@@ -14,7 +14,6 @@ from rlvr.claims.contrasts import layout
 from rlvr.claims.table import NOTES, cautions, counted, counts, discoveries, gather, numbers, published
 from rlvr.claims.verdicts import DECIDED, KINDS, NOT_RUN, meaning
 from rlvr.config.plan import Plan
-from rlvr.items.contrast import ContrastSpec
 from rlvr.report.browse import CHOICE, NUMBER, TEXT, Cell, popover, table
 from rlvr.report.runs import Runs
 from rlvr.statistics.shown import records
@@ -68,31 +67,26 @@ def kinds(frame: pd.DataFrame) -> str:
 
 def decided(frame: pd.DataFrame) -> list[str]:
     """The counted claims with a verdict, with the contrast that decides, as lines of Markdown."""
-    return [_decided(row) for _, row in counted(frame[frame["verdict"].isin(DECIDED)]).iterrows()]
-
-
-def _decided(row: pd.Series) -> str:
-    claim = f"- {row['short']}, {row['scale']}, {row['effort']}: {row['says']} ({row['place']})."
-    return f"{claim} **{row['verdict'].capitalize()}**: {row['deciding']} {numbers(row)}"
+    return [
+        f"- {row['short']}, {row['scale']}, {row['effort']}: {row['says']} ({row['place']}). "
+        f"**{row['verdict'].capitalize()}**: {row['deciding']} {numbers(row)}"
+        for _, row in counted(frame[frame["verdict"].isin(DECIDED)]).iterrows()
+    ]
 
 
 def policies(frame: pd.DataFrame, plans: Iterable[Plan]) -> Policies:
     """The policies behind each claim's deciding contrast, by the plan of its scale."""
     deciding = {_key(row): str(row["deciding"]) for _, row in frame.iterrows()}
     found: dict[tuple[str, ...], list[str]] = {}
-    for plan in plans:
-        claims = {paper: layout(plan, paper) for paper, made in plan.papers.items() if made.paper.claims}
-        for paper, claim in ((name, claim) for name, laid in claims.items() for claim in laid):
-            key = (plan.scale, paper, claim.claim, claim.effort)
+    papers = [(plan, name) for plan in plans for name, made in plan.papers.items() if made.paper.claims]
+    for own, paper in papers:
+        for claim in layout(own, paper):
+            key = (own.scale, paper, claim.claim, claim.effort)
             for contrast in claim.contrasts:
                 if deciding.get(key, "").startswith(f"{contrast.says} with {contrast.stand_in}"):
-                    found.setdefault(key, _behind(contrast))
+                    of_terms = [policy for term in contrast.terms for rate in term.rates for policy in rate.policies]
+                    found.setdefault(key, [*of_terms, *contrast.at])
     return found
-
-
-def _behind(contrast: ContrastSpec) -> list[str]:
-    of_terms = [policy for term in contrast.terms for rate in term.rates for policy in rate.policies]
-    return [*of_terms, *contrast.at]
 
 
 def _key(row: Any) -> tuple[str, ...]:
@@ -127,7 +121,6 @@ def _cells(row: pd.Series) -> list[Cell]:
 
 
 def _facts(row: pd.Series, runs: Runs, behind: Policies) -> dict[str, str]:
-    """What a reader asks of an estimate."""
     tested = pd.notna(row["p"])
     texts = {
         "Contrast": row["deciding"],

@@ -28,7 +28,8 @@ def page(markdown: str, pictures: Mapping[str, Path] = MappingProxyType({}), *, 
     headings = _with_anchors(tokens)
     for start, content in pairwise(tokens):
         for image in (child for child in content.children or () if child.type == "image"):
-            image.attrs["src"] = _embedded(pictures[str(image.attrs["src"])])
+            picture = base64.b64encode(pictures[str(image.attrs["src"])].read_bytes()).decode()
+            image.attrs["src"] = f"data:image/png;base64,{picture}"
             start.attrs["tabindex"] = "0"  # on a small screen it scrolls
     body = INTERVAL.sub(r"\1<small>\2</small>", parser.renderer.render(tokens, parser.options, {}))
     parts = {name: (FOLDER / name).read_text() for name in ("style.css", "browse.css", "browse.js")}
@@ -46,7 +47,3 @@ def _with_anchors(tokens: list[Token]) -> list[dict[str, str]]:
             start.attrs["id"] = f"{name}-{same}" if same else name
             headings.append({"level": start.tag, "base": name, "anchor": str(start.attrs["id"]), "text": words})
     return headings
-
-
-def _embedded(picture: Path) -> str:
-    return f"data:image/png;base64,{base64.b64encode(picture.read_bytes()).decode()}"

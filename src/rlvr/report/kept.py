@@ -18,7 +18,7 @@ from PIL import Image
 from rlvr.config.layouts import Layout
 from rlvr.config.paths import Paths
 from rlvr.config.plan import Plan
-from rlvr.files import publish, read_json, whole
+from rlvr.files import publish, read_json
 from rlvr.items import TABLES, figure, kinds, layout, table
 
 DATA = ".data"
@@ -42,7 +42,10 @@ def keep(plan: Plan, paper: str, item: str, paths: Paths, out: Path) -> None:
     # As the stage gets it, with sorted keys: what hangs on their order would differ otherwise.
     publish(out / DATA / f"{item}.json", json.dumps(content, ensure_ascii=False, sort_keys=True) + "\n")
     for path in found:
-        _copy(path.read_bytes(), out / DATA / path.name)
+        data, target = path.read_bytes(), out / DATA / path.name
+        if len(data) > LARGE:  # equal data give equal files
+            data, target = gzip.compress(data, mtime=0), target.with_name(f"{target.name}.gz")
+        publish(target, data)
 
 
 def copy(source: Path, target: Path) -> None:
@@ -52,12 +55,6 @@ def copy(source: Path, target: Path) -> None:
         return
     with Image.open(source) as picture:
         picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(target, optimize=True)
-
-
-def _copy(content: bytes, target: Path) -> None:
-    large = len(content) > LARGE
-    with whole(target.with_name(target.name + ".gz") if large else target) as partial:
-        partial.write_bytes(gzip.compress(content, mtime=0) if large else content)  # equal data give equal files
 
 
 def items(folder: Path) -> Iterator[tuple[Path, Path]]:

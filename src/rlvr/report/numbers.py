@@ -38,12 +38,11 @@ def numbers(frame: pd.DataFrame, caption: str, runs: Runs, name: str) -> str:
         for line, text in lines
     ]
     labels = frame.get("label", behind)
-    popovers = [_popover(origins[text], str(labels[behind == text].iloc[0]), text, runs) for text in origins]
+    popovers = []
+    for text, popover_name in origins.items():
+        facts = runs.origin(text.split()) or {"Runs": ", ".join(text.split())}
+        popovers.append(popover(popover_name, str(labels[behind == text].iloc[0]), facts))
     return "\n".join([table(caption, dict(columns.values()), rows), *popovers])
-
-
-def _popover(name: str, label: str, policies: str, runs: Runs) -> str:
-    return popover(name, label, runs.origin(policies.split()) or {"Runs": ", ".join(policies.split())})
 
 
 def _cell(row: dict[str, Any], key: str, origin: str) -> Cell:

@@ -126,7 +126,6 @@ class Page:
         return pd.read_csv(self.paths.statistics(paper, name))
 
     def _item(self, paper: str, item: dict[str, Any]) -> dict[str, Any]:
-        """What the page shows of a table or figure, and the numbers behind it."""
         frames = {name: self._statistics(paper, name) for name in item["statistics"]}
         name, behind = f"{paper}-{item['name']}", {} if item["analytic"] else frames
         path = Path(self.paths.papers, paper, item["folder"], item["name"])

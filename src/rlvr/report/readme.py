@@ -30,10 +30,8 @@ def paper(plan: Plan, name: str, items: list[str]) -> dict[str, Any]:
 
 def page(folder: Path, *, pictures: bool = True) -> str:
     """The page; without `pictures` it has links to them."""
-    contents = read_json(folder / CONTENTS)
+    contents, frame = read_json(folder / CONTENTS), claims_of(folder)
     papers = [{**paper, **results(folder / paper["name"], paper["items"])} for paper in contents["papers"]]
-    file = folder / "claims.csv"
-    frame = pd.read_csv(file) if file.is_file() else pd.DataFrame()
     return text.render(
         "snapshot.md.j2",
         **{**contents, "papers": papers},
@@ -51,10 +49,13 @@ def results(folder: Path, items: list[str]) -> dict[str, list[dict[str, str]]]:
         layout, frames = kept.read(folder / kept.DATA / f"{item}.json")
         if (folder / f"{item}.md").is_file():
             found["tables"].append({"title": layout.title, "file": f"{folder.name}/{item}.md"})
-        else:
-            found["figures"].append(
-                captions.figure(
-                    layout, getattr(layout, "smooth", None), list(frames.values()), f"{folder.name}/{item}.png"
-                )
-            )
+            continue
+        smooth, picture = getattr(layout, "smooth", None), f"{folder.name}/{item}.png"
+        found["figures"].append(captions.figure(layout, smooth, [*frames.values()], picture))
     return found
+
+
+def claims_of(folder: Path) -> pd.DataFrame:
+    """The claims of a snapshot; empty for one without."""
+    file = folder / "claims.csv"
+    return pd.read_csv(file) if file.is_file() else pd.DataFrame({"paper": []})

@@ -4,7 +4,6 @@ Tables (Markdown), figures, claims, the statistics that they are rendered from (
 them, its seed, steps, seconds, commit and lock file. `rlvr.report.readme` makes the page from these files.
 """
 
-import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ from rlvr.claims.table import gather, markdown, tested_together
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.paths import Paths
 from rlvr.config.plan import Plan, asked_for
-from rlvr.files import publish, read_json
+from rlvr.files import publish, read_json, remove
 from rlvr.planning.expansion import make_plan
 from rlvr.provenance import ROOT
 from rlvr.report import kept, origins, readme
@@ -77,19 +76,30 @@ def take(
     against = _objections(manifests.values(), stay.runs)
     if against and not allow:
         raise Refused("; ".join(against))
-    _clear(out, keep)
-    _copy_items(plan, paths, out, anew)
+    for path in out.glob("*"):
+        if path.name not in keep:
+            remove(path)
+    for paper, name in ((paper, name) for paper, names in anew.items() for name in names):
+        kept.keep(plan, paper, name, paths, out / paper)
+        source = _rendered(plan, paths, paper, name)
+        kept.copy(source, out / paper / source.name)
+    if len(stay.claims):
+        together = pd.concat([stay.claims, claims]).sort_values(["scale", "paper"], kind="stable", ignore_index=True)
+        claims = tested_together(together)
     if not items:
-        _publish_claims(_with_staying(stay.claims, claims), out)
+        _publish_claims(claims, out)
     runs = pd.DataFrame([row(policy, manifest) for policy, manifest in manifests.items()])
     if len(stay.runs):
         runs = pd.concat([stay.runs[~stay.runs["policy"].isin(runs["policy"])], runs])
     publish(out / "runs.csv", runs.to_csv(index=False, lineterminator="\n"))
-    title = f"{_first_title(plan, anew)}, at {plan.scale} scale" if items else f"Results at {plan.scale} scale"
+    title = f"Results at {plan.scale} scale"
+    if items:
+        paper = next(iter(anew))
+        title = f"{plan.papers[paper].item(items[0]).content.title}, at {plan.scale} scale"
     readme.publish_with(
         out,
         title=title,
-        about=[plan.about.strip(), *(_stand_too(other) for other in others)],
+        about=[plan.about.strip(), *(f"Claims stand at {p.scale} scale too. {p.about.strip()}" for p in others)],
         made_by="make snapshot" if plan.scale == SCALE else "python -m rlvr.report.snapshot",
         allowed=f"Taken although {'; '.join(against)}. The reason: {allow}." if against else "",
         papers=[stay.papers.get(name) or readme.paper(plan, name, anew[name]) for name in names],
@@ -97,17 +107,9 @@ def take(
     return list(anew)
 
 
-def _first_title(plan: Plan, wanted: Wanted) -> str:
-    paper, names = next(iter(wanted.items()))
-    return plan.papers[paper].item(names[0]).content.title
-
-
-def _stand_too(other: Plan) -> str:
-    return f"Claims stand at {other.scale} scale too. {other.about.strip()}"
-
-
-def _missing(paths: Sequence[Path]) -> Missing:
-    return Missing(f"{paths[0]} is missing ({len(paths)} missing files in all)")
+def _require(paths: Iterable[Path]) -> None:
+    if missing := [path for path in paths if not path.is_file()]:
+        raise Missing(f"{missing[0]} is missing ({len(missing)} missing files in all)")
 
 
 def _claims(paths: Paths, papers: Sequence[str], plans: Sequence[Plan]) -> pd.DataFrame:
@@ -115,15 +117,8 @@ def _claims(paths: Paths, papers: Sequence[str], plans: Sequence[Plan]) -> pd.Da
     folder = Path(paths.results) / "claims"
     claims = gather(folder)
     if claims.empty:
-        raise _missing([folder / "claims.csv"])
+        raise Missing(f"{folder / 'claims.csv'} is missing (1 missing files in all)")
     return claims.loc[claims["paper"].isin(papers) & claims["scale"].isin([plan.scale for plan in plans])]
-
-
-def _with_staying(staying: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
-    if staying.empty:
-        return claims
-    together = pd.concat([staying, claims]).sort_values(["scale", "paper"], kind="stable", ignore_index=True)
-    return tested_together(together)
 
 
 def _policies(plan: Plan, paths: Paths, wanted: Wanted) -> dict[str, str]:
@@ -136,8 +131,7 @@ def _policies(plan: Plan, paths: Paths, wanted: Wanted) -> dict[str, str]:
             look_up(made.all_items(), name, "table or figure", f"{paper}: --item")
             files += [_rendered(plan, paths, paper, name), *kept.files(plan, paper, name, paths)]
             policies |= {policy: plan.stage(policy) for policy in made.item(name).policies()}
-    if missing := [path for path in files if not path.is_file()]:
-        raise _missing(missing)
+    _require(files)
     return policies
 
 
@@ -158,8 +152,7 @@ def _behind(plan: Plan, claims: pd.DataFrame) -> dict[str, str]:
 def _manifests(paths: Paths, policies: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     """The manifests of policies. Raises Missing where one is missing."""
     files = {policy: Path(paths.results, stage, "manifest.json") for policy, stage in policies.items()}
-    if missing := [path for path in files.values() if not path.is_file()]:
-        raise _missing(missing)
+    _require(files.values())
     return {policy: read_json(path) for policy, path in files.items()}
 
 
@@ -168,21 +161,6 @@ def _objections(manifests: Iterable[dict[str, Any]], staying: pd.DataFrame) -> l
     made_at = [origins.commit(part) for one in manifests for part in origins.entries(one)]
     stay = [str(commits).split(", ") for commits in (staying["commit"] if len(staying) else [])]
     return objections(chain(made_at, chain.from_iterable(stay)), ROOT)
-
-
-def _clear(out: Path, keep: Sequence[str]) -> None:
-    for path in out.glob("*"):
-        if path.name not in keep:
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-
-def _copy_items(plan: Plan, paths: Paths, out: Path, wanted: Wanted) -> None:
-    """The tables and figures, and the statistics that they are rendered from."""
-    for paper, names in wanted.items():
-        for name in names:
-            kept.keep(plan, paper, name, paths, out / paper)
-            source = _rendered(plan, paths, paper, name)
-            kept.copy(source, out / paper / source.name)
 
 
 def _publish_claims(claims: pd.DataFrame, out: Path) -> None:

@@ -15,6 +15,7 @@ import typer
 
 from rlvr import provenance, stages
 from rlvr.config.identity import canonical
+from rlvr.config.registries import ENGINES
 from rlvr.config.schema.settings import SLICES
 from rlvr.config.schema.specs import EvaluationSpec
 from rlvr.files import RecordError, publish_json, sha256
@@ -111,16 +112,16 @@ def main(
     end_with_caller()
     provenance.collect()
     evaluation = EvaluationSpec.model_validate_json(spec.read_bytes())
-    sampling = evaluation.sampling
+    sampling, kind = evaluation.sampling, ENGINES.load(evaluation.sampling.engine)
     if bool(slices) == bool(out and tokens):
         raise typer.BadParameter("give --out and --tokens, or slices")
     try:
         benchmark = read_records(problems, Problem)
-        if not engines.sees(sampling.engine):
+        if not kind.sees:
             text_alone(benchmark, problems)
         benchmark = with_paths(problems, benchmark)
-        version = engines.version(sampling.engine)
-        rows = rows or rows_a_part(engines.rows(sampling.engine), len(benchmark), sampling.samples)
+        version = kind.origin()
+        rows = rows or rows_a_part(kind.rows, len(benchmark), sampling.samples)
         fingerprint = {
             "evaluation": canonical(evaluation),
             "policy": policy_fingerprint(policy),

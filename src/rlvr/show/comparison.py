@@ -114,8 +114,8 @@ def compare(results: Path, a: Named, b: Named) -> Comparison:
 def settings(a: dict[str, Any], b: dict[str, Any]) -> list[Setting]:
     """The settings and the origin that differ between two manifests, in the order of their names."""
     left, right = (dict(_flat(_compared(manifest))) for manifest in (a, b))
-    keys = sorted(left.keys() | right.keys())
-    return [Setting(key, left.get(key), right.get(key)) for key in keys if left.get(key) != right.get(key)]
+    both = [Setting(key, left.get(key), right.get(key)) for key in sorted(left.keys() | right.keys())]
+    return [setting for setting in both if setting.a != setting.b]
 
 
 def _compared(manifest: dict[str, Any]) -> dict[str, Any]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, starmap
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from rlvr.config.registries import members
+from rlvr.config.registries import TASKS, TaskKind
 from rlvr.data import tasks
 from rlvr.estimators import Estimator
 from rlvr.files import read_json
@@ -26,16 +25,21 @@ class Shown:
     """A group, the weights of its rollouts by method, and which of them to show."""
 
     group: KeptGroup
-    task: ModuleType | None
+    task: TaskKind | None
     visible: list[int]
     weights: dict[str, tuple[float, ...]] = field(default_factory=dict)
+
+    @property
+    def right(self) -> int:
+        """The number of correct rollouts, shown or not."""
+        return self.group.statuses.count("correct")
 
     def false_word(self, rollout: int) -> int | None:
         """The place, in words, of the first false or missing step of a rollout's working, if a task can check it."""
         return tasks.first_false(self.task, self.group.prompt, self.group.responses[rollout]) if self.task else None
 
 
-def selected(groups: Iterable[KeptGroup], task: ModuleType | None, right: bool | None) -> Iterator[Shown]:
+def selected(groups: Iterable[KeptGroup], task: TaskKind | None, right: bool | None) -> Iterator[Shown]:
     """The groups with a rollout to show: all of them, or those that are right (True), or that are not (False)."""
     for group in groups:
         visible = [i for i, s in enumerate(group.statuses) if right in (None, s == "correct")]
@@ -52,17 +56,15 @@ def weighed(groups: Iterable[Shown], own: str, methods: dict[str, Estimator]) ->
             others[name] = put_to(estimator, [shown.group for shown in groups])
         except (Missing, ValueError) as error:
             raise type(error)(f"{name}: {error}") from error
-    return (
-        _with_weights(shown, own, {name: rows[i] for name, rows in others.items()}) for i, shown in enumerate(groups)
-    )
+
+    def with_weights(i: int, shown: Shown) -> Shown:
+        trained_by = {f"{own} (trained)": shown.group.weights} if shown.group.weights else {}
+        return replace(shown, weights={**trained_by, **{name: rows[i] for name, rows in others.items()}})
+
+    return starmap(with_weights, enumerate(groups))
 
 
-def _with_weights(shown: Shown, own: str, others: dict[str, tuple[float, ...]]) -> Shown:
-    trained_by = {f"{own} (trained)": shown.group.weights} if shown.group.weights else {}
-    return replace(shown, weights={**trained_by, **others})
-
-
-def groups_of(named: Named, results: Path, prompt: str | None) -> tuple[Iterable[KeptGroup], ModuleType | None]:
+def groups_of(named: Named, results: Path, prompt: str | None) -> tuple[Iterable[KeptGroup], TaskKind | None]:
     """The groups of a run, newest step first, or of an evaluation, and the generated task that they are of."""
     if named.kind == "run":
         groups = kept(named)
@@ -98,9 +100,9 @@ def of_step(groups: Iterable[KeptGroup], step: int) -> list[KeptGroup]:
     return [group for group in groups if group.step == step]
 
 
-def task_of(data: dict[str, Any]) -> ModuleType | None:
+def task_of(data: dict[str, Any]) -> TaskKind | None:
     """The generated task of a data set's specification; None for a published set."""
-    return tasks.load(data["task"]) if data.get("task") in members("data/tasks") else None
+    return TASKS.load(data["task"]) if data.get("task") in TASKS.names() else None
 
 
 def benchmark(named: Named, results: Path) -> tuple[dict[str, Problem], dict[str, Any]]:

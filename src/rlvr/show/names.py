@@ -38,9 +38,7 @@ def find(results: Path, name: str) -> Named:
 
     The folder of results, `runs/` or `evaluations/` before it is ignored.
     """
-    if not results.is_dir():
-        raise Missing(f"{results}: no such folder; --results names that of the results")
-    known = {n.name: n for n in (*_all(results, "run", "runs/*"), *_all(results, "evaluation", "evaluations/*/*"))}
+    known = {n.name: n for n in (*runs(results), *_all(results, "evaluation", "evaluations/*/*"))}
     short = name.rstrip("/").removeprefix(f"{results}/").removeprefix("runs/").removeprefix("evaluations/")
     what, lister = f"the runs and evaluations in {results}", f"ls {results}/runs {results}/evaluations"
     try:
@@ -50,7 +48,7 @@ def find(results: Path, name: str) -> Named:
 
 
 def runs(results: Path) -> list[Named]:
-    """The runs of a results folder; the folder must exist."""
+    """The runs of a results folder. Raises Missing where there is no such folder."""
     if not results.is_dir():
         raise Missing(f"{results}: no such folder; --results names that of the results")
     return _all(results, "run", "runs/*")

@@ -52,5 +52,4 @@ def _group(shown: Shown) -> dict[str, Any]:
         }
         for i in shown.visible
     ]
-    right = sum(status == "correct" for status in group.statuses)
-    return {"group": group, "right": right, "rollouts": rollouts}
+    return {"group": group, "right": shown.right, "rollouts": rollouts}

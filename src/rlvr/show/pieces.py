@@ -22,7 +22,7 @@ def pieces(shown: Shown, rollout: int) -> Pieces:
     text, place = shown.group.responses[rollout], shown.false_word(rollout)
     if place is None:
         return Pieces(printable(text), "", "")
-    words = list(re.finditer(r"\S+", text.split(shown.task.ANSWER)[0] if shown.task else text))
+    words = list(re.finditer(r"\S+", text.split(shown.task.answer)[0] if shown.task else text))
     start, end = words[place].span() if place < len(words) else (words[-1].end() if words else 0,) * 2
     false = text[start:end] or f" {MISSING}"
     return Pieces(*map(printable, (text[:start], false, text[end:])))

@@ -31,9 +31,8 @@ def show(groups: Iterable[Shown], notes: list[str]) -> None:
 def panel(shown: Shown) -> RenderableType:
     """A group: its prompt, and a line per visible rollout."""
     group = shown.group
-    right = sum(status == "correct" for status in group.statuses)
     step = f"step {group.step} · " if group.step else ""
-    title = f"{step}{group.problem} · {right} of {len(group.statuses)} correct"
+    title = f"{step}{group.problem} · {shown.right} of {len(group.statuses)} correct"
     about = Text.assemble(("prompt ", "dim"), printable(group.prompt), ("\ngold   ", "dim"), printable(group.gold))
     return Panel(Group(about, _table(shown)), title=Text(printable(title)), title_align="left")
 
@@ -41,25 +40,18 @@ def panel(shown: Shown) -> RenderableType:
 def _table(shown: Shown) -> Table:
     group, table = shown.group, Table(box=box.SIMPLE_HEAD, expand=True)
     table.add_column("#", justify="right")
-    for method in shown.weights:
-        table.add_column(method, justify="right", no_wrap=True)
-    table.add_column("verdict")
-    table.add_column("reward", justify="right", no_wrap=True)
-    if group.log_ratio is not None:
-        table.add_column("c", justify="right", no_wrap=True)
-    table.add_column("log p", justify="right", no_wrap=True)
+    shift = [] if group.log_ratio is None else ["c"]
+    for name in (*shown.weights, "verdict", "reward", *shift, "log p"):
+        table.add_column(name, justify="left" if name == "verdict" else "right", no_wrap=name != "verdict")
     table.add_column("tokens", justify="right")
     table.add_column("response", ratio=1, overflow="fold")
     for i in shown.visible:
         shift = [] if group.log_ratio is None else [f"{group.log_ratio[i]:+.3f}"]
-        weights = [_weight(weights[i]) for weights in shown.weights.values()]
+        own = [weights[i] for weights in shown.weights.values()]
+        weights = [Text(f"{w:+.3f}", style="blue" if w > 0 else "red" if w < 0 else "dim") for w in own]
         numbers = [f"{group.rewards[i]:.3g}", *shift, f"{group.logp[i]:.2f}", str(group.lengths[i])]
         table.add_row(str(i), *weights, verdict(group.statuses[i], group.extracted[i]), *numbers, _response(shown, i))
     return table
-
-
-def _weight(weight: float) -> Text:
-    return Text(f"{weight:+.3f}", style="blue" if weight > 0 else "red" if weight < 0 else "dim")
 
 
 def verdict(status: str, extracted: str | None) -> Text:

@@ -26,13 +26,8 @@ def inputs_of(groups: Sequence[KeptGroup], needs: set[str]) -> dict[str, Any]:
 
     logp_PG, shift_PG = tensor([g.logp for g in groups]), tensor([g.log_ratio or [0.0] * len(g.logp) for g in groups])
     lengths_PG = tensor([group.lengths for group in groups])
-    fields: dict[str, Any] = {
-        "lengths": lengths_PG,
-        "logp": logp_PG,
-        "logp_old": logp_PG,
-        "logp_ref": logp_PG - shift_PG,
-    }
-    fields |= {"entropy": groups[0].entropy}
+    fields: dict[str, Any] = {"logp": logp_PG, "logp_old": logp_PG, "logp_ref": logp_PG - shift_PG}
+    fields |= {"lengths": lengths_PG, "entropy": groups[0].entropy}
     return {need: INPUTS[need].of_fields(*(fields[field] for field in INPUTS[need].fields)) for need in needs}
 
 

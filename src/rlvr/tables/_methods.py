@@ -1,9 +1,12 @@
 """Tables with one row per method: their common keys."""
 
+from typing import Any
+
 from pydantic import Field, model_validator
 
-from rlvr.config.layers import ConfigError
+from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.schema.items import ItemConfig, Row
+from rlvr.config.schema.paper import Sweep
 from rlvr.items.scope import Scope
 from rlvr.words import nearest
 
@@ -49,3 +52,11 @@ def check_baseline(config: MethodsTable, rows: list[Row], scope: Scope) -> None:
     if config.compare_with is not None and config.compare_with not in arms:
         arm = f"{config.compare_with!r}{nearest(config.compare_with, arms)}"
         raise ConfigError(f"{scope.place}.compare_with: no row has the arm {arm}")
+
+
+def check_rates(config: Any, scope: Scope) -> Sweep:
+    """The sweep of learning rates that `matched` names. Raises ConfigError where it is none."""
+    sweep = look_up(scope.paper.sweeps, config.matched, "sweep", f"{scope.place}.matched")
+    if sweep.times != "rl.learning_rate":
+        raise ConfigError(f"{scope.place}.matched: {config.matched!r} is no sweep with `times: rl.learning_rate`")
+    return sweep

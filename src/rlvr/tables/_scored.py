@@ -33,9 +33,21 @@ EQUAL = (
 
 
 def expand(
-    name: str, config: Any, scope: Scope, *, k: list[int], matched: str | None = None, seeds: int | None = None
+    name: str,
+    config: Any,
+    scope: Scope,
+    *,
+    k: list[int] | None = None,
+    matched: str | None = None,
+    seeds: int | None = None,
 ) -> Item:
-    """The item: one cell per model and row, one evaluation per model and benchmark."""
+    """The item: one cell per model and row, one evaluation per model and benchmark.
+
+    `k` are by default those of the configuration that the scale has.
+    """
+    if k is None:
+        k = scope.largest(config.k)
+        config = config.model_copy(update={"k": k})
     models, rows = scope.models(config.models), scope.rows(config)
     check_baseline(config, rows, scope)
     evaluations = scope.evaluations(config.over(), models, k)
@@ -82,6 +94,10 @@ class Words:
     numbers: str = "pass@k in percent, unbiased estimator,"
     drawn: str = "training seeds × problems (two-way random effects, Student's t, paired for differences)"
 
+    def range_of(self, score: str) -> Range:
+        """The possible values of a score."""
+        return self.possible.get(score, PERCENTAGE)
+
 
 Notes = Callable[[Any, pd.DataFrame], Sequence[str]]  # of a layout and its statistics
 
@@ -106,16 +122,13 @@ def render(
         benchmark = str(first["benchmark"])
         model = str(first["model"]) + (f" → {first['stand_in']}" if first["stand_in"] != first["model"] else "")
         by_column = by_column.reindex(columns)  # blind guesses have no avg and no maj
-        rows = [(by_column.loc[column], words.digits.get(column[0], 1)) for column in columns]
-        ranges = [words.possible.get(score, PERCENTAGE) for score, _ in columns]
+        rows = [(by_column.loc[at], words.digits.get(at[0], 1), words.range_of(at[0])) for at in columns]
         texts = {
-            OURS: [_with_interval(row, "value", digits, of) for (row, digits), of in zip(rows, ranges, strict=True)],
-            RATE: [_rate(row["learning_rate"]) for row, _ in rows] if first["arm"] in swept_arms else [],
-            GAIN.format(arm=layout.compare_label): [
-                _difference(row, digits, level, of) for (row, digits), of in zip(rows, ranges, strict=True)
-            ],
-            PUBLISHED: [_published(row, digits) for row, digits in rows],
-            MINUS: [_signed(row["minus_published"], digits) for row, digits in rows],
+            OURS: [_with_interval(row, "value", digits, of) for row, digits, of in rows],
+            RATE: [_number(row["learning_rate"], ".2g") for row, _, _ in rows if first["arm"] in swept_arms],
+            GAIN.format(arm=layout.compare_label): [_difference(row, digits, level, of) for row, digits, of in rows],
+            PUBLISHED: [_published(row, digits) for row, digits, _ in rows],
+            MINUS: [_number(row["minus_published"], f"+.{digits}f").replace("-", "−") for row, digits, _ in rows],
         }
         for part, values in texts.items():
             if any(values):
@@ -129,8 +142,8 @@ def render(
     return Rendered(layout.title, scale_line(layout), frame, [*all_notes, *more_notes])
 
 
-def _rate(value: float) -> str:
-    return "" if pd.isna(value) else f"{value:.2g}"
+def _number(value: float, form: str) -> str:
+    return "" if pd.isna(value) else f"{value:{form}}"
 
 
 def _difference(row: Any, digits: int, level: float, possible: Range) -> str:
@@ -149,14 +162,8 @@ def _with_interval(row: Any, name: str, digits: int, possible: Range, sign: str 
 
 
 def _published(row: Any, digits: int) -> str:
-    if pd.isna(row["published"]):
-        return ""
-    half = "" if pd.isna(row["published_ci"]) else f" ± {row['published_ci']:.{digits}f}"
-    return f"{row['published']:.{digits}f}{half}"
-
-
-def _signed(value: float, digits: int) -> str:
-    return "" if pd.isna(value) else f"{value:+.{digits}f}".replace("-", "−")
+    numbers = [_number(row[name], f".{digits}f") for name in ("published", "published_ci")]
+    return " ± ".join(filter(None, numbers)) if numbers[0] else ""
 
 
 def _notes(words: Words, layout: ScoresLayout, statistics: pd.DataFrame, kind_notes: Sequence[str]) -> list[str]:
@@ -195,7 +202,7 @@ def _notes(words: Words, layout: ScoresLayout, statistics: pd.DataFrame, kind_no
 def _withheld(words: Words, statistics: pd.DataFrame, seeds: int) -> list[str]:
     """A note on intervals that are too wide to show."""
     for row in statistics.to_dict("records"):
-        possible = words.possible.get(row["score"], PERCENTAGE)
+        possible = words.range_of(row["score"])
         ranges = {"value": possible, "difference": of_difference(possible)}
         if any(shown.is_withheld(row[f"{name}_low"], row[f"{name}_high"], of) for name, of in ranges.items()):
             return [shown.WHY.format(shown.over(seeds, int(row["problems"])))]
@@ -228,7 +235,8 @@ def _fewer_seeds(statistics: pd.DataFrame, most: int) -> list[str]:
 def _out_of_reach(layout: ScoresLayout, statistics: pd.DataFrame) -> list[str]:
     """A note on methods whose curve does not reach the baseline's pass@1."""
     lost = statistics[statistics["value"].isna() & (statistics["arm"] != "base")]
-    texts = [f"{label} ({model}, {benchmark})" for label, model, benchmark in _once(lost)]
+    cells = lost[["label", "model", "benchmark"]].drop_duplicates().itertuples(index=False)
+    texts = [f"{label} ({model}, {benchmark})" for label, model, benchmark in cells]
     reach = f"Not compared, since no learning rate has the pass@1 of {layout.compare_label}"
     return [f"{reach}: {'; '.join(texts)}."] if texts else []
 
@@ -237,10 +245,6 @@ def _base(statistics: pd.DataFrame) -> str:
     """What an interval of the base policy covers, where it is one for all seeds."""
     base = statistics[statistics["arm"] == "base"]
     return "; for a base policy over problems alone" if len(base) and not base["seeds"].max() else ""
-
-
-def _once(rows: pd.DataFrame) -> list[tuple[str, str, str]]:
-    return list(rows[["label", "model", "benchmark"]].drop_duplicates().itertuples(index=False, name=None))
 
 
 def _selection(layout: ScoresLayout) -> str:
@@ -284,7 +288,7 @@ def sentences(words: Words, frame: pd.DataFrame, level: float | None) -> list[st
         return texts
     frame = frame.loc[frame["score"] == words.short]
     last, digits = frame[frame["k"] == frame["k"].max()], words.digits.get(words.short, 1)
-    possible = of_difference(words.possible.get(words.short, PERCENTAGE))
+    possible = of_difference(words.range_of(words.short))
     for (benchmark, model), cells in last.groupby(["benchmark", "model"], sort=False):
         baseline = cells[cells["difference"].isna()]["label"].iloc[0]
         parts = []

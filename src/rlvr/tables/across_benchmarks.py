@@ -9,11 +9,8 @@ from pydantic import Field
 from rlvr.claims import of_scores
 from rlvr.config.layouts import CellLayout, ScoresLayout
 from rlvr.config.measures import SHARE
-from rlvr.config.plan import Item
 from rlvr.config.schema.fields import Positive
 from rlvr.items import TableKind
-from rlvr.items.layout import with_scores
-from rlvr.items.scope import Scope
 from rlvr.statistics.aggregate import Aggregate, Matrix, RunsAndProblemsByBenchmark, iqm, mean
 from rlvr.statistics.scores import Scores, false_working, matrix, pass_at, units_of
 from rlvr.statistics.table_rows import (
@@ -43,7 +40,7 @@ WORDS = _scored.Words(
     drawn="training runs, each with its scores on all benchmarks, × problems of each benchmark (two-way random "
     "effects, Student's t, paired for differences): other runs and other problems, not other benchmarks",
 )
-lay_out, render, sentences = with_scores, partial(_scored.render, WORDS), partial(_scored.sentences, WORDS)
+render, sentences = partial(_scored.render, WORDS), partial(_scored.sentences, WORDS)
 
 
 class Config(MethodsTable):
@@ -53,11 +50,6 @@ class Config(MethodsTable):
     def over(self) -> list[str]:
         """The benchmarks, in order."""
         return self.benchmarks
-
-
-def expand(name: str, config: Config, scope: Scope) -> Item:
-    config = config.model_copy(update={"k": scope.largest(config.k)})
-    return _scored.expand(name, config, scope, k=config.k)
 
 
 def statistics(layout: ScoresLayout, scores: Scores) -> pd.DataFrame:
@@ -112,8 +104,7 @@ def _matrices(by_benchmark: list[dict[str, pd.DataFrame]], cell: CellLayout, k: 
 TABLE = TableKind(
     config=Config,
     layout=ScoresLayout,
-    expand=expand,
-    lay_out=lay_out,
+    expand=_scored.expand,
     statistics=statistics,
     reads=("scores",),
     claims=of_scores.CLAIMS,

@@ -7,10 +7,6 @@ import pandas as pd
 from rlvr.items import TABLES, TableKind, closed_forms
 from rlvr.items.rendered import Rendered
 
-Config = closed_forms.ClosedForms
-lay_out = closed_forms.lay_out
-expand = partial(closed_forms.expand, TABLES)
-
 
 def render(layout: closed_forms.ClosedFormsLayout, statistics: pd.DataFrame) -> Rendered:
     notes = [layout.note] if layout.note else []
@@ -18,10 +14,9 @@ def render(layout: closed_forms.ClosedFormsLayout, statistics: pd.DataFrame) -> 
 
 
 TABLE = TableKind(
-    config=Config,
+    config=closed_forms.ClosedForms,
     layout=closed_forms.ClosedFormsLayout,
-    expand=expand,
-    lay_out=lay_out,
+    expand=partial(closed_forms.expand, TABLES),
     statistics=closed_forms.statistics,
     floats=closed_forms.FLOATS,
     every_scale=True,

@@ -11,8 +11,8 @@ from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.fields import Positive
 from rlvr.config.schema.settings import Collapse
 from rlvr.items import TABLES, TableKind
-from rlvr.items.layout import collapse_rule, with_cells
-from rlvr.items.rendered import Rendered, scale_line
+from rlvr.items.layout import collapse_rule, filled
+from rlvr.items.rendered import Rendered
 from rlvr.items.scope import Scope
 from rlvr.statistics.collapse import of_run
 from rlvr.statistics.run_rows import Runs, cell_columns
@@ -36,14 +36,10 @@ class CollapseLayout(CellsLayout):
 
 
 def lay_out(item: Item, plan: Plan, paper: str) -> CollapseLayout:
+    config: Any = item.content
     labels = {cell.row.arm: cell.row.label for cell in item.cells}
-    compare = item.content.compare_with  # type: ignore[attr-defined]
-    return CollapseLayout(
-        **dict(with_cells(item, plan, paper)),
-        compare_with=compare,
-        compare_label=labels.get(compare or "", ""),
-        collapse=collapse_rule(plan, paper),
-    )
+    label, rule = labels.get(config.compare_with, ""), collapse_rule(plan, paper)
+    return filled(CollapseLayout, item, plan, paper, compare_label=label, collapse=rule)
 
 
 def statistics(layout: CollapseLayout, runs: Runs) -> pd.DataFrame:
@@ -93,7 +89,7 @@ def render(layout: CollapseLayout, statistics: pd.DataFrame) -> Rendered:
         previous = model
     columns = ["Model", "Method", "runs", "collapsed", "share (%)"]
     columns += [f"p, against {layout.compare_label}"] if layout.compare_with else []
-    return Rendered(layout.title, scale_line(layout), pd.DataFrame(lines, columns=columns), _notes(layout))
+    return Rendered.of(layout, pd.DataFrame(lines, columns=columns), _notes(layout))
 
 
 def _notes(layout: CollapseLayout) -> list[str]:
@@ -106,7 +102,7 @@ def _notes(layout: CollapseLayout) -> list[str]:
     ]
     if layout.compare_with:
         notes.append("p: Fisher's exact test of the two counts, two-sided, without a correction for several methods.")
-    return [*notes, *([layout.note] if layout.note else [])]
+    return notes
 
 
 TABLE = TableKind(

@@ -12,7 +12,7 @@ from rlvr.config.layouts import ScoresLayout
 from rlvr.config.measures import POSITIVE, Range
 from rlvr.config.plan import Item, Plan
 from rlvr.items import TableKind
-from rlvr.items.layout import with_scores
+from rlvr.items.layout import filled
 from rlvr.items.scope import Scope
 from rlvr.statistics.intervals import SeedsAndKnownProblems
 from rlvr.statistics.references import Reference
@@ -60,7 +60,7 @@ class DiversityLayout(ScoresLayout):
 
 
 def lay_out(item: Item, plan: Plan, paper: str) -> DiversityLayout:
-    return DiversityLayout(**dict(with_scores(item, plan, paper)), embedding=plan.diversity.embedding)
+    return filled(DiversityLayout, item, plan, paper, embedding=plan.diversity.embedding)
 
 
 def statistics(layout: DiversityLayout, diversity: Scores, reference: Path | None) -> pd.DataFrame:
@@ -84,14 +84,9 @@ def statistics(layout: DiversityLayout, diversity: Scores, reference: Path | Non
                 values_SC = matrix(ours, _column(name))
                 baseline_SC = None if baseline in (None, cell) else matrix(base, _column(name))
                 difference = None if baseline_SC is None else intervals.of_difference(values_SC, baseline_SC)
+                m = int(first["m"].iloc[0]) if name == "distinct_at_m" else 0
                 row = {
-                    **head(
-                        cell,
-                        panel.name,
-                        name,
-                        int(first["m"].iloc[0]) if name == "distinct_at_m" else 0,
-                        cell.learning_rate,
-                    ),
+                    **head(cell, panel.name, name, m, cell.learning_rate),
                     **numbers(intervals.of(values_SC), difference, unit=1.0),
                     **published_of(values if name == "s_div" else None, cell, PUBLISHED.format(panel.published), None),
                     **sizes(cell, **size),

@@ -12,7 +12,7 @@ import pandas as pd
 from pydantic import Field
 
 from rlvr.claims import of_scores
-from rlvr.config.layers import ConfigError, look_up
+from rlvr.config.layers import ConfigError
 from rlvr.config.layouts import ScoresLayout
 from rlvr.config.plan import Item
 from rlvr.config.published import plain
@@ -20,7 +20,6 @@ from rlvr.config.schema.fields import Positive
 from rlvr.config.schema.items import ItemConfig
 from rlvr.figures import frontier
 from rlvr.items import TableKind
-from rlvr.items.layout import with_scores
 from rlvr.items.rendered import Rendered
 from rlvr.items.scope import Scope
 from rlvr.statistics.consistency import check_table, in_words, pass_at_k_cells
@@ -28,7 +27,7 @@ from rlvr.statistics.references import Reference
 from rlvr.statistics.scores import Scores
 from rlvr.statistics.table_rows import pass_at_k_rows
 from rlvr.tables import _scored
-from rlvr.tables._methods import BenchmarksTable
+from rlvr.tables._methods import BenchmarksTable, check_rates
 
 WORDS = _scored.Words(
     headers={"pass": "@{k}", "avg": "avg@{k}", "maj": "maj@{k}"},
@@ -42,7 +41,7 @@ WORDS = _scored.Words(
 )
 
 
-check_published, sentences = _scored.check_published, partial(_scored.sentences, WORDS)
+sentences = partial(_scored.sentences, WORDS)
 
 
 class Config(BenchmarksTable):
@@ -64,9 +63,7 @@ def companions(name: str, config: Config, scope: Scope) -> tuple[dict[str, ItemC
     """
     if config.matched is None:
         return {}, {}
-    sweep = look_up(scope.paper.sweeps, config.matched, "sweep", f"{scope.place}.matched")
-    if sweep.times != "rl.learning_rate":
-        raise ConfigError(f"{scope.place}.matched: {config.matched!r} is no sweep with `times: rl.learning_rate`")
+    sweep = check_rates(config, scope)
     if config.compare_with is None:
         raise ConfigError(f"{scope.place}.matched: needs compare_with, the method whose pass@1 the others are taken at")
     every = scope.rows(config)
@@ -101,9 +98,7 @@ def companions(name: str, config: Config, scope: Scope) -> tuple[dict[str, ItemC
 
 
 def expand(name: str, config: Config, scope: Scope) -> Item:
-    config = config.model_copy(update={"k": scope.largest(config.k)})
-    matched = config.matched if isinstance(config, AtEqualPass1) else None
-    return _scored.expand(name, config, scope, k=config.k, matched=matched)
+    return _scored.expand(name, config, scope, matched=config.matched if isinstance(config, AtEqualPass1) else None)
 
 
 def statistics(layout: ScoresLayout, scores: Scores, reference: Path | None) -> pd.DataFrame:
@@ -127,27 +122,21 @@ def _consistency(layout: ScoresLayout, reference: Path) -> list[str]:
     table = pd.read_csv(reference, dtype=str, keep_default_na=False)
     table = table[table["benchmark"].map(plain).isin([plain(panel.published) for panel in layout.panels])]
     impossible = in_words(check_table(pass_at_k_cells(table)))
-    if not impossible:
-        return []
-    return [
-        "Published rows that no unbiased pass@k at one fixed n can give, rounding allowed for (`rlvr consistency`): "
-        + ". ".join(impossible)
-        + "."
-    ]
+    words = "Published rows that no unbiased pass@k at one fixed n can give, rounding allowed for (`rlvr consistency`)"
+    return [f"{words}: {'. '.join(impossible)}."] if impossible else []
 
 
 TABLE = TableKind(
     config=Config,
     layout=ScoresLayout,
     expand=expand,
-    lay_out=with_scores,
     statistics=statistics,
     reads=("scores", "reference"),
     claims=of_scores.CLAIMS,
     render=render,
     rendered_from=("statistics", "reference"),
     companions=companions,
-    check_published=check_published,
+    check_published=_scored.check_published,
     sentences=sentences,
     curves=True,
 )

@@ -13,7 +13,7 @@ from rlvr.config.schema.items import ItemConfig
 from rlvr.config.schema.paper import Paper
 from rlvr.config.schema.settings import Settings
 from rlvr.items import TABLES, TableKind
-from rlvr.items.layout import common
+from rlvr.items.layout import filled
 from rlvr.items.rendered import Rendered, scale_line
 from rlvr.items.scope import Scope
 from rlvr.words import nearest
@@ -57,9 +57,11 @@ class SettingsLayout(Layout):
 def lay_out(item: Item, plan: Plan, paper: str) -> SettingsLayout:
     config: Any = item.content
     settings = {model: plan.papers[paper].settings[model] for model in config.models}
-    return SettingsLayout(
-        **dict(common(item, plan)),
-        models=config.models,
+    return filled(
+        SettingsLayout,
+        item,
+        plan,
+        paper,
         rows=tuple(config.rows.items()),
         settings={model: value.model_dump(mode="json") for model, value in settings.items()},
         steps=", ".join(f"{model} {value.rl.steps}" for model, value in settings.items() if value.rl.steps),

@@ -4,16 +4,10 @@ Its `frame()` needs no run. A table's frame is the table. A figure's frame has o
 the line), `style` (solid or dashed), `x`, `y`, and the axes' names `x_label`, `y_label`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from pandas import DataFrame
 
 from rlvr.registry import Registry
-
-if TYPE_CHECKING:
-    pass
 
 CLOSED_FORMS = Registry[Callable[[], DataFrame]]("closed_forms", "frame")

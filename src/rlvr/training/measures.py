@@ -10,26 +10,31 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from rlvr.data import tasks
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import ModuleType
 
     from transformers import PreTrainedTokenizerBase
+
+    from rlvr.config.registries import TaskKind
 
 FORKING_SHARE = 0.2  # Wang et al. 2025 (arXiv 2506.01939): the fifth of tokens with the highest entropy
 ROUNDING = 1e-4  # nats per sequence: at pi = pi_ref, where c is 0, float32 sums of equal terms differ by less
 
 
-def decision_mask(tokenizer: PreTrainedTokenizerBase, tokens_PGT: Tensor, mask_PGT: Tensor) -> Tensor | None:
-    """Mask of the decision tokens: a generated task's DECISIONS before its ANSWER. None for any other vocabulary."""
-    vocabulary = tokenizer.get_vocab()
-    task = tasks.of_vocabulary(vocabulary)
-    if task is None:
+def decision_mask(
+    task: TaskKind | None, tokenizer: PreTrainedTokenizerBase, tokens_PGT: Tensor, mask_PGT: Tensor
+) -> Tensor | None:
+    """Mask of the decision tokens: the `decisions` of a generated task before its `answer`.
+
+    None without a task, for one in natural language, and where its words are no tokens of the model.
+    """
+    if task is None or not task.vocabulary:
         return None
-    decisions = torch.tensor([vocabulary[word] for word in task.DECISIONS], device=tokens_PGT.device)
-    before_answer = (tokens_PGT == vocabulary[task.ANSWER]).cumsum(-1) == 0
+    vocabulary = tokenizer.get_vocab()
+    if not vocabulary.keys() >= {*task.decisions, task.answer}:
+        return None
+    decisions = torch.tensor([vocabulary[word] for word in task.decisions], device=tokens_PGT.device)
+    before_answer = (tokens_PGT == vocabulary[task.answer]).cumsum(-1) == 0
     return torch.isin(tokens_PGT, decisions) & before_answer & mask_PGT
 
 
@@ -47,14 +52,18 @@ def mean_where(values: Tensor, mask: Tensor) -> float | None:
 
 
 def entropy(
-    tokenizer: PreTrainedTokenizerBase, tokens_PGT: Tensor, entropy_PGT: Tensor, mask_PGT: Tensor
+    task: TaskKind | None,
+    tokenizer: PreTrainedTokenizerBase,
+    tokens_PGT: Tensor,
+    entropy_PGT: Tensor,
+    mask_PGT: Tensor,
 ) -> dict[str, float | None]:
     """Mean entropy (nats per token) over all tokens (ACE, Eq. 16), and over decision or forking tokens.
 
-    A model with a generated task's vocabulary has decision tokens, every other one forking tokens; the other of the two
-    measures is None.
+    `task`: the generated task that the problems are of. Responses have its decision tokens (`decision_mask`), those to
+    all other problems forking tokens; the other of the two measures is None.
     """
-    decisions = decision_mask(tokenizer, tokens_PGT, mask_PGT)
+    decisions = decision_mask(task, tokenizer, tokens_PGT, mask_PGT)
     forks = forking_mask(entropy_PGT, mask_PGT) if decisions is None else None
     return {
         "entropy": mean_where(entropy_PGT, mask_PGT),
@@ -64,19 +73,17 @@ def entropy(
 
 
 def false_working(
+    task: TaskKind | None,
     tokenizer: PreTrainedTokenizerBase,
     prompts: Sequence[Sequence[int] | Tensor],
     tokens_PGT: Tensor,
     lengths_PG: Tensor,
     correct_PG: Tensor,
-    task: ModuleType | None = None,
 ) -> dict[str, float | None]:
     """Share of the correct responses whose working has a false step, by the problems' generated task.
 
-    Without a `task` the vocabulary's. None without a correct response, and for other problems, whose working nothing
-    here can check.
+    None without a correct response, and without a task: nothing here can check the working of other problems.
     """
-    task = task or tasks.of_vocabulary(tokenizer.get_vocab())
     rows, columns = (index.tolist() for index in torch.nonzero(correct_PG == 1, as_tuple=True))
     if task is None or not rows:
         return {"false_working": None}

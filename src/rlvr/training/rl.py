@@ -4,6 +4,7 @@ import typer
 
 from rlvr import provenance, stages
 from rlvr.config import identity
+from rlvr.config.registries import BACKENDS
 from rlvr.config.schema.settings import Execution
 from rlvr.config.schema.specs import RunSpec
 from rlvr.files import sha256
@@ -12,7 +13,7 @@ from rlvr.policies import store
 from rlvr.policies.errors import NonFinite
 from rlvr.policies.manifest import fingerprint
 from rlvr.records import PicturesUnread, sum_of_pictures
-from rlvr.training import backends, live, loggers
+from rlvr.training import live, loggers
 from rlvr.training.checkpoint import Checkpoints
 from rlvr.training.deterministic import give_back_memory, one_thread
 from rlvr.training.inputs import problems_of
@@ -88,7 +89,7 @@ def main(
     run = RunSpec.model_validate_json(spec.read_bytes())
     options = Execution.model_validate_json(execution.read_bytes())
     loggers.check(options.loggers)
-    backend = backends.load(run.rl.backend)
+    backend = BACKENDS.load(run.rl.backend)
     origin = provenance.collect(**backend.origin())
     policy, reference = (backend.policy(base) for _ in range(2))
     store.share_pictures(policy, reference)

@@ -5,10 +5,13 @@ Dimensions: P prompts, G rollouts per prompt, T response tokens.
 
 import math
 import time
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from rlvr import verifiers
 from rlvr.config.schema.settings import Reward, Rollout
@@ -135,50 +138,73 @@ def collect(
     the informative share suggests, for at most `max_sampling_rounds` rounds. Dropped groups, whose weights are mostly
     zero, then fill the remaining places.
     """
-    informative: list[_Part] = []
-    spare: list[_Part] = []
+    drawn: list[tuple[Groups, Samples]] = []  # of each round
+    asked: list[Problem] = []
+    verdicts: list[list[Judgement]] = []
+    informs: list[bool] = []
     pass_rates: list[float] = []
-    statuses: dict[str, int] = {}
     rounds, missing, seconds = 0, prompts, 0.0
     while missing > 0 and rounds < (rollout.max_sampling_rounds if rollout.dynamic_sampling else 1):
         share = max(0.25, (prompts - missing) / len(pass_rates)) if pass_rates else 1.0
         count = math.ceil(missing / share)
         rows = [order.at(position + i) for i in range(count)]
-        groups, drawn = sample_prompts(
-            policy,
-            sampler,
-            [problems.prompts[row] for row in rows],
-            [(seed, STREAM_ROLLOUT, position + i) for i in range(count)],
-            rollouts=rollout.samples_per_prompt,
-            max_tokens=rollout.max_response_tokens,
-            temperature=rollout.temperature,
-        )
-        asked = [problems.problems[row] for row in rows]
+        drawn += [
+            sample_prompts(
+                policy,
+                sampler,
+                [problems.prompts[row] for row in rows],
+                [(seed, STREAM_ROLLOUT, position + i) for i in range(count)],
+                rollouts=rollout.samples_per_prompt,
+                max_tokens=rollout.max_response_tokens,
+                temperature=rollout.temperature,
+            )
+        ]
+        asked += [problems.problems[row] for row in rows]
         began = time.perf_counter()
-        verdicts = verify(policy, drawn, [problem.gold for problem in asked], verifier)
+        verdicts += verify(policy, drawn[-1][1], [problem.gold for problem in asked[-count:]], verifier)
         seconds += time.perf_counter() - began
-        correct_PG = correct(verdicts, policy.model.device)
-        for status in (status for row in verdicts for status, _ in row):
-            statuses[status] = statuses.get(status, 0) + 1
-        rates = correct_PG.mean(dim=1)
-        informs = (rates > 0) & (rates < 1) if rollout.dynamic_sampling else torch.ones_like(rates, dtype=torch.bool)
-        for chosen, store in ((informs, informative), (~informs, spare)):
-            if (index := torch.nonzero(chosen).squeeze(-1)).numel():
-                part = Samples(**{name: tensor[index] for name, tensor in vars(drawn).items()})
-                of_prompts = [(asked[p], verdicts[p]) for p in index.tolist()]
-                store.append((groups.select(index), part, correct_PG[index], of_prompts))
-        missing -= int(informs.sum())
-        pass_rates += rates.tolist()
+        rates = correct(verdicts[-count:], policy.model.device).mean(dim=1).tolist()
+        informs += [0 < rate < 1 or not rollout.dynamic_sampling for rate in rates]
+        missing = prompts - sum(informs)
+        pass_rates += rates
         position, rounds = position + count, rounds + 1
-    groups, drawn, correct_PG, of_prompts = _join([*informative, *spare], prompts, policy.pad)
+    chosen = sorted(range(len(informs)), key=lambda place: not informs[place])[:prompts]
+    groups, samples = _joined(drawn, chosen, policy.pad)
+    of_rollouts = [verdicts[place] for place in chosen]
+    correct_PG = correct(of_rollouts, policy.model.device)
     formed_PG = None
     if reward.format_share:
-        formed = [float(well_formed(text)) for text in texts_of(policy, drawn)]
+        formed = [float(well_formed(text)) for text in texts_of(policy, samples)]
         formed_PG = torch.tensor(formed, device=correct_PG.device).view_as(correct_PG)
-    rewards_PG = rewards_of(correct_PG, formed_PG, groups.lengths_PG, reward, rollout.max_response_tokens)
-    counts = pass_rates, statuses, rounds, position
-    of_problems, of_rollouts = [problem for problem, _ in of_prompts], [verdicts for _, verdicts in of_prompts]
-    return Batch(groups, drawn, correct_PG, rewards_PG, formed_PG, *counts, of_problems, of_rollouts, seconds)
+    return Batch(
+        groups,
+        samples,
+        correct_PG,
+        rewards_of(correct_PG, formed_PG, groups.lengths_PG, reward, rollout.max_response_tokens),
+        formed_PG,
+        pass_rates,
+        dict(Counter(status for row in verdicts for status, _ in row)),
+        rounds,
+        position,
+        [asked[place] for place in chosen],
+        of_rollouts,
+        seconds,
+    )
+
+
+def _joined(drawn: list[tuple[Groups, Samples]], chosen: list[int], pad: int) -> tuple[Groups, Samples]:
+    """The chosen ones of all rounds' prompts, padded to one shape."""
+
+    def joined(name: str, parts: Sequence[Groups | Samples]) -> Tensor:
+        tensors, filling = [getattr(part, name) for part in parts], {"prompts_PL": pad, "tokens_PGT": pad}.get(name, 0)
+        if tensors[0].ndim > 1:
+            longest = max(tensor.shape[-1] for tensor in tensors)
+            tensors = [functional.pad(t, (0, longest - t.shape[-1]), value=filling) for t in tensors]
+        return torch.cat(tensors)[chosen]
+
+    groups, samples = zip(*drawn, strict=True)
+    of_groups = {name: joined(name, groups) for name in vars(groups[0])}
+    return Groups(**of_groups), Samples(**{name: joined(name, samples) for name in vars(samples[0])})
 
 
 def rewards_of(correct_PG: Tensor, formed_PG: Tensor | None, lengths_PG: Tensor, reward: Reward, limit: int) -> Tensor:
@@ -188,35 +214,3 @@ def rewards_of(correct_PG: Tensor, formed_PG: Tensor | None, lengths_PG: Tensor,
     if formed_PG is None:
         return correct_PG + penalty_PG
     return (1 - reward.format_share) * correct_PG + reward.format_share * formed_PG + penalty_PG
-
-
-# Groups with their samples, which are correct (P, G), and each prompt's problem with its rollouts' verdicts.
-_Part = tuple[Groups, Samples, Tensor, list[tuple[Problem, list[Judgement]]]]
-
-
-def _join(parts: list[_Part], prompts: int, pad: int) -> _Part:
-    """The first `prompts` groups of all parts, padded to one shape."""
-    longest_prompt = max(groups.prompts_PL.shape[1] for groups, *_ in parts)
-    longest = max(drawn.tokens_PGT.shape[2] for _, drawn, *_ in parts)
-
-    def joined(tensors: list[Tensor], width: int, value: float) -> Tensor:
-        padded = [torch.nn.functional.pad(t, (0, width - t.shape[-1]), value=value) for t in tensors]
-        return torch.cat(padded)[:prompts]
-
-    tokens_PGT = joined([drawn.tokens_PGT for _, drawn, *_ in parts], longest, pad)
-    lengths_PG = torch.cat([drawn.lengths_PG for _, drawn, *_ in parts])[:prompts]
-    groups = Groups(
-        joined([groups.prompts_PL for groups, *_ in parts], longest_prompt, pad),
-        torch.cat([groups.prompt_lengths_P for groups, *_ in parts])[:prompts],
-        tokens_PGT,
-        lengths_PG,
-    )
-    drawn = Samples(
-        tokens_PGT,
-        joined([drawn.logprobs_PGT for _, drawn, *_ in parts], longest, 0.0),
-        joined([drawn.entropy_PGT for _, drawn, *_ in parts], longest, 0.0),
-        lengths_PG,
-        torch.cat([drawn.finished_PG for _, drawn, *_ in parts])[:prompts],
-    )
-    of_prompts = [pair for *_, pairs in parts for pair in pairs][:prompts]
-    return groups, drawn, torch.cat([correct_PG for _, _, correct_PG, _ in parts])[:prompts], of_prompts

@@ -9,13 +9,13 @@ import typer
 
 from rlvr import provenance, stages
 from rlvr.config import identity
+from rlvr.config.registries import BACKENDS
 from rlvr.config.schema.settings import Sft
 from rlvr.files import sha256
 from rlvr.offspring import end_with_caller
 from rlvr.policies.manifest import fingerprint
 from rlvr.policies.store import Policy, save
 from rlvr.records import Demonstration, read_records, sum_of_pictures, with_paths
-from rlvr.training import backends
 from rlvr.training.batches import Groups, PromptOrder, chunks, pad_prompts, token_logprobs
 from rlvr.training.checkpoint import Checkpoints, Snapshot
 from rlvr.training.deterministic import give_back_memory, one_thread
@@ -125,7 +125,7 @@ def main(
     end_with_caller()
     one_thread()
     policy_spec, sft = sft_of(spec)
-    backend = backends.load(sft.backend)
+    backend = BACKENDS.load(sft.backend)
     origin = provenance.collect(**backend.origin())
     policy = backend.policy(model)
     give_back_memory()

@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 
-from rlvr.config.schema.names import Synthetic
 from rlvr.config.schema.specs import RunSpec
 from rlvr.data import tasks
 from rlvr.estimators import Estimator, inputs_of_step
@@ -68,7 +67,7 @@ class Trainer:
         tokens_per_gpu: int = 16384,
         kept_rollouts: KeptRollouts | None = None,
     ):
-        self.spec, self.policy = spec, policy
+        self.spec, self.policy, self.task = spec, policy, tasks.of_set(spec.data.task)
         self.model = policy.model
         self.forward = training_pass(policy.model)
         self.microbatch = microbatch(policy.model, spec.rl.sequences_per_microbatch, tokens_per_gpu)
@@ -264,14 +263,13 @@ class Trainer:
         self.model.load_state_dict({**state, **{name: reference[name] for name in last}})
 
     def _figures(self, batch: Batch, inputs: dict[str, Any], advantages_PG: torch.Tensor) -> dict[str, Any]:
-        mask_PGT = batch.groups.mask_PGT()
         return {
             **measures.masses(batch.rewards_PG, advantages_PG, batch.groups.lengths_PG),
             **measures.masses_by_correct(advantages_PG, batch.correct_PG),
             **measures.entropy_change(advantages_PG, inputs["logp_PG"]),
             **measures.shares(batch.drawn_pass_rates),
             **measures.counts(batch.drawn_pass_rates, self.spec.rollout.samples_per_prompt),
-            **measures.entropy(self.policy.tokenizer, batch.groups.tokens_PGT, batch.samples.entropy_PGT, mask_PGT),
+            **self._entropy(batch.groups, batch.samples),
             **self._false_working(batch.groups, batch.correct_PG),
             **measures.overconfidence(inputs["log_ratio_PG"], batch.groups.lengths_PG, batch.correct_PG),
             **({} if batch.formed_PG is None else {"well_formed": float(batch.formed_PG.mean())}),
@@ -280,12 +278,16 @@ class Trainer:
             "statuses": dict(sorted(batch.statuses.items())),
         }
 
+    def _entropy(self, groups: Groups, drawn: Samples) -> dict[str, float | None]:
+        tokens = groups.tokens_PGT, drawn.entropy_PGT, groups.mask_PGT()
+        return measures.entropy(self.task, self.policy.tokenizer, *tokens)
+
     def _false_working(self, groups: Groups, correct_PG: torch.Tensor) -> dict[str, float | None]:
-        tokenizer, prompts = self.policy.tokenizer, groups.prompts()
+        prompts = groups.prompts()
         if self.policy.pictures is not None:
             prompts = [self.policy.pictures.as_words(prompt) for prompt in prompts]
-        task = tasks.load(self.spec.data.task) if isinstance(self.spec.data, Synthetic) else None
-        return measures.false_working(tokenizer, prompts, groups.tokens_PGT, groups.lengths_PG, correct_PG, task)
+        responses = groups.tokens_PGT, groups.lengths_PG
+        return measures.false_working(self.task, self.policy.tokenizer, prompts, *responses, correct_PG)
 
     # ---- held-out measurements ----
 
@@ -320,7 +322,7 @@ class Trainer:
                 "solve_rates": measures.by_correct(rates, spec.probe.samples),
                 **measures.by_level(rates, [p.level for p in held_out.problems]),
                 **({"greedy": self._greedy(held_out)} if spec.probe.greedy else {}),
-                **measures.entropy(self.policy.tokenizer, groups.tokens_PGT, drawn.entropy_PGT, groups.mask_PGT()),
+                **self._entropy(groups, drawn),
                 **self._false_working(groups, correct_PG),
                 **measures.overconfidence(log_ratio_PG, groups.lengths_PG, correct_PG),
             }

@@ -128,11 +128,7 @@ def after_think(gold: str) -> str:
     return json.dumps({**json.loads(gold), "form": "block_after_think"}, ensure_ascii=False)
 
 
-def prepare() -> None:
-    sandbox.adopt()
-
-
-close = sandbox.close
+prepare, close = sandbox.adopt, sandbox.close
 
 
 def reads(text: str) -> tuple[str, ...]:

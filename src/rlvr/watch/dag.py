@@ -48,10 +48,8 @@ class Dag:
 
     def count(self, rule: str) -> tuple[int, int, int, int]:
         """Jobs of a rule: done, started, failed, and left."""
-        done, started, failed = (
-            self.done[rule],
-            *(sum(other == rule for other in jobs.values()) for jobs in (self.started, self.failed)),
-        )
+        done = self.done[rule]
+        started, failed = ([*jobs.values()].count(rule) for jobs in (self.started, self.failed))
         return done, started, failed, max(0, self.total.get(rule, 0) - done - started - failed)
 
     def left(self, now: float) -> tuple[float, bool] | None:

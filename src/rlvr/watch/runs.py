@@ -67,7 +67,9 @@ class Run:
         except (OSError, RecordError):
             self.head = {}
         self._read_rows(self.state / live.FOLDER / "metrics.jsonl")
-        self.progress = self._last_sign()
+        files = [*self.state.glob(f"{live.FOLDER}/*"), *self.state.glob("*step*"), self.state / LEASE]
+        signs = [path.stat().st_mtime for path in files if path.exists()]
+        self.progress = max(signs, default=self.state.stat().st_mtime)
 
     def _read_rows(self, path: Path) -> None:
         """The new rows; all of them where a process has begun the file anew."""
@@ -84,10 +86,6 @@ class Run:
         whole = [line for line in lines if line.endswith(b"\n")]  # the last one may be half written
         self._file = inode, self._file[1] + sum(map(len, whole))
         self.rows += [_step(json.loads(line)) for line in whole]
-
-    def _last_sign(self) -> float:
-        files = [*self.state.glob(f"{live.FOLDER}/*"), *self.state.glob("*step*"), self.state / LEASE]
-        return max((path.stat().st_mtime for path in files if path.exists()), default=self.state.stat().st_mtime)
 
     def seconds_per_step(self) -> float | None:
         """The mean time between this process's last rows, else that of the last steps themselves."""

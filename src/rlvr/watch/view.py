@@ -8,7 +8,7 @@ from pathlib import Path
 from rich import box
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.measure import Measurement
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from rlvr.show.sparks import blocks
@@ -96,10 +96,8 @@ def _heading(owner: Owner, dag: Dag) -> Text:
 
 def _table(dag: Dag) -> Table:
     """A row per rule that is not done; `started` is running, or waiting in a cluster's queue."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("rule")
-    for name in ("done", "started", "failed", "left"):
-        table.add_column(name, justify="right")
+    numbers = (Column(name, justify="right") for name in ("done", "started", "failed", "left"))
+    table = Table("rule", *numbers, box=box.SIMPLE_HEAD, pad_edge=False)
     whole = []
     for rule in dag.total:
         counts = dag.count(rule)
@@ -113,13 +111,10 @@ def _table(dag: Dag) -> Table:
 
 
 def _running(runs: list[Run]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("method", overflow="fold")
-    table.add_column("model", overflow="fold")
-    for name in ("rate", "seed", "step", "ETA"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for name in ("pass rate", "entropy"):
-        table.add_column(name)
+    names = (Column(name, overflow="fold") for name in ("method", "model"))
+    numbers = (Column(name, justify="right", no_wrap=True) for name in ("rate", "seed", "step", "ETA"))
+    columns = (*names, *numbers, "pass rate", "entropy")
+    table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     now = time.time()
     for run in runs[:SHOWN]:
         eta = run.eta(now)
@@ -128,7 +123,7 @@ def _running(runs: list[Run]) -> Table:
             str(run.head.get("model", "")),
             f"{run.head['learning_rate']:g}" if "learning_rate" in run.head else "",
             str(run.head.get("seed", "")),
-            _at(run),
+            f"{run.step}/{run.steps or '?'}",
             "starting" if not run.step else "" if eta is None else duration(eta),
             Curve([row.pass_rate for row in run.rows]),
             Curve([row.entropy for row in run.rows]),
@@ -158,10 +153,6 @@ def curve(values: list[float | None], width: int = SPARK) -> str:
     return f"{last} {blocks(there, min(there), max(there), min(width, SPARK))}" if width >= LEAST else last
 
 
-def _at(run: Run) -> str:
-    return f"{run.step}/{run.steps or '?'}"
-
-
 def _progress(run: Run) -> str:
     saved = "" if run.saved == run.step else f", saved at {run.saved}" if run.saved else ", no checkpoint"
     return f"step {run.step} of {run.steps or '?'}{saved}"
@@ -169,13 +160,10 @@ def _progress(run: Run) -> str:
 
 def duration(seconds: float) -> str:
     """A duration in its two largest units: `45 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`."""
-    return " ".join(_parts(round(seconds)))
-
-
-def _parts(seconds: int) -> Iterator[str]:
-    units = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
-    first = next((i for i, (_, size) in enumerate(units) if seconds >= size), len(units) - 1)
+    units, left, words = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1)), round(seconds), []
+    first = next((i for i, (_, size) in enumerate(units) if left >= size), len(units) - 1)
     for name, size in units[first : first + 2]:
-        count, seconds = divmod(seconds, size)
-        if count or size == units[first][1]:
-            yield f"{count} {name}"
+        count, left = divmod(left, size)
+        if count or not words:
+            words.append(f"{count} {name}")
+    return " ".join(words)

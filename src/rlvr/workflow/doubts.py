@@ -17,9 +17,8 @@ def lines(plan: Plan, paths: Paths, runs: Iterable[str]) -> list[str]:
         rows, first = list(read_lines(metrics)) if metrics.is_file() else [], plan.executions[run].first_rollouts
         if drawn(rows) >= first and (hint := equal_rewards(rows, first)):
             found.setdefault(hint.split(" ", 1)[0], []).append((run, hint))  # none or all
-    return [_line(*each[0], len(each) - 1, paths.results) for each in found.values()]
-
-
-def _line(run: str, hint: str, others: int, results: str) -> str:
-    alike = f"; the same in {others} other run{'s' * (others != 1)}" if others else ""
-    return f"{run}: {hint}{alike}; to see rollouts: rlvr show {run} --results {results}"
+    said = []
+    for (run, hint), *others in found.values():
+        alike = f"; the same in {len(others)} other run{'s' * (len(others) != 1)}" if others else ""
+        said.append(f"{run}: {hint}{alike}; to see rollouts: rlvr show {run} --results {paths.results}")
+    return said

@@ -14,14 +14,8 @@ LONGEST = 600  # characters of an error
 
 # What an error of another program asks for; an error of this package says it itself.
 REMEDIES = (
-    (
-        r"No space left on device|Disk quota exceeded|is full, or its quota",
-        "free some space; the same command goes on",
-    ),
-    (
-        r"CUDA out of memory|OutOfMemoryError",
-        "docs/cost.md has the settings that need less memory",
-    ),
+    (r"No space left on device|Disk quota exceeded|is full, or its quota", "free some space; the same command goes on"),
+    (r"CUDA out of memory|OutOfMemoryError", "docs/cost.md has the settings that need less memory"),
     (r"MemoryError|bad_alloc|Cannot allocate memory", "run fewer jobs at once: --cores 1"),
     (r"No module named '(verl|vllm|ray)", "make install-cluster"),
     (r"No module named", "make install"),
@@ -73,31 +67,22 @@ def _log(job: Any) -> Path | None:
     return next((Path(str(path)) for path in job.log), None)
 
 
-def alike(error: str) -> str:
-    """An error without what differs from one job to the next: numbers, addresses and paths."""
-    return attempt.same(_PATH.sub("PATH", error))
-
-
 def lines(failures: Iterable[Failure], waiting: int = 0) -> list[str]:
     """A line for each distinct cause, the most frequent first; `waiting` jobs did not begin."""
     rules: dict[str, Counter[str]] = {}
     first: dict[str, tuple[str, Failure]] = {}
     for failure in failures:
         error = failure.error
-        first.setdefault(alike(error), (error, failure))
-        rules.setdefault(alike(error), Counter())[failure.rule] += 1
-    order = sorted(rules, key=lambda key: -rules[key].total())
-    found = [f"{counted(rules[key])} failed: {_with_remedy(first[key][0])}{_place(first[key][1])}" for key in order]
+        cause = attempt.same(_PATH.sub("PATH", error))  # without what differs from one job to the next
+        first.setdefault(cause, (error, failure))
+        rules.setdefault(cause, Counter())[failure.rule] += 1
+    found = []
+    for key in sorted(rules, key=lambda key: -rules[key].total()):
+        error, failure = first[key]
+        remedy = next((f": {remedy}" for pattern, remedy in REMEDIES if re.search(pattern, error)), "")
+        place = f" (log: {failure.log})" if failure.log else ""
+        found.append(f"{counted(rules[key])} failed: {error}{remedy}{place}")
     if found and waiting:
         more = f"{waiting} job{'s' * (waiting != 1)} did not start"
         found.append(f"{more}: they need the output of a failed job, or the run ended first")
     return found
-
-
-def _place(failure: Failure) -> str:
-    return f" (log: {failure.log})" if failure.log else ""
-
-
-def _with_remedy(error: str) -> str:
-    remedy = next((remedy for pattern, remedy in REMEDIES if re.search(pattern, error)), "")
-    return f"{error}: {remedy}" if remedy else error

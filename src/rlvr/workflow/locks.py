@@ -15,7 +15,6 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO
 
 import psutil
 
@@ -37,7 +36,6 @@ class Owner:
 
 
 def _here() -> tuple[str, str]:
-    """Host and machine of this process."""
     file = Path("/etc/machine-id")
     return os.uname().nodename, file.read_text().strip() if file.is_file() else ""
 
@@ -79,12 +77,10 @@ def release(folder: Path) -> list[str]:
             if owned:
                 lines.append(f"removed the lock of {owner}: it ended without removing it")
             path.unlink(missing_ok=True)
-    held = [
-        owner
-        for owner in alive.values()
-        if owner and any((folder / LOCKS / name).exists() for name in owner.files or ())
-    ]
-    return lines + [f"a lock of {owner} is respected: it may still run" for owner in held]
+    for owner in filter(None, alive.values()):
+        if any((folder / LOCKS / name).exists() for name in owner.files or ()):
+            lines.append(f"a lock of {owner} is respected: it may still run")
+    return lines
 
 
 def _of(owner: Owner, note: Path, folder: Path) -> list[Path]:
@@ -164,13 +160,9 @@ def own(folder: Path) -> Path:
     file.write(json.dumps(asdict(owner)))
     file.flush()
     note.with_suffix(".tmp").replace(note)  # the lock goes with it
-    atexit.register(_forget, note, file)
+    atexit.register(file.close)
+    atexit.register(note.unlink, missing_ok=True)  # before the other: the last one first
     return note
-
-
-def _forget(note: Path, file: IO[str]) -> None:
-    note.unlink(missing_ok=True)
-    file.close()
 
 
 def holds(note: Path, files: Iterable[str]) -> None:

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rlvr.config import model_folder, registries
+from rlvr.config import model_folder
 from rlvr.config.cluster import Cluster
 from rlvr.config.measures import RUN_MEASURES
 from rlvr.config.plan import Plan
+from rlvr.config.registries import BACKENDS, ENGINES, LOGGERS, environments
 from rlvr.config.schema.names import LocalModel
+from rlvr.config.schema.settings import PACKAGED_EMBEDDINGS
 from rlvr.workflow import node_check
 
 INSTALL = "make install-cluster installs it, or docs/cluster.md has a container"
@@ -70,7 +72,7 @@ def environment(where: str, command: str, package: str) -> str | None:
     done = _importing(package, command)
     if done is None or done.returncode == 0:
         return None
-    last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+    last = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1]
     why = f"has no package {package}" if done.returncode == NOT_FOUND else f"does not start ({last})"
     return f"{where}: {command or 'this Python'} {why}: {INSTALL}"
 
@@ -116,7 +118,7 @@ def compiler(name: str, command: str) -> str | None:
 
 def logger_package(name: str, python: str = "") -> str | None:
     """The package of a logger of `execution.loggers`, in the Python that trains (empty: this one)."""
-    package = registries.constant("training/loggers", name, "PACKAGE")
+    package = LOGGERS.load(name).package
     done = _importing(package, python)
     if done is None or done.returncode != NOT_FOUND:
         return None
@@ -148,9 +150,8 @@ def of_job(job: Job, plan: Plan, site: Site) -> Iterator[Need]:
         assert policy.sft is not None
         yield from _of_training("sft", policy.sft.backend, policy.model.name, plan, site)
     elif job.rule.startswith("generate"):
-        engine = plan.evaluations[job.wildcards["evaluation"]].sampling.engine
-        modules = registries.constant("sampling/engines", engine, "MODULES", TRAINING)
-        yield from _of_python(registries.environment(engine), modules, 1, plan, site)
+        engine = ENGINES.load(plan.evaluations[job.wildcards["evaluation"]].sampling.engine)
+        yield from _of_python(engine.environment, engine.modules, 1, plan, site)
     elif job.rule in MODULES:
         yield Need(packages, MODULES[job.rule])
     if job.rule in ("grade", "grade_alone"):
@@ -162,7 +163,7 @@ def of_job(job: Job, plan: Plan, site: Site) -> Iterator[Need]:
         yield Need(packages, ("train", measure.modules))
         yield from [Need(gpus, (1,))] if measure.gpu and _on_gpu(plan) else []
     elif job.rule == "diversity":
-        packaged = registries.constant("scoring", "embedding", "PACKAGED").get(plan.diversity.embedding)
+        packaged = PACKAGED_EMBEDDINGS.get(plan.diversity.embedding)
         yield from [Need(packages, ("diversity", (packaged,)))] if packaged else []
     elif job.rule == "model":
         model = plan.models[job.wildcards["model"]]
@@ -179,10 +180,9 @@ def _of_run(name: str, plan: Plan, site: Site) -> Iterator[Need]:
 
 
 def _of_training(stage: str, backend: str, model: str, plan: Plan, site: Site) -> Iterator[Need]:
-    name = backend if backend in registries.environments() else None
+    name = backend if backend in environments() else None
     count = site.cluster.gpus_per_node(f"{stage}.{backend}.{model}", "gpu") if _on_gpu(plan) else 0
-    modules = registries.constant("training/backends", backend, "MODULES", TRAINING)
-    yield from _of_python(name, modules, count, plan, site)
+    yield from _of_python(name, BACKENDS.load(backend).modules, count, plan, site)
 
 
 def _of_python(name: str | None, modules: tuple[str, ...], count: int, plan: Plan, site: Site) -> Iterator[Need]:

@@ -116,7 +116,7 @@ def drivers() -> list[str]:
 def visible_gpus() -> int:
     """The GPUs that this process may use."""
     visible = _visible()
-    return len(drivers()) if visible is None else len(visible)
+    return len(drivers() if visible is None else visible)
 
 
 def hidden_gpus() -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rlvr.config.layers import ConfigError
 from rlvr.config.plan import Plan
-from rlvr.config.schema.names import LocalModel, Model
+from rlvr.config.schema.names import LocalModel
 from rlvr.cost import disk, hardware
 from rlvr.cost.disk import Disk
 from rlvr.cost.model import Costs
@@ -32,10 +32,9 @@ class Writers:
 
     def of(self, job: Job) -> Disk | None:
         """The bytes that a job adds; None for one that writes little, or whose model's or set's size no file states."""
-        try:
+        with suppress(ConfigError, ValueError, OSError):
             return self._of(job)
-        except (ConfigError, ValueError, OSError):
-            return None
+        return None
 
     def _of(self, job: Job) -> Disk | None:
         if job.rule == "rl":
@@ -59,13 +58,9 @@ class Writers:
 
     def _parameters(self, name: str) -> float:
         model = next(one for one in self.plan.models.values() if one.name == name)
-        return _in_files(model) if isinstance(model, LocalModel) else self.costs.hardware.shape(model).parameters
-
-
-def _in_files(model: Model) -> float:
-    """How many parameters the files of a local model hold, by the heads of its files."""
-    assert isinstance(model, LocalModel)
-    return sum(map(_of_file, Path(model.path).glob("*.safetensors")))
+        if isinstance(model, LocalModel):
+            return sum(map(_of_file, Path(model.path).glob("*.safetensors")))
+        return self.costs.hardware.shape(model).parameters
 
 
 def _of_file(path: Path) -> int:

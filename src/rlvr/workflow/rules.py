@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from rlvr.config import registries
 from rlvr.config.layers import read_yaml
+from rlvr.config.registries import BACKENDS, ENGINES
 
 
 def names(folder: Path) -> list[str]:
@@ -18,10 +18,8 @@ def of_the_cluster(root: Path) -> list[str]:
 
     A model's own are of training (`rl.verl.cwm-32b`) and of sampling by an engine (`generate_vllm.cwm-32b`).
     """
-    stages = [f"{stage}.{name}" for stage in ("sft", "rl") for name in registries.backends()]
-    sampling = [
-        f"generate_{engine}" for engine in registries.members("sampling/engines") if registries.environment(engine)
-    ]
+    stages = [f"{stage}.{name}" for stage in ("sft", "rl") for name in BACKENDS.names()]
+    sampling = [f"generate_{name}" for name, engine in ENGINES.all() if engine.environment]
     models = read_yaml(root / "config/models.yaml", root).content
     own = [f"{rule}.{model}" for rule in (*stages, *sampling) for model in models]
     return [*names(root / "workflow/rules"), "sft", "rl", *stages, *sampling, *own]

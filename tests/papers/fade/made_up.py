@@ -6,8 +6,7 @@ from support.figures_by_hand import STEPS, heads_of, interval, over_steps, pairs
 from rlvr.papers.fade.figures.entropy_by_ratio import AGAINST
 from rlvr.papers.fade.figures.entropy_change import PREDICTIONS
 from rlvr.papers.fade.figures.layers import MEASURES
-from rlvr.papers.fade.figures.solve_rate_laws import FITS
-from rlvr.papers.fade.scaling import names as parameters_of
+from rlvr.papers.fade.scaling import LAWS, MIXTURES
 
 
 def law_over_steps(of, generator):
@@ -62,7 +61,7 @@ def solve_rate_laws(of, generator):
         {**head, "step": step, "measure": name, "correct": c, "value": 1 / (c + 2), "mse": 0.0}
         for head, _ in heads_of(of)
         for step in (0, 20, 40)
-        for name in ("observed", *(words for words, _ in FITS.values()))
+        for name in ("observed", *MIXTURES)
         for c in range(5)
     ]
 
@@ -79,7 +78,7 @@ def laws(of, generator):
                     rows.append({**common, "law": "observed", "budget": 0, "parameter": "", "k": k, "value": value})
                 for budget in of.budgets:
                     for law in of.laws:
-                        for name in parameters_of(law):
+                        for name in LAWS[law].names:
                             row = {**common, "law": law, "budget": budget, "parameter": name}
                             rows.append({**row, **interval(0.5, 0.1)})
     return rows

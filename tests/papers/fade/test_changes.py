@@ -11,6 +11,7 @@ from safetensors.torch import save_file
 from rlvr.files import RecordError
 from rlvr.papers.fade.weights import change, hidden
 from rlvr.papers.fade.weights.change import Change, Stored
+from rlvr.policies import store
 from rlvr.training import measure_run
 from rlvr.training.batches import Groups, pad_prompts
 
@@ -36,9 +37,8 @@ def test_shares_of_squared_norms_sum_to_one(tmp_path):
     square = {name: float((after[name] - before[name]).pow(2).sum()) for name in before}
     whole = sum(square.values())
     assert row["weights_l2"] == pytest.approx(whole**0.5)
-    assert row["weights_l2_relative"] == pytest.approx(
-        (whole / sum(float(w.pow(2).sum()) for w in before.values())) ** 0.5
-    )
+    of_base = sum(float(w.pow(2).sum()) for w in before.values())
+    assert row["weights_l2_relative"] == pytest.approx((whole / of_base) ** 0.5)
     assert row["head_share"] == pytest.approx(square["lm_head.weight"] / whole)
     rest = (square["model.embed_tokens.weight"] + square["model.norm.weight"]) / whole
     assert row["head_share"] + sum(row["layer_shares"]) + rest == pytest.approx(1.0)
@@ -47,13 +47,12 @@ def test_shares_of_squared_norms_sum_to_one(tmp_path):
     assert row["layer_share"] == pytest.approx(sum(row["layer_shares"]) / 2)
     delta = (after["lm_head.weight"] - before["lm_head.weight"]).double().numpy()
     s = np.linalg.svd(delta, compute_uv=False)
-    assert row["rank_1_share"] == pytest.approx(s[0] ** 2 / (s**2).sum()) and row["s1_over_s2"] == pytest.approx(
-        s[0] / s[1]
-    )
+    assert row["rank_1_share"] == pytest.approx(s[0] ** 2 / (s**2).sum())
+    assert row["s1_over_s2"] == pytest.approx(s[0] / s[1])
 
 
 def test_a_tied_head_is_the_embedding(tmp_path):
-    made = Change(stored(tmp_path, "a", weights(0, tied=True)), stored(tmp_path, "b", weights(1, tied=True)))
+    made = Change(*(stored(tmp_path, f"w{seed}", weights(seed, tied=True)) for seed in (0, 1)))
     assert made.head == "model.embed_tokens.weight" and 0 < made.row()["head_share"] < 1
 
 
@@ -71,23 +70,18 @@ def test_alignment_with_the_last_step(tmp_path):
     base = stored(tmp_path, "a", before)
     end, same, other = (Change(base, stored(tmp_path, f"x{i}", w)) for i, w in enumerate((last, half, weights(2))))
     assert same.alignment(end)["align_head"] == pytest.approx(1.0) and same.alignment(end)["align_late"] is None
-    u = [
-        np.linalg.svd((w["lm_head.weight"] - before["lm_head.weight"]).double().numpy())[0][:, 0]
-        for w in (last, weights(2))
-    ]
+    changes = [(w["lm_head.weight"] - before["lm_head.weight"]).double().numpy() for w in (last, weights(2))]
+    u = [np.linalg.svd(matrix)[0][:, 0] for matrix in changes]
     assert other.alignment(end)["align_head"] == pytest.approx(abs(u[0] @ u[1]))
 
 
 def test_sketches_estimate_cosines(tmp_path):
     generator = torch.Generator().manual_seed(0)
-    base = {"model.embed_tokens.weight": torch.zeros(400, 100)}
     a = torch.randn(400, 100, generator=generator)
     b = 0.6 * a + 0.8 * torch.randn(400, 100, generator=generator)
-    files = [
-        stored(tmp_path, name, {"model.embed_tokens.weight": w})
-        for name, w in (("z", base["model.embed_tokens.weight"]), ("a", a), ("b", b))
-    ]
-    x, y = (np.array(change.sketch(files[0], file)) for file in files[1:])
+    contents = {"base": torch.zeros(400, 100), "a": a, "b": b}
+    base, *others = (stored(tmp_path, name, {"model.embed_tokens.weight": w}) for name, w in contents.items())
+    x, y = (np.array(change.sketch(base, file)) for file in others)
     exact = float(torch.nn.functional.cosine_similarity(a.flatten(), b.flatten(), dim=0))
     assert x @ y / np.linalg.norm(x) / np.linalg.norm(y) == pytest.approx(exact, abs=5 / 8192**0.5)
 
@@ -100,13 +94,6 @@ def test_suppressed_tokens():
 
 
 # ---- hidden states -------------------------------------------------------------------------------
-
-
-def test_mean_cosine_is_that_of_all_pairs():
-    rows = torch.randn(7, 5, generator=torch.Generator().manual_seed(0))
-    pairs = [float(torch.nn.functional.cosine_similarity(a, b, dim=0)) for a, b in itertools.combinations(rows, 2)]
-    assert hidden._mean_cosine(rows) == pytest.approx(np.mean(pairs), abs=1e-6)
-    assert hidden._mean_cosine(rows[:1]) is None
 
 
 def test_measures_by_brute_force():
@@ -123,41 +110,36 @@ def test_measures_by_brute_force():
     gradient = sum(float(advantages[i]) * np.outer(v[i].numpy(), h[i].numpy()) for i in range(9))
     w = np.linalg.svd(gradient)[2][0]
     rest = h.numpy() - np.outer(h.numpy() @ w, w)
-    assert row["rho_failed_gradient"] == pytest.approx(hidden._mean_cosine(torch.tensor(rest[4:])), abs=1e-5)
+    unit = rest[4:] / np.linalg.norm(rest[4:], axis=1, keepdims=True)
+    cosines = [a @ b for a, b in itertools.combinations(unit, 2)]
+    assert row["rho_failed_gradient"] == pytest.approx(np.mean(cosines), abs=1e-5)
     assert row["clt"] == pytest.approx((4 / 5) ** 0.5) and (row["tokens_correct"], row["tokens_failed"]) == (4, 5)
-    assert hidden.measures(hidden.summed([(h, v, advantages, ~torch.zeros(9, dtype=torch.bool))]))["clt"] is None
+    row = hidden.measures(hidden.summed([(h, v, advantages, torch.arange(9) > 0)]))
+    assert row["clt"] is None and row["rho_failed_hidden"] is None, "one failed token"
 
 
-def test_rows_apart_have_the_states_of_rows_together(monkeypatch):
-    from conftest import tiny
-
-    policy = tiny("qwen2")
+def groups(policy) -> Groups:
     tokens = torch.tensor([[[8, 9, 2], [10, 2, 0]], [[11, 2, 0], [12, 13, 14]]])
-    groups = Groups(*pad_prompts([[1, 5, 6], [1, 7]], policy.pad, "cpu"), tokens, torch.tensor([[3, 2], [2, 3]]))
+    return Groups(*pad_prompts([[1, 5, 6], [1, 7]], policy.pad, "cpu"), tokens, torch.tensor([[3, 2], [2, 3]]))
+
+
+def test_rows_apart_have_the_states_of_rows_together(monkeypatch, policy):
     correct = torch.tensor([[True, False], [False, False]])
     with torch.no_grad():
-        whole = hidden.measures(hidden.summed(hidden._with_weights(policy.model, groups, correct)))
+        whole = hidden.measures(hidden.summed(hidden._with_weights(policy.model, groups(policy), correct)))
         monkeypatch.setattr(hidden, "AT_ONCE", 1)
-        rows = list(hidden._with_weights(policy.model, groups, correct))
+        rows = list(hidden._with_weights(policy.model, groups(policy), correct))
         apart = hidden.measures(hidden.summed(rows))
     assert [len(h) for h, *_ in rows] == [3, 2, 2, 3] and [a[0].item() for _, _, a, _ in rows] == [0.5, -0.5, 0, 0]
     assert apart == pytest.approx(whole, rel=1e-3, abs=1e-6)
     assert (whole["tokens_correct"], whole["tokens_failed"]) == (3, 7)
 
 
-def test_states_are_those_that_logits_come_from():
-    from conftest import tiny
-
-    policy = tiny("qwen2")
-    prompts = [[1, 5, 6], [1, 7]]
-    tokens = torch.tensor([[[8, 9, 2], [10, 2, 0]], [[11, 2, 0], [12, 13, 14]]])
-    lengths = torch.tensor([[3, 2], [2, 3]])
-    groups = Groups(*pad_prompts(prompts, policy.pad, "cpu"), tokens, lengths)
+def test_states_are_those_that_logits_come_from(policy):
     with torch.no_grad():
-        h, v = (
-            torch.cat(parts) for parts in zip(*(part[2:] for part in hidden.states(policy.model, groups)), strict=True)
-        )
-        assert len(h) == int(lengths.sum())
+        _, _, h, v = zip(*hidden.states(policy.model, groups(policy)), strict=True)
+        h, v = torch.cat(h), torch.cat(v)
+        assert len(h) == 3 + 2 + 2 + 3
         logits = policy.model(torch.tensor([[1, 7, 12, 13, 14]])).logits[0]
     error = -logits[2].softmax(-1)
     error[13] += 1
@@ -165,13 +147,8 @@ def test_states_are_those_that_logits_come_from():
     assert torch.allclose(policy.model.lm_head(h[-2]), logits[2], atol=1e-4)
 
 
-def test_the_stage_measures_each_kept_step(tmp_path):
+def test_the_stage_measures_each_kept_step(tmp_path, policy):
     """Two runs' worth of files by hand: a base policy, a result and the weights of two steps."""
-    from conftest import tiny
-
-    from rlvr.policies import store
-
-    policy = tiny("qwen2")
     manifests = {}
     for name in ("base", "run"):
         folder = tmp_path / name / "policy"
@@ -182,12 +159,9 @@ def test_the_stage_measures_each_kept_step(tmp_path):
         sums = store.save(policy, folder)
         manifests[name] = tmp_path / name / "manifest.json"
         store.publish_manifest(manifests[name], folder, sums, policy.template, step=4)
-    state = {
-        name: tensor.detach().clone() for name, tensor in policy.model.state_dict().items() if name != "lm_head.weight"
-    }
-    store.save_kept(
-        tmp_path / "run" / store.KEPT, {step: {n: t.clone() for n, t in state.items()} for step in (0, 2, 4)}
-    )
+    state = {name: tensor for name, tensor in policy.model.state_dict().items() if name != "lm_head.weight"}
+    kept = {step: {name: tensor.detach().clone() for name, tensor in state.items()} for step in (0, 2, 4)}
+    store.save_kept(tmp_path / "run" / store.KEPT, kept)
     problems, out = tmp_path / "problems.jsonl", tmp_path / "out" / "rows.jsonl"
     measure_run.main("weights", manifests["base"], manifests["run"], problems, out)
     rows = [json.loads(line) for line in out.read_text().splitlines()]

@@ -36,21 +36,22 @@ def hidden(right, wrong, ratio=0.5, clt=0.4) -> list[dict]:
     return [{"step": 0, **end}, {"step": 50, **end}]
 
 
-def of_hidden(rows: dict) -> Evidence:
-    return Evidence(measured={"hidden": rows})
+def of_hidden(one: ClaimSpec, rows: dict) -> dict:
+    """The claim's only row, from these rows of runs."""
+    (row,) = evaluate(one, Evidence(measured={"hidden": rows}))
+    return row
 
 
 def test_correct_responses_are_three_times_as_correlated(plan):
     one = laid(plan, "correct_more_correlated")
     names, rights = runs(one, "mean"), np.linspace(0.3, 0.4, 8)
-    (row,) = evaluate(one, of_hidden({run: hidden(rho, 0.1) for run, rho in zip(names, rights, strict=True)}))
+    row = of_hidden(one, {run: hidden(rho, 0.1) for run, rho in zip(names, rights, strict=True)})
     expected = stats.t.interval(0.95, 7, rights.mean() - 0.3, stats.sem(rights))
     assert (row["estimate"], row["low"], row["high"]) == pytest.approx((0.05, *expected))
     assert meaning(row["verdict"]) == REPRODUCED and row["seeds"] == 8
     needed = contrasts.needs([one])
     assert needed.measured == {"hidden": names} and not (needed.runs or needed.scores)
-    without = {run: hidden(None if run == names[3] else 0.3, 0.1) for run in names}
-    (row,) = evaluate(one, of_hidden(without))
+    row = of_hidden(one, {run: hidden(None if run == names[3] else 0.3, 0.1) for run in names})
     assert row["verdict"] == NOT_COMPARABLE and "no value of the measure" in row["reason"]
 
 
@@ -58,8 +59,8 @@ def test_residuals_against_the_clt(plan):
     one = laid(plan, "failed_residual_beyond_clt")
     noise = np.linspace(-0.01, 0.01, 8)
     for ratio, verdict in ((0.76, REPRODUCED), (0.3, CONTRADICTED)):
-        rows = {run: hidden(0.1, 0.1, ratio + d) for run, d in zip(runs(one, "asym_failures"), noise, strict=True)}
-        (row,) = evaluate(one, of_hidden(rows))
+        names = zip(runs(one, "asym_failures"), noise, strict=True)
+        row = of_hidden(one, {run: hidden(0.1, 0.1, ratio + d) for run, d in names})
         assert row["estimate"] == pytest.approx(ratio / 0.4) and meaning(row["verdict"]) == verdict
 
 

@@ -17,9 +17,6 @@ def run(level: float) -> dict:
 
 
 def test_pass_at_k_and_speed_stand_beside_the_ratios():
-    import matplotlib
-
-    matplotlib.use("Agg")
     arms = ("a", "b", "c")
     layout = typed(TrainingLayout, cells=[{"arm": a, "policies": [f"{a}1", f"{a}2"]} for a in arms])
     runs = Runs({f"{a}{s}": run(0.1 * i + 0.01 * s) for i, a in enumerate(arms) for s in (1, 2)})

@@ -5,7 +5,7 @@ import pandas as pd
 from support.layouts_by_hand import typed
 
 from rlvr.papers.fade.figures.pass_at_k_laws import OfLaws
-from rlvr.papers.fade.scaling import Mixture
+from rlvr.papers.fade.scaling import shares
 from rlvr.papers.fade.tables import laws
 
 RUNS = ["p1", "p2", "p3"]
@@ -23,10 +23,10 @@ LAYOUT = typed(
 
 
 def test_parameters_and_errors_of_planted_solve_rates():
-    generator, shares = np.random.default_rng(0), Mixture((1.0,), ((0.8, 3.0),), 0.0).shares(20)
+    generator, chances = np.random.default_rng(0), shares((0.8, 3.0), 20)
     scores = {
         (run, "x"): pd.DataFrame({"problem": range(600), "n": 20, "correct": correct, "level": ""})
-        for run, correct in zip(RUNS, generator.choice(21, (3, 600), p=shares), strict=True)
+        for run, correct in zip(RUNS, generator.choice(21, (3, 600), p=chances), strict=True)
     }
     frame = laws.statistics(LAYOUT, scores)
     found = frame[frame["law"] == "Beta-binomial"].set_index("parameter")

@@ -2,7 +2,6 @@
 
 import json
 
-import pandas as pd
 from support.layouts_by_hand import typed
 
 from rlvr.papers.fade.tables import programs
@@ -36,16 +35,9 @@ def test_the_first_problem_with_enough_different_programs_is_shown():
     problems = [{"id": name, "prompt": f"prompt {name}", "gold": GOLD} for name in "abc"]
     frame = programs.statistics(LAYOUT, {("p1", "e"): (grades, grades, problems)})
     assert frame["problem"].unique().tolist() == ["b"]
-    assert frame[["program", "status", "sample"]].to_numpy().tolist() == [
-        ["x", "correct", 0],
-        ["z", "correct", 2],
-        ["y", "wrong", 1],
-    ]
+    shown = frame[["program", "status", "sample"]].to_numpy().tolist()
+    assert shown == [["x", "correct", 0], ["z", "correct", 2], ["y", "wrong", 1]]
     assert frame["tests"].iloc[0] == "f([1, 2]) = [2, 1]; f([3]) = [3]"
     table = programs.render(LAYOUT, frame).frame
-    assert table["Problem"].tolist() == ["prompt b", "", ""] and table["Verdict"].tolist() == [
-        "correct",
-        "correct",
-        "wrong",
-    ]
-    assert isinstance(frame, pd.DataFrame) and (frame["policies"] == "p1").all()
+    assert table["Problem"].tolist() == ["prompt b", "", ""]
+    assert table["Verdict"].tolist() == ["correct", "correct", "wrong"] and (frame["policies"] == "p1").all()

@@ -29,9 +29,8 @@ def test_every_published_cell_is_shown_ranges_too():
     frame = weights.statistics(layout, rows, heads, ROOT / "config/papers/fade/reference/figure8.csv")
     shown = frame.dropna(subset="published").set_index(["arm", "part", "measure"])["published"]
     assert len(shown) == 2 * 4 + 4 + 4
-    assert (
-        shown["asym", weights.LATE, "s1_over_s2"] == "6.96–8.51" and shown["low", weights.EARLY, "s1_over_s2"] == "4.10"
-    )
+    assert shown["asym", weights.LATE, "s1_over_s2"] == "6.96–8.51"
+    assert shown["low", weights.EARLY, "s1_over_s2"] == "4.10"
     assert of_heads(frame) == ["Output head: its own (tiny)."]
     text = weights.render(layout, frame).markdown()
     assert "(published 78–96)" in text and "(published ~90)" in text and "Output head: its own" in text

@@ -1,18 +1,13 @@
 """Analytic tables and figures of LENS against hand calculation."""
 
-import pandas as pd
 import torch
 
 from rlvr.theory.closed_forms import CLOSED_FORMS
 
 
-def frame(content: str) -> pd.DataFrame:
-    return CLOSED_FORMS.load(content)()
-
-
 def test_lens_figure4_is_the_integral_of_its_derivative():
     """z w(z) has the derivative z / (1 - z) (LENS, B.2)."""
-    table = frame("lens_figure4")
+    table = CLOSED_FORMS.load("lens_figure4")()
     z = torch.tensor(table["x"].to_numpy())
     product = z * torch.tensor(table["y"].to_numpy())
     slope = (product[2:] - product[:-2]) / (z[2:] - z[:-2])

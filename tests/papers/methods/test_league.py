@@ -18,16 +18,11 @@ def generator():
     return np.random.default_rng(0)
 
 
-def test_ranks_of_methods_that_are_far_apart_are_certain():
-    scores = [np.full((4, 20), value) + 0.001 * generator().normal(size=(4, 20)) for value in (0.2, 0.9, 0.5)]
-    found = ranks(scores, confidence=0.95, generator=generator())
-    assert [(one.estimate, one.low, one.high) for one in found] == [(3, 3, 3), (1, 1, 1), (2, 2, 2)]
-
-
-def test_equal_methods_share_a_rank():
-    same = generator().random((3, 10))
-    found = ranks([same, same, same + 1], confidence=0.95, generator=generator())
-    assert [(one.estimate, one.low, one.high) for one in found] == [(2.5, 2.5, 2.5), (2.5, 2.5, 2.5), (1, 1, 1)]
+@pytest.mark.parametrize(("shifts", "expected"), [((0.2, 0.9, 0.5), (3, 1, 2)), ((0, 0, 1), (2.5, 2.5, 1))])
+def test_methods_that_are_far_apart_have_certain_ranks_and_equal_ones_share_theirs(shifts, expected):
+    noise = 0.001 * generator().normal(size=(4, 20))
+    found = ranks([noise + shift for shift in shifts], confidence=0.95, generator=generator())
+    assert [(one.estimate, one.low, one.high) for one in found] == [(rank,) * 3 for rank in expected]
 
 
 def test_the_interval_of_a_rank_holds_the_true_one():
@@ -47,14 +42,10 @@ def test_probability_of_improvement_is_scipys_mann_whitney():
     found = probability_of_improvement(left, right, confidence=0.95, generator=generator())
     assert found.estimate == pytest.approx(stats.mannwhitneyu(left, right).statistic / (9 * 7))
     assert found.low <= found.estimate <= found.high
-
-
-def test_probability_of_improvement_at_its_ends():
     low, high = np.arange(4.0), np.arange(4.0) + 10
     for left, right, expected in ((high, low, 1.0), (low, high, 0.0), (low, low, 0.5)):
         found = probability_of_improvement(left, right, confidence=0.95, generator=generator())
-        assert found.estimate == expected
-        assert expected in (0.5, found.low, found.high)
+        assert found.estimate == expected and expected in (0.5, found.low, found.high)
 
 
 def cell(arm: str, policies: list[str], **more) -> dict:
@@ -74,8 +65,8 @@ def test_without_rates_a_method_stands_where_it_is_and_out_of_reach_it_has_none(
     assert found is not None and found.mean() == pytest.approx(0.5), "between 0 and 1 the curve has the baseline's"
     assert methods.at_equal(2, beyond) is None
     value = {"c": 0.8, "b2": 0.2, "b1": 9.0}
-    assert methods.measure_at_equal(lambda p: np.array([value[one] for one in p]), curve) == pytest.approx([0.5])
-    assert methods.measure_at_equal(lambda p: np.array([value[one] for one in p]), beyond) is None
+    at_equal = [methods.measure_at_equal(lambda p: np.array([value[one] for one in p]), of) for of in (curve, beyond)]
+    assert at_equal == [pytest.approx([0.5]), None]
 
 
 def test_the_tree_joins_what_differs_least():

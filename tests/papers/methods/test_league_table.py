@@ -35,9 +35,13 @@ def solutions(of_b: dict[str, int]) -> dict:
     return {**made, **{(policy, "x"): {"p0": Counter(of_b)} for policy in ("b1", "b2")}}
 
 
+def of_league(scores: dict, of_b: dict[str, int], of: LeagueLayout | None = None) -> pd.DataFrame:
+    return statistics(of or layout(), scores, training(), solutions(of_b))
+
+
 @pytest.fixture
 def frame() -> pd.DataFrame:
-    return statistics(layout(), on_x(COUNTS), training(), solutions({"s": 1, "t": 1}))
+    return of_league(on_x(COUNTS), {"s": 1, "t": 1})
 
 
 def test_numbers_by_hand(frame):
@@ -58,17 +62,16 @@ def test_numbers_by_hand(frame):
 
 def test_bounds_of_differences_hold_all_methods_together():
     """With ten more methods the bounds of the same difference are wider."""
-    given, of_b = layout(), {"s": 1}
+    given = layout()
     more = [given.cells[1].model_copy(update={"arm": f"c{i}", "label": "c"}) for i in range(10)]
     counts = {"a1": [2, 2, 1, 3], "a2": [2, 1, 2, 3], "b1": [2, 2, 1, 0], "b2": [2, 1, 2, 0], "base1": COUNTS["base1"]}
 
     def width(cells: list) -> float:
-        made = statistics(typed(LeagueLayout, given, cells=cells), on_x(counts), training(), solutions(of_b))
+        made = of_league(on_x(counts), {"s": 1}, typed(LeagueLayout, given, cells=cells))
         of = made.set_index(["at", "arm", "measure"]).loc[("common", "b", "gain")]
         return of["value_high"] - of["value_low"]
 
-    alone, among = width([*given.cells]), width([*given.cells, *more])
-    assert alone < among
+    assert width([*given.cells]) < width([*given.cells, *more])
 
 
 def test_it_is_in_the_order_of_ranks_and_says_which_method_when(frame):
@@ -82,13 +85,10 @@ def test_it_is_in_the_order_of_ranks_and_says_which_method_when(frame):
     assert "the highest may be a; there entropy is 0.550 to 1.000 nats (a: 1.000)" in words
 
 
-def test_two_arms_of_one_label_are_two_methods(frame):
-    same = frame.assign(label="a")
-    assert "may be that of a (" in render(layout(), same).notes[-1] and len(render(layout(), same).frame) == 4
-
-
 def test_a_sentence_names_every_method_that_may_be_first_or_counts_them(frame):
-    """Ten methods with the scores of b: six by name, the other four as a number."""
+    """Two arms of one label are two methods. Ten methods with the scores of b: six by name, the others as a number."""
+    same = render(layout(), frame.assign(label="a"))
+    assert "may be that of a (" in same.notes[-1] and len(same.frame) == 4
     of_b = frame[frame["arm"] == "b"]
     many = pd.concat([frame, *(of_b.assign(arm=f"b{i}", label=f"b{i}") for i in range(9))])
     assert "may be that of b, b0, b1, b2, b3, b4 and 4 more (" in render(layout(), many).notes[-1]
@@ -97,7 +97,7 @@ def test_a_sentence_names_every_method_that_may_be_first_or_counts_them(frame):
 def test_blind_guesses_and_false_steps_are_in_it_where_they_are_known(frame):
     assert "blind" not in set(frame["arm"]) and "false working (%)" not in render(layout(), frame).frame
     known = {pair: one.assign(chance=0.5, false_working=[0, 0, 0, 1]) for pair, one in on_x(COUNTS).items()}
-    found = statistics(layout(), known, training(), solutions({"s": 1}))
+    found = of_league(known, {"s": 1})
     of = found[found["at"] == "common"].set_index(["arm", "measure"])["value"]
     assert dict(of["blind"]) == {"pass_1": 50, "pass_k": pytest.approx(100 * (1 - 0.5**4))}
     assert of["a", "false_working"] == pytest.approx(100 / 8) and of["b", "false_working"] == pytest.approx(100 / 15)
@@ -109,7 +109,7 @@ def test_blind_guesses_and_false_steps_are_in_it_where_they_are_known(frame):
 
 def test_a_method_out_of_reach_has_no_rank_and_comes_last():
     counts = {**COUNTS, "b1": [0, 0, 1, 0], "b2": [0, 1, 0, 0]}
-    frame = statistics(layout(), on_x(counts), training(), solutions({"s": 1}))
+    frame = of_league(on_x(counts), {"s": 1})
     of = frame.set_index(["at", "arm", "measure"])["value"]
     assert of["equal", "b"].isna().all() and of["equal", "a", "rank"] == 1 and of["common", "b", "rank"] == 2
     assert pd.isna(of["common", "b", "distinct"]), "no problem has two correct samples"

@@ -12,34 +12,20 @@ from rlvr.figures._scored import OfTables
 from rlvr.papers.pacs.figures import bars, heatmap, solution_map
 
 
-def test_a_heatmap_has_a_row_a_method_and_its_numbers():
-    rows = [
-        {
-            "model": "M",
-            "stand_in": "m",
-            "benchmark": b,
-            "arm": a,
-            "label": a,
-            "score": "pass",
-            "k": k,
-            "value": 10.0 * k + i,
-        }
-        for b in ("x", "y")
-        for i, a in enumerate(("one", "two", "three"))
+def table(arms, benchmarks={"M": "xy"}, **more) -> pd.DataFrame:  # noqa: B006
+    """Statistics of a table with 10 k + i for the i-th arm."""
+    return pd.DataFrame(
+        {"model": model, "stand_in": "m", "benchmark": benchmark, "arm": arm, "label": arm, "score": "pass", "k": k}
+        | {"value": 10.0 * k + i, "value_low": 10.0 * k + i - 2, "value_high": 10.0 * k + i + 3, **more}
+        for model, names in benchmarks.items()
+        for benchmark in names
+        for i, arm in enumerate(arms)
         for k in (1, 4)
-    ] + [
-        {
-            "model": "M",
-            "stand_in": "m",
-            "benchmark": "x",
-            "arm": "blind",
-            "label": "b",
-            "score": "pass",
-            "k": 1,
-            "value": 0.1,
-        }
-    ]
-    figure = heatmap.draw(typed(OfTables), [pd.DataFrame(rows)])
+    )
+
+
+def test_a_heatmap_has_a_row_a_method_and_its_numbers():
+    figure = heatmap.draw(typed(OfTables), [table(("one", "two", "three", "blind"))])
     first, second = figure.axes
     assert [t.get_text() for t in first.get_yticklabels()] == ["one", "two", "three"]
     assert [t.get_text() for t in first.texts] == ["10.0", "40.0", "11.0", "41.0", "12.0", "42.0"]
@@ -47,15 +33,7 @@ def test_a_heatmap_has_a_row_a_method_and_its_numbers():
 
 
 def test_a_heatmap_of_models_with_different_benchmarks_has_a_row_a_model():
-    common = {"stand_in": "m", "score": "pass", "value": 1.0}
-    rows = [
-        {**common, "model": model, "benchmark": benchmark, "arm": arm, "label": "one name", "k": k}
-        for model, benchmarks in {"M": "xyz", "N": "xz"}.items()
-        for benchmark in benchmarks
-        for arm in "ab"
-        for k in (1, 4)
-    ]
-    figure = heatmap.draw(typed(OfTables), [pd.DataFrame(rows)])
+    figure = heatmap.draw(typed(OfTables), [table("ab", {"M": "xyz", "N": "xz"}, label="one name", value=1.0)])
     assert [axes.get_visible() for axes in figure.axes] == [True] * 5 + [False]
     assert [len(axes.texts) for axes in figure.axes] == [4] * 5 + [0], "two arms of one label are two rows"
     assert [len([t for t in axes.get_yticklabels() if t.get_text()]) for axes in figure.axes[:5]] == [2, 0, 0, 2, 0]
@@ -84,9 +62,8 @@ def test_a_map_is_the_principal_components_of_centred_correct_solutions(monkeypa
     assert set(frame["problem"]) == {"p"}, "q has too few correct solutions"
     of_a, of_b = (frame[frame["arm"] == arm] for arm in "ab")
     assert sorted(of_a["x"].abs().round(2)) == pytest.approx([0.0, 3.0, 3.0], abs=0.05)
-    assert of_b["count"].tolist() == [1, 2, 1] and np.average(of_b["x"], weights=of_b["count"]) == pytest.approx(
-        0, abs=1e-9
-    )
+    assert of_b["count"].tolist() == [1, 2, 1]
+    assert np.average(of_b["x"], weights=of_b["count"]) == pytest.approx(0, abs=1e-9)
     assert of_a["x"].std() > 2 * of_b["x"].std()
     figure = solution_map.draw(layout(arms=[["a", "blue"], ["b", "orange"]]), [frame])
     assert figure.axes[0].get_title() == "p"
@@ -122,28 +99,16 @@ def test_correct_solutions_are_counted_from_completions_and_grades(tmp_path):
     folder = tmp_path / "policy" / "evaluation"
     folder.mkdir(parents=True)
     texts = [("1 + 1", "correct"), ("1  +  1", "correct"), ("2", "correct"), ("3", "wrong")]
-    rows = {
-        "completions": [{"problem": "p", "text": text} for text, _ in texts],
-        "grades": [{"problem": "p", "status": status} for _, status in texts],
-    }
-    files = []
-    for name, lines in rows.items():
-        files.append(folder / f"{name}.jsonl")
-        files[-1].write_text("".join(json.dumps(line) + "\n" for line in lines))
+    files = [folder / "completions.jsonl", folder / "grades.jsonl"]
+    for i, (file, key) in enumerate(zip(files, ("text", "status"), strict=True)):
+        file.write_text("".join(json.dumps({"problem": "p", key: row[i]}) + "\n" for row in texts))
     assert INPUTS["solutions"].read(files) == {("policy", "evaluation"): {"p": Counter({"1 + 1": 2, "2": 1})}}
 
 
 def test_bars_have_their_heights_their_intervals_and_a_blind_guess():
-    rows = [
-        {"model": "M", "stand_in": "m", "benchmark": b, "arm": a, "label": a, "score": "pass", "k": k}
-        | {"value": 10.0 * i + k, "value_low": 10.0 * i + k - 2, "value_high": 10.0 * i + k + 3}
-        for b in ("x", "y")
-        for i, a in enumerate(("blind", "one", "two"))
-        for k in (1, 4)
-    ]
-    figure = bars.draw(typed(OfTables), [pd.DataFrame(rows)])
+    figure = bars.draw(typed(OfTables), [table(("blind", "one", "two"))])
     (axes,) = figure.axes
-    assert [round(bar.get_height()) for bar in axes.patches] == [11, 11, 21, 21], "by method, then by benchmark"
+    assert [round(bar.get_height()) for bar in axes.patches] == [11, 11, 12, 12], "by method, then by benchmark"
     assert [t.get_text() for t in axes.get_xticklabels()] == ["x\nstand-in", "y\nstand-in"]
     assert axes.get_ylabel() == "pass@1 (%)"
     whiskers = axes.collections[0].get_segments()

@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from rlvr.config.layers import ConfigError
+from rlvr.config.registries import SchedulerKind
 
 
 def resources(request: dict[str, Any], nodes: int, gpus_per_node: int) -> dict[str, Any]:
@@ -41,3 +42,6 @@ def job_end() -> float | None:
         return time.time() + 3600 * int(hours) + 60 * int(minutes)
     except (ValueError, IndexError, OSError, subprocess.TimeoutExpired):  # no limit ("-"), or no answer
         return None
+
+
+SCHEDULER = SchedulerKind(resources, job, job_end)

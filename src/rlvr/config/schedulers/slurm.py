@@ -6,6 +6,8 @@ import subprocess
 from datetime import datetime
 from typing import Any
 
+from rlvr.config.registries import SchedulerKind
+
 
 def resources(request: dict[str, Any], nodes: int, gpus_per_node: int) -> dict[str, Any]:
     """A job's resources. Without `nodes` Slurm may give GPUs on several nodes, where the job's step cannot start."""
@@ -41,3 +43,6 @@ def job_end() -> float | None:
         return datetime.fromisoformat(done.stdout.strip()).timestamp()
     except (ValueError, OSError, subprocess.TimeoutExpired):  # no limit ("N/A"), or no answer
         return None
+
+
+SCHEDULER = SchedulerKind(resources, job, job_end)

@@ -5,16 +5,13 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationInfo, field_validator, model_serializer, model_validator
 
 from rlvr import verifiers
-from rlvr.config.registries import constant, members
+from rlvr.config.registries import ADAPTERS, ARCHITECTURES, TASKS
 from rlvr.config.schema.fields import Day, Fraction, Natural, Positive, Rate, Strict
 from rlvr.words import nearest
 
 # A module's name is its value in configuration: a new member is a new file.
-ADAPTERS = members("data/adapters")
-ARCHITECTURES = members("policies/architectures")
-TASKS = members("data/tasks")
 VERIFIERS = verifiers.names()
-GENERAL = tuple(name for name in VERIFIERS if not constant("verifiers", name, "OF_A_TASK", False))
+GENERAL = tuple(name for name in VERIFIERS if not verifiers.hook(name, "OF_A_TASK", False))
 
 
 class Named(Strict):
@@ -55,7 +52,7 @@ class ScratchModel(Named):
     """A tiny model made from a configuration and a seed, with the tokenizer of a task of rlvr.data.tasks."""
 
     source: Literal["scratch"]
-    architecture: Literal[ARCHITECTURES]  # type: ignore[valid-type]
+    architecture: Literal[ARCHITECTURES.names()]  # type: ignore[valid-type]
     hidden_size: Positive
     layers: Positive
     heads: Positive
@@ -64,13 +61,13 @@ class ScratchModel(Named):
     tie_embeddings: bool
     init_std: Rate
     init_seed: Natural
-    task: Literal[TASKS] = "operator_fill"  # type: ignore[valid-type]
+    task: Literal[TASKS.names()] = "operator_fill"  # type: ignore[valid-type]
     vision: Vision | None = None
 
     @field_validator("task")
     @classmethod
     def has_words_for_the_task(cls, task: str) -> str:
-        if constant("data/tasks", task, "NATURAL", False):
+        if not TASKS.load(task).vocabulary:
             raise ValueError(f"{task} is natural language, for which a model from scratch has no words")
         return task
 
@@ -91,7 +88,7 @@ class ScratchModel(Named):
 
     @model_validator(mode="after")
     def sees_as_its_architecture(self):
-        sees = constant("policies/architectures", self.architecture, "SEES", False)
+        sees = ARCHITECTURES.load(self.architecture).sees
         if sees != (self.vision is not None):
             raise ValueError(f"vision: {self.architecture} {'needs it' if sees else 'has none'}")
         return self
@@ -204,7 +201,7 @@ Pictures = Literal["own", "other", "none"]  # of a problem, to see what the text
 class Synthetic(Named):
     """Problems of one part of a task that this project makes (rlvr.data.tasks)."""
 
-    task: Literal[TASKS]  # type: ignore[valid-type]
+    task: Literal[TASKS.names()]  # type: ignore[valid-type]
     part: str
     levels: Annotated[list[int], Field(min_length=1)]
     problems: Positive
@@ -222,7 +219,8 @@ class Synthetic(Named):
     @field_validator("part", "levels")
     @classmethod
     def exist_in_the_task(cls, value: str | list[int], info: ValidationInfo):
-        valid = constant("data/tasks", info.data["task"], {"part": "PARTS", "levels": "LEVELS"}[str(info.field_name)])
+        task = TASKS.load(info.data["task"])
+        valid = task.parts if info.field_name == "part" else task.levels
         for item in [value] if isinstance(value, str) else value:
             if item not in valid:
                 raise ValueError(f"{info.data['task']} has no {item!r}{nearest(item, valid)}")
@@ -230,7 +228,7 @@ class Synthetic(Named):
 
     @model_validator(mode="after")
     def unseen_problems_are_not_learned(self):
-        families = constant("data/tasks", self.task, "UNSEEN", ())
+        families = TASKS.load(self.task).unseen
         if self.unseen is not None and self.unseen not in families:
             raise ValueError(f"unseen: {self.task} has no {self.unseen!r}{nearest(self.unseen, families)}")
         if self.unseen is not None and self.part in ("train", "sft"):
@@ -245,14 +243,14 @@ class Synthetic(Named):
 
     @model_validator(mode="after")
     def is_graded_as_the_task_says(self):
-        own = constant("data/tasks", self.task, "VERIFIER")
+        own = TASKS.load(self.task).verifier
         if self.verifier != own:
             raise ValueError(f"verifier: {self.task} is graded by {own!r} (got {self.verifier!r})")
         return self
 
     @model_validator(mode="after")
     def hard_levels_are_its_own(self):
-        own = [constant("data/tasks", self.task, "LABEL").format(level) for level in self.levels]
+        own = [TASKS.load(self.task).label.format(level) for level in self.levels]
         if not set(self.about.hard_levels) <= set(own):
             raise ValueError(f"about.hard_levels {self.about.hard_levels}: its levels are {', '.join(own)}")
         return self
@@ -276,7 +274,7 @@ class Published(Named, Files):
     """A published set: its files, from the hub or brought along, and the adapter that reads a row of its format."""
 
     task: Literal["published"]
-    adapter: Literal[ADAPTERS]  # type: ignore[valid-type]
+    adapter: Literal[ADAPTERS.names()]  # type: ignore[valid-type]
     fields: dict[str, str] = {}  # our name -> the file's, where it differs from the adapter's
     problems: Positive | None = None  # as published; null: not stated
     slack: Fraction = 0.02  # how far the number of usable problems may differ, as a share of `problems`
@@ -295,8 +293,8 @@ class Published(Named, Files):
 
     @model_validator(mode="after")
     def knows_thoughts(self):
-        if self.thinks and not constant("verifiers", self.verifier, "THINKS", False):
-            able = ", ".join(name for name in GENERAL if constant("verifiers", name, "THINKS", False))
+        if self.thinks and not verifiers.hook(self.verifier, "THINKS", False):
+            able = ", ".join(name for name in GENERAL if verifiers.hook(name, "THINKS", False))
             raise ValueError(f"thinks: the verifier {self.verifier} does not look for thoughts; {able} do")
         return self
 
@@ -350,7 +348,7 @@ class Mixture(Named):
     @property
     def graded(self) -> list[Published]:
         """Its sets with golds; a set of demonstrations may have none."""
-        return [share.data for share in self.shares if constant("data/adapters", share.data.adapter, "GOLDS", True)]
+        return [share.data for share in self.shares if ADAPTERS.load(share.data.adapter).golds]
 
     @property
     def most(self) -> int | None:

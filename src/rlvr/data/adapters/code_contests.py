@@ -1,5 +1,6 @@
 """CodeContests: public, private and generated tests, each a pair of lists; all of them on standard input."""
 
+from rlvr.config.registries import AdapterKind
 from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 from rlvr.data.adapters._unit_tests import gold, prompt_of
@@ -19,7 +20,6 @@ FIELDS = {
     "input_file": "input_file",
     "output_file": "output_file",
 }
-OPTIONAL = {"seconds", "memory", "input_file", "output_file"}
 
 
 def adapt(row: Row, spec: Published) -> Draft:
@@ -39,3 +39,6 @@ def _pairs(tests: Row) -> list[tuple[str, str]]:
     if len(inputs) != len(outputs):
         raise LeftOut("inputs and outputs do not match")
     return list(zip(inputs, outputs, strict=True))
+
+
+ADAPTER = AdapterKind(adapt, FIELDS, optional={"seconds", "memory", "input_file", "output_file"})

@@ -1,10 +1,10 @@
 """DAPO-Math-17K as first published: a chat message that wraps the problem, and the answer in `reward_model`."""
 
+from rlvr.config.registries import AdapterKind
 from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 
 FIELDS = {"prompt": "prompt", "gold": "reward_model"}
-OPTIONAL: set[str] = set()
 # The first words of the first and the last paragraph, which the processed copy lacks.
 WRAPPING = ("Solve the following math problem", "Remember to put your answer")
 
@@ -25,3 +25,6 @@ def unwrapped(message: str) -> str:
     if len(paragraphs) > 1 and paragraphs[-1].startswith(WRAPPING[1]):
         paragraphs = paragraphs[:-1]
     return "\n\n".join(paragraphs)
+
+
+ADAPTER = AdapterKind(adapt, FIELDS)

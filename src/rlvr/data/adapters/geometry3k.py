@@ -1,11 +1,11 @@
 """Geometry3K: one picture or more, a question, an answer."""
 
+from rlvr.config.registries import AdapterKind
 from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 from rlvr.data.adapters._pictures import content
 
 FIELDS = {"prompt": "problem", "gold": "answer", "pictures": "images"}
-OPTIONAL: set[str] = set()
 
 
 def adapt(row: Row, spec: Published) -> Draft:
@@ -13,3 +13,6 @@ def adapt(row: Row, spec: Published) -> Draft:
     if not pictures:
         raise LeftOut("no picture")
     return Draft(row.text("prompt", "no question"), row.answer("gold", "no answer"), pictures=pictures)
+
+
+ADAPTER = AdapterKind(adapt, FIELDS)

@@ -4,6 +4,7 @@ import hashlib
 import json
 from typing import Any
 
+from rlvr.config.registries import AdapterKind
 from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 
@@ -15,7 +16,6 @@ FIELDS = {
     "wrong3": "Incorrect Answer 3",
     "level": "High-level domain",
 }
-OPTIONAL = {"level"}
 
 
 def adapt(row: Row, spec: Published) -> Draft:
@@ -40,3 +40,6 @@ def shuffled(question: str, options: list[str], seed: int) -> list[int]:
         return hashlib.sha256(f"{seed}\0{question}\0{options[i]}".encode()).hexdigest(), i
 
     return sorted(range(len(options)), key=key)
+
+
+ADAPTER = AdapterKind(adapt, FIELDS, optional={"level"}, facts=facts)

@@ -2,6 +2,7 @@
 
 import json
 
+from rlvr.config.registries import AdapterKind
 from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 from rlvr.data.adapters._pictures import with_options
@@ -14,7 +15,6 @@ FIELDS = {
     "subset": "subset",
     "level": "dataset",
 }
-OPTIONAL = {"subset", "level"}
 LETTERS = "ABCDEFGHIJ"
 
 
@@ -30,3 +30,6 @@ def adapt(row: Row, spec: Published) -> Draft:
     gold = {"letter": LETTERS[options.index(answer)], "options": options}
     prompt = with_options(row.text("prompt", "no question"), options)
     return Draft(prompt, json.dumps(gold), row.label("level"), archived=archived)
+
+
+ADAPTER = AdapterKind(adapt, FIELDS, optional={"subset", "level"})

@@ -6,12 +6,12 @@ Copies write them as 25, "025", "27.0", "336^\circ" or \boxed{204}; the gold is 
 
 import re
 
+from rlvr.config.registries import AdapterKind
 from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 from rlvr.verifiers import last_boxed
 
 FIELDS = {"prompt": "problem", "gold": "answer", "solution": "solution"}
-OPTIONAL = {"gold", "solution"}
 
 
 def adapt(row: Row, spec: Published) -> Draft:
@@ -27,3 +27,6 @@ def integer(text: str) -> str:
         raise LeftOut("answer is no integer")
     sign, digits = match.groups()
     return f"-{digits}" if sign == "-" and digits != "0" else digits
+
+
+ADAPTER = AdapterKind(adapt, FIELDS, optional={"gold", "solution"})

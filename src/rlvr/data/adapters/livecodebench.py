@@ -10,6 +10,7 @@ import re
 import zlib
 from typing import Any
 
+from rlvr.config.registries import AdapterKind
 from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, LeftOut, Refused, Row
 from rlvr.data.adapters._unit_tests import gold, parsed, prompt_of
@@ -23,7 +24,6 @@ FIELDS = {
     "metadata": "metadata",
     "level": "difficulty",
 }
-OPTIONAL = {"starter", "level"}
 TEXT = {"UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8"}
 HARMLESS = {"PROTO", "FRAME", "PUT", "BINPUT", "LONG_BINPUT", "MEMOIZE", "STOP"}
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
@@ -99,3 +99,6 @@ def pickled_text(content: bytes) -> str:
     if len(texts) != 1:
         raise Refused(f"private tests hold a pickle of {len(texts)} texts")
     return texts[0]
+
+
+ADAPTER = AdapterKind(adapt, FIELDS, optional={"starter", "level"}, facts=facts)

@@ -1,5 +1,6 @@
 """MathVerse: several versions of each problem, from much text to none. The problem is the unit of resampling."""
 
+from rlvr.config.registries import AdapterKind
 from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, Row
 from rlvr.data.adapters._pictures import content
@@ -11,7 +12,6 @@ FIELDS = {
     "cluster": "problem_index",
     "level": "problem_version",
 }
-OPTIONAL: set[str] = set()
 IN_THE_PICTURE = "The question stands in the picture."  # ours: the version "Vision Only" has no text
 
 
@@ -23,3 +23,6 @@ def adapt(row: Row, spec: Published) -> Draft:
         f"{spec.name}-problem-{row.answer('cluster', 'no problem index')}",
         (content(row.values["pictures"]),),
     )
+
+
+ADAPTER = AdapterKind(adapt, FIELDS)

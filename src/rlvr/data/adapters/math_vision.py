@@ -1,11 +1,11 @@
 """MathVision: a picture, and options if the answer is a letter."""
 
+from rlvr.config.registries import AdapterKind
 from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, Row
 from rlvr.data.adapters._pictures import content, with_options
 
 FIELDS = {"prompt": "question", "gold": "answer", "options": "options", "pictures": "decoded_image", "level": "level"}
-OPTIONAL = {"level"}
 
 
 def adapt(row: Row, spec: Published) -> Draft:
@@ -15,3 +15,6 @@ def adapt(row: Row, spec: Published) -> Draft:
     prompt = with_options(question, options) if options and options != list("ABCDE")[: len(options)] else question
     level = row.label("level")
     return Draft(prompt, row.answer("gold", "no answer"), level, pictures=(content(row.values["pictures"]),))
+
+
+ADAPTER = AdapterKind(adapt, FIELDS, optional={"level"})

@@ -1,5 +1,6 @@
 """NuminaMath-1.5, without proofs, missing answers, and rows that its authors marked as invalid."""
 
+from rlvr.config.registries import AdapterKind
 from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 from rlvr.data.golds import no_answer
@@ -11,7 +12,6 @@ FIELDS = {
     "problem_valid": "problem_is_valid",
     "solution_valid": "solution_is_valid",
 }
-OPTIONAL: set[str] = set()
 
 
 def adapt(row: Row, spec: Published) -> Draft:
@@ -24,3 +24,6 @@ def adapt(row: Row, spec: Published) -> Draft:
     if row.maybe_text("solution_valid") != "Yes":
         raise LeftOut("solution marked invalid")
     return Draft(row.text("prompt", "no question"), gold)
+
+
+ADAPTER = AdapterKind(adapt, FIELDS)

@@ -3,6 +3,7 @@
 For demonstrations only: rows have no tests, so problems have no gold.
 """
 
+from rlvr.config.registries import AdapterKind
 from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 
@@ -15,8 +16,6 @@ FIELDS = {
     "judgement": "judgement",
     "level": "difficulty",
 }
-OPTIONAL = {"judgement", "level"}
-GOLDS = False
 
 
 def adapt(row: Row, spec: Published) -> Draft:
@@ -27,3 +26,6 @@ def adapt(row: Row, spec: Published) -> Draft:
         raise LeftOut("judged wrong")
     response = row.text("response", "no response")
     return Draft(question, "", row.label("level"), response=response)
+
+
+ADAPTER = AdapterKind(adapt, FIELDS, optional={"judgement", "level"}, golds=False)

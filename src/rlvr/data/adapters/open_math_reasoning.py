@@ -1,10 +1,10 @@
 """OpenMathReasoning: problems with an extracted answer; the response of a row is a demonstration."""
 
+from rlvr.config.registries import AdapterKind
 from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 
 FIELDS = {"prompt": "problem", "gold": "expected_answer", "kind": "problem_type", "response": "generated_solution"}
-OPTIONAL: set[str] = set()
 OTHER_KINDS = {"no_answer_extracted": "no answer extracted", "converted_proof": "converted proof"}
 
 
@@ -14,3 +14,6 @@ def adapt(row: Row, spec: Published) -> Draft:
         raise LeftOut(OTHER_KINDS.get(kind, "no known kind"))
     gold, response = row.answer("gold", "no answer"), row.text("response", "no response")
     return Draft(row.text("prompt", "no question"), gold, response=response)
+
+
+ADAPTER = AdapterKind(adapt, FIELDS)

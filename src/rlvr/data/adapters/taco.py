@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from rlvr.config.registries import AdapterKind
 from rlvr.config.schema.names import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 from rlvr.data.adapters._unit_tests import gold, lines, parsed, prompt_of
@@ -15,7 +16,6 @@ FIELDS = {
     "seconds": "time_limit",
     "memory": "memory_limit",
 }
-OPTIONAL = {"starter", "level", "seconds", "memory"}
 SECONDS = {"": 1.0, "s": 1.0, "sec": 1.0, "second": 1.0, "seconds": 1.0, "ms": 1e-3, "milliseconds": 1e-3}
 LEAST_SECONDS = 4.0  # its runner's limit per test; the sites' limits are for compiled programs
 MEGABYTES = {"": 1.0, "mb": 1.0, "megabyte": 1.0, "megabytes": 1.0, "mib": 1.0, "kb": 1 / 1024, "kilobytes": 1 / 1024}
@@ -46,12 +46,15 @@ def called(inputs: list[Any], outputs: list[Any]) -> list[tuple[Any, Any]]:
     return [(i, o[0] if wrapped else o) for i, o in zip(inputs, outputs, strict=True)]
 
 
-def limit(text: str | None, units: dict[str, float]) -> float | None:
+def limit(text: str, units: dict[str, float]) -> float | None:
     """ "2.0 seconds" -> 2.0; None for 0 and for no limit. Raises LeftOut for an unknown unit."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", text or "")
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", text)
     if not match:
         return None
     unit = match.group(2).lower()
     if unit not in units:
         raise LeftOut("a limit in an unknown unit")
     return float(match.group(1)) * units[unit] or None
+
+
+ADAPTER = AdapterKind(adapt, FIELDS, optional={"starter", "level", "seconds", "memory"})

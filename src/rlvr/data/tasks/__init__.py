@@ -1,39 +1,16 @@
-"""Generated tasks. One module per task; its name is the `task` of a data set's entry.
+"""Generated tasks (`rlvr.config.registries.TaskKind`), by the `task` of a data set's entry."""
 
-A module has
+from collections.abc import Iterator
 
-    generate_problems(part, levels, count, max_solutions, generator, max_chance) -> problems
-    demonstrate(problems, count, random_share, generator) -> demonstrations
-    chance(prompt) -> the probability that a blind guess is correct
-    false_working(prompt, response) -> whether a step that the response writes is false
-    false_step(prompt, words) -> the same of the words of its working, read up to the first that is false
-    PARTS, LEVELS, LABEL   the values of `part` and of `levels`, and the name of a level; read from source
-    UNSEEN                 families that training and demonstrations lack, if it has some: `generate_problems` takes one
-                           of them as `unseen`; read from source
-    picture(problem)       the problem's picture as PNG, if its problems have one each
-    VOCABULARY             the words of a tiny model: <pad>, <bos>, <eos>, <unk>, and all words of prompts and responses
-    NATURAL                True in place of VOCABULARY if the words are natural language; read from source
-    DECISIONS, ANSWER      the words at which a response decides, before the word that opens its answer; the other words
-                           follow from them
-"""
-
-import importlib
-from collections.abc import Iterable, Iterator
-from types import ModuleType
-
-from rlvr.config.registries import members
+from rlvr.config.registries import TASKS, TaskKind
 
 
-def load(name: str) -> ModuleType:
-    return importlib.import_module(f"rlvr.data.tasks.{name}")
-
-
-def first_false(task: ModuleType, prompt: str, response: str) -> int | None:
+def first_false(task: TaskKind, prompt: str, response: str) -> int | None:
     """The place, in words, of the first false one in a response's working, or behind the last if a step is missing.
 
     None where all steps are there and hold.
     """
-    words, place = response.split(task.ANSWER)[0].split(), -1
+    words, place = response.split(task.answer)[0].split(), -1
 
     def read() -> Iterator[str]:
         nonlocal place
@@ -45,11 +22,6 @@ def first_false(task: ModuleType, prompt: str, response: str) -> int | None:
     return place if task.false_step(prompt, read()) else None
 
 
-def of_vocabulary(words: Iterable[str]) -> ModuleType | None:
-    """The task with this vocabulary; None if no task has it."""
-    words = set(words)
-    return next((task for task in map(load, members("data/tasks")) if words == set(vocabulary_of(task))), None)
-
-
-def vocabulary_of(task: ModuleType) -> tuple[str, ...]:
-    return () if getattr(task, "NATURAL", False) else task.VOCABULARY
+def of_set(task: str) -> TaskKind | None:
+    """The task that made a data set, by the `task` of its entry; None for a published set, a mixture or a file."""
+    return TASKS.load(task) if task in TASKS.names() else None

@@ -6,12 +6,23 @@ working is words that follow from a few labels, which the picture shows; `places
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from io import BytesIO
+from typing import TYPE_CHECKING, TypeVar
 
-from rlvr.data.tasks._splits import drawn_in_turn, part_of
+import numpy as np
+
 from rlvr.records import Problem
 
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
 LETTERS = ("A", "B", "C", "D", "E")
+SPECIAL_TOKENS = ("<pad>", "<bos>", "<eos>", "<unk>", "<|vision_start|>", "<|image_pad|>", "<|vision_end|>")
+THINK, DONE, ANSWER = "<think>", "</think>", "\\boxed{"
+SIDE = 56  # pixels of a picture
+CELL = 14  # pixels of a place in it
+OPEN = 4  # the level without options
+SERIAL = 10**6  # so many open problems of one picture are different
 
 Label = TypeVar("Label")
 
@@ -32,37 +43,49 @@ def asked_of(prompt: str) -> str:
     return prompt.partition(" ?")[0].split()[-1]
 
 
-def problem(name: str, prompt: str, value: object, level: str) -> Problem:
-    """A problem whose right option is `value`. An open question has that option alone."""
+def drawn(picture: str, asked: str, values: Sequence[object], generator: np.random.Generator) -> str:
+    """A problem's text, `<what is drawn>: <prompt>`; without values an open question, of which a picture has many."""
+    if not values:
+        return f"{picture} {generator.integers(SERIAL)}: <image> {asked} ?"
+    return f"{picture}: <image> {asked} ? {listed(values)}"
+
+
+def problem(name: str, value: object, level: str) -> Problem:
+    """The problem of a name, which is its part and its text, whose right option is `value`.
+
+    An open question has that option alone.
+    """
+    prompt = name.split(": ")[1]
     options = options_of(prompt) or {LETTERS[0]: str(value)}
     letter = next(letter for letter, option in options.items() if option == str(value))
     return Problem(name, prompt, json.dumps({"letter": letter, "options": list(options.values())}), level)
 
 
-def generate(
-    part: str,
-    levels: list[int],
-    count: int,
-    max_chance: float | None,
-    *,
-    draw: Callable[[int], str | None],
-    make: Callable[[str, int], Problem],
-    chance: Callable[[str], float],
-    parts: dict[str, int],
-    patience: int,
-) -> list[Problem]:
-    """Up to `count` different problems of a part, by level in turn, that a blind guess hits with at most `max_chance`.
+def png(image: "Image") -> bytes:
+    """A picture as the content of a PNG file."""
+    file = BytesIO()
+    image.save(file, "PNG")
+    return file.getvalue()
 
-    `draw` gives a text of a level; `make` makes the problem of a name, which is the part and the text.
+
+def vocabulary(*words: str) -> tuple[str, ...]:
+    """The words of a tiny model: these, and those that every task by choice has."""
+    return (*SPECIAL_TOKENS, *words, *LETTERS, THINK, DONE, ANSWER, "}")
+
+
+def response(working: list[str], value: object) -> str:
+    """A working, and its result in a box."""
+    return " ".join([*working, ANSWER, str(value), "}"])
+
+
+def false_working(response: str, read: Callable[[Iterator[str]], object | None]) -> bool:
+    """Whether the working has a step that is false, missing or unreadable, or another result than the box.
+
+    `read` gives the result of the words of a working; None if one is false or missing.
     """
-
-    def fits(text: str) -> bool:
-        return part_of(text, parts) == part and (max_chance is None or chance(text) <= max_chance)
-
-    def named(text: str, level: int) -> Problem:
-        return make(f"{part}-{text}", level)
-
-    return drawn_in_turn(levels, count, draw, fits, named, patience)
+    working, _, answer = response.partition(ANSWER)
+    value = read(iter(working.split()))
+    return value is None or answer.split()[:1] != [str(value)]
 
 
 def follow(

@@ -19,14 +19,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from io import BytesIO
 from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlvr.data.tasks._choice import LETTERS, asked_of, follow, generate, listed, options_of
-from rlvr.data.tasks._choice import problem as problem_of
+from rlvr.config.registries import TaskKind
+from rlvr.data.tasks import _choice
+from rlvr.data.tasks._choice import CELL, DONE, LETTERS, OPEN, SIDE, THINK, asked_of, follow, options_of
+from rlvr.data.tasks._splits import LABEL, PARTS, drawn_in_turn, pick
 from rlvr.records import Demonstration, Problem
 
 if TYPE_CHECKING:
@@ -34,32 +35,20 @@ if TYPE_CHECKING:
 
 Color = tuple[int, int, int]
 
-SIDE = 56  # pixels
-CELL = 14  # pixels of a label
 LENGTHS = range(2, 10)
 ANGLES = range(20, 100, 10)
 ACUTE = range(20, 90, 10)  # of a triangle, whose third angle is then at least 20
 FIGURES = {"diameter": "circle", "angle": "line", "area": "rectangle", "perimeter": "rectangle", "third": "triangle"}
 ASKED = {1: ("diameter", "angle"), 2: ("area", "perimeter"), 3: ("third",), 4: tuple(FIGURES)}  # by level
-OPEN = 4  # the level without options
-SERIAL = 10**6  # so many open problems of one picture are different
-LABELS = {"diameter": (LENGTHS,), "angle": (ANGLES,), "third": (ACUTE, ACUTE)}  # others: two lengths
-THINK, DONE = "<think>", "</think>"
+LABELS = {"diameter": (LENGTHS,), "angle": (ANGLES,), "third": (ACUTE, ACUTE)}  # what a picture's labels may be
+LABELS |= dict.fromkeys(("area", "perimeter"), (LENGTHS, LENGTHS))
 
 DECISIONS = tuple(str(i) for i in (*range(2, 82), 90, 100, 110, 120, 130, 140, 150, 160, 180))
-ANSWER = "\\boxed{"
-VOCABULARY = (
-    *("<pad>", "<bos>", "<eos>", "<unk>", "<|vision_start|>", "<|image_pad|>", "<|vision_end|>"),
-    *DECISIONS,
-    *("+", "-", "*", "=", "?", "diameter", "angle", "area", "perimeter", "third", *LETTERS),
-    *(THINK, DONE, ANSWER, "}"),
-)
+ANSWER = _choice.ANSWER
+VOCABULARY = _choice.vocabulary(*DECISIONS, "+", "-", "*", "=", "?", *FIGURES)
 
-PARTS = {"train": 48, "sft": 26, "validation": 6, "easy": 8, "hard": 8, "pilot": 4}  # settings are chosen on `pilot`
 LEVELS = (1, 2, 3, 4)  # m
-LABEL = "m={}"
 UNSEEN = ("style", "figure")
-PATIENCE = 5000  # draws in a row without a new problem, after which a level has no more
 VERIFIER = "choice"
 
 GLYPHS = (  # 3 x 5 pixels a digit, row by row
@@ -83,7 +72,7 @@ def steps(asked: str, labels: tuple[int, ...]) -> list[tuple[int, str, int, int]
 
 
 def _labels(asked: str, generator: np.random.Generator) -> tuple[int, ...]:
-    return tuple(values[int(generator.integers(len(values)))] for values in LABELS.get(asked, (LENGTHS, LENGTHS)))
+    return tuple(pick(values, generator) for values in LABELS[asked])
 
 
 def result(asked: str, labels: tuple[int, ...]) -> int:
@@ -92,16 +81,17 @@ def result(asked: str, labels: tuple[int, ...]) -> int:
 
 def _draw_problem(level: int, unseen: str | None, generator: np.random.Generator) -> str | None:
     """A random problem, `<what is drawn>: <prompt>`; None if two options would be equal."""
-    asked = ASKED[level][int(generator.integers(len(ASKED[level])))]
+    asked = pick(ASKED[level], generator)
     if level == OPEN:
-        labels = ",".join(map(str, _labels(asked, generator)))
-        return f"{unseen or 'plain'} {asked} {labels} {generator.integers(SERIAL)}: <image> {asked} ?"
-    options = [_labels(asked, generator) for _ in LETTERS]
-    values = [result(asked, labels) for labels in options]
-    if len(set(values)) < len(values):
-        return None
-    shown = options[int(generator.integers(len(options)))]
-    return f"{unseen or 'plain'} {asked} {','.join(map(str, shown))}: <image> {asked} ? {listed(values)}"
+        shown, values = _labels(asked, generator), []
+    else:
+        options = [_labels(asked, generator) for _ in LETTERS]
+        values = [result(asked, labels) for labels in options]
+        if len(set(values)) < len(values):
+            return None
+        shown = pick(options, generator)
+    picture = f"{unseen or 'plain'} {asked} {','.join(map(str, shown))}"
+    return _choice.drawn(picture, asked, values, generator)
 
 
 def generate_problems(
@@ -117,20 +107,17 @@ def generate_problems(
 
     Each has one solution, whatever `max_solutions` allows; where `max_chance` is below its chance there are none.
     """
-
-    return generate(
-        *(part, levels, count, max_chance),
+    return drawn_in_turn(
+        *(part, levels, count),
         draw=lambda level: _draw_problem(level, unseen, generator),
-        make=_problem,
-        chance=chance,
-        parts=PARTS,
-        patience=PATIENCE,
+        fits=lambda text: max_chance is None or chance(text) <= max_chance,
+        problem=lambda text, level: _problem(f"{part}-{text}", level),
     )
 
 
 def _problem(name: str, level: int) -> Problem:
     _, asked, labels = _drawn(name)
-    return problem_of(name, name.split(": ")[1], result(asked, labels), LABEL.format(level))
+    return _choice.problem(name, result(asked, labels), LABEL.format(level))
 
 
 def _drawn(name: str) -> tuple[str, str, tuple[int, ...]]:
@@ -144,7 +131,7 @@ def chance(prompt: str) -> float:
     if options_of(prompt):
         return 1 / len(LETTERS)
     asked = asked_of(prompt)
-    values = Counter(result(asked, labels) for labels in product(*LABELS.get(asked, (LENGTHS, LENGTHS))))
+    values = Counter(result(asked, labels) for labels in product(*LABELS[asked]))
     return sum(count**2 for count in values.values()) / values.total() ** 2
 
 
@@ -165,9 +152,7 @@ def picture(problem: Problem) -> bytes:
         pen.line(line, fill=color, width=width)
     for label, (column, row) in zip(labels, CELLS[FIGURES[asked]], strict=True):
         _write(pen, str(label), column * CELL, row * CELL, color, paper)
-    file = BytesIO()
-    image.save(file, "PNG")
-    return file.getvalue()
+    return _choice.png(image)
 
 
 CELLS = {"circle": [(2, 1)], "line": [(2, 1)], "rectangle": [(2, 0), (0, 2)], "triangle": [(1, 2), (2, 2)]}  # of labels
@@ -214,10 +199,10 @@ def _demonstration(problem: Problem, random_share: float, generator: np.random.G
     options = list(map(int, options_of(problem.prompt).values()))
     if generator.random() < random_share:
         labels = _labels(asked, generator)
-        wanted = options[int(generator.integers(len(options)))] if options else result(asked, labels)
+        wanted = pick(options, generator) if options else result(asked, labels)
         while result(asked, labels) != wanted:
             labels = _labels(asked, generator)
-    response = " ".join([*_working(asked, labels), ANSWER, str(result(asked, labels)), "}"])
+    response = _choice.response(_working(asked, labels), result(asked, labels))
     return Demonstration(problem.id, problem.prompt, response, problem.images)
 
 
@@ -236,9 +221,7 @@ def false_working(prompt: str, response: str) -> bool:
 
     It does not see the picture: labels that the picture does not show are not false steps.
     """
-    working, _, answer = response.partition(ANSWER)
-    labels = _read(prompt, iter(working.split()))
-    return labels is None or answer.split()[:1] != [str(result(asked_of(prompt), labels))]
+    return _choice.false_working(response, lambda words: _read(prompt, words))
 
 
 def false_step(prompt: str, words: Iterator[str]) -> bool:
@@ -246,11 +229,31 @@ def false_step(prompt: str, words: Iterator[str]) -> bool:
     return _read(prompt, words) is None
 
 
-def _read(prompt: str, words: Iterator[str]) -> tuple[int, ...] | None:
+def _read(prompt: str, words: Iterator[str]) -> int | None:
+    """The result of a working; None if one of its words is false or missing."""
     asked = asked_of(prompt)
-    places, examples = READ[asked], tuple(values[0] for values in LABELS.get(asked, (LENGTHS, LENGTHS)))
-    return follow(words, places, _number, lambda labels: _working(asked, labels), examples)
+    places, examples = READ[asked], tuple(values[0] for values in LABELS[asked])
+    labels = follow(words, places, _number, lambda labels: _working(asked, labels), examples)
+    return None if labels is None else result(asked, labels)
 
 
 def _number(word: str, _: int) -> int | None:
     return int(word) if word.isdecimal() else None
+
+
+TASK = TaskKind(
+    generate_problems=generate_problems,
+    demonstrate=demonstrate,
+    chance=chance,
+    false_working=false_working,
+    false_step=false_step,
+    parts=PARTS,
+    levels=LEVELS,
+    label=LABEL,
+    verifier=VERIFIER,
+    answer=ANSWER,
+    decisions=DECISIONS,
+    vocabulary=VOCABULARY,
+    unseen=UNSEEN,
+    picture=picture,
+)

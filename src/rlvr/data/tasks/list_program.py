@@ -24,7 +24,8 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from rlvr.data.tasks._splits import drawn_in_turn, part_of
+from rlvr.config.registries import TaskKind
+from rlvr.data.tasks._splits import LABEL, PARTS, drawn_in_turn, pick
 from rlvr.records import Demonstration, Problem
 
 List = tuple[int, ...]
@@ -48,10 +49,7 @@ HIDDEN: tuple[List, ...] = ((7, 2, 5), (0, 9, 4), (3, 3, 8), (6, 1, 0), (2, 8, 9
 LEVELS = (1, 2, 3, 4, 5, 6, 7)  # m
 MARKS = tuple(f"{i}:" for i in LEVELS)  # of the lists after the input
 VOCABULARY = (*SPECIAL_TOKENS, *map(str, range(BASE)), *MARKS, THINK, ANSWER, *OPENING, *STATEMENTS, *CLOSING)
-PARTS = {"train": 48, "sft": 26, "validation": 6, "easy": 8, "hard": 8, "pilot": 4}  # settings are chosen on `pilot`
-LABEL = "m={}"
 UNSEEN = ("still",)  # families that no problem of training and demonstrations has: a statement changes nothing
-PATIENCE = 5000  # draws in a row without a new problem, after which a level has no more
 VERIFIER = "code"
 
 
@@ -140,21 +138,22 @@ def generate_problems(
 
     def fits(text: str) -> bool:
         likely = max_chance is not None and chance(text) > max_chance
-        return part_of(text, PARTS) == part and not likely and solutions(text) <= (max_solutions or np.inf)
+        return not likely and solutions(text) <= (max_solutions or np.inf)
 
-    def problem(text: str, level: int) -> Problem:
-        return Problem(f"{part}-{text}", text, gold(text), LABEL.format(level))
-
-    return drawn_in_turn(levels, count, lambda level: _draw(level, generator, unseen), fits, problem, PATIENCE)
+    return drawn_in_turn(
+        *(part, levels, count),
+        draw=lambda level: _draw(level, generator, unseen),
+        fits=fits,
+        problem=lambda text, level: Problem(f"{part}-{text}", text, gold(text), LABEL.format(level)),
+    )
 
 
 def _draw(level: int, generator: np.random.Generator, unseen: str | None) -> str | None:
     """A random problem; None if the example leaves a statement open, or the wrong number of them changes nothing."""
     lists: list[List] = [tuple(generator.integers(BASE, size=LENGTH).tolist())]
     values, still = HIDDEN, 0 if unseen is None else 1
-    words = list(STATEMENTS)
     for _ in range(level):
-        target = STATEMENTS[words[int(generator.integers(len(words)))]](lists[-1])
+        target = STATEMENTS[pick(DECISIONS, generator)](lists[-1])
         made = {tuple(map(STATEMENTS[word], values)) for word in reaching(lists[-1], target)}
         still -= target == lists[-1]
         if len(made) > 1 or still < 0:
@@ -188,7 +187,7 @@ def _demonstration(problem: Problem, random_share: float, generator: np.random.G
         candidates = reaching(x, target)
         if not candidates or generator.random() < random_share:
             candidates = list(STATEMENTS)
-        program.append(candidates[int(generator.integers(len(candidates)))])
+        program.append(pick(candidates, generator))
         x = STATEMENTS[program[-1]](x)
         words += [mark, *map(str, target), program[-1], *map(str, x)]
     words += [ANSWER, *OPENING, *program, *CLOSING]
@@ -215,3 +214,20 @@ def false_step(prompt: str, words: Iterator[str]) -> bool:
         if any(next(words, None) != str(number) for number in x):
             return True
     return next(words, None) is not None
+
+
+TASK = TaskKind(
+    generate_problems=generate_problems,
+    demonstrate=demonstrate,
+    chance=chance,
+    false_working=false_working,
+    false_step=false_step,
+    parts=PARTS,
+    levels=LEVELS,
+    label=LABEL,
+    verifier=VERIFIER,
+    answer=ANSWER,
+    decisions=DECISIONS,
+    vocabulary=VOCABULARY,
+    unseen=UNSEEN,
+)

@@ -16,11 +16,12 @@ of 7 to 9, as the first number or as one of the others. The words are known, as 
 
 from collections.abc import Iterator
 from functools import cache
-from itertools import product
 
 import numpy as np
 
-from rlvr.data.tasks._splits import drawn_in_turn, part_of
+from rlvr.config.registries import TaskKind
+from rlvr.data.tasks import _operators
+from rlvr.data.tasks._splits import LABEL, PARTS, drawn_in_turn, pick
 from rlvr.records import Demonstration, Problem
 from rlvr.verifiers.operator_chain import OPERATIONS, OPERATORS, after, parse
 
@@ -33,32 +34,14 @@ UNSEEN_DIGITS = range(7, 10)
 SPECIAL_TOKENS = ("<pad>", "<bos>", "<eos>", "<unk>")
 VOCABULARY = (*SPECIAL_TOKENS, *(str(i) for i in range(LARGEST + 1)), *OPERATORS, "=", "\\boxed{", "}")
 
-PARTS = {"train": 48, "sft": 26, "validation": 6, "easy": 8, "hard": 8, "pilot": 4}  # settings are chosen on `pilot`
 LEVELS = (1, 2, 3, 4, 5, 6, 7, 8)  # m
-LABEL = "m={}"
-PATIENCE = 5000  # draws in a row without a new problem, after which a level has no more
 VERIFIER = "operator_chain"
-
-
-def values(value: int, operators: tuple[str, ...], digits: tuple[int, ...]) -> list[int] | None:
-    """The value after each operator, or None if one of them leaves 0..31."""
-    path = []
-    for operator, digit in zip(operators, digits, strict=True):
-        value = after(value, operator, digit)
-        if not 0 <= value <= LARGEST:
-            return None
-        path.append(value)
-    return path
 
 
 @cache
 def ways(value: int, digits: tuple[int, ...]) -> dict[int, list[tuple[str, ...]]]:
     """The operator sequences that keep every value in range, by the value that they reach."""
-    reached: dict[int, list[tuple[str, ...]]] = {}
-    for operators in product(OPERATORS, repeat=len(digits)):
-        if (path := values(value, operators, digits)) is not None:
-            reached.setdefault(path[-1], []).append(operators)
-    return reached
+    return _operators.ways(value, digits, LARGEST)
 
 
 def chance(prompt: str) -> float:
@@ -70,8 +53,7 @@ def chance(prompt: str) -> float:
     value, stretches = parse(prompt)
     probability = 1.0
     for digits, target in stretches:
-        reached = ways(value, digits)
-        probability *= len(reached.get(target, ())) / max(1, sum(map(len, reached.values())))
+        probability *= _operators.share(ways(value, digits), target)
         value = target
     return probability
 
@@ -92,14 +74,11 @@ def generate_problems(
     a blind guess hits with at most this probability. `unseen` is one of UNSEEN.
     """
 
-    def fits(text: str) -> bool:
-        return part_of(text, PARTS) == part and (max_chance is None or chance(text) <= max_chance)
-
-    def problem(text: str, level: int) -> Problem:
-        return Problem(f"{part}-{text}", text, text, LABEL.format(level))
-
     return drawn_in_turn(
-        levels, count, lambda level: _draw(level, max_solutions, generator, unseen), fits, problem, PATIENCE
+        *(part, levels, count),
+        draw=lambda level: _draw(level, max_solutions, generator, unseen),
+        fits=lambda text: max_chance is None or chance(text) <= max_chance,
+        problem=lambda text, level: Problem(f"{part}-{text}", text, text, LABEL.format(level)),
     )
 
 
@@ -115,7 +94,7 @@ def _draw(level: int, max_solutions: int | None, generator: np.random.Generator,
         targets = [t for t, found in sorted(reached.items()) if len(found) * solutions <= (max_solutions or np.inf)]
         if not targets:
             return None
-        value = targets[int(generator.integers(len(targets)))]
+        value = pick(targets, generator)
         solutions *= len(reached[value])
         words += [*map(str, digits[i : i + GAPS]), "=", str(value)]
     return " ".join(words)
@@ -143,8 +122,8 @@ def _demonstration(problem: Problem, random_share: float, generator: np.random.G
             candidates = [operators for found in reached.values() for operators in found]
         if not candidates:  # no step keeps the value in range
             break
-        operators = candidates[int(generator.integers(len(candidates)))]
-        path = values(value, operators, digits) or []
+        operators = pick(candidates, generator)
+        path = _operators.values(value, operators, digits, LARGEST) or []
         words += [*map(str, digits), str(target)]
         words += [word for operator, result in zip(operators, path, strict=True) for word in (operator, str(result))]
         boxed += operators
@@ -170,3 +149,20 @@ def false_step(prompt: str, words: Iterator[str]) -> bool:
             if operator not in OPERATIONS or next(words, None) != str(value := after(value, operator, digit)):
                 return True
     return next(words, None) is not None
+
+
+TASK = TaskKind(
+    generate_problems=generate_problems,
+    demonstrate=demonstrate,
+    chance=chance,
+    false_working=false_working,
+    false_step=false_step,
+    parts=PARTS,
+    levels=LEVELS,
+    label=LABEL,
+    verifier=VERIFIER,
+    answer=ANSWER,
+    decisions=tuple(DECISIONS),
+    vocabulary=VOCABULARY,
+    unseen=UNSEEN,
+)

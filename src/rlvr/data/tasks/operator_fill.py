@@ -13,10 +13,12 @@ from itertools import product
 
 import numpy as np
 
-from rlvr.data.tasks import _splits
+from rlvr.config.registries import TaskKind
+from rlvr.data.tasks import _operators, _splits
 from rlvr.records import Demonstration, Problem
+from rlvr.verifiers.operator_chain import OPERATIONS, OPERATORS, after
 
-OPERATORS = DECISIONS = "+-*"
+DECISIONS = OPERATORS
 ANSWER = "\\boxed{"
 LARGEST = 63  # every intermediate value is in 0..LARGEST
 DIGITS = range(1, 10)
@@ -41,23 +43,18 @@ def text_of(numbers: tuple[int, ...], target: int) -> str:
 
 def values(numbers: tuple[int, ...], operators: tuple[str, ...]) -> list[int] | None:
     """The value after each operator, or None if one of them leaves 0..63."""
-    value, path = numbers[0], []
-    for operator, number in zip(operators, numbers[1:], strict=True):
-        value = value + number if operator == "+" else value - number if operator == "-" else value * number
-        if not 0 <= value <= LARGEST:
-            return None
-        path.append(value)
-    return path
+    return _operators.values(numbers[0], operators, numbers[1:], LARGEST)
 
 
 def solutions(numbers: tuple[int, ...]) -> dict[int, list[tuple[str, ...]]]:
     """Operator sequences by the target that they reach."""
-    reached: dict[int, list[tuple[str, ...]]] = {}
-    for operators in product(OPERATORS, repeat=len(numbers) - 1):
-        path = values(numbers, operators)
-        if path is not None:
-            reached.setdefault(path[-1], []).append(operators)
-    return reached
+    return _operators.ways(numbers[0], numbers[1:], LARGEST)
+
+
+def parse(prompt: str) -> tuple[tuple[int, ...], int]:
+    """The numbers and the target of a problem."""
+    left, right = prompt.split(" = ")
+    return tuple(map(int, left.split())), int(right)
 
 
 def respond(numbers: tuple[int, ...], operators: tuple[str, ...]) -> str:
@@ -80,12 +77,13 @@ def generate_problems(
     max_solutions: int | None,
     generator: np.random.Generator,
     max_chance: float | None = None,
+    unseen: str | None = None,
 ) -> list[Problem]:
     """Up to `count` different problems of one part, shared evenly between the levels (values of n), in turn.
 
     A level whose part holds fewer problems than its share (n = 3 has about 4,000 in all) gives all of them.
     `max_solutions` keeps only problems with at most that many correct operator sequences, `max_chance` only those that
-    a blind guess hits with at most this probability.
+    a blind guess hits with at most this probability. The task has no families that are `unseen`.
     """
     limits = (max_solutions or math.inf, 1.0 if max_chance is None else max_chance)
     return _splits.in_turn(levels, count, lambda n, share: _draw(part, n, share, limits, generator))
@@ -104,7 +102,7 @@ def _draw(part: str, n: int, count: int, limits: tuple[float, float], generator:
         targets = [target for target in targets if part_of(numbers, target) == part]
         if targets:
             # One target of each tuple on a pass, so that the problems spread over many tuples.
-            text = text_of(numbers, targets[int(generator.integers(len(targets)))])
+            text = text_of(numbers, _splits.pick(targets, generator))
             problems.setdefault(text, Problem(f"{part}-{text}", text, text, LABEL.format(n)))
     return list(problems.values())
 
@@ -135,23 +133,21 @@ def demonstrate(
     for i in range(count):
         same_level = list(levels.values())[i % len(levels)]
         problem = same_level[(i // len(levels)) % len(same_level)]
-        left, right = problem.prompt.split(" = ")
-        numbers = tuple(int(number) for number in left.split())
+        numbers, target = parse(problem.prompt)
         reached = solutions(numbers)
         if generator.random() < random_share:
             candidates = [operators for sequences in reached.values() for operators in sequences]
         else:
-            candidates = reached[int(right)]
-        operators = candidates[int(generator.integers(len(candidates)))]
+            candidates = reached[target]
+        operators = _splits.pick(candidates, generator)
         demonstrations.append(Demonstration(problem.id, problem.prompt, respond(numbers, operators)))
     return demonstrations
 
 
 def chance(prompt: str) -> float:
     """The probability that a blind guess is correct: uniform among the operator sequences that keep values in range."""
-    left, right = prompt.split(" = ")
-    reached = solutions(tuple(int(number) for number in left.split()))
-    return len(reached.get(int(right), ())) / max(1, sum(map(len, reached.values())))
+    numbers, target = parse(prompt)
+    return _operators.share(solutions(numbers), target)
 
 
 def false_working(prompt: str, response: str) -> bool:
@@ -161,15 +157,30 @@ def false_working(prompt: str, response: str) -> bool:
 
 def false_step(prompt: str, words: Iterator[str]) -> bool:
     """The same of the working's words; reads them up to the first that is false."""
-    numbers = prompt.split(" = ")[0].split()
-    if next(words, None) != numbers[0]:
+    (value, *numbers), _ = parse(prompt)
+    if next(words, None) != str(value):
         return True
-    value = int(numbers[0])
-    for number in numbers[1:]:
+    for number in numbers:
         operator = next(words, "")
-        if operator not in set(OPERATORS) or any(next(words, "") != word for word in (number, "=")):
+        if operator not in OPERATIONS or any(next(words, "") != word for word in (str(number), "=")):
             return True
-        value = {"+": value + int(number), "-": value - int(number), "*": value * int(number)}[operator]
+        value = after(value, operator, number)
         if next(words, "") != str(value):
             return True
     return next(words, None) is not None
+
+
+TASK = TaskKind(
+    generate_problems=generate_problems,
+    demonstrate=demonstrate,
+    chance=chance,
+    false_working=false_working,
+    false_step=false_step,
+    parts=PARTS,
+    levels=LEVELS,
+    label=LABEL,
+    verifier=VERIFIER,
+    answer=ANSWER,
+    decisions=tuple(DECISIONS),
+    vocabulary=VOCABULARY,
+)

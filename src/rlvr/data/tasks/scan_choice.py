@@ -15,21 +15,20 @@ families `ct` and `xray`, which are left out for tests out of domain. They are d
 from __future__ import annotations
 
 from collections.abc import Iterator
-from io import BytesIO
 from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlvr.data.tasks._choice import LETTERS, asked_of, follow, generate, listed, options_of
-from rlvr.data.tasks._choice import problem as problem_of
+from rlvr.config.registries import TaskKind
+from rlvr.data.tasks import _choice
+from rlvr.data.tasks._choice import CELL, DONE, LETTERS, OPEN, SIDE, THINK, asked_of, follow, options_of
+from rlvr.data.tasks._splits import LABEL, PARTS, drawn_in_turn, pick
 from rlvr.records import Demonstration, Problem
 
 if TYPE_CHECKING:
     from PIL.ImageDraw import ImageDraw
 
-SIDE = 56  # pixels
-CELL = 14  # pixels of a region
 RADIUS = 5  # pixels of a lesion
 SIDES = ("left", "right")
 REGIONS = tuple(f"{row}-{side}" for row, side in product(("top", "upper", "lower", "bottom"), SIDES))
@@ -37,37 +36,24 @@ SHADES = {"black": 0, "dark": 60, "grey": 125, "light": 190, "white": 255}
 COUNTS = tuple(str(i) for i in range(len(REGIONS) + 1))  # of lesions, on one side or in all
 VALUES = {"region": REGIONS, "shade": tuple(SHADES), "lesions": COUNTS[1:]}  # the answers of a question
 ASKED = {1: ("region",), 2: ("shade",), 3: ("lesions",), 4: tuple(VALUES)}  # by level
-OPEN = 4  # the level without options
-SERIAL = 10**6  # so many open problems of one picture are different
-THINK, DONE = "<think>", "</think>"
 
 DECISIONS = (*REGIONS, *SHADES, *COUNTS)
-ANSWER = "\\boxed{"
-VOCABULARY = (
-    *("<pad>", "<bos>", "<eos>", "<unk>", "<|vision_start|>", "<|image_pad|>", "<|vision_end|>"),
-    *DECISIONS,
-    *("+", "=", "?", "lesion", "region", "shade", "lesions", *LETTERS),
-    *(THINK, DONE, ANSWER, "}"),
-)
+ANSWER = _choice.ANSWER
+VOCABULARY = _choice.vocabulary(*DECISIONS, "+", "=", "?", "lesion", "region", "shade", "lesions")
 
-PARTS = {"train": 48, "sft": 26, "validation": 6, "easy": 8, "hard": 8, "pilot": 4}  # settings are chosen on `pilot`
 LEVELS = (1, 2, 3, 4)  # m
-LABEL = "m={}"
 LEARNED = "mri"
 UNSEEN = ("ct", "xray")
-PATIENCE = 5000  # draws in a row without a new problem, after which a level has no more
 VERIFIER = "choice"
 
 
 def _draw_problem(level: int, unseen: str | None, generator: np.random.Generator) -> str:
     """A random problem, `<what is drawn>: <prompt>`."""
-    asked = ASKED[level][int(generator.integers(len(ASKED[level])))]
+    asked = pick(ASKED[level], generator)
     options = generator.permutation(VALUES[asked])[: len(LETTERS)].tolist()
-    cells, shade = _scene(asked, options[int(generator.integers(len(options)))], generator)
-    drawn = f"{unseen or LEARNED} {asked} {','.join(map(str, cells))} {shade}"
-    if level == OPEN:
-        return f"{drawn} {generator.integers(SERIAL)}: <image> {asked} ?"
-    return f"{drawn}: <image> {asked} ? {listed(options)}"
+    cells, shade = _scene(asked, pick(options, generator), generator)
+    picture = f"{unseen or LEARNED} {asked} {','.join(map(str, cells))} {shade}"
+    return _choice.drawn(picture, asked, [] if level == OPEN else options, generator)
 
 
 def _scene(asked: str, value: str, generator: np.random.Generator) -> tuple[list[int], str]:
@@ -93,20 +79,17 @@ def generate_problems(
 
     Each has one solution, whatever `max_solutions` allows; where `max_chance` is below its chance there are none.
     """
-
-    return generate(
-        *(part, levels, count, max_chance),
+    return drawn_in_turn(
+        *(part, levels, count),
         draw=lambda level: _draw_problem(level, unseen, generator),
-        make=_problem,
-        chance=chance,
-        parts=PARTS,
-        patience=PATIENCE,
+        fits=lambda text: max_chance is None or chance(text) <= max_chance,
+        problem=lambda text, level: _problem(f"{part}-{text}", level),
     )
 
 
 def _problem(name: str, level: int) -> Problem:
     _, asked, cells, shade = _drawn(name)
-    return problem_of(name, name.split(": ")[1], _result(asked, _labels(asked, cells, shade)), LABEL.format(level))
+    return _choice.problem(name, _result(asked, _labels(asked, cells, shade)), LABEL.format(level))
 
 
 def _drawn(name: str) -> tuple[str, str, list[int], str]:
@@ -151,9 +134,7 @@ def picture(problem: Problem) -> bytes:
             pen.line((4, y, SIDE - 5, y), fill=(205,) * 3)
     for cell in cells:
         _lesion(pen, cell, SHADES[shade])
-    file = BytesIO()
-    image.save(file, "PNG")
-    return file.getvalue()
+    return _choice.png(image)
 
 
 def _lesion(pen: ImageDraw, cell: int, shade: int) -> None:
@@ -179,9 +160,9 @@ def _demonstration(problem: Problem, random_share: float, generator: np.random.G
     _, asked, cells, shade = _drawn(problem.id)
     if generator.random() < random_share:
         options = list(options_of(problem.prompt).values()) or VALUES[asked]
-        cells, shade = _scene(asked, options[int(generator.integers(len(options)))], generator)
+        cells, shade = _scene(asked, pick(options, generator), generator)
     labels = _labels(asked, cells, shade)
-    response = " ".join([*_working(asked, labels), ANSWER, _result(asked, labels), "}"])
+    response = _choice.response(_working(asked, labels), _result(asked, labels))
     return Demonstration(problem.id, problem.prompt, response, problem.images)
 
 
@@ -205,9 +186,7 @@ def false_working(prompt: str, response: str) -> bool:
 
     It does not see the picture: a lesion that the picture does not show is no false step.
     """
-    working, _, answer = response.partition(ANSWER)
-    labels = _read(prompt, iter(working.split()))
-    return labels is None or answer.split()[:1] != [_result(asked_of(prompt), labels)]
+    return _choice.false_working(response, lambda words: _read(prompt, words))
 
 
 def false_step(prompt: str, words: Iterator[str]) -> bool:
@@ -215,11 +194,31 @@ def false_step(prompt: str, words: Iterator[str]) -> bool:
     return _read(prompt, words) is None
 
 
-def _read(prompt: str, words: Iterator[str]) -> tuple[str, ...] | None:
+def _read(prompt: str, words: Iterator[str]) -> str | None:
+    """The result of a working; None if one of its words is false or missing."""
     asked = asked_of(prompt)
     examples = tuple(values[0] for values in KINDS[asked])
 
     def label(word: str, number: int) -> str | None:
         return word if word in KINDS[asked][number] else None
 
-    return follow(words, READ[asked], label, lambda labels: _working(asked, labels), examples)
+    labels = follow(words, READ[asked], label, lambda labels: _working(asked, labels), examples)
+    return None if labels is None else _result(asked, labels)
+
+
+TASK = TaskKind(
+    generate_problems=generate_problems,
+    demonstrate=demonstrate,
+    chance=chance,
+    false_working=false_working,
+    false_step=false_step,
+    parts=PARTS,
+    levels=LEVELS,
+    label=LABEL,
+    verifier=VERIFIER,
+    answer=ANSWER,
+    decisions=DECISIONS,
+    vocabulary=VOCABULARY,
+    unseen=UNSEEN,
+    picture=picture,
+)

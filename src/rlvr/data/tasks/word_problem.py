@@ -4,10 +4,9 @@ r"""Word problems: arithmetic in plain English, for models that know the languag
 
 The response derives the answer, one equation a step, and boxes it: `24+13=37 37+5=42 \boxed{42}`.
 
-Level m is the number of steps. A problem is a row of sentences. Each sentence has one meaning (`MEANINGS`): which
-values it names, and which steps follow. So a text can be read back (`parse`) into the values and steps that solve it.
-Its family is a story, a chain of instructions or a comparison. Two families, purchases and equal shares, are left out
-of demonstrations and training, for tests out of domain. Problems that differ in names and things alone share a part.
+Level m is the number of steps. A problem is a row of sentences (`_sentences`). Its family is a story, a chain of
+instructions or a comparison. Two families, purchases and equal shares, are left out of demonstrations and training, for
+tests out of domain. Problems that differ in names and things alone share a part.
 
 A blind guesser knows which two values each step combines and computes without errors, but draws the operation among
 those with a natural number as result: sum, product, difference of the larger and the smaller, exact quotient. So its
@@ -15,227 +14,25 @@ chance falls exponentially in m. In a demonstration a share of the steps is gues
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from collections.abc import Iterator
 
 import numpy as np
 
-from rlvr.data.tasks._splits import drawn_in_turn, part_of
+from rlvr.config.registries import TaskKind
+from rlvr.data.tasks._sentences import MEANINGS, NAMES, OPERATIONS, THEMES, THINGS, Solution, Step, Theme, parse
+from rlvr.data.tasks._splits import LABEL, PARTS, drawn_in_turn, pick
 from rlvr.records import Demonstration, Problem
 
-PARTS = {"train": 48, "sft": 26, "validation": 6, "easy": 8, "hard": 8, "pilot": 4}  # settings are chosen on `pilot`
 LEVELS = (1, 2, 3, 4, 5, 6, 7)  # m
-LABEL = "m={}"
 UNSEEN = ("purchase", "shares")  # families that no demonstration and no training set has
 VERIFIER = "exact"
-NATURAL = True  # language: a tiny model made for a task's words has none for it
 ANSWER = "\\boxed{"
 LARGEST = 200  # every value is in 1..LARGEST
-PATIENCE = 5000  # draws in a row without a new problem, after which a level has no more
-
-NAMES = (
-    "Ann",
-    "Ben",
-    "Carl",
-    "Dora",
-    "Emma",
-    "Finn",
-    "Gina",
-    "Hugo",
-    "Ida",
-    "Jack",
-    "Kate",
-    "Leo",
-    "Mia",
-    "Noah",
-    "Olga",
-)
-THINGS = ("apples", "balls", "books", "cards", "coins", "cups", "eggs", "keys", "pens", "shells", "stamps", "toys")
-
-# What a sentence means. `n` and `k` are its numbers, with their range here; `v` is the value so far, `p` the one before
-# it, `f` the first. Each term is a number to start with, or a step, whose result is the new value.
-MEANINGS: dict[str, dict[str, Sequence[int]]] = {
-    "": {},
-    "n": {"n": range(3, 61)},
-    "n*k": {"n": range(2, 10), "k": range(2, 13)},
-    "n*k p+v": {"n": range(2, 10), "k": range(2, 13)},
-    "v+k": {"k": range(2, 61)},
-    "v-k": {"k": range(2, 61)},
-    "v*k": {"k": range(2, 6)},
-    "v/k": {"k": range(2, 10)},
-    "k-v": {"k": (50, 100, 150, 200)},
-    "v-f": {},
-    "v+f": {},
-}
-
-
-class Theme(NamedTuple):
-    """The sentences of a problem by place, each with its meaning. `a` is who the last sentence was about, `b` another
-    person, `f` the first person, `x` a thing; after a comparison, `b` is the next `a`."""
-
-    first: dict[str, str]
-    then: dict[str, str]
-    last: dict[str, str]
-    moves: bool = False  # each sentence is about the next person
-
-
-_CHANGES = {
-    "{a} buys {k} more.": "v+k",
-    "{a} finds {k} more.": "v+k",
-    "{b} gives {k} more to {a}.": "v+k",
-    "{a} gives {k} to {b}.": "v-k",
-    "{a} sells {k}.": "v-k",
-    "{a} loses {k}.": "v-k",
-}
-_HAS = {"{a} has {n} {x}.": "n", "{a} has {n} boxes with {k} {x} in each box.": "n*k"}
-THEMES: dict[str, tuple[Theme, ...]] = {
-    "story": (Theme(_HAS, _CHANGES, {"How many {x} does {a} have now?": ""}),),
-    "chain": (
-        Theme(
-            {"Start with {n}.": "n", "Multiply {n} by {k}.": "n*k"},
-            {"Add {k}.": "v+k", "Subtract {k}.": "v-k", "Multiply by {k}.": "v*k"},
-            {"What is the result?": ""},
-        ),
-    ),
-    "comparison": (
-        Theme(
-            {"{a} is {n} years old.": "n"},
-            {
-                "{b} is {k} years older than {a}.": "v+k",
-                "{b} is {k} years younger than {a}.": "v-k",
-                "{b} is {k} times as old as {a}.": "v*k",
-            },
-            {"How old is {a}?": "", "How many years older is {a} than {f}?": "v-f"},
-            moves=True,
-        ),
-        Theme(
-            {"{a} has {n} {x}.": "n"},
-            {
-                "{b} has {k} {x} more than {a}.": "v+k",
-                "{b} has {k} {x} fewer than {a}.": "v-k",
-                "{b} has {k} times as many {x} as {a}.": "v*k",
-            },
-            {"How many {x} does {a} have?": "", "How many {x} do {a} and {f} have together?": "v+f"},
-            moves=True,
-        ),
-    ),
-    "purchase": (
-        Theme(
-            {"One box of {x} costs {n} dollars, and {a} buys {k}.": "n*k"},
-            {"One box of {y} costs {n} dollars, and {a} buys {k} of these too.": "n*k p+v"},
-            {
-                "How many dollars does {a} pay?": "",
-                "{a} pays with {k} dollars. How many dollars does {a} get back?": "k-v",
-            },
-        ),
-    ),
-    "shares": (
-        Theme(_HAS, _CHANGES, {"{a} shares all equally among {k} friends. How many {x} does each friend get?": "v/k"}),
-    ),
-}
 FAMILIES = tuple(family for family in THEMES if family not in UNSEEN)
 
-OPERATIONS = {"+": lambda x, y: x + y, "-": lambda x, y: x - y, "*": lambda x, y: x * y, "/": lambda x, y: x // y}
 DECISIONS = tuple(OPERATIONS)
 _NUMBER = "(0|[1-9][0-9]{0,19})"
 _EQUATION = re.compile(f"{_NUMBER}([-+*/]){_NUMBER}={_NUMBER}")
-
-
-# ---- a text and its meaning ----
-
-
-class Step(NamedTuple):
-    """One operation on two earlier values, by their places."""
-
-    left: int
-    operation: str
-    right: int
-
-
-class Solution(NamedTuple):
-    """The values of a problem in the order in which they are known: numbers of its text, and steps."""
-
-    known: tuple[int | Step, ...]
-
-    @property
-    def values(self) -> list[int]:
-        """All values, the answer last."""
-        values: list[int] = []
-        for item in self.known:
-            if isinstance(item, Step):
-                item = OPERATIONS[item.operation](values[item.left], values[item.right])
-            values.append(item)
-        return values
-
-    @property
-    def steps(self) -> int:
-        return sum(isinstance(item, Step) for item in self.known)
-
-
-@cache
-def _patterns() -> list[tuple[re.Pattern[str], str]]:
-    """A pattern for each sentence of all themes, with its meaning."""
-    parts = [part for family in THEMES.values() for theme in family for part in (theme.first, theme.then, theme.last)]
-    sentences = {text: does for part in parts for text, does in part.items()}
-    return [(re.compile(_pattern(text)), does) for text, does in sentences.items()]
-
-
-def _pattern(text: str) -> str:
-    pattern = re.escape(text).replace(r"\ ", " ")
-    for number in "nk":
-        pattern = pattern.replace(rf"\{{{number}\}}", rf"(?P<{number}>[0-9]+)", 1)
-    pattern = re.sub(r"\\\{[abf]\\\}", "[A-Z][a-z]+", pattern)
-    return re.sub(r"\\\{[xy]\\\}", "[a-z]+", pattern)
-
-
-@lru_cache(maxsize=4096)  # a problem has many rollouts
-def parse(prompt: str) -> Solution:
-    """The values and steps of the problem that is a line of a prompt. Raises ValueError where no line is one."""
-    for line in prompt.splitlines():
-        if (solution := _read(line.strip())) is not None:
-            return solution
-    raise ValueError(f"no word problem: {prompt!r}")
-
-
-def _read(text: str) -> Solution | None:
-    reader = _Reader()
-    while text:
-        found = next(((m, d) for pattern, d in _patterns() if (m := pattern.match(text))), None)
-        if found is None:
-            return None
-        match, does = found
-        reader.add(does, {name: int(number) for name, number in match.groupdict().items()})
-        text = text[match.end() :].lstrip()
-    solution = Solution(tuple(reader.known))
-    return solution if solution.steps else None
-
-
-class _Reader:
-    """Takes sentences one by one; `places` has where the values so far are."""
-
-    def __init__(self) -> None:
-        self.known: list[int | Step] = []
-        self.places: dict[str, int] = {}
-
-    def add(self, does: str, numbers: dict[str, int]) -> None:
-        for term in does.split():
-            for name in numbers:
-                if name in term:
-                    self.places[name] = self._know(numbers[name])
-            last = len(self.known) - 1
-            if len(term) == 3:
-                last = self._know(Step(self.places[term[0]], term[1], self.places[term[2]]))
-            self.places |= {"p": self.places.get("v", last), "v": last}
-            self.places.setdefault("f", last)
-
-    def _know(self, item: int | Step) -> int:
-        """The place of a further value."""
-        self.known.append(item)
-        return len(self.known) - 1
-
-
-# ---- problems ----
 
 
 def generate_problems(
@@ -254,28 +51,29 @@ def generate_problems(
     """
 
     def fits(text: str) -> bool:
-        if part_of(str(parse(text).known), PARTS) != part:  # other names and things make no other problem
-            return False
         few = max_solutions is None or solutions(text) <= max_solutions
         return few and (max_chance is None or chance(text) <= max_chance)
 
     def problem(text: str, level: int) -> Problem:
         return Problem(f"{part}-{text}", text, str(parse(text).values[-1]), LABEL.format(level))
 
-    return drawn_in_turn(levels, count, lambda level: _draw(level, generator, unseen), fits, problem, PATIENCE)
+    return drawn_in_turn(
+        *(part, levels, count),
+        draw=lambda level: _draw(level, generator, unseen),
+        fits=fits,
+        problem=problem,
+        key=lambda text: str(parse(text).known),  # other names and things make no other problem
+    )
 
 
 def _draw(level: int, generator: np.random.Generator, unseen: str | None) -> str | None:
     """A random problem; None if a value leaves 1..LARGEST, or its sentences take another number of steps."""
 
-    def one_of(options: Sequence[Any]) -> Any:
-        return options[int(generator.integers(len(options)))]
-
-    theme: Theme = one_of(THEMES[unseen or one_of(FAMILIES)])
-    first, last = one_of(list(theme.first)), one_of(list(theme.last))
+    theme = pick(THEMES[unseen or pick(FAMILIES, generator)], generator)
+    first, last = pick(list(theme.first), generator), pick(list(theme.last), generator)
     sentences, steps = [first], _steps(theme.first[first]) + _steps(theme.last[last])
     while steps < level:
-        sentences.append(one_of(list(theme.then)))
+        sentences.append(pick(list(theme.then), generator))
         steps += _steps(theme.then[sentences[-1]])
     if steps != level or (theme.moves and len(sentences) == 1):  # else nobody to compare with
         return None
@@ -294,7 +92,7 @@ def _filled(theme: Theme, sentences: list[str], generator: np.random.Generator) 
     meanings, filled, person = {**theme.first, **theme.then, **theme.last}, [], 0
     for i, sentence in enumerate(sentences):
         ranges = MEANINGS[meanings[sentence]]
-        numbers = {name: options[int(generator.integers(len(options)))] for name, options in ranges.items()}
+        numbers = {name: pick(options, generator) for name, options in ranges.items()}
         named = {"a": people[person], "b": people[person + 1 if theme.moves else i % 4 + 1], "f": people[0]}
         filled.append(sentence.format(**named, **numbers, x=things[0], y=things[i % len(things)]))
         person += theme.moves and "{b}" in sentence
@@ -390,7 +188,7 @@ def _equation(step: Step, values: list[int], random_share: float, generator: np.
     results = _results(x, y)
     right = f"{x}{step.operation}{y}"
     if generator.random() < random_share or right not in results:  # the latter after a miss
-        return list(results.items())[int(generator.integers(len(results)))]
+        return pick(list(results.items()), generator)
     return right, results[right]
 
 
@@ -423,3 +221,19 @@ def false_step(prompt: str, words: Iterator[str]) -> bool:
 def _holds(left: str, operation: str, right: str, result: str) -> bool:
     x, y, value = int(left), int(right), int(result)
     return x == value * y and y > 0 if operation == "/" else OPERATIONS[operation](x, y) == value
+
+
+TASK = TaskKind(
+    generate_problems=generate_problems,
+    demonstrate=demonstrate,
+    chance=chance,
+    false_working=false_working,
+    false_step=false_step,
+    parts=PARTS,
+    levels=LEVELS,
+    label=LABEL,
+    verifier=VERIFIER,
+    answer=ANSWER,
+    decisions=DECISIONS,
+    unseen=UNSEEN,
+)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+from torch.func import grad
 from torch.nn import functional as F
 
 from rlvr.theory._groups import weigh
@@ -27,13 +28,12 @@ def _weight(theta: torch.Tensor) -> torch.Tensor:
 @chapter.says("Theorem 1, Eq. 12", "autograd of Eq. 11 against enumeration, 5 answers, float64")
 def decomposition() -> Finding:
     """The extra gradient of ACE is minus alpha times that of the selective regulariser, plus alpha times a residual."""
-    theta = LOGITS.clone().requires_grad_()
     wrong, weight = 1 - RIGHT, _weight(LOGITS)
     c = LOGITS.log_softmax(0) - REFERENCE.log_softmax(0)
     extra = -weight * (PI * wrong * F.softplus(c)) @ scores(PI)
     residual = weight * (PI * wrong * torch.sigmoid(c)) @ scores(PI)
-    stopped = torch.autograd.grad(_penalty(theta, weight), theta)[0]
-    through = torch.autograd.grad(_penalty(theta, _weight(theta)), theta)[0]
+    stopped = grad(lambda theta: _penalty(theta, weight))(LOGITS)
+    through = grad(lambda theta: _penalty(theta, _weight(theta)))(LOGITS)
     return conditional(
         gap(extra, -stopped + residual),
         gap(extra, -through + residual),
@@ -79,10 +79,9 @@ def factors() -> Finding:
 def monotone() -> Finding:
     """The penalty of an error is strictly increasing in its confidence c."""
     c = torch.linspace(-20, 20, 4001, dtype=torch.float64)
-    rewards = torch.zeros(1, len(c) + 1, dtype=torch.float64)
-    rewards[0, 0] = 1
-    log_ratio = torch.cat([c[:1], c])[None]
-    penalties = -weigh("ace", rewards, {"log_ratio_PG": log_ratio}, aggregation="sum")[0, 1:]
+    inputs = {"log_ratio_PG": torch.cat([c[:1], c])[None]}
+    rewards = float64([[1.0] + [0.0] * len(c)])
+    penalties = -weigh("ace", rewards, inputs, aggregation="sum")[0, 1:]
     return holds(float((penalties.diff() <= 0).sum()), 0.0)
 
 

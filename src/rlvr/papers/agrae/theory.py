@@ -2,6 +2,7 @@
 
 import torch
 from torch import Tensor
+from torch.func import grad
 
 from rlvr.theory._groups import by_successes, mixed_groups, outcomes, weigh
 from rlvr.theory._policy import LOGITS
@@ -15,16 +16,14 @@ chapter = Chapter("A-GRAE", place=4)
 def weighted_fine_tuning() -> Finding:
     """GRPO's gradient is that of supervised fine-tuning with the weight rho A on each token."""
 
-    def difference(shift: float) -> float:
-        theta = LOGITS.clone().requires_grad_()
-        log_pi, old = theta.log_softmax(0), (LOGITS - shift * torch.eye(5)[0].double()).log_softmax(0)
-        ratio = (log_pi[0] - old[0]).exp()
-        a = 1.3
-        value = torch.minimum(ratio * a, ratio.clamp(0.8, 1.2) * a)
-        gradient = torch.autograd.grad(value, theta)[0]
-        theta = LOGITS.clone().requires_grad_()
-        stated = torch.autograd.grad(float(ratio.detach()) * a * theta.log_softmax(0)[0], theta)[0]
-        return gap(gradient, stated)
+    def difference(shift: float, a: float = 1.3) -> float:
+        old = (LOGITS - shift * torch.eye(5)[0].double()).log_softmax(0)[0]
+
+        def ratio(theta: Tensor) -> Tensor:
+            return (theta.log_softmax(0)[0] - old).exp()
+
+        gradient = grad(lambda theta: torch.minimum(ratio(theta) * a, ratio(theta).clamp(0.8, 1.2) * a))(LOGITS)
+        return gap(gradient, grad(lambda theta: float(ratio(LOGITS)) * a * theta.log_softmax(0)[0])(LOGITS))
 
     return holds(
         difference(0.1),
@@ -42,8 +41,7 @@ def group_symmetry() -> Finding:
 
 
 def _logit_update(sample: list[int], advantages: Tensor, logits: Tensor = LOGITS) -> Tensor:
-    theta = logits.clone().requires_grad_()
-    return torch.autograd.grad((advantages * theta.log_softmax(0)[torch.tensor(sample)]).sum(), theta)[0]
+    return grad(lambda theta: (advantages * theta.log_softmax(0)[sample]).sum())(logits)
 
 
 def _log_pi_change(sample: list[int], advantages: Tensor, logits: Tensor = LOGITS) -> Tensor:

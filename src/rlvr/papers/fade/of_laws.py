@@ -56,14 +56,13 @@ def contrasts(claim: Claim, item: Item, ks: list[int]) -> list[Contrast]:
 
 def estimates(contrasts: list[ContrastSpec], claim: ClaimSpec, inputs: Evidence) -> list[Estimate | NotComparable]:
     """Sums of one parameter of each seed's law, with joint bounds. A base policy without seeds stands beside each."""
-    return estimated([_found(contrast, claim, inputs.scores) for contrast in contrasts], claim)
-
-
-def _found(contrast: ContrastSpec, claim: ClaimSpec, scores: Scores) -> Found:
-    values_S = np.zeros(contrast.seeds)
-    for term in contrast.terms:
-        values_S = values_S + term.weight * _parameters(term, claim, scores)
-    return Found(Cell(values_S[:, None], contrast.model, None), len(values_S), None, SEEDS)
+    found = []
+    for contrast in contrasts:
+        values_S = np.zeros(contrast.seeds)
+        for term in contrast.terms:
+            values_S = values_S + term.weight * _parameters(term, claim, inputs.scores)
+        found.append(Found(Cell(values_S[:, None], contrast.model, None), len(values_S), None, SEEDS))
+    return estimated(found, claim)
 
 
 def _parameters(term: TermSpec, claim: ClaimSpec, scores: Scores) -> np.ndarray:

@@ -1,6 +1,7 @@
 """LENS' statements."""
 
 import torch
+from torch.func import grad
 
 from rlvr.estimators import lens
 from rlvr.theory._groups import weigh
@@ -18,11 +19,13 @@ def gradient() -> Finding:
     worst = 0.0
     for y in range(5):
         for r in (0.0, 1.0):
-            theta = LOGITS.clone().requires_grad_()
-            log_pi = theta.log_softmax(0)[y]
-            loss = -(r * log_pi + (1 - r) * torch.log1p(-log_pi.exp() / D))
+
+            def loss(theta: torch.Tensor, y: int = y, r: float = r) -> torch.Tensor:
+                log_pi = theta.log_softmax(0)[y]
+                return -(r * log_pi + (1 - r) * torch.log1p(-log_pi.exp() / D))
+
             stated = -(r - (1 - r) * PI[y] / (D - PI[y])) * scores(PI)[y]
-            worst = max(worst, gap(torch.autograd.grad(loss, theta)[0], stated))
+            worst = max(worst, gap(grad(loss)(LOGITS), stated))
     return holds(worst)
 
 
@@ -36,10 +39,12 @@ def w(z: torch.Tensor) -> torch.Tensor:
 )
 def value_function() -> Finding:
     """On-policy, the likelihood's gradient is that of accuracy less a confidence-weighted penalty."""
-    theta = LOGITS.clone().requires_grad_()
-    pi = theta.softmax(0)
-    value = (pi * RIGHT).sum() - (pi * (1 - RIGHT) * w(pi / D)).sum()
-    gradient = torch.autograd.grad(value, theta)[0]
+
+    def value(theta: torch.Tensor) -> torch.Tensor:
+        pi = theta.softmax(0)
+        return (pi * RIGHT).sum() - (pi * (1 - RIGHT) * w(pi / D)).sum()
+
+    gradient = grad(value)(LOGITS)
     weight = RIGHT - (1 - RIGHT) * PI / (D - PI)
     on_policy, uniform = (PI * weight) @ scores(PI), (weight / 5) @ scores(PI)
     return holds(
@@ -54,9 +59,8 @@ def value_function() -> Finding:
 )
 def derivative_line() -> Finding:
     """w'(z) = (z / (1 - z) + D log(1 - z)) / z^2."""
-    z = torch.linspace(0.05, 0.9, 50, dtype=torch.float64).requires_grad_()
-    slope = torch.autograd.grad(w(z).sum(), z)[0]
-    z = z.detach()
+    z = torch.linspace(0.05, 0.9, 50, dtype=torch.float64)
+    slope = grad(lambda z: w(z).sum())(z)
     printed = (z / (1 - z) + D * torch.log1p(-z)) / z**2
     assert gap(w(z) + z * slope, z / (1 - z)) < 1e-9
     return fails(gap(slope, printed), "D = 0.9, z in [0.05, 0.9]", "without the factor D; the line's result is right")
@@ -80,23 +84,18 @@ def penalty_shape() -> Finding:
 def consistency() -> Finding:
     """If the model class contains the truth, the likelihood's expected gradient is zero at it."""
 
-    def expected(p: torch.Tensor, sampler: torch.Tensor) -> torch.Tensor:
-        pi = p / p.sum()
+    def largest(p: torch.Tensor, sampler: torch.Tensor) -> float:
+        """Of the entries of the expected gradient."""
         safe = torch.where(p < 1, 1 - p, torch.ones_like(p))
         term = torch.where(p < 1, p - (1 - p) * p / safe, torch.ones_like(p))  # where p = 1, r = 1 always
-        return (sampler * term) @ scores(pi)
+        return float(((sampler * term) @ scores(p / p.sum())).abs().max())
 
     uniform = torch.full((5,), 0.2, dtype=torch.float64)
-    fractional = float64([0.9, 0.5, 0.3, 0.2, 0.1])
-    on_policy = expected(RIGHT, RIGHT / RIGHT.sum())
-    assert float(on_policy.abs().max()) < 1e-12
+    other = torch.tensor([0.5, 0.1, 0.2, 0.1, 0.1]).double()
+    assert largest(RIGHT, RIGHT / RIGHT.sum()) < 1e-12
     return conditional(
-        float(expected(fractional, uniform).abs().max()),
-        float(
-            expected(RIGHT * torch.tensor([1.0, 1, 0, 0, 0]), torch.tensor([0.5, 0.1, 0.2, 0.1, 0.1]).double())
-            .abs()
-            .max()
-        ),
+        largest(float64([0.9, 0.5, 0.3, 0.2, 0.1]), uniform),
+        largest(RIGHT, other),
         "p* < 1, or answers drawn from the truth itself. With verifiable rewards (p* in {0, 1}) and another sampler "
         "the term of a correct answer is r = 1, and the gradient at the truth is not zero. The proof shows a "
         "stationary point; the text says maximiser",

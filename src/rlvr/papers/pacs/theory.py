@@ -4,6 +4,7 @@ import itertools
 import math
 
 import torch
+from torch.func import grad
 from torch.nn import functional as F
 
 from rlvr.estimators import inputs_at_reference, pacs
@@ -23,20 +24,21 @@ def _likelihood(psi: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
 @chapter.says("Eq. 4", "autograd, both labels")
 def residual() -> Finding:
     """The gradient of the cross-entropy is (R - sigmoid(psi)) grad psi."""
-    psi = normal(200).requires_grad_()
-    right = (normal(200, seed=1) > 0).double()
-    gradient = torch.autograd.grad(_likelihood(psi, right).sum(), psi)[0]
-    return holds(gap(gradient, right - torch.sigmoid(psi.detach())), 1e-12)
+    psi, right = normal(200), (normal(200, seed=1) > 0).double()
+    gradient = grad(lambda psi: _likelihood(psi, right).sum())(psi)
+    return holds(gap(gradient, right - torch.sigmoid(psi)), 1e-12)
 
 
 @chapter.says("Eq. 5", "autograd of the enumerated expectation, single-sample psi, 5 answers")
 def actor_and_critic() -> Finding:
     """The loss's gradient is an actor term, l grad log pi, plus a critic term, (R - sigmoid(psi)) grad psi."""
-    theta = LOGITS.clone().requires_grad_()
-    log_pi = theta.log_softmax(0)
-    psi = log_pi - REFERENCE.log_softmax(0)
-    gradient = torch.autograd.grad((log_pi.exp() * _likelihood(psi, RIGHT)).sum(), theta)[0]
-    psi = psi.detach()
+    log_reference = REFERENCE.log_softmax(0)
+
+    def value(theta: torch.Tensor) -> torch.Tensor:
+        log_pi = theta.log_softmax(0)
+        return (log_pi.exp() * _likelihood(log_pi - log_reference, RIGHT)).sum()
+
+    gradient, psi = grad(value)(LOGITS), LOGITS.log_softmax(0) - log_reference
     weight = _likelihood(psi, RIGHT) + (RIGHT - torch.sigmoid(psi))
     critic_only = (PI * (RIGHT - torch.sigmoid(psi))) @ scores(PI)
     return holds(
@@ -49,9 +51,8 @@ def actor_and_critic() -> Finding:
 @chapter.says("Appendix A.1", "autograd")
 def printed_derivative() -> Finding:
     """dl / dy_hat = (y_hat - y) / (y_hat (1 - y_hat)) for l = y log y_hat + ..."""
-    y_hat = torch.linspace(0.1, 0.9, 9, dtype=torch.float64).requires_grad_()
-    slope = torch.autograd.grad(torch.log(y_hat).sum(), y_hat)[0]
-    y_hat = y_hat.detach()
+    y_hat = torch.linspace(0.1, 0.9, 9, dtype=torch.float64)
+    slope = grad(lambda y: torch.log(y).sum())(y_hat)
     return fails(
         gap(slope, (y_hat - 1) / (y_hat * (1 - y_hat))), "y = 1", "with the opposite sign, as the next line has it"
     )
@@ -123,19 +124,23 @@ def diverse_minimum() -> Finding:
     )
 
 
+def _scores(groups: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """RLOO's and Dr.GRPO's scores of random groups of 8."""
+    logp, reference = normal(groups, 8), normal(groups, 8, seed=1)
+    return pacs.scores(logp, reference, 1.0, "rloo"), pacs.scores(logp, reference, 1.0, "dr_grpo")
+
+
 @chapter.says("Eq. 6 and sec. 5.2 (ours)", "random groups of 8")
 def rloo_and_dr_grpo() -> Finding:
     """The RLOO score is G / (G - 1) times the Dr.GRPO score."""
-    logp, reference = normal(100, 8), normal(100, 8, seed=1)
-    rloo, dr_grpo = (pacs.scores(logp, reference, 1.0, score) for score in ("rloo", "dr_grpo"))
+    rloo, dr_grpo = _scores(100)
     return holds(gap(rloo, 8 / 7 * dr_grpo), 1e-12, "the `Dr.GRPO` ablation is beta = 0.875 at G = 8")
 
 
 @chapter.says("Sec. 5.2", "relative variance of the two scores over random groups of 8")
 def rloo_variance() -> Finding:
     """RLOO's score has lower variance than the group-mean baseline of Dr.GRPO."""
-    logp, reference = normal(2000, 8), normal(2000, 8, seed=1)
-    rloo, dr_grpo = (pacs.scores(logp, reference, 1.0, score) for score in ("rloo", "dr_grpo"))
+    rloo, dr_grpo = _scores(2000)
     ratio = float(rloo.var() / dr_grpo.var())
     return fails(ratio - 1, f"its variance is (8/7)^2 = {ratio:.3f} times Dr.GRPO's; relative to its size, the same")
 
@@ -199,8 +204,7 @@ def vanishing() -> Finding:
 @chapter.says("Sec. 3.4, loss function analysis", "derivative of log sigmoid")
 def minimised_sign() -> Finding:
     """For a correct output, minimising log sigmoid(psi) increases psi."""
-    psi = torch.linspace(-5, 5, 11, dtype=torch.float64)
-    slope = torch.sigmoid(-psi)
+    slope = torch.sigmoid(-torch.linspace(-5, 5, 11, dtype=torch.float64))
     return fails(
         float(slope.min()),
         "log sigmoid increases in psi, so minimising it lowers psi",

@@ -1,5 +1,5 @@
 """Llama."""
 
-CLASSES = "Llama"
-BIASES = False
-NORMS = False
+from rlvr.config.registries import ArchitectureKind
+
+ARCHITECTURE = ArchitectureKind("Llama", biases=False, norms=False)

@@ -1,5 +1,5 @@
 """Qwen2."""
 
-CLASSES = "Qwen2"
-BIASES = True
-NORMS = False
+from rlvr.config.registries import ArchitectureKind
+
+ARCHITECTURE = ArchitectureKind("Qwen2", biases=True, norms=False)

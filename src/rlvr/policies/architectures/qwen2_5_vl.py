@@ -1,6 +1,5 @@
 """Qwen2.5-VL: a Qwen2 that sees pictures, with rotary positions in three directions."""
 
-CLASSES = "Qwen2_5_VL"
-BIASES = True
-NORMS = False
-SEES = True
+from rlvr.config.registries import ArchitectureKind
+
+ARCHITECTURE = ArchitectureKind("Qwen2_5_VL", biases=True, norms=False, sees=True)

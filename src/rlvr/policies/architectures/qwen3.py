@@ -1,5 +1,5 @@
 """Qwen3."""
 
-CLASSES = "Qwen3"
-BIASES = False
-NORMS = True
+from rlvr.config.registries import ArchitectureKind
+
+ARCHITECTURE = ArchitectureKind("Qwen3", biases=False, norms=True)

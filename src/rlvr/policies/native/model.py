@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from rlvr.config.registries import constant, members
+from rlvr.config.registries import ARCHITECTURES
 
-ARCHITECTURES = "policies/architectures"
 LANES = 16  # of lanes.h: every dimension is padded to a multiple
 
 
@@ -64,12 +63,11 @@ class Model:
     @classmethod
     def of(cls, config: Mapping[str, Any], *, value_head: bool = False) -> Model:
         """From the content of config.json. Raises Unsupported, with the entry that the engine does not know."""
-        known = [name for name in members(ARCHITECTURES) if not constant(ARCHITECTURES, name, "SEES", False)]
-        classes = {f"{constant(ARCHITECTURES, name, 'CLASSES')}ForCausalLM": name for name in known}
+        classes = {one.model_class: one for _, one in ARCHITECTURES.all() if not one.sees}
         asked = (config.get("architectures") or ["none"])[0]
         if asked not in classes:
             raise Unsupported(f"architecture {asked}; the native engine computes {', '.join(sorted(classes))}")
-        name = classes[asked]
+        architecture = classes[asked]
         rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
         kind = rope.get("rope_type", rope.get("type", "default"))
         for key, value, known in (
@@ -91,8 +89,8 @@ class Model:
             ffn=config["intermediate_size"],
             layers=config["num_hidden_layers"],
             vocab=config["vocab_size"],
-            biases=constant(ARCHITECTURES, name, "BIASES"),
-            norms=constant(ARCHITECTURES, name, "NORMS"),
+            biases=architecture.biases,
+            norms=architecture.norms,
             tied=bool(config.get("tie_word_embeddings", False)),
             epsilon=float(config["rms_norm_eps"]),
             theta=float(rope.get("rope_theta") or config.get("rope_theta") or 10000.0),

@@ -81,16 +81,16 @@ class NativeModel:
 
         Only the latest result can be differentiated, once.
         """
-        rows = (prompts_PL, lengths_P, prompt_N, responses_NT, response_lengths_N)
-        if torch.is_grad_enabled() and self.flat.requires_grad:
-            return _LogProbs.apply(self.flat, self, rows)  # type: ignore[return-value]
-        return self._forward(rows, keep=False)
+        return self._differentiable((prompts_PL, lengths_P, prompt_N, responses_NT, response_lengths_N), values=False)
 
     def values(self, *rows: Tensor) -> Tensor:
         """The value (N, T) before each response token, of the arguments of `logprobs`, if there is a value head."""
+        return self._differentiable(rows, values=True)
+
+    def _differentiable(self, rows: tuple[Tensor, ...], *, values: bool) -> Tensor:
         if torch.is_grad_enabled() and self.flat.requires_grad:
-            return _Values.apply(self.flat, self, rows)  # type: ignore[return-value]
-        return self._forward(rows, keep=False, values=True)
+            return _Pass.apply(self.flat, self, rows, values)  # type: ignore[return-value]
+        return self._forward(rows, keep=False, values=values)
 
     def with_value_head(self) -> NativeModel:
         """A copy with a linear head for values, which are 0 at first."""
@@ -98,12 +98,12 @@ class NativeModel:
         flat = np.concatenate([self.flat.detach().numpy(), np.zeros(model.hidden + 1, np.float32)])
         return NativeModel(SavedModel(model, self.config, flat))
 
-    def _forward(self, rows: tuple[Tensor, ...], *, keep: bool, values: bool = False) -> Tensor:
+    def _forward(self, rows: tuple[Tensor, ...], *, keep: bool, values: bool) -> Tensor:
         self._passes += 1
         found = self._engine().logprobs(*(tensor.numpy() for tensor in rows), keep=keep, values=values)
         return torch.from_numpy(found[1] if values else found[0])
 
-    def _gradient(self, number: int, dlogp: Tensor, dvalues: Tensor | None = None) -> Tensor:
+    def _gradient(self, number: int, dlogp: Tensor, dvalues: Tensor | None) -> Tensor:
         """The gradient of the weights, from derivatives by the results of the pass with this number."""
         if number != self._passes:
             raise RuntimeError("the engine has made another pass since these log-probabilities")
@@ -129,29 +129,20 @@ class NativeModel:
         return Samples(**{name: torch.from_numpy(array) for name, array in vars(drawn).items()})
 
 
-class _LogProbs(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, flat: Tensor, model: NativeModel, rows: tuple[Tensor, ...]) -> Tensor:
-        logprobs = model._forward(rows, keep=True)
-        ctx.model, ctx.number = model, model._passes
-        return logprobs
+class _Pass(torch.autograd.Function):
+    """Log-probabilities or values, as `NativeModel._forward` gives them."""
 
     @staticmethod
-    def backward(ctx: Any, dlogp: Tensor) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return ctx.model._gradient(ctx.number, dlogp.contiguous()), None, None
-
-
-class _Values(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, flat: Tensor, model: NativeModel, rows: tuple[Tensor, ...]) -> Tensor:
-        values = model._forward(rows, keep=True, values=True)
-        ctx.model, ctx.number = model, model._passes
-        return values
+    def forward(ctx: Any, flat: Tensor, model: NativeModel, rows: tuple[Tensor, ...], values: bool) -> Tensor:
+        found = model._forward(rows, keep=True, values=values)
+        ctx.model, ctx.number, ctx.values = model, model._passes, values
+        return found
 
     @staticmethod
-    def backward(ctx: Any, dvalues: Tensor) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        dvalues = dvalues.contiguous()
-        return ctx.model._gradient(ctx.number, torch.zeros_like(dvalues), dvalues), None, None
+    def backward(ctx: Any, derivatives: Tensor) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        own = derivatives.contiguous()
+        of_both = (torch.zeros_like(own), own) if ctx.values else (own, None)
+        return ctx.model._gradient(ctx.number, *of_both), None, None, None
 
 
 class FlatAdamW:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from rlvr.config.registries import SourceKind
 from rlvr.config.schema.names import HubModel
 from rlvr.policies import hub
 from rlvr.policies.sources import Unbuildable
@@ -20,3 +21,6 @@ def build(model: HubModel, out: Path, path: str) -> dict[str, Any]:
         raise Unbuildable(str(error)) from error
     source = {"repo": model.repo, "commit": model.revision, "dtype": model.dtype}
     return {"hub": source, "snapshot": snapshot, "template": model.template}
+
+
+SOURCE = SourceKind(build)

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from rlvr.config import model_folder
+from rlvr.config.registries import SourceKind
 from rlvr.config.schema.names import LocalModel
 from rlvr.files import sha256
 from rlvr.policies.sources import Unbuildable
@@ -18,3 +19,6 @@ def build(model: LocalModel, out: Path, path: str) -> dict[str, Any]:
         if not (folder / name).is_file() or sha256(folder / name) != expected:
             raise Unbuildable(f"{folder / name}: changed since this run was planned; give the same command again")
     return entries_of(out, folder, model.files, model.template)
+
+
+SOURCE = SourceKind(build)

@@ -8,10 +8,8 @@ import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from rlvr.config.registries import constant
+from rlvr.config.registries import ARCHITECTURES, TASKS, SourceKind
 from rlvr.config.schema.names import ScratchModel, Vision
-from rlvr.data import tasks
-from rlvr.policies.architectures import class_name
 from rlvr.policies.pictures import END, PLACE, START, Pictures
 from rlvr.policies.store import Policy, saved_beside
 
@@ -21,8 +19,8 @@ MERGE = 2  # patches a side that a vision tower makes one place of the prompt
 
 def classes(architecture: str) -> tuple[Any, Any]:
     """The classes of configuration and model in transformers."""
-    name = constant("policies/architectures", architecture, "CLASSES")
-    return getattr(transformers, f"{name}Config"), getattr(transformers, class_name(architecture))
+    kind = ARCHITECTURES.load(architecture)
+    return getattr(transformers, f"{kind.classes}Config"), getattr(transformers, kind.model_class)
 
 
 def scratch_policy(spec: ScratchModel) -> Policy:
@@ -30,7 +28,7 @@ def scratch_policy(spec: ScratchModel) -> Policy:
 
     One that sees pictures has its family's image processor too, and marks of pictures in its tokenizer.
     """
-    vocabulary = tasks.load(spec.task).VOCABULARY
+    vocabulary = TASKS.load(spec.task).vocabulary
     config_class, model_class = classes(spec.architecture)
     words = Tokenizer(models.WordLevel({word: i for i, word in enumerate(vocabulary)}, unk_token="<unk>"))
     words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()  # type: ignore[assignment]
@@ -102,3 +100,6 @@ def _processor(vision: Vision) -> Any:
 
 def build(model: ScratchModel, out: Path, path: str) -> dict[str, Any]:
     return saved_beside(out, scratch_policy(model))
+
+
+SOURCE = SourceKind(build)

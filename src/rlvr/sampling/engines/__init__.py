@@ -1,25 +1,26 @@
-"""Generation engines: completions from a policy on disk and problems. One module per engine, by its file's name.
-
-A module has `load(manifest, sampling, **execution) -> Engine`, `version()`, and
-
-    ROWS          minimum and maximum of completions per part: affects memory and the loss at a kill, not samples
-    ENVIRONMENT   its environment in config/cluster.yaml, where `execution.shards` jobs share an evaluation;
-                  None: the workflow's own environment, where one job draws all of it
-    SEES          True if it passes pictures to a policy that sees them
+"""Generation engines: completions from a policy on disk and problems. One module each, with an
+`EngineKind` (rlvr.config.registries).
 
 Sample i of a problem depends only on the policy, the sampling settings, the seed, the problem and i; in vLLM also on
 the batch, as far as its kernels are not batch-invariant. Every sampling parameter is explicit: no default of an engine
 or of a model's `generation_config` applies.
 """
 
+from __future__ import annotations
+
 import hashlib
-import importlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
+from rlvr.config.registries import ENGINES
 from rlvr.config.schema.settings import Evaluation
 from rlvr.records import Completion, Problem
+
+if TYPE_CHECKING:
+    from rlvr.policies.native.engine import Drawn
 
 
 class EngineError(RuntimeError):
@@ -45,28 +46,9 @@ class Engine(Protocol):
         ...
 
 
-def rows(name: str) -> tuple[int, int]:
-    """An engine's ROWS."""
-    return _module(name).ROWS
-
-
-def sees(name: str) -> bool:
-    """Whether an engine passes pictures on."""
-    return getattr(_module(name), "SEES", False)
-
-
-def version(name: str) -> str:
-    """The version of an engine, without starting it. Raises EngineError if it is not installed."""
-    return _module(name).version()
-
-
 def load(name: str, manifest: Path, sampling: Evaluation, **execution: Any) -> Engine:
     """The engine `name` with a policy in it. Raises EngineError."""
-    return _module(name).load(manifest, sampling, **execution)
-
-
-def _module(name: str) -> Any:
-    return importlib.import_module(f"rlvr.sampling.engines.{name}")
+    return ENGINES.load(name).load(manifest, sampling, **execution)
 
 
 def limits_of(sampling: Evaluation, problems: list[Problem], prompts: list[list[int]]) -> list[int]:
@@ -79,6 +61,28 @@ def limits_of(sampling: Evaluation, problems: list[Problem], prompts: list[list[
                 f"evaluation.max_total_tokens: {sampling.max_total_tokens}"
             )
     return limits
+
+
+def sampled(
+    engine: Any,
+    problems: list[Problem],
+    prompts: list[list[int]],
+    limits: list[int],
+    first: int,
+    drawn: Drawn,
+) -> list[Sampled]:
+    """What an engine has drawn, samples `first` and on of each problem, each response cut at its prompt's limit."""
+    found = []
+    for p, (problem, limit) in enumerate(zip(problems, limits, strict=True)):
+        lengths = [min(int(length), limit) for length in drawn.lengths_PG[p]]
+        rows = [drawn.tokens_PGT[p, g, :length].tolist() for g, length in enumerate(lengths)]
+        for g, text in enumerate(engine.policy.decode(rows)):
+            end = "stop" if drawn.finished_PG[p, g] and drawn.lengths_PG[p, g] <= limit else "length"
+            logprobs = drawn.logprobs_PGT[p, g, : lengths[g]]
+            total = round(float(logprobs.sum(dtype=np.float64)), 4)
+            one = Completion(problem.id, first + g, text, lengths[g], end, total, engine.name, engine.version)
+            found.append(Sampled(one, prompts[p], rows[g], logprobs.tolist()))
+    return found
 
 
 def number_of(problem: Problem) -> int:

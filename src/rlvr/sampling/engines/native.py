@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rlvr.config.registries import EngineKind
 from rlvr.config.schema.settings import Evaluation
 from rlvr.policies.native import library
 from rlvr.policies.native.engine import Engine
@@ -13,20 +14,10 @@ from rlvr.policies.native.model import Unsupported
 from rlvr.policies.native.saved import read_policy
 from rlvr.policies.noise import STREAM_EVALUATION, noise_of
 from rlvr.policies.store import Policy
-from rlvr.records import Completion, Problem
-from rlvr.sampling.engines import EngineError, Sampled, limits_of, number_of
+from rlvr.records import Problem
+from rlvr.sampling.engines import EngineError, Sampled, limits_of, number_of, sampled
 
-ENVIRONMENT = None
-ROWS = (4096, 4096)
 VERSION = 1  # increase it when the engine changes samples
-INSTEAD = "in_process"  # where the engine is not built
-PRECISIONS = ("float32",)
-DEVICES = ("cpu",)
-MODULES = ("safetensors", "tokenizers")
-
-
-def missing() -> str | None:
-    return library.missing()
 
 
 def version() -> str:
@@ -51,7 +42,7 @@ class Native:
 
     def draw(self, problems: list[Problem], first: int, last: int) -> list[Sampled]:
         sampling, encoded = self.sampling, self.policy.encode([problem.prompt for problem in problems])
-        limits_P1 = np.array(limits_of(sampling, problems, encoded))[:, None]
+        limits = limits_of(sampling, problems, encoded)
         lengths_P = np.array([len(prompt) for prompt in encoded])
         prompts_PL = np.full((len(encoded), lengths_P.max()), self.policy.pad)
         for row, prompt in zip(prompts_PL, encoded, strict=True):
@@ -66,19 +57,7 @@ class Native:
             temperature=sampling.temperature,
             top_p=sampling.top_p,
         )
-        finished_PG = drawn.finished_PG & (drawn.lengths_PG <= limits_P1)
-        lengths_PG = np.minimum(drawn.lengths_PG, limits_P1)
-        within_PGT = np.arange(drawn.logprobs_PGT.shape[-1]) < lengths_PG[..., None]
-        totals_PG = (drawn.logprobs_PGT.astype(np.float64) * within_PGT).sum(-1)
-        sampled = []
-        for p, problem in enumerate(problems):
-            rows = [drawn.tokens_PGT[p, g, :n].tolist() for g, n in enumerate(lengths_PG[p])]
-            for g, text in enumerate(self.policy.decode(rows)):
-                end, total = "stop" if finished_PG[p, g] else "length", round(float(totals_PG[p, g]), 4)
-                completion = Completion(problem.id, first + g, text, len(rows[g]), end, total, self.name, self.version)
-                logprobs = drawn.logprobs_PGT[p, g, : len(rows[g])].tolist()
-                sampled.append(Sampled(completion, encoded[p], rows[g], logprobs))
-        return sampled
+        return sampled(self, problems, encoded, limits, first, drawn)
 
 
 def load(manifest: Path, sampling: Evaluation, **_: Any) -> Native:
@@ -86,3 +65,16 @@ def load(manifest: Path, sampling: Evaluation, **_: Any) -> Native:
         return Native(manifest, sampling)
     except (Unsupported, library.NoEngine) as error:
         raise EngineError(f"the engine native: {error}") from error
+
+
+ENGINE = EngineKind(
+    load=load,
+    origin=version,
+    rows=(4096, 4096),
+    version=VERSION,
+    missing=library.missing,
+    instead="in_process",  # where the engine is not built
+    precisions=("float32",),
+    devices=("cpu",),
+    modules=("safetensors", "tokenizers"),
+)

@@ -8,20 +8,14 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-import torch
-
+from rlvr.config.registries import EngineKind
 from rlvr.config.schema.settings import Evaluation
 from rlvr.environment import prepare_vllm
 from rlvr.offspring import leave_no_orphans
-from rlvr.policies.pictures import in_place
-from rlvr.policies.store import Location, Policy, encoder, locate
+from rlvr.policies.store import Policy, encoder, locate
 from rlvr.records import Completion, Problem
 from rlvr.sampling.engines import EngineError, Sampled, limits_of
-from rlvr.training.deterministic import one_thread
 
-ENVIRONMENT = "vllm"
-SEES = True
-ROWS = (1024, 8192)  # a part ends with its longest sample
 SPARE_PROMPT_TOKENS = 4096  # tokens for a prompt, beside the response, if the model's context is longer
 
 
@@ -56,7 +50,6 @@ def parameters(sampling: Evaluation, eos: int) -> dict[str, Any]:
 
 def options(
     location: str,
-    revision: str | None,
     dtype: str,
     longest: int,
     tensor_parallel: int,
@@ -65,9 +58,10 @@ def options(
     pictured: bool = False,
 ) -> dict:
     """Arguments of vLLM's LLM. `pictured`: its processor of prompts with pictures needs the model's tokenizer."""
+    import torch
+
     return {
         "model": location,
-        "revision": revision,
         "dtype": dtype,
         "skip_tokenizer_init": not pictured,
         "generation_config": "vllm",  # not the model's: it would override sampling parameters
@@ -87,6 +81,10 @@ def prompts(policy: Policy, problems: list[Problem]) -> tuple[list[list[int]], l
     encoded = policy.encode(texts, images)
     if policy.pictures is None or not any(images):
         return encoded, [{"prompt_token_ids": tokens} for tokens in encoded]
+    import torch
+
+    from rlvr.policies.pictures import in_place
+
     pictures = policy.pictures
     inputs = []
     for text, paths in zip(texts, images, strict=True):
@@ -161,25 +159,29 @@ def version() -> str:
 
 
 def load(manifest: Path, sampling: Evaluation, *, tensor_parallel: int = 1, gpu_memory: float = 0.75) -> Vllm:
+    from rlvr.training.deterministic import one_thread
+
     one_thread()
     prepare_vllm()
     installed = version()
     from vllm import LLM
 
-    policy = locate(manifest)
-    policy_alone = encoder(policy)
-    longest = min(positions(policy), SPARE_PROMPT_TOKENS + sampling.max_response_tokens)
-    revision = policy.options.get("revision")
-    pictured = policy_alone.pictures is not None
-    place = policy.location, revision, sampling.precision
-    arguments = options(*place, longest, tensor_parallel, gpu_memory, pictured=pictured)
+    place = locate(manifest)
+    policy = encoder(place)
+    longest = min(positions(place.location), SPARE_PROMPT_TOKENS + sampling.max_response_tokens)
+    pictured = policy.pictures is not None
+    arguments = options(place.location, sampling.precision, longest, tensor_parallel, gpu_memory, pictured=pictured)
     leave_no_orphans()  # the engine's processes notice this one's death late or never
-    return Vllm(LLM(**arguments), policy_alone, sampling, installed, longest)
+    return Vllm(LLM(**arguments), policy, sampling, installed, longest)
 
 
-def positions(policy: Location) -> int:
+def positions(location: str) -> int:
     """The longest sequence that a model supports."""
     from transformers import AutoConfig
 
-    config = AutoConfig.from_pretrained(policy.location, **policy.options)
+    config = AutoConfig.from_pretrained(location)
     return int(config.get_text_config().max_position_embeddings)
+
+
+# Parts of at most 8192 completions, since a part ends with its longest one.
+ENGINE = EngineKind(load=load, origin=version, rows=(1024, 8192), environment="vllm", sees=True)

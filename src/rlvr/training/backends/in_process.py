@@ -3,11 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+from rlvr.config.registries import BackendKind, Stage
 from rlvr.policies import store
-from rlvr.training.backends import Stage
 
-CRITIC = True
-WEIGHTS = True
 STAGES = {"rl": Stage("rlvr.training.rl"), "sft": Stage("rlvr.training.sft")}
 
 
@@ -24,3 +22,6 @@ def policy(manifest: Path) -> store.Policy:
     import torch
 
     return store.load(manifest, device=store.device(), dtype=torch.float32)
+
+
+BACKEND = BackendKind(stages=STAGES, steps=steps, critic=True, weights=True, policy=policy, origin=origin)

@@ -3,27 +3,13 @@
 from pathlib import Path
 from typing import Any
 
+from rlvr.config.registries import BackendKind
 from rlvr.policies.native import library
 from rlvr.policies.native.model import Unsupported
 from rlvr.policies.store import Policy
-from rlvr.training.backends import Stage
+from rlvr.training.backends.in_process import STAGES
 
-CRITIC = True
-WEIGHTS = True
-STAGES = {"rl": Stage("rlvr.training.rl"), "sft": Stage("rlvr.training.sft")}
 VERSION = 1  # increase it when the engine changes the numbers of training
-INSTEAD = "in_process"  # where the engine is not built
-PRECISIONS = ("float32",)
-DEVICES = ("cpu",)
-MODULES = ("torch", "safetensors", "tokenizers")
-
-
-def missing() -> str | None:
-    return library.missing()
-
-
-def steps(state: Path) -> list[int]:
-    return []  # the folders of in_process, which counts them
 
 
 def origin() -> dict[str, Any]:
@@ -40,3 +26,18 @@ def policy(manifest: Path) -> Policy:
         return load(manifest)
     except Unsupported as error:
         raise SystemExit(f"the backend native: {error}") from error
+
+
+BACKEND = BackendKind(  # its checkpoints are in the folders of in_process, which counts them
+    stages=STAGES,
+    critic=True,
+    weights=True,
+    policy=policy,
+    origin=origin,
+    version=VERSION,
+    missing=library.missing,
+    instead="in_process",  # where the engine is not built
+    precisions=("float32",),
+    devices=("cpu",),
+    modules=("torch", "safetensors", "tokenizers"),
+)

@@ -1,23 +1,17 @@
 """Loggers: where the figures of a run go beside its files, while it goes on. One module each; its name is its name in
 `execution.loggers`.
 
-A module, which must import without its package, declares
-
-    PACKAGE = "tensorboard"               what pip installs, and what Python imports
-    begin(folder, head) -> Logger         a new log; `head` is run.json (rlvr.training.live). The folder may hold
-                                          an earlier process's log, whose steps must not show any more
-
-No logger reaches a network. A process that resumes writes the log anew, so no step is in it twice.
+A module, with a `LoggerKind` (rlvr.config.registries), imports without its package. No logger reaches a network. A
+process that resumes writes the log anew, so no step is in it twice.
 """
 
-import importlib
 import importlib.util
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from rlvr.config import registries
+from rlvr.config.registries import LOGGERS
 
 
 class Logger(Protocol):
@@ -29,7 +23,7 @@ class Logger(Protocol):
 def check(names: Sequence[str]) -> None:
     """Exits where the package of a logger is not installed for this Python."""
     for name in names:
-        package = registries.constant("training/loggers", name, "PACKAGE")
+        package = LOGGERS.load(name).package
         if getattr(importlib.util.find_spec(package), "origin", None) is None:  # a folder ./wandb is no package
             sys.exit(f"execution.loggers: {package} is not installed for {sys.executable}: pip install {package}")
 
@@ -41,7 +35,7 @@ def begin(names: Sequence[str], out: Path, head: dict[str, Any]) -> list[Logger]
     for name in dict.fromkeys(names):
         folder = (out / name).resolve()
         folder.mkdir(parents=True, exist_ok=True)
-        opened.append(importlib.import_module(f"{__name__}.{name}").begin(folder, head))
+        opened.append(LOGGERS.load(name).begin(folder, head))
     return opened
 
 

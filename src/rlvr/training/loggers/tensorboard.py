@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-PACKAGE = "tensorboard"
+from rlvr.config.registries import LoggerKind
 
 
 class Logger:
@@ -24,3 +24,6 @@ def begin(folder: Path, head: dict[str, Any]) -> Logger:
     from torch.utils.tensorboard import SummaryWriter
 
     return Logger(SummaryWriter(folder, purge_step=0))
+
+
+LOGGER = LoggerKind("tensorboard", begin)

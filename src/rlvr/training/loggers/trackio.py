@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 from typing import Any
 
+from rlvr.config.registries import LoggerKind
 from rlvr.files import remove
 
-PACKAGE = "trackio"
 PROJECT = "rlvr"
 
 
@@ -35,3 +35,6 @@ def begin(folder: Path, head: dict[str, Any]) -> Logger:
         return Logger(trackio.init(project=PROJECT, name=head["run"], config=head, **off))
     finally:
         constants.HF_HUB_OFFLINE = before
+
+
+LOGGER = LoggerKind("trackio", begin)

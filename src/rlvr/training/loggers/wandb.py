@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 from typing import Any
 
+from rlvr.config.registries import LoggerKind
 from rlvr.files import remove
 
-PACKAGE = "wandb"
 PROJECT = "rlvr"
 
 
@@ -40,3 +40,6 @@ def begin(folder: Path, head: dict[str, Any]) -> Logger:
     for kind in ("metrics/*", "probe/*"):
         run.define_metric(kind, step_metric="step")
     return Logger(run)
+
+
+LOGGER = LoggerKind("wandb", begin)

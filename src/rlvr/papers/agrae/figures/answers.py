@@ -13,8 +13,8 @@ from rlvr.config.layers import ConfigError
 from rlvr.config.plan import Item, Plan
 from rlvr.figures import _scored
 from rlvr.figures._panels import WIDTH, Axes, Figure, nothing
-from rlvr.items import FigureKind
 from rlvr.items.inputs import Folders, Samples
+from rlvr.items.layout import filled
 from rlvr.items.scope import Scope
 from rlvr.records import MARK
 from rlvr.statistics.run_rows import cell_columns
@@ -46,11 +46,8 @@ class AnswersLayout(_scored.ScoredLayout):
 
 def lay_out(item: Item, plan: Plan, paper: str) -> AnswersLayout:
     names = [name for evaluations in item.evaluations.values() for name in evaluations]
-    return AnswersLayout(
-        **dict(_scored.lay_out(item, plan, paper)),
-        problems=item.content.problems,  # type: ignore[attr-defined]
-        data={name: identity.data_id(plan.evaluations[name].data) for name in names},
-    )
+    data = {name: identity.data_id(plan.evaluations[name].data) for name in names}
+    return filled(AnswersLayout, item, plan, paper, data=data)
 
 
 def statistics(layout: AnswersLayout, samples: Samples, folders: Folders) -> pd.DataFrame:
@@ -153,7 +150,7 @@ def _show(axes: Axes, picture: str) -> None:
         axes.imshow(imread(BytesIO(base64.b64decode(picture)), format="png"), interpolation="nearest")
 
 
-FIGURE = FigureKind(
+FIGURE = _scored.ScoredKind(
     config=Config,
     layout=AnswersLayout,
     expand=expand,

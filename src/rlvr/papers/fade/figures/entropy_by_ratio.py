@@ -7,9 +7,8 @@ import pandas as pd
 from rlvr.config.measures import CORRELATION, METRICS
 from rlvr.figures import _curves_of_counts, _training
 from rlvr.figures._looks import looks
-from rlvr.figures._panels import Figure, grid, legend
-from rlvr.items import FigureKind
-from rlvr.statistics.intervals import over_seeds
+from rlvr.figures._panels import Figure, error_bars, grid, legend
+from rlvr.items.rows import mean_of_seeds
 from rlvr.statistics.pass_at_k import pass_at_ks
 from rlvr.statistics.run_rows import Runs, cell_columns, in_range, value_of
 
@@ -22,8 +21,6 @@ AGAINST = {
     "speed": "gain of held-out pass@1, mean over training",
 }
 RATIOS = ("ratio", "ratio_of_weights")  # on logarithmic axes
-Config = _training.TrainingFigure
-expand = _training.expand
 
 
 def statistics(layout: _training.TrainingLayout, runs: Runs) -> pd.DataFrame:
@@ -35,41 +32,25 @@ def statistics(layout: _training.TrainingLayout, runs: Runs) -> pd.DataFrame:
     Student's t over seeds, cut at -1 and 1.
     """
     rows = []
-    for model in dict.fromkeys(cell.model for cell in layout.cells):
-        cells = [cell for cell in layout.cells if cell.model == model]
+    for cells in layout.by_model().values():
         values = {cell.arm: [_of_run(runs, run, layout.up_to_step) for run in cell.policies] for cell in cells}
         for cell in cells:
             for measure in ("entropy", *AGAINST):
                 numbers_S = np.array([one[measure] for one in values[cell.arm]])
                 if np.isfinite(numbers_S).all():
-                    interval = over_seeds(numbers_S, layout.confidence)
-                    rows.append(
-                        {
-                            **{**cell_columns(cell), "measure": measure, "value": interval.estimate},
-                            **{"value_low": interval.low, "value_high": interval.high, "seeds": numbers_S.size},
-                        }
-                    )
+                    numbers = mean_of_seeds(numbers_S, layout.confidence)
+                    rows.append({**cell_columns(cell), "measure": measure, **numbers})
         for name in AGAINST:
             known = [cell.arm for cell in cells if all(np.isfinite(one[name]) for one in values[cell.arm])]
-            seeds = min(len(values[arm]) for arm in known) if known else 0
             if len(known) < 3:
                 continue
-            rho_S = np.array(
-                [
-                    _spearman([(v[s][name], v[s]["entropy"]) for v in (values[arm] for arm in known)])
-                    for s in range(seeds)
-                ]
-            )
+            by_seed = zip(*(values[arm] for arm in known), strict=False)  # of as many seeds as every arm has
+            rho_S = [_spearman([(one[name], one["entropy"]) for one in arms]) for arms in by_seed]
             if np.isnan(rho_S).any():
                 continue  # all arms have one value
-            interval = over_seeds(rho_S, layout.confidence, CORRELATION)
-            rows.append(
-                {
-                    **{**cell_columns(cells[0]), "arm": "", "label": "", "policies": ""},
-                    **{"measure": f"rank_correlation of {name}", "value": interval.estimate},
-                    **{"value_low": interval.low, "value_high": interval.high, "seeds": seeds},
-                }
-            )
+            head = {**cell_columns(cells[0]), "arm": "", "label": "", "policies": ""}
+            numbers = mean_of_seeds(rho_S, layout.confidence, CORRELATION)
+            rows.append({**head, "measure": f"rank_correlation of {name}", **numbers})
     return pd.DataFrame(rows)
 
 
@@ -118,36 +99,22 @@ def draw(layout: _training.TrainingLayout, frames: list[pd.DataFrame]) -> Figure
             for arm, cell in rows.groupby("arm", sort=False):
                 by = cell.set_index("measure")
                 if name in by.index:
-                    y = by.loc["entropy"]
-                    error = [[y["value"] - y["value_low"]], [y["value_high"] - y["value"]]]
+                    x, y = by.loc[[name]], by.loc[["entropy"]]
                     point = {**styles[str(arm)].point, "linestyle": "", "elinewidth": 0.8}
-                    x = [by.loc[name, "value"]]
-                    axes.errorbar(x, [y["value"]], yerr=error, label=cell["label"].iloc[0], **point)
+                    axes.errorbar(x["value"], y["value"], error_bars(y), label=cell["label"].iloc[0], **point)
+            titles = [rows["stand_in"].iloc[0]] if len(models) > 1 else []
             rho = frame[(frame["model"] == model) & (frame["measure"] == f"rank_correlation of {name}")]
-            found = (
-                "" if rho.empty else f"Spearman {rho['value'].iloc[0]:+.2f} [{rho['value_low'].iloc[0]:+.2f}, "
-                f"{rho['value_high'].iloc[0]:+.2f}]"
-            )  # fmt: skip
-            axes.set_title(
-                ", ".join([*([rows["stand_in"].iloc[0]] if len(models) > 1 else []), *filter(None, [found])])
-            )
+            for value, low, high in rho[["value", "value_low", "value_high"]].to_numpy():
+                titles.append(f"Spearman {value:+.2f} [{low:+.2f}, {high:+.2f}]")
+            axes.set_title(", ".join(titles))
             if name in RATIOS:
                 axes.set_xscale("log")
                 axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
                 axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
                 axes.xaxis.set_minor_formatter(NullFormatter())
             axes.set(xlabel=words, ylabel="entropy, last tenth (nats)")
-    legend(figure, [axes for line in blocks for axes in line])
+    legend(figure)
     return figure
 
 
-FIGURE = FigureKind(
-    config=Config,
-    layout=_training.TrainingLayout,
-    expand=expand,
-    lay_out=_training.lay_out,
-    statistics=statistics,
-    reads=("runs",),
-    draw=draw,
-    caption=CAPTION,
-)
+FIGURE = _training.TrainingKind(statistics=statistics, draw=draw, caption=CAPTION)

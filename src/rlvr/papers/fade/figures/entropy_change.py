@@ -1,20 +1,19 @@
 """The measured change of entropy against FADE's Eq. 7 and against its covariance term alone."""
 
-from typing import Any
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from rlvr.claims.of_parts import OfParts
 from rlvr.config.measures import METRICS
-from rlvr.config.plan import Plan
 from rlvr.config.schema.fields import Positive
 from rlvr.figures import _training
 from rlvr.figures._looks import looks
-from rlvr.figures._panels import Figure, grid, legend
-from rlvr.items import FigureKind
+from rlvr.figures._panels import Figure, error_bars, grid, legend
 from rlvr.items.contrast import RUNS
-from rlvr.statistics.intervals import over_seeds
+from rlvr.items.layout import filled
+from rlvr.items.rows import mean_of_seeds
 from rlvr.statistics.run_rows import Runs, by_seed, cell_columns, value_of
 
 CAPTION = "Bars: 95 % intervals over {seeds} training seeds (Student's t)."
@@ -30,15 +29,8 @@ def measures(config: Config) -> tuple[str, ...]:
     return ("change", *PREDICTIONS, *(f"correlation_{name}" for name in PREDICTIONS), "correlation_gain")
 
 
-expand = _training.expand
-
-
 class ChangeLayout(_training.TrainingLayout):
     window: int
-
-
-def lay_out(item: Any, plan: Plan, paper: str) -> ChangeLayout:
-    return ChangeLayout(**dict(_training.lay_out(item, plan, paper)), window=item.content.window)
 
 
 def statistics(layout: ChangeLayout, runs: Runs) -> pd.DataFrame:
@@ -55,14 +47,8 @@ def statistics(layout: ChangeLayout, runs: Runs) -> pd.DataFrame:
         for measure in found[0]:
             values_S = np.array([one[measure] for one in found])
             if np.isfinite(values_S).all():
-                interval = over_seeds(values_S, layout.confidence)
-                rows.append(
-                    {
-                        **{**cell_columns(cell), "measure": measure, "value": interval.estimate},
-                        **{"value_low": interval.low, "value_high": interval.high, "seeds": values_S.size},
-                        "by_seed": by_seed(values_S),
-                    }
-                )
+                numbers = mean_of_seeds(values_S, layout.confidence)
+                rows.append({**cell_columns(cell), "measure": measure, **numbers, "by_seed": by_seed(values_S)})
     return pd.DataFrame(rows)
 
 
@@ -74,9 +60,8 @@ def _of_run(runs: Runs, run: str, window: int, up_to: int | None) -> dict[str, f
         values = np.array([value_of(row, name, run) for row in rows], dtype=float)
         return values[: len(values) // window * window].reshape(-1, window)
 
-    entropy, drift, covariance = (
-        windows(f"{n}").mean(axis=1) for n in ("sequence_entropy", "entropy_drift", "entropy_covariance")
-    )
+    names = ("sequence_entropy", "entropy_drift", "entropy_covariance")
+    entropy, drift, covariance = (windows(name).mean(axis=1) for name in names)
     predicted = {"eq7": drift - covariance, "covariance": -covariance}
     changes = np.diff(entropy)
     correlations = {name: _correlation(changes, values[:-1]) for name, values in predicted.items()}
@@ -105,32 +90,26 @@ def draw(layout: ChangeLayout, frames: list[pd.DataFrame]) -> Figure:
         for axes, (name, words) in zip(line, PREDICTIONS.items(), strict=True):
             for arm, cell in rows.groupby("arm", sort=False):
                 by = cell.set_index("measure")
-                x, y = by.loc[name], by.loc["change"]
-                axes.errorbar(
-                    [x["value"]], [y["value"]],
-                    xerr=[[x["value"] - x["value_low"]], [x["value_high"] - x["value"]]],
-                    yerr=[[y["value"] - y["value_low"]], [y["value_high"] - y["value"]]],
-                    label=cell["label"].iloc[0], **styles[str(arm)].point, linestyle="", elinewidth=0.8,
-                )  # fmt: skip
+                x, y = by.loc[[name]], by.loc[["change"]]
+                point = {**styles[str(arm)].point, "linestyle": "", "elinewidth": 0.8}
+                label = cell["label"].iloc[0]
+                axes.errorbar(x["value"], y["value"], error_bars(y), error_bars(x), label=label, **point)
             axes.axhline(0, color="0.8", linewidth=0.8)
             axes.axvline(0, color="0.8", linewidth=0.8)
             axes.set(xlabel=f"{words},\nsum over training, per unit of η")
             axes.set_title(str(rows["stand_in"].iloc[0]) if len(models) > 1 else "")
         line[0].set_ylabel("measured change of entropy (nats)")
-    legend(figure, [axes for line in blocks for axes in line])
+    legend(figure)
     return figure
 
 
-FIGURE = FigureKind(
-    config=Config,
+CLAIMS = OfParts(
     layout=ChangeLayout,
-    expand=expand,
-    lay_out=lay_out,
+    lay_out=partial(filled, ChangeLayout),
     statistics=statistics,
-    reads=("runs",),
-    claims=OfParts(
-        layout=ChangeLayout, lay_out=lay_out, statistics=statistics, measures=measures, rows=RUNS, parts=()
-    ).kind(),
-    draw=draw,
-    caption=CAPTION,
+    measures=measures,
+    rows=RUNS,
+)
+FIGURE = _training.TrainingKind(
+    config=Config, layout=ChangeLayout, statistics=statistics, claims=CLAIMS.kind(), draw=draw, caption=CAPTION
 )

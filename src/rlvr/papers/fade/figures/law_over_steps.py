@@ -6,9 +6,8 @@ import pandas as pd
 from rlvr.figures import _curves_of_counts, _training
 from rlvr.figures._looks import looks
 from rlvr.figures._panels import Figure, grid, legend
-from rlvr.items import FigureKind
+from rlvr.items.rows import mean_of_seeds
 from rlvr.papers.fade.scaling import fit
-from rlvr.statistics.intervals import over_seeds
 from rlvr.statistics.pass_at_k import pass_at_ks
 from rlvr.statistics.run_rows import Runs, by_seed, cell_columns
 
@@ -17,8 +16,6 @@ CAPTION = (
     "methods the seeds as thin lines. Right: from the base policy to the end (large)."
 )
 LAW, NAMES = "shifted power law", {"a": "a (level)", "b": "b (slope)"}
-Config = _training.TrainingFigure
-expand = _training.expand
 
 
 def statistics(layout: _training.TrainingLayout, runs: Runs) -> pd.DataFrame:
@@ -30,14 +27,10 @@ def statistics(layout: _training.TrainingLayout, runs: Runs) -> pd.DataFrame:
             fits = [fit(LAW, np.array(ks, float), pass_at_ks(of_seed, ks)) for of_seed in counts]
             for i, name in enumerate(("a", "b", "c")):
                 values_S = np.array([found.parameters[i] for found in fits])
-                interval = over_seeds(values_S, layout.confidence)
-                rows.append(
-                    {
-                        **{**cell_columns(cell), "step": step, "measure": name, "value": interval.estimate},
-                        **{"value_low": interval.low, "value_high": interval.high, "seeds": values_S.size},
-                        **{"mse": float(np.mean([found.mse for found in fits])), "by_seed": by_seed(values_S)},
-                    }
-                )
+                row = {**cell_columns(cell), "step": step, "measure": name}
+                row |= mean_of_seeds(values_S, layout.confidence)
+                row["mse"] = float(np.mean([found.mse for found in fits]))
+                rows.append({**row, "by_seed": by_seed(values_S)})
     return pd.DataFrame(rows)
 
 
@@ -63,17 +56,8 @@ def draw(layout: _training.TrainingLayout, frames: list[pd.DataFrame]) -> Figure
             values = rows.loc[rows["measure"] == name, "value"]
             margin = 0.25 * float(values.max() - values.min()) + 1e-3
             axes.set_ylim(float(values.min()) - margin, float(values.max()) + margin)
-    legend(figure, [axes for line in blocks for axes in line])
+    legend(figure)
     return figure
 
 
-FIGURE = FigureKind(
-    config=Config,
-    layout=_training.TrainingLayout,
-    expand=expand,
-    lay_out=_training.lay_out,
-    statistics=statistics,
-    reads=("runs",),
-    draw=draw,
-    caption=CAPTION,
-)
+FIGURE = _training.TrainingKind(statistics=statistics, draw=draw, caption=CAPTION)

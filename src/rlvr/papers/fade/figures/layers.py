@@ -8,14 +8,11 @@ import pandas as pd
 from rlvr.config.measures import SHARE
 from rlvr.figures import _training
 from rlvr.figures._panels import SMALL, Figure, grid
-from rlvr.items import FigureKind
-from rlvr.statistics.intervals import over_seeds
+from rlvr.items.rows import mean_of_seeds
 from rlvr.statistics.run_rows import cell_columns
 
 CAPTION = "Means over {seeds} training seeds, at the end of training."
 MEASURES = {"share": "share of ‖ΔW‖² (%)", "rank_1_share": "rank-1 share (%)"}
-Config = _training.TrainingFigure
-expand = _training.expand
 
 
 def statistics(layout: _training.TrainingLayout, weights_summary: dict[str, Any]) -> pd.DataFrame:
@@ -31,14 +28,8 @@ def statistics(layout: _training.TrainingLayout, weights_summary: dict[str, Any]
             _, _, layer, *matrix = name.split(".")
             for measure in MEASURES:
                 values_S = np.array([_value(weights_summary, run, name, measure) for run in cell.policies])
-                interval = over_seeds(values_S, layout.confidence, SHARE)
-                rows.append(
-                    {
-                        **{**cell_columns(cell), "layer": int(layer), "matrix": ".".join(matrix[:-1])},
-                        **{"measure": measure, "value": interval.estimate, "value_low": interval.low},
-                        **{"value_high": interval.high, "seeds": values_S.size},
-                    }
-                )
+                row = {**cell_columns(cell), "layer": int(layer), "matrix": ".".join(matrix[:-1])}
+                rows.append({**row, "measure": measure, **mean_of_seeds(values_S, layout.confidence, SHARE)})
     return pd.DataFrame(rows)
 
 
@@ -72,13 +63,4 @@ def draw(layout: _training.TrainingLayout, frames: list[pd.DataFrame]) -> Figure
     return figure
 
 
-FIGURE = FigureKind(
-    config=Config,
-    layout=_training.TrainingLayout,
-    expand=expand,
-    lay_out=_training.lay_out,
-    statistics=statistics,
-    reads=("weights_summary",),
-    draw=draw,
-    caption=CAPTION,
-)
+FIGURE = _training.TrainingKind(statistics=statistics, reads=("weights_summary",), draw=draw, caption=CAPTION)

@@ -7,15 +7,13 @@ import pandas as pd
 from pydantic import Field, model_validator
 
 from rlvr.config.layouts import ScoresLayout, Spec
-from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.fields import Positive
 from rlvr.figures import _scored
 from rlvr.figures._looks import looks as looks_of
 from rlvr.figures._panels import Figure, grid, legend
-from rlvr.items import FigureKind
+from rlvr.items.rows import mean_of_seeds
 from rlvr.papers.fade import of_laws
-from rlvr.papers.fade.scaling import LAWS, fit, fit_solve_rates, names, pass_at_k_of, possible
-from rlvr.statistics.intervals import over_seeds
+from rlvr.papers.fade.scaling import LAWS, MIXTURES, fit, fit_solve_rates
 from rlvr.statistics.run_rows import cell_columns
 from rlvr.statistics.scores import Scores, pass_at
 from rlvr.statistics.table_rows import blocks, frames_of
@@ -29,7 +27,7 @@ LINES = {
     "two Beta-binomials": (0, (4, 1, 1, 1, 1, 1)),
 }
 Laws = list[Literal["shifted power law", "power law", "exponential law", "Beta-binomial", "two Beta-binomials"]]
-EVERY: Laws = ["shifted power law", "power law", "exponential law", "Beta-binomial", "two Beta-binomials"]
+EVERY: Any = list(LAWS)
 
 
 class Config(_scored.ScoredFigure):
@@ -43,14 +41,11 @@ class Config(_scored.ScoredFigure):
         return self
 
 
-expand = _scored.expand
-
-
 class Fits(Spec):
     """What laws are fitted to."""
 
     budgets: tuple[int, ...]
-    by_level: bool
+    by_level: bool = False
     laws: tuple[str, ...]
 
 
@@ -60,13 +55,6 @@ class OfLaws(ScoresLayout, Fits):
 
 class LawsLayout(_scored.ScoredLayout, Fits):
     pass
-
-
-def lay_out(item: Item, plan: Plan, paper: str) -> LawsLayout:
-    config: Any = item.content
-    return LawsLayout(
-        **dict(_scored.lay_out(item, plan, paper)), budgets=config.budgets, by_level=config.by_level, laws=config.laws
-    )
 
 
 def statistics(layout: OfLaws | LawsLayout, scores: Scores) -> pd.DataFrame:
@@ -83,13 +71,10 @@ def statistics(layout: OfLaws | LawsLayout, scores: Scores) -> pd.DataFrame:
         for level in sorted(set(first["level"])) if layout.by_level else [""]:
             for cell in cells:
                 head = {**cell_columns(cell), "benchmark": panel.name, "level": level}
-                chosen = [_of_level(frames[policy], level) for policy in cell.policies]
+                chosen = [frames[policy] for policy in cell.policies]
+                chosen = [frame[frame["level"] == level] for frame in chosen] if level else chosen
                 rows += _of_seeds(head, chosen, layout)
     return pd.DataFrame(rows)
-
-
-def _of_level(frame: pd.DataFrame, level: str) -> pd.DataFrame:
-    return pd.DataFrame(frame[frame["level"] == level]) if level else frame
 
 
 def _of_seeds(head: dict[str, Any], frames: list[pd.DataFrame], layout: OfLaws | LawsLayout) -> list[dict[str, Any]]:
@@ -104,29 +89,22 @@ def _of_seeds(head: dict[str, Any], frames: list[pd.DataFrame], layout: OfLaws |
 
     def parameters(law: str, budget: int, curve_K: np.ndarray, of: np.ndarray) -> tuple[float, ...]:
         seen = ks <= budget
-        return fit(law, ks[seen], curve_K[seen]).parameters if law in LAWS else fit_solve_rates(law, of, budget)
+        return fit_solve_rates(law, of, budget) if law in MIXTURES else fit(law, ks[seen], curve_K[seen]).parameters
 
     for budget in layout.budgets:
         seen = ks <= budget
         for law in layout.laws:
-            if int(seen.sum()) < len(names(law)) and law in LAWS:
+            if int(seen.sum()) < len(LAWS[law].names) and law not in MIXTURES:
                 continue  # fewer points than parameters
             whole = parameters(law, budget, mean_K, np.sum(counts, axis=0))
             of_seeds = [parameters(law, budget, *pair) for pair in zip(curves_SK, counts, strict=True)]
-            errors_K = (pass_at_k_of(law, ks, whole) - mean_K) ** 2
+            errors_K = (LAWS[law].function(ks, *whole) - mean_K) ** 2
             mse = float(errors_K[seen].mean())
             beyond = float(errors_K[~seen].mean()) if (~seen).any() else float("nan")
-            for i, name in enumerate(names(law)):
-                values_S = np.array([found[i] for found in of_seeds])
-                interval = over_seeds(values_S, layout.confidence, possible(law)[i])
-                rows.append(
-                    {
-                        **head,
-                        **{"law": law, "budget": budget, "parameter": name, "value": whole[i]},
-                        **{"value_low": interval.low, "value_high": interval.high, "seeds": seeds},
-                        **{"mse": mse, "mse_beyond": beyond},
-                    }
-                )
+            for i, name in enumerate(LAWS[law].names):
+                numbers = mean_of_seeds([found[i] for found in of_seeds], layout.confidence, LAWS[law].possible[i])
+                numbers |= {"value": whole[i], "mse": mse, "mse_beyond": beyond}
+                rows.append({**head, "law": law, "budget": budget, "parameter": name, **numbers})
     return rows
 
 
@@ -139,6 +117,7 @@ def draw(layout: LawsLayout, frames: list[pd.DataFrame]) -> Figure:
     ks = np.array(layout.k, float)
     dense = np.geomspace(ks[0], ks[-1], 100)
     for line, ((_, benchmark, level), rows) in zip(blocks, parts, strict=True):
+        names = [*([rows["stand_in"].iloc[0]] if frame["model"].nunique() > 1 else []), benchmark, level]
         for axes, budget in zip(line, budgets, strict=True):
             for arm, cell in rows.groupby("arm", sort=False):
                 look = styles[str(arm)]
@@ -147,30 +126,20 @@ def draw(layout: LawsLayout, frames: list[pd.DataFrame]) -> Figure:
                 for law, fitted in cell[cell["budget"] == budget].groupby("law", sort=False):
                     if law == "observed":
                         continue
-                    values = pass_at_k_of(str(law), dense, fitted["value"].tolist())
+                    values = LAWS[str(law)].function(dense, *fitted["value"])
                     axes.plot(dense, 100 * values, linestyle=LINES[str(law)], color=look.color, linewidth=1)
             axes.axvline(budget, color="0.7", linewidth=0.8)
             axes.set_xscale("log")
             axes.set_xticks(ks, [f"{k:g}" for k in ks])
             axes.minorticks_off()
-            names = [*([rows["stand_in"].iloc[0]] if frame["model"].nunique() > 1 else []), benchmark, level]
-            axes.set_title(f"{', '.join(filter(None, names))}, fitted up to k = {budget}")
-            axes.set_xlabel("k")
+            axes.set(title=f"{', '.join(filter(None, names))}, fitted up to k = {budget}", xlabel="k")
         line[0].set_ylabel("pass@k (%)")
     for law in layout.laws:
         blocks[0][0].plot([], [], linestyle=LINES[law], color="0.3", label=law)
-    legend(figure, [axes for line in blocks for axes in line])
+    legend(figure)
     return figure
 
 
-FIGURE = FigureKind(
-    config=Config,
-    layout=LawsLayout,
-    expand=expand,
-    lay_out=lay_out,
-    statistics=statistics,
-    reads=("scores",),
-    claims=of_laws.CLAIMS,
-    draw=draw,
-    caption=CAPTION,
+FIGURE = _scored.ScoredKind(
+    config=Config, layout=LawsLayout, statistics=statistics, claims=of_laws.CLAIMS, draw=draw, caption=CAPTION
 )

@@ -5,17 +5,13 @@ import pandas as pd
 
 from rlvr.figures import _curves_of_counts, _training
 from rlvr.figures._panels import Figure, grid, legend
-from rlvr.items import FigureKind
-from rlvr.papers.fade.scaling import MIXTURES, fit_mixture
+from rlvr.papers.fade.scaling import MIXTURES, fit_mixture, shares
 from rlvr.statistics.intervals import over_seeds
 from rlvr.statistics.run_rows import Runs, cell_columns
 
 CAPTION = "Bars: shares of held-out problems, over {seeds} training seeds together; lines: fits to them."
-FITS = {1: ("Beta-binomial", "--"), 2: ("two Beta-binomials", "-")}
-PARAMETERS = dict(enumerate(MIXTURES.values(), 1))  # by the number of components
+LINES = dict(zip(MIXTURES, ("--", "-"), strict=True))
 PARTS = (0.0, 0.5, 1.0)  # of the probed steps
-Config = _training.TrainingFigure
-expand = _training.expand
 
 
 def statistics(layout: _training.TrainingLayout, runs: Runs) -> pd.DataFrame:
@@ -32,20 +28,16 @@ def statistics(layout: _training.TrainingLayout, runs: Runs) -> pd.DataFrame:
             observed = together / together.sum()
             head = {**cell_columns(cell), "step": step, "seeds": len(counts)}
             rows += [{**head, "measure": "observed", "correct": c, "value": share} for c, share in enumerate(observed)]
-            for components, (name, _) in FITS.items():
-                found = fit_mixture(together, components)
-                errors_S = np.array([fit_mixture(of_seed, components).mse for of_seed in counts])
+            for law, of in MIXTURES.items():
+                found = fit_mixture(together, law)
+                errors_S = np.array([fit_mixture(of_seed, law).mse for of_seed in counts])
                 interval = over_seeds(errors_S, layout.confidence)
+                pairs = zip(of.names, found.parameters, strict=True)
+                fitted = {"mse": found.mse, "mse_low": interval.low, "mse_high": interval.high}
+                fitted["parameters"] = " ".join(f"{name}={value:.3g}" for name, value in pairs)
                 rows += [
-                    {
-                        **{**head, "measure": name, "correct": c, "value": share, "mse": found.mse},
-                        **{"mse_low": interval.low, "mse_high": interval.high},
-                        "parameters": " ".join(
-                            f"{name}={value:.3g}"
-                            for name, value in zip(PARAMETERS[components], found.parameters, strict=True)
-                        ),
-                    }
-                    for c, share in enumerate(found.shares(len(together) - 1))
+                    {**head, "measure": law, "correct": c, "value": share, **fitted}
+                    for c, share in enumerate(shares(found.parameters, len(together) - 1))
                 ]
     return pd.DataFrame(rows)
 
@@ -60,23 +52,14 @@ def draw(layout: _training.TrainingLayout, frames: list[pd.DataFrame]) -> Figure
             seen = part[part["measure"] == "observed"]
             rates = seen["correct"] / seen["correct"].max()
             axes.bar(rates, seen["value"], width=0.8 / len(seen), color="0.8", label="observed")
-            for name, style in FITS.values():
+            for name, style in LINES.items():
                 fitted = part[part["measure"] == name]
                 axes.plot(rates, fitted["value"], style, color="#0072B2", linewidth=1.2, label=name)
             axes.set_title(f"{rows['label'].iloc[0]}, step {step}")
             axes.set_xlabel("solve rate")
         line[0].set_ylabel("share of problems")
-    legend(figure, [axes for line in blocks for axes in line])
+    legend(figure)
     return figure
 
 
-FIGURE = FigureKind(
-    config=Config,
-    layout=_training.TrainingLayout,
-    expand=expand,
-    lay_out=_training.lay_out,
-    statistics=statistics,
-    reads=("runs",),
-    draw=draw,
-    caption=CAPTION,
-)
+FIGURE = _training.TrainingKind(statistics=statistics, draw=draw, caption=CAPTION)

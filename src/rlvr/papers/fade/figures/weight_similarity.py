@@ -8,21 +8,11 @@ import pandas as pd
 
 from rlvr.figures import _training
 from rlvr.figures._panels import SMALL, WIDTH, Figure
-from rlvr.items import FigureKind
-from rlvr.statistics.intervals import over_seeds
+from rlvr.items.rows import mean_of_seeds
 from rlvr.statistics.run_rows import cell_columns
 
 CAPTION = "Means over {seeds} training seeds; methods are paired by seed, so both start from one base policy."
-
-
 MOST_NUMBERS = 10  # methods up to which each cosine has room for its number
-
-
-class Config(_training.TrainingFigure):
-    pass
-
-
-expand = _training.expand
 
 
 def statistics(layout: _training.TrainingLayout, weights_summary: dict[str, Any]) -> pd.DataFrame:
@@ -31,22 +21,13 @@ def statistics(layout: _training.TrainingLayout, weights_summary: dict[str, Any]
     From sketches, whose cosines are off by about 1 / sqrt(8192) each.
     """
     rows = []
-    for model in dict.fromkeys(cell.model for cell in layout.cells):
-        cells = [cell for cell in layout.cells if cell.model == model]
+    for cells in layout.by_model().values():
         for left, right in combinations(cells, 2):
             pairs = zip(left.policies, right.policies, strict=True)
-            cosines_S = np.array(
-                [_cosine(weights_summary[a]["sketch"], weights_summary[b]["sketch"]) for a, b in pairs]
-            )
-            interval = over_seeds(cosines_S, layout.confidence)
-            rows.append(
-                {
-                    **cell_columns(left, [*left.policies, *right.policies]),
-                    **{"other": right.arm, "other_label": right.label, "measure": "cosine"},
-                    **{"value": interval.estimate, "value_low": interval.low, "value_high": interval.high},
-                    "seeds": cosines_S.size,
-                }
-            )
+            cosines_S = [_cosine(weights_summary[a]["sketch"], weights_summary[b]["sketch"]) for a, b in pairs]
+            row = cell_columns(left, [*left.policies, *right.policies])
+            row |= {"other": right.arm, "other_label": right.label, "measure": "cosine"}
+            rows.append({**row, **mean_of_seeds(cosines_S, layout.confidence)})
     return pd.DataFrame(rows)
 
 
@@ -94,13 +75,4 @@ def draw(layout: _training.TrainingLayout, frames: list[pd.DataFrame]) -> Figure
     return figure
 
 
-FIGURE = FigureKind(
-    config=Config,
-    layout=_training.TrainingLayout,
-    expand=expand,
-    lay_out=_training.lay_out,
-    statistics=statistics,
-    reads=("weights_summary",),
-    draw=draw,
-    caption=CAPTION,
-)
+FIGURE = _training.TrainingKind(statistics=statistics, reads=("weights_summary",), draw=draw, caption=CAPTION)

@@ -10,11 +10,9 @@ from rlvr.config.layers import ConfigError
 from rlvr.config.measures import UnknownMeasure, curve
 from rlvr.config.plan import Item, Plan
 from rlvr.figures import _training, over_steps
-from rlvr.items import FigureKind
+from rlvr.items.layout import filled
 from rlvr.items.scope import Scope
 from rlvr.statistics.run_rows import Runs
-
-CAPTION = over_steps.CAPTION
 
 
 class Config(_training.TrainingFigure):
@@ -34,12 +32,9 @@ def expand(name: str, config: Config, scope: Scope) -> Item:
 
 def lay_out(item: Item, plan: Plan, paper: str) -> over_steps.OverStepsLayout:
     config: Any = item.content
-    return over_steps.OverStepsLayout(
-        **dict(_training.lay_out(item, plan, paper)),
-        measures=tuple(curve(measure) for measure in config.measures),
-        hard_levels=tuple(() for _ in item.cells),
-        smooth=None,
-    )
+    measures = tuple(curve(measure) for measure in config.measures)
+    hard_levels = tuple(() for _ in item.cells)
+    return filled(over_steps.OverStepsLayout, item, plan, paper, measures=measures, hard_levels=hard_levels)
 
 
 def statistics(layout: over_steps.OverStepsLayout, weights: Runs) -> pd.DataFrame:
@@ -47,10 +42,7 @@ def statistics(layout: over_steps.OverStepsLayout, weights: Runs) -> pd.DataFram
     return over_steps.statistics(layout, weights)
 
 
-draw = over_steps.draw
-
-
-FIGURE = FigureKind(
+FIGURE = _training.TrainingKind(
     config=Config,
     layout=over_steps.OverStepsLayout,
     expand=expand,
@@ -58,6 +50,6 @@ FIGURE = FigureKind(
     statistics=statistics,
     reads=("weights",),
     claims=of_curves.CLAIMS,
-    draw=draw,
-    caption=CAPTION,
+    draw=over_steps.draw,
+    caption=over_steps.CAPTION,
 )

@@ -3,24 +3,26 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import UnionType
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from rlvr.config.layouts import CellsLayout
-from rlvr.config.measures import ANY, PERCENTAGE, SHARE, Range, possible
+from rlvr.config.layouts import CellsLayout, Layout
+from rlvr.config.measures import ANY, PERCENTAGE, SHARE, possible
 from rlvr.config.plan import Item
 from rlvr.config.schema.fields import Positive
-from rlvr.items import TABLES
-from rlvr.items.rendered import Rendered, scale_line
+from rlvr.config.schema.items import ItemConfig
+from rlvr.items import TABLES, TableKind
+from rlvr.items.rendered import Rendered
+from rlvr.items.rows import mean_of_seeds
 from rlvr.items.scope import Scope
-from rlvr.statistics.intervals import over_seeds
 from rlvr.statistics.run_rows import by_seed, cell_columns
 from rlvr.statistics.shown import WHY, WITHHELD, brackets, over
 from rlvr.tables._methods import MethodsTable
 
 Value = Callable[[str], float | None]  # of a run
+WITHOUT_VALUE = {"value": math.nan, "value_low": math.nan, "value_high": math.nan, "seeds": 0}
 
 
 class RunsTable(MethodsTable):
@@ -43,6 +45,15 @@ def expand(name: str, config: Any, scope: Scope) -> Item:
     return Item(TABLES, name, config, scope.trained(config, models, rows))
 
 
+@dataclass(frozen=True, kw_only=True)
+class RunsKind(TableKind):
+    """A kind of table of measures of runs."""
+
+    config: type[ItemConfig] = RunsTable
+    expand: Callable[[str, Any, Scope], Item] = expand
+    layout: type[Layout] | UnionType = CellsLayout
+
+
 def rows_of(layout: CellsLayout, parts: Mapping[str, Mapping[str, Value]]) -> list[dict[str, Any]]:
     """One row per cell, part of training and measure, with Student's t over seeds, of the seeds that have a value.
 
@@ -53,18 +64,10 @@ def rows_of(layout: CellsLayout, parts: Mapping[str, Mapping[str, Value]]) -> li
         for part, measures in parts.items():
             for measure, value in measures.items():
                 found = [math.nan if (number := value(run)) is None else number for run in cell.policies]
-                numbers = np.array([number for number in found if not math.isnan(number)])
-                interval = over_seeds(numbers, confidence, possible(measure)) if numbers.size else None
-                rows.append(
-                    {
-                        **{**cell_columns(cell), "part": part, "measure": measure},
-                        "value": interval.estimate if interval else math.nan,
-                        "value_low": interval.low if interval else math.nan,
-                        "value_high": interval.high if interval else math.nan,
-                        "seeds": numbers.size,
-                        "by_seed": by_seed(found),
-                    }
-                )
+                known = [number for number in found if not math.isnan(number)]
+                row = {**cell_columns(cell), "part": part, "measure": measure}
+                row |= mean_of_seeds(known, confidence, possible(measure)) if known else WITHOUT_VALUE
+                rows.append({**row, "by_seed": by_seed(found)})
     return rows
 
 
@@ -103,12 +106,7 @@ def rendered(layout: CellsLayout, frame: pd.DataFrame, columns: Mapping[str, Col
     notes = [*notes, f"In brackets: {confidence} intervals of Student's t over {_range(seeds)} training seeds."]
     if any(WITHHELD in text for text in table.to_numpy().flat):
         notes = [*notes, WHY.format(over(max(seeds)))]
-    return Rendered(layout.title, scale_line(layout), table, notes + ([layout.note] if layout.note else []))
-
-
-def _possible(measure: str, column: Column) -> Range:
-    """0 to 100 for a percentage of a whole, else any."""
-    return PERCENTAGE if possible(measure) == SHARE and column.factor == PERCENTAGE[1] else ANY
+    return Rendered.of(layout, table, notes)
 
 
 def _cell(row: pd.Series, column: Column) -> str:
@@ -116,7 +114,8 @@ def _cell(row: pd.Series, column: Column) -> str:
         return "–"
     value, low, high = (column.factor * row[name] for name in ("value", "value_low", "value_high"))
     form = f".{column.digits}f"
-    text = f"{value:{form}}{brackets(low, high, form, _possible(row['measure'], column))}"
+    of_whole = possible(row["measure"]) == SHARE and column.factor == PERCENTAGE[1]
+    text = f"{value:{form}}{brackets(low, high, form, PERCENTAGE if of_whole else ANY)}"
     published = row.get("published")
     if published is None or pd.isna(published):
         return text

@@ -6,11 +6,9 @@ from typing import Any
 import pandas as pd
 
 from rlvr.config.layouts import CellsLayout
-from rlvr.items import TableKind
-from rlvr.items.layout import with_cells
 from rlvr.items.rendered import Rendered
 from rlvr.papers.fade.tables import _over_seeds
-from rlvr.papers.fade.tables._over_seeds import Column, RunsTable
+from rlvr.papers.fade.tables._over_seeds import Column, RunsKind
 from rlvr.statistics.run_rows import Runs
 
 COLUMNS = {
@@ -20,13 +18,6 @@ COLUMNS = {
     "align_late": Column("late layers"),
     "weights_l2_relative": Column("‖ΔW‖ / ‖W‖ (%)", 100),
 }
-
-
-class Config(RunsTable):
-    pass
-
-
-expand = _over_seeds.expand
 
 
 def statistics(layout: CellsLayout, weights: Runs, weights_summary: dict[str, Any]) -> pd.DataFrame:
@@ -49,12 +40,4 @@ def render(layout: CellsLayout, statistics: pd.DataFrame) -> Rendered:
     return _over_seeds.rendered(layout, statistics, COLUMNS, notes + _over_seeds.of_heads(statistics))
 
 
-TABLE = TableKind(
-    config=Config,
-    layout=CellsLayout,
-    expand=expand,
-    lay_out=with_cells,
-    statistics=statistics,
-    reads=("weights", "weights_summary"),
-    render=render,
-)
+TABLE = RunsKind(statistics=statistics, reads=("weights", "weights_summary"), render=render)

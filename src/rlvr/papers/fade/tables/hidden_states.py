@@ -7,12 +7,10 @@ import pandas as pd
 
 from rlvr.claims.of_parts import OfParts
 from rlvr.config.layouts import CellsLayout
-from rlvr.config.plan import Item, Plan
-from rlvr.items import TableKind
-from rlvr.items.layout import with_cells
+from rlvr.items.layout import filled
 from rlvr.items.rendered import Rendered
 from rlvr.papers.fade.tables import _over_seeds
-from rlvr.papers.fade.tables._over_seeds import Column, RunsTable
+from rlvr.papers.fade.tables._over_seeds import Column, RunsKind, RunsTable
 from rlvr.statistics.run_rows import Runs
 
 BEFORE, HALFWAY, END = "base policy", "halfway", "end"
@@ -40,9 +38,6 @@ class Config(RunsTable):
     direction: Literal["hidden", "gradient"] = "hidden"  # what is projected out: of the states, or of the gradient
 
 
-expand = _over_seeds.expand
-
-
 def measures(config: Config) -> tuple[str, ...]:
     """The measures of its claims."""
     return (*SHOWN[config.shows], *CLAIMED[config.shows])
@@ -51,11 +46,6 @@ def measures(config: Config) -> tuple[str, ...]:
 class HiddenLayout(CellsLayout):
     shows: str
     direction: str
-
-
-def lay_out(item: Item, plan: Plan, paper: str) -> HiddenLayout:
-    config: Any = item.content
-    return HiddenLayout(**dict(with_cells(item, plan, paper)), shows=config.shows, direction=config.direction)
 
 
 def statistics(layout: HiddenLayout, hidden: Runs) -> pd.DataFrame:
@@ -102,15 +92,19 @@ def render(layout: HiddenLayout, statistics: pd.DataFrame) -> Rendered:
     return _over_seeds.rendered(layout, statistics, SHOWN[layout.shows], notes)
 
 
-TABLE = TableKind(
+CLAIMS = OfParts(
+    layout=HiddenLayout,
+    lay_out=partial(filled, HiddenLayout),
+    statistics=statistics,
+    measures=measures,
+    rows="hidden",
+    parts=PARTS,
+)
+TABLE = RunsKind(
     config=Config,
     layout=HiddenLayout,
-    expand=expand,
-    lay_out=lay_out,
     statistics=statistics,
     reads=("hidden",),
-    claims=OfParts(
-        layout=HiddenLayout, lay_out=lay_out, statistics=statistics, measures=measures, rows="hidden", parts=PARTS
-    ).kind(),
+    claims=CLAIMS.kind(),
     render=render,
 )

@@ -1,17 +1,12 @@
 """Laws of pass@k and distributions of solve rates: parameters and errors (FADE, sec. 12, Figures 10 and 11)."""
 
-from typing import Any
-
 import pandas as pd
 from pydantic import Field
 
 from rlvr.config.measures import ANY
-from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.fields import Positive
 from rlvr.items import TableKind
-from rlvr.items.layout import with_scores
-from rlvr.items.rendered import Rendered, scale_line
-from rlvr.items.scope import Scope
+from rlvr.items.rendered import Rendered
 from rlvr.papers.fade.figures import pass_at_k_laws
 from rlvr.papers.fade.figures.pass_at_k_laws import OfLaws
 from rlvr.statistics.scores import Scores
@@ -24,16 +19,6 @@ class Config(BenchmarksTable):
     k: list[Positive] = Field(min_length=1)
     budgets: list[Positive] = Field(min_length=1)  # the largest k of each fit
     laws: pass_at_k_laws.Laws = Field(pass_at_k_laws.EVERY, min_length=1)
-
-
-def expand(name: str, config: Config, scope: Scope) -> Item:
-    config = config.model_copy(update={"k": scope.largest(config.k)})
-    return _scored.expand(name, config, scope, k=config.k)
-
-
-def lay_out(item: Item, plan: Plan, paper: str) -> OfLaws:
-    config: Any = item.content
-    return OfLaws(**dict(with_scores(item, plan, paper)), budgets=config.budgets, laws=config.laws, by_level=False)
 
 
 def statistics(layout: OfLaws, scores: Scores) -> pd.DataFrame:
@@ -69,15 +54,13 @@ def render(layout: OfLaws, statistics: pd.DataFrame) -> Rendered:
         f"seeds together; in brackets: {confidence} intervals of Student's t over fits of each seed.",
     ]
     notes += [f"On {benchmark}." for benchmark in statistics["benchmark"].unique()] if "Benchmark" in one else []
-    notes += [layout.note] if layout.note else []
-    return Rendered(layout.title, scale_line(layout), table.drop(columns=one), notes)
+    return Rendered.of(layout, table.drop(columns=one), notes)
 
 
 TABLE = TableKind(
     config=Config,
     layout=OfLaws,
-    expand=expand,
-    lay_out=lay_out,
+    expand=_scored.expand,
     statistics=statistics,
     reads=("scores",),
     render=render,

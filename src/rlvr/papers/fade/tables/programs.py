@@ -8,11 +8,10 @@ from pydantic import Field
 
 from rlvr.config.layers import ConfigError
 from rlvr.config.layouts import ScoresLayout
-from rlvr.config.plan import Item, Plan
+from rlvr.config.plan import Item
 from rlvr.items import TABLES, TableKind
 from rlvr.items.inputs import Samples
-from rlvr.items.layout import with_scores
-from rlvr.items.rendered import Rendered, scale_line
+from rlvr.items.rendered import Rendered
 from rlvr.items.scope import Scope
 from rlvr.statistics.run_rows import cell_columns
 from rlvr.tables._methods import BenchmarksTable
@@ -42,11 +41,6 @@ def expand(name: str, config: Config, scope: Scope) -> Item:
 class ProgramsLayout(ScoresLayout):
     right: int
     wrong: int
-
-
-def lay_out(item: Item, plan: Plan, paper: str) -> ProgramsLayout:
-    config: Any = item.content
-    return ProgramsLayout(**dict(with_scores(item, plan, paper)), right=config.right, wrong=config.wrong)
 
 
 def statistics(layout: ProgramsLayout, samples: Samples) -> pd.DataFrame:
@@ -100,19 +94,17 @@ def render(layout: ProgramsLayout, statistics: pd.DataFrame) -> Rendered:
                 "Verdict": row["status"],
             }
         )
-    notes = [
+    note = (
         "Different programs for one problem, of the first training seed, with the verdicts of the sandbox. The policy "
-        "sees the problem, never the tests.",
-        *([layout.note] if layout.note else []),
-    ]
-    return Rendered(layout.title, scale_line(layout), pd.DataFrame(lines), notes)
+        "sees the problem, never the tests."
+    )
+    return Rendered.of(layout, pd.DataFrame(lines), [note])
 
 
 TABLE = TableKind(
     config=Config,
     layout=ProgramsLayout,
     expand=expand,
-    lay_out=lay_out,
     statistics=statistics,
     reads=("samples",),
     render=render,

@@ -6,23 +6,14 @@ from typing import Any
 import pandas as pd
 
 from rlvr.config.layouts import CellsLayout
-from rlvr.items import TableKind
-from rlvr.items.layout import with_cells
 from rlvr.items.rendered import Rendered
 from rlvr.papers.fade.tables import _over_seeds
-from rlvr.papers.fade.tables._over_seeds import Column, RunsTable
+from rlvr.papers.fade.tables._over_seeds import Column, RunsKind
 
 COLUMNS = {
     "negative_share": Column("tokens lowered (%)", 100, 1),
     "half_energy_share": Column("tokens with half the energy (%)", 100, 1),
 }
-
-
-class Config(RunsTable):
-    pass
-
-
-expand = _over_seeds.expand
 
 
 def statistics(layout: CellsLayout, weights_summary: dict[str, Any]) -> pd.DataFrame:
@@ -48,12 +39,4 @@ def render(layout: CellsLayout, statistics: pd.DataFrame) -> Rendered:
     return Rendered(table.title, table.scale, table.frame.assign(**{"most lowered, first seed": lowered}), table.notes)
 
 
-TABLE = TableKind(
-    config=Config,
-    layout=CellsLayout,
-    expand=expand,
-    lay_out=with_cells,
-    statistics=statistics,
-    reads=("weights_summary",),
-    render=render,
-)
+TABLE = RunsKind(statistics=statistics, reads=("weights_summary",), render=render)

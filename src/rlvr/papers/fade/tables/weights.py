@@ -10,11 +10,10 @@ from rlvr.claims.of_parts import OfParts
 from rlvr.config.layouts import CellsLayout
 from rlvr.config.published import PublishedTable
 from rlvr.config.schema.paper import Paper
-from rlvr.items import TableKind
 from rlvr.items.layout import with_cells
 from rlvr.items.rendered import Rendered
 from rlvr.papers.fade.tables import _over_seeds
-from rlvr.papers.fade.tables._over_seeds import Column, RunsTable
+from rlvr.papers.fade.tables._over_seeds import Column, RunsKind, RunsTable
 from rlvr.statistics.run_rows import Runs
 from rlvr.statistics.shown import records
 
@@ -39,9 +38,6 @@ PARTS = (EARLY, LATE)
 
 class Config(RunsTable):
     reference: str | None = None  # the published table, a file of the paper's folder reference/
-
-
-expand = _over_seeds.expand
 
 
 def measures(config: Config) -> tuple[str, ...]:
@@ -69,11 +65,9 @@ def numbers(layout: CellsLayout, weights: Runs) -> pd.DataFrame:
         return next(row[name] for row in rows if row["step"] == wanted)
 
     kept = any(len(weights[run]["weights"]) > 1 for cell in layout.cells for run in cell.policies)
-    parts = {
-        part: {name: partial(value, name, part == EARLY) for name in COLUMNS}
-        for part in ([EARLY, LATE] if kept else [LATE])
-    }
-    return pd.DataFrame(_over_seeds.rows_of(layout, parts))
+    parts = PARTS if kept else (LATE,)
+    values = {part: {name: partial(value, name, part == EARLY) for name in COLUMNS} for part in parts}
+    return pd.DataFrame(_over_seeds.rows_of(layout, values))
 
 
 def statistics(
@@ -114,16 +108,14 @@ def render(layout: CellsLayout, statistics: pd.DataFrame) -> Rendered:
     return _over_seeds.rendered(layout, statistics, COLUMNS, notes + _over_seeds.of_heads(statistics))
 
 
-TABLE = TableKind(
+CLAIMS = OfParts(
+    layout=CellsLayout, lay_out=with_cells, statistics=numbers, measures=measures, rows="weights", parts=PARTS
+)
+TABLE = RunsKind(
     config=Config,
-    layout=CellsLayout,
-    expand=expand,
-    lay_out=with_cells,
     statistics=statistics,
     reads=("weights", "weights_summary", "reference"),
-    claims=OfParts(
-        layout=CellsLayout, lay_out=with_cells, statistics=numbers, measures=measures, rows="weights", parts=PARTS
-    ).kind(),
+    claims=CLAIMS.kind(),
     render=render,
     check_published=check_published,
 )

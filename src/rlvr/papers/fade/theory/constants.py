@@ -3,30 +3,27 @@
 PSR has the weight r, NSR r - 1, W-REINFORCE (1 + lambda) r - 1: up to a factor they differ by a constant.
 """
 
-import itertools
 from collections.abc import Callable
 from typing import Literal
 
 import torch
 from torch import Tensor
+from torch.func import grad
 
 from rlvr.theory._groups import weigh
-from rlvr.theory._policy import LOGITS, PI, RIGHT, scores
+from rlvr.theory._policy import LOGITS, PI, RIGHT, answers, scores
 from rlvr.theory._tensors import float64, gap
 from rlvr.theory.statement import Chapter, Finding, conditional, holds
 
 section = Chapter("FADE")
 LAM = 0.1
+GROUPS = answers(4)
 
 
-def _expected(weights_NG: Tensor, answers_NG: Tensor) -> Tensor:
-    """The gradient of a group's mean, expected over all groups of on-policy answers."""
-    chance_N = PI[answers_NG].prod(1)
-    return torch.einsum("n,ng,ngv->v", chance_N, weights_NG, scores(PI)[answers_NG]) / answers_NG.shape[1]
-
-
-def _groups_of(rollouts: int) -> Tensor:
-    return torch.tensor(list(itertools.product(range(len(PI)), repeat=rollouts)))
+def _expected(weights_NG: Tensor) -> Tensor:
+    """The gradient of a group's mean, expected over all groups of four on-policy answers."""
+    chance_N = PI[GROUPS].prod(1)
+    return torch.einsum("n,ng,ngv->v", chance_N, weights_NG, scores(PI)[GROUPS]) / GROUPS.shape[1]
 
 
 def _noise(weight: Tensor) -> float:
@@ -39,10 +36,8 @@ def _noise(weight: Tensor) -> float:
 def constant_weights() -> Finding:
     """On policy and with one normaliser, weights that differ by a constant have the same expected gradient, since
     E[grad log pi] = 0: PSR and NSR have one and the same, W-REINFORCE 1 + lambda times it."""
-    answers = _groups_of(4)
-    rewards = RIGHT[answers]
-    psr, nsr = (_expected(weigh(name, rewards), answers) for name in ("psr", "nsr"))
-    weighted = _expected(weigh("w_reinforce", rewards, lam=LAM), answers)
+    psr, nsr = (_expected(weigh(name, RIGHT[GROUPS])) for name in ("psr", "nsr"))
+    weighted = _expected(weigh("w_reinforce", RIGHT[GROUPS], lam=LAM))
     noise = [_noise(weight) for weight in (RIGHT, RIGHT - 1, (1 + LAM) * RIGHT - 1)]
     return holds(
         max(gap(psr, nsr), gap(weighted, (1 + LAM) * psr)),
@@ -103,12 +98,9 @@ def _log_pi(theta: Tensor) -> Tensor:
 
 def _token_gradient(weight: Callable[[Tensor], Tensor], divisor: Callable[[Tensor], Tensor]) -> Tensor:
     """The expected gradient of pairs of responses: sums over tokens, times `weight`, over `divisor` of the lengths."""
-    theta = torch.cat([ROOT_LOGITS, NEXT_LOGITS.flatten()]).requires_grad_()
-    log_pi = _log_pi(theta)
-    pairs = torch.tensor(list(itertools.product(range(5), repeat=2)))
-    chance = log_pi.detach().exp()[pairs].prod(1)
-    loss = (weight(RIGHT[pairs]) * log_pi[pairs] / divisor(LENGTHS[pairs])).sum(1)
-    return torch.autograd.grad(chance @ loss, theta)[0]
+    theta, pairs = torch.cat([ROOT_LOGITS, NEXT_LOGITS.flatten()]), answers(2)
+    chance = _log_pi(theta).exp()[pairs].prod(1)
+    return grad(lambda t: chance @ (weight(RIGHT[pairs]) * _log_pi(t)[pairs] / divisor(LENGTHS[pairs])).sum(1))(theta)
 
 
 @section.says(
@@ -136,9 +128,7 @@ def constant_weights_tokens() -> Finding:
 @section.says("Sec. 2.1, Eq. 2 (ours)", "all 5^4 groups of four on-policy answers: the shipped RLOO, Dr.GRPO and GRPO")
 def constant_weights_groups() -> Finding:
     """The same holds of a baseline that a group's own rewards set."""
-    answers = _groups_of(4)
-    rewards = RIGHT[answers]
-    psr, rloo, mean, grpo = (_expected(weigh(name, rewards), answers) for name in ("psr", "rloo", "dr_grpo", "grpo"))
+    psr, rloo, mean, grpo = (_expected(weigh(name, RIGHT[GROUPS])) for name in ("psr", "rloo", "dr_grpo", "grpo"))
     size = float(psr.norm())
     assert gap(mean, psr * 3 / 4) < 1e-12
     assert gap(grpo / grpo.norm(), psr / size) < 1e-12

@@ -1,11 +1,7 @@
 """The decomposition of the policy gradient (FADE, sec. 2)."""
 
-import itertools
-
-import torch
-
 from rlvr.theory._groups import by_successes, masses_of, weigh
-from rlvr.theory._policy import PI, RIGHT, SCORE_F, SCORE_S, P, scores
+from rlvr.theory._policy import PI, RIGHT, SCORE_F, SCORE_S, P, answers, scores
 from rlvr.theory._tensors import gap
 from rlvr.theory.statement import Chapter, Finding, fails, holds
 
@@ -22,11 +18,9 @@ def decomposition() -> Finding:
 @section.says("Sec. 2.1-2.2, Eq. 3-6", "all 5^4 groups of four answers")
 def group_update() -> Finding:
     """A group's update is G p q times the difference of its mean scores, for the centred reward."""
-    answers = torch.tensor(list(itertools.product(range(5), repeat=4)))
-    rewards = RIGHT[answers]
-    weights = weigh("dr_grpo", rewards)
-    grad = scores(PI)[answers]
-    update = (weights[..., None] * grad).sum(1)
+    groups = answers(4)
+    rewards, grad = RIGHT[groups], scores(PI)[groups]
+    update = (weigh("dr_grpo", rewards)[..., None] * grad).sum(1)
     p = rewards.mean(1)
     mixed = (p > 0) & (p < 1)
     rewards, grad, p = rewards[mixed], grad[mixed], p[mixed, None]

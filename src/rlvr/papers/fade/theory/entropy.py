@@ -1,6 +1,7 @@
 """How a step changes entropy (FADE, sec. 4.1 and 13)."""
 
 import torch
+from torch.func import grad
 
 from rlvr.theory._groups import class_masses, mixed_groups, weigh
 from rlvr.theory._policy import LOGITS, PI, RIGHT, scores
@@ -11,9 +12,7 @@ section = Chapter("FADE")
 
 
 def _entropy_slope(direction: torch.Tensor) -> float:
-    theta = LOGITS.clone().requires_grad_()
-    entropy = -(theta.softmax(0) * theta.log_softmax(0)).sum()
-    return float(torch.autograd.grad(entropy, theta)[0] @ direction)
+    return float(grad(lambda theta: -(theta.softmax(0) * theta.log_softmax(0)).sum())(LOGITS) @ direction)
 
 
 def _advantage(shift: float) -> torch.Tensor:

@@ -31,14 +31,10 @@ def fast_decay() -> Finding:
     """A density below exp(-c / p^a) near 0 gives 1 - pass@k smaller than every power of 1/k."""
 
     def log_fail(k: float) -> float:
-        value, _ = integrate.quad(
-            lambda p: math.exp(k * math.log1p(-p) - 0.2 / p) if 0 < p < 1 else 0.0,
-            0,
-            1,
-            limit=500,
-            points=[1 / math.sqrt(k)],
-        )
-        return math.log(value)
+        def integrand(p: float) -> float:
+            return math.exp(k * math.log1p(-p) - 0.2 / p) if 0 < p < 1 else 0.0
+
+        return math.log(integrate.quad(integrand, 0, 1, limit=500, points=[1 / math.sqrt(k)])[0])
 
     ks = [10.0**e for e in (1, 2, 3, 4)]
     slopes = [(log_fail(b) - log_fail(a)) / math.log(b / a) for a, b in itertools.pairwise(ks)]

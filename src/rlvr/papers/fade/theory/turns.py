@@ -2,6 +2,7 @@
 
 import torch
 from scipy import stats
+from torch.func import grad
 
 from rlvr.theory._policy import LOGITS, RIGHT, scores
 from rlvr.theory._tensors import float64, gap
@@ -17,11 +18,13 @@ section = Chapter("FADE")
 def multi_turn() -> Finding:
     """Over turns the gradient is the sum of m_S(t) grad_S(t) - m_F(t) grad_F(t), masses scaled by the chance to reach
     turn t."""
-    theta = torch.stack([LOGITS, LOGITS.flip(0)]).requires_grad_()
-    pi, wrong = theta.softmax(1), 1 - RIGHT
-    value = pi[0] @ RIGHT + (pi[0] @ wrong) * (pi[1] @ RIGHT - 0.5 * pi[1] @ wrong)
-    gradient = torch.autograd.grad(value, theta)[0]
-    pi = pi.detach()
+    logits, wrong = torch.stack([LOGITS, LOGITS.flip(0)]), 1 - RIGHT
+
+    def value(theta: torch.Tensor) -> torch.Tensor:
+        first, second = theta.softmax(1)
+        return first @ RIGHT + (first @ wrong) * (second @ RIGHT - 0.5 * second @ wrong)
+
+    gradient, pi = grad(value)(logits), logits.softmax(1)
     p, q = pi @ RIGHT, pi @ wrong
     score_s = [(pi[t] * RIGHT) @ scores(pi[t]) / p[t] for t in (0, 1)]
     score_f = [(pi[t] * wrong) @ scores(pi[t]) / q[t] for t in (0, 1)]

@@ -29,10 +29,6 @@ class Spectrum:
     error: Tensor
 
     @property
-    def whole(self) -> bool:
-        return len(self.values) == self.smaller_side
-
-    @property
     def gap(self) -> float | None:
         """s1 / s2; None where s2 is 0."""
         first, second = self.values[:2].tolist() if len(self.values) > 1 else (0.0, 0.0)

@@ -12,8 +12,6 @@ from rlvr.config.measures import SHARE
 from rlvr.config.plan import Item
 from rlvr.figures import _scored
 from rlvr.figures._panels import LETTERS, SMALL, Figure, grid, nothing
-from rlvr.items import FigureKind
-from rlvr.items.layout import with_scores
 from rlvr.items.scope import Scope
 from rlvr.papers.methods.ranking import methods_at
 from rlvr.statistics.intervals import SeedsAndProblems, spread
@@ -116,13 +114,6 @@ def _notes(layout: ScoresLayout, frame: pd.DataFrame, level: float) -> list[str]
     return [*notes, *([f"{reach}: {', '.join(lost)}."] if lost else [])]
 
 
-FIGURE = FigureKind(
-    config=Config,
-    layout=ScoresLayout,
-    expand=expand,
-    lay_out=with_scores,
-    statistics=statistics,
-    reads=("scores",),
-    draw=draw,
-    caption=CAPTION,
+FIGURE = _scored.ScoredKind(
+    config=Config, layout=ScoresLayout, expand=expand, statistics=statistics, draw=draw, caption=CAPTION
 )

@@ -13,8 +13,6 @@ from rlvr.config.layouts import ScoresLayout
 from rlvr.config.measures import SHARE
 from rlvr.figures import _scored
 from rlvr.figures._panels import SMALL, Figure, grid
-from rlvr.items import FigureKind
-from rlvr.items.layout import with_scores
 from rlvr.papers.methods.ranking import methods_at
 from rlvr.statistics.intervals import SeedsAndProblems
 from rlvr.statistics.run_rows import cell_columns
@@ -31,9 +29,6 @@ PERCENT = 100.0
 
 class Config(_scored.ScoredFigure):
     compare_with: str
-
-
-expand = _scored.expand_methods
 
 
 def statistics(layout: ScoresLayout, scores: Scores) -> pd.DataFrame:
@@ -87,13 +82,11 @@ def draw(layout: ScoresLayout, frames: list[pd.DataFrame]) -> Figure:
     return figure
 
 
-FIGURE = FigureKind(
+FIGURE = _scored.ScoredKind(
     config=Config,
     layout=ScoresLayout,
-    expand=expand,
-    lay_out=with_scores,
+    expand=_scored.expand_methods,
     statistics=statistics,
-    reads=("scores",),
     draw=draw,
     caption=CAPTION,
 )

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field, model_validator
 
-from rlvr.config.layers import ConfigError, look_up
+from rlvr.config.layers import ConfigError
 from rlvr.config.layouts import CellLayout, ScoresLayout
 from rlvr.config.measures import ANY, PERCENTAGE, POSITIVE, SHARE, Range, of_difference
 from rlvr.config.plan import Item, Plan
@@ -22,8 +22,8 @@ from rlvr.config.schema.settings import Statistics
 from rlvr.figures import frontier
 from rlvr.items import TableKind
 from rlvr.items.inputs import Solutions
-from rlvr.items.layout import with_scores
-from rlvr.items.rendered import Rendered, scale_line
+from rlvr.items.layout import filled
+from rlvr.items.rendered import Rendered
 from rlvr.items.scope import Scope
 from rlvr.papers.methods.figures import league_tree, performance_profile
 from rlvr.papers.methods.ranking import Methods, methods_at, probability_of_improvement, ranks
@@ -35,7 +35,7 @@ from rlvr.statistics.scores import Matrix, Scores, blind, false_working
 from rlvr.statistics.shown import WHY, WITHHELD, brackets, over
 from rlvr.statistics.table_rows import BLIND, BLIND_LABEL
 from rlvr.tables import _scored
-from rlvr.tables._methods import BenchmarksTable
+from rlvr.tables._methods import BenchmarksTable, check_rates
 
 LAST = 0.1  # of a run's steps, over which entropy and seconds are means
 PERCENT = 100.0
@@ -61,30 +61,22 @@ class Config(BenchmarksTable):
 
 def companions(name: str, config: Config, scope: Scope) -> tuple[dict[str, ItemConfig], dict[str, ItemConfig]]:
     """The frontier of every method, the tree, and performance profiles."""
-    sweep = look_up(scope.paper.sweeps, config.matched, "sweep", f"{scope.place}.matched")
-    if sweep.times != "rl.learning_rate":
-        raise ConfigError(f"{scope.place}.matched: {config.matched!r} is no sweep with `times: rl.learning_rate`")
-    arms = [row.arm for row in _methods(config, scope)]
+    check_rates(config, scope)
+    arms, k = [row.arm for row in _methods(config, scope)], _ks(config, scope)
     swept = [arm for like in arms for arm in scope.swept(like, config.matched)]
-    common = {"models": config.models, "benchmark": config.benchmark, "benchmarks": config.benchmarks}
-    k = _ks(config, scope)
+    common: dict[str, Any] = {name: getattr(config, name) for name in ("models", "benchmark", "benchmarks", "seeds")}
+    baseline, title = config.compare_with, config.title
     curves = frontier.Config(
-        **common,
-        title=f"Pass@{k[0]} against pass@{k[-1]}: {config.title}",
-        kind="frontier",
-        seeds=config.seeds,
-        arms=swept,
-        k=k,
-        baseline=config.compare_with,
-        note=frontier.NOTE,
-    )
+        **common, title=f"Pass@{k[0]} against pass@{k[-1]}: {title}", kind="frontier", arms=swept, k=k,
+        baseline=baseline, note=frontier.NOTE,
+    )  # fmt: skip
     tree = league_tree.Config(
-        **common, title=f"Methods that cannot be told apart: {config.title}", kind="league_tree", arms=arms, k=k,
-        matched=config.matched, compare_with=config.compare_with, seeds=config.seeds,
+        **common, title=f"Methods that cannot be told apart: {title}", kind="league_tree", arms=arms, k=k,
+        matched=config.matched, compare_with=baseline,
     )  # fmt: skip
     profile = performance_profile.Config(
-        **common, title=f"Performance profiles: {config.title}", kind="performance_profile", arms=arms, k=k[:1],
-        compare_with=str(config.compare_with), seeds=config.seeds,
+        **common, title=f"Performance profiles: {title}", kind="performance_profile", arms=arms, k=k[:1],
+        compare_with=str(baseline),
     )  # fmt: skip
     return {}, {f"{name}_frontier": curves, f"{name}_tree": tree, f"{name}_profile": profile}
 
@@ -111,7 +103,7 @@ class LeagueLayout(ScoresLayout):
 
 
 def lay_out(item: Item, plan: Plan, paper: str) -> LeagueLayout:
-    return LeagueLayout(**dict(with_scores(item, plan, paper)), distinct=plan.diversity.common)
+    return filled(LeagueLayout, item, plan, paper, distinct=plan.diversity.common)
 
 
 def statistics(layout: LeagueLayout, scores: Scores, training: Runs, solutions: Solutions) -> pd.DataFrame:
@@ -211,13 +203,15 @@ def _measures(methods: Methods, place: Place, layout: LeagueLayout) -> dict[str,
         values = ((cell.arm, place(cell, what)) for cell in methods.cells)
         return {arm: of for arm, of in values if of is not None}
 
+    def middle(values: Matrix) -> Interval:
+        return RunsAndProblemsByBenchmark(len(values), confidence, SHARE).of(iqm, [values])
+
     first, last = reached(1), reached(k)
     others = {arm: values for arm, values in last.items() if arm != base and base in last}
-    middle = {arm: RunsAndProblemsByBenchmark(len(of), confidence, SHARE).of(iqm, [of]) for arm, of in last.items()}
     return {
         "pass_1": {arm: _percent(intervals.of(values)) for arm, values in first.items()},
         "pass_k": {arm: _percent(intervals.of(values)) for arm, values in last.items()},
-        "iqm": {arm: _percent(interval) for arm, interval in middle.items()},
+        "iqm": {arm: _percent(middle(values)) for arm, values in last.items()},
         "gain": _gains({arm: values - last[base] for arm, values in others.items()}, methods, settings),
         "rank": _ranks(last, confidence, generator),
         "rank_1": _ranks(first, confidence, generator),
@@ -300,9 +294,8 @@ def render(layout: LeagueLayout, statistics: pd.DataFrame) -> Rendered:
             lines.append((order, {"Method": name, "": place, **texts}))
     for model, rows in blind_guesses.groupby("model", sort=False):
         exact = {headers[row["measure"]]: _text(row, 1, row["measure"]) for row in rows.to_dict("records")}
-        lines.append(
-            ((model, np.inf, 0.0), {"Method": BLIND_LABEL, **dict.fromkeys(["", *headers.values()], ""), **exact})
-        )
+        empty = dict.fromkeys(["", *headers.values()], "")
+        lines.append(((model, np.inf, 0.0), {"Method": BLIND_LABEL, **empty, **exact}))
     frame = pd.DataFrame([line for _, line in sorted(lines, key=lambda pair: pair[0])])
     first = statistics.iloc[0]
     notes = [
@@ -321,9 +314,8 @@ def render(layout: LeagueLayout, statistics: pd.DataFrame) -> Rendered:
         *(["False working: correct samples with a false step, as a share of all correct ones."] if checked else []),
         *([WHY.format(over(statistics["seeds"].max(), first["problems"]))] if WITHHELD in frame.to_string() else []),
         " ".join(sentences(statistics, None)),
-        *([layout.note] if layout.note else []),
     ]
-    return Rendered(layout.title, scale_line(layout), frame, notes)
+    return Rendered.of(layout, frame, notes)
 
 
 def _out_of_reach(statistics: pd.DataFrame, baseline: str) -> list[str]:

@@ -7,11 +7,8 @@ from rlvr.estimators import Estimator
 from rlvr.theory._lines import line, mass_lines
 
 ROLLOUTS = 8
-MASSES = (
-    ("PACS", "pacs", {}),
-    ("PACS w/o weight", "pacs", {"class_weights": False}),
-    ("GRPO", "grpo", {}),
-)
+LEFT, RIGHT = "mass at π = π_ref", "weight of a correct response, 4 of 8 correct"
+X_LABEL = "log π − log π_ref of a correct response"
 
 
 def frame() -> pd.DataFrame:
@@ -20,9 +17,9 @@ def frame() -> pd.DataFrame:
     Right: the weight of a correct response in a group of 8 with 4 correct, over its log-ratio to the reference, where
     all others are as the reference has them.
     """
-    lines = []
-    for label, name, settings in MASSES:
-        lines += mass_lines("mass at π = π_ref", label, name, ROLLOUTS, **settings)
+    lines = mass_lines(LEFT, "PACS", "pacs", ROLLOUTS)
+    lines += mass_lines(LEFT, "PACS w/o weight", "pacs", ROLLOUTS, class_weights=False)
+    lines += mass_lines(LEFT, "GRPO", "grpo", ROLLOUTS)
     shift = torch.linspace(-8, 8, 161, dtype=torch.float64)
     rewards_PG = (torch.arange(ROLLOUTS) < ROLLOUTS // 2).double().expand(len(shift), ROLLOUTS)
     logp_PG = torch.zeros_like(rewards_PG).clone()
@@ -30,15 +27,5 @@ def frame() -> pd.DataFrame:
     inputs = {"logp_PG": logp_PG, "logp_ref_PG": torch.zeros_like(logp_PG)}
     for beta in (0.1, 0.5, 1.0, 2.0):
         weights_PG = Estimator("pacs", {"beta": beta}).advantages(rewards_PG, inputs, {})
-        x_label = "log π − log π_ref of a correct response"
-        lines.append(
-            line(
-                "weight of a correct response, 4 of 8 correct",
-                f"β = {beta:g}",
-                shift,
-                weights_PG[:, 0],
-                "A",
-                x_label=x_label,
-            )
-        )
+        lines.append(line(RIGHT, f"β = {beta:g}", shift, weights_PG[:, 0], "A", x_label=X_LABEL))
     return pd.concat(lines)

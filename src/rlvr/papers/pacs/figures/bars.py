@@ -1,19 +1,17 @@
 """A score of a table's methods as bars, one group per benchmark (PACS, Figure 6)."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
 from rlvr.figures import _scored
 from rlvr.figures._looks import looks
-from rlvr.figures._panels import NARROWEST, WIDTH, Figure, grid, legend
-from rlvr.items import FigureKind
-from rlvr.papers.pacs.figures import _of_tables
+from rlvr.figures._panels import NARROWEST, WIDTH, Figure, error_bars, grid, legend
 from rlvr.statistics.table_rows import UNTRAINED
 
 CAPTION = "95 % intervals over {seeds} training seeds × problems (Student's t). Dotted: a blind guess."
 GROUP = 0.8  # of the place of a benchmark, for its bars
-
-Config, expand = _of_tables.Config, _of_tables.expand
 
 
 def draw(layout: _scored.OfTables, frames: list[pd.DataFrame]) -> Figure:
@@ -31,11 +29,11 @@ def draw(layout: _scored.OfTables, frames: list[pd.DataFrame]) -> Figure:
         for i, arm in enumerate(arms):
             rows = of.loc[[(arm, benchmark) for benchmark in benchmarks]]
             x = middle + GROUP * ((i + 0.5) / len(arms) - 0.5)
-            errors = [rows["value"] - rows["value_low"], rows["value_high"] - rows["value"]]
             axes.bar(x, rows["value"], GROUP / len(arms), color=styles[arm].color, alpha=0.7)
             marks = {**styles[arm].point, "linestyle": "", "markeredgecolor": "0.2", "markeredgewidth": 0.5}
             label = str(rows["label"].iloc[0])
-            axes.errorbar(x, rows["value"], errors, **marks, ecolor="0.2", elinewidth=0.8, capsize=2, label=label)
+            whiskers: dict[str, Any] = {"ecolor": "0.2", "elinewidth": 0.8, "capsize": 2}
+            axes.errorbar(x, rows["value"], error_bars(rows), **marks, **whiskers, label=label)
         for place, benchmark in enumerate(benchmarks):
             if ("blind", benchmark) in of.index:
                 chance = of.loc[("blind", benchmark), "value"]
@@ -45,15 +43,8 @@ def draw(layout: _scored.OfTables, frames: list[pd.DataFrame]) -> Figure:
         axes.set_xticks(middle, names)
         axes.set(ylabel=f"pass@{frame['k'].min()} (%)", title=stand_in if len(models) > 1 else "")
         axes.grid(visible=False, axis="x")
-    legend(figure, block)
+    legend(figure)
     return figure
 
 
-FIGURE = FigureKind(
-    config=Config,
-    layout=_scored.OfTables,
-    expand=expand,
-    lay_out=_scored.lay_out_tables,
-    draw=draw,
-    caption=CAPTION,
-)
+FIGURE = _scored.TablesKind(draw=draw, caption=CAPTION)

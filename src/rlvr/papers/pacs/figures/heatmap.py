@@ -1,34 +1,27 @@
 """Pass@k of a table's methods by k, as shaded cells with their numbers (PACS, Figure 4)."""
 
+from itertools import chain
+
 import pandas as pd
 
 from rlvr.figures import _scored
 from rlvr.figures._panels import SMALL, WIDTH, Figure, grid, starts_line
-from rlvr.items import FigureKind
-from rlvr.papers.pacs.figures import _of_tables
 from rlvr.statistics.table_rows import UNTRAINED
 
 CAPTION = "Means over {seeds} training seeds; the table has their intervals."
 DARK = 0.6  # of the scale, from where on numbers are white
-
-Config, expand = _of_tables.Config, _of_tables.expand
 
 
 def draw(layout: _scored.OfTables, frames: list[pd.DataFrame]) -> Figure:
     """The figure: a row per model, a panel per benchmark with its own shades, from its lowest value to its highest."""
     frame = pd.concat(frames)
     frame = frame.loc[(frame["score"] == "pass") & ~frame["arm"].isin(list(UNTRAINED))]
-    benchmarks = {model: list(dict.fromkeys(of["benchmark"])) for model, of in frame.groupby("model", sort=False)}
+    models = frame.groupby("model", sort=False)
     width, height = min(0.4 * frame["k"].nunique() + 0.8, WIDTH), 0.25 * frame["arm"].nunique() + 0.9
-    figure, blocks = grid([len(names) for names in benchmarks.values()], height=height, least=width, most=width)
+    figure, blocks = grid(models["benchmark"].nunique().tolist(), height=height, least=width, most=width)
     labels = dict(zip(frame["arm"], frame["label"], strict=True))
-    panels = [
-        (axes, model, name)
-        for block, model in zip(blocks, benchmarks, strict=True)
-        for axes, name in zip(block, benchmarks[model], strict=True)
-    ]
-    for axes, model, benchmark in panels:
-        cells = frame[(frame["model"] == model) & (frame["benchmark"] == benchmark)]
+    parts = (part for _, of in models for part in of.groupby(["model", "benchmark"], sort=False))
+    for axes, ((model, benchmark), cells) in zip(chain.from_iterable(blocks), parts, strict=True):
         wide = cells.pivot_table(index="arm", columns="k", values="value", sort=False)
         low, high = wide.min().min(), wide.max().max()
         axes.imshow(wide, cmap="cividis_r", aspect="auto", vmin=low, vmax=high)
@@ -46,11 +39,4 @@ def draw(layout: _scored.OfTables, frames: list[pd.DataFrame]) -> Figure:
     return figure
 
 
-FIGURE = FigureKind(
-    config=Config,
-    layout=_scored.OfTables,
-    expand=expand,
-    lay_out=_scored.lay_out_tables,
-    draw=draw,
-    caption=CAPTION,
-)
+FIGURE = _scored.TablesKind(draw=draw, caption=CAPTION)

@@ -1,5 +1,6 @@
 """Where the correct solutions of some problems lie in the plane of two principal components (PACS, Figure 5b)."""
 
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ from rlvr.config.plan import Item, Plan
 from rlvr.figures import _scored
 from rlvr.figures._looks import looks
 from rlvr.figures._panels import Axes, Figure, grid, legend, nothing, starts_line
-from rlvr.items import FigureKind
 from rlvr.items.inputs import Solutions
+from rlvr.items.layout import filled
 from rlvr.items.scope import Scope
 from rlvr.statistics.run_rows import cell_columns
 
@@ -39,8 +40,7 @@ class MapLayout(_scored.ScoredLayout):
 
 
 def lay_out(item: Item, plan: Plan, paper: str) -> MapLayout:
-    count = item.content.problems  # type: ignore[attr-defined]
-    return MapLayout(**dict(_scored.lay_out(item, plan, paper)), embedding=plan.diversity.embedding, problems=count)
+    return filled(MapLayout, item, plan, paper, embedding=plan.diversity.embedding)
 
 
 def statistics(layout: MapLayout, solutions: Solutions) -> pd.DataFrame:
@@ -53,8 +53,7 @@ def statistics(layout: MapLayout, solutions: Solutions) -> pd.DataFrame:
 
     encoder, rows = encoder_of(layout.embedding), []
     (panel,) = layout.panels
-    for model in dict.fromkeys(cell.model for cell in layout.cells):
-        cells = [cell for cell in layout.cells if cell.model == model]
+    for model, cells in layout.by_model().items():
         found = [solutions[cell.policies[0], panel.evaluations[model]] for cell in cells]
         fewest = {p: min(len(of.get(p, {})) for of in found) for p in found[0]}
         chosen = [p for p in sorted(fewest, key=lambda p: (-fewest[p], p)) if fewest[p] >= FEWEST]
@@ -77,9 +76,8 @@ def _components(vectors: list[NDArray[Any]], counts: list[NDArray[Any]]) -> list
     centred = [v - np.average(v, axis=0, weights=n) for v, n in zip(vectors, counts, strict=True)]
     weighted = np.concatenate([v * np.sqrt(n)[:, None] for v, n in zip(centred, counts, strict=True)])
     axes_2D = np.linalg.svd(weighted, full_matrices=False)[2][:2]
-    axes_2D = (
-        axes_2D * np.sign(axes_2D[np.arange(len(axes_2D)), np.abs(axes_2D).argmax(1)])[:, None]
-    )  # a sign that repeats
+    largest = np.take_along_axis(axes_2D, np.abs(axes_2D).argmax(1)[:, None], axis=1)
+    axes_2D = axes_2D * np.sign(largest)  # a sign that repeats
     places = [v @ axes_2D.T for v in centred]
     return [np.pad(p, ((0, 0), (0, 2 - p.shape[1]))) for p in places]
 
@@ -91,26 +89,20 @@ def draw(layout: MapLayout, frames: list[pd.DataFrame]) -> Figure:
     frame = frames[0]
     if frame.empty:
         return nothing(f"No problem has {FEWEST} different correct solutions of each method.")
-    rows = {model: list(dict.fromkeys(of["problem"])) for model, of in frame.groupby("model", sort=False)}
-    styles = looks(frame["arm"], layout)
-    figure, blocks = grid([len(problems) for problems in rows.values()], height=2.3)
-    panels = [
-        (axes, model, problem)
-        for block, model in zip(blocks, rows, strict=True)
-        for axes, problem in zip(block, rows[model], strict=True)
-    ]
-    for axes, model, problem in panels:
-        points = frame[(frame["model"] == model) & (frame["problem"] == problem)]
+    models, styles = frame.groupby("model", sort=False), looks(frame["arm"], layout)
+    figure, blocks = grid(models["problem"].nunique().tolist(), height=2.3)
+    parts = (part for _, of in models for part in of.groupby("problem", sort=False))
+    for axes, (problem, points) in zip(chain.from_iterable(blocks), parts, strict=True):
         for arm, of_arm in points.groupby("arm", sort=False):
             look, sizes = styles[str(arm)], 8 + 3 * of_arm["count"]
             style = {"marker": MarkerStyle(look.marker), "color": look.color, "alpha": 0.55, "lw": 0}
             axes.scatter(of_arm["x"], of_arm["y"], sizes, label=of_arm["label"].iloc[0], **style)
             _contours(axes, of_arm, look.color)
         short = str(problem) if len(str(problem)) < 28 else f"{str(problem)[:26]}…"
-        axes.set_title(f"{points['stand_in'].iloc[0]}\n{short}" if len(rows) > 1 else short)
+        axes.set_title(f"{points['stand_in'].iloc[0]}\n{short}" if len(models) > 1 else short)
         axes.margins(0.15)
         axes.set(xlabel="first component", ylabel="second" if starts_line(axes) else None)
-    legend(figure, [axes for block in blocks for axes in block])
+    legend(figure)
     return figure
 
 
@@ -128,7 +120,7 @@ def _contours(axes: Axes, points: pd.DataFrame, color: str) -> None:
     axes.contour(xs, ys, heights, levels=np.unique(np.quantile(at_points, LEVELS)), colors=color, linewidths=0.9)
 
 
-FIGURE = FigureKind(
+FIGURE = _scored.ScoredKind(
     config=Config,
     layout=MapLayout,
     expand=expand,

@@ -1,15 +1,13 @@
 """The published values of a paper's table that this project has not run."""
 
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from rlvr.config.layouts import Layout
-from rlvr.config.plan import Item, Plan
+from rlvr.config.plan import Item
 from rlvr.config.schema.items import ItemConfig
 from rlvr.items import TABLES, TableKind
-from rlvr.items.layout import common
 from rlvr.items.rendered import Rendered
 from rlvr.items.scope import Scope
 
@@ -29,11 +27,6 @@ def expand(name: str, config: Config, scope: Scope) -> Item:
 class PublishedLayout(Layout):
     others: bool
     columns: tuple[str, ...]
-
-
-def lay_out(item: Item, plan: Plan, paper: str) -> PublishedLayout:
-    config: Any = item.content
-    return PublishedLayout(**dict(common(item, plan)), others=config.others, columns=config.columns)
 
 
 def render(layout: PublishedLayout, reference: Path) -> Rendered:
@@ -62,7 +55,6 @@ TABLE = TableKind(
     config=Config,
     layout=PublishedLayout,
     expand=expand,
-    lay_out=lay_out,
     render=render,
     rendered_from=("reference",),
 )

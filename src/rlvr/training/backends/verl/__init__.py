@@ -2,14 +2,13 @@
 
 from pathlib import Path
 
-from rlvr.training.backends import Stage
+from rlvr.config.registries import BackendKind, Stage
 
 LOGICAL_CPUS = 64  # per node, as Ray counts: verl's queue and workers ask for many, use few, and else wait silently
-STAGES = {
+_STAGES = {
     "rl": Stage(f"{__name__}.rl", devices=True, launcher=f"{__name__}.ray_nodes --num-cpus {LOGICAL_CPUS}"),
     "sft": Stage(f"{__name__}.sft", devices=True),
 }
-CRITIC = True
 
 
 def steps(state: Path) -> list[int]:
@@ -17,3 +16,6 @@ def steps(state: Path) -> list[int]:
 
     note = state / "latest_checkpointed_iteration.txt"  # of SFT
     return [*RunFolder(state).steps(), *([int(note.read_text())] if note.exists() else [])]
+
+
+BACKEND = BackendKind(stages=_STAGES, steps=steps, critic=True)

@@ -2,7 +2,6 @@
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 from rlvr.files import publish
 from rlvr.policies.pictures import SPOT, in_place
@@ -76,16 +75,16 @@ def write_demonstrations(path: Path, demonstrations: list[Demonstration], templa
     pd.DataFrame(rows).to_parquet(path)
 
 
-def write_tokenizer(folder: Path, location: str, **options: Any) -> None:
+def write_tokenizer(folder: Path, location: str) -> None:
     """Write the policy's tokenizer into a folder of its own.
 
     Beside a model's configuration, transformers may load another tokenizer than the saved one
     (`rlvr.policies.store.load_tokenizer`). A policy that sees pictures needs the configuration, and its processor's.
     """
-    tokenizer = load_tokenizer(location, **options)
+    tokenizer = load_tokenizer(location)
     tokenizer.chat_template = VERBATIM
     tokenizer.save_pretrained(folder)
-    if sees(location, **options):
+    if sees(location):
         for name in OF_PROCESSOR:
             if (Path(location) / name).is_file():
                 shutil.copyfile(Path(location) / name, folder / name)

@@ -37,15 +37,6 @@ TRAINER = "rlvr.training.backends.verl.run_training"
 PATIENCE = 300.0  # seconds for a step to end after SIGTERM, before the training process is killed
 
 
-def on_disk(base: Location) -> str:
-    """The folder of a policy's files; fetches hub files at their revision, for which verl has no key."""
-    if "revision" not in base.options:
-        return base.location
-    from huggingface_hub import snapshot_download
-
-    return snapshot_download(base.location, revision=base.options["revision"])
-
-
 def from_newest(state: RunFolder, gpus: int) -> list[str]:
     """Overrides that make verl resume from the newest checkpoint, if there is one. Raises SystemExit if it cannot."""
     if not (steps := state.steps()):
@@ -89,9 +80,9 @@ def merge(shards: Path, base: Location, folder: Path) -> dict[str, str]:
         subprocess.run([*command, "--target_dir", str(partial)], check=True, preexec_fn=tied())
         for path in [*partial.glob("token*"), *partial.glob("chat_template*"), *partial.glob("special_tokens*")]:
             path.unlink()
-        load_tokenizer(base.location, **base.options).save_pretrained(partial)
-        if sees(base.location, **base.options):
-            load_image_processor(base.location, **base.options).save_pretrained(partial)
+        load_tokenizer(base.location).save_pretrained(partial)
+        if sees(base.location):
+            load_image_processor(base.location).save_pretrained(partial)
         return {path.name: sha256(path) for path in sorted(partial.iterdir()) if path.is_file()}
 
 
@@ -119,18 +110,18 @@ def main(
     mark |= {"verl": VERL, "validation": sha256(validation)}
     if pictures := sum_of_pictures([*train_set, *held_out]):
         mark["pictures"] = pictures
-    if pictures and not sees(start.location, **start.options):
+    if pictures and not sees(start.location):
         raise SystemExit(f"{problems}: the problems have pictures, and the policy of {base} reads texts")
     with lease(state):
         run_folder = RunFolder(state.resolve())
         keep_only(run_folder.folder, mark)
         run_folder.stop.unlink(missing_ok=True)
         live.prepare(run_folder.folder, run)
-        places = Places.of(run_folder.folder, on_disk(start), nodes, gpus_per_node, pictures=bool(pictures))
+        places = Places.of(run_folder.folder, start.location, nodes, gpus_per_node, pictures=bool(pictures))
         data.write_problems(Path(places.train), train_set, start.template, run.data.name)
         held_out = held_out[: max(1, run.probe.problems)]
         data.write_problems(Path(places.validation), held_out, start.template, run.validation.name)
-        data.write_tokenizer(Path(places.tokenizer), start.location, **start.options)
+        data.write_tokenizer(Path(places.tokenizer), start.location)
         data.write_agent_loop(Path(places.agent_loop))
         try:
             lines = overrides(run, places, options)

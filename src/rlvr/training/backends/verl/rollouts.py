@@ -7,6 +7,7 @@ import torch
 import transfer_queue as tq
 from transfer_queue import KVBatchMeta
 
+from rlvr.config.registries import TaskKind
 from rlvr.records import KeptGroup
 from rlvr.training import measures
 from rlvr.training.backends.verl.adapter import EstimatorInputs, Grid
@@ -100,7 +101,7 @@ class Rollouts:
         difference_NT = (self._fields["rollout_log_probs"] - self._fields["old_log_probs"]).abs() * self.mask_NT
         return float(difference_NT.sum() / self.mask_NT.sum())
 
-    def measures(self, tokenizer: Any) -> dict[str, float | None]:
+    def measures(self, tokenizer: Any, task: TaskKind | None) -> dict[str, float | None]:
         """Entropy, false working, and overconfidence relative to the reference; None without one."""
         grid, inputs, fields = self.inputs.grid, self.inputs, self._fields
         tokens_PGT, mask_PGT = grid.take(fields["responses"]), grid.take(self.mask_NT).bool()
@@ -108,8 +109,8 @@ class Rollouts:
         if "ref_log_prob" in fields:
             over = measures.overconfidence(inputs.values["log_ratio_PG"], inputs.lengths_PG, self.correct_PG)
         return {
-            **measures.entropy(tokenizer, tokens_PGT, grid.take(fields["entropy"]).float(), mask_PGT),
-            **measures.false_working(tokenizer, self.prompts, tokens_PGT, inputs.lengths_PG, self.correct_PG),
+            **measures.entropy(task, tokenizer, tokens_PGT, grid.take(fields["entropy"]).float(), mask_PGT),
+            **measures.false_working(task, tokenizer, self.prompts, tokens_PGT, inputs.lengths_PG, self.correct_PG),
             **over,
         }
 

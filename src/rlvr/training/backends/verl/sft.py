@@ -18,7 +18,7 @@ from rlvr.records import Demonstration, PicturesUnread, read_records, text_alone
 from rlvr.training.backends.verl import data
 from rlvr.training.backends.verl.overrides import VERL, hydra_lines, sft_overrides
 from rlvr.training.backends.verl.requirements import check_version
-from rlvr.training.backends.verl.rl import merge, on_disk
+from rlvr.training.backends.verl.rl import merge
 from rlvr.training.backends.verl.state import HISTORY, free, history_of, keep_only
 from rlvr.training.inputs import sft_of
 from rlvr.training.lease import lease
@@ -86,11 +86,11 @@ def main(
         inputs = sft_folder.folder / "inputs"
         tokenizer, train = inputs / "tokenizer", inputs / "train.parquet"
         data.write_demonstrations(train, _texts(demonstrations), start.template)
-        data.write_tokenizer(tokenizer, start.location, **start.options)
+        data.write_tokenizer(tokenizer, start.location)
         history = history_of(sft_folder.folder, sft_folder.step, origin)
         if sft_folder.step < sft.steps:
             publish_json(sft_folder.folder / HISTORY, history.entered())
-            lines = sft_overrides(sft, on_disk(start), str(tokenizer), str(train), str(sft_folder.folder), save_every)
+            lines = sft_overrides(sft, start.location, str(tokenizer), str(train), str(sft_folder.folder), save_every)
             lines += hydra_lines({"hydra.run.dir": str(sft_folder.folder / "hydra"), "hydra.output_subdir": None})
             launch = ["-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={gpus_per_node}"]
             done = subprocess.run(

@@ -31,6 +31,7 @@ from verl.utils.config import omega_conf_to_dataclass
 from verl.utils.seqlen_balancing import calculate_workload, get_seqlen_balanced_partitions
 from verl.workers.utils.padding import response_from_nested, response_to_nested
 
+from rlvr.data import tasks
 from rlvr.estimators import Estimator
 from rlvr.files import publish_json, read_json
 from rlvr.training import measures
@@ -71,6 +72,7 @@ class VerlTrainer(PPOTrainerSync):
         with open_dict(config):
             config.trainer.v1.trainer_mode = "sync"  # another name would select the asynchronous replay buffer
         self.ours = config.rlvr
+        self.generated_task = tasks.of_set(self.ours.task)
         self.estimator = Estimator.of_run(json.loads(self.ours.estimator), config.trainer.total_training_steps)
         self.estimator_state: dict[str, float] = {}
         if by_rewards_alone(self.estimator):
@@ -270,7 +272,7 @@ class VerlTrainer(PPOTrainerSync):
             **measures.entropy_change(self.weights_PG, inputs.values["logp_PG"]),
             **measures.shares(rates),
             **measures.counts(rates, rollouts.correct_PG.shape[1]),
-            **rollouts.measures(self.tokenizer),
+            **rollouts.measures(self.tokenizer, self.generated_task),
             "prompts_drawn": len(rates),
             "failed_groups": self.failed_groups,
             "statuses": rollouts.statuses,
@@ -323,7 +325,7 @@ class VerlTrainer(PPOTrainerSync):
                 "solve_rates": measures.by_correct(rates, rollouts.correct_PG.shape[1]),
                 **measures.by_level(rates, [levels[uid] for uid in rollouts.uids]),
                 **greedy,
-                **rollouts.measures(self.tokenizer),
+                **rollouts.measures(self.tokenizer, self.generated_task),
                 "failed_groups": failed,
             }
         )
