@@ -15,21 +15,17 @@ from rlvr.statistics.intervals import SeedsAndKnownProblems
 
 
 def frame(policy: str, values) -> pd.DataFrame:
-    problems = [f"p{i}" for i in range(len(values))]
-    return pd.DataFrame(
-        {"policy": policy, "evaluation": "x", "problem": problems, "n": 8, "distinct": 2, "s_div": values}
-    )
+    rows = {"problem": [f"p{i}" for i in range(len(values))], "n": 8, "distinct": 2, "s_div": values}
+    return pd.DataFrame({"policy": policy, "evaluation": "x", **rows})
 
 
 def contrast(pairs) -> ContrastSpec:
-    head = {"k": None, "levels": None, "evaluation": "x"}
-    terms = [
-        {
-            **{"weight": w, "arm": arm, "label": arm, **head},
-            "rates": [{"learning_rate": None, "policies": [f"{arm}1", f"{arm}2", f"{arm}3"]}],
-        }
-        for arm, w in pairs
-    ]
+    def term(arm: str, weight: float) -> dict:
+        rates = [{"learning_rate": None, "policies": [f"{arm}{seed}" for seed in (1, 2, 3)]}]
+        head = {"weight": weight, "arm": arm, "label": arm, "k": None, "levels": None}
+        return {**head, "evaluation": "x", "rates": rates}
+
+    terms = [term(*pair) for pair in pairs]
     (one,) = plain().contrasts
     return ContrastSpec.model_validate({**one.model_dump(), "model": "m", "terms": terms})
 

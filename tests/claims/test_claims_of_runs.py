@@ -6,23 +6,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy import stats
-from support.claims_by_hand import (
-    COUNTS,
-    CURVES,
-    claim,
-    described,
-    each_contrast,
-    of_policies,
-    plain,
-)
+from support.claims_by_hand import COUNTS, CURVES, claim, described, each_contrast, of_policies, plain
 
 from rlvr.claims.evaluate import evaluate, summarise
-from rlvr.claims.verdicts import (
-    CONTRADICTED,
-    INCONCLUSIVE,
-    NOT_COMPARABLE,
-    REPRODUCED,
-)
+from rlvr.claims.verdicts import CONTRADICTED, INCONCLUSIVE, NOT_COMPARABLE, REPRODUCED
 from rlvr.config.schema.items import Claim
 from rlvr.config.schema.names import About
 from rlvr.files import RecordError
@@ -36,14 +23,23 @@ def curve(values_T, name="entropy") -> list[dict]:
     return [{"step": 0, name: 99.0}, *({"step": 10 * (t + 1), name: v} for t, v in enumerate(values_T))]
 
 
+def three(**arms) -> dict[str, list[dict]]:
+    """The probes of three seeds of arms; `arm`: (seed) -> its values."""
+    return {f"{arm}{s}": curve(values_T(s)) for arm, values_T in arms.items() for s in (1, 2, 3)}
+
+
+def judged(one: ClaimSpec, probes=None, metrics=None) -> dict:
+    """The row of a claim with one contrast."""
+    (row,) = evaluate(one, Evidence(probes=probes or {}, metrics=metrics or {}))
+    return row
+
+
 def test_curves_have_students_interval_over_paired_seeds():
     generator = np.random.default_rng(0)
-    probes = {
-        f"{arm}{s}": curve(generator.normal(i, 0.3, 10)) for i, arm in enumerate(("low", "high")) for s in (1, 2, 3)
-    }
+    probes = three(low=lambda s: generator.normal(0, 0.3, 10), high=lambda s: generator.normal(1, 0.3, 10))
     made = claim("greater", left="high", right=["low"], measure="probe.entropy", during=(0.5, 1.0))
     (one,) = described(made, CURVES)
-    (row,) = evaluate(one, Evidence({}, probes, {}))
+    row = judged(one, probes)
     means = {run: np.mean([r["entropy"] for r in rows if r["step"] >= 50]) for run, rows in probes.items()}
     high, low = ([means[f"{arm}{s}"] for s in (1, 2, 3)] for arm in ("high", "low"))
     expected = stats.ttest_rel(high, low)
@@ -56,28 +52,23 @@ def test_curves_have_students_interval_over_paired_seeds():
     probes |= {f"mid{s}": probes[f"low{s}"] for s in (1, 2, 3)}
     first, second = evaluate(one, Evidence({}, probes, {}))
     wide = expected.confidence_interval(1 - 0.05 / 2)
-    assert (first["low_of_all"], first["high_of_all"]) == pytest.approx((wide.low, wide.high), rel=0.1), (
-        "two that vary apart"
-    )
+    ends = first["low_of_all"], first["high_of_all"]
+    assert ends == pytest.approx((wide.low, wide.high), rel=0.1), "two that vary apart"
     assert (second["estimate"], second["verdict"]) == (0, INCONCLUSIVE)
 
 
 def test_the_part_of_training_and_the_rows_that_a_measure_is_from():
-    rising = {
-        f"{arm}{s}": curve(np.linspace(0, 9, 10) + s / 100 + (arm == "high") * 2)
-        for arm in ("low", "high")
-        for s in (1, 2)
-    }
-    rising |= {f"{arm}3": rising[f"{arm}1"] for arm in ("low", "high")}
+    line_T = np.linspace(0, 9, 10)
+    rising = three(low=lambda s: line_T + s / 100, high=lambda s: line_T + s / 100 + 2)
     made = claim("greater", left="high", right=["low"], measure="probe.entropy", during=(0.0, 0.2))
-    (row,) = evaluate(described(made, CURVES)[0], Evidence({}, rising, {}))
+    row = judged(described(made, CURVES)[0], rising)
     assert row["estimate"] == pytest.approx(2) and row["verdict"] == REPRODUCED
     batches = {run: [{"step": r["step"], "correct": -r["entropy"]} for r in rows] for run, rows in rising.items()}
     made = claim("greater", left="high", right=["low"], measure="metrics.correct")
-    (row,) = evaluate(described(made, CURVES)[0], Evidence({}, {}, batches))
+    row = judged(described(made, CURVES)[0], metrics=batches)
     assert row["estimate"] == pytest.approx(-2) and row["verdict"] == CONTRADICTED
     near = claim("within", left="high", right=["low"], measure="metrics.correct", threshold=2.5)
-    assert evaluate(described(near, CURVES)[0], Evidence({}, {}, batches))[0]["verdict"] == REPRODUCED
+    assert judged(described(near, CURVES)[0], metrics=batches)["verdict"] == REPRODUCED
 
 
 def with_grid(made: Claim, content=CURVES, every=10) -> dict:
@@ -91,47 +82,41 @@ def with_grid(made: Claim, content=CURVES, every=10) -> dict:
 
 def test_a_claim_over_a_figures_first_steps_reads_no_later_one():
     first = CURVES.model_copy(update={"up_to_step": 40})
-    probes = {
-        f"{arm}{s}": curve([*(level + s / 100,) * 4, *(-level,) * 6])
-        for arm, level in (("high", 2.0), ("low", 1.0))
-        for s in (1, 2, 3)
-    }
+    probes = three(
+        high=lambda s: [2.0 + s / 100] * 4 + [-2.0] * 6,
+        low=lambda s: [1.0 + s / 100] * 4 + [-1.0] * 6,
+    )
     made = claim("greater", left="high", right=["low"], measure="probe.entropy")
-    whole, part = (evaluate(with_grid(made, figure), Evidence({}, probes, {}))[0] for figure in (CURVES, first))
+    whole, part = (judged(with_grid(made, figure), probes) for figure in (CURVES, first))
     assert whole["estimate"] == pytest.approx(-0.2) and part["estimate"] == pytest.approx(1)
     late = made.model_copy(update={"during": (0.75, 1.0)})
-    probes = {
-        run: [{**row, "entropy": row["step"] * (run[:3] != "low")} for row in rows] for run, rows in probes.items()
-    }
-    (row,) = evaluate(with_grid(late, first), Evidence({}, probes, {}))
+    probes = three(high=lambda s: 10.0 * np.arange(1, 11), low=lambda s: np.zeros(10))
+    row = judged(with_grid(late, first), probes)
     assert row["estimate"] == pytest.approx(35), "shares of the figure's steps: 30 and 40"
 
 
 def test_a_change_is_the_late_mean_minus_the_early_one():
-    probes = {
-        f"{arm}{s}": curve(np.linspace(0, 9, 10) * slope + s)
-        for arm, slope in (("high", 2), ("low", 1))
-        for s in (1, 2, 3)
-    }
+    line_T = np.linspace(0, 9, 10)
+    probes = three(high=lambda s: 2 * line_T + s, low=lambda s: line_T + s)
     parts = {"measure": "probe.entropy", "during": (0.9, 1.0), "since": (0.0, 0.2)}  # values 8 and 9 against 0 and 1
     one = with_grid(claim("greater", weights={"high": 1.0}, **parts))
-    (row,) = evaluate(one, Evidence({}, probes, {}))
+    row = judged(one, probes)
     assert (row["estimate"], row["verdict"]) == (16, REPRODUCED)
     assert (row["says"], row["data"]) == ("high, rise of entropy", "held-out")
     assert summarise(one, [row], "laptop")["deciding"] == "high, rise of entropy with m on held-out, in place of M"
     (of_batches,) = with_grid(claim("greater", weights={"high": 1.0}, measure="metrics.correct")).contrasts
     assert (of_batches.says, of_batches.data) == ("high, correct", "train")
-    (row,) = evaluate(with_grid(claim("greater", weights={"high": -1.0}, **parts)), Evidence({}, probes, {}))
+    row = judged(with_grid(claim("greater", weights={"high": -1.0}, **parts)), probes)
     assert (row["says"], row["verdict"]) == ("high, fall of entropy", CONTRADICTED)
-    (row,) = evaluate(with_grid(claim("greater", left="low", right=["high"], **parts)), Evidence({}, probes, {}))
+    row = judged(with_grid(claim("greater", left="low", right=["high"], **parts)), probes)
     assert (row["estimate"], row["verdict"]) == (-8, CONTRADICTED)
     assert row["says"] == "low − high, change of entropy"
 
 
 def test_a_part_of_training_without_a_probe_is_not_comparable():
-    probes = {f"{arm}{s}": curve(np.arange(10.0) + s) for arm in ("high", "low") for s in (1, 2, 3)}
+    probes = three(high=lambda s: np.arange(10.0) + s)
     early = {"measure": "probe.entropy", "during": (0.9, 1.0), "since": (0.0, 0.05)}  # the first probe is at a tenth
-    (row,) = evaluate(with_grid(claim("greater", weights={"high": 1.0}, **early)), Evidence({}, probes, {}))
+    row = judged(with_grid(claim("greater", weights={"high": 1.0}, **early)), probes)
     assert row["verdict"] == NOT_COMPARABLE and "no value of the measure" in row["reason"]
 
 
@@ -140,19 +125,20 @@ def test_every_checkpoint_counts_and_dense_first_steps_do_not():
     generator = np.random.default_rng(3)
 
     def probed(lead_T) -> dict:
-        noise = {s: generator.normal(0, 0.01, 10) for s in (1, 2, 3)}
-        high = {f"high{s}": curve(np.asarray(lead_T) + noise[s]) for s in noise}
-        dense = [{"step": step, "entropy": -50.0} for step in range(1, 10)]
-        rows = {run: [rows[0], *dense, *rows[1:]] for run, rows in high.items()}
-        return rows | {
-            f"low{s}": curve(np.zeros(10)) + [{"step": d, "entropy": 0.0} for d in range(1, 10)] for s in noise
-        }
+        probes = three(
+            high=lambda s: np.asarray(lead_T) + generator.normal(0, 0.01, 10),
+            low=lambda s: np.zeros(10),
+        )
+        dense = {"high": -50.0, "low": 0.0}
+        for run, rows in probes.items():
+            rows[1:1] = [{"step": step, "entropy": dense[run[:-1]]} for step in range(1, 10)]
+        return probes
 
     made = claim("greater", left="high", right=["low"], measure="probe.entropy", each_checkpoint=True)
     one = with_grid(made)
     ahead, once_behind = [1.0] * 10, [1.0] * 9 + [-1.0]
     probes = probed(ahead)
-    (row,) = evaluate(one, Evidence({}, probes, {}))
+    row = judged(one, probes)
     assert row["verdict"] == REPRODUCED and row["estimate"] == pytest.approx(1, abs=0.03)
     assert row["says"].endswith("lowest of all checkpoints")
     values_SC = np.array(
@@ -161,22 +147,21 @@ def test_every_checkpoint_counts_and_dense_first_steps_do_not():
     every = [stats.ttest_1samp(values_S, 0).confidence_interval(0.95) for values_S in values_SC.T]
     assert (row["low"], row["high"]) == pytest.approx((min(i.low for i in every), min(i.high for i in every)))
     wide = [stats.ttest_1samp(values_S, 0).confidence_interval(1 - 0.05 / 10) for values_S in values_SC.T]
-    assert row["high"] < row["high_of_all"] <= min(i.high for i in wide) + 1e-9, (
-        "at most Bonferroni's of ten checkpoints"
-    )
+    bonferroni = min(i.high for i in wide)
+    assert row["high"] < row["high_of_all"] <= bonferroni + 1e-9, "at most that of ten checkpoints"
     behind = probed(once_behind)
-    (row,) = evaluate(one, Evidence({}, behind, {}))
+    row = judged(one, behind)
     assert row["verdict"] == CONTRADICTED and row["estimate"] == pytest.approx(-1, abs=0.03)
     early = with_grid(made.model_copy(update={"during": (0.0, 0.9)}))
-    assert evaluate(early, Evidence({}, behind, {}))[0]["verdict"] == REPRODUCED, "the last checkpoint is outside"
+    assert judged(early, behind)["verdict"] == REPRODUCED, "the last checkpoint is outside"
     for rows in behind.values():
         rows[:] = [{**r, "entropy": None if r["step"] == 100 else r["entropy"]} for r in rows]
-    assert evaluate(one, Evidence({}, behind, {}))[0]["verdict"] == REPRODUCED, "no value, no checkpoint"
-    (row,) = evaluate(with_grid(made, every=1000), Evidence({}, probes, {}))
+    assert judged(one, behind)["verdict"] == REPRODUCED, "no value, no checkpoint"
+    row = judged(with_grid(made, every=1000), probes)
     assert row["verdict"] == NOT_COMPARABLE and "no value" in row["reason"], "no checkpoint at this scale"
     behind["low1"] = [r for r in behind["low1"] if r["step"] != 50]
     with pytest.raises(RecordError, match=r"low1: checkpoints at steps \[10, 20, 30, 40, 60"):
-        evaluate(one, Evidence({}, behind, {}))
+        judged(one, behind)
 
 
 def test_a_claim_about_hard_levels_reads_them_from_the_rates_by_level():
@@ -188,7 +173,7 @@ def test_a_claim_about_hard_levels_reads_them_from_the_rates_by_level():
 
     probes = {f"high{s}": rows(0.0, 0.6 + s / 100) for s in (1, 2, 3)} | {f"low{s}": rows(1.0, 0.5) for s in (1, 2, 3)}
     made = claim("greater", left="high", right=["low"], measure="probe.hard_pass_rate", each_checkpoint=True)
-    (row,) = evaluate(with_grid(made, hard), Evidence({}, probes, {}))
+    row = judged(with_grid(made, hard), probes)
     assert row["estimate"] == pytest.approx(0.12) and row["verdict"] == REPRODUCED
 
 
@@ -196,7 +181,7 @@ def test_one_seed_of_a_curve_decides_nothing():
     made = claim("greater", left="high", right=["low"], measure="probe.entropy")
     (one,) = described(made, CURVES)
     one = each_contrast(one, lambda c: {"terms": tuple(of_policies(term, term.policies[0]) for term in c.terms)})
-    (row,) = evaluate(one, Evidence({}, {"high1": curve([5.0]), "low1": curve([1.0])}, {}))
+    row = judged(one, {"high1": curve([5.0]), "low1": curve([1.0])})
     assert (row["estimate"], row["verdict"]) == (4, INCONCLUSIVE) and math.isnan(row["low"])
 
 
@@ -214,38 +199,33 @@ def batches(shares) -> list[dict]:
     return [{"step": i + 1, "unsolved": 100 * share, "prompts_drawn": 100} for i, share in enumerate(shares)]
 
 
+HEALTHY = batches(np.linspace(0.6, 0.2, 40))
+COLLAPSED = batches([*np.linspace(0.6, 0.2, 20), *np.linspace(0.3, 0.9, 20)])
+
+
 def test_shares_of_collapsed_runs_have_newcombes_interval():
     """Three of ten runs against none: from the two Wilson intervals (Newcombe 1998, method 10)."""
-    healthy, collapsed = (
-        batches(np.linspace(0.6, 0.2, 40)),
-        batches([*np.linspace(0.6, 0.2, 20), *np.linspace(0.3, 0.9, 20)]),
-    )
-    one = of_collapse(plain((None,), seeds=10))
-    metrics = {
-        f"{arm}{s}": collapsed if arm == "left" and s < 4 else healthy
-        for arm in ("left", "right")
-        for s in range(1, 11)
-    }
-    (row,) = evaluate(one, Evidence({}, {}, metrics))
+    one, runs = of_collapse(plain((None,), seeds=10)), [f"{arm}{s}" for arm in ("left", "right") for s in range(1, 11)]
+
+    def with_collapsed(*lost: str) -> dict:
+        return judged(one, metrics={run: COLLAPSED if run in lost else HEALTHY for run in runs})
+
+    row = with_collapsed("left1", "left2", "left3")
     wilson = [stats.binomtest(c, 10).proportion_ci(0.95, "wilson") for c in (3, 0)]
     low = 0.3 - math.hypot(0.3 - wilson[0].low, wilson[1].high - 0)
     high = 0.3 + math.hypot(wilson[0].high - 0.3, 0 - wilson[1].low)
     assert (row["estimate"], row["low"], row["high"]) == pytest.approx((0.3, low, high))
     assert (row["verdict"], row["seeds"], row["problems"]) == (INCONCLUSIVE, 10, None), "as in the paper: p = 0.21"
-    all_of_them = {run: collapsed if run.startswith("left") else healthy for run in metrics}
-    assert evaluate(one, Evidence({}, {}, all_of_them))[0]["verdict"] == REPRODUCED
-    swapped = {run: healthy if run.startswith("left") else collapsed for run in metrics}
-    assert evaluate(one, Evidence({}, {}, swapped))[0]["verdict"] == CONTRADICTED
+    assert with_collapsed(*runs[:10])["verdict"] == REPRODUCED
+    assert with_collapsed(*runs[10:])["verdict"] == CONTRADICTED
 
 
 def test_the_share_of_one_method_has_the_interval_of_its_table():
     """None of eight runs collapses: Clopper and Pearson's upper end is 36.9 %, so fewer than half do."""
-    healthy, collapsed = batches(np.linspace(0.6, 0.2, 40)), batches([*np.linspace(0.6, 0.2, 20), *[0.9] * 20])
     one = of_collapse(plain((None,), predicate="not_below", threshold=0.5))
     one = each_contrast(one, lambda c: {"terms": (of_policies(c.terms[0], *"abcdefgh", weight=-1.0),)})
     for lost, verdict in (("", REPRODUCED), ("abc", INCONCLUSIVE), ("abcdefgh", CONTRADICTED)):
-        metrics = {run: collapsed if run in lost else healthy for run in "abcdefgh"}
-        (row,) = evaluate(one, Evidence(metrics=metrics))
+        row = judged(one, metrics={run: COLLAPSED if run in lost else HEALTHY for run in "abcdefgh"})
         ends = stats.binomtest(len(lost), 8).proportion_ci(0.95, "exact")
         assert (row["estimate"], row["low"], row["high"]) == pytest.approx((-len(lost) / 8, -ends.high, -ends.low))
         assert row["verdict"] == verdict
@@ -260,14 +240,12 @@ def test_sooner_is_the_share_of_training_at_which_both_reach_the_last_value_of_t
     rises = {"high": [1, 2, 3, 4, 6, 7, 8, 9, 9, 9], "low": [0, 1, 1, 2, 2, 3, 3, 4, 4, 5], "mid": [0] * 10}
     probes = {f"{arm}{s}": [{"step": 0, "entropy": 0.0}, *curve(v)[1:]] for arm, v in rises.items() for s in (1, 2, 3)}
     made = claim("sooner", left="high", right=["low"], measure="probe.entropy")
-    (row,) = evaluate(with_grid(made), Evidence({}, probes, {}))
+    row = judged(with_grid(made), probes)
     assert (row["estimate"], row["verdict"]) == (pytest.approx(1 - 0.45), REPRODUCED)
-    (row,) = evaluate(with_grid(made.model_copy(update={"left": "mid"})), Evidence({}, probes, {}))
+    row = judged(with_grid(made.model_copy(update={"left": "mid"})), probes)
     assert (row["estimate"], row["verdict"]) == (0.0, INCONCLUSIVE), "both at the end"
-    probes |= {f"high{s}": curve([math.nan] * 10) for s in (1, 2, 3)}
-    del probes["high1"][0], probes["high2"][0], probes["high3"][0]
-    (row,) = evaluate(with_grid(made), Evidence({}, probes, {}))
-    assert row["verdict"] == NOT_COMPARABLE
+    probes |= {f"high{s}": curve([math.nan] * 10)[1:] for s in (1, 2, 3)}
+    assert judged(with_grid(made), probes)["verdict"] == NOT_COMPARABLE
     for wrong in ({"during": (0.5, 1.0)}, {"since": (0.0, 0.0)}, {"each_checkpoint": True}):
         with pytest.raises(ValueError, match="whole of training"):
             claim("sooner", left="high", right=["low"], measure="probe.entropy", **wrong)
@@ -275,11 +253,9 @@ def test_sooner_is_the_share_of_training_at_which_both_reach_the_last_value_of_t
 
 def test_two_arms_of_one_law_are_equally_soon_in_the_mean():
     generator = np.random.default_rng(0)
-    probes = {f"{arm}{s}": curve(generator.normal(0, 1, 10)) for arm in ("high", "low") for s in range(1, 2001)}
-    one = with_grid(claim("sooner", left="high", right=["low"], measure="probe.entropy"))
     many = [[f"{arm}{s}" for s in range(1, 2001)] for arm in ("high", "low")]
+    probes = {run: curve(generator.normal(0, 1, 10))[1:] for runs in many for run in runs}
+    one = with_grid(claim("sooner", left="high", right=["low"], measure="probe.entropy"))
     one = each_contrast(one, lambda c: {"terms": tuple(of_policies(t, *p) for t, p in zip(c.terms, many, strict=True))})
-    for rows in probes.values():
-        del rows[0]
-    (row,) = evaluate(one, Evidence({}, probes, {}))
+    row = judged(one, probes)
     assert abs(row["estimate"]) < 0.03 and row["low"] < 0 < row["high"]

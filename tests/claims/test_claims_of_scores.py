@@ -24,12 +24,7 @@ from support.claims_by_hand import (
 from rlvr.claims import of_scores
 from rlvr.claims.contrasts import contrasts
 from rlvr.claims.evaluate import FAILS, HOLDS, SILENT, evaluate, published
-from rlvr.claims.verdicts import (
-    CONTRADICTED,
-    INCONCLUSIVE,
-    REPRODUCED,
-    together,
-)
+from rlvr.claims.verdicts import CONTRADICTED, INCONCLUSIVE, REPRODUCED, together
 from rlvr.config.layers import ConfigError
 from rlvr.config.schema.items import Claim
 from rlvr.files import RecordError
@@ -83,10 +78,8 @@ def test_contrasts_in_words_and_at_the_largest_k_that_a_scale_has():
     last = claim("greater", left="high", right=["low"], k=[8])
     assert said(last, table.k) == [("high − low @8", [(1, "high", 8, False), (-1, "low", 8, False)])]
     assert said(last)[0][0] == "high − low @4", "this scale has no larger one"
-    assert [words for words, _ in said(claim("greater", left="high", right=["low"], k=[2, 4, 8]))] == [
-        "high − low @2",
-        "high − low @4",
-    ]
+    three = said(claim("greater", left="high", right=["low"], k=[2, 4, 8]))
+    assert [words for words, _ in three] == ["high − low @2", "high − low @4"]
     crossing = said(claim("crossing", left="high", right=["low"], k=[1, 8]))
     assert [words for words, _ in crossing] == ["reversed: high − low @1", "high − low @4"]
     assert crossing[0][1] == [(-1, "high", 1, False), (1, "low", 1, False)]
@@ -104,10 +97,9 @@ def test_a_plain_difference_has_the_interval_of_the_tables(k, right):
     scores = noisy(1, ("left", "right"), shift=0.05) | noisy(2, ("base",), seeds=1)
     (row,) = evaluate(plain((k,), ("left", right), resamples=2000), Evidence(scores))
     left, other = values(scores, "left", k, 3), values(scores, right, k, 1 if right == "base" else 3)
-    expected = SeedsAndProblems(0.95).of_difference(left, other)
-    assert (row["estimate"], row["low"], row["high"]) == pytest.approx(
-        (100 * expected.estimate, 100 * expected.low, 100 * expected.high), abs=1e-9
-    )
+    expected = SeedsAndProblems(0.95).of_difference(100 * left, 100 * other)
+    ends = expected.estimate, expected.low, expected.high
+    assert (row["estimate"], row["low"], row["high"]) == pytest.approx(ends, abs=1e-9)
     assert (row["low"], row["high"]) == (row["low_of_all"], row["high_of_all"]), "one contrast needs no correction"
     assert min(2 * row["p"], row["p_of_all"]) == pytest.approx(expected.p)
 
@@ -171,15 +163,13 @@ def test_a_slope_over_several_k_is_each_against_the_first():
 
 def test_published_cells_that_a_table_lacks_are_no_evidence():
     head = {"hard": False, "benchmark": "MATH 500"}
-    parts = [
-        {
-            **{"says": f"@{k}", "model": "M", "benchmark": "MATH 500"},
-            "terms": [{"weight": w, "k": k, "method": m, **head} for w, m in ((1.0, "A"), (-1.0, "B"))],
-        }
-        for k in (1, 2)
-    ]
+
+    def at(k: int) -> dict:
+        terms = [{"weight": w, "k": k, "method": m, **head} for w, m in ((1.0, "A"), (-1.0, "B"))]
+        return {"says": f"@{k}", "model": "M", "benchmark": "MATH 500", "terms": terms}
+
     one = plain((1, 2), predicate="within", threshold=1.0)
-    one = ClaimSpec.model_validate({**one.model_dump(), "published": parts})
+    one = ClaimSpec.model_validate({**one.model_dump(), "published": [at(1), at(2)]})
     rows = {"model": ["m"] * 3, "method": ["A", "B", "A"], "benchmark": ["math500"] * 3, "k": [1, 1, 2], "ci": ""}
     made = published(one, Reference(pd.DataFrame({**rows, "value": [50.3, 51.3, 60.0]})))
     assert (made["published"], made["published_cells"]) == (HOLDS, "1 of 1"), "a point apart, as printed, is within it"
@@ -213,11 +203,8 @@ def on_two(**given):
 
 def test_a_mean_over_benchmarks_weighs_each_alike_whatever_its_problems():
     """high - low: 50 points at pass@1 on x; on y, where `low` solves all, -25: the mean is 12.5."""
-    few = {
-        (f"{arm}{s}", "y"): frame(f"{arm}{s}", np.full(20, n))
-        for arm, n in (("high", 3), ("low", 4))
-        for s in (1, 2, 3)
-    }
+    counts = {"high": 3, "low": 4}
+    few = {(f"{arm}{s}", "y"): frame(f"{arm}{s}", np.full(20, n)) for arm, n in counts.items() for s in (1, 2, 3)}
     made = on_two(left="high", right=["low"], k=[1])
     (contrast,) = made.contrasts
     assert contrast.benchmark == "b, c" and contrast.data == "x, y"
@@ -229,18 +216,16 @@ def test_a_mean_over_benchmarks_weighs_each_alike_whatever_its_problems():
 def test_its_interval_is_that_of_the_table_over_benchmarks():
     """Other runs, and other problems of each benchmark, not other benchmarks."""
     generator = np.random.default_rng(3)
-    left, right = (
-        {
-            (f"{arm}{s}", name): frame(f"{arm}{s}", generator.integers(low, 4, size))
-            for s in (1, 2, 3)
-            for name, size in (("x", PROBLEMS), ("y", 30))
-        }
+    scores = {
+        (f"{arm}{s}", name): frame(f"{arm}{s}", generator.integers(low, 4, size))
         for arm, low in (("high", 2), ("low", 0))
-    )
-    (row,) = evaluate(on_two(left="high", right=["low"], k=[1]), Evidence(left | right))
+        for s in (1, 2, 3)
+        for name, size in (("x", PROBLEMS), ("y", 30))
+    }
+    (row,) = evaluate(on_two(left="high", right=["low"], k=[1]), Evidence(scores))
     matrices = [
-        [np.stack([100 * side[f"{arm}{s}", name]["correct"] / 4 for s in (1, 2, 3)]) for name in ("x", "y")]
-        for arm, side in (("high", left), ("low", right))
+        [np.stack([100 * scores[f"{arm}{s}", name]["correct"] / 4 for s in (1, 2, 3)]) for name in ("x", "y")]
+        for arm in ("high", "low")
     ]
     expected = RunsAndProblemsByBenchmark(3, 0.95).of_difference(mean, *matrices)
     made = [row[key] for key in ("estimate", "low", "high")]
@@ -248,8 +233,6 @@ def test_its_interval_is_that_of_the_table_over_benchmarks():
 
 
 def test_one_benchmark_has_no_mean_over_benchmarks():
-    content = TABLE.model_copy(update={"k": [1]})
+    made = claim("greater", left="high", right=["low"], average=True)
     with pytest.raises(ConfigError, match="average: remove this key: one benchmark"):
-        of_scores.check(
-            claim("greater", left="high", right=["low"], average=True), item(content, COUNTS), content, None, "p"
-        )
+        of_scores.check(made, item(TABLE, COUNTS), TABLE, None, "p")

@@ -7,10 +7,7 @@ from support.claims_by_hand import PROBLEMS, each_contrast, frame, plain
 
 from rlvr.claims.contrasts import EQUAL, PAPER, layout
 from rlvr.claims.evaluate import evaluate
-from rlvr.claims.verdicts import (
-    CONTRADICTED,
-    NOT_COMPARABLE,
-)
+from rlvr.claims.verdicts import CONTRADICTED, NOT_COMPARABLE
 from rlvr.config.layouts import Rate
 from rlvr.items.contrast import ClaimSpec, Evidence
 from rlvr.planning.expansion import make_plan

@@ -9,18 +9,25 @@ from conftest import ROOT
 from rlvr.claims import grid
 from rlvr.claims.verdicts import VERDICTS
 
+CLAIMS = pd.read_csv(ROOT / "docs" / "results" / "claims.csv")
+ACE = CLAIMS[CLAIMS["paper"] == "ace"]
+
 
 @pytest.mark.broad
-def test_papers_stand_beside_and_below_each_other_without_overlap():
-    frame = pd.read_csv(ROOT / "docs" / "results" / "claims.csv")
-    figure = grid.draw(frame)
+def test_papers_stand_beside_and_below_each_other_with_a_line_of_one_height_for_each_claim():
+    figure = grid.draw(CLAIMS)
     panels = {axes.get_title(): axes.get_position() for axes in figure.axes}
-    assert set(panels) == set(frame["short"])
+    assert set(panels) == set(CLAIMS["short"])
     for (_, one), (_, other) in combinations(panels.items(), 2):
         apart = one.x1 <= other.x0 or other.x1 <= one.x0 or one.y1 <= other.y0 or other.y1 <= one.y0
         assert apart
     assert all(0 <= box.x0 < box.x1 <= 1.001 and 0 <= box.y0 < box.y1 <= 1 for box in panels.values())
     assert len({round(box.x0, 3) for box in panels.values()}) == grid.ACROSS
+    tall = figure.get_size_inches()[1]
+    for axes in figure.axes:
+        claims = CLAIMS[CLAIMS["short"] == axes.get_title()]["claim"].nunique()
+        assert len(axes.get_yticks()) == claims
+        assert abs(axes.get_position().height * tall / claims - grid.ROW) < 1e-6
 
 
 def test_every_verdict_has_a_look_of_its_own():
@@ -29,8 +36,7 @@ def test_every_verdict_has_a_look_of_its_own():
 
 
 def test_no_two_claims_of_a_paper_look_alike():
-    frame = pd.read_csv(ROOT / "docs" / "results" / "claims.csv")
-    for _, claims in frame.groupby("paper"):
+    for _, claims in CLAIMS.groupby("paper"):
         sentences = list(dict.fromkeys(claims["says"]))
         shown = [grid._wrapped(text) for text in sentences]
         assert len(set(shown)) == len(sentences) and all(text.count("\n") < grid.LINES for text in shown)
@@ -39,35 +45,20 @@ def test_no_two_claims_of_a_paper_look_alike():
 
 
 def test_a_picture_names_what_was_run_and_explains_each_marker():
-    frame = pd.read_csv(ROOT / "docs" / "results" / "claims.csv")
-    ace = frame[frame["paper"] == "ace"]
-    figure = grid.draw(ace)
+    figure = grid.draw(ACE)
     (axes,) = figure.axes
-    assert grid.what_ran(ace).startswith("qwen2-chain on chain-easy, chain-hard")
-    assert any(" ".join(text.get_text().split()) == grid.what_ran(ace) for text in axes.texts)
+    assert grid.what_ran(ACE).startswith("qwen2-chain on chain-easy, chain-hard")
+    assert any(" ".join(text.get_text().split()) == grid.what_ran(ACE) for text in axes.texts)
     entries = {text.get_text() for text in figure.legends[0].get_texts()}
-    assert entries == set(ace["published"]) | set(ace["verdict"])
+    assert entries == set(ACE["published"]) | set(ACE["verdict"])
     drawn = sum(bool(line.get_xdata()[0] == 0) for line in axes.lines)
-    assert drawn == ace["claim"].nunique(), "a claim without published numbers has a marker too"
-
-
-@pytest.mark.broad
-def test_every_claim_is_a_line_of_the_same_height():
-    frame = pd.read_csv(ROOT / "docs" / "results" / "claims.csv")
-    figure = grid.draw(frame)
-    tall = figure.get_size_inches()[1]
-    for axes in figure.axes:
-        claims = frame[frame["short"] == axes.get_title()]["claim"].nunique()
-        assert len(axes.get_yticks()) == claims
-        assert abs(axes.get_position().height * tall / claims - grid.ROW) < 1e-6
+    assert drawn == ACE["claim"].nunique(), "a claim without published numbers has a marker too"
 
 
 @pytest.mark.broad
 def test_headings_of_columns_stand_apart():
-    frame = pd.read_csv(ROOT / "docs" / "results" / "claims.csv")
-    ace = frame[frame["paper"] == "ace"]
     for scale in ("laptop", "pretrained", "pretrained-smoke"):
-        figure = grid.draw(ace.assign(scale=scale))
+        figure = grid.draw(ACE.assign(scale=scale))
         figure.canvas.draw()
         (axes,) = figure.axes
         boxes = [label.get_window_extent() for label in axes.get_xticklabels()]

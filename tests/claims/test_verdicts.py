@@ -7,14 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from support.claims_by_hand import (
-    claim,
-    described,
-    each_contrast,
-    found,
-    noisy,
-    plain,
-)
+from support.claims_by_hand import claim, described, each_contrast, found, noisy, plain
 
 from rlvr.claims.contrasts import EQUAL, PAPER
 from rlvr.claims.evaluate import evaluate, summarise
@@ -27,6 +20,7 @@ from rlvr.claims.verdicts import (
     OPPOSITE,
     REPRODUCED,
     SAME,
+    SMALLER,
     UNDECIDED,
     false_discoveries,
     of_stand_ins,
@@ -41,10 +35,11 @@ from rlvr.items.contrast import Estimate, Evidence
 numbers = st.floats(-50, 50, allow_nan=False).map(lambda x: round(x, 3))
 
 
-@st.composite
-def estimates(draw_):
-    low_of_all, low, value, high, high_of_all = sorted(draw_(st.lists(numbers, min_size=5, max_size=5)))
-    return Estimate(value, low, high, low_of_all, high_of_all, 3, 40, "u")
+def estimate_of(low_of_all: float, low: float, high: float, high_of_all: float) -> Estimate:
+    return Estimate((low + high) / 2, low, high, low_of_all, high_of_all, 3, 40, "u")
+
+
+estimates = st.lists(numbers, min_size=4, max_size=4).map(lambda ends: estimate_of(*sorted(ends)))
 
 
 ORDER = [CONTRADICTED, INCONCLUSIVE, REPRODUCED]
@@ -64,12 +59,11 @@ ORDER = [CONTRADICTED, INCONCLUSIVE, REPRODUCED]
     ],
 )
 def test_a_contrasts_verdict_by_hand(bounds, threshold, above, near):
-    low_of_all, low, high, high_of_all = bounds
-    estimate = Estimate((low + high) / 2, low, high, low_of_all, high_of_all, 3, 40, "u")
+    estimate = estimate_of(*bounds)
     assert (verdict_of(estimate, threshold, near=False), verdict_of(estimate, threshold, near=True)) == (above, near)
 
 
-@given(estimates(), numbers.map(abs), numbers.map(abs))
+@given(estimates, numbers.map(abs), numbers.map(abs))
 def test_a_verdict_is_monotone_in_its_threshold(estimate, one, other):
     small, large = sorted((one, other))
     above = [ORDER.index(verdict_of(estimate, threshold, near=False)) for threshold in (small, large)]
@@ -77,10 +71,10 @@ def test_a_verdict_is_monotone_in_its_threshold(estimate, one, other):
     assert above[0] >= above[1] and near[0] <= near[1]
 
 
-@given(estimates())
+@given(estimates)
 def test_swapping_left_and_right_turns_one_verdict_into_the_other(estimate):
-    single = Estimate(estimate.value, estimate.low, estimate.high, estimate.low, estimate.high, 3, 40, "u")
-    swapped = Estimate(-single.value, -single.high, -single.low, -single.high, -single.low, 3, 40, "u")
+    low, high = estimate.low, estimate.high
+    single, swapped = estimate_of(low, low, high, high), estimate_of(-high, -high, -low, -low)
     assume(single.low != 0 and single.high != 0)
     turned = {REPRODUCED: CONTRADICTED, CONTRADICTED: REPRODUCED, INCONCLUSIVE: INCONCLUSIVE}
     assert verdict_of(swapped, 0.0, near=False) == turned[verdict_of(single, 0.0, near=False)]
@@ -89,10 +83,8 @@ def test_swapping_left_and_right_turns_one_verdict_into_the_other(estimate):
 
 def test_swapped_arms_of_scores():
     for seed, shift in ((1, 0.3), (2, -0.3), (3, 0.0)):
-        scores = noisy(seed, shift=shift)
-        (row,), (swapped,) = (
-            evaluate(plain(arms=arms), Evidence(scores)) for arms in (("left", "right"), ("right", "left"))
-        )
+        scores = Evidence(noisy(seed, shift=shift))
+        (row,), (swapped,) = (evaluate(plain(arms=arms), scores) for arms in (("left", "right"), ("right", "left")))
         assert (row["low"], row["high"]) == pytest.approx((-swapped["high"], -swapped["low"]))
         assert {row["verdict"], swapped["verdict"]} in ({REPRODUCED, CONTRADICTED}, {INCONCLUSIVE})
 
@@ -125,19 +117,15 @@ def test_what_was_not_run_counts_in_no_correction():
 
 
 def test_the_deciding_contrast_has_the_worst_verdict_and_then_the_smallest_margin():
-    rows = found(made := claim("greater", left="high", right=["low", "base", "mid"], k=[1]))
-    summary = summarise(described(made)[0], rows, "smoke")
-    assert (summary["deciding"], summary["estimate"], summary["verdict"]) == (
-        "high − mid @1 with m on x, in place of M and b",
-        25,
-        "same direction",
-    )
-    made = claim("within", left="mid", right=["high", "low"], k=[2], threshold=40)
-    assert summarise(described(made)[0], found(made), "smoke")["deciding"].startswith("mid − low @2 with"), (
-        "33.3 is nearer to 40"
-    )
-    made = claim("within", left="mid", right=["low", "high"], k=[2], threshold=20)
-    summary = summarise(described(made)[0], found(made), "smoke")
+    def summed(made):
+        return summarise(described(made)[0], found(made), "smoke")
+
+    summary = summed(claim("greater", left="high", right=["low", "base", "mid"], k=[1]))
+    assert summary["deciding"] == "high − mid @1 with m on x, in place of M and b"
+    assert (summary["estimate"], summary["verdict"]) == (25, "same direction")
+    summary = summed(claim("within", left="mid", right=["high", "low"], k=[2], threshold=40))
+    assert summary["deciding"].startswith("mid − low @2 with"), "33.3 is nearer to 40"
+    summary = summed(claim("within", left="mid", right=["low", "high"], k=[2], threshold=20))
     assert summary["deciding"].startswith("mid − low @2 with") and summary["verdict"] == "farther apart"
     assert (summary["reproduced_contrasts"], summary["contradicted_contrasts"]) == (1, 1)
 
@@ -202,8 +190,7 @@ def test_words_are_of_the_papers_models_where_these_were_run():
 )
 def test_a_direction_is_opposite_only_below_0(bounds, threshold, near, said):
     low, high = bounds
-    estimate = Estimate((low + high) / 2, low, high, low, high, 3, 40, "u")
-    assert of_stand_ins(verdict_of(estimate, threshold, near), high, near) == said
+    assert of_stand_ins(verdict_of(estimate_of(low, low, high, high), threshold, near), high, near) == said
 
 
 def test_not_below_allows_the_threshold():
@@ -239,9 +226,8 @@ def test_where_blind_guesses_score_much_nothing_is_judged():
     assert summary["reason"] == rows[2]["reason"]
     alone = evaluate(plain((4,)), Evidence(scores))
     assert summarise(plain((4,)), alone, "laptop")["verdict"] == NOT_COMPARABLE
-    assert [row["low_of_all"] for row in evaluate(plain((1, 2)), Evidence(scores))] == pytest.approx(
-        [row["low_of_all"] for row in rows[:2]]
-    ), "what is not judged widens nothing"
+    two = [row["low_of_all"] for row in evaluate(plain((1, 2)), Evidence(scores))]
+    assert two == pytest.approx([row["low_of_all"] for row in rows[:2]]), "what is not judged widens nothing"
 
 
 def test_the_p_of_a_claim_is_small_where_it_is_decided():
@@ -266,9 +252,8 @@ def kinds(*rows: tuple[str, str, str]) -> pd.DataFrame:
 
 
 def test_margins_and_controls_of_ours_are_counted_apart():
-    frame = kinds(
-        ("paper", PAPER, SAME), ("paper", PAPER, UNDECIDED), ("margin", PAPER, SAME), ("control", PAPER, UNDECIDED)
-    )
+    claims = ("paper", SAME), ("paper", UNDECIDED), ("margin", SAME), ("control", UNDECIDED)
+    frame = kinds(*((of, PAPER, verdict) for of, verdict in claims))
     assert counts(frame, ["effort"]).to_dict("records") == [
         {"effort": PAPER, "claims": "claims of the paper", SAME: 1, UNDECIDED: 1},
         {"effort": PAPER, "claims": "claims with a margin of ours", SAME: 1, UNDECIDED: 0},
@@ -300,12 +285,7 @@ def test_verdicts_at_equal_pass_1_are_not_counted():
 def test_all_scales_and_efforts_are_corrected_together_too():
     """Two of four are decided; each family keeps its own, together none (0.01 x 4 x (1 + 1/2 + 1/3 + 1/4) = 0.083)."""
     head = {"scale": "laptop", "published": "", "p_of_all_claims": 0.03, "of": "paper"}
-    rows = [
-        ("a", 0.01, "same direction"),
-        ("a", 0.9, "undecided"),
-        ("b", 0.02, "smaller than claimed"),
-        ("b", 0.8, "undecided"),
-    ]
+    rows = [("a", 0.01, SAME), ("a", 0.9, UNDECIDED), ("b", 0.02, SMALLER), ("b", 0.8, UNDECIDED)]
     frame = pd.DataFrame([{**head, "effort": effort, "p": p, "verdict": verdict} for effort, p, verdict in rows])
     *families, of_all = discoveries(frame)
     assert all("1 of 2 claims are decided, each at 5 %; 1 of them stay" in text for text in families)

@@ -5,6 +5,7 @@ import pytest
 from rlvr.config.claim_words import CHANGES, PREDICATES, SWAPPED, WORDS, checked
 from rlvr.config.layers import ConfigError, Layer
 
+SIDES = {"left": "a", "right": "b"}
 TEXT = {"says": "S", "place": "P", "over": "table1"}
 
 
@@ -52,11 +53,9 @@ def test_each_claim_of_an_entry_has_the_keys_that_all_share():
         "one": {"says": "One.", "over": "table1"},
         "two": {"says": "Two.", "over": {"figure": "figure2", "measure": "entropy", "during": [0.5, 1.0]}},
     }
-    one, two = claims_of({"place": "sec. 5", "greater": {"left": "a", "right": "b", "threshold": 2.0}, "each": each})
-    assert [(claim.name, claim.says, claim.place, claim.over) for claim in (one, two)] == [
-        ("one", "One.", "sec. 5", "table1"),
-        ("two", "Two.", "sec. 5", "figure2"),
-    ]
+    one, two = claims_of({"place": "sec. 5", "greater": {**SIDES, "threshold": 2.0}, "each": each})
+    assert (one.name, one.says, one.place, one.over) == ("one", "One.", "sec. 5", "table1")
+    assert (two.name, two.says, two.place, two.over) == ("two", "Two.", "sec. 5", "figure2")
     assert one.threshold == two.threshold == 2.0 and (two.measure, two.during) == ("entropy", (0.5, 1.0))
 
 
@@ -69,10 +68,7 @@ def test_each_claim_of_an_entry_has_the_keys_that_all_share():
         ({"each": {"a": {"syas": "S"}}}, r"claims.0.each.a.syas: unknown key; did you mean 'says'"),
         ({"palce": "P", "each": {"a": {}}}, r"claims.0.palce: unknown key; did you mean 'place'"),
         ({"each": {"a": {"says": "S"}}}, r"claims.0.each.a: a claim needs one of greater, .* \(got none\)"),
-        (
-            {"greater": {"left": "a", "right": "b"}, "each": {"a": {"less": {"left": "a", "right": "b"}}}},
-            r"claims.0.each.a: a claim needs one of .* \(got greater, less\)",
-        ),
+        ({"greater": SIDES, "each": {"a": {"less": SIDES}}}, r"claims.0.each.a: .* \(got greater, less\)"),
         ({"eahc": {}}, r"claims.0.eahc: unknown key; did you mean 'each'"),
     ],
 )

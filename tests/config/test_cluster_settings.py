@@ -49,14 +49,8 @@ def test_a_site_says_it_once(tmp_path):
     path = site(tmp_path, account="lab", constraint="ib", kinds=kinds, rules={"rl": {"gpus": 8}})
     found = read_cluster(path, tmp_path, RULES).resources("rl", "gpu")
     assert found.pop("runtime")(None, 3) == 600
-    assert found == {
-        "slurm_partition": "a100",
-        "slurm_account": "lab",
-        "constraint": "ib",
-        "nodes": 2,
-        "tasks": 2,
-        "slurm_extra": "--gpus-per-node=a100:4",
-    }
+    named = {"slurm_partition": "a100", "slurm_account": "lab", "constraint": "ib"}
+    assert found == {**named, "nodes": 2, "tasks": 2, "slurm_extra": "--gpus-per-node=a100:4"}
     assert read_cluster(path, tmp_path, RULES).devices("rl", "gpu") == (2, 4)
     path = site(tmp_path, kinds=kinds, rules={"rl": {"gpus": 3}})
     with pytest.raises(ConfigError, match="3 GPUs do not divide by 2 nodes"):
@@ -74,10 +68,8 @@ def test_what_a_site_says_of_one_backend_is_on_top_of_what_it_says_of_the_stage(
 def test_what_a_site_says_of_one_model_is_on_top_of_that(tmp_path):
     rules = {"rl.verl": {"gpus": 8, "cpus": 9}, "rl.verl.qwen2.5-7b": {"gpus": 16, "nodes": 2, "gpu_type": "h200"}}
     cluster = read_cluster(site(tmp_path, rules=rules), tmp_path, RULES)
-    assert cluster.devices("rl.verl.qwen2.5-7b", "gpu") == (2, 8) and cluster.devices("rl.verl.cwm-32b", "gpu") == (
-        1,
-        8,
-    )
+    assert cluster.devices("rl.verl.qwen2.5-7b", "gpu") == (2, 8)
+    assert cluster.devices("rl.verl.cwm-32b", "gpu") == (1, 8)
     assert cluster.resources("rl.verl.qwen2.5-7b", "gpu")["cpus_per_task"] == 9
     assert cluster.gpu_type("rl.verl.qwen2.5-7b", "gpu") == "h200" and cluster.gpu_type("rl.verl", "gpu") is None
     with pytest.raises(ConfigError, match=r"unknown rule 'rl.verl.cwm-33b'; did you mean 'rl.verl.cwm-32b'\?"):

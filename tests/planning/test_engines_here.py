@@ -19,19 +19,21 @@ def without_engine(monkeypatch):
     monkeypatch.setattr(library, "usable", lambda: [])
 
 
+def members_of(plan) -> set[str]:
+    """The trainers and samplers of a plan."""
+    trainers = {spec.rl.backend for spec in plan.runs.values()} | {spec.sft.backend for spec in plan.policies.values()}
+    return trainers | {spec.sampling.engine for spec in plan.evaluations.values()}
+
+
 def test_the_small_scales_train_and_sample_with_the_native_engine():
     for scale in ("laptop", "smoke", "full-laptop"):
         plan = make_plan(ROOT, scale, ["ace"])
-        assert {spec.rl.backend for spec in plan.runs.values()} == {"native"} and not plan.notes
-        assert {spec.sft.backend for spec in plan.policies.values()} == {"native"}
-        assert {spec.sampling.engine for spec in plan.evaluations.values()} == {"native"}
+        assert members_of(plan) == {"native"} and not plan.notes
 
 
 def test_without_the_engine_torch_takes_its_place_and_the_plan_says_so(without_engine):
     plan = make_plan(ROOT, "smoke", ["ace", "lens"])
-    assert {spec.rl.backend for spec in plan.runs.values()} == {"in_process"}
-    assert {spec.sft.backend for spec in plan.policies.values()} == {"in_process"}
-    assert {spec.sampling.engine for spec in plan.evaluations.values()} == {"in_process"}
+    assert members_of(plan) == {"in_process"}
     assert [note.split(":")[0] for note in plan.notes] == ["sft.backend", "rl.backend", "evaluation.engine"]
     assert all("in_process instead of native, since it is built for other" in note for note in plan.notes)
     assert layout.of_page(plan, "index")["notes"] == plan.notes

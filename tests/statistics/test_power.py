@@ -31,9 +31,8 @@ def test_where_seeds_alone_vary_it_is_the_paired_t_test():
     of = Components(4.0, 0.0, 0.0)
     expected = TTestPower().power(effect_size=1.5 / 2, nobs=8, alpha=0.05)
     assert power_at(1.5, of, 8, 100, level=0.05) == pytest.approx(expected, abs=1e-6)
-    assert power_at(smallest_difference(of, 8, 100, power=0.8, level=0.05), of, 8, 100, level=0.05) == pytest.approx(
-        0.8, abs=0.02
-    )
+    smallest = smallest_difference(of, 8, 100, power=0.8, level=0.05)
+    assert power_at(smallest, of, 8, 100, level=0.05) == pytest.approx(0.8, abs=0.02)
     assert power_at(0.0, of, 8, 100, level=0.05) == pytest.approx(0.05)
     assert power_at(0.5, Components(0.0, 0.0, 3.3681**2), 8, 450, level=0.05) == pytest.approx(1), "far out in the tail"
 
@@ -84,47 +83,44 @@ def test_no_number_of_seeds_makes_up_for_too_few_problems():
     assert seeds_needed(1.0, Components(1.0, 400.0, 80.0), 20, power=0.8, level=0.05) is None
 
 
+def written_to(folder, name, runs) -> list[str]:
+    """A file of scores per run."""
+    paths = [folder / f"{name}-{seed}.csv" for seed in range(len(runs))]
+    for path, correct in zip(paths, runs, strict=True):
+        scores(path.stem, correct).to_csv(path, index=False)
+    return [str(path) for path in paths]
+
+
 @pytest.mark.broad
 def test_the_command_reads_scores(tmp_path):
     files = {"left": [[4, 2, 3, 1], [3, 2, 4, 2]], "right": [[2, 2, 2, 1], [2, 1, 3, 2]]}
-    options = []
-    for side, runs in files.items():
-        for seed, correct in enumerate(runs):
-            path = tmp_path / f"{side}{seed}.csv"
-            scores(f"{side}{seed}", correct).to_csv(path, index=False)
-            options += [f"--{side}", str(path)]
+    written = {side: written_to(tmp_path, side, runs) for side, runs in files.items()}
+    options = [word for side, paths in written.items() for path in paths for word in (f"--{side}", path)]
     done = run_module("rlvr", "power", *options, "--seeds", "2,8", "--problems", "4,100")
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [(row["seeds"], row["problems"]) for row in rows] == [(2, 4), (2, 100), (8, 4), (8, 100)]
     difference = 25.0 * (np.array(files["left"]) - np.array(files["right"]))
-    of = components(difference)
-    assert rows[-1]["smallest_difference"] == pytest.approx(
-        smallest_difference(of, 8, 100, power=0.8, level=0.05), abs=1e-3
-    )
+    smallest = smallest_difference(components(difference), 8, 100, power=0.8, level=0.05)
+    assert rows[-1]["smallest_difference"] == pytest.approx(smallest, abs=1e-3)
     assert rows[-1]["power"] > rows[0]["power"]
     table = run_module("rlvr", "power", *options, "--seeds", "2,8", "--problems", "4,100", "--table").stdout
     cells = [line.split() for line in table.splitlines() if line.lstrip()[:1].isdigit()]
-    assert [cell[:3] for cell in cells] == [
-        [str(row["seeds"]), str(row["problems"]), f"{row['smallest_difference']:.2f}"] for row in rows
-    ]
+    assert cells and all(
+        cell[:3] == [str(row["seeds"]), str(row["problems"]), f"{row['smallest_difference']:.2f}"]
+        for cell, row in zip(cells, rows, strict=True)
+    )
     assert max(map(len, table.splitlines())) <= 110
 
 
 @pytest.mark.broad
 def test_the_command_compares_at_equal_pass_1(tmp_path):
     """The left method's runs at its rates are the right's with a shift, so its curve passes the right's pass@1."""
-    made = {
-        "0": [[1, 0, 1, 0], [1, 1, 0, 0]],
-        "1e-5": [[4, 3, 4, 2], [4, 4, 3, 1]],
-        "right": [[3, 1, 3, 1], [2, 3, 2, 0]],
-    }
-    options, files = [], {}
+    made = {"0": [[1, 0, 1, 0], [1, 1, 0, 0]], "1e-5": [[4, 3, 4, 2], [4, 4, 3, 1]]}
+    made["right"] = [[3, 1, 3, 1], [2, 3, 2, 0]]
+    options = []
     for name, runs in made.items():
-        for seed, correct in enumerate(runs):
-            path = tmp_path / f"{name}-{seed}.csv"
-            scores(f"{name}{seed}", correct).to_csv(path, index=False)
-            files.setdefault(name, []).append(path)
-            options += ["--right", str(path)] if name == "right" else ["--left-rate", f"{name}={path}"]
+        for path in written_to(tmp_path, name, runs):
+            options += ["--right", path] if name == "right" else ["--left-rate", f"{name}={path}"]
     done = run_module("rlvr", "power", *options, "--k", "2", "--seeds", "2", "--problems", "4")
     row = json.loads(done.stdout)
     low, high, right = (np.array(made[name]) for name in ("0", "1e-5", "right"))
@@ -148,10 +144,7 @@ def test_the_command_compares_at_equal_pass_1(tmp_path):
     [
         (("--right", "b.csv"), "by --left, or at several rates by --left-rate"),
         (("--left-rate", "x=a.csv", "--right", "b.csv"), "--left-rate: must be RATE=FILE"),
-        (
-            ("--left-rate", "0=a.csv", "--left-rate", "0=b.csv", "--right", "b.csv"),
-            "--left-rate 0 has 2 files and --right 1",
-        ),
+        (("--left-rate", "0=a", "--left-rate", "0=b", "--right", "b"), "--left-rate 0 has 2 files and --right 1"),
         (("--left", "a.csv", "--right", "a.csv", "--right", "b.csv"), "--left has 1 files and --right 2"),
         (("--left", "a.csv", "--right", "b.csv"), "No such file"),
         (("--left", "a.csv", "--right", "b.csv", "--seeds", "1"), "--seeds: must be at least 2"),

@@ -83,10 +83,8 @@ def test_the_variance_of_a_mean_by_hand():
     total = of_seeds + of_problems - rest
     freedom = max(total**2 / (of_seeds**2 + of_problems**2 + rest**2), 1)
     assert found.mean == 3
-    for (error, degrees), expected in zip(
-        found.errors, [(of_seeds, 1), (of_problems, 1), (total, freedom)], strict=True
-    ):
-        assert (error**2, degrees) == pytest.approx(expected)
+    variances = [(error**2, degrees) for error, degrees in found.errors]
+    assert sum(variances, ()) == pytest.approx((of_seeds, 1, of_problems, 1, total, freedom))
     widest = max(stats.t.ppf(0.975, degrees) * error for error, degrees in found.errors)
     assert found.half_width(0.025) == pytest.approx(widest)
 
@@ -150,11 +148,8 @@ def test_over_seeds_is_students_t():
 
 def test_scored_table_by_hand():
     frames = on_x({"a1": [0, 4], "a2": [2, 4], "b1": [1, 4], "b2": [3, 4]})
-    published = Reference(
-        pd.DataFrame(
-            {"model": ["m"], "method": ["A"], "benchmark": ["MATH 500"], "k": [1], "value": [70.0], "ci": [1.5]}
-        )
-    )
+    cell = {"model": "m", "method": "A", "benchmark": "MATH 500", "k": 1, "value": 70.0, "ci": 1.5}
+    published = Reference(pd.DataFrame([cell]))
     table = summarise(LAYOUT, frames, published).set_index(["arm", "k"])
     assert table.loc[("a", 1), "value"] == pytest.approx(100 * (0 + 1 + 0.5 + 1) / 4)
     assert table.loc[("a", 2), "value"] == pytest.approx(100 * (0 + 1 + (1 - 1 / 6) + 1) / 4)
@@ -177,18 +172,13 @@ def test_tables_and_pages_mark_what_stays_after_the_correction():
     table = summarise(layout, frames, None)
     shown = render(layout, table, None)
     assert [str(cell)[:6] for cell in shown.frame.iloc[-1, -2:]] == ["+12.5†", "+16.7†"]
-    assert any(
-        note.startswith("†: differs from a at 5 % after Holm's correction over the table's 2") for note in shown.notes
-    )
+    assert "†: differs from a at 5 % after Holm's correction over the table's 2" in "\n".join(shown.notes)
     assert "$\\dagger$" in shown.latex() and sentences(table, 0.05)[0].endswith(", higher.")
     assert "Checkpoint: the last step of each run." in shown.notes
     of_b = typed(ScoresLayout, layout, selected={"B": "another set (8 problems x 4 samples)"})
-    selected = render(of_b, table, None).notes
-    assert any(
-        note.startswith("Checkpoint: of B the probed step of each run with the best pass rate on another set (8")
-        and note.endswith("the earliest; of all others the last step.")
-        for note in selected
-    )
+    (note,) = (note for note in render(of_b, table, None).notes if note.startswith("Checkpoint: "))
+    assert note.startswith("Checkpoint: of B the probed step of each run with the best pass rate on another set (8")
+    assert note.endswith("the earliest; of all others the last step.")
     doubtful = table.assign(difference_p_holm=0.2)
     assert "†" not in "".join(render(layout, doubtful, None).frame.iloc[-1])
     assert sentences(doubtful, 0.05)[0].endswith("higher in this cell alone, not over the whole table.")
@@ -203,12 +193,8 @@ def test_scores_of_other_problems_are_refused():
 def test_a_page_says_hours_where_it_took_hours():
     from rlvr.report.runs import duration
 
-    assert (duration(59.6), duration(648), duration(3600), duration(4248)) == (
-        "0 min 59 s",
-        "10 min 48 s",
-        "1.0 h",
-        "1.2 h",
-    )
+    texts = {59.6: "0 min 59 s", 648: "10 min 48 s", 3600: "1.0 h", 4248: "1.2 h"}
+    assert {seconds: duration(seconds) for seconds in texts} == texts
 
 
 KNOWN = SeedsAndKnownProblems(0.95)
@@ -216,13 +202,9 @@ KNOWN = SeedsAndKnownProblems(0.95)
 
 def test_where_every_problem_has_a_value_nothing_changes():
     values = np.random.default_rng(1).random((3, 40))
-    for found, expected in (
-        (KNOWN.of(values), INTERVALS.of(values)),
-        (KNOWN.of_difference(values, values[:1] ** 2), INTERVALS.of_difference(values, values[:1] ** 2)),
-    ):
-        assert (found.estimate, found.low, found.high) == pytest.approx(
-            (expected.estimate, expected.low, expected.high)
-        )
+    known, every = ([one.of(values), one.of_difference(values, values[:1] ** 2)] for one in (KNOWN, INTERVALS))
+    for found, expected in zip(known, every, strict=True):
+        assert vars(found) == pytest.approx(vars(expected))
 
 
 def test_a_measure_that_some_problems_have_not_by_hand():

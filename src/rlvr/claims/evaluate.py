@@ -26,14 +26,7 @@ from rlvr.claims.verdicts import (
 from rlvr.config.paths import Paths
 from rlvr.files import publish, read_json, read_lines
 from rlvr.items import kinds
-from rlvr.items.contrast import (
-    ClaimSpec,
-    Estimate,
-    Evidence,
-    NotComparable,
-    PublishedContrast,
-    PublishedTerm,
-)
+from rlvr.items.contrast import ClaimSpec, Estimate, Evidence, NotComparable, PublishedContrast, PublishedTerm
 from rlvr.statistics.references import Reference
 from rlvr.statistics.scores import read_all
 

@@ -12,15 +12,7 @@ from rlvr.claims.of_scores import UNIT
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.items import Claim
-from rlvr.items.contrast import (
-    ClaimKind,
-    ClaimSpec,
-    Contrast,
-    ContrastSpec,
-    Estimate,
-    Evidence,
-    NotComparable,
-)
+from rlvr.items.contrast import ClaimKind, ClaimSpec, Contrast, ContrastSpec, Estimate, Evidence, NotComparable
 from rlvr.statistics.intervals import linearised
 from rlvr.statistics.joint import Cell
 from rlvr.statistics.scores import matrix, problems_of

@@ -153,8 +153,8 @@ class PaperRuns:
 
     def _runs(self, model: str, arm: str, place: str, seeds: list[int]) -> tuple[Policies, float]:
         """The runs of an arm, one per seed, and their learning rate."""
-        runs = tuple((self._run(model, arm, seed, place), seed) for seed in seeds)
-        return runs, self.plan.runs[runs[0][0]].rl.learning_rate
+        runs = [(self._run(model, arm, seed, place), seed) for seed in seeds]
+        return tuple(runs), self.plan.runs[runs[0][0]].rl.learning_rate
 
     def _run(self, model: str, arm: str, seed: int, place: str) -> str:
         """The id of a run, which is planned once even if several items show it."""

@@ -226,32 +226,19 @@ class Synthetic(Named):
         return value
 
     @model_validator(mode="after")
-    def unseen_problems_are_not_learned(self):
-        families = TASKS.load(self.task).unseen
-        if self.unseen is not None and self.unseen not in families:
-            raise ValueError(f"unseen: {self.task} has no {self.unseen!r}{nearest(self.unseen, families)}")
+    def fits_its_task(self):
+        task = TASKS.load(self.task)
+        if self.unseen is not None and self.unseen not in task.unseen:
+            raise ValueError(f"unseen: {self.task} has no {self.unseen!r}{nearest(self.unseen, task.unseen)}")
         if self.unseen is not None and self.part in ("train", "sft"):
             raise ValueError(f"unseen: the part {self.part!r} is learned from")
-        return self
-
-    @model_validator(mode="after")
-    def lookup_knows_the_task(self):
         if self.lookup is not None and self.lookup.task != self.task:
             raise ValueError(f"lookup: {self.lookup.name} has problems of {self.lookup.task}, not of {self.task}")
-        return self
-
-    @model_validator(mode="after")
-    def is_graded_as_the_task_says(self):
-        own = TASKS.load(self.task).verifier
-        if self.verifier != own:
-            raise ValueError(f"verifier: {self.task} is graded by {own!r} (got {self.verifier!r})")
-        return self
-
-    @model_validator(mode="after")
-    def hard_levels_are_its_own(self):
-        own = [TASKS.load(self.task).label.format(level) for level in self.levels]
-        if not set(self.about.hard_levels) <= set(own):
-            raise ValueError(f"about.hard_levels {self.about.hard_levels}: its levels are {', '.join(own)}")
+        if self.verifier != task.verifier:
+            raise ValueError(f"verifier: {self.task} is graded by {task.verifier!r} (got {self.verifier!r})")
+        levels = [task.label.format(level) for level in self.levels]
+        if not set(self.about.hard_levels) <= set(levels):
+            raise ValueError(f"about.hard_levels {self.about.hard_levels}: its levels are {', '.join(levels)}")
         return self
 
 
