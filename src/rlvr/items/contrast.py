@@ -190,14 +190,6 @@ class NotComparable:
     reason: str
 
 
-def no_options(claim: Claim, item: Item, plan: Plan, paper: str) -> Spec:
-    return Spec()
-
-
-def rows_of_runs(claim: Claim) -> str:
-    return RUNS
-
-
 @dataclass(frozen=True, kw_only=True)
 class ClaimKind:
     """What contrasts of a kind's cells are made of.
@@ -218,7 +210,7 @@ class ClaimKind:
     check: Callable[[Claim, Item, Any, Plan, str], None]
     contrasts: Callable[[Claim, Item, list[int]], list[Contrast]]
     estimates: Callable[[list[ContrastSpec], ClaimSpec, Evidence], list[Estimate | NotComparable]]
-    options: Callable[[Claim, Item, Plan, str], Spec] = no_options
+    options: Callable[[Claim, Item, Plan, str], Spec] = lambda claim, item, plan, paper: Spec()
     evidence: Literal["scores", "diversity"] = "scores"
-    rows: Callable[[Claim], str] = rows_of_runs
+    rows: Callable[[Claim], str] = lambda claim: RUNS
     published: Mapping[str, str] = field(default_factory=dict)

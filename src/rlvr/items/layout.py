@@ -18,7 +18,7 @@ def of(plan: Plan, paper: str, name: str) -> Layout:
 
 
 def filled(of: type[Filled], item: Item, plan: Plan, paper: str, **more: Any) -> Filled:
-    """A layout of a type: what its bases have, then `more`, then keys that the item's configuration has too."""
+    """A layout of a type: what its bases hold, `more`, and its other keys from those of the item's configuration."""
     base = with_scores if issubclass(of, ScoresLayout) else with_cells if issubclass(of, CellsLayout) else common
     keys = {**dict(base(item, plan, paper)), **more}
     if issubclass(of, Looks):

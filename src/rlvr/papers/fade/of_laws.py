@@ -22,10 +22,12 @@ from rlvr.items.contrast import (
     Spec,
     TermSpec,
 )
+from rlvr.papers.fade.scaling import LAWS, fit
 from rlvr.statistics.joint import Cell
 from rlvr.statistics.scores import Scores, matrix, pass_at
 
-LAW, PARAMETERS = "shifted power law", ("a", "b", "c")
+LAW = "shifted power law"
+PARAMETERS = LAWS[LAW].names
 
 
 def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None:
@@ -67,8 +69,6 @@ def estimates(contrasts: list[ContrastSpec], claim: ClaimSpec, inputs: Evidence)
 
 def _parameters(term: TermSpec, claim: ClaimSpec, scores: Scores) -> np.ndarray:
     """The claim's parameter of each policy's law (S,)."""
-    from rlvr.papers.fade.scaling import fit
-
     options = Options.model_validate(claim.options)
     frames = [scores[policy, term.on] for policy in term.policies]
     curves_SK = np.stack([matrix(frames, pass_at(k)).mean(axis=1) for k in options.k], axis=1)

@@ -3,6 +3,7 @@
 import base64
 import json
 import textwrap
+from io import BytesIO
 from pathlib import Path
 
 import pandas as pd
@@ -86,8 +87,6 @@ def _gold(gold: str) -> str:
 
 
 def _picture(path: Path) -> str:
-    from io import BytesIO
-
     from PIL import Image
 
     file = BytesIO()
@@ -123,14 +122,13 @@ def draw(layout: AnswersLayout, frames: list[pd.DataFrame]) -> Figure:
 def _lines(of: pd.DataFrame) -> list[tuple[str, str]]:
     """The lines beside a picture, with their colours."""
     first = of.iloc[0]
-    lines = [(f"{first['benchmark']}: {text}", "black") for text in _wrapped(str(first["prompt"]))[:1]]
-    lines += [(text, "black") for text in _wrapped(str(first["prompt"]))[1:]]
+    begin, *rest = _wrapped(str(first["prompt"]))
+    lines = [(text, "black") for text in (f"{first['benchmark']}: {begin}", *rest)]
     lines.append((f"right: {first['gold']}", "0.45"))
     for row in of.to_dict("records"):
-        right = row["status"] == "correct"
-        wrapped = _wrapped(f"{row['label']}: {row['response']}")
-        lines += [(text, "#0a5f43" if right else "#8a3b00") for text in wrapped]
-        lines[-1] = (f"{lines[-1][0]}  ({row['status']})", lines[-1][1])
+        color = "#0a5f43" if row["status"] == "correct" else "#8a3b00"
+        *begin, last = _wrapped(f"{row['label']}: {row['response']}")
+        lines += [(text, color) for text in (*begin, f"{last}  ({row['status']})")]
     return lines
 
 
@@ -141,8 +139,6 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _show(axes: Axes, picture: str) -> None:
-    from io import BytesIO
-
     from matplotlib.image import imread
 
     axes.set_axis_off()

@@ -7,6 +7,7 @@ from rlvr.figures import _curves_of_counts, _training
 from rlvr.figures._looks import looks
 from rlvr.figures._panels import Figure, grid, legend
 from rlvr.items.rows import mean_of_seeds
+from rlvr.papers.fade.of_laws import LAW, PARAMETERS
 from rlvr.papers.fade.scaling import fit
 from rlvr.statistics.pass_at_k import pass_at_ks
 from rlvr.statistics.run_rows import Runs, by_seed, cell_columns
@@ -15,7 +16,7 @@ CAPTION = (
     "Means over fits to {seeds} training seeds, with their 95 % intervals (Student's t) as bands, or for more than two "
     "methods the seeds as thin lines. Right: from the base policy to the end (large)."
 )
-LAW, NAMES = "shifted power law", {"a": "a (level)", "b": "b (slope)"}
+NAMES = {"a": "a (level)", "b": "b (slope)"}
 
 
 def statistics(layout: _training.TrainingLayout, runs: Runs) -> pd.DataFrame:
@@ -25,7 +26,7 @@ def statistics(layout: _training.TrainingLayout, runs: Runs) -> pd.DataFrame:
         for step, counts in _curves_of_counts.by_seed(cell, runs, layout.up_to_step):
             ks = _curves_of_counts.ks_of(counts[0])
             fits = [fit(LAW, np.array(ks, float), pass_at_ks(of_seed, ks)) for of_seed in counts]
-            for i, name in enumerate(("a", "b", "c")):
+            for i, name in enumerate(PARAMETERS):
                 values_S = np.array([found.parameters[i] for found in fits])
                 row = {**cell_columns(cell), "step": step, "measure": name}
                 row |= mean_of_seeds(values_S, layout.confidence)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -79,7 +79,7 @@ def _leading(matrix: Tensor, leading: int) -> Spectrum:
     rows, columns = matrix.shape
     if rows < columns:
         turned = _leading(matrix.T, leading)
-        return Spectrum(turned.values, turned.right, turned.left, turned.norm, turned.smaller_side, turned.error)
+        return replace(turned, left=turned.right, right=turned.left)
     generator = torch.Generator(device="cpu").manual_seed(SEED)
     width = min(columns, max(WIDTH, leading))
     block = torch.randn(columns, width, generator=generator).to(matrix.device)

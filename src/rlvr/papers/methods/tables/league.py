@@ -64,7 +64,7 @@ def companions(name: str, config: Config, scope: Scope) -> tuple[dict[str, ItemC
     check_rates(config, scope)
     arms, k = [row.arm for row in _methods(config, scope)], _ks(config, scope)
     swept = [arm for like in arms for arm in scope.swept(like, config.matched)]
-    common: dict[str, Any] = {name: getattr(config, name) for name in ("models", "benchmark", "benchmarks", "seeds")}
+    common: dict[str, Any] = {key: getattr(config, key) for key in ("models", "benchmark", "benchmarks", "seeds")}
     baseline, title = config.compare_with, config.title
     curves = frontier.Config(
         **common, title=f"Pass@{k[0]} against pass@{k[-1]}: {title}", kind="frontier", arms=swept, k=k,
