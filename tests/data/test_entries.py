@@ -20,7 +20,7 @@ def test_every_entry_names_an_adapter_a_licence_its_papers_and_their_prompts():
         for paper, prompt in data.about.papers.items():
             assert paper in ("ace", "fade", "lens", "agrae", "pacs")
             assert prompt in prompts or prompt.startswith("not "), (name, prompt)
-    assert set(ADAPTERS) == {data.adapter for data in SETS.values()}
+    assert set(ADAPTERS.names()) == {data.adapter for data in SETS.values()}
 
 
 def test_the_sets_of_a_paper_file_say_that_the_paper_uses_them():

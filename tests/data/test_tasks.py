@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from rlvr import verifiers
-from rlvr.data import tasks
 from rlvr.data.tasks import geometry_choice, list_program, operator_chain, operator_fill, scan_choice, word_problem
 
 ALL = (geometry_choice, list_program, operator_chain, operator_fill, scan_choice, word_problem)
@@ -58,4 +57,3 @@ def test_demonstrations_are_true_and_right_unless_guessed(task, unseen, share):
     assert not any(task.false_working(d.prompt, d.response) for d in shown)
     if task is not word_problem:  # natural language
         assert {word for d in shown for word in f"{d.prompt} {d.response}".split()} <= {*task.VOCABULARY, "<image>"}
-        assert tasks.of_vocabulary(task.VOCABULARY) is task.TASK

@@ -65,17 +65,15 @@ def gold(
             tests.append({"input": test_input, "output": wanted})
     if not tests:
         raise LeftOut("no usable test")
-    content: dict[str, Any] = {"kind": kind} | ({"entry": entry} if entry else {}) | {"tests": tests}
-    content |= _limits(seconds or 0, memory_mb or 0) | (checker or {})
-    return json.dumps(content, ensure_ascii=False, allow_nan=False), dropped
-
-
-def _limits(seconds: float, memory_mb: float) -> dict[str, float | int]:
-    if not (seconds <= MOST_SECONDS and memory_mb <= MOST_MEMORY_MB):
+    if not ((seconds or 0) <= MOST_SECONDS and (memory_mb or 0) <= MOST_MEMORY_MB):
         raise LeftOut("a limit out of range")
-    return ({"seconds": seconds} if seconds else {}) | (
-        {"memory_mb": max(LEAST_MEMORY_MB, round(memory_mb))} if memory_mb else {}
-    )
+    content: dict[str, Any] = {"kind": kind} | ({"entry": entry} if entry else {}) | {"tests": tests}
+    if seconds:
+        content["seconds"] = seconds
+    if memory_mb:
+        content["memory_mb"] = max(LEAST_MEMORY_MB, round(memory_mb))
+    content |= checker or {}
+    return json.dumps(content, ensure_ascii=False, allow_nan=False), dropped
 
 
 def unusable(kind: str, test_input: Any, wanted: Any) -> str | None:

@@ -32,7 +32,8 @@ LARGEST = 1 << 30  # bytes of one problem's private tests; more is a bomb
 
 
 def adapt(row: Row, spec: Published) -> Draft:
-    if not within(day(row), spec.since, spec.until):
+    date = day(row)
+    if not (spec.since or date) <= date <= (spec.until or date):  # ISO dates compare as texts
         raise LeftOut("outside the dates")
     cases = json.loads(row.maybe_text("public", "[]")) + private(row.maybe_text("private", "[]"))
     kinds = {case["testtype"] for case in cases}
@@ -58,11 +59,6 @@ def day(row: Row) -> str:
     if not DAY.fullmatch(date):
         raise ValueError(f"`{row.published('date')}` must be a date such as 2024-08-31T00:00:00")
     return date
-
-
-def within(date: str, since: str | None, until: str | None) -> bool:
-    """Whether a contest's day is in the window, ends included; ISO dates compare as texts."""
-    return (since is None or date >= since) and (until is None or date <= until)
 
 
 def _called(case: dict[str, str]) -> tuple[Any, Any]:
