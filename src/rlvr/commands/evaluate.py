@@ -33,11 +33,11 @@ def evaluate(
     Example: rlvr evaluate --model my --data my.jsonl --verifier math
     """
     from rlvr.config.registries import ENGINES
-    from rlvr.config.schema.names import VERIFIERS
+    from rlvr.verifiers import VERIFIERS
 
     root = folder_of(config_folder).parent
     name = own.slug(name or f"{data.name.partition('.')[0]}_evaluated")
-    own.one_of(verifier, VERIFIERS, "--verifier")
+    own.one_of(verifier, VERIFIERS.names(), "--verifier")
     own.one_of(engine, ENGINES.names(), "--engine")
     entry, count = own.problems_of(data, verifier)
     models = own.model_entries(model, prompt, verifier, root)

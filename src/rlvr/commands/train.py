@@ -57,13 +57,13 @@ def train(
     """
     from rlvr import estimators
     from rlvr.config import registries
-    from rlvr.config.schema.names import VERIFIERS
+    from rlvr.verifiers import VERIFIERS
 
     root = folder_of(config_folder).parent
     name = own.slug(name or data.name.partition(".")[0])
     for method in dict.fromkeys(estimator):
         own.one_of(method, estimators.names(), "--estimator")
-    own.one_of(verifier, VERIFIERS, "--verifier")
+    own.one_of(verifier, VERIFIERS.names(), "--verifier")
     for kind in logger or []:
         own.one_of(kind, registries.LOGGERS.names(), "--logger")
     changed = own.changes("train", settings or [])

@@ -57,7 +57,7 @@ class VerifierKind:
     quick: Quick = nothing
     reads: Callable[[str], Hashable] = str
     prepare: Callable[[], None] = nothing
-    check: Callable[[], None] = nothing
+    check: Callable[[], object] = nothing
     check_gold: Callable[[str], None] = nothing
     itself: Callable[[str], str] | None = None
     after_think: Callable[[str], str] | None = None

@@ -33,10 +33,10 @@ def statistics(layout: _training.TrainingLayout, runs: Runs) -> pd.DataFrame:
                 errors_S = np.array([fit_mixture(of_seed, law).mse for of_seed in counts])
                 interval = over_seeds(errors_S, layout.confidence)
                 pairs = zip(of.names, found.parameters, strict=True)
-                fitted = {"mse": found.mse, "mse_low": interval.low, "mse_high": interval.high}
-                fitted["parameters"] = " ".join(f"{name}={value:.3g}" for name, value in pairs)
+                parameters = " ".join(f"{name}={value:.3g}" for name, value in pairs)
+                errors = {"mse": found.mse, "mse_low": interval.low, "mse_high": interval.high}
                 rows += [
-                    {**head, "measure": law, "correct": c, "value": share, **fitted}
+                    {**head, "measure": law, "correct": c, "value": share, **errors, "parameters": parameters}
                     for c, share in enumerate(shares(found.parameters, len(together) - 1))
                 ]
     return pd.DataFrame(rows)
