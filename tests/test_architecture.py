@@ -20,10 +20,11 @@ BASE = {"files", "provenance", "environment", "offspring", "registry", "stages",
 # A folder may import from these too, and from itself.
 MAY_IMPORT = {
     **{room: set() for room in BASE},
+    "words": {"files"},
     "records": set(),
     "estimators": set(),
     "verifiers": set(),
-    "config": {"estimators", "verifiers"},
+    "config": {"estimators", "records", "verifiers"},
     "data": {"config", "records", "verifiers"},
     "policies": {"config", "data", "records"},
     "training": {"config", "data", "estimators", "policies", "records", "verifiers"},
