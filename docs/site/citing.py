@@ -49,7 +49,7 @@ def arxiv(root: Path) -> dict[str, str]:
 
 def names(root: Path) -> list[str]:
     """The papers that have a page."""
-    return sorted(path.stem for path in (root / "docs/papers").glob("*.md"))
+    return sorted(path.parent.name for path in (root / "config/papers").glob("*/page.md"))
 
 
 def page(root: Path) -> str:

@@ -10,6 +10,7 @@ PAGE_OF = {"README.md": "index.md", "tutorial.ipynb": "tutorial.md"}  # of what 
 OTHER = re.compile(r"(\]\((?:\.\./|docs/)*)(README\.md|tutorial\.ipynb)")
 # Pages that a checkout may lack.
 LATER = {f"docs/{name}/README" for name in ("full-laptop", "full-short", "league", "pretrained")}
+OF_PAPER = "config/papers/{}/page.md"  # becomes docs/papers/<paper>.md
 TOCTREE = "\n```{toctree}\n:hidden:\n:maxdepth: 1\n%s\n```\n"
 
 
@@ -19,12 +20,15 @@ def copy_pages(root: Path, out: Path) -> None:
     for page in PAGES:
         _copy(root, out, page)
     shutil.copyfile(root / "README.md", out / "index.md")
+    (out / "docs/papers").mkdir()
+    for page in root.glob(OF_PAPER.format("*")):
+        shutil.copyfile(page, out / f"docs/papers/{page.parent.name}.md")
 
 
 def finish(root: Path, out: Path, nav: dict[str, list[str]]) -> None:
     """Copies what the pages link to, leads links to the README to the start page, and adds the navigation."""
     for page in out.rglob("*.md"):
-        text = OTHER.sub(_here, page.read_text())
+        text = re.sub(OF_PAPER.format(r"(\w+)"), r"docs/papers/\1.md", OTHER.sub(_here, page.read_text()))
         for link in LINK.findall(text):
             path = (page.parent / link).resolve().relative_to(out.resolve())
             if not (out / path).exists() and (root / path).is_file():
@@ -56,8 +60,9 @@ def _copy(root: Path, out: Path, path: str) -> None:
 def _toctrees(out: Path, nav: dict[str, list[str]]) -> str:
     """The navigation. A page of docs/ that no list has comes last.
 
-    A page that is missing ends the build; one of LATER is left out.
+    A page that is missing ends the build; one of LATER is left out. A star stands for any name.
     """
+    nav = {caption: _expanded(out, pages) for caption, pages in nav.items()}
     listed = {page for pages in nav.values() for page in pages}
     missing = {page for page in listed if not (out / f"{page}.md").is_file()}
     if missing - LATER:
@@ -68,3 +73,8 @@ def _toctrees(out: Path, nav: dict[str, list[str]]) -> str:
         if there := [page for page in pages if page not in missing]:
             text += TOCTREE % "\n".join([f":caption: {caption}", "", *there])
     return text
+
+
+def _expanded(out: Path, pages: list[str]) -> list[str]:
+    named = [sorted(out.glob(f"{page}.md")) if "*" in page else [out / f"{page}.md"] for page in pages]
+    return [str(path.relative_to(out).with_suffix("")) for paths in named for path in paths]

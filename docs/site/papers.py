@@ -1,4 +1,4 @@
-"""A page per paper: docs/papers/<paper>.md, which is written by hand, and what the repository knows of the paper."""
+"""A page per paper: config/papers/<paper>/page.md, written by hand, and what the repository knows of the paper."""
 
 import inspect
 from collections.abc import Mapping

@@ -18,7 +18,7 @@ PAGES = (
     *("index.html", "docs/tutorial.html", "docs/citing.html", "docs/validity.html", "docs/methods.html", "search.html"),
     *("docs/results/README.html", "docs/results/runs.html", "docs/results/claims-table.html"),
     *("docs/results/ace/core.html", "docs/results/ace/numbers/core.html"),
-    *(f"docs/papers/{page.stem}.html" for page in sorted((DOCS / "papers").glob("*.md"))),  # each paper's report
+    *(f"docs/papers/{page.parent.name}.html" for page in sorted(DOCS.parent.glob("config/papers/*/page.md"))),
     *(
         f"docs/{name}/README.html"
         for name in ("full-laptop", "full-short", "league", "pretrained")

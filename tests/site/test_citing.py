@@ -35,11 +35,11 @@ def test_citation_cff_and_a_papers_page_name_it_as_its_file_does(name):
     (found,) = (one for one in references if one["notes"] == paper["short"])
     authors = ", ".join(f"{author['given-names']} {author['family-names']}" for author in found["authors"])
     assert (found["title"], authors, found["year"]) == (paper["title"], paper["authors"], paper["year"])
-    assert f"({found['url']})" in (ROOT / f"docs/papers/{name}.md").read_text()
+    assert f"({found['url']})" in (ROOT / f"config/papers/{name}/page.md").read_text()
 
 
 def test_a_changed_file_changes_the_page(tmp_path):
-    root = copied(tmp_path, "config/papers", "docs/papers", "CITATION.cff", citing.PAGE)
+    root = copied(tmp_path, "config/papers", "CITATION.cff", citing.PAGE)
     before = citing.page(root)
     paper = root / "config/papers/pacs/paper.yaml"
     paper.write_text(paper.read_text().replace("title: Implicit Actor", "title: Right & Wrong 50% Actor"))

@@ -140,11 +140,12 @@ def test_an_estimate_of_a_claim_has_its_interval_and_its_runs(snapshot):
 
 def test_every_paper_has_its_estimator_and_its_readings_and_its_files_title():
     assert papers.estimator_of("agrae") == "a_grae"
-    for page in (ROOT / "docs/papers").glob("*.md"):
-        readings = papers._readings(ROOT, papers.estimator_of(page.stem))
+    for page in (ROOT / "config/papers").glob("*/page.md"):
+        name = page.parent.name
+        readings = papers._readings(ROOT, papers.estimator_of(name))
         assert all(len(row) == 4 for row in readings)
-        assert any(f"`{papers.estimator_of(page.stem)}`" in row[0] for row in readings), page.stem
-        assert page.read_text().split("*")[1] in (ROOT / f"config/papers/{page.stem}/paper.yaml").read_text()
+        assert any(f"`{papers.estimator_of(name)}`" in row[0] for row in readings), name
+        assert page.read_text().split("*")[1] in page.with_name("paper.yaml").read_text()
 
 
 def test_the_api_has_signatures_and_docstrings(tmp_path):

@@ -12,7 +12,8 @@ from rlvr.words import nearest
 PAPERS = "papers"
 PAPER, CLAIMS, SCALES = "paper.yaml", "claims.yaml", "scales.yaml"
 DEVIATIONS_FILE, NOTES_FILE = "deviations.md", "notes.md"
-FILES = (PAPER, CLAIMS, SCALES, DEVIATIONS_FILE, NOTES_FILE)
+PAGE = "page.md"  # of the site, which adds what is known of the paper
+FILES = (PAPER, CLAIMS, SCALES, DEVIATIONS_FILE, NOTES_FILE, PAGE)
 DEVIATIONS, NOTES = "deviations", "notes"
 
 

@@ -1,6 +1,6 @@
 """The spectrum of a change of weights as large as the head of a 7B model, against one that is known.
 
-    python benchmarks/spectrum.py [--rows 152064] [--columns 3584] [--exact]
+    python tests/papers/fade/spectrum_benchmark.py [--rows 152064] [--columns 3584] [--exact]
 
 The matrix is noise with one planted direction. `--exact` takes its singular values from the eigenvalues of A'A in
 float64 too, which costs some minutes.
