@@ -20,8 +20,13 @@ def site(folder, **changes):
     return path
 
 
-def test_the_file_of_the_repository_and_what_jobs_ask_for():
-    cluster = read_cluster(ROOT / "config" / "cluster.yaml", ROOT, RULES)
+def cluster_of(folder, **changes) -> Cluster:
+    """The site of the repository with some keys changed."""
+    return read_cluster(site(folder, **changes), folder, RULES)
+
+
+def test_the_file_of_the_repository_and_what_jobs_ask_for(tmp_path):
+    cluster = cluster_of(tmp_path)
     training = cluster.resources("rl", "gpu")
     assert training["slurm_partition"] == "gpu" and training["gpu"] == 1 and training["cpus_per_task"] == 8
     assert not {"slurm_account", "qos", "gpu_model"} & set(training)  # null: the site's own
@@ -32,10 +37,6 @@ def test_the_file_of_the_repository_and_what_jobs_ask_for():
     assert [others["mem_mb"](None, attempt) for attempt in (1, 2, 9)] == [4000, 8000, 16000]
     assert [training["mem_mb"](None, attempt) for attempt in (1, 9)] == [64000] * 2  # no limit is given
     assert cluster.resources("generate", "gpu")["runtime"](None, 1) == 240  # a rule of its own
-
-
-def test_every_job_names_its_nodes():
-    cluster = read_cluster(ROOT / "config" / "cluster.yaml", ROOT, RULES)
     for rule, kind in (("rl", "cpu"), ("rl.verl", "gpu"), ("generate_vllm", "gpu"), ("grade", "short")):
         assert cluster.resources(rule, kind)["nodes"] == 1
 
@@ -46,20 +47,18 @@ def test_a_site_says_it_once(tmp_path):
         "short": {"partition": "main", "runtime": 1},
         "gpu": {"partition": "a100", "runtime": 600, "gpus": 4, "gpu_type": "a100", "nodes": 2},
     }
-    path = site(tmp_path, account="lab", constraint="ib", kinds=kinds, rules={"rl": {"gpus": 8}})
-    found = read_cluster(path, tmp_path, RULES).resources("rl", "gpu")
+    cluster = cluster_of(tmp_path, account="lab", constraint="ib", kinds=kinds, rules={"rl": {"gpus": 8}})
+    found = cluster.resources("rl", "gpu")
     assert found.pop("runtime")(None, 3) == 600
     named = {"slurm_partition": "a100", "slurm_account": "lab", "constraint": "ib"}
     assert found == {**named, "nodes": 2, "tasks": 2, "slurm_extra": "--gpus-per-node=a100:4"}
-    assert read_cluster(path, tmp_path, RULES).devices("rl", "gpu") == (2, 4)
-    path = site(tmp_path, kinds=kinds, rules={"rl": {"gpus": 3}})
+    assert cluster.devices("rl", "gpu") == (2, 4)
     with pytest.raises(ConfigError, match="3 GPUs do not divide by 2 nodes"):
-        read_cluster(path, tmp_path, RULES).devices("rl", "gpu")
+        cluster_of(tmp_path, kinds=kinds, rules={"rl": {"gpus": 3}}).devices("rl", "gpu")
 
 
 def test_what_a_site_says_of_one_backend_is_on_top_of_what_it_says_of_the_stage(tmp_path):
-    rules = {"rl": {"runtime": 100, "cpus": 3}, "rl.verl": {"cpus": 9}}
-    cluster = read_cluster(site(tmp_path, rules=rules), tmp_path, RULES)
+    cluster = cluster_of(tmp_path, rules={"rl": {"runtime": 100, "cpus": 3}, "rl.verl": {"cpus": 9}})
     for rule, cpus in (("rl.in_process", 3), ("rl.verl", 9)):
         asked = cluster.resources(rule, "gpu")
         assert asked["cpus_per_task"] == cpus and asked["runtime"](None, 1) == 100
@@ -67,13 +66,13 @@ def test_what_a_site_says_of_one_backend_is_on_top_of_what_it_says_of_the_stage(
 
 def test_what_a_site_says_of_one_model_is_on_top_of_that(tmp_path):
     rules = {"rl.verl": {"gpus": 8, "cpus": 9}, "rl.verl.qwen2.5-7b": {"gpus": 16, "nodes": 2, "gpu_type": "h200"}}
-    cluster = read_cluster(site(tmp_path, rules=rules), tmp_path, RULES)
+    cluster = cluster_of(tmp_path, rules=rules)
     assert cluster.devices("rl.verl.qwen2.5-7b", "gpu") == (2, 8)
     assert cluster.devices("rl.verl.cwm-32b", "gpu") == (1, 8)
     assert cluster.resources("rl.verl.qwen2.5-7b", "gpu")["cpus_per_task"] == 9
     assert cluster.gpu_type("rl.verl.qwen2.5-7b", "gpu") == "h200" and cluster.gpu_type("rl.verl", "gpu") is None
     with pytest.raises(ConfigError, match=r"unknown rule 'rl.verl.cwm-33b'; did you mean 'rl.verl.cwm-32b'\?"):
-        read_cluster(site(tmp_path, rules={"rl.verl.cwm-33b": {"gpus": 8}}), tmp_path, RULES)
+        cluster_of(tmp_path, rules={"rl.verl.cwm-33b": {"gpus": 8}})
 
 
 @pytest.mark.parametrize(
@@ -91,7 +90,7 @@ def test_what_a_site_says_of_one_model_is_on_top_of_that(tmp_path):
 )
 def test_mistakes_are_named(tmp_path, changes, message):
     with pytest.raises(ConfigError, match=message):
-        read_cluster(site(tmp_path, **changes), tmp_path, RULES)
+        cluster_of(tmp_path, **changes)
 
 
 @pytest.mark.slow

@@ -1,5 +1,7 @@
 """One arm alone: what it is compared with, on which benchmarks and k, and its numbers by hand."""
 
+import json
+
 import pandas as pd
 import pytest
 from conftest import ROOT
@@ -53,23 +55,16 @@ def scored(policy: str, evaluation: str, correct: list[int], n: int = 4) -> pd.D
 
 
 def layout(*, compare: str | None = "grpo", seeds=(1, 2)) -> list[ScoresLayout]:
-    def cell(arm: str, policies: list[str]) -> dict:
-        made = {"model": "m", "stand_in": "tiny", "arm": arm, "learning_rate": 0.1, "published_model": "m"}
-        return {**made, "policies": policies, "seeds": list(seeds)}
-
-    cells = [cell("mine", ["a", "b"][: len(seeds)])]
-    cells += [cell(compare, ["c", "d"][: len(seeds)])] if compare else []
+    head = {"model": "m", "stand_in": "tiny", "learning_rate": 0.1, "published_model": "m", "seeds": list(seeds)}
+    arms = {"mine": "ab", **({compare: "cd"} if compare else {})}
+    cells = [{**head, "arm": arm, "policies": list(policies)[: len(seeds)]} for arm, policies in arms.items()]
     panel = {"name": "bench", "stand_in": "set", "evaluations": {"m": "e"}}
     settings = {"resamples": 300, "seed": 7}
     return [typed(ScoresLayout, panels=[panel], k=[1, 2], compare_with=compare, cells=cells, statistics=settings)]
 
 
-SCORES = {
-    ("a", "e"): scored("a", "e", [4, 2]),
-    ("b", "e"): scored("b", "e", [0, 2]),
-    ("c", "e"): scored("c", "e", [2, 2]),
-    ("d", "e"): scored("d", "e", [0, 0]),
-}
+COUNTS = {"a": [4, 2], "b": [0, 2], "c": [2, 2], "d": [0, 0]}
+SCORES = {(policy, "e"): scored(policy, "e", correct) for policy, correct in COUNTS.items()}
 
 
 def test_numbers_by_hand():
@@ -85,15 +80,11 @@ def test_numbers_by_hand():
     assert (made["n"] == 4).all() and (made["problems"] == 2).all() and made["seeds"].tolist() == [1, 1, 2] * 2
 
 
-def test_of_nothing_to_compare_with_there_is_no_difference():
+def test_of_nothing_to_compare_with_there_is_no_difference_and_a_base_policy_has_one_row_for_each_k():
     made = of_arm(layout(compare=None), SCORES)
     assert made["difference"].isna().all() and made["compare_with"].isna().all() and made["value"].notna().all()
-
-
-def test_a_base_policy_has_one_row_for_each_k():
     (part,) = layout(compare=None, seeds=(None,))
-    base = having(part, cells=[{**dict(part.cells[0]), "arm": "base"}])
-    made = of_arm([base], SCORES)
+    made = of_arm([having(part, cells=[{**dict(part.cells[0]), "arm": "base"}])], SCORES)
     assert made["seed"].tolist() == ["all", "all"] and made["seeds"].tolist() == [0, 0]
 
 
@@ -103,26 +94,21 @@ def test_counts_are_of_the_arm_itself():
 
 
 def test_the_layout_is_plain_data():
-    import json
-
     plan = make_plan(ROOT, "smoke", ["ace"])
     made = layout_of_arm(plan, "ace", "ace_grpo")
     assert json.loads(json.dumps(made)) == made and str(ROOT) not in json.dumps(made)
 
 
-def test_blind_guesses_have_a_row_where_their_chance_is_known():
-    made = of_arm(layout(), {pair: frame.assign(chance=0.5) for pair, frame in SCORES.items()})
-    blind = made[made["arm"] == "blind"]
-    assert blind["k"].tolist() == [1, 2] and blind["value"].tolist() == pytest.approx([50, 75])
-    assert set(blind["seed"]) == {"all"} and set(blind["seeds"]) == {0} and blind["compare_with"].isna().all()
+@pytest.mark.parametrize(
+    ("arm", "columns", "values"), [("blind", {"chance": 0.5}, [50, 75]), ("lookup", {"lookup": 2}, [0, 100])]
+)
+def test_blind_guesses_and_lookups_have_a_row_where_their_scores_are_known(arm, columns, values):
+    made = of_arm(layout(), {pair: frame.assign(**columns) for pair, frame in SCORES.items()})
+    rows = made[made["arm"] == arm]
+    assert rows["k"].tolist() == [1, 2] and rows["value"].tolist() == pytest.approx(values)
+    assert set(rows["seed"]) == {"all"} and set(rows["seeds"]) == {0} and rows["compare_with"].isna().all()
     own = made[made["arm"] == "mine"].reset_index(drop=True)
     pd.testing.assert_frame_equal(own, of_arm(layout(), SCORES), check_dtype=False)
-
-
-def test_a_lookup_has_a_row_where_a_set_has_one():
-    made = of_arm(layout(), {pair: frame.assign(lookup=2) for pair, frame in SCORES.items()})
-    lookup = made[made["arm"] == "lookup"]
-    assert lookup["k"].tolist() == [1, 2] and lookup["value"].tolist() == pytest.approx([0, 100])
 
 
 def test_an_arm_with_fewer_seeds_is_compared_over_its_own():

@@ -1,17 +1,14 @@
 """Models that a scale maps to one another: their runs are one block of a table, and one contrast of a claim."""
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
+from conftest import ROOT
 
 from rlvr.claims import contrasts
 from rlvr.items import layout
 from rlvr.planning.expansion import make_plan
 from rlvr.statistics.references import Reference
 from rlvr.statistics.table_rows import published_of
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")

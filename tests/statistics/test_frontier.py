@@ -109,9 +109,8 @@ def test_a_table_at_equal_pass_1(tmp_path):
     assert np.isnan(table.loc[("b", 1), "difference"]), "at equal pass@1 there is nothing to compare at k = 1"
     assert np.isnan(table.loc[("c", 2), "value"]) and np.isnan(table.loc[("c", 2), "difference"]), "never at 1/2"
     shown = render(layout, pd.read_csv(out), None)
-    assert any(
-        note.startswith("At equal pass@1") and "the pass@1 of a at the paper's setting" in note for note in shown.notes
-    )
+    (note,) = (note for note in shown.notes if note.startswith("At equal pass@1"))
+    assert "the pass@1 of a at the paper's setting" in note
     assert "Not compared, since no learning rate has the pass@1 of a: c (M, math-500)." in shown.notes
     lines = shown.frame[shown.frame[""] == "learning rate"].to_dict("records")
     assert [line["@2"] for line in lines] == ["1", "0.5"]
@@ -128,13 +127,10 @@ def test_a_base_policy_stands_as_it_is_in_such_a_table():
 
 def test_false_working_is_said_to_be_of_policies_that_exist():
     row = {"benchmark": "b", "model": "M", "label": "A", "false_working": 0.125}
-    for cell, words in (
-        ({}, "in percent: "),
-        ({"rates": rates(r0=["z"])}, "in percent, of the policies at the paper's setting: "),
-    ):
+    for cell, words in (({}, ""), ({"rates": rates(r0=["z"])}, ", of the policies at the paper's setting")):
         layout = typed(ScoresLayout, LAYOUT, cells=[{"arm": "a", **cell}])
         (note,) = _scored._false_working(layout, pd.DataFrame([row]))
-        assert note == f"Correct answers with a false step in their working, {words}M on b: A 12.5."
+        assert note == f"Correct answers with a false step in their working, in percent{words}: M on b: A 12.5."
 
 
 def test_a_method_with_fewer_seeds_is_compared_over_its_own():

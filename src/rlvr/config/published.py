@@ -34,9 +34,9 @@ class PublishedTable:
     def check_method(self, name: str, place: str) -> None:
         self._check("method", name, self.methods, place, str)
 
-    def _check(self, what: str, name: str, valid: tuple[str, ...], place: str, read: Callable[[str], str]) -> None:
+    def _check(self, what: str, name: str, valid: tuple[str, ...], place: str, key: Callable[[str], str]) -> None:
         """Raises ConfigError where the file lacks the name: its numbers would be missing silently."""
-        if read(name) not in map(read, valid):
+        if key(name) not in map(key, valid):
             raise ConfigError(f"{place}: no {what} {name!r} in {self.file}{nearest(name, valid)}")
 
 

@@ -29,7 +29,7 @@ class PaperRuns:
         self.sources, self.plan, self.paper, self.layer, self.arms = sources, plan, paper, layer, arms
         self.scale = sources.scale
         self.seeds = _seeds(paper.seeds, self.scale.seeds)
-        self.layers = {model: self._layers_of(model) for model in paper.models}
+        self.model_layers = {model: self._model_layers(model) for model in paper.models}
         self.settings = {model: self._settings_of(model) for model in paper.models}
         self.sft = {m: settings.sft if self.scale.fine_tunes(m) else None for m, settings in self.settings.items()}
         self.arm_settings: dict[tuple[str, str], Settings] = {}  # by model and arm
@@ -44,14 +44,14 @@ class PaperRuns:
     # ---- settings ----
 
     def _settings_of(self, model: str) -> Settings:
-        layers = self.layers[model]
+        layers = self.model_layers[model]
         validate(Settings, layers[:OF_PAPER])  # a scale may override a mistake in them
         settings = engines.here(validate(Settings, layers), layers, self.plan.notes)
         if settings.diversity != self.plan.diversity:
             raise ConfigError(f"{self._place('settings')}.diversity: is for all papers; set it in defaults or a scale")
         return settings
 
-    def _layers_of(self, model: str) -> list[Layer]:
+    def _model_layers(self, model: str) -> list[Layer]:
         """The settings of a model: the first OF_PAPER without a scale, then those of the scale."""
         name, of_scale = self.paper.name, self.sources.of_scale
         return [
@@ -69,7 +69,7 @@ class PaperRuns:
 
     def _settings_of_arm(self, model: str, arm: str, place: str) -> Settings:
         chain = look_up(self.arms.by_name, arm, "arm", place)
-        layers = [*self.layers[model], *chain.layers]
+        layers = [*self.model_layers[model], *chain.layers]
         settings = engines.here(validate(Settings, layers), layers, self.plan.notes)
         settings = settings.model_copy(update={"estimator": resolve_estimator(settings.estimator, layers)})
         for dotted, factor, place in chain.times:
@@ -184,7 +184,7 @@ class PaperRuns:
         except ValidationError as error:
             message = error.errors()[0]["msg"].removeprefix("Value error, ")
             raise ConfigError(f"{self._place('arms', arm)}: {message}") from error
-        layers = [*self.layers[model], *self.arms.by_name[arm].layers]
+        layers = [*self.model_layers[model], *self.arms.by_name[arm].layers]
         self._check_probe(spec, layers)
         self._check_task(model, {"data": spec.data, "sft_data": spec.base.sft_data, "validation_data": spec.validation})
         context.check_rollout(spec.base.model, spec.rollout, layers)
@@ -231,10 +231,10 @@ class PaperRuns:
         look_up(self.paper.benchmarks, benchmark, "benchmark", f"{place}.benchmark")
         sampling = self.settings[model].evaluation
         if k and max(k) > sampling.samples:
-            n = f"n = {sampling.samples} samples ({place_of(self.layers[model], ('evaluation', 'samples'))})"
+            n = f"n = {sampling.samples} samples ({place_of(self.model_layers[model], ('evaluation', 'samples'))})"
             raise ConfigError(f"{place}.k: k = {max(k)} is larger than {n}")
         prompt = self.settings[model].rollout.max_prompt_tokens
-        context.check_evaluation(self._model(model), sampling, prompt, self.layers[model])
+        context.check_evaluation(self._model(model), sampling, prompt, self.model_layers[model])
         spec = EvaluationSpec(data=self.data(benchmark, "benchmarks"), sampling=sampling)
         self._check_task(model, {"benchmarks": spec.data})
         name = identity.evaluation_id(spec)
