@@ -11,7 +11,6 @@ from support.layouts_by_hand import typed
 from rlvr.figures._scored import OfTables
 from rlvr.papers.pacs.figures import bars, heatmap, solution_map
 
-
 ONE_MODEL = {"M": "xy"}
 
 
