@@ -1,6 +1,6 @@
 """Figures of training: the common keys, planning and panels of their kinds."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import UnionType
 from typing import Any
@@ -110,16 +110,14 @@ def draw_line(axes: Axes, cell: pd.DataFrame, look: Look, place: int, methods: i
 
 def panels(
     frame: pd.DataFrame, *, height: float, **shared: Any
-) -> tuple[Figure, Iterator[tuple[Axes, pd.DataFrame, bool]]]:
+) -> tuple[Figure, list[tuple[Axes, pd.DataFrame, bool]]]:
     """One titled panel per arm, models in separate rows: (axes, data, whether it is the first of its line)."""
     by_model = [of for _, of in frame.groupby("model", sort=False)]
     figure, blocks = grid([of["arm"].nunique() for of in by_model], height=height, least=2.0, most=2.6, **shared)
-
-    def each() -> Iterator[tuple[Axes, pd.DataFrame, bool]]:
-        for of, block in zip(by_model, blocks, strict=True):
-            for axes, (_, cell) in zip(block, of.groupby("arm", sort=False), strict=True):
-                axes.tick_params(labelbottom=True)
-                axes.set_title((f"{of['stand_in'].iloc[0]}: " if len(blocks) > 1 else "") + cell.label.iloc[0])
-                yield axes, cell, starts_line(axes)
-
-    return figure, each()
+    found = []
+    for of, block in zip(by_model, blocks, strict=True):
+        for axes, (_, cell) in zip(block, of.groupby("arm", sort=False), strict=True):
+            axes.tick_params(labelbottom=True)
+            axes.set_title((f"{of['stand_in'].iloc[0]}: " if len(blocks) > 1 else "") + cell.label.iloc[0])
+            found.append((axes, cell, starts_line(axes)))
+    return figure, found

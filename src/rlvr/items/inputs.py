@@ -52,10 +52,6 @@ def _problems(item: Item, paths: Paths, plan: Plan) -> list[str]:
     return list(dict.fromkeys(paths.problems(plan.evaluations[name].data) for name in names))
 
 
-def _trained(item: Item, paths: Paths, plan: Plan) -> list[str]:
-    return [file for policy in item.policies() if policy in plan.runs for file in paths.rows(policy)]
-
-
 def _read_solutions(files: Sequence[Path]) -> Solutions:
     from rlvr.scoring.diversity import solution  # which needs pandas, and a plan does not
 
@@ -79,7 +75,10 @@ INPUTS = {
     # probe.jsonl and metrics.jsonl of each run
     "runs": Input(lambda item, paths, plan: [file for run in item.policies() for file in paths.rows(run)], _read_runs),
     # the same without base policies, which have none; and the correct solutions of each policy on each evaluation
-    "training": Input(_trained, _read_runs),
+    "training": Input(
+        lambda item, paths, plan: [file for run in item.policies() if run in plan.runs for file in paths.rows(run)],
+        _read_runs,
+    ),
     "solutions": Input(
         lambda item, paths, plan: [file for pair in item.scored() for file in paths.samples(*pair)], _read_solutions
     ),

@@ -69,6 +69,7 @@ def statistics(layout: ScoresLayout, scores: Scores) -> pd.DataFrame:
         size = {"problems": sum(map(len, firsts)), "clusters": sum(units)}
         size["samples"] = min(int(first["n"].min()) for first in firsts)
         for cell in cells:
+            false_share = false_working([frames[policy] for frames in by_benchmark for policy in cell.policies])
             for k in layout.k:
                 ours = _matrices(by_benchmark, cell, k)
                 base = None if baseline in (None, cell) else _matrices(by_benchmark, baseline, k)
@@ -79,7 +80,7 @@ def statistics(layout: ScoresLayout, scores: Scores) -> pd.DataFrame:
                         **numbers(intervals.of(aggregate, ours), difference),
                     }
                     row |= {**NOT_PUBLISHED, **sizes(cell, **size), "minus_published": None}
-                    rows.append({**row, "false_working": _false_working(by_benchmark, cell)})
+                    rows.append({**row, "false_working": false_share})
         for arm, (_, passes) in UNTRAINED.items():
             for k in layout.k:
                 of_each = [passes(first, k) for first in firsts]
@@ -89,11 +90,6 @@ def statistics(layout: ScoresLayout, scores: Scores) -> pd.DataFrame:
                         rows.append(untrained_row(arm, cells[0], names, name, k, value, **size))
     frame = pd.DataFrame(rows)
     return frame.assign(difference_p_holm=holm(frame["difference_p"]), data=", ".join(layout.sets().values()))
-
-
-def _false_working(by_benchmark: list[dict[str, pd.DataFrame]], cell: CellLayout) -> float | None:
-    """The share of correct samples with a false step, of all benchmarks together."""
-    return false_working([frames[policy] for frames in by_benchmark for policy in cell.policies])
 
 
 def _matrices(by_benchmark: list[dict[str, pd.DataFrame]], cell: CellLayout, k: int) -> list[Matrix]:

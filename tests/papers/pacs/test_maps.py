@@ -11,8 +11,10 @@ from support.layouts_by_hand import typed
 from rlvr.figures._scored import OfTables
 from rlvr.papers.pacs.figures import bars, heatmap, solution_map
 
+ONE_MODEL = {"M": "xy"}
 
-def table(arms, benchmarks={"M": "xy"}, **more) -> pd.DataFrame:  # noqa: B006
+
+def table(arms, benchmarks=ONE_MODEL, **more) -> pd.DataFrame:
     """Statistics of a table with 10 k + i for the i-th arm."""
     return pd.DataFrame(
         {"model": model, "stand_in": "m", "benchmark": benchmark, "arm": arm, "label": arm, "score": "pass", "k": k}

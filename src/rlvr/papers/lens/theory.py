@@ -16,16 +16,16 @@ D = 0.9  # a difficulty above every probability of the policy
 @chapter.says("Theorem 1, Eq. 9", "autograd of Eq. 8 a sample, 5 answers")
 def gradient() -> Finding:
     """The likelihood's gradient weighs each answer by r - (1 - r) pi / (D - pi)."""
+
+    def loss(theta: torch.Tensor, y: int, r: float) -> torch.Tensor:
+        log_pi = theta.log_softmax(0)[y]
+        return -(r * log_pi + (1 - r) * torch.log1p(-log_pi.exp() / D))
+
     worst = 0.0
     for y in range(5):
         for r in (0.0, 1.0):
-
-            def loss(theta: torch.Tensor, y: int = y, r: float = r) -> torch.Tensor:
-                log_pi = theta.log_softmax(0)[y]
-                return -(r * log_pi + (1 - r) * torch.log1p(-log_pi.exp() / D))
-
             stated = -(r - (1 - r) * PI[y] / (D - PI[y])) * scores(PI)[y]
-            worst = max(worst, gap(grad(loss)(LOGITS), stated))
+            worst = max(worst, gap(grad(loss)(LOGITS, y, r), stated))
     return holds(worst)
 
 

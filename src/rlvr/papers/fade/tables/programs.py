@@ -1,7 +1,6 @@
 """Programs that a policy wrote, right and wrong, beside the tests that they were run on."""
 
 import json
-from typing import Any
 
 import pandas as pd
 from pydantic import Field
@@ -59,24 +58,21 @@ def statistics(layout: ProgramsLayout, samples: Samples) -> pd.DataFrame:
                 of_problem = written.setdefault(grade["problem"], {True: {}, False: {}})
                 status = grade["status"]
                 of_problem[status == RIGHT].setdefault(grade["extracted"], (completion["sample"], status))
-        problem, found = max(written.items(), key=lambda entry: _enough(entry[1], layout))
-        gold = next(row["gold"] for row in problems if row["id"] == problem)
-        tests = [f"f({json.dumps(t['input'])[1:-1]}) = {json.dumps(t['output'])}" for t in json.loads(gold)["tests"]]
-        prompt = next(row["prompt"] for row in problems if row["id"] == problem)
-        for right, count in ((True, layout.right), (False, layout.wrong)):
-            for program, (sample, status) in list(found[right].items())[:count]:
+        wanted = {True: layout.right, False: layout.wrong}
+        name = max(written, key=lambda name: sum(min(len(written[name][of]), wanted[of]) for of in wanted))
+        problem = next(row for row in problems if row["id"] == name)
+        cases = json.loads(problem["gold"])["tests"]
+        tests = [f"f({json.dumps(case['input'])[1:-1]}) = {json.dumps(case['output'])}" for case in cases]
+        for right, count in wanted.items():
+            for program, (sample, status) in list(written[name][right].items())[:count]:
                 rows.append(
                     {
                         **{**cell_columns(cell, [policy]), "benchmark": panel.name},
-                        **{"problem": problem, "prompt": prompt, "sample": sample, "status": status},
+                        **{"problem": name, "prompt": problem["prompt"], "sample": sample, "status": status},
                         **{"program": program, "tests": "; ".join(tests), "seeds": 1},
                     }
                 )
     return pd.DataFrame(rows)
-
-
-def _enough(found: dict[bool, dict[str, Any]], layout: ProgramsLayout) -> int:
-    return min(len(found[True]), layout.right) + min(len(found[False]), layout.wrong)
 
 
 def render(layout: ProgramsLayout, statistics: pd.DataFrame) -> Rendered:

@@ -98,9 +98,13 @@ def _log_pi(theta: Tensor) -> Tensor:
 
 def _token_gradient(weight: Callable[[Tensor], Tensor], divisor: Callable[[Tensor], Tensor]) -> Tensor:
     """The expected gradient of pairs of responses: sums over tokens, times `weight`, over `divisor` of the lengths."""
-    theta, pairs = torch.cat([ROOT_LOGITS, NEXT_LOGITS.flatten()]), answers(2)
-    chance = _log_pi(theta).exp()[pairs].prod(1)
-    return grad(lambda t: chance @ (weight(RIGHT[pairs]) * _log_pi(t)[pairs] / divisor(LENGTHS[pairs])).sum(1))(theta)
+    logits, pairs = torch.cat([ROOT_LOGITS, NEXT_LOGITS.flatten()]), answers(2)
+    chance = _log_pi(logits).exp()[pairs].prod(1)
+
+    def loss(theta: Tensor) -> Tensor:
+        return chance @ (weight(RIGHT[pairs]) * _log_pi(theta)[pairs] / divisor(LENGTHS[pairs])).sum(1)
+
+    return grad(loss)(logits)
 
 
 @section.says(

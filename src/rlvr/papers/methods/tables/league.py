@@ -160,16 +160,22 @@ class _Values:
         return self.methods.measure_at_equal(lambda policies: self._of(what, policies, cell), cell)
 
     def _of(self, measure: str, policies: Sequence[str], cell: CellLayout) -> Matrix:
-        """A measure of each policy. The base policy's entropy is that of the first step of a method's runs."""
+        """A measure of each policy. The base policy's entropy is that of the first step of a method's runs.
+
+        Of a run, entropy and seconds are means over the last tenth of training.
+        """
         if measure == "distinct":
             return np.array([self.distinct[policy] for policy in policies])
         if measure == "false_working":
             shares = [false_working([self.methods.frames[policy]]) for policy in policies]
             return np.array([np.nan if share is None else PERCENT * share for share in shares])
-        if measure == "entropy" and policies[0] not in self.training:
-            return np.array([_entropy(self.training[run]["metrics"][:1], run) for run in cell.policies])
-        of = _entropy if measure == "entropy" else _seconds
-        return np.array([of(_last(self.training[run]["metrics"]), run) for run in policies])
+        is_base, means = policies[0] not in self.training, []
+        for run in cell.policies if is_base else policies:
+            rows = self.training[run]["metrics"]
+            rows = rows[:1] if is_base else rows[-max(1, round(LAST * len(rows))) :]
+            seconds = measure == "seconds"
+            means.append(np.mean([row["timing"]["step"] if seconds else value_of(row, measure, run) for row in rows]))
+        return np.array(means)
 
 
 def _distinct(by_problem: dict[str, Counter[str]], m: int) -> float:
@@ -179,18 +185,6 @@ def _distinct(by_problem: dict[str, Counter[str]], m: int) -> float:
     values = [rarefied(list(counts.values()), m) for counts in by_problem.values()]
     known = [value for value in values if not np.isnan(value)]
     return float(np.mean(known)) if known else np.nan
-
-
-def _last(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return rows[-max(1, round(LAST * len(rows))) :]
-
-
-def _entropy(rows: list[dict[str, Any]], run: str) -> float:
-    return float(np.mean([value_of(row, "entropy", run) for row in rows]))
-
-
-def _seconds(rows: list[dict[str, Any]], run: str) -> float:
-    return float(np.mean([row["timing"]["step"] for row in rows]))
 
 
 def _measures(methods: Methods, place: Place, layout: LeagueLayout) -> dict[str, dict[str, Interval]]:
