@@ -16,6 +16,11 @@ def line_of(block: str, ok: bool | None, seconds: float, figures: str) -> str:
     return f"{block}: {'skipped' if ok is None else 'ok' if ok else 'failed'}, {seconds:.1f} s, {figures}"
 
 
+def ended(code: int | None) -> str:
+    """How a command ended, by its exit code; None: at its limit of time."""
+    return "killed at the limit of time" if code is None else f"exit code {code}"
+
+
 def end_of(log: Path, lines: int = END_OF_LOG) -> str:
     if not log.exists():
         return ""
