@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Generic, TypeVar, cast
+from typing import Generic, TypeVar
 
 PACKAGE = Path(__file__).resolve().parent
 PAPERS = "papers"  # packages of papers: each may have a folder of the same name
@@ -28,18 +28,28 @@ class Registry(Generic[Member]):
 
     def __init__(self, folder: str, attribute: str, but: tuple[str, ...] = ()):
         self.folder, self.attribute, self.but = folder, attribute, but
+        self._loaded: dict[str, Member] = {}
+
+    @cached_property
+    def _modules(self) -> dict[str, str]:
+        return {name: module for name, module in _modules(self.folder).items() if name not in self.but}
 
     def names(self) -> tuple[str, ...]:
         """The names of the members, in order. No member is imported."""
-        return tuple(name for name in _modules(self.folder) if name not in self.but)
+        return tuple(self._modules)
 
     def module(self, name: str) -> str:
         """The module of a member, as `python -m` names it. Raises KeyError for an unknown name."""
-        return _modules(self.folder)[name]
+        return self._modules[name]
 
     def load(self, name: str) -> Member:
         """The member. Raises KeyError for an unknown name, NoMember where its module defines none."""
-        return cast(Member, _load(self.module(name), self.attribute))
+        if name not in self._loaded:
+            module = importlib.import_module(self.module(name))
+            if not hasattr(module, self.attribute):
+                raise NoMember(f"{module.__file__} defines no {self.attribute}")
+            self._loaded[name] = getattr(module, self.attribute)
+        return self._loaded[name]
 
     def all(self) -> Iterator[tuple[str, Member]]:
         """Each name with its member."""
@@ -49,22 +59,11 @@ class Registry(Generic[Member]):
 class OfPapers(Registry[Member]):
     """One module or package in each paper's package; a member's name is the paper's."""
 
-    def names(self) -> tuple[str, ...]:
-        return tuple(_of_papers(self.folder))
-
-    def module(self, name: str) -> str:
-        return _of_papers(self.folder)[name]
+    @cached_property
+    def _modules(self) -> dict[str, str]:
+        return _of_papers(self.folder)
 
 
-@cache
-def _load(module: str, attribute: str) -> object:
-    loaded = importlib.import_module(module)
-    if not hasattr(loaded, attribute):
-        raise NoMember(f"{loaded.__file__} defines no {attribute}")
-    return getattr(loaded, attribute)
-
-
-@cache
 def _modules(folder: str) -> dict[str, str]:
     """The modules and packages of a registry by their names. Raises NoMember where two have the same name."""
     found: dict[str, str] = {}
@@ -76,7 +75,6 @@ def _modules(folder: str) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-@cache
 def _of_papers(module: str) -> dict[str, str]:
     paths = {paper.name: paper / module for paper in _papers()}
     return {
