@@ -309,7 +309,7 @@ def test_a_page_says_where_a_run_changed_its_commit_and_its_device():
     locks = "envs/main.txt 34; from step 20: envs/cluster.txt 12 (2 pins differ)"
     assert origins.in_order(manifest, origins.lock) == locks
     gpus = "2 x NVIDIA H200 (143771 MiB), driver 580.65.06, CUDA 13.0"
-    assert origins.each([manifest, manifest], origins.device) == f"a core, {gpus}"
+    assert origins.in_order(manifest, origins.device) == f"a core; from step 20: {gpus}"
     on_nodes = {**ON_GPU, "nodes": 4, "gpus_per_node": 2}
     assert origins.device(on_nodes).startswith("4 x 2 GPUs: NVIDIA H200 (143771 MiB), driver")
     assert origins.device({**ON_GPU, "device": "cpu"}) == "a core"

@@ -1,7 +1,7 @@
 """Provenance of manifests as text. Older manifests have less: no lock's name, no GPU, a single commit."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 NOT_RECORDED = "not recorded"
@@ -12,11 +12,6 @@ def entries(manifest: dict[str, Any]) -> list[Entry]:
     """The provenance of each part of a policy's training, in order."""
     first = manifest["provenance"]
     return [first, *first.get("continued", [])]
-
-
-def each(manifests: Iterable[dict[str, Any]], fact: Callable[[Entry], str]) -> str:
-    """The distinct values of a fact over manifests, including continuations."""
-    return ", ".join(dict.fromkeys(fact(entry) for manifest in manifests for entry in entries(manifest)))
 
 
 def in_order(manifest: dict[str, Any], fact: Callable[[Entry], str]) -> str:
