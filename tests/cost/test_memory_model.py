@@ -12,11 +12,13 @@ from rlvr.config import paper_folders
 from rlvr.config.cluster import Cluster, JobResources
 from rlvr.config.explain import validate
 from rlvr.config.layers import read_yaml
-from rlvr.cost import activations, hardware, memory, refusals
+from rlvr.cost import activations, hardware, refusals
 from rlvr.cost.model import Costs
 from rlvr.planning.expansion import make_plan
+from rlvr.planning.papers import read_sources
 from rlvr.policies.beginnings import Branches
 from rlvr.policies.decoder import Decoder
+from rlvr.policies.sources.scratch import scratch_policy
 
 PAPERS = paper_folders.names(ROOT / "config")
 HALF_B = HARDWARE.shapes["Qwen/Qwen2.5-0.5B-Instruct"].model_copy(update={"vocabulary": 1000})
@@ -218,32 +220,27 @@ def paper():
     return make_plan(ROOT, "paper", ["ace"])
 
 
-def peaks_of(plan, device="h100", gpus=8, critic=None, name=None, **settings):
-    name = name or next(iter(plan.runs))
-    spec = plan.runs[name].model_copy(update={"critic": critic})
+def memory_of(plan, device="h100", gpus=8, critic=None, **settings):
+    """The memory of a plan's first run with other settings, and why it cannot fit."""
+    name, spec = next(iter(plan.runs.items()))
     execution = plan.executions[name].model_copy(update=settings)
-    shape = HARDWARE.shape(spec.base.model)
-    return memory.of_run(spec, execution, shape, HARDWARE.devices[device], HARDWARE.assumed(device), gpus)
+    return Costs(HARDWARE, device, CLUSTER).memory(spec.model_copy(update={"critic": critic}), execution, gpus)
 
 
 def test_more_gpus_fewer_tokens_and_a_smaller_engine_need_less(paper):
-    usual = peaks_of(paper)
-    for other in (peaks_of(paper, gpus=16), peaks_of(paper, tokens_per_gpu=8192)):
-        assert all(other.peaks[phase] <= peak for phase, peak in usual.peaks.items())
-        assert other.peaks["update"] < usual.peaks["update"]
-    smaller = peaks_of(paper, gpu_memory_utilization=0.5)
-    assert usual.peaks["rollouts"] - smaller.peaks["rollouts"] == pytest.approx(0.25 * 80e9)
-    assert smaller.peaks["update"] == usual.peaks["update"]
-    padded = peaks_of(paper, attention="sdpa")
-    assert padded.peaks["update"] > usual.peaks["update"]
+    usual = memory_of(paper)[0].peaks
+    for other in (memory_of(paper, gpus=16)[0].peaks, memory_of(paper, tokens_per_gpu=8192)[0].peaks):
+        assert all(other[phase] <= peak for phase, peak in usual.items()) and other["update"] < usual["update"]
+    smaller = memory_of(paper, gpu_memory_utilization=0.5)[0].peaks
+    assert usual["rollouts"] - smaller["rollouts"] == pytest.approx(0.25 * 80e9)
+    assert smaller["update"] == usual["update"] < memory_of(paper, attention="sdpa")[0].peaks["update"]
 
 
 def test_a_critic_is_a_second_model_with_moments(paper):
-    critic = paper.runs[next(iter(paper.runs))].rl  # any object: only its presence counts
-    parameters = 7_615_616_512
-    alone, both = peaks_of(paper), peaks_of(paper, critic=critic)
-    assert both.peaks["rollouts"] - alone.peaks["rollouts"] == 12 * parameters / 8
-    assert both.peaks["optimizer"] - alone.peaks["optimizer"] == 16 * parameters / 8
+    critic = next(iter(paper.runs.values())).rl  # any object: only its presence counts
+    alone, both = (memory_of(paper, critic=one)[0].peaks for one in (None, critic))
+    assert both["rollouts"] - alone["rollouts"] == 12 * 7_615_616_512 / 8
+    assert both["optimizer"] - alone["optimizer"] == 16 * 7_615_616_512 / 8
 
 
 @pytest.mark.parametrize(
@@ -258,22 +255,17 @@ def test_a_critic_is_a_second_model_with_moments(paper):
     ],
 )  # fmt: skip
 def test_a_run_that_cannot_fit_is_told_what_does(paper, device, gpus, settings, words):
-    name = next(iter(paper.runs))
-    execution = paper.executions[name].model_copy(update=settings)
-    found, refusal = Costs(HARDWARE, device, CLUSTER).memory(paper.runs[name], execution, gpus)
+    found, refusal = memory_of(paper, device, gpus, **settings)
     assert not found.fits
     for word in words:
         assert word in refusal, refusal
 
 
 def test_what_is_suggested_fits_and_the_next_larger_does_not(paper):
-    name = next(iter(paper.runs))
-    costs, usual = Costs(HARDWARE, "h100", CLUSTER), paper.executions[name]
-    _, refusal = costs.memory(paper.runs[name], usual.model_copy(update={"tokens_per_gpu": 131072}), 8)
+    _, refusal = memory_of(paper, tokens_per_gpu=131072)
     tokens = int(refusal.partition("tokens_per_gpu: ")[2].split()[0].strip(";"))
     for more, fits in ((0, True), (1024, False)):
-        execution = usual.model_copy(update={"tokens_per_gpu": tokens + more})
-        assert costs.memory(paper.runs[name], execution, 8)[0].fits is fits
+        assert memory_of(paper, tokens_per_gpu=tokens + more)[0].fits is fits
 
 
 def test_a_plan_refuses_all_runs_that_cannot_fit_at_once(paper, tmp_path):
@@ -306,11 +298,7 @@ def test_a_processor_has_no_limit(tmp_path):
 
 
 def test_a_tiny_vision_towers_parameters_are_those_of_its_model():
-    from rlvr.cost.hardware import Tower
-    from rlvr.planning.papers import read_sources
-    from rlvr.policies.sources.scratch import scratch_policy
-
     model = read_sources(ROOT, "smoke", ["agrae"]).models["qwen2.5-vl-tiny"]
     parameters = scratch_policy(model).model.named_parameters()
-    tower = Tower.of(model.vision, model.hidden_size)
+    tower = hardware.Tower.of(model.vision, model.hidden_size)
     assert tower.parameters == sum(tensor.numel() for name, tensor in parameters if "visual" in name)
