@@ -124,7 +124,7 @@ def policy_id(spec: PolicySpec) -> str:
 
 def run_id(spec: RunSpec) -> str:
     """For example `qwen2-tiny-ace_grpo-alpha2.0-lr0.0002-seed1-3f5a0c2b9e`: with the settings off their defaults."""
-    words = [spec.base.model.name, method(spec), *(key + value for key, value in settings(spec).items())]
+    words = [spec.base.model.name, method(spec), *[key + value for key, value in settings(spec).items()]]
     return "-".join([*words, f"lr{spec.rl.learning_rate:g}", f"seed{spec.seed}", digest(spec)])
 
 

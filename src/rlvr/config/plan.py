@@ -87,8 +87,8 @@ class Item:
         first: dict[Any, str] = {}
         shown_by = {}
         for model in dict.fromkeys(cell.model for cell in self.cells):
-            made = tuple((cell.row.arm, cell.policies, cell.rates) for cell in self.cells if cell.model == model)
-            shown_by[model] = first.setdefault((made, self.evaluations.get(model)), model)
+            made = [(cell.row.arm, cell.policies, cell.rates) for cell in self.cells if cell.model == model]
+            shown_by[model] = first.setdefault((*made, self.evaluations.get(model)), model)
         cells = tuple(cell for cell in self.cells if shown_by[cell.model] == cell.model)
         return replace(self, cells=cells, shown_by={model: by for model, by in shown_by.items() if model != by})
 

