@@ -70,12 +70,6 @@ def test_the_exit_code_of_a_command(rehearse, tmp_path):
     assert rehearse.run([sys.executable, "-c", "raise SystemExit(3)"], tmp_path / "log", limit=60) == 3
 
 
-def test_a_line_of_figures(rehearse):
-    assert rehearse.line_of("rl", True, 81.234, "step 1") == "rl: ok, 81.2 s, step 1"
-    assert rehearse.line_of("rl", False, 1, "exit code 1") == "rl: failed, 1.0 s, exit code 1"
-    assert rehearse.line_of("two", None, 0, "3 s are left of all") == "two: skipped, 0.0 s, 3 s are left of all"
-
-
 def test_a_failed_block_is_reported_and_the_next_one_starts(tmp_path):
     """Without a site and a kit every block but `env` fails."""
     out = tmp_path / "out"

@@ -8,6 +8,7 @@ import torch
 from conftest import tiny
 from safetensors.torch import load_file, save_file
 
+from rlvr.files import publish_json
 from rlvr.policies import store
 from rlvr.policies.native import saved, trained
 from rlvr.policies.native.model import Unsupported
@@ -18,8 +19,7 @@ TEXTS = ["1 2 3 = 6", "8 8 6 = 58", "no such word", "", "  1   2 "]
 @pytest.fixture(params=["qwen2", "qwen3", "llama"])
 def manifest(request, tmp_path):
     policy = tiny(request.param)
-    sums = store.save(policy, tmp_path / "policy")
-    store.publish_manifest(tmp_path / "manifest.json", tmp_path / "policy", sums, policy.template)
+    publish_json(tmp_path / "manifest.json", store.saved_beside(tmp_path / "manifest.json", policy))
     return tmp_path / "manifest.json"
 
 

@@ -10,6 +10,7 @@ from conftest import ROOT
 from PIL import Image
 from transformers import AutoImageProcessor, AutoModelForImageTextToText
 
+from rlvr.files import publish_json
 from rlvr.planning.papers import read_sources
 from rlvr.policies import store
 from rlvr.policies.decoder import Decoder
@@ -120,9 +121,10 @@ def test_another_picture_is_another_prompt(seeing, files):
 
 
 def test_a_saved_policy_is_one_that_transformers_loads(seeing, prompts, tmp_path):
-    sums = store.save(seeing, tmp_path / "policy")
-    store.publish_manifest(tmp_path / "manifest.json", tmp_path / "policy", sums, seeing.template)
-    assert {"config.json", "model.safetensors", "preprocessor_config.json", "tokenizer.json"} <= set(sums)
+    entries = store.saved_beside(tmp_path / "manifest.json", seeing)
+    publish_json(tmp_path / "manifest.json", entries)
+    wanted = {"config.json", "model.safetensors", "preprocessor_config.json", "tokenizer.json"}
+    assert wanted <= set(entries["files"])
     theirs = AutoModelForImageTextToText.from_pretrained(tmp_path / "policy")
     assert type(theirs) is type(seeing.model)
     processor = AutoImageProcessor.from_pretrained(tmp_path / "policy", backend="pil")

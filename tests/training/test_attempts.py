@@ -3,8 +3,8 @@
 import signal
 import subprocess
 import sys
-import time
 
+import psutil
 import pytest
 from conftest import ROOT
 from typer.testing import CliRunner
@@ -21,23 +21,26 @@ def folder(tmp_path):
     return made
 
 
-def attempt(folder, code: str, **options):
+def attempt(folder, code: str):
     """One attempt as a rule's shell makes it: the log is new, and the stage writes into it."""
     log = folder.parents[1] / "log"
-    command = [
-        sys.executable,
-        "-m",
-        "rlvr.training.attempt",
-        str(folder / "state"),
-        str(log),
-        "--",
-        sys.executable,
-        "-c",
-        code,
-    ]
     with open(log, "w") as out:
-        done = subprocess.run(command, stdout=out, stderr=out, cwd=ROOT, **options)
+        done = subprocess.run(command(folder, log, code), stdout=out, stderr=out, cwd=ROOT)
     return done.returncode, log.read_text()
+
+
+def command(folder, log, code: str) -> list[str]:
+    attempt = [sys.executable, "-m", "rlvr.training.attempt", str(folder / "state"), str(log), "--"]
+    return [*attempt, sys.executable, "-c", code]
+
+
+@pytest.fixture
+def sleeping(folder):
+    """An attempt whose stage is at work."""
+    code = "import time; print('up', flush=True); time.sleep(600)"
+    process = subprocess.Popen(command(folder, folder / "log", code), cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert process.stdout and process.stdout.readline() == "up\n"
+    return process
 
 
 FAILS = "import os; raise RuntimeError(f'CUDA out of memory at 0x{os.getpid():x}')"
@@ -71,29 +74,17 @@ def test_other_errors_other_steps_and_continuations_are_not_the_same_failure(fol
     assert not (folder / "state" / FAILURES).exists()
 
 
-def test_a_stage_that_was_asked_to_stop_has_not_failed(folder):
-    command = [sys.executable, "-m", "rlvr.training.attempt", str(folder / "state"), str(folder / "log"), "--"]
-    sleeps = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
-    process = subprocess.Popen([*command, *sleeps], cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    assert process.stdout and process.stdout.readline() == "up\n"
-    process.terminate()
-    assert process.wait() == 128 + signal.SIGTERM and not (folder / "state" / FAILURES).exists()
+def test_a_stage_that_was_asked_to_stop_has_not_failed(folder, sleeping):
+    sleeping.terminate()
+    assert sleeping.wait() == 128 + signal.SIGTERM and not (folder / "state" / FAILURES).exists()
 
 
-def test_a_stage_dies_with_its_attempt(folder):
-    import psutil
-
-    command = [sys.executable, "-m", "rlvr.training.attempt", str(folder / "state"), str(folder / "log"), "--"]
-    sleeps = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
-    process = subprocess.Popen([*command, *sleeps], cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    assert process.stdout and process.stdout.readline() == "up\n"
-    (stage,) = psutil.Process(process.pid).children()
-    process.kill()
-    process.wait()
-    deadline = time.monotonic() + 60
-    while stage.is_running() and stage.status() != psutil.STATUS_ZOMBIE:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+def test_a_stage_dies_with_its_attempt(sleeping):
+    (stage,) = psutil.Process(sleeping.pid).children()
+    sleeping.kill()
+    sleeping.wait()
+    psutil.wait_procs([stage], timeout=60)
+    assert not stage.is_running() or stage.status() == psutil.STATUS_ZOMBIE
 
 
 def test_an_error_is_the_last_exception_that_the_log_names():

@@ -96,34 +96,36 @@ def test_checkpoints_from_before_templates_were_in_the_mark_are_still_of_their_r
     assert read_json(tmp_path / "fingerprint.json")["base"] == FOLDER
 
 
-def test_a_second_process_waits_for_one_that_is_ending(saved, tmp_path):
+@pytest.fixture
+def second(tmp_path):
+    """Starts a process that takes the lease; environment variables may be added."""
+    code = (
+        "from pathlib import Path; from rlvr.training.checkpoint import Checkpoints\n"
+        f"with Checkpoints(Path({json.dumps(str(tmp_path))}), {{'run': 'x'}}).lease(): print('mine')"
+    )
+
+    def started(**variables: str) -> subprocess.Popen:
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        return subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env={**os.environ, **variables}, **pipes)
+
+    return started
+
+
+def test_a_second_process_waits_for_one_that_is_ending(saved, second):
     """As a run does whose Snakemake was killed: it saves first."""
-    code = (
-        "from pathlib import Path; from rlvr.training.checkpoint import Checkpoints\n"
-        f"with Checkpoints(Path({json.dumps(str(tmp_path))}), {{'run': 'x'}}).lease(): print('mine')"
-    )
     with saved.lease():
-        waiting = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        waiting = second()
         assert waiting.stdout.readline().endswith("; waiting for it\n")
-    assert waiting.stdout.readline() == "mine\n" and waiting.wait(30) == 0
+    assert waiting.communicate(timeout=30)[0] == "mine\n"
 
 
-def test_a_second_process_is_refused(saved, tmp_path):
-    code = (
-        "from pathlib import Path; from rlvr.training.checkpoint import Checkpoints\n"
-        f"with Checkpoints(Path({json.dumps(str(tmp_path))}), {{'run': 'x'}}).lease(): print('mine')"
-    )
-
-    def other():
-        return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-
+def test_a_second_process_is_refused(saved, second):
     with saved.lease():
-        refused = other()
-        assert refused.returncode == 1 and f"in use by another process (host {os.uname().nodename}" in refused.stderr
-        assert f"process {os.getpid()}, job none" in refused.stderr
-        job = {**os.environ, "SLURM_JOB_ID": "7"}
-        waiting = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=job)
+        refused = second()
+        error = refused.communicate(timeout=60)[1]
+        assert refused.returncode == 1 and f"in use by another process (host {os.uname().nodename}" in error
+        assert f"process {os.getpid()}, job none" in error
+        waiting = second(SLURM_JOB_ID="7")
         assert waiting.stdout.readline().endswith("; waiting for it\n")  # as a Slurm job
         assert waiting.poll() is None
-    assert waiting.communicate(timeout=60)[0] == "mine\n"
-    assert other().stdout == "mine\n"
+    assert waiting.communicate(timeout=60)[0] == second().communicate(timeout=60)[0] == "mine\n"

@@ -5,15 +5,14 @@ Kills of whole runs are in test_training.py, whose runs must have equal rollouts
 
 import pytest
 import torch
+from test_training import trainer
 
 from rlvr import estimators, verifiers
 from rlvr.estimators import Estimator
-from rlvr.policies.store import load
 from rlvr.records import KeptGroup, Problem, read_records
 from rlvr.show.weights import under_its_state
 from rlvr.training.deterministic import one_thread
 from rlvr.training.kept_rollouts import NAME, KeptRollouts, chosen
-from rlvr.training.trainer import Trainer
 
 STEPS = 2
 
@@ -24,14 +23,11 @@ def groups_of(workbench, tmp_path):
 
     def groups(name: str) -> list[KeptGroup]:
         one_thread()
-        spec = workbench.spec.model_copy(update={"estimator": {"name": name, **estimators.resolve(name, {})}})
-        problems = read_records(workbench.folder / spec.data.name / "problems.jsonl", Problem)
         kept = KeptRollouts(tmp_path, steps=STEPS, prompts=2, limit=10**6)
-        policies = load(workbench.base), load(workbench.base)
-        trainer = Trainer(spec, *policies, problems, problems[:2], kept_rollouts=kept)
-        with trainer.verifier:
+        made = trainer(workbench, name, kept_rollouts=kept)
+        with made.verifier:
             for _ in range(STEPS):
-                trainer.advance()
+                made.advance()
         kept.flush()
         return read_records(tmp_path / NAME, KeptGroup)
 

@@ -1,14 +1,13 @@
 """Weights that a run keeps for tables of their change, and last layers that go back to the base policy."""
 
 import json
-import signal
 
 import pytest
 import torch
 from pydantic import ValidationError
 from safetensors.torch import load_file
 from support.runs_by_hand import changed, same_results
-from test_training import start, trainer, wait_for_step
+from test_training import kill_at, trainer
 
 from rlvr.config.schema.specs import RunSpec
 from rlvr.papers.fade.weights import change
@@ -44,10 +43,7 @@ def test_the_weights_of_each_probe_are_kept_and_measured(workbench, kept):
 
 @pytest.mark.slow
 def test_a_kill_changes_no_kept_weights(workbench, kept_spec, kept, tmp_path):
-    process = start(workbench, kept_spec, tmp_path, save_every=5)
-    wait_for_step(process, 25)
-    process.kill()
-    assert process.wait() == -signal.SIGKILL
+    kill_at(workbench, kept_spec, tmp_path, 25, save_every=5)
     workbench.train(kept_spec, tmp_path, save_every=5)
     same_results(kept, tmp_path, steps=60)
     assert (kept / KEPT).read_bytes() == (tmp_path / KEPT).read_bytes()
@@ -55,7 +51,7 @@ def test_a_kill_changes_no_kept_weights(workbench, kept_spec, kept, tmp_path):
 
 def test_the_last_layers_go_back_to_the_reference(workbench):
     one_thread()
-    made = trainer(workbench, {"name": "dr_grpo"})
+    made = trainer(workbench, "dr_grpo")
     made.spec = changed(made.spec, rl={"last_layers": 1, "last_layers_resets": 2})
     for _ in range(2):
         made.advance()
@@ -71,7 +67,7 @@ def test_the_last_layers_go_back_to_the_reference(workbench):
 
 def test_an_untied_head_goes_back_too(workbench):
     one_thread()
-    made = trainer(workbench, {"name": "dr_grpo"})
+    made = trainer(workbench, "dr_grpo")
     made.spec = changed(made.spec, rl={"last_layers": 1, "last_layers_resets": 2})
     for model in (made.model, made.reference_model):
         model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.detach().clone())
@@ -83,7 +79,7 @@ def test_an_untied_head_goes_back_too(workbench):
 
 def test_resets_happen_at_their_steps(workbench, monkeypatch):
     one_thread()
-    made = trainer(workbench, {"name": "dr_grpo"})
+    made = trainer(workbench, "dr_grpo")
     made.spec = changed(made.spec, rl={"steps": 6, "last_layers": 1, "last_layers_resets": 2})
     called = []
     monkeypatch.setattr(made, "_reset_last_layers", lambda: called.append(made.step))

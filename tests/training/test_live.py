@@ -1,15 +1,13 @@
 """A run's rows on disk while it goes on: complete, in order, once each, and gone when the run is published."""
 
-import json
 import os
 import signal
-import subprocess
-import sys
 from itertools import pairwise
 
 import pytest
-from conftest import ROOT, without_timing
+from conftest import without_timing
 from support.runs_by_hand import changed
+from test_training import start, wait_for_step
 
 from rlvr.config import identity
 from rlvr.files import read_json, read_lines
@@ -31,13 +29,8 @@ def plain(rows):
 
 
 def test_metrics_are_on_disk_while_a_run_goes_on_and_a_kill_changes_nothing(workbench, spec, tmp_path):
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    command = [sys.executable, "-m", "rlvr.training.rl", *workbench.command(spec, tmp_path, save_every=3)]
-    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    for line in process.stdout:
-        if json.loads(line)["step"] == 5:
-            break
+    process = start(workbench, spec, tmp_path, save_every=3)
+    wait_for_step(process, 5)
     os.kill(process.pid, signal.SIGSTOP)  # what is there now was there while it ran
     rows, probes = rows_of(tmp_path / "state"), rows_of(tmp_path / "state", "probe")
     assert [row["step"] for row in rows] == list(range(1, len(rows) + 1)) and len(rows) >= 5

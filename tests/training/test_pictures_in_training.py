@@ -3,11 +3,15 @@
 import numpy as np
 import pytest
 import torch
-from conftest import ROOT
+from conftest import ROOT, Workbench
+from conftest import without_timing as published
+from support.runs_by_hand import changed, same_results
+from test_training import kill_at
 
 from rlvr.config.schema.settings import Reward
 from rlvr.data import prepare
 from rlvr.estimators import Estimator
+from rlvr.files import publish_json, read_json
 from rlvr.planning.expansion import make_plan
 from rlvr.policies import store
 from rlvr.policies.sources.scratch import scratch_policy
@@ -47,8 +51,7 @@ def folder(runs, tmp_path_factory):
     assert all(
         not torch.equal(old, new) for old, new in zip(before, policy.model.model.visual.parameters(), strict=True)
     )
-    sums = store.save(policy, folder / "policy")
-    store.publish_manifest(folder / "manifest.json", folder / "policy", sums, policy.template)
+    publish_json(folder / "manifest.json", store.saved_beside(folder / "manifest.json", policy))
     return folder
 
 
@@ -146,3 +149,19 @@ def test_a_grae_of_rewards_that_are_not_binary():
     binary = (rewards_PG > 0.5).to(rewards_PG.dtype)
     same = [Estimator("a_grae", {**settings, "rate": rate}).step(binary, {}, {})[0] for rate in ("reward", "correct")]
     assert torch.equal(*same)
+
+
+@pytest.mark.slow
+def test_a_killed_run_as_the_rules_start_it_is_an_uninterrupted_one(runs, folder, tmp_path):
+    spec = changed(runs[0][-1], rl={"steps": 5}, probe={"every": 2, "dense_steps": 0})
+    assert spec.estimator["name"] == "a_grae"
+    bench = Workbench(folder, spec, folder / "manifest.json", make_plan(ROOT, "smoke", ["agrae"]).execution)
+    bench.train(spec, tmp_path / "whole")
+    kill_at(bench, spec, tmp_path / "killed", 3, save_every=2)
+    bench.train(spec, tmp_path / "killed", save_every=2)
+    same_results(tmp_path / "whole", tmp_path / "killed", steps=5)
+    assert read_json(tmp_path / "killed" / "manifest.json")["resumed_from"] >= 2
+    saved = {path.name for path in (tmp_path / "killed" / "policy-step5").iterdir()}
+    assert "preprocessor_config.json" in saved
+    rows = published(tmp_path / "whole" / "metrics.jsonl")
+    assert any(row["grad_norm"] > 0 for row in rows), "it learns"

@@ -19,8 +19,8 @@ from rlvr.training import measures
 from rlvr.training.batches import Groups, PromptOrder, all_logprobs, chunks, pad_prompts, token_logprobs
 from rlvr.training.losses import aggregation
 from rlvr.training.passes import Microbatch, sampler
-from rlvr.training.rollouts import Problems, collect, overlong_penalty, sample_prompts
-from rlvr.training.update import update
+from rlvr.training.rollouts import Problems, collect, overlong_penalty
+from rlvr.training.update import StepInputs, update
 from rlvr.verifiers.pool import Pool, Verdict
 
 
@@ -72,27 +72,37 @@ def plain_loss(policy, groups, advantages, old, reference, loss):
     return total
 
 
+def stepped(batch, advantages, old=None, reference=None, *, loss=None, forward=Decoder, limit=None, **more):
+    """An update in one minibatch by SGD at rate 1, which moves each weight by its gradient: totals, and the moves."""
+    policy, spec, made = batch
+    before, sampled = [p.detach().clone() for p in policy.model.parameters()], made.samples.logprobs_PGT
+    logprobs = sampled if old is None else old, sampled if reference is None else reference
+    rl = spec.rl.model_copy(update={"prompts_per_minibatch": 6, "max_grad_norm": 1e9})
+    step = StepInputs(made.groups, *logprobs, loss or spec.loss, rl, 9, limit or Microbatch(4), **more)
+    optimizer = torch.optim.SGD(policy.model.parameters(), lr=1.0)
+    totals = update(policy.model, forward(policy.model), optimizer, step, advantages)
+    return totals, [start - p for p, start in zip(policy.model.parameters(), before, strict=True)]
+
+
+def assert_gradients(moves, gradients):
+    for moved, gradient in zip(moves, gradients, strict=True):
+        torch.testing.assert_close(moved, gradient, rtol=2e-3, atol=2e-5)
+
+
 @pytest.mark.parametrize("forward", [Decoder, TransformersPass])
 @pytest.mark.parametrize("mode", aggregation.MODES)
 def test_the_update_is_the_gradient_of_the_stated_loss(batch, mode, forward):
-    """An SGD step with rate 1 moves each weight by its gradient; with microbatches of one group each."""
     policy, spec, made = batch
     loss = spec.loss.model_copy(update={"aggregation": mode, "kl_coefficient": 0.3})
-    rl = spec.rl.model_copy(update={"prompts_per_minibatch": 6, "max_grad_norm": 1e9})
     generator = torch.Generator().manual_seed(3)
     advantages = torch.randn(made.rewards_PG.shape, generator=generator)
     old = made.samples.logprobs_PGT + 0.2 * torch.randn(made.samples.logprobs_PGT.shape, generator=generator)
     reference = made.samples.logprobs_PGT + 0.2 * torch.randn(made.samples.logprobs_PGT.shape, generator=generator)
     expected_loss = plain_loss(policy, made.groups, advantages, old, reference, loss)
     gradients = torch.autograd.grad(expected_loss, list(policy.model.parameters()))
-    before = [p.detach().clone() for p in policy.model.parameters()]
-    totals = update(
-        policy.model, forward(policy.model), torch.optim.SGD(policy.model.parameters(), lr=1.0), made.groups,
-        advantages, old, reference, loss=loss, rl=rl, longest=9, microbatch=Microbatch(4),
-    )  # fmt: skip
+    totals, moves = stepped(batch, advantages, old, reference, loss=loss, forward=forward)
     assert math.isclose(totals.losses[0], float(expected_loss.detach()), rel_tol=1e-4, abs_tol=1e-6)
-    for parameter, start, gradient in zip(policy.model.parameters(), before, gradients, strict=True):
-        torch.testing.assert_close(start - parameter, gradient, rtol=2e-3, atol=2e-5)
+    assert_gradients(moves, gradients)
 
 
 @pytest.mark.parametrize("score", ["rloo", "grpo"])
@@ -112,10 +122,8 @@ def test_a_coupled_update_is_the_gradient_of_the_estimators_own_loss(batch, scor
 
     sequences = []
     for p, g in itertools.product(range(prompts), range(members)):
-        length, response = (
-            int(made.groups.prompt_lengths_P[p]),
-            made.groups.tokens_PGT[p, g, : made.groups.lengths_PG[p, g]],
-        )
+        length = int(made.groups.prompt_lengths_P[p])
+        response = made.groups.tokens_PGT[p, g, : made.groups.lengths_PG[p, g]]
         whole = torch.cat([made.groups.prompts_PL[p, :length], response])[None]
         log_p = policy.model(whole).logits[0, length - 1 : -1].log_softmax(-1)
         sequences.append(log_p.gather(-1, response[:, None]).sum())
@@ -130,17 +138,10 @@ def test_a_coupled_update_is_the_gradient_of_the_estimators_own_loss(batch, scor
     balanced = torch.where((right == 0) | (right == members), torch.ones_like(balanced), balanced)
     expected = torch.nn.functional.binary_cross_entropy_with_logits(psi, rewards, weight=balanced)
     gradients = torch.autograd.grad(expected, list(policy.model.parameters()))
-    before = [p.detach().clone() for p in policy.model.parameters()]
-    totals = update(
-        policy.model, Decoder(policy.model), torch.optim.SGD(policy.model.parameters(), lr=1.0), made.groups,
-        torch.zeros(prompts, members), made.samples.logprobs_PGT, made.samples.logprobs_PGT,
-        loss=spec.loss.model_copy(update={"kl_coefficient": 0.0}),
-        rl=spec.rl.model_copy(update={"prompts_per_minibatch": 6, "max_grad_norm": 1e9}),
-        longest=9, microbatch=Microbatch(tokens=40), coupled=coupled,
-    )  # fmt: skip
+    loss, nothing = spec.loss.model_copy(update={"kl_coefficient": 0.0}), torch.zeros(prompts, members)
+    totals, moves = stepped(batch, nothing, loss=loss, limit=Microbatch(tokens=40), coupled=coupled)
     assert math.isclose(totals.losses[0], float(expected.detach()), rel_tol=1e-4)
-    for parameter, start, gradient in zip(policy.model.parameters(), before, gradients, strict=True):
-        torch.testing.assert_close(start - parameter, gradient, rtol=2e-3, atol=2e-5)
+    assert_gradients(moves, gradients)
 
 
 def test_groups_of_zero_weight_are_left_out_without_effect(batch):
@@ -149,25 +150,16 @@ def test_groups_of_zero_weight_are_left_out_without_effect(batch):
     advantages = torch.randn(made.rewards_PG.shape, generator=torch.Generator().manual_seed(3))
     advantages[1::2] = 0
     expected = plain_loss(policy, made.groups, advantages, made.samples.logprobs_PGT, made.samples.logprobs_PGT, loss)
-    totals = update(
-        policy.model, Decoder(policy.model), torch.optim.SGD(policy.model.parameters(), lr=0.0), made.groups,
-        advantages, made.samples.logprobs_PGT, made.samples.logprobs_PGT,
-        loss=loss, rl=spec.rl.model_copy(update={"prompts_per_minibatch": 6}), longest=9, microbatch=Microbatch(4),
-    )  # fmt: skip
+    totals, _ = stepped(batch, advantages, loss=loss)
     assert math.isclose(totals.losses[0], float(expected.detach()), rel_tol=1e-4, abs_tol=1e-6)
     assert totals.tokens == int(made.groups.lengths_PG[::2].sum())
 
 
 def test_no_step_is_taken_with_a_non_finite_loss(batch):
-    policy, spec, made = batch
-    advantages = torch.full(made.rewards_PG.shape, float("nan"))
+    policy, _, made = batch
     before = [p.detach().clone() for p in policy.model.parameters()]
     with pytest.raises(NonFinite):
-        update(
-            policy.model, Decoder(policy.model), torch.optim.SGD(policy.model.parameters(), lr=1.0),
-            made.groups, advantages, made.samples.logprobs_PGT, made.samples.logprobs_PGT,
-            loss=spec.loss, rl=spec.rl, longest=9, microbatch=Microbatch(4),
-        )  # fmt: skip
+        stepped(batch, torch.full(made.rewards_PG.shape, float("nan")))
     assert all(torch.equal(p, b) for p, b in zip(policy.model.parameters(), before, strict=True))
 
 
@@ -231,16 +223,10 @@ def test_equal_rollouts_are_computed_once_and_count_each(batch):
     assert sum(len(c.tokens_NT) for c in chunks(made.groups, Microbatch(4))) == len(made.groups.prompts_PL)
     expected = plain_loss(policy, made.groups, advantages, old, old, loss)
     gradients = torch.autograd.grad(expected, list(policy.model.parameters()))
-    before = [p.detach().clone() for p in policy.model.parameters()]
-    rl = spec.rl.model_copy(update={"prompts_per_minibatch": 6, "max_grad_norm": 1e9})
-    totals = update(
-        policy.model, Decoder(policy.model), torch.optim.SGD(policy.model.parameters(), lr=1.0), made.groups,
-        advantages, old, old, loss=loss, rl=rl, longest=9, microbatch=Microbatch(4),
-    )  # fmt: skip
+    totals, moves = stepped(batch, advantages, old, old, loss=loss)
     assert math.isclose(totals.losses[0], float(expected.detach()), rel_tol=1e-4, abs_tol=1e-6)
     assert totals.tokens == int(made.groups.lengths_PG.sum())
-    for parameter, start, gradient in zip(policy.model.parameters(), before, gradients, strict=True):
-        torch.testing.assert_close(start - parameter, gradient, rtol=2e-3, atol=2e-5)
+    assert_gradients(moves, gradients)
 
 
 def test_prompt_order_visits_each_problem_once_an_epoch():
@@ -334,14 +320,6 @@ def test_dynamic_sampling_drops_groups_that_do_not_inform(plan, policy):
     assert made(False).rounds == 1
     short = made(True, rounds=1)
     assert len(short.correct_PG) == 5, "what is missing is filled with groups that weigh nothing"
-
-
-def test_sampling_is_a_function_of_its_key(policy):
-    draw = sampler(policy.model)
-    prompts = policy.encode(["8 8 6 = 58", "1 2 3 = 6"])
-    one = sample_prompts(policy, draw, prompts, [(1, 0), (1, 1)], rollouts=4, max_tokens=6)[1]
-    two = sample_prompts(policy, draw, prompts[::-1], [(1, 1), (1, 0)], rollouts=2, max_tokens=6)[1]
-    assert torch.equal(one.tokens_PGT[0, :2], two.tokens_PGT[1])
 
 
 def test_padding_is_on_the_right():

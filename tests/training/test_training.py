@@ -52,6 +52,16 @@ def wait_for_step(process, step):
     raise AssertionError(f"the run ended before step {step}")
 
 
+def kill_at(workbench, spec, out, step, *, after=0.0, **options):
+    """Start a run, and kill it some seconds after it has taken a step."""
+    process = start(workbench, spec, out, **options)
+    wait_for_step(process, step)
+    time.sleep(after)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    assert not (out / "manifest.json").exists()
+
+
 def test_a_run_repeats_itself_to_the_bit(workbench, long_spec, uninterrupted, tmp_path):
     workbench.train(long_spec, tmp_path, save_every=5)
     same_results(uninterrupted, tmp_path)
@@ -81,12 +91,7 @@ def test_the_warm_up_counts_optimizer_steps(workbench):
 def killed_and_resumed(workbench, spec, out, steps):
     """A run with SIGKILL soon after each of some steps, some of them between checkpoints; then on to the end."""
     for step in steps:
-        process = start(workbench, spec, out, save_every=2)
-        wait_for_step(process, step)
-        time.sleep(random.Random(step).uniform(0, 0.05))
-        process.kill()
-        assert process.wait() == -signal.SIGKILL
-        assert not (out / "manifest.json").exists()
+        kill_at(workbench, spec, out, step, after=random.Random(step).uniform(0, 0.05), save_every=2)
     workbench.train(spec, out, save_every=2)
     assert read_json(out / "manifest.json")["resumed_from"] >= steps[-1] - 2
 
@@ -140,19 +145,13 @@ def test_stops_at_any_moment_change_nothing(workbench, long_spec, uninterrupted,
 
 
 def test_a_checkpoint_is_saved_when_its_minutes_have_passed(workbench, long_spec, tmp_path):
-    process = start(workbench, long_spec, tmp_path, save_every=100, save_minutes=1e-6)
-    wait_for_step(process, 3)
-    process.kill()
-    process.wait()
+    kill_at(workbench, long_spec, tmp_path, 3, save_every=100, save_minutes=1e-6)
     assert sorted((tmp_path / "state").glob("step-*"))[-1].name >= "step-000003"
 
 
 @pytest.mark.slow
 def test_a_damaged_checkpoint_costs_steps_not_results(workbench, long_spec, uninterrupted, tmp_path):
-    process = start(workbench, long_spec, tmp_path, save_every=2)
-    wait_for_step(process, 7)
-    process.kill()
-    process.wait()
+    kill_at(workbench, long_spec, tmp_path, 7, save_every=2)
     newest = sorted((tmp_path / "state").glob("step-*"))[-1]
     os.truncate(newest / "tensors.pt", 1000)
     done = workbench.train(long_spec, tmp_path, save_every=2)
@@ -243,7 +242,7 @@ def test_at_step_1_the_policy_is_the_reference_in_bfloat16_too(workbench, tmp_pa
 
 def test_a_greedy_response_a_problem_on_request_and_without_touching_the_rest(workbench):
     one_thread()
-    quiet, asked = trainer(workbench, {"name": "grpo"}), trainer(workbench, {"name": "grpo"})
+    quiet, asked = trainer(workbench, "grpo"), trainer(workbench, "grpo")
     asked.spec = changed(asked.spec, probe={"greedy": True})
     for made in (quiet, asked):
         made.probe()
@@ -253,18 +252,17 @@ def test_a_greedy_response_a_problem_on_request_and_without_touching_the_rest(wo
     assert asked.probes[1]["greedy"] == first
 
 
-def trainer(workbench, estimator: dict) -> Trainer:
-    name = estimator["name"]
-    settings = {key: value for key, value in estimator.items() if key != "name"}
-    spec = workbench.spec.model_copy(update={"estimator": {"name": name, **estimators.resolve(name, settings)}})
+def trainer(workbench, estimator: str, **given) -> Trainer:
+    settings = {"name": estimator, **estimators.resolve(estimator, {})}
+    spec = workbench.spec.model_copy(update={"estimator": settings})
     problems = read_records(workbench.folder / spec.data.name / "problems.jsonl", Problem)
-    return Trainer(spec, load(workbench.base), load(workbench.base), problems, problems[:2])
+    return Trainer(spec, load(workbench.base), load(workbench.base), problems, problems[:2], **given)
 
 
 @pytest.mark.parametrize("name", estimators.names())
 def test_every_method_trains_by_its_name(workbench, name):
     one_thread()
-    made = trainer(workbench, {"name": name})
+    made = trainer(workbench, name)
     before = [p.detach().clone() for p in made.model.parameters()]
     rows = [made.advance() for _ in range(2)]
     assert all(math.isfinite(row["loss"]) and math.isfinite(row["grad_norm"]) for row in rows)
@@ -277,7 +275,7 @@ def test_every_method_trains_by_its_name(workbench, name):
 def test_a_controllers_state_is_in_the_checkpoint(workbench, tmp_path, name):
     """Three steps are two steps, a checkpoint on disk, and one step: to the bit, controller included."""
     one_thread()
-    whole, first, second = (trainer(workbench, {"name": name}) for _ in range(3))
+    whole, first, second = (trainer(workbench, name) for _ in range(3))
     expected = [without_time(whole.advance()) for _ in range(3)]
     checkpoints = Checkpoints(tmp_path, {"run": name})
     with checkpoints.lease():
@@ -299,7 +297,7 @@ def test_the_reference_can_be_reset(workbench, tmp_path):
     one_thread()
 
     def made(every):
-        started = trainer(workbench, {"name": "pacs"})
+        started = trainer(workbench, "pacs")
         started.spec = changed(started.spec, rl={"reference_reset": every})
         return started
 
@@ -347,10 +345,7 @@ def test_the_best_probed_step_is_selected_on_validation_problems(workbench, long
     """At a learning rate that ruins the policy in time; the selected policy is that of a run which ends there."""
     rising = changed(long_spec, rl={"learning_rate": 2e-2}, probe={"every": 3, "problems": 8, "samples": 16})
     spec = rising.model_copy(update={"selection": Selection(rule="best_validation")})
-    process = start(workbench, spec, tmp_path / "killed", save_every=2)
-    wait_for_step(process, 7)
-    process.kill()
-    process.wait()
+    kill_at(workbench, spec, tmp_path / "killed", 7, save_every=2)
     workbench.train(spec, tmp_path / "killed", save_every=2)
     workbench.train(spec, tmp_path / "whole")
 

@@ -21,7 +21,6 @@ from rlvr.training.backends.verl.overrides import (
     RECEIVER,
     Places,
     Unsupported,
-    needs_reference,
     overrides,
     settings,
     sft_overrides,
@@ -87,8 +86,8 @@ def test_the_reference_is_kept_where_a_method_weighs_by_it(paper_scale):
     by_method = {}
     for spec in paper_scale.runs.values():
         without_kl = with_changes(spec, loss={"kl_coefficient": 0.0})
-        assert needs_reference(without_kl)  # for the OEF of its probes
-        by_method[spec.estimator["name"]] = needs_reference(with_changes(without_kl, probe={"problems": 0}))
+        assert without_kl.needs_reference  # for the OEF of its probes
+        by_method[spec.estimator["name"]] = with_changes(without_kl, probe={"problems": 0}).needs_reference
     assert by_method["ace"] and by_method["pacs"] and not by_method["grpo"] and not by_method["rloo"]
 
 
@@ -358,7 +357,7 @@ def test_every_run_of_every_paper_composes_into_a_valid_configuration(paper_scal
             assert config.actor_rollout_ref.actor.fsdp_config.entropy_from_logits_with_chunking
             assert config.actor_rollout_ref.ref.fsdp_config.entropy_from_logits_with_chunking
             assert config.actor_rollout_ref.rollout.engine_kwargs.vllm.worker_extension_cls == RECEIVER
-            assert need_reference_policy(config) == needs_reference(spec)
+            assert need_reference_policy(config) == spec.needs_reference
             assert need_critic(config) == (spec.critic is not None)
     print(f"{len(paper_scale.runs)} runs, {len(distinct)} distinct configurations with one of each method")
     assert len(distinct) >= len(names()) + 20

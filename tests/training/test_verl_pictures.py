@@ -11,6 +11,7 @@ from conftest import ROOT
 from PIL import Image
 
 from rlvr.cost import hardware, memory
+from rlvr.files import publish_json
 from rlvr.planning.expansion import make_plan
 from rlvr.planning.papers import read_sources
 from rlvr.policies import store
@@ -29,8 +30,7 @@ def place(tmp_path_factory):
     """A saved tiny policy that sees pictures."""
     folder = tmp_path_factory.mktemp("seeing")
     policy = scratch_policy(read_sources(ROOT, "smoke", ["agrae"]).models["qwen2.5-vl-tiny"])
-    sums = store.save(policy, folder / "policy")
-    store.publish_manifest(folder / "manifest.json", folder / "policy", sums, policy.template)
+    publish_json(folder / "manifest.json", store.saved_beside(folder / "manifest.json", policy))
     return store.locate(folder / "manifest.json")
 
 

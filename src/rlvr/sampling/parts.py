@@ -182,9 +182,7 @@ def in_order(shares: Iterable[Iterable[Row]], problems: list[Problem], samples: 
     for number, row in merge(*map(numbered, shares), key=itemgetter(0)):
         if number <= last:
             fault = "there twice" if number == last else "out of order"
-            raise RecordError(
-                f"{place}: sample {number % samples} of {problems[number // samples].id} is {fault}; {advice}"
-            )
+            raise RecordError(f"{place}: {name(number)} is {fault}; {advice}")
         missing += [range(last + 1, number)] if number > last + 1 else []
         last = number
         yield row

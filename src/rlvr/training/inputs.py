@@ -5,7 +5,7 @@ from pathlib import Path
 from rlvr.config.schema.settings import Sft
 from rlvr.config.schema.specs import PolicySpec
 from rlvr.files import RecordError
-from rlvr.records import PicturesUnread, Problem, read_records, text_alone, with_paths
+from rlvr.records import Pictured, PicturesUnread, Problem, read_records, text_alone, with_paths
 from rlvr.verifiers import THINK
 
 
@@ -17,10 +17,10 @@ def problems_of(*paths: Path) -> list[list[Problem]]:
         raise SystemExit(str(error)) from error
 
 
-def texts_of(*paths: Path) -> list[list[Problem]]:
-    """The problems of each file. Exits if one has a picture, which some backends do not pass on."""
+def texts_of(path: Path, kind: type[Pictured]) -> list[Pictured]:
+    """The problems or demonstrations of a file. Exits if one has a picture, which some backends do not pass on."""
     try:
-        return [text_alone(read_records(path, Problem), path) for path in paths]
+        return text_alone(read_records(path, kind), path)
     except PicturesUnread as error:
         raise SystemExit(str(error)) from error
 

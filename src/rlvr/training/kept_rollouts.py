@@ -13,6 +13,7 @@ import json
 import os
 import zlib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -78,40 +79,41 @@ class KeptRollouts:
             publish(manifest.parent / NAME, self.path.read_bytes())
 
 
-def group(
-    p: int,
-    *,
-    step: int,
-    problem: str,
-    gold: str,
-    prompt: str,
-    responses: Sequence[str],
-    verdicts: Sequence[Judgement],
-    rewards_PG: Tensor,
-    weights_PG: Tensor,
-    lengths_PG: Tensor,
-    inputs: dict[str, Any],
-    state: dict[str, float],
-    has_reference: bool = True,
-) -> KeptGroup:
-    """Prompt p of a step, from the step's tensors and `inputs_of_step`."""
-    statuses, extracted = zip(*verdicts, strict=True)
-    return KeptGroup(
-        step,
-        problem,
-        prompt,
-        gold,
-        tuple(responses),
-        statuses,
-        extracted,
-        rewards=_floats(rewards_PG[p]),
-        weights=_floats(weights_PG[p]),
-        lengths=tuple(lengths_PG[p].tolist()),
-        logp=_floats(inputs["logp_PG"][p]),
-        log_ratio=_floats(inputs["log_ratio_PG"][p]) if has_reference else None,
-        entropy=inputs["entropy"],
-        state=state,
-    )
+@dataclass(frozen=True)
+class Step:
+    """A step's rollouts: what they say of each prompt, the step's tensors, and `inputs_of_step`."""
+
+    step: int
+    problems: Sequence[tuple[str, str]]  # of each prompt, id and gold
+    texts: Callable[[int], Sequence[str]]  # of a prompt, and of its responses
+    verdicts: Sequence[Sequence[Judgement]]
+    rewards_PG: Tensor
+    weights_PG: Tensor
+    lengths_PG: Tensor
+    inputs: dict[str, Any]
+    state: dict[str, float]
+    has_reference: bool = True
+
+    def group(self, p: int) -> KeptGroup:
+        """Prompt p with its rollouts."""
+        (problem, gold), (prompt, *responses) = self.problems[p], self.texts(p)
+        statuses, extracted = zip(*self.verdicts[p], strict=True)
+        return KeptGroup(
+            self.step,
+            problem,
+            prompt,
+            gold,
+            tuple(responses),
+            statuses,
+            extracted,
+            rewards=_floats(self.rewards_PG[p]),
+            weights=_floats(self.weights_PG[p]),
+            lengths=tuple(self.lengths_PG[p].tolist()),
+            logp=_floats(self.inputs["logp_PG"][p]),
+            log_ratio=_floats(self.inputs["log_ratio_PG"][p]) if self.has_reference else None,
+            entropy=self.inputs["entropy"],
+            state=self.state,
+        )
 
 
 def _floats(values_G: Tensor) -> tuple[float, ...]:

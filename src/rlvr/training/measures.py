@@ -109,6 +109,25 @@ def overconfidence(log_ratio_PG: Tensor, lengths_PG: Tensor, correct_PG: Tensor)
     }
 
 
+def of_batch(
+    rewards_PG: Tensor, weights_PG: Tensor, lengths_PG: Tensor, correct_PG: Tensor, logp_PG: Tensor, drawn: list[float]
+) -> dict[str, Any]:
+    """What each trainer's row says of a batch, and of `drawn`, the pass rates of all prompts that were drawn for it."""
+    return {
+        **masses(rewards_PG, weights_PG, lengths_PG),
+        **masses_by_correct(weights_PG, correct_PG),
+        **entropy_change(weights_PG, logp_PG),
+        **shares(drawn),
+        **counts(drawn, correct_PG.shape[1]),
+    }
+
+
+def of_probe(correct_PG: Tensor, levels: list[str]) -> dict[str, Any]:
+    """What each trainer's row says of the answers to held-out problems."""
+    rates = correct_PG.mean(dim=1).tolist()
+    return {**shares(rates), "solve_rates": by_correct(rates, correct_PG.shape[1]), **by_level(rates, levels)}
+
+
 def shares(pass_rates: list[float]) -> dict[str, float]:
     """Mean pass rate of the prompts drawn, and the shares of all-wrong and all-right groups."""
     count = max(1, len(pass_rates))

@@ -14,15 +14,15 @@ from rlvr.policies.errors import NonFinite
 from rlvr.policies.noise import STREAM_PROBE
 from rlvr.policies.sampler import Samples
 from rlvr.policies.store import EMBEDDING, HEAD, Policy, last_layers
-from rlvr.records import KeptGroup, Problem
+from rlvr.records import Problem
 from rlvr.training import measures
 from rlvr.training.batches import Groups, PromptOrder, all_logprobs, autocast
 from rlvr.training.checkpoint import Snapshot
 from rlvr.training.critic import Estimates, ValueModel
-from rlvr.training.kept_rollouts import KeptRollouts, group
+from rlvr.training.kept_rollouts import KeptRollouts, Step
 from rlvr.training.passes import Optimizer, adamw, microbatch, sampler, training_pass
 from rlvr.training.rollouts import Batch, Problems, collect, correct, sample_prompts, verify
-from rlvr.training.update import Coupled, Totals, update
+from rlvr.training.update import Coupled, StepInputs, Totals, update
 from rlvr.verifiers import Judgement
 from rlvr.verifiers.pool import Pool
 
@@ -128,7 +128,8 @@ class Trainer:
         try:
             if self.critic is not None and estimates is not None:
                 of_critic = self.critic.update(batch.groups, estimates)
-            totals = Totals() if self._critic_learns_alone() else self._update(batch, inputs, advantages, gathered)
+            alone = self.critic is not None and self.step < self.critic.settings.warmup  # the critic learns alone
+            totals = Totals() if alone else self._update(batch, inputs, advantages, gathered)
         except NonFinite as error:
             raise NonFinite(f"step {self.step + 1}: {error}") from error
         timer.lap("update")
@@ -136,9 +137,8 @@ class Trainer:
         self.position = batch.position
         row = {"step": self.step, **self._figures(batch, inputs, advantages_PG), **totals.figures(), **of_critic}
         if old_PGT is not batch.samples.logprobs_PGT:
-            row["logprob_gap"] = float(
-                (old_PGT - batch.samples.logprobs_PGT).abs().sum() / batch.groups.lengths_PG.sum()
-            )
+            gap_PGT = (old_PGT - batch.samples.logprobs_PGT).abs()
+            row["logprob_gap"] = float(gap_PGT.sum() / batch.groups.lengths_PG.sum())
         if self.estimator_state:
             row["estimator"] = self.estimator_state
         tokens, seconds = int(batch.groups.lengths_PG.sum()), sum(timer.seconds.values())
@@ -146,56 +146,39 @@ class Trainer:
         row["timing"]["tokens_per_second"] = round(tokens / seconds, 1)
         self.metrics.append(row)
         if self.kept_rollouts is not None:
-            self._keep_rollouts(self.kept_rollouts, batch, inputs, advantages_PG)
+            of_step = self._of_step(batch, inputs, advantages_PG)
+            self.kept_rollouts.add(self.step, [problem.id for problem in batch.problems], of_step.group)
         return row
 
-    def _keep_rollouts(
-        self, kept: KeptRollouts, batch: Batch, inputs: dict[str, Any], advantages_PG: torch.Tensor
-    ) -> None:
-        groups = batch.groups
+    def _of_step(self, batch: Batch, inputs: dict[str, Any], advantages_PG: torch.Tensor) -> Step:
+        """What may be kept of a step."""
+        groups, problems = batch.groups, [(problem.id, problem.gold) for problem in batch.problems]
 
-        def kept_group(p: int) -> KeptGroup:
-            lengths, length = groups.lengths_PG[p].tolist(), int(groups.prompt_lengths_P[p])
-            words = groups.prompts_PL[p, :length]
-            if self.policy.pictures is not None:
-                words = self.policy.pictures.as_words(words)
+        def texts(p: int) -> list[str]:
+            words = self._words(groups.prompts_PL[p, : int(groups.prompt_lengths_P[p])])
+            lengths = groups.lengths_PG[p].tolist()
             rows = [words, *(row[:n] for row, n in zip(groups.tokens_PGT[p], lengths, strict=True))]
-            prompt, *responses = self.policy.decode([row.cpu().numpy() for row in rows])
-            return group(
-                p,
-                step=self.step,
-                problem=batch.problems[p].id,
-                gold=batch.problems[p].gold,
-                prompt=prompt,
-                responses=responses,
-                verdicts=batch.verdicts[p],
-                rewards_PG=batch.rewards_PG,
-                weights_PG=advantages_PG,
-                lengths_PG=groups.lengths_PG,
-                inputs=inputs,
-                state=self.estimator_state,
-            )
+            return self.policy.decode([row.cpu().numpy() for row in rows])
 
-        kept.add(self.step, [problem.id for problem in batch.problems], kept_group)
+        tensors = batch.rewards_PG, advantages_PG, groups.lengths_PG
+        return Step(self.step, problems, texts, batch.verdicts, *tensors, inputs, self.estimator_state)
 
-    def _critic_learns_alone(self) -> bool:
-        return self.critic is not None and self.step < self.critic.settings.warmup
+    def _words(self, prompt: torch.Tensor) -> torch.Tensor:
+        """A prompt in tokens of the vocabulary alone."""
+        return prompt if self.policy.pictures is None else self.policy.pictures.as_words(prompt)
 
     def _update(self, batch: Batch, inputs: dict[str, Any], advantages: torch.Tensor, gathered: Gathered) -> Totals:
-        return update(
-            self.model,
-            self.forward,
-            self.optimizer,
+        of_step = StepInputs(
             batch.groups,
-            advantages,
             gathered.old_PGT,
             gathered.reference_PGT,
-            loss=self.spec.loss,
-            rl=self.spec.rl,
+            self.spec.loss,
+            self.spec.rl,
             longest=self.spec.rollout.max_response_tokens,
             microbatch=self.microbatch,
             coupled=self._coupled(batch, inputs) if self.estimator.coupled else None,
         )
+        return update(self.model, self.forward, self.optimizer, of_step, advantages)
 
     def _old_logprobs(self, batch: Batch) -> torch.Tensor:
         """log pi (P, G, T) before the update: the sampler's in float32, else by a pass of the trainer's own.
@@ -263,12 +246,9 @@ class Trainer:
         self.model.load_state_dict({**state, **{name: reference[name] for name in last}})
 
     def _figures(self, batch: Batch, inputs: dict[str, Any], advantages_PG: torch.Tensor) -> dict[str, Any]:
+        of_batch = batch.rewards_PG, advantages_PG, batch.groups.lengths_PG, batch.correct_PG, inputs["logp_PG"]
         return {
-            **measures.masses(batch.rewards_PG, advantages_PG, batch.groups.lengths_PG),
-            **measures.masses_by_correct(advantages_PG, batch.correct_PG),
-            **measures.entropy_change(advantages_PG, inputs["logp_PG"]),
-            **measures.shares(batch.drawn_pass_rates),
-            **measures.counts(batch.drawn_pass_rates, self.spec.rollout.samples_per_prompt),
+            **measures.of_batch(*of_batch, batch.drawn_pass_rates),
             **self._entropy(batch.groups, batch.samples),
             **self._false_working(batch.groups, batch.correct_PG),
             **measures.overconfidence(inputs["log_ratio_PG"], batch.groups.lengths_PG, batch.correct_PG),
@@ -283,9 +263,7 @@ class Trainer:
         return measures.entropy(self.task, self.policy.tokenizer, *tokens)
 
     def _false_working(self, groups: Groups, correct_PG: torch.Tensor) -> dict[str, float | None]:
-        prompts = groups.prompts()
-        if self.policy.pictures is not None:
-            prompts = [self.policy.pictures.as_words(prompt) for prompt in prompts]
+        prompts = [self._words(prompt) for prompt in groups.prompts()]
         responses = groups.tokens_PGT, groups.lengths_PG
         return measures.false_working(self.task, self.policy.tokenizer, prompts, *responses, correct_PG)
 
@@ -308,19 +286,18 @@ class Trainer:
         groups, drawn, verdicts = self._sample_held_out(held_out, spec.probe.samples)
         reference_PGT = all_logprobs(self.reference, groups, self.microbatch)
         correct_PG = correct(verdicts, self.model.device)
-        rates = correct_PG.mean(dim=1).tolist()
         log_ratio_PG = (drawn.logprobs_PGT - reference_PGT).sum(-1)
-        if self.spec.selection.rule == "best_validation" and self.step:
-            self._keep_if_best(float(correct_PG.mean()))
+        pass_rate = float(correct_PG.mean())
+        selects = spec.selection.rule == "best_validation" and self.step
+        if selects and (self.best is None or pass_rate > self.best["pass_rate"]):
+            self.best = {"step": self.step, "pass_rate": pass_rate, "model": self._weights()}
         if spec.probe.keep_weights:
             weights = self._weights()
             self.kept[self.step] = {name: weights[name] for name in self._own_names()}
         self.probes.append(
             {
                 "step": self.step,
-                **measures.shares(rates),
-                "solve_rates": measures.by_correct(rates, spec.probe.samples),
-                **measures.by_level(rates, [p.level for p in held_out.problems]),
+                **measures.of_probe(correct_PG, [p.level for p in held_out.problems]),
                 **({"greedy": self._greedy(held_out)} if spec.probe.greedy else {}),
                 **self._entropy(groups, drawn),
                 **self._false_working(groups, correct_PG),
@@ -347,10 +324,6 @@ class Trainer:
             temperature=temperature,
         )
         return groups, drawn, verify(self.policy, drawn, [p.gold for p in held_out.problems], self.verifier)
-
-    def _keep_if_best(self, pass_rate: float) -> None:
-        if self.best is None or pass_rate > self.best["pass_rate"]:
-            self.best = {"step": self.step, "pass_rate": pass_rate, "model": self._weights()}
 
     def _own_names(self) -> list[str]:
         """The names of all weights, without a head that is the embedding."""

@@ -43,49 +43,13 @@ class Totals:
         }
 
 
-def update(
-    model: Model,
-    forward: Pass,
-    optimizer: Optimizer,
-    groups: Groups,
-    advantages: Tensor,
-    old_logprobs_PGT: Tensor,
-    reference_logprobs_PGT: Tensor,
-    *,
-    loss: Loss,
-    rl: Rl,
-    longest: int,
-    microbatch: Microbatch,
-    coupled: Coupled | None = None,
-) -> Totals:
-    """Totals of one optimizer step per minibatch. Raises NonFinite before a step with a loss or gradient that is not.
-
-    `advantages` are the weights of responses (P, G) or, with a critic, of tokens (P, G, T). With `coupled` weights
-    a minibatch's loss is the estimator's own: the weights A are computed at the current policy, and
-    -mean(A log pi) with A fixed has the gradient of that loss.
-    """
-    totals = Totals()
-    batch = _Batch(groups, old_logprobs_PGT, reference_logprobs_PGT, loss, rl, longest, microbatch, coupled is not None)
-    for rows in torch.arange(len(groups.prompts_PL), device=advantages.device).split(rl.prompts_per_minibatch):
-        optimizer.zero_grad(set_to_none=True)
-        weights, own_loss = advantages[rows], None
-        if coupled is not None:
-            with autocast(rl.precision, advantages.device):
-                logp_PG = all_logprobs(forward, groups.select(rows), microbatch).sum(-1)
-            weights, own_loss = coupled(rows, logp_PG)
-        value = batch.backward(forward, rows, weights, totals)
-        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), rl.largest_norm)
-        if not torch.isfinite(value + norm):
-            raise NonFinite(f"loss {float(value)}, gradient norm {float(norm)}")
-        optimizer.step()
-        totals.losses.append(float(value) if own_loss is None else own_loss)
-        totals.grad_norms.append(float(norm))
-    return totals
-
-
 @dataclass
-class _Batch:
-    """The common inputs of a step's minibatches."""
+class StepInputs:
+    """What a step's minibatches have in common: rollouts with their log pi and log pi_ref, and settings.
+
+    With `coupled` weights the loss is -A log pi, summed over tokens and averaged over responses, in place of the
+    clipped surrogate.
+    """
 
     groups: Groups
     old_PGT: Tensor
@@ -94,7 +58,7 @@ class _Batch:
     rl: Rl
     longest: int
     microbatch: Microbatch
-    score_function: bool  # use -A log pi, summed over tokens, averaged over responses, not the clipped surrogate
+    coupled: Coupled | None = None
 
     def backward(self, forward: Pass, rows: Tensor, weights: Tensor, totals: Totals) -> Tensor:
         """The loss of one minibatch; adds its gradient chunk by chunk. `weights`: (rows, G) or (rows, G, T)."""
@@ -116,7 +80,7 @@ class _Batch:
             losses_MT, clipped_MT = self._policy_loss(logprobs_MT, old, weights_MT[chosen, :width], mask_MT)
             divergence_MT = kl.k3(logprobs_MT, reference_MT[chosen, :width])
             each_MT = mask_MT / sequences
-            if not self.score_function:
+            if self.coupled is None:
                 each_MT = aggregation.token_weights(
                     mask_MT, mode=self.loss.aggregation, sequences=sequences, tokens=tokens, longest=self.longest
                 )
@@ -132,8 +96,33 @@ class _Batch:
         return whole
 
     def _policy_loss(self, logprobs: Tensor, old: Tensor, weights: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        if self.score_function:
+        if self.coupled is not None:
             return -weights * logprobs, torch.zeros_like(logprobs, dtype=torch.bool)
         if self.loss.ratio == "sequence":
             return gspo.surrogate(logprobs, old, weights, mask, **self.loss.bounds)
         return ppo_clip.surrogate(logprobs, old, weights, **self.loss.bounds)
+
+
+def update(model: Model, forward: Pass, optimizer: Optimizer, inputs: StepInputs, advantages: Tensor) -> Totals:
+    """Totals of one optimizer step per minibatch. Raises NonFinite before a step with a loss or gradient that is not.
+
+    `advantages` are the weights of responses (P, G) or, with a critic, of tokens (P, G, T). With `coupled` weights
+    a minibatch's loss is the estimator's own: the weights A are computed at the current policy, and
+    -mean(A log pi) with A fixed has the gradient of that loss.
+    """
+    totals, groups, rl = Totals(), inputs.groups, inputs.rl
+    for rows in torch.arange(len(groups.prompts_PL), device=advantages.device).split(rl.prompts_per_minibatch):
+        optimizer.zero_grad(set_to_none=True)
+        weights, own_loss = advantages[rows], None
+        if inputs.coupled is not None:
+            with autocast(rl.precision, advantages.device):
+                logp_PG = all_logprobs(forward, groups.select(rows), inputs.microbatch).sum(-1)
+            weights, own_loss = inputs.coupled(rows, logp_PG)
+        value = inputs.backward(forward, rows, weights, totals)
+        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), rl.largest_norm)
+        if not torch.isfinite(value + norm):
+            raise NonFinite(f"loss {float(value)}, gradient norm {float(norm)}")
+        optimizer.step()
+        totals.losses.append(float(value) if own_loss is None else own_loss)
+        totals.grad_norms.append(float(norm))
+    return totals

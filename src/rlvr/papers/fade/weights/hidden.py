@@ -169,7 +169,7 @@ def of_run(base: Path, run: Path, problems: Path) -> list[dict[str, Any]]:
     """The measures of the base policy (step 0), of a kept step halfway, and of the end, from both manifests."""
     content = read_json(run)
     spec = RunSpec.model_validate(content["spec"])
-    (train,) = texts_of(problems)
+    train = texts_of(problems, Problem)
     between = [step for step in kept_steps(run) if 0 < step < content["step"]]
     steps = {0: base, **{step: None for step in between[len(between) // 2 :][:1]}, content["step"]: run}
     rows = []

@@ -57,10 +57,6 @@ class Places:
         return cls(model, state=str(state), nodes=nodes, gpus_per_node=gpus_per_node, pictures=pictures, **inputs)
 
 
-def needs_reference(spec: RunSpec) -> bool:
-    return spec.needs_reference
-
-
 def settings(spec: RunSpec, places: Places, execution: Execution) -> dict[str, Any]:
     """verl's keys and their values, and our own under `+rlvr`. Raises Unsupported."""
     if spec.selection.rule != "last":
@@ -232,7 +228,7 @@ def _optimization(spec: RunSpec, places: Places, execution: Execution) -> dict[s
 
 
 def _loss(spec: RunSpec, _: Places, execution: Execution) -> dict[str, Any]:
-    loss, reference = spec.loss, needs_reference(spec)
+    loss = spec.loss
     keys = {
         "algorithm.adv_estimator": "rlvr",  # ours, named under +rlvr: each formula exists once
         "algorithm.use_kl_in_reward": False,
@@ -243,7 +239,7 @@ def _loss(spec: RunSpec, _: Places, execution: Execution) -> dict[str, Any]:
         f"{ACTOR}.loss_agg_mode": AGGREGATION[loss.aggregation],
         f"{ACTOR}.policy_loss.loss_mode": "gspo" if loss.ratio == "sequence" else "vanilla",
         f"{ACTOR}.entropy_coeff": 0,
-        f"{ACTOR}.use_kl_loss": reference,  # even if the coefficient is 0: verl then computes log pi_ref
+        f"{ACTOR}.use_kl_loss": spec.needs_reference,  # even if the coefficient is 0: verl then computes log pi_ref
         f"{ACTOR}.kl_loss_coef": loss.kl_coefficient,
         f"{ACTOR}.kl_loss_type": "low_var_kl",  # k3
         "+rlvr.estimator": json.dumps(spec.estimator, sort_keys=True),

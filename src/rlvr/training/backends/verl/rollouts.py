@@ -8,10 +8,15 @@ import transfer_queue as tq
 from transfer_queue import KVBatchMeta
 
 from rlvr.config.registries import TaskKind
-from rlvr.records import KeptGroup
 from rlvr.training import measures
 from rlvr.training.backends.verl.adapter import EstimatorInputs, Grid
-from rlvr.training.kept_rollouts import KeptRollouts, group
+from rlvr.training.kept_rollouts import KeptRollouts, Step
+
+PHASES = {  # of a step, and verl's names of their parts
+    "rollout": ("gen", "reward"),
+    "reference": ("old_log_prob", "ref", "values", "adv"),
+    "update": ("update_critic", "update_actor"),
+}
 
 
 class Rollouts:
@@ -70,28 +75,18 @@ class Rollouts:
     ) -> None:
         """Keep the rollouts of some prompts."""
         inputs, infos = self.inputs, self.infos
+        problems = [(row[0]["problem"], row[0]["gold"]) for row in infos]
+        verdicts = [[(info["status"], info["extracted"]) for info in row] for row in infos]
 
-        def kept_group(p: int) -> KeptGroup:
+        def texts(p: int) -> list[str]:
             rows, lengths = inputs.grid.rows_PG[p].tolist(), inputs.lengths_PG[p].tolist()
             responses = [self._fields["responses"][row][:length] for row, length in zip(rows, lengths, strict=True)]
-            texts = tokenizer.batch_decode([self.prompts[p], *responses], skip_special_tokens=True)
-            return group(
-                p,
-                step=step,
-                problem=infos[p][0]["problem"],
-                gold=infos[p][0]["gold"],
-                prompt=texts[0],
-                responses=texts[1:],
-                verdicts=[(info["status"], info["extracted"]) for info in infos[p]],
-                rewards_PG=inputs.rewards_PG,
-                weights_PG=weights_PG,
-                lengths_PG=inputs.lengths_PG,
-                inputs=inputs.values,
-                state=state,
-                has_reference="ref_log_prob" in self._fields,
-            )
+            return tokenizer.batch_decode([self.prompts[p], *responses], skip_special_tokens=True)
 
-        kept.add(step, [row[0]["problem"] for row in infos], kept_group)
+        tensors = inputs.rewards_PG, weights_PG, inputs.lengths_PG
+        has_reference = "ref_log_prob" in self._fields
+        of_step = Step(step, problems, texts, verdicts, *tensors, inputs.values, state, has_reference)
+        kept.add(step, [problem for problem, _ in problems], of_step.group)
 
     @property
     def gap(self) -> float | None:
@@ -113,6 +108,13 @@ class Rollouts:
             **measures.false_working(task, tokenizer, self.prompts, tokens_PGT, inputs.lengths_PG, self.correct_PG),
             **over,
         }
+
+    def timing(self, by_verl: dict[str, float]) -> dict[str, float]:
+        """Seconds by phase as the trainer in process has them, from those by verl's names."""
+        seconds = {phase: round(sum(by_verl.get(name, 0.0) for name in names), 4) for phase, names in PHASES.items()}
+        whole, tokens = sum(seconds.values()), int(self.inputs.lengths_PG.sum())
+        whole_step = {"step": round(whole, 4), "tokens_per_second": round(tokens / whole, 1)}
+        return {**seconds, "verify": round(self.verify_seconds, 4), **whole_step}
 
 
 def plain(values: Any) -> list[Any]:

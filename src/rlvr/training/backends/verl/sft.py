@@ -14,13 +14,13 @@ from rlvr.files import publish_json, read_lines, sha256
 from rlvr.offspring import end_with_caller, tied
 from rlvr.policies.manifest import fingerprint
 from rlvr.policies.store import locate
-from rlvr.records import Demonstration, PicturesUnread, read_records, text_alone
+from rlvr.records import Demonstration
 from rlvr.training.backends.verl import data
 from rlvr.training.backends.verl.overrides import VERL, hydra_lines, sft_overrides
 from rlvr.training.backends.verl.requirements import check_version
 from rlvr.training.backends.verl.rl import merge
 from rlvr.training.backends.verl.state import HISTORY, free, history_of, keep_only
-from rlvr.training.inputs import sft_of
+from rlvr.training.inputs import sft_of, texts_of
 from rlvr.training.lease import lease
 from rlvr.training.outcome import TrainedPolicy
 
@@ -56,14 +56,6 @@ class SftFolder:
         return [rows[step] for step in sorted(rows)]
 
 
-def _texts(path: Path) -> list[Demonstration]:
-    """The demonstrations of a file. Exits if one has a picture, which verl's SFT here does not pass on."""
-    try:
-        return text_alone(read_records(path, Demonstration), path)
-    except PicturesUnread as error:
-        raise SystemExit(str(error)) from error
-
-
 def main(
     spec: stages.Spec,
     model: stages.Model,
@@ -85,7 +77,7 @@ def main(
         sft_folder = SftFolder(state.resolve(), mark)
         inputs = sft_folder.folder / "inputs"
         tokenizer, train = inputs / "tokenizer", inputs / "train.parquet"
-        data.write_demonstrations(train, _texts(demonstrations), start.template)
+        data.write_demonstrations(train, texts_of(demonstrations, Demonstration), start.template)
         data.write_tokenizer(tokenizer, start.location)
         history = history_of(sft_folder.folder, sft_folder.step, origin)
         if sft_folder.step < sft.steps:

@@ -10,9 +10,9 @@ probe.jsonl) is saved with its checkpoints, before the file that names the newes
 import json
 import shutil
 import uuid
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -54,16 +54,6 @@ class Diverged(RuntimeError):
 
 class TooManyFailed(RuntimeError):
     """More groups with a failed rollout than `execution.failed_groups` allows."""
-
-
-@dataclass(frozen=True)
-class _Prompts:
-    """What a checkpoint asks of verl's loader: its place in the order of prompts."""
-
-    place: dict[str, Any]
-
-    def state_dict(self) -> dict[str, Any]:
-        return self.place
 
 
 @register_trainer(NAME)
@@ -260,6 +250,7 @@ class VerlTrainer(PPOTrainerSync):
         rates = rollouts.correct_PG.mean(dim=1).tolist()
         for value, count in metrics.get(DAPO_FILTERED_REWARD_COUNTS_KEY, {}).items():
             rates += [float(value)] * int(count)
+        of_batch = inputs.rewards_PG, self.weights_PG, inputs.lengths_PG, rollouts.correct_PG, inputs.values["logp_PG"]
         tokens = sum(figures["rlvr/tokens"] for figures in updates)
 
         def per_token(name: str) -> float | None:
@@ -267,11 +258,7 @@ class VerlTrainer(PPOTrainerSync):
 
         row = {
             "step": self.global_steps,
-            **measures.masses(inputs.rewards_PG, self.weights_PG, inputs.lengths_PG),
-            **measures.masses_by_correct(self.weights_PG, rollouts.correct_PG),
-            **measures.entropy_change(self.weights_PG, inputs.values["logp_PG"]),
-            **measures.shares(rates),
-            **measures.counts(rates, rollouts.correct_PG.shape[1]),
+            **measures.of_batch(*of_batch, rates),
             **rollouts.measures(self.tokenizer, self.generated_task),
             "prompts_drawn": len(rates),
             "failed_groups": self.failed_groups,
@@ -284,17 +271,7 @@ class VerlTrainer(PPOTrainerSync):
         }
         if self.estimator_state:
             row["estimator"] = self.estimator_state
-        phases = {
-            "rollout": ("gen", "reward"),
-            "reference": ("old_log_prob", "ref", "values", "adv"),
-            "update": ("update_critic", "update_actor"),
-        }
-        timing = {phase: round(sum(timing_raw.get(name, 0.0) for name in names), 4) for phase, names in phases.items()}
-        whole = sum(timing.values())
-        timing["verify"] = round(rollouts.verify_seconds, 4)
-        count = int(inputs.lengths_PG.sum())
-        row["timing"] = {**timing, "step": round(whole, 4), "tokens_per_second": round(count / whole, 1)}
-        return row
+        return {**row, "timing": rollouts.timing(timing_raw)}
 
     # ---- held-out measurements ----
 
@@ -317,18 +294,16 @@ class VerlTrainer(PPOTrainerSync):
         rollouts = Rollouts.of(batch, has_reference=self.use_reference_policy)
         tq.kv_clear(keys=batch.keys, partition_id=batch.partition_id)
         self.checkpoint_manager.update_weights(self.global_steps)
-        rates = rollouts.correct_PG.mean(dim=1).tolist()
         self.probes.append(
             {
                 "step": step,
-                **measures.shares(rates),
-                "solve_rates": measures.by_correct(rates, rollouts.correct_PG.shape[1]),
-                **measures.by_level(rates, [levels[uid] for uid in rollouts.uids]),
+                **measures.of_probe(rollouts.correct_PG, [levels[uid] for uid in rollouts.uids]),
                 **greedy,
                 **rollouts.measures(self.tokenizer, self.generated_task),
                 "failed_groups": failed,
             }
         )
+        self.growing.update(self.rows)
 
     def _sample_held_out(self, rollouts: int, *, greedy: bool = False) -> tuple[KVBatchMeta, dict[str, str], int]:
         """Responses to the held-out problems, the level of each by its uid, and the number of failed groups."""
@@ -364,7 +339,6 @@ class VerlTrainer(PPOTrainerSync):
         self.growing.update(self.rows)
         if self.probe_due(done):
             self.probe(done)
-            self.growing.update(self.rows)
         if done >= self.total_training_steps:
             self._finish()
 
@@ -373,7 +347,6 @@ class VerlTrainer(PPOTrainerSync):
         step = self.global_steps
         if self.probe_due(step):
             self.probe(step)
-            self.growing.update(self.rows)
         print(json.dumps({"stage": "rl", "step": step, "of": self.total_training_steps, **self._latest()}), flush=True)
         if step >= self.total_training_steps:
             self._finish()
@@ -409,7 +382,8 @@ class VerlTrainer(PPOTrainerSync):
         """Save the state from which this step began: its rollouts have changed the order of prompts alone."""
         self.global_steps -= 1
         if self.global_steps and self.global_steps not in self.run_folder.steps():
-            after, self.train_dataloader = self.train_dataloader, _Prompts(self.prompts_before)
+            after, before = self.train_dataloader, self.prompts_before
+            self.train_dataloader = SimpleNamespace(state_dict=lambda: before)  # all that a checkpoint asks of it
             self._save_checkpoint()
             self.train_dataloader = after
 
