@@ -45,7 +45,7 @@ def test_open_questions_have_no_options(task):
 @both_tasks
 @pytest.mark.parametrize("level", [1, 2, 3, 4])
 def test_demonstrations_are_in_form_and_as_often_right_as_asked(task, level):
-    problems, judge = made(task, "sft", [level], 200), load(task.VERIFIER)
+    problems, judge = made(task, "sft", [level], 200), load("choice")
     golds = {problem.id: problem.gold for problem in problems}
     for share in (0.0, 1.0):
         shown = task.demonstrate(problems, 800, share, np.random.default_rng(1))

@@ -4,23 +4,24 @@ import numpy as np
 import pytest
 
 from rlvr import verifiers
-from rlvr.data.tasks import geometry_choice, list_program, operator_chain, operator_fill, scan_choice, word_problem
+from rlvr.config.registries import TASKS
+from rlvr.data.tasks import list_program, word_problem
 
-ALL = (geometry_choice, list_program, operator_chain, operator_fill, scan_choice, word_problem)
-every_task = pytest.mark.parametrize("task", ALL, ids=lambda task: task.__name__.rpartition(".")[2])
+ALL = dict(TASKS.all())
+every_task = pytest.mark.parametrize("task", ALL.values(), ids=ALL)
 
 
 def made(task, part, count=60, seed=0, levels=3, **limits):
     limits = {"max_solutions": None, "generator": np.random.default_rng(seed), **limits}
-    return task.generate_problems(part, list(task.LEVELS[:levels]), count, **limits)
+    return task.generate_problems(part, list(task.levels[:levels]), count, **limits)
 
 
 @every_task
 def test_parts_have_no_common_problem_and_levels_take_turns(task):
     seen = {}
-    for seed, part in enumerate(task.PARTS):
+    for seed, part in enumerate(task.parts):
         problems = made(task, part, 90, seed)
-        first, second, third = (task.LABEL.format(level) for level in task.LEVELS[:3])
+        first, second, third = (task.label.format(level) for level in task.levels[:3])
         assert [problem.level for problem in problems[:4]] == [first, second, third, first]
         assert len({problem.id for problem in problems}) == len(problems) > 60
         for problem in problems:
@@ -31,29 +32,29 @@ def test_parts_have_no_common_problem_and_levels_take_turns(task):
 @every_task
 def test_no_problem_is_likelier_to_be_guessed_than_the_limit(task):
     """A guesser of options is right with probability 1/5, so that lower limits leave no problem."""
-    limit = 0.2 if task.VERIFIER == "choice" else 0.05
+    limit = 0.2 if task.verifier == "choice" else 0.05
     problems = made(task, "easy", 20, max_chance=limit)
     assert problems and all(task.chance(problem.prompt) <= limit for problem in problems)
-    assert task.VERIFIER != "choice" or not made(task, "easy", 5, max_chance=0.1)
+    assert task.verifier != "choice" or not made(task, "easy", 5, max_chance=0.1)
 
 
-@pytest.mark.parametrize("task", [list_program, word_problem])
-def test_no_problem_has_more_solutions_than_the_limit(task):
-    problems = made(task, "easy", 20, levels=5, max_solutions=2, max_chance=0.005)
-    assert problems and all(0 < task.solutions(problem.prompt) <= 2 for problem in problems)
+@pytest.mark.parametrize("module", [list_program, word_problem])
+def test_no_problem_has_more_solutions_than_the_limit(module):
+    problems = made(module.TASK, "easy", 20, levels=5, max_solutions=2, max_chance=0.005)
+    assert problems and all(0 < module.solutions(problem.prompt) <= 2 for problem in problems)
 
 
 @pytest.mark.parametrize(
-    ("task", "unseen"), [(task, family) for task in ALL for family in (None, *getattr(task, "UNSEEN", ()))]
+    ("task", "unseen"), [(task, family) for task in ALL.values() for family in (None, *task.unseen)]
 )
 @pytest.mark.parametrize("share", [0.0, 0.5])
 def test_demonstrations_are_true_and_right_unless_guessed(task, unseen, share):
     family = {} if unseen is None else {"unseen": unseen}
-    problems, judge = made(task, "sft", 24, **family), verifiers.load(task.VERIFIER)
+    problems, judge = made(task, "sft", 24, **family), verifiers.load(task.verifier)
     golds = {problem.id: problem.gold for problem in problems}
     shown = task.demonstrate(problems, 96, share, np.random.default_rng(1))
     right = np.mean([judge(d.response, golds[d.id])[0] == "correct" for d in shown])
     assert right == 1.0 if share == 0 else 0.1 < right < 0.9
     assert not any(task.false_working(d.prompt, d.response) for d in shown)
-    if task is not word_problem:  # natural language
-        assert {word for d in shown for word in f"{d.prompt} {d.response}".split()} <= {*task.VOCABULARY, "<image>"}
+    if task.vocabulary:  # empty for natural language
+        assert {word for d in shown for word in f"{d.prompt} {d.response}".split()} <= {*task.vocabulary, "<image>"}

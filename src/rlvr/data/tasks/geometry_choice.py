@@ -47,9 +47,7 @@ DECISIONS = tuple(str(i) for i in (*range(2, 82), 90, 100, 110, 120, 130, 140, 1
 ANSWER = _choice.ANSWER
 VOCABULARY = _choice.vocabulary(*DECISIONS, "+", "-", "*", "=", "?", *FIGURES)
 
-LEVELS = (1, 2, 3, 4)  # m
 UNSEEN = ("style", "figure")
-VERIFIER = "choice"
 
 GLYPHS = (  # 3 x 5 pixels a digit, row by row
     *("111101101101111", "010110010010111", "111001111100111", "111001111001111", "101101111001001"),
@@ -248,9 +246,9 @@ TASK = TaskKind(
     false_working=false_working,
     false_step=false_step,
     parts=PARTS,
-    levels=LEVELS,
+    levels=(1, 2, 3, 4),  # m
     label=LABEL,
-    verifier=VERIFIER,
+    verifier="choice",
     answer=ANSWER,
     decisions=DECISIONS,
     vocabulary=VOCABULARY,

@@ -50,7 +50,6 @@ LEVELS = (1, 2, 3, 4, 5, 6, 7)  # m
 MARKS = tuple(f"{i}:" for i in LEVELS)  # of the lists after the input
 VOCABULARY = (*SPECIAL_TOKENS, *map(str, range(BASE)), *MARKS, THINK, ANSWER, *OPENING, *STATEMENTS, *CLOSING)
 UNSEEN = ("still",)  # families that no problem of training and demonstrations has: a statement changes nothing
-VERIFIER = "code"
 
 
 def parse(prompt: str) -> list[List]:
@@ -225,7 +224,7 @@ TASK = TaskKind(
     parts=PARTS,
     levels=LEVELS,
     label=LABEL,
-    verifier=VERIFIER,
+    verifier="code",
     answer=ANSWER,
     decisions=DECISIONS,
     vocabulary=VOCABULARY,

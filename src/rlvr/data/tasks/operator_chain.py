@@ -34,9 +34,6 @@ UNSEEN_DIGITS = range(7, 10)
 SPECIAL_TOKENS = ("<pad>", "<bos>", "<eos>", "<unk>")
 VOCABULARY = (*SPECIAL_TOKENS, *(str(i) for i in range(LARGEST + 1)), *OPERATORS, "=", "\\boxed{", "}")
 
-LEVELS = (1, 2, 3, 4, 5, 6, 7, 8)  # m
-VERIFIER = "operator_chain"
-
 
 @cache
 def ways(value: int, digits: tuple[int, ...]) -> dict[int, list[tuple[str, ...]]]:
@@ -158,9 +155,9 @@ TASK = TaskKind(
     false_working=false_working,
     false_step=false_step,
     parts=PARTS,
-    levels=LEVELS,
+    levels=(1, 2, 3, 4, 5, 6, 7, 8),  # m
     label=LABEL,
-    verifier=VERIFIER,
+    verifier="operator_chain",
     answer=ANSWER,
     decisions=tuple(DECISIONS),
     vocabulary=VOCABULARY,

@@ -27,9 +27,7 @@ VOCABULARY = (*SPECIAL_TOKENS, *(str(i) for i in range(LARGEST + 1)), *OPERATORS
 
 # Every problem belongs to exactly one part, by a hash of its text: splits cannot overlap.
 PARTS = {"train": 50, "sft": 30, "validation": 5, "easy": 8, "hard": 7}
-LEVELS = (2, 3, 4, 5, 6, 7)  # n
 LABEL = "n={}"
-VERIFIER = "operators"
 
 
 def part_of(numbers: tuple[int, ...], target: int) -> str:
@@ -177,9 +175,9 @@ TASK = TaskKind(
     false_working=false_working,
     false_step=false_step,
     parts=PARTS,
-    levels=LEVELS,
+    levels=(2, 3, 4, 5, 6, 7),  # n
     label=LABEL,
-    verifier=VERIFIER,
+    verifier="operators",
     answer=ANSWER,
     decisions=tuple(DECISIONS),
     vocabulary=VOCABULARY,

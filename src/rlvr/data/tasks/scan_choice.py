@@ -41,10 +41,8 @@ DECISIONS = (*REGIONS, *SHADES, *COUNTS)
 ANSWER = _choice.ANSWER
 VOCABULARY = _choice.vocabulary(*DECISIONS, "+", "=", "?", "lesion", "region", "shade", "lesions")
 
-LEVELS = (1, 2, 3, 4)  # m
 LEARNED = "mri"
 UNSEEN = ("ct", "xray")
-VERIFIER = "choice"
 
 
 def _draw_problem(level: int, unseen: str | None, generator: np.random.Generator) -> str:
@@ -213,9 +211,9 @@ TASK = TaskKind(
     false_working=false_working,
     false_step=false_step,
     parts=PARTS,
-    levels=LEVELS,
+    levels=(1, 2, 3, 4),  # m
     label=LABEL,
-    verifier=VERIFIER,
+    verifier="choice",
     answer=ANSWER,
     decisions=DECISIONS,
     vocabulary=VOCABULARY,

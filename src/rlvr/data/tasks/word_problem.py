@@ -23,9 +23,7 @@ from rlvr.data.tasks._sentences import MEANINGS, NAMES, OPERATIONS, THEMES, THIN
 from rlvr.data.tasks._splits import LABEL, PARTS, drawn_in_turn, pick
 from rlvr.records import Demonstration, Problem
 
-LEVELS = (1, 2, 3, 4, 5, 6, 7)  # m
 UNSEEN = ("purchase", "shares")  # families that no demonstration and no training set has
-VERIFIER = "exact"
 ANSWER = "\\boxed{"
 LARGEST = 200  # every value is in 1..LARGEST
 FAMILIES = tuple(family for family in THEMES if family not in UNSEEN)
@@ -230,9 +228,9 @@ TASK = TaskKind(
     false_working=false_working,
     false_step=false_step,
     parts=PARTS,
-    levels=LEVELS,
+    levels=(1, 2, 3, 4, 5, 6, 7),  # m
     label=LABEL,
-    verifier=VERIFIER,
+    verifier="exact",
     answer=ANSWER,
     decisions=DECISIONS,
     unseen=UNSEEN,
